@@ -1,0 +1,50 @@
+# LLVM, Clang and lld as static libraries.
+#
+# Debian exports the static Clang and lld targets with the shared `LLVM` library in their interface. Linking
+# both registers every LLVM option twice and aborts at start-up, so `LLVM` is taken out of their interfaces
+# and its components are linked statically instead.
+find_package(LLVM 22.1 REQUIRED CONFIG PATHS /usr/lib/llvm-22/lib/cmake/llvm)
+set(XAAS_LLVM_CMAKE "${LLVM_LIBRARY_DIR}/cmake")
+find_package(Clang REQUIRED CONFIG PATHS "${XAAS_LLVM_CMAKE}/clang" NO_DEFAULT_PATH)
+find_package(LLD REQUIRED CONFIG PATHS "${XAAS_LLVM_CMAKE}/lld" NO_DEFAULT_PATH)
+
+foreach(lib IN LISTS CLANG_EXPORTED_TARGETS LLD_EXPORTED_TARGETS)
+  if(NOT TARGET ${lib})
+    continue()
+  endif()
+  get_target_property(type ${lib} TYPE)
+  if(NOT type STREQUAL "STATIC_LIBRARY")
+    continue()
+  endif()
+  get_target_property(interface ${lib} INTERFACE_LINK_LIBRARIES)
+  if(interface)
+    list(REMOVE_ITEM interface LLVM)
+    set_target_properties(${lib} PROPERTIES INTERFACE_LINK_LIBRARIES "${interface}")
+  endif()
+endforeach()
+
+# xaas_llvm: headers and the components that target descriptions need.
+add_library(xaas_llvm INTERFACE)
+target_include_directories(xaas_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+if(NOT LLVM_ENABLE_RTTI)
+  target_compile_options(xaas_llvm INTERFACE -fno-rtti)
+endif()
+llvm_map_components_to_libnames(XAAS_LLVM_TARGETPARSER targetparser support)
+target_link_libraries(xaas_llvm INTERFACE ${XAAS_LLVM_TARGETPARSER})
+
+# xaas_clang: the compiler. All targets, because the exported libraries of Clang and lld name them all.
+set(components passes lto option frontendoffloading frontenddriver frontendopenmp frontendhlsl coverage
+  instrumentation profiledata windowsdriver symbolize debuginfodwarf dtlto bitreader bitwriter object)
+foreach(target IN LISTS LLVM_TARGETS_TO_BUILD ITEMS M68k Xtensa)
+  list(APPEND components ${target})
+endforeach()
+list(REMOVE_DUPLICATES components)
+llvm_map_components_to_libnames(XAAS_LLVM_ALL ${components})
+add_library(xaas_clang INTERFACE)
+target_include_directories(xaas_clang SYSTEM INTERFACE ${CLANG_INCLUDE_DIRS})
+target_link_libraries(xaas_clang INTERFACE xaas_llvm clangDriver clangFrontend clangCodeGen clangSerialization
+  clangParse clangSema clangAST clangLex clangBasic ${XAAS_LLVM_ALL})
+
+add_library(xaas_lld INTERFACE)
+target_include_directories(xaas_lld SYSTEM INTERFACE ${LLD_INCLUDE_DIRS})
+target_link_libraries(xaas_lld INTERFACE xaas_llvm lldELF lldCommon ${XAAS_LLVM_ALL})

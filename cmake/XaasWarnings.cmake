@@ -1,0 +1,11 @@
+# Warnings as a target: every target of ours links it privately, nothing of others does.
+add_library(xaas_warnings INTERFACE)
+target_compile_options(xaas_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough -Wno-missing-designated-field-initializers)
+if(XAAS_WARNINGS_AS_ERRORS)
+  target_compile_options(xaas_warnings INTERFACE -Werror)
+endif()
+if(XAAS_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()

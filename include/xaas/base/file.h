@@ -1,0 +1,56 @@
+// Files: whole reads, atomic writes, temporary directories. Paths in errors are those given.
+#pragma once
+
+#include <xaas/base/result.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace xaas {
+
+namespace fs = std::filesystem;
+
+// The whole content of a regular file. A file larger than `limit` bytes is an integrity error.
+Result<std::string> read_file(const fs::path& path, uint64_t limit = uint64_t(1) << 40);
+
+// Writes a file by write, fsync, rename: readers see the old content or the new one, never a part, and a killed
+// writer leaves at most a file named `.xaas-tmp-*` beside it. Any number of writers may race; one of them wins.
+// With `durable` false the fsync is left out: for files that a crash of the machine may cost.
+Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode = 0644, bool durable = true);
+
+// mkdir -p. An existing directory is no error.
+Result<void> make_directories(const fs::path& path);
+
+// Copies content and permission bits of a regular file, by write and rename.
+Result<void> copy_file(const fs::path& from, const fs::path& to);
+
+// Removes a tree, also one with directories that lack write permission; what is missing is no error.
+void remove_tree(const fs::path& path);
+
+// The directory for temporary files: $TMPDIR, else /tmp.
+fs::path temporary_root();
+
+// A directory of mode 0700 that is removed with all that is in it when the object goes.
+class TemporaryDirectory {
+public:
+  // Creates `<parent>/<prefix>XXXXXX`.
+  static Result<TemporaryDirectory> create(const fs::path& parent = temporary_root(),
+                                           const std::string& prefix = "xaas-");
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
+  ~TemporaryDirectory();
+  const fs::path& path() const { return path_; }
+  // Keeps the directory: returns its path and forgets it.
+  fs::path release();
+
+private:
+  explicit TemporaryDirectory(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+// `path` made relative to `root` if it lies under it (lexically, after normalisation), else an empty path.
+fs::path relative_under(const fs::path& path, const fs::path& root);
+
+} // namespace xaas

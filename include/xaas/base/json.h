@@ -1,0 +1,48 @@
+// JSON with keys in the order in which they were written.
+#pragma once
+
+#include <xaas/base/file.h>
+#include <xaas/base/result.h>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace xaas {
+
+using Json = nlohmann::ordered_json;
+
+// Parses JSON, with comments if asked. The error names `name`, line and column, and is of the given kind.
+Result<Json> parse_json(std::string_view text, const std::string& name, bool comments = false,
+                        ErrorKind kind = ErrorKind::usage);
+Result<Json> read_json(const fs::path& path, bool comments = false, ErrorKind kind = ErrorKind::usage);
+
+// Typed access for documents that do not come from us: an error of kind integrity names the JSON pointer.
+class JsonReader {
+public:
+  JsonReader(const Json& value, std::string where, ErrorKind kind = ErrorKind::integrity)
+      : value_(&value), where_(std::move(where)), kind_(kind) {}
+  const Json& json() const { return *value_; }
+  const std::string& where() const { return where_; }
+
+  bool has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
+  Result<JsonReader> at(const std::string& key) const; // member of an object
+  Result<std::vector<JsonReader>> items() const;       // elements of an array
+  Result<std::string> string() const;
+  Result<int64_t> integer() const;
+  Result<uint64_t> size() const; // a non-negative integer
+  Result<bool> boolean() const;
+  Result<std::vector<std::string>> strings() const;
+  Result<std::string> string_at(const std::string& key) const;
+  Result<std::string> string_or(const std::string& key, const std::string& otherwise) const;
+  Result<bool> boolean_or(const std::string& key, bool otherwise) const;
+  Error wrong(const std::string& expected) const;
+
+private:
+  const Json* value_;
+  std::string where_;
+  ErrorKind kind_;
+};
+
+} // namespace xaas

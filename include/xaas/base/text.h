@@ -1,0 +1,19 @@
+// Small string helpers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xaas {
+
+std::vector<std::string> split(std::string_view text, char separator); // "" gives no parts
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string trim(std::string_view text);
+bool starts_with(std::string_view text, std::string_view prefix);
+bool ends_with(std::string_view text, std::string_view suffix);
+
+// The candidate nearest to `word` by edit distance, if it is near enough to be what was meant; else "".
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+} // namespace xaas

@@ -1,0 +1,108 @@
+// OCI images in layouts and archives. Sources: OCI image specification 1.1 (image-layout, manifest, config, descriptor,
+// annotations).
+//
+// Nothing unverified leaves this module: a read takes a descriptor, and what it returns has been checked against its
+// digest and size. A mismatch, a missing blob, malformed JSON or a member out of bounds is an integrity error that names
+// image and blob.
+#pragma once
+
+#include <xaas/base/digest.h>
+#include <xaas/base/json.h>
+#include <xaas/base/result.h>
+#include <xaas/oci/reference.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace xaas::oci {
+
+namespace media_type {
+inline constexpr const char* manifest = "application/vnd.oci.image.manifest.v1+json";
+inline constexpr const char* index = "application/vnd.oci.image.index.v1+json";
+inline constexpr const char* config = "application/vnd.oci.image.config.v1+json";
+inline constexpr const char* layer_gzip = "application/vnd.oci.image.layer.v1.tar+gzip";
+inline constexpr const char* layer_zstd = "application/vnd.oci.image.layer.v1.tar+zstd";
+inline constexpr const char* layer_tar = "application/vnd.oci.image.layer.v1.tar";
+} // namespace media_type
+
+struct Descriptor {
+  std::string media_type;
+  Digest digest;
+  uint64_t size = 0; // bytes of the blob as stored
+  std::map<std::string, std::string> annotations;
+};
+
+struct Manifest {
+  Descriptor config;
+  std::vector<Descriptor> layers;
+  std::map<std::string, std::string> annotations;
+};
+
+struct ImageConfig {
+  std::string architecture = "amd64", os = "linux";
+  std::string created; // RFC 3339
+  std::vector<std::string> entrypoint, cmd, env; // env: "K=V"
+  std::string working_directory;
+  std::map<std::string, std::string> labels;
+  std::vector<Digest> diff_ids; // of the uncompressed layers
+  std::vector<std::string> history; // `created_by`, one per layer
+};
+
+// An image opened for reading. Blobs are read on demand.
+class Image {
+public:
+  virtual ~Image() = default;
+  const Reference& reference() const { return reference_; }
+  const Digest& digest() const { return digest_; } // of the manifest
+  const Manifest& manifest() const { return manifest_; }
+  const ImageConfig& config() const { return config_; }
+  // The stored bytes of a blob, checked.
+  virtual Result<std::string> blob(const Descriptor& descriptor) const = 0;
+
+protected:
+  Reference reference_;
+  Digest digest_;
+  Manifest manifest_;
+  ImageConfig config_;
+};
+
+// Opens an image. Without a tag: the only image, else `latest`, else not_found with the tags that are there. A path that
+// does not exist is not_found; one that is no layout or archive is a usage error. A nested index picks the entry for
+// `architecture` (OCI name), first listed first; none is unsatisfied.
+Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture = "amd64");
+
+// An image to be written: layers with their bytes at hand.
+struct NewLayer {
+  Descriptor descriptor;
+  Digest diff_id;
+  std::string created_by;
+  std::function<Result<std::string>()> bytes; // called when the blob is written, at most once
+};
+struct NewImage {
+  ImageConfig config;  // diff_ids and history are filled in from the layers
+  std::map<std::string, std::string> annotations;
+  std::vector<NewLayer> layers;
+};
+
+// Manifest and config of an image as they would be stored, without writing anything.
+struct Rendered {
+  std::string config, manifest; // canonical JSON bytes
+  Digest manifest_digest;
+};
+Rendered render(const NewImage& image);
+
+// Writes an image to a layout or an archive. An existing layout keeps its other tags and blobs; the tag is replaced
+// atomically, last, so that a killed writer leaves the old image intact. Without a tag: `latest`. Blobs that are there
+// already (size and digest match) are not written again. An archive is written to a temporary file and renamed; its
+// members are `oci-layout`, `index.json`, `blobs/sha256/...`, sorted, dated 0. Returns the manifest's digest. Concurrent
+// writers of one layout: each tag ends up whole, none is lost (index.json is re-read and replaced under a lock file that
+// a dead owner does not hold forever).
+Result<Digest> write_image(const Reference& reference, const NewImage& image);
+
+// Checks, before long work, that `reference` can be written: its directory exists or can be made and is writable.
+Result<void> check_writable(const Reference& reference);
+
+} // namespace xaas::oci

@@ -1,0 +1,57 @@
+// Layers: deterministic tar archives, and reading hostile ones. Sources: OCI image specification (layer.md); pax(1).
+#pragma once
+
+#include <xaas/oci/image.h>
+
+#include <cstdint>
+
+namespace xaas::oci {
+
+enum class Compression { gzip, zstd };
+
+// Builds a layer. Entries are sorted by path, owned by 0:0, dated `time` (seconds since 1970); parent directories that
+// were not added are added with mode 0755. Paths are relative, normalised, without `..` (else a usage error). Adding a
+// path twice is a failed error, unless both are directories. The compressed bytes are a function of the entries alone:
+// gzip level 6 without name and time, zstd level 10.
+class LayerBuilder {
+public:
+  explicit LayerBuilder(int64_t time = 0) : time_(time) {}
+  Result<void> add_file(const std::string& path, std::string content, unsigned mode = 0644);
+  Result<void> add_symlink(const std::string& path, const std::string& destination);
+  Result<void> add_directory(const std::string& path, unsigned mode = 0755);
+  bool empty() const { return entries_.empty(); }
+  // The finished layer. `created_by` goes into the image's history.
+  Result<NewLayer> finish(Compression compression, const std::string& created_by,
+                          std::map<std::string, std::string> annotations = {}) const;
+
+private:
+  struct Entry {
+    enum class Kind { directory, file, symlink } kind;
+    unsigned mode;
+    std::string content; // or a link's destination
+  };
+  int64_t time_;
+  std::map<std::string, Entry> entries_;
+};
+
+// One entry of a layer that is read.
+struct LayerEntry {
+  enum class Kind { directory, file, symlink, hard_link, other } kind = Kind::other;
+  std::string path;        // relative, normalised, checked: no `..`, no absolute name
+  unsigned mode = 0;
+  std::string link;        // destination of a symlink or hard link, as stored
+  std::string content;     // of a file
+};
+
+// Reads a layer's entries in their order. The blob must have been checked against its digest. A layer that is damaged, has
+// a path that leaves the root, expands to more than `limit` bytes, or whose uncompressed digest is not `diff_id` (if given)
+// is an integrity error. The callback's error ends the reading.
+Result<void> read_layer(const std::string& blob, const std::string& media_type, const Digest* diff_id,
+                        const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit = uint64_t(64) << 30);
+
+// Unpacks layers, in order, into a directory that is absent or empty: whiteouts applied, nothing written outside it
+// whatever the layers say (a symlink in the tree is never followed), device nodes and other special files refused with an
+// integrity error. Modes are kept (without setuid, setgid and sticky bits), owners are those of the caller.
+Result<void> unpack(const std::vector<std::pair<std::string, Descriptor>>& layers, const fs::path& directory);
+
+} // namespace xaas::oci

@@ -1,0 +1,169 @@
+#include <xaas/base/file.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace xaas {
+
+namespace {
+
+// Closes a file descriptor on every way out.
+class Descriptor {
+public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  int get() const { return fd_; }
+  int close() {
+    const int result = ::close(fd_);
+    fd_ = -1;
+    return result;
+  }
+
+private:
+  int fd_;
+};
+
+Result<void> write_all(int fd, std::string_view content, const fs::path& path) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(fd, content.data(), content.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return errno_error(errno, "writing " + path.string());
+    content.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+} // namespace
+
+Result<std::string> read_file(const fs::path& path, uint64_t limit) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
+    return errno_error(errno, "reading " + path.string());
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0)
+    return errno_error(errno, "reading " + path.string());
+  if (S_ISDIR(status.st_mode))
+    return make_error(ErrorKind::not_found, "reading " + path.string() + ": it is a directory, not a file");
+  if (static_cast<uint64_t>(status.st_size) > limit)
+    return make_error(ErrorKind::integrity, path.string() + ": " + std::to_string(status.st_size) +
+                                                " bytes, more than the " + std::to_string(limit) + " allowed");
+  // Files of /proc and /sys report size 0, so read until the end whatever the size says.
+  std::string content(static_cast<size_t>(status.st_size), '\0');
+  size_t used = 0;
+  while (true) {
+    if (used == content.size())
+      content.resize(content.size() + (used == static_cast<size_t>(status.st_size) ? 1 : 65536));
+    const ssize_t count = ::read(file.get(), content.data() + used, content.size() - used);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return errno_error(errno, "reading " + path.string());
+    if (count == 0)
+      break;
+    used += static_cast<size_t>(count);
+    if (used > limit)
+      return make_error(ErrorKind::integrity,
+                        path.string() + ": more than the " + std::to_string(limit) + " bytes allowed");
+  }
+  content.resize(used);
+  return content;
+}
+
+Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode, bool durable) {
+  std::string temporary = (path.parent_path() / ".xaas-tmp-XXXXXX").string();
+  Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
+  if (file.get() < 0)
+    return errno_error(errno, "writing " + path.string());
+  Result<void> written = write_all(file.get(), content, path);
+  if (written && fchmod(file.get(), static_cast<mode_t>(mode)) != 0)
+    written = errno_error(errno, "writing " + path.string());
+  if (written && durable && fsync(file.get()) != 0)
+    written = errno_error(errno, "writing " + path.string());
+  if (written && file.close() != 0)
+    written = errno_error(errno, "writing " + path.string());
+  if (written && rename(temporary.c_str(), path.c_str()) != 0)
+    written = errno_error(errno, "writing " + path.string());
+  if (!written)
+    unlink(temporary.c_str());
+  return written;
+}
+
+Result<void> make_directories(const fs::path& path) {
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (code && !fs::is_directory(path))
+    return errno_error(code.value(), "creating directory " + path.string());
+  return {};
+}
+
+Result<void> copy_file(const fs::path& from, const fs::path& to) {
+  struct stat status {};
+  if (stat(from.c_str(), &status) != 0)
+    return errno_error(errno, "reading " + from.string());
+  XAAS_TRY(const std::string content, read_file(from));
+  return write_file(to, content, status.st_mode & 07777, false);
+}
+
+void remove_tree(const fs::path& path) {
+  std::error_code code;
+  fs::remove_all(path, code);
+  if (!code)
+    return;
+  // A build may leave directories without write permission (Go modules, CMake fixtures): open them and try again.
+  const auto walk_options = fs::directory_options::skip_permission_denied;
+  for (auto it = fs::recursive_directory_iterator(path, walk_options, code);
+       !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
+    std::error_code ignored;
+    if (!it->is_symlink(ignored) && it->is_directory(ignored))
+      fs::permissions(it->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
+  }
+  fs::remove_all(path, code);
+}
+
+fs::path temporary_root() {
+  const char* directory = std::getenv("TMPDIR");
+  return directory && *directory ? fs::path(directory) : fs::path("/tmp");
+}
+
+Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent, const std::string& prefix) {
+  XAAS_CHECK(make_directories(parent));
+  std::string name = (parent / (prefix + "XXXXXX")).string();
+  if (!mkdtemp(name.data()))
+    return errno_error(errno, "creating a temporary directory in " + parent.string());
+  return TemporaryDirectory(fs::path(name));
+}
+
+TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  if (!path_.empty())
+    remove_tree(path_);
+}
+
+fs::path TemporaryDirectory::release() {
+  fs::path path = path_;
+  path_.clear();
+  return path;
+}
+
+fs::path relative_under(const fs::path& path, const fs::path& root) {
+  const fs::path relative = path.lexically_normal().lexically_relative(root.lexically_normal());
+  if (relative.empty() || *relative.begin() == "..")
+    return {};
+  return relative;
+}
+
+} // namespace xaas
