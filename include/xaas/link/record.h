@@ -1,0 +1,68 @@
+// Link and archive records: what a link or an archive consists of, independent of the machine and of paths.
+#pragma once
+
+#include <xaas/base/digest.h>
+#include <xaas/base/json.h>
+#include <xaas/base/result.h>
+#include <xaas/link/note.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xaas::link {
+
+// A file that a link or an archive reads, by what it is.
+struct FileRef {
+  enum class Kind {
+    unit,    // an object lowered from a unit; digest: the unit's id
+    archive, // digest: of an ArchiveRecord
+    link,    // the output of another link (a shared library, a relocatable object); digest: of a LinkRecord
+    kit,     // a file carried as it is: start files, libraries, native objects, scripts; digest: of its content
+  };
+  Kind kind = Kind::kit;
+  Digest digest;
+  std::string name; // file name without directories; what DT_NEEDED becomes for a library without a soname
+  auto operator<=>(const FileRef&) const = default;
+};
+
+// One archive: members in order. Also stands for a thin archive, which is replayed as a regular one.
+struct ArchiveRecord {
+  struct Member {
+    std::string name;
+    FileRef file; // unit, link (relocatable) or kit
+    bool operator==(const Member&) const = default;
+  };
+  std::vector<Member> members;
+  Digest digest() const; // of to_json(*this).dump()
+  bool operator==(const ArchiveRecord&) const = default;
+};
+
+enum class OutputKind { executable, shared, relocatable };
+
+// One item of a link's command line, in order: an option, an option with a file, or an input file.
+struct LinkItem {
+  enum class Kind { option, file_option, input } kind = Kind::input;
+  std::string option; // canonical spelling with two dashes ("--as-needed", "-z" options as "-z")
+  std::string value;  // of an option with a value
+  FileRef file;       // of file_option and input
+  bool operator==(const LinkItem&) const = default;
+};
+
+struct LinkRecord {
+  OutputKind kind = OutputKind::executable;
+  std::string name; // file name of the output, without directories
+  std::vector<LinkItem> items;
+  Digest digest() const;
+  bool operator==(const LinkRecord&) const = default;
+};
+
+Json to_json(const ArchiveRecord& record);
+Json to_json(const LinkRecord& record);
+// Both are the gate for hostile records: an option that is not in the allow list, a value of the wrong form, a file name with
+// a slash or NUL, an unknown key: integrity error with JSON pointer.
+Result<ArchiveRecord> parse_archive_record(const JsonReader& reader);
+Result<LinkRecord> parse_link_record(const JsonReader& reader);
+
+} // namespace xaas::link

@@ -1,0 +1,45 @@
+// Replaying links and archives through LLVM's libraries.
+#pragma once
+
+#include <xaas/link/record.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace xaas::link {
+
+// Gives the path of a file on disk that has the content of `file`. Must stay there until the replay returns.
+using FileProvider = std::function<Result<fs::path>(const FileRef& file)>;
+
+struct ReplayOptions {
+  std::string arch;                 // "x86_64", "aarch64"
+  std::optional<Finish> finish;     // strip and RPATH of the installed file; absent: as the record says
+  bool note = false;                // link in an origin note of the record and seal the output (capture only)
+  unsigned threads = 1;             // of lld; the output does not depend on it
+};
+
+struct ReplayResult {
+  std::string output;   // the linked file
+  std::string messages; // lld's warnings
+};
+
+// Links in a child process of its own (lld cannot be sure to run twice in one process), in a private directory that holds
+// links to the inputs under their record names and nothing else. lld's error messages come back with private paths
+// replaced by file names. Link error: failed. A crash of lld: integrity error that names the link. Must be called from a
+// process with one thread.
+Result<ReplayResult> replay(const LinkRecord& record, const FileProvider& provider, const ReplayOptions& options);
+
+// The symbols that lld's error output says are undefined; empty if the failure is of another kind.
+std::vector<std::string> undefined_symbols(const std::string& messages);
+
+// A regular, deterministic archive with a symbol table; members in record order.
+Result<std::string> write_archive(const ArchiveRecord& record, const FileProvider& provider);
+
+// The members of an archive file (also thin: members are read from beside it), in order, with their bytes.
+struct ArchiveMember {
+  std::string name, content;
+};
+Result<std::vector<ArchiveMember>> read_archive(const fs::path& path);
+
+} // namespace xaas::link
