@@ -1,0 +1,153 @@
+// AArch64 after LLVM's AArch64TargetParser.
+//
+// A CPU is an architecture version and extensions. An architecture version is itself a feature of the back
+// end
+// ("v8.2a"), which implies those before it. On Linux, LLVM detects a CPU's name from its part number and a
+// few features from the kernel; the rest of the features is known only by the name. So for a detected CPU the
+// name's features count, corrected by those that the kernel shows or hides (SVE can be off in a virtual
+// machine).
+#include "architecture.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/TargetParser/AArch64TargetParser.h>
+
+namespace xaas::target {
+namespace {
+
+namespace parser = llvm::AArch64;
+
+// The features that LLVM's host detection reports where the kernel shows them.
+const FeatureSet& detectable() {
+  static const FeatureSet names = {"aes", "crc", "fp-armv8", "lse",      "neon",    "sha2", "sha3",
+                                   "sm4", "sve", "sve-aes",  "sve-sha3", "sve-sm4", "sve2"};
+  return names;
+}
+
+std::optional<parser::ExtensionInfo> extension(const std::string& feature) {
+  return parser::targetFeatureToExtension("+" + feature);
+}
+
+FeatureSet list(const parser::ExtensionSet& extensions) {
+  std::vector<llvm::StringRef> written;
+  extensions.toLLVMFeatureList(written);
+  FeatureSet features;
+  for (llvm::StringRef feature : written)
+    if (feature.consume_front("+"))
+      features.insert(feature.str());
+  if (extensions.BaseArch)
+    for (const parser::ArchInfo* earlier : parser::ArchInfos)
+      if (extensions.BaseArch->implies(*earlier))
+        features.insert(earlier->getSubArch().str());
+  return features;
+}
+
+// "armv8.2-a+sve": an architecture and extensions.
+std::optional<parser::ExtensionSet> from_architecture(llvm::StringRef name) {
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  name.split(parts, '+');
+  const parser::ArchInfo* base = parser::parseArch(parts[0]);
+  if (!base || base->Profile != parser::AProfile || base->Name != parts[0])
+    return std::nullopt;
+  parser::ExtensionSet extensions;
+  extensions.addArchDefaults(*base);
+  for (const llvm::StringRef part : llvm::ArrayRef(parts).drop_front())
+    if (part.empty() || !extensions.parseModifier(part))
+      return std::nullopt;
+  return extensions;
+}
+
+// A CPU's own list leaves out what its architecture version has anyway.
+std::optional<parser::ExtensionSet> from_cpu(const std::string& name) {
+  if (name == "generic")
+    return from_architecture("armv8-a");
+  const std::optional<parser::CpuInfo> cpu = parser::parseCpu(name);
+  if (!cpu)
+    return std::nullopt;
+  parser::ExtensionSet extensions;
+  extensions.addArchDefaults(cpu->Arch);
+  extensions.addCPUDefaults(*cpu);
+  return extensions;
+}
+
+std::optional<NamedCpu> named(const std::string& name) {
+  if (const auto extensions = from_architecture(name))
+    return NamedCpu{"generic", list(*extensions)};
+  if (const auto extensions = from_cpu(name))
+    return NamedCpu{name, list(*extensions)};
+  return std::nullopt;
+}
+
+std::vector<std::string> names() {
+  llvm::SmallVector<llvm::StringRef, 128> listed;
+  parser::fillValidCPUArchList(listed);
+  std::vector<std::string> result = {"generic"};
+  for (const llvm::StringRef name : listed)
+    result.push_back(name.str());
+  for (const parser::ArchInfo* arch : parser::ArchInfos)
+    if (arch->Profile == parser::AProfile)
+      result.push_back(arch->Name.str());
+  return result;
+}
+
+bool is_feature(const std::string& name) {
+  return extension(name).has_value() || parser::ArchInfo::findBySubArch(name).has_value();
+}
+
+FeatureSet implied(const std::string& feature) {
+  parser::ExtensionSet extensions;
+  FeatureSet names;
+  if (const auto version = parser::ArchInfo::findBySubArch(feature)) {
+    for (const parser::ArchInfo* earlier : parser::ArchInfos)
+      if (version->implies(*earlier))
+        names.insert(earlier->getSubArch().str());
+  } else if (const auto known = extension(feature)) {
+    extensions.enable(known->ID);
+    names = list(extensions);
+  }
+  names.erase(feature);
+  return names;
+}
+
+FeatureSet equivalent(const FeatureSet&) {
+  return {"fp-armv8", "neon", "v8a"};
+}
+
+// SVE exists from version 8.2 and SVE2 from 9.0, so what can be seen is proof enough.
+FeatureSet deciding(const FeatureSet& level) {
+  FeatureSet result;
+  for (const std::string& feature : level)
+    if (detectable().contains(feature))
+      result.insert(feature);
+  return result;
+}
+
+NamedCpu detected(const std::string& name, const std::map<std::string, bool>& detected) {
+  std::optional<parser::ExtensionSet> extensions = from_cpu(name);
+  const std::string known = extensions ? name : "generic";
+  if (!extensions)
+    extensions = from_cpu(known);
+  // LLVM mentions what is on; of what it could have mentioned the rest is off. An empty list means that the
+  // kernel's could not be read.
+  if (!detected.empty())
+    for (const std::string& feature : detectable())
+      if (const auto found = detected.find(feature); found == detected.end() || !found->second)
+        extensions->disable(extension(feature)->ID);
+  for (const auto& [feature, on] : detected)
+    if (const auto info = extension(feature); info && on)
+      extensions->enable(info->ID);
+  return {known, list(*extensions)};
+}
+
+} // namespace
+
+const Architecture& aarch64() {
+  static const Architecture architecture{"aarch64",  "aarch64-unknown-linux-gnu",
+                                         "arm64",    {"armv8-a", "armv8.2-a+sve", "armv9-a"},
+                                         named,      names,
+                                         is_feature, implied,
+                                         equivalent, deciding,
+                                         detected};
+  return architecture;
+}
+
+} // namespace xaas::target

@@ -1,0 +1,181 @@
+#include <xaas/target/cpu.h>
+
+#include "architecture.h"
+
+#include <xaas/base/text.h>
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <algorithm>
+
+namespace xaas::target {
+namespace {
+
+const Architecture* find_architecture(const std::string& name) {
+  for (const Architecture* architecture : {&x86_64(), &aarch64()})
+    if (architecture->name == name)
+      return architecture;
+  return nullptr;
+}
+
+std::vector<std::string> to_vector(const FeatureSet& features) {
+  return {features.begin(), features.end()};
+}
+
+// The features with those that stand for the same thing; nothing that could be missing.
+FeatureSet with_equivalent(const Architecture& architecture, FeatureSet features) {
+  features.merge(architecture.equivalent(features));
+  return features;
+}
+
+FeatureSet baseline(const Architecture& architecture) {
+  return architecture.named(architecture.levels.front())->features;
+}
+
+Error unknown_architecture(const std::string& arch) {
+  return make_error(ErrorKind::usage, "unknown architecture \"" + arch + "\"",
+                    "known are x86_64 and aarch64");
+}
+
+} // namespace
+
+std::string host_arch() {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+#error "xaas runs on x86-64 and AArch64"
+#endif
+}
+
+Cpu cpu_from_detection(const std::string& arch, const std::string& name,
+                       const std::map<std::string, bool>& detected) {
+  const Architecture* architecture = find_architecture(arch);
+  if (!architecture)
+    return {arch, "generic", {}};
+  const NamedCpu cpu = architecture->detected(name, detected);
+  return {arch, cpu.name, usable_features(arch, to_vector(cpu.features))};
+}
+
+Cpu host_cpu() {
+  std::map<std::string, bool> detected;
+  for (const auto& entry : llvm::sys::getHostCPUFeatures())
+    detected[entry.first().str()] = entry.second;
+  return cpu_from_detection(host_arch(), llvm::sys::getHostCPUName().str(), detected);
+}
+
+std::vector<std::string> isa_levels(const std::string& arch) {
+  const Architecture* architecture = find_architecture(arch);
+  return architecture ? architecture->levels : std::vector<std::string>();
+}
+
+std::vector<std::string> cpu_names(const std::string& arch) {
+  const Architecture* architecture = find_architecture(arch);
+  if (!architecture)
+    return {};
+  std::vector<std::string> names = architecture->names();
+  names.insert(names.end(), architecture->levels.begin(), architecture->levels.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Result<Cpu> cpu_by_name(const std::string& arch, const std::string& name) {
+  const Architecture* architecture = find_architecture(arch);
+  if (!architecture)
+    return unknown_architecture(arch);
+  if (const std::optional<NamedCpu> cpu = architecture->named(name))
+    return Cpu{arch, cpu->name, to_vector(with_equivalent(*architecture, cpu->features))};
+  std::string hint;
+  if (const std::string near = nearest(name, cpu_names(arch)); !near.empty())
+    hint = "did you mean " + near + "?";
+  else
+    hint = "give a name that LLVM knows or one of the levels " + join(architecture->levels, ", ");
+  return make_error(ErrorKind::usage, "unknown " + arch + " CPU \"" + name + "\"", hint);
+}
+
+Result<std::vector<std::string>> features_of(const std::string& arch, const std::string& name) {
+  XAAS_TRY(Cpu cpu, cpu_by_name(arch, name));
+  return std::move(cpu.features);
+}
+
+std::string isa_level(const std::string& arch, const std::vector<std::string>& features) {
+  const Architecture* architecture = find_architecture(arch);
+  if (!architecture)
+    return {};
+  const FeatureSet available = with_equivalent(*architecture, {features.begin(), features.end()});
+  std::string best = architecture->levels.front();
+  for (const std::string& level : architecture->levels) {
+    const FeatureSet needed = architecture->deciding(architecture->named(level)->features);
+    if (std::includes(available.begin(), available.end(), needed.begin(), needed.end()))
+      best = level;
+  }
+  return best;
+}
+
+bool is_feature(const std::string& arch, const std::string& name) {
+  const Architecture* architecture = find_architecture(arch);
+  return architecture && architecture->is_feature(name);
+}
+
+std::vector<std::string> with_implied(const std::string& arch, const std::vector<std::string>& features) {
+  FeatureSet all(features.begin(), features.end());
+  if (const Architecture* architecture = find_architecture(arch)) {
+    for (const std::string& feature : features)
+      all.merge(architecture->implied(feature));
+    all.merge(baseline(*architecture));
+    all = with_equivalent(*architecture, std::move(all));
+  }
+  return to_vector(all);
+}
+
+std::vector<std::string> usable_features(const std::string& arch, const std::vector<std::string>& features) {
+  const Architecture* architecture = find_architecture(arch);
+  if (!architecture)
+    return {};
+  FeatureSet available(features.begin(), features.end());
+  available.merge(baseline(*architecture));
+  available = with_equivalent(*architecture, std::move(available));
+  FeatureSet usable;
+  for (const std::string& feature : available) {
+    const FeatureSet needed = architecture->implied(feature);
+    if (architecture->is_feature(feature) &&
+        std::includes(available.begin(), available.end(), needed.begin(), needed.end()))
+      usable.insert(feature);
+  }
+  return to_vector(usable);
+}
+
+std::vector<std::string> signed_features(const Cpu& cpu) {
+  std::vector<std::string> result;
+  for (const std::string& feature : cpu.features)
+    result.push_back("+" + feature);
+  if (const Result<std::vector<std::string>> named = features_of(cpu.arch, cpu.name))
+    for (const std::string& feature : missing_features(*named, cpu.features))
+      result.push_back("-" + feature);
+  return result;
+}
+
+std::vector<std::string> missing_features(const std::vector<std::string>& required,
+                                          const std::vector<std::string>& available) {
+  const FeatureSet there(available.begin(), available.end());
+  std::vector<std::string> missing;
+  for (const std::string& feature : required)
+    if (!there.contains(feature))
+      missing.push_back(feature);
+  return missing;
+}
+
+std::string triple(const std::string& arch) {
+  const Architecture* architecture = find_architecture(arch);
+  return architecture ? architecture->triple : arch + "-unknown-linux-gnu";
+}
+
+std::string oci_architecture(const std::string& arch) {
+  const Architecture* architecture = find_architecture(arch);
+  return architecture ? architecture->oci : arch;
+}
+
+} // namespace xaas::target
