@@ -40,8 +40,12 @@ Result<std::vector<Note>> read_notes(std::string_view elf);
 // a changed RPATH (in place, as CMake does it, or by patchelf) and symlinks leave it as it is; another byte of code does not.
 Result<Digest> content_digest(std::string_view elf);
 
-// Adds an origin note of kind `unit` to a relocatable object just emitted, by adding a section to the ELF image, with its
-// content digest filled in. Or: fills in the content digest of the note of kind `kind` that a file already has.
+// Adds an origin note to a relocatable object that has none, by adding a section to the ELF image, with its content digest
+// filled in. An object that has one: failed.
+Result<void> add_note(std::string& elf, Note::Kind kind, const Digest& origin);
+
+// Fills in the content digest of the note of kind `kind` whose content digest is still empty (the last one, should there be
+// several: the note of an output comes after those of its inputs). None: failed.
 Result<void> seal(std::string& elf, Note::Kind kind);
 
 // A relocatable object for the machine of `arch` that holds nothing but a note with an empty content digest: an input of

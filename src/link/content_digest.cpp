@@ -1,0 +1,337 @@
+// What an ELF file means, as a digest.
+//
+// The problem: a file that we emitted may be stripped, copied into an archive, get another RPATH (in place,
+// or by a tool that moves sections about), and is still what we emitted; a file with another byte of code,
+// another symbol or another needed library is not. A digest of the bytes changes with both. So the digest is
+// of parts in an order of its own, with everything that these tools renumber (string offsets, section and
+// symbol indices, header offsets) resolved to what it stands for. Rejected: a list of "known tools" whose
+// traces are recognised; it fails open.
+#include <xaas/link/note.h>
+
+#include "note_format.h"
+
+#include <llvm/BinaryFormat/ELF.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace xaas::link {
+namespace {
+
+using namespace llvm::ELF;
+
+// A text that a hash is made of; every part is delimited.
+class Parts {
+public:
+  Parts& text(std::string_view part) {
+    number(part.size());
+    data_ += part;
+    return *this;
+  }
+  Parts& number(uint64_t value) {
+    for (int i = 0; i < 8; ++i)
+      data_.push_back(char(value >> 8 * i));
+    return *this;
+  }
+  Parts& digest_of_bytes(std::string_view bytes) {
+    const Digest digest = digest_of(bytes);
+    data_.append(reinterpret_cast<const char*>(digest.bytes().data()), Digest::size);
+    return *this;
+  }
+  const std::string& data() const { return data_; }
+
+private:
+  std::string data_;
+};
+
+// GNU tools write the x86-64 type of unwind tables as plain data.
+uint32_t section_type(const ElfSection& section) {
+  return section.header->sh_type == SHT_X86_64_UNWIND ? uint32_t(SHT_PROGBITS)
+                                                      : uint32_t(section.header->sh_type);
+}
+
+uint64_t entry_size(const ElfSection& section) { // means something for merged sections only
+  return section.header->sh_flags & SHF_MERGE ? uint64_t(section.header->sh_entsize) : 0;
+}
+
+// The parts of a relocatable object. Sections are known by their place among those that count.
+class ObjectDigest {
+public:
+  explicit ObjectDigest(const ElfImage& image) : image_(image) {}
+
+  Result<Digest> compute() {
+    number_sections();
+    XAAS_CHECK(read_symbols());
+    parts_.text("object").number(image_.header().e_machine).number(image_.header().e_flags);
+    for (const ElfSection& section : image_.sections())
+      if (counts(section))
+        add_section(section);
+    XAAS_CHECK(add_groups());
+    for (const ElfSection& section : image_.sections())
+      XAAS_CHECK(add_relocations(section));
+    for (const std::string& symbol : globals_)
+      parts_.text(symbol);
+    return digest_of(parts_.data());
+  }
+
+private:
+  static bool counts(const ElfSection& section) {
+    return section.allocated() && section.name != note_section;
+  }
+
+  void number_sections() {
+    ordinals_.assign(image_.sections().size(), 0);
+    uint64_t next = 0;
+    for (size_t i = 0; i < image_.sections().size(); ++i)
+      if (counts(image_.sections()[i]))
+        ordinals_[i] = ++next;
+  }
+
+  uint64_t ordinal(uint64_t index) const { return index < ordinals_.size() ? ordinals_[index] : 0; }
+
+  void add_section(const ElfSection& section) {
+    const Elf::Shdr& header = *section.header;
+    parts_.text(section.name)
+        .number(section_type(section))
+        .number(header.sh_flags)
+        .number(header.sh_addralign);
+    parts_.number(entry_size(section)).number(header.sh_size).digest_of_bytes(section.bytes);
+    if (header.sh_flags & SHF_LINK_ORDER)
+      parts_.number(ordinal(header.sh_link));
+  }
+
+  // What a symbol is to a relocation: globals by name, locals by place.
+  Result<void> read_symbols() {
+    for (const ElfSection& section : image_.sections()) {
+      if (section.header->sh_type != SHT_SYMTAB)
+        continue;
+      XAAS_TRY(const auto symbols, checked(image_.file().symbols(section.header)));
+      XAAS_TRY(const llvm::StringRef names, checked(image_.file().getStringTableForSymtab(*section.header)));
+      llvm::ArrayRef<Elf::Word> extended;
+      for (const ElfSection& other : image_.sections())
+        if (other.header->sh_type == SHT_SYMTAB_SHNDX) {
+          XAAS_TRY(extended, checked(image_.file().getSHNDXTable(*other.header)));
+        }
+      for (const Elf::Sym& symbol : symbols)
+        XAAS_CHECK(add_symbol(symbol, symbols, names, extended));
+      break;
+    }
+    std::sort(globals_.begin(), globals_.end());
+    return {};
+  }
+
+  Result<void> add_symbol(const Elf::Sym& symbol, Elf::SymRange symbols, llvm::StringRef names,
+                          llvm::ArrayRef<Elf::Word> extended) {
+    // The reserved numbers (absolute, common) mean themselves; others become the section's place.
+    uint64_t index = symbol.st_shndx;
+    if (index == SHN_XINDEX || index < SHN_LORESERVE) {
+      XAAS_TRY(index, checked(image_.file().getSectionIndex(symbol, symbols, extended)));
+    }
+    const bool reserved = symbol.st_shndx >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX;
+    const bool in_note = !reserved && index != 0 && index < image_.sections().size() &&
+                         image_.sections()[index].name == note_section;
+    const uint64_t place = reserved ? index << 32 : ordinal(index);
+    XAAS_TRY(const llvm::StringRef name, checked(symbol.getName(names)));
+    Parts parts;
+    if (symbol.getBinding() == STB_LOCAL) {
+      parts.text("local").number(place).number(symbol.st_value);
+      parts.text(place == 0 ? view(name) : std::string_view{});
+      parts.number(symbol.getType() == STT_TLS || symbol.getType() == STT_GNU_IFUNC ? symbol.getType() : 0);
+    } else {
+      parts.text("global").text(view(name)).number(symbol.st_info).number(symbol.st_other);
+      parts.number(place).number(symbol.st_value).number(symbol.st_size);
+      if (!in_note)
+        globals_.push_back(parts.data());
+    }
+    meanings_.push_back(parts.data());
+    return {};
+  }
+
+  Result<void> add_groups() {
+    for (const ElfSection& section : image_.sections()) {
+      if (section.header->sh_type != SHT_GROUP)
+        continue;
+      if (section.bytes.size() < 4 || section.bytes.size() % 4 != 0 ||
+          section.header->sh_info >= meanings_.size())
+        return damaged("a section group is not sound");
+      std::vector<uint64_t> members;
+      for (size_t offset = 4; offset < section.bytes.size(); offset += 4)
+        if (const uint64_t place = ordinal(read_u32(section.bytes, offset)); place != 0)
+          members.push_back(place);
+      if (members.empty())
+        continue; // held debug information only
+      parts_.text("group").text(meanings_[section.header->sh_info]).number(read_u32(section.bytes, 0));
+      for (const uint64_t member : members)
+        parts_.number(member);
+    }
+    return {};
+  }
+
+  Result<void> add_relocations(const ElfSection& section) {
+    const uint32_t type = section.header->sh_type;
+    if ((type != SHT_REL && type != SHT_RELA && type != SHT_CREL) || ordinal(section.header->sh_info) == 0)
+      return {};
+    parts_.text("relocations").number(ordinal(section.header->sh_info));
+    if (type == SHT_RELA) {
+      XAAS_TRY(const auto relocations, checked(image_.file().relas(*section.header)));
+      for (const Elf::Rela& relocation : relocations)
+        XAAS_CHECK(add_relocation(relocation, uint64_t(int64_t(relocation.r_addend))));
+    } else if (type == SHT_REL) {
+      XAAS_TRY(const auto relocations, checked(image_.file().rels(*section.header)));
+      for (const Elf::Rel& relocation : relocations)
+        XAAS_CHECK(add_relocation(relocation, 0));
+    } else {
+      XAAS_TRY(const auto relocations, checked(image_.file().crels(*section.header)));
+      for (const Elf::Rel& relocation : relocations.first)
+        XAAS_CHECK(add_relocation(relocation, 0));
+      for (const Elf::Rela& relocation : relocations.second)
+        XAAS_CHECK(add_relocation(relocation, uint64_t(int64_t(relocation.r_addend))));
+    }
+    return {};
+  }
+
+  Result<void> add_relocation(const Elf::Rel& relocation, uint64_t addend) {
+    const uint32_t symbol = relocation.getSymbol(false);
+    if (symbol != 0 && symbol >= meanings_.size())
+      return damaged("a relocation names symbol " + std::to_string(symbol) + ", which does not exist");
+    parts_.number(relocation.r_offset).number(relocation.getType(false)).number(addend);
+    parts_.text(symbol == 0 ? std::string_view{} : std::string_view(meanings_[symbol]));
+    return {};
+  }
+
+  const ElfImage& image_;
+  Parts parts_;
+  std::vector<uint64_t> ordinals_;    // by section index; 0: does not count
+  std::vector<std::string> meanings_; // by symbol index
+  std::vector<std::string> globals_;
+};
+
+// Dynamic symbols with names and section names in place of offsets and numbers.
+Result<std::string> dynamic_symbols(const ElfImage& image, const ElfSection& section) {
+  XAAS_TRY(const auto symbols, checked(image.file().symbols(section.header)));
+  XAAS_TRY(const llvm::StringRef names, checked(image.file().getStringTableForSymtab(*section.header)));
+  Parts parts;
+  for (const Elf::Sym& symbol : symbols) {
+    XAAS_TRY(const llvm::StringRef name, checked(symbol.getName(names)));
+    const uint64_t index = symbol.st_shndx;
+    parts.text(view(name)).number(symbol.st_info).number(symbol.st_other).number(symbol.st_size);
+    parts.text(index < image.sections().size() ? image.sections()[index].name : std::to_string(index));
+    parts.number(symbol.getType() == STT_SECTION ? 0 : uint64_t(symbol.st_value));
+  }
+  return parts.data();
+}
+
+// What follows all that the headers describe: a payload that was appended. Zeros are padding.
+Result<std::string_view> trailing_bytes(const ElfImage& image) {
+  const Elf::Ehdr& header = image.header();
+  uint64_t end = std::max<uint64_t>(header.e_phoff + uint64_t(header.e_phnum) * header.e_phentsize,
+                                    header.e_shoff + image.sections().size() * sizeof(Elf::Shdr));
+  for (const ElfSection& section : image.sections())
+    if (!section.bytes.empty())
+      end = std::max<uint64_t>(end, section.header->sh_offset + section.header->sh_size);
+  XAAS_TRY(const auto segments, checked(image.file().program_headers()));
+  for (const Elf::Phdr& segment : segments)
+    end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
+  std::string_view rest = image.data().substr(std::min<uint64_t>(end, image.data().size()));
+  const size_t last = rest.find_last_not_of('\0');
+  return rest.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+// A file without section headers: its loaded bytes. Never equal to the digest of a file that has them.
+Result<Digest> digest_of_segments(const ElfImage& image) {
+  Parts parts;
+  parts.text("segments");
+  XAAS_TRY(const auto segments, checked(image.file().program_headers()));
+  for (const Elf::Phdr& segment : segments) {
+    if (segment.p_offset > image.data().size() || segment.p_filesz > image.data().size() - segment.p_offset)
+      return damaged("a segment lies outside the file");
+    parts.number(segment.p_type).number(segment.p_flags).number(segment.p_memsz);
+    parts.digest_of_bytes(image.data().substr(segment.p_offset, segment.p_filesz));
+  }
+  return digest_of(parts.data());
+}
+
+Result<Digest> digest_of_linked(const ElfImage& image) {
+  if (image.sections().empty())
+    return digest_of_segments(image);
+  const std::set<std::string_view> replaced = {note_section, ".note.gnu.build-id", ".dynamic", ".dynstr"};
+  std::vector<std::string> sections; // sorted: tools that move sections reorder their headers
+  for (const ElfSection& section : image.sections()) {
+    if (!section.allocated() || replaced.contains(section.name))
+      continue;
+    Parts parts;
+    parts.text(section.name)
+        .number(section_type(section))
+        .number(section.header->sh_flags & ~uint64_t(SHF_INFO_LINK));
+    parts.number(section.header->sh_size);
+    if (section.header->sh_type == SHT_DYNSYM) {
+      XAAS_TRY(const std::string symbols, dynamic_symbols(image, section));
+      parts.text(symbols);
+    } else {
+      parts.digest_of_bytes(section.bytes);
+    }
+    sections.push_back(parts.data());
+  }
+  std::sort(sections.begin(), sections.end());
+
+  Parts parts;
+  parts.text("linked").number(image.header().e_type).number(image.header().e_machine);
+  parts.number(image.header().e_flags).number(image.header().e_entry);
+  for (const std::string& section : sections)
+    parts.text(section);
+  XAAS_TRY(const std::vector<DynamicString> strings, dynamic_strings(image));
+  for (const DynamicString& string : strings)
+    if (string.tag != DT_RPATH && string.tag != DT_RUNPATH)
+      parts.number(string.tag).text(string.text);
+  XAAS_TRY(const auto entries, checked(image.file().dynamicEntries()));
+  for (const Elf::Dyn& entry : entries)
+    if (entry.getTag() == DT_FLAGS || entry.getTag() == DT_FLAGS_1 || entry.getTag() == DT_SYMBOLIC ||
+        entry.getTag() == DT_TEXTREL || entry.getTag() == DT_BIND_NOW)
+      parts.number(uint64_t(entry.getTag())).number(entry.getVal());
+  XAAS_TRY(const std::string_view payload, trailing_bytes(image));
+  parts.text(payload);
+  return digest_of(parts.data());
+}
+
+} // namespace
+
+Result<std::vector<DynamicString>> dynamic_strings(const ElfImage& image) {
+  XAAS_TRY(const auto entries, checked(image.file().dynamicEntries()));
+  const std::set<uint64_t> tags = {
+      DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH, uint64_t(DT_AUXILIARY), uint64_t(DT_FILTER)};
+  std::vector<DynamicString> strings;
+  uint64_t table_address = 0, table_size = 0;
+  for (const Elf::Dyn& entry : entries) {
+    if (entry.getTag() == DT_STRTAB)
+      table_address = entry.getPtr();
+    if (entry.getTag() == DT_STRSZ)
+      table_size = entry.getVal();
+  }
+  if (table_address == 0)
+    return strings;
+  XAAS_TRY(const uint8_t* const mapped, checked(image.file().toMappedAddr(table_address)));
+  const size_t table_offset = size_t(reinterpret_cast<const char*>(mapped) - image.data().data());
+  if (table_offset > image.data().size() || table_size > image.data().size() - table_offset)
+    return damaged("the dynamic string table lies outside the file");
+  const std::string_view table = image.data().substr(table_offset, table_size);
+  for (const Elf::Dyn& entry : entries) {
+    if (!tags.contains(uint64_t(entry.getTag())))
+      continue;
+    const uint64_t offset = entry.getVal();
+    const size_t end = offset < table.size() ? table.find('\0', offset) : std::string_view::npos;
+    if (end == std::string_view::npos)
+      return damaged("a string of the dynamic section lies outside its table");
+    strings.push_back({uint64_t(entry.getTag()), std::string(table.substr(offset, end - offset))});
+  }
+  return strings;
+}
+
+Result<Digest> content_digest(std::string_view elf) {
+  XAAS_TRY(const ElfImage image, ElfImage::open(elf));
+  if (image.relocatable())
+    return ObjectDigest(image).compute();
+  return digest_of_linked(image);
+}
+
+} // namespace xaas::link
