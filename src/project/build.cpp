@@ -1,0 +1,321 @@
+// Drives the five kinds of build system. What each one gets is written down in docs/application-spec.md.
+//
+// Where a build happens: CMake, Meson and configure scripts build out of tree, in the build directory. Make
+// and commands know no such thing, so the build directory becomes a private copy of the sources. So it does
+// for an Autotools project whose generated files are missing or older than what they are made from:
+// autoreconf, or the rules that Automake adds to every makefile, would write them into the sources.
+#include <xaas/project/project.h>
+
+#include "environment.h"
+#include "step.h"
+#include "tree.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+
+#include <algorithm>
+
+namespace xaas::project {
+
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+using Words = std::vector<std::string>;
+
+Words operator+(Words left, const Words& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+bool present(const fs::path& path) {
+  std::error_code code;
+  return fs::exists(path, code);
+}
+
+bool newer(const fs::path& left, const fs::path& right) {
+  std::error_code code;
+  const fs::file_time_type one = fs::last_write_time(left, code);
+  if (code)
+    return false;
+  const fs::file_time_type other = fs::last_write_time(right, code);
+  return !code && one > other;
+}
+
+// Would Autotools write into the tree?
+bool needs_regeneration(const fs::path& source) {
+  if (!present(source / "configure"))
+    return true;
+  for (const char* input : {"configure.ac", "configure.in", "aclocal.m4"})
+    if (newer(source / input, source / "configure"))
+      return true;
+  return newer(source / "Makefile.am", source / "Makefile.in") ||
+         newer(source / "configure.ac", source / "aclocal.m4");
+}
+
+bool uses_copy(const ConfigurationBuild& build) {
+  switch (build.application->build.system) {
+  case spec::BuildSystem::make:
+  case spec::BuildSystem::commands:
+    return true;
+  case spec::BuildSystem::autotools:
+    return needs_regeneration(build.source);
+  case spec::BuildSystem::cmake:
+  case spec::BuildSystem::meson:
+    break;
+  }
+  return false;
+}
+
+// Is the CMake variable set by an argument, as -DNAME=, -DNAME:TYPE= or with -D as a word of its own?
+bool sets_variable(const Words& arguments, const std::string& name) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    const std::string_view text =
+        starts_with(argument, "-D") ? std::string_view(argument).substr(2) : argument;
+    return starts_with(text, name + "=") || starts_with(text, name + ":");
+  });
+}
+
+class Driver {
+public:
+  explicit Driver(const ConfigurationBuild& build)
+      : build_(build), spec_(build.application->build), prefix_(build.application->image.prefix),
+        source_(fs::absolute(compiled_source(build)).lexically_normal()),
+        directory_(fs::absolute(build.build).lexically_normal()),
+        destination_(fs::absolute(build.destination).lexically_normal()),
+        environment_(build_environment(build)) {}
+
+  Result<void> run() {
+    XAAS_CHECK(check_sources());
+    XAAS_CHECK(make_directories(destination_));
+    if (uses_copy(build_))
+      XAAS_CHECK(copy_sources(build_.source, directory_, {build_.destination, build_.log}));
+    XAAS_CHECK(drive());
+    if (!spec_.install.empty())
+      XAAS_CHECK(install_files());
+    return check_installed();
+  }
+
+private:
+  Result<void> drive() {
+    switch (spec_.system) {
+    case spec::BuildSystem::cmake:
+      return cmake();
+    case spec::BuildSystem::autotools:
+      return autotools();
+    case spec::BuildSystem::make:
+      return make(Words{"make"}, make_variables());
+    case spec::BuildSystem::meson:
+      return meson();
+    case spec::BuildSystem::commands:
+      return commands();
+    }
+    return {};
+  }
+
+  Result<void> check_sources() {
+    std::error_code code;
+    if (!fs::is_directory(build_.source, code))
+      return make_error(ErrorKind::not_found,
+                        "source directory " + build_.source.string() + " does not exist");
+    Words files;
+    if (spec_.system == spec::BuildSystem::cmake)
+      files = {"CMakeLists.txt"};
+    else if (spec_.system == spec::BuildSystem::meson)
+      files = {"meson.build"};
+    else if (spec_.system == spec::BuildSystem::autotools)
+      files = {"configure", "configure.ac", "configure.in"};
+    const auto there = [&](const std::string& file) { return present(build_.source / file); };
+    if (files.empty() || std::any_of(files.begin(), files.end(), there))
+      return {};
+    return make_error(ErrorKind::not_found,
+                      "build.system is " + spec::to_string(spec_.system) + ", but " + build_.source.string() +
+                          " has no " + join(files, " and no "),
+                      "correct build.system, or name the right directory with --source");
+  }
+
+  Result<void> step(const std::string& name, const Words& arguments, const Environment& extra = {}) {
+    Environment environment = environment_;
+    for (const auto& [variable, value] : extra)
+      environment[variable] = value;
+    return run_step({name, arguments, directory_, environment}, build_.log);
+  }
+
+  bool installs() const { return spec_.install.empty(); }
+  std::string jobs() const { return std::to_string(std::max(1u, build_.jobs)); }
+
+  // The front door's own binary tools, for build systems that would look for the compiler's first.
+  Environment binary_tools() const {
+    Environment result;
+    for (const auto& [variable, name] : Environment{{"AR", "ar"},
+                                                    {"RANLIB", "ranlib"},
+                                                    {"STRIP", "strip"},
+                                                    {"OBJCOPY", "objcopy"},
+                                                    {"LINKER", "ld"}})
+      if (!build_.tools.directory.empty() && present(build_.tools.directory / name))
+        result[variable] = (build_.tools.directory / name).string();
+    return result;
+  }
+
+  Result<void> cmake() {
+    XAAS_TRY(const fs::path program, need_tool("cmake", "a CMake build"));
+    Words arguments = {program.string(), "-S", source_.string(), "-B", directory_.string()};
+    const bool generator =
+        std::any_of(build_.arguments.begin(), build_.arguments.end(),
+                    [](const std::string& argument) { return starts_with(argument, "-G"); });
+    if (!generator) {
+      const bool ninja = find_program("ninja").has_value();
+      if (!ninja)
+        XAAS_CHECK(checked(need_tool("make", "a CMake build without ninja")));
+      arguments.insert(arguments.end(), {"-G", ninja ? "Ninja" : "Unix Makefiles"});
+    }
+    arguments.push_back("-DCMAKE_INSTALL_PREFIX=" + prefix_);
+    // ~/.cmake/packages is a place outside the build, and of this machine.
+    arguments.push_back("-DCMAKE_EXPORT_NO_PACKAGE_REGISTRY=ON");
+    arguments.push_back("-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF");
+    if (!sets_variable(build_.arguments, "CMAKE_BUILD_TYPE"))
+      arguments.push_back("-DCMAKE_BUILD_TYPE=Release");
+    for (const auto& [variable, path] : binary_tools()) {
+      arguments.push_back("-DCMAKE_" + variable + "=" + path);
+      // With link-time optimisation CMake takes these instead.
+      if (variable == "AR" || variable == "RANLIB")
+        for (const char* language : {"C", "CXX"})
+          arguments.push_back(std::string("-DCMAKE_") + language + "_COMPILER_" + variable + "=" + path);
+    }
+    XAAS_CHECK(step("configure", arguments + build_.arguments));
+
+    Words compile = {program.string(), "--build", directory_.string(), "--parallel", jobs()};
+    if (!spec_.targets.empty())
+      compile = compile + Words{"--target"} + spec_.targets;
+    XAAS_CHECK(step("build", compile));
+    if (!installs())
+      return {};
+    return step("install", {program.string(), "--install", directory_.string()},
+                {{"DESTDIR", destination_.string()}});
+  }
+
+  Result<void> autotools() {
+    Environment tools = binary_tools();
+    tools.erase("LINKER");
+    for (const auto& [variable, path] : tools)
+      environment_.emplace(variable, path);
+    if (!present(source_ / "configure")) {
+      XAAS_TRY(const fs::path autoreconf,
+               need_tool("autoreconf", "an Autotools build of a source tree without `configure`"));
+      XAAS_CHECK(step("autoreconf", {autoreconf.string(), "-fi"}));
+      if (!present(source_ / "configure"))
+        return make_error(ErrorKind::failed, "autoreconf made no `configure` in a copy of " +
+                                                 build_.source.string() + " (log: " + build_.log.string() +
+                                                 ")");
+    }
+    // By way of the shell: an unpacked archive or a checkout may have lost the executable bit.
+    XAAS_CHECK(step("configure", Words{"/bin/sh", (source_ / "configure").string(), "--prefix=" + prefix_} +
+                                     build_.arguments));
+    return make({"make"}, {});
+  }
+
+  Words make_variables() const {
+    Words result = {"CC=" + environment_.at("CC"), "CXX=" + environment_.at("CXX")};
+    if (!build_.tools.fortran_compiler.empty())
+      result.push_back("FC=" + build_.tools.fortran_compiler.string());
+    return result + Words{"PREFIX=" + prefix_, "prefix=" + prefix_} + build_.arguments;
+  }
+
+  Result<void> make(Words command, const Words& variables) {
+    XAAS_TRY(const fs::path program, need_tool("make", "this build"));
+    command[0] = program.string();
+    XAAS_CHECK(step("build", command + Words{"-j" + jobs()} + variables + spec_.targets));
+    if (!installs())
+      return {};
+    return step("install", command + Words{"install", "DESTDIR=" + destination_.string()} + variables);
+  }
+
+  Result<void> meson() {
+    XAAS_TRY(const fs::path program, need_tool("meson", "a Meson build"));
+    XAAS_CHECK(checked(need_tool("ninja", "a Meson build")));
+    Environment tools = binary_tools();
+    tools.erase("LINKER");
+    for (const auto& [variable, path] : tools)
+      environment_.emplace(variable, path);
+    XAAS_CHECK(step("configure", Words{program.string(), "setup", "--prefix=" + prefix_} + build_.arguments +
+                                     Words{directory_.string(), source_.string()}));
+    XAAS_CHECK(step("build", Words{program.string(), "compile", "-C", directory_.string(), "-j", jobs()} +
+                                 spec_.targets));
+    if (!installs())
+      return {};
+    return step("install", {program.string(), "install", "-C", directory_.string(), "--no-rebuild"},
+                {{"DESTDIR", destination_.string()}});
+  }
+
+  Result<void> commands() {
+    for (const std::string& argument : build_.arguments) {
+      const size_t equals = argument.find('=');
+      if (equals == 0 || equals == std::string::npos)
+        return make_error(ErrorKind::usage,
+                          "argument `" + argument + "` of a \"commands\" build is not NAME=value",
+                          "with \"system\": \"commands\" every argument becomes an environment variable");
+      environment_[argument.substr(0, equals)] = argument.substr(equals + 1);
+    }
+    const Environment place = {{"SRC", source_.string()},
+                               {"BUILD", directory_.string()},
+                               {"DESTDIR", destination_.string()},
+                               {"PREFIX", prefix_},
+                               {"JOBS", jobs()},
+                               {"CC", build_.tools.c_compiler.string()},
+                               {"CXX", build_.tools.cxx_compiler.string()}};
+    for (const auto& [name, command] :
+         {std::pair<std::string, std::string>{"configure", spec_.configure_command},
+          {"build", spec_.build_command},
+          {"install", installs() ? spec_.install_command : std::string()}})
+      if (!command.empty())
+        XAAS_CHECK(step(name, {"/bin/sh", "-c", command}, place));
+    return {};
+  }
+
+  Result<void> install_files() {
+    const fs::path root = destination_ / fs::path(prefix_).relative_path();
+    for (const spec::InstallFile& file : spec_.install) {
+      fs::path to = root / fs::path(file.to).relative_path();
+      if (!to.has_filename()) // "bin/": under its own name
+        to /= fs::path(file.from).filename();
+      to = to.lexically_normal();
+      if (relative_under(to, root).empty())
+        return make_error(ErrorKind::usage, "build.install: `" + file.to + "` is not below the prefix");
+      XAAS_CHECK(copy_entry(directory_ / file.from, to).in("build.install"));
+    }
+    return {};
+  }
+
+  Result<void> check_installed() {
+    std::error_code code;
+    if (!fs::is_empty(destination_, code) && !code)
+      return {};
+    return make_error(ErrorKind::failed,
+                      "the build of " + build_.application->name +
+                          " installed nothing (log: " + build_.log.string() + ")",
+                      "does its install step honour DESTDIR? else list the files in build.install");
+  }
+
+  static Result<void> checked(const Result<fs::path>& tool) {
+    if (tool)
+      return {};
+    return tool.error();
+  }
+
+  const ConfigurationBuild& build_;
+  const spec::Build& spec_;
+  std::string prefix_;
+  fs::path source_, directory_, destination_; // absolute; source_ is what is compiled
+  Environment environment_;
+};
+
+} // namespace
+
+fs::path compiled_source(const ConfigurationBuild& build) {
+  return uses_copy(build) ? build.build : build.source;
+}
+
+Result<void> build(const ConfigurationBuild& build) {
+  return Driver(build).run();
+}
+
+} // namespace xaas::project

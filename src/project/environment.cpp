@@ -1,0 +1,73 @@
+#include "environment.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+extern char** environ;
+
+namespace xaas::project {
+
+namespace {
+
+// Variables that compilers, linkers and build tools take options from: what the caller's shell happens to
+// have set must not decide what goes into an image. A spec that needs one sets it.
+constexpr std::array unwanted = {
+    // compilers and their options, as make and configure read them
+    "CC", "CXX", "FC", "F77", "F90", "CPP", "CXXCPP", "AR", "AS", "LD", "NM", "RANLIB", "STRIP", "OBJCOPY",
+    "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "FCFLAGS", "ASFLAGS", "ARFLAGS", "LDFLAGS", "LDLIBS", "LIBS",
+    // what the compilers read themselves
+    "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
+    "GCC_EXEC_PREFIX", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH",
+    // make
+    "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "MAKELEVEL", "MAKEOVERRIDES", "DESTDIR", "PREFIX",
+    // CMake
+    "CMAKE_GENERATOR", "CMAKE_GENERATOR_PLATFORM", "CMAKE_GENERATOR_TOOLSET", "CMAKE_BUILD_TYPE",
+    "CMAKE_BUILD_PARALLEL_LEVEL", "CMAKE_CONFIG_TYPE", "CMAKE_CONFIGURATION_TYPES", "CMAKE_TOOLCHAIN_FILE",
+    "CMAKE_INSTALL_PREFIX", "CMAKE_INSTALL_MODE", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER",
+    "CMAKE_Fortran_COMPILER_LAUNCHER", "CMAKE_C_LINKER_LAUNCHER", "CMAKE_CXX_LINKER_LAUNCHER",
+    "CMAKE_EXPORT_COMPILE_COMMANDS", "CMAKE_COLOR_DIAGNOSTICS",
+    // shells and configure
+    "CONFIG_SITE", "CONFIG_SHELL", "BASH_ENV", "ENV", "CDPATH"};
+
+bool wanted(std::string_view name) {
+  if (starts_with(name, "CCACHE_") || starts_with(name, "DISTCC_") || starts_with(name, "SCCACHE_") ||
+      starts_with(name, "ICECC"))
+    return false;
+  return std::find(unwanted.begin(), unwanted.end(), name) == unwanted.end();
+}
+
+} // namespace
+
+std::map<std::string, std::string> build_environment(const ConfigurationBuild& build) {
+  std::map<std::string, std::string> result;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos && wanted(text.substr(0, equals)))
+      result[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  result["CCACHE_DISABLE"] = "1"; // a compiler cache in front of the front door would hide compiles from it
+  result.erase("LANGUAGE");
+  result["LC_ALL"] = "C"; // sort orders and messages decide what some builds make
+
+  for (const auto& [name, value] : build.application->build.environment)
+    result[name] = value;
+  for (const auto& [name, value] : build.environment)
+    result[name] = value;
+
+  result["CC"] = build.tools.c_compiler.string();
+  result["CXX"] = build.tools.cxx_compiler.string();
+  if (!build.tools.fortran_compiler.empty())
+    for (const char* name : {"FC", "F77"})
+      result[name] = build.tools.fortran_compiler.string();
+  if (!build.tools.directory.empty()) {
+    const std::string path = result["PATH"];
+    result["PATH"] = build.tools.directory.string() + (path.empty() ? "" : ":" + path);
+  }
+  return result;
+}
+
+} // namespace xaas::project

@@ -1,0 +1,119 @@
+#include "step.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <string_view>
+
+namespace xaas::project {
+
+namespace {
+
+constexpr size_t shown_lines = 20;
+constexpr size_t shown_columns = 400;
+
+// As a person would type it, so that the log can be repeated by hand.
+std::string quoted(const std::string& word) {
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) || std::string_view("_-+=/.,:@%").find(char(c)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), plain))
+    return word;
+  std::string result = "'";
+  for (const char c : word)
+    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+Result<uint64_t> append(const fs::path& log, const std::string& text) {
+  std::ofstream stream(log, std::ios::app | std::ios::binary);
+  stream << text;
+  stream.close();
+  std::error_code code;
+  const uint64_t size = fs::file_size(log, code);
+  if (!stream || code)
+    return make_error(ErrorKind::storage, "writing the build log " + log.string() + ": failed");
+  return size;
+}
+
+// What the log holds from `offset` on, at most 64 MiB of it.
+std::string read_from(const fs::path& log, uint64_t offset) {
+  constexpr uint64_t limit = 64u << 20;
+  std::ifstream stream(log, std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(offset));
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (text.size() < limit && (stream.read(buffer.data(), buffer.size()) || stream.gcount() > 0))
+    text.append(buffer.data(), static_cast<size_t>(stream.gcount()));
+  return text;
+}
+
+bool has(std::string_view line, std::string_view word) {
+  return line.find(word) != std::string_view::npos;
+}
+
+std::string lines_from(const std::vector<std::string>& lines, size_t first) {
+  std::string result;
+  for (size_t i = first; i < lines.size() && i < first + shown_lines; ++i)
+    result += (result.empty() ? "" : "\n") + lines[i].substr(0, shown_columns);
+  return result;
+}
+
+} // namespace
+
+std::string lines_that_matter(const std::string& output) {
+  std::vector<std::string> lines = split(output, '\n');
+  for (std::string& line : lines)
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
+      line.pop_back();
+  while (!lines.empty() && lines.back().empty())
+    lines.pop_back();
+  // The compiler's and configure's words first, then CMake's and Meson's, then make's.
+  const std::array<bool (*)(std::string_view), 3> kinds = {
+      [](std::string_view line) { return has(line, "error:") && !has(line, "0 error:"); },
+      [](std::string_view line) {
+        return has(line, "CMake Error") || has(line, "ERROR:") || has(line, "Error:");
+      },
+      [](std::string_view line) { return has(line, "*** "); }};
+  for (const auto matches : kinds) {
+    const auto found = std::find_if(lines.begin(), lines.end(), matches);
+    if (found != lines.end())
+      return lines_from(lines, static_cast<size_t>(found - lines.begin()));
+  }
+  return lines_from(lines, lines.size() > shown_lines ? lines.size() - shown_lines : 0);
+}
+
+Result<fs::path> need_tool(const std::string& name, const std::string& what) {
+  const std::optional<fs::path> path = find_program(name);
+  if (!path)
+    return make_error(ErrorKind::missing_tool, what + " needs " + name + ", which is not on PATH",
+                      "install " + name + ", or put its directory on PATH");
+  return *path;
+}
+
+Result<void> run_step(const Step& step, const fs::path& log) {
+  std::string line = "\n$ cd " + quoted(step.directory.string()) + " &&";
+  for (const std::string& argument : step.arguments)
+    line += " " + quoted(argument);
+  XAAS_TRY(const uint64_t start, append(log, line + "\n"));
+
+  Command command;
+  command.arguments = step.arguments;
+  command.directory = step.directory;
+  command.environment = step.environment;
+  command.inherit_environment = false;
+  command.output = log;
+  XAAS_TRY(const ProcessResult result, run(command).in(step.name + " step"));
+  if (result.exit_code == 0)
+    return {};
+  return make_error(ErrorKind::failed,
+                    "the " + step.name + " step failed with exit code " + std::to_string(result.exit_code) +
+                        " (log: " + log.string() + ")",
+                    lines_that_matter(read_from(log, start)));
+}
+
+} // namespace xaas::project

@@ -1,0 +1,30 @@
+// One step of a build: a command whose output goes to the log.
+#pragma once
+
+#include <xaas/project/project.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xaas::project {
+
+struct Step {
+  std::string name; // "configure", "build", "install"
+  std::vector<std::string> arguments;
+  fs::path directory;
+  std::map<std::string, std::string> environment; // complete
+};
+
+// Runs it. A non-zero exit is a failed error with the step, the exit code and the log, and the compiler's
+// words as hint.
+Result<void> run_step(const Step& step, const fs::path& log);
+
+// The path of a tool on our PATH, else a missing_tool error that says what needs it.
+Result<fs::path> need_tool(const std::string& name, const std::string& what);
+
+// The lines of a failed step's output that tell why: from the first that looks like an error on, else the
+// last 20.
+std::string lines_that_matter(const std::string& output);
+
+} // namespace xaas::project

@@ -1,0 +1,21 @@
+// Copies of source trees and of files to install.
+#pragma once
+
+#include <xaas/base/file.h>
+#include <xaas/base/result.h>
+
+#include <vector>
+
+namespace xaas::project {
+
+// Copies the tree `from` into the existing directory `to`: permission bits and times kept, so that make sees
+// what it would have seen; version control's `.git`, sockets, pipes and devices are left out, and so is
+// everything in `skip` (where a build happens inside the sources). Symbolic links stay links, but none leads
+// into the original tree.
+Result<void> copy_sources(const fs::path& from, const fs::path& to, const std::vector<fs::path>& skip);
+
+// Copies one file, symbolic link or directory with all that is in it; permission bits are kept, links stay
+// links. A missing `from` is a failed error that names it.
+Result<void> copy_entry(const fs::path& from, const fs::path& to);
+
+} // namespace xaas::project

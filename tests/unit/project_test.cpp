@@ -1,0 +1,442 @@
+// Tiny projects of every kind, built with a plain compiler.
+#include <xaas/base/process.h>
+#include <xaas/project/project.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <sys/stat.h>
+
+namespace xaas::project {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* main_c = "#include <stdio.h>\n"
+                               "#ifndef WORD\n#define WORD \"plain\"\n#endif\n"
+                               "int main(void) { puts(WORD); return 0; }\n";
+
+class Scoped { // an environment variable for one test
+public:
+  Scoped(const char* name, const std::string& value) : name_(name) {
+    if (const char* old = std::getenv(name))
+      old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Scoped() {
+    if (old_)
+      setenv(name_, old_->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+  Scoped(const Scoped&) = delete;
+  Scoped& operator=(const Scoped&) = delete;
+
+private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+class ProjectTest : public testing::Test {
+protected:
+  void SetUp() override {
+    const std::optional<fs::path> c = find_program("clang-22"), cxx = find_program("clang++-22");
+    ASSERT_TRUE(c && cxx) << "the tests need clang-22";
+    application_.name = "tiny";
+    build_.application = &application_;
+    build_.source = root() / "src";
+    build_.build = root() / "build";
+    build_.destination = root() / "dest";
+    build_.log = root() / "build.log";
+    build_.tools = {*c, *cxx, {}, {}};
+    build_.jobs = 2;
+    ASSERT_TRUE(make_directories(build_.source));
+    ASSERT_TRUE(make_directories(build_.build));
+  }
+
+  const fs::path& root() const { return directory_.path(); }
+
+  void source(const std::string& name, const std::string& text, unsigned mode = 0644) {
+    ASSERT_TRUE(make_directories((build_.source / name).parent_path()));
+    ASSERT_TRUE(write_file(build_.source / name, text, mode, false));
+  }
+
+  void again() { // another configuration of the same sources
+    remove_tree(build_.build);
+    remove_tree(build_.destination);
+    ASSERT_TRUE(make_directories(build_.build));
+  }
+
+  std::string log() const {
+    const Result<std::string> text = read_file(build_.log);
+    return text ? *text : "";
+  }
+
+  std::string content(const fs::path& path) const {
+    const Result<std::string> text = read_file(path);
+    return text ? *text : "missing: " + path.string();
+  }
+
+  void expect_built() {
+    const Result<void> result = build(build_);
+    ASSERT_TRUE(result) << result.error().message << "\n" << result.error().hint << "\n" << log();
+  }
+
+  Error expect_error(ErrorKind kind) {
+    const Result<void> result = build(build_);
+    EXPECT_FALSE(result) << log();
+    if (result)
+      return {};
+    EXPECT_EQ(result.error().kind, kind) << result.error().message;
+    return result.error();
+  }
+
+  std::string output_of(const std::string& installed) const {
+    const Result<ProcessResult> result = run({.arguments = {(build_.destination / installed).string()}});
+    return result ? result->output : result.error().message;
+  }
+
+  // Every path below the sources with its time: building must not change it.
+  std::map<std::string, fs::file_time_type> snapshot() const {
+    std::map<std::string, fs::file_time_type> result;
+    for (const auto& entry : fs::recursive_directory_iterator(build_.source))
+      if (!entry.is_symlink())
+        result[entry.path().string()] = entry.last_write_time();
+    return result;
+  }
+
+  TemporaryDirectory directory_ = *TemporaryDirectory::create();
+  spec::Application application_;
+  ConfigurationBuild build_;
+};
+
+// --- CMake
+
+constexpr const char* cmake_lists =
+    "cmake_minimum_required(VERSION 3.13)\nproject(tiny C)\n"
+    "add_executable(tiny main.c)\n"
+    "if(WORD)\ntarget_compile_definitions(tiny PRIVATE WORD=\"${WORD}\")\nendif()\n"
+    "message(STATUS \"type=${CMAKE_BUILD_TYPE} prefix=${CMAKE_INSTALL_PREFIX}\")\n"
+    "install(TARGETS tiny)\n";
+
+TEST_F(ProjectTest, CmakeBuildsAndInstallsBelowThePrefix) {
+  source("CMakeLists.txt", cmake_lists);
+  source("main.c", main_c);
+  build_.arguments = {"-DWORD=chosen"};
+  const auto before = snapshot();
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "chosen\n");
+  EXPECT_THAT(log(), HasSubstr("type=Release prefix=/usr/local"));
+  EXPECT_EQ(snapshot(), before);
+  EXPECT_EQ(compiled_source(build_), build_.source);
+}
+
+TEST_F(ProjectTest, CmakeKeepsTheBuildTypeThatTheArgumentsName) {
+  source("CMakeLists.txt", cmake_lists);
+  source("main.c", main_c);
+  application_.image.prefix = "/opt/tiny";
+  build_.arguments = {"-DCMAKE_BUILD_TYPE:STRING=Debug"};
+  expect_built();
+  EXPECT_THAT(log(), HasSubstr("type=Debug prefix=/opt/tiny"));
+  EXPECT_EQ(output_of("opt/tiny/bin/tiny"), "plain\n");
+}
+
+TEST_F(ProjectTest, CmakeUsesTheGivenCompilerAndBinaryTools) {
+  source("CMakeLists.txt", cmake_lists);
+  source("main.c", main_c);
+  build_.tools.directory = root() / "tools";
+  ASSERT_TRUE(make_directories(build_.tools.directory));
+  const fs::path compiler = build_.tools.directory / "cc";
+  ASSERT_TRUE(write_file(compiler,
+                         "#!/bin/sh\necho x >> '" + (root() / "calls").string() + "'\nexec " +
+                             build_.tools.c_compiler.string() + " \"$@\"\n",
+                         0755));
+  ASSERT_TRUE(write_file(build_.tools.directory / "ar", "#!/bin/sh\nexit 0\n", 0755));
+  build_.tools.c_compiler = compiler;
+  expect_built();
+  EXPECT_TRUE(fs::exists(root() / "calls"));
+  EXPECT_THAT(content(build_.build / "CMakeCache.txt"), HasSubstr((build_.tools.directory / "ar").string()));
+}
+
+TEST_F(ProjectTest, InstallListReplacesTheBuildSystemsInstall) {
+  source("CMakeLists.txt", cmake_lists);
+  source("main.c", main_c);
+  application_.build.install = {{"tiny", "bin/other-name"}, {"tiny", "libexec/"}};
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/other-name"), "plain\n");
+  EXPECT_EQ(output_of("usr/local/libexec/tiny"), "plain\n");
+  EXPECT_FALSE(fs::exists(build_.destination / "usr/local/bin/tiny"));
+}
+
+TEST_F(ProjectTest, AFailingCompileSpeaksWithTheCompilersWords) {
+  source("CMakeLists.txt", cmake_lists);
+  source("main.c", "int main(void) { return undeclared_thing; }\n");
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_THAT(error.message, HasSubstr("build step failed with exit code"));
+  EXPECT_THAT(error.message, HasSubstr(build_.log.string()));
+  EXPECT_THAT(error.hint.substr(0, error.hint.find('\n')), HasSubstr("error: use of undeclared identifier"));
+  EXPECT_THAT(log(), HasSubstr("undeclared_thing"));
+}
+
+TEST_F(ProjectTest, AFailingConfigureStepNamesItself) {
+  source("CMakeLists.txt",
+         "cmake_minimum_required(VERSION 3.13)\nproject(tiny C)\nmessage(FATAL_ERROR \"no luck\")\n");
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_THAT(error.message, HasSubstr("configure step failed"));
+  EXPECT_THAT(error.hint, HasSubstr("no luck"));
+}
+
+TEST_F(ProjectTest, SourcesOfAnotherKindAreNamed) {
+  source("main.c", main_c);
+  EXPECT_THAT(expect_error(ErrorKind::not_found).message, HasSubstr("has no CMakeLists.txt"));
+  application_.build.system = spec::BuildSystem::meson;
+  EXPECT_THAT(expect_error(ErrorKind::not_found).message, HasSubstr("meson.build"));
+  build_.source = root() / "nowhere";
+  EXPECT_THAT(expect_error(ErrorKind::not_found).message, HasSubstr("nowhere"));
+}
+
+TEST_F(ProjectTest, AToolThatIsNotThereIsMissing) {
+  source("CMakeLists.txt", cmake_lists);
+  source("configure", "exit 0\n");
+  const Scoped path("PATH", root().string());
+  EXPECT_THAT(expect_error(ErrorKind::missing_tool).message, HasSubstr("cmake"));
+  application_.build.system = spec::BuildSystem::make;
+  EXPECT_THAT(expect_error(ErrorKind::missing_tool).message, HasSubstr("make"));
+}
+
+// --- make
+
+constexpr const char* makefile = "tiny: main.c\n\t$(CC) -o $@ main.c\n"
+                                 "install: tiny\n\tinstall -D tiny $(DESTDIR)$(PREFIX)/bin/tiny\n"
+                                 "other: main.c\n\t$(CC) -DWORD='\"other\"' -o other main.c\n";
+
+TEST_F(ProjectTest, MakeBuildsInAPrivateCopy) {
+  application_.build.system = spec::BuildSystem::make;
+  source("Makefile", makefile);
+  source("main.c", main_c);
+  source(".git/HEAD", "ref\n");
+  const auto before = snapshot();
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "plain\n");
+  EXPECT_EQ(snapshot(), before);
+  EXPECT_EQ(compiled_source(build_), build_.build);
+  EXPECT_FALSE(fs::exists(build_.build / ".git"));
+  EXPECT_EQ(fs::last_write_time(build_.build / "main.c"), fs::last_write_time(build_.source / "main.c"));
+}
+
+TEST_F(ProjectTest, MakeGetsTargetsVariablesAndTheInstallList) {
+  application_.build.system = spec::BuildSystem::make;
+  application_.build.targets = {"other"};
+  application_.build.install = {{"other", "bin/other"}, {"link", "bin/link"}, {"data", "share/data"}};
+  source("Makefile", makefile);
+  source("main.c", main_c);
+  source("data/deep/table.txt", "1 2 3\n", 0640);
+  fs::create_symlink("other", build_.source / "link");
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/other"), "other\n");
+  EXPECT_EQ(fs::read_symlink(build_.destination / "usr/local/bin/link"), "other");
+  const fs::path table = build_.destination / "usr/local/share/data/deep/table.txt";
+  EXPECT_EQ(content(table), "1 2 3\n");
+  EXPECT_EQ(fs::status(table).permissions(), fs::perms(0640));
+}
+
+TEST_F(ProjectTest, AMissingFileOfTheInstallListIsNamed) {
+  application_.build.system = spec::BuildSystem::make;
+  application_.build.install = {{"src/solver", "bin/solver"}};
+  source("Makefile", makefile);
+  source("main.c", main_c);
+  EXPECT_THAT(expect_error(ErrorKind::failed).message, HasSubstr("src/solver"));
+}
+
+TEST_F(ProjectTest, AnInstallPathMayNotLeaveThePrefix) {
+  application_.build.system = spec::BuildSystem::make;
+  application_.build.install = {{"tiny", "../../../../escaped"}};
+  source("Makefile", makefile);
+  source("main.c", main_c);
+  EXPECT_THAT(expect_error(ErrorKind::usage).message, HasSubstr("escaped"));
+}
+
+TEST_F(ProjectTest, LinksOfTheCopyDoNotLeadIntoTheSources) {
+  application_.build.system = spec::BuildSystem::make;
+  source("Makefile", "tiny:\n\techo changed > absolute\n\techo changed > relative\n"
+                     "install:\n\tinstall -D Makefile $(DESTDIR)/f\n");
+  source("real.txt", "original\n");
+  ASSERT_TRUE(write_file(root() / "outside.txt", "outside\n"));
+  fs::create_symlink(build_.source / "real.txt", build_.source / "absolute");
+  fs::create_symlink("real.txt", build_.source / "relative");
+  fs::create_symlink("../outside.txt", build_.source / "upwards");
+  expect_built();
+  EXPECT_EQ(content(build_.source / "real.txt"), "original\n");
+  EXPECT_EQ(content(build_.build / "real.txt"), "changed\n");
+  EXPECT_EQ(content(build_.build / "upwards"), "outside\n");
+}
+
+TEST_F(ProjectTest, ABuildDirectoryInsideTheSourcesIsNotCopiedIntoItself) {
+  application_.build.system = spec::BuildSystem::make;
+  source("Makefile", makefile);
+  source("main.c", main_c);
+  build_.build = build_.source / "out/build";
+  build_.destination = build_.source / "out/dest";
+  ASSERT_TRUE(make_directories(build_.build));
+  expect_built();
+  EXPECT_TRUE(fs::exists(build_.build / "main.c"));
+  EXPECT_FALSE(fs::exists(build_.build / "out/build"));
+  EXPECT_FALSE(fs::exists(build_.build / "out/dest"));
+}
+
+TEST_F(ProjectTest, AMissingSourceFileIsMakesError) {
+  application_.build.system = spec::BuildSystem::make;
+  source("Makefile", makefile);
+  EXPECT_THAT(expect_error(ErrorKind::failed).hint, HasSubstr("No rule to make target"));
+}
+
+// --- commands
+
+TEST_F(ProjectTest, CommandsSeeTheirVariablesAndArguments) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.environment = {{"FROM_SPEC", "yes"}};
+  application_.build.configure_command =
+      "test -f \"$SRC/main.c\" && test \"$PWD\" = \"$BUILD\" && test \"$JOBS\" = 2";
+  application_.build.build_command = "$CC -DWORD=\"\\\"$LEVEL $FROM_SPEC\\\"\" -o tiny \"$SRC/main.c\"";
+  application_.build.install_command = "install -D tiny \"$DESTDIR$PREFIX/bin/tiny\"";
+  build_.arguments = {"LEVEL=a=b c"};
+  source("main.c", main_c);
+  const auto before = snapshot();
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "a=b c yes\n");
+  EXPECT_EQ(snapshot(), before);
+}
+
+TEST_F(ProjectTest, AnArgumentOfCommandsMustBeAnAssignment) {
+  application_.build.system = spec::BuildSystem::commands;
+  for (const char* argument : {"novalue", "=value"}) {
+    again();
+    build_.arguments = {argument};
+    EXPECT_THAT(expect_error(ErrorKind::usage).message, HasSubstr(argument));
+  }
+}
+
+TEST_F(ProjectTest, WhatTheCallerHasSetDoesNotReachTheBuild) {
+  const Scoped cflags("CFLAGS", "-O9"), flags("MAKEFLAGS", "n"), destdir("DESTDIR", "/wrong"),
+      cc("CC", "wrong"), library("LIBRARY_PATH", "/x"), ccache("CCACHE_PREFIX", "icecc"), fortran("FC", "f"),
+      epoch("SOURCE_DATE_EPOCH", "7");
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.environment = {{"LDFLAGS", "-Wl,-O1"}};
+  build_.environment = {{"EXTRA", "e"}};
+  application_.build.install_command = "mkdir -p \"$DESTDIR\"; env > \"$DESTDIR/env\"";
+  expect_built();
+  const std::string seen = "\n" + content(build_.destination / "env");
+  for (const char* absent : {"\nCFLAGS=", "\nMAKEFLAGS=", "\nLIBRARY_PATH=", "\nCCACHE_PREFIX=", "\nFC="})
+    EXPECT_THAT(seen, Not(HasSubstr(absent)));
+  for (const std::string& present :
+       {std::string("\nLDFLAGS=-Wl,-O1\n"), std::string("\nEXTRA=e\n"), std::string("\nCCACHE_DISABLE=1\n"),
+        std::string("\nLC_ALL=C\n"), std::string("\nSOURCE_DATE_EPOCH=7\n"),
+        "\nCC=" + build_.tools.c_compiler.string() + "\n", "\nDESTDIR=" + build_.destination.string() + "\n"})
+    EXPECT_THAT(seen, HasSubstr(present));
+}
+
+TEST_F(ProjectTest, TheToolsDirectoryIsFirstOnThePath) {
+  application_.build.system = spec::BuildSystem::commands;
+  build_.tools.directory = root() / "tools";
+  ASSERT_TRUE(make_directories(build_.tools.directory));
+  ASSERT_TRUE(write_file(build_.tools.directory / "strip", "#!/bin/sh\necho our strip\n", 0755));
+  application_.build.install_command = "mkdir -p \"$DESTDIR\" && strip > \"$DESTDIR/out\"";
+  expect_built();
+  EXPECT_EQ(content(build_.destination / "out"), "our strip\n");
+}
+
+TEST_F(ProjectTest, AQuestionOnStandardInputDoesNotHang) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.configure_command =
+      "echo 'Do you accept? [y/n]'; read answer || { echo 'error: no answer'; exit 4; }";
+  const auto start = std::chrono::steady_clock::now();
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_THAT(error.message, HasSubstr("configure step failed with exit code 4"));
+  EXPECT_EQ(error.hint, "error: no answer");
+}
+
+TEST_F(ProjectTest, OutputWithoutAnErrorLineGivesItsLastLines) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.configure_command = "echo 'error: of an earlier step, that went well'";
+  application_.build.build_command = "i=1; while [ $i -le 30 ]; do echo line $i; i=$((i+1)); done; exit 3";
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_THAT(error.hint, StartsWith("line 11\n"));
+  EXPECT_THAT(error.hint, testing::EndsWith("line 30"));
+}
+
+TEST_F(ProjectTest, ABuildThatInstallsNothingFails) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.build_command = "true";
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_THAT(error.message, HasSubstr("installed nothing"));
+  EXPECT_THAT(error.hint, HasSubstr("DESTDIR"));
+}
+
+// --- Autotools and Meson
+
+TEST_F(ProjectTest, AConfigureScriptBuildsOutOfTree) {
+  application_.build.system = spec::BuildSystem::autotools;
+  source("configure", "srcdir=$(dirname \"$0\")\nfor a; do case $a in --prefix=*) p=${a#*=};; --with-word=*) "
+                      "w=${a#*=};; esac; done\n"
+                      "printf 'tiny:\\n\\t%s -DWORD=\\\\\"%s\\\\\" -o tiny %s/main.c\\ninstall:\\n\\tinstall "
+                      "-D tiny $(DESTDIR)%s/bin/tiny\\n' "
+                      "\"$CC\" \"$w\" \"$srcdir\" \"$p\" > Makefile\n");
+  source("main.c", main_c);
+  build_.arguments = {"--with-word=script"};
+  const auto before = snapshot();
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "script\n");
+  EXPECT_EQ(snapshot(), before);
+  EXPECT_EQ(compiled_source(build_), build_.source);
+}
+
+TEST_F(ProjectTest, AutotoolsWithoutConfigureRunsAutoreconfInACopy) {
+  for (const char* tool : {"autoreconf", "automake"})
+    if (!find_program(tool))
+      GTEST_SKIP() << "NOT TESTED: " << tool << " is not installed";
+  application_.build.system = spec::BuildSystem::autotools;
+  source("configure.ac", "AC_INIT([tiny],[1])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\n"
+                         "AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n");
+  source("Makefile.am", "bin_PROGRAMS = tiny\ntiny_SOURCES = main.c\n");
+  source("main.c", main_c);
+  const auto before = snapshot();
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "plain\n");
+  EXPECT_EQ(snapshot(), before);
+  EXPECT_EQ(compiled_source(build_), build_.build);
+}
+
+TEST_F(ProjectTest, StaleGeneratedFilesAreRegeneratedInACopyOnly) {
+  application_.build.system = spec::BuildSystem::autotools;
+  source("configure", "exit 0\n");
+  source("configure.ac", "AC_INIT\n");
+  fs::last_write_time(build_.source / "configure", fs::last_write_time(build_.source / "configure.ac"));
+  EXPECT_EQ(compiled_source(build_), build_.source);
+  fs::last_write_time(build_.source / "configure",
+                      fs::last_write_time(build_.source / "configure.ac") - std::chrono::hours(1));
+  EXPECT_EQ(compiled_source(build_), build_.build);
+}
+
+TEST_F(ProjectTest, MesonBuildsAndInstalls) {
+  if (!find_program("meson"))
+    GTEST_SKIP() << "NOT TESTED: meson is not installed";
+  application_.build.system = spec::BuildSystem::meson;
+  source("meson.build", "project('tiny', 'c')\nexecutable('tiny', 'main.c', install: true,\n"
+                        "  c_args: '-DWORD=\"' + get_option('word') + '\"')\n");
+  source("meson_options.txt", "option('word', type: 'string', value: 'plain')\n");
+  source("main.c", main_c);
+  build_.arguments = {"-Dword=meson"};
+  const auto before = snapshot();
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "meson\n");
+  EXPECT_EQ(snapshot(), before);
+}
+
+} // namespace
+} // namespace xaas::project
