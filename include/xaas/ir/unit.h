@@ -1,0 +1,50 @@
+// Units: one translation unit of one configuration, as an IR module and everything needed to lower it.
+#pragma once
+
+#include <xaas/base/digest.h>
+#include <xaas/base/json.h>
+#include <xaas/base/result.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xaas::ir {
+
+// How the source's command line wrote the instruction set. What it left open is decided by the target.
+struct MachineFlags {
+  std::string cpu;                   // -march: "" not written, "native", else the CPU that was fixed (LLVM's name)
+  std::string tune;                  // -mtune: likewise
+  std::vector<std::string> features; // of -m<feature> flags, "+avx2" or "-sse4.1", in the order Clang's driver gives them
+  bool operator==(const MachineFlags&) const = default;
+};
+
+// The code-generation, language and target options of a source invocation, as typed fields: names of Clang's own option
+// tables (clang/Basic/CodeGenOptions.def, LangOptions.def) with integers, and an allow list of strings. Only what differs
+// from Clang's default is kept. Never free argument text: `-fpass-plugin`, `-load`, `-mllvm` are code and file access.
+struct UnitOptions {
+  std::map<std::string, int64_t> codegen;
+  std::map<std::string, int64_t> language;
+  std::map<std::string, std::string> text;              // CodeModel, BBSections, FloatABI, triple, abi, ...
+  std::map<std::string, std::vector<std::string>> lists; // NoBuiltinFuncs
+  bool operator==(const UnitOptions&) const = default;
+  Digest digest() const;
+};
+
+struct Unit {
+  std::string source;   // path relative to the project; names local functions, so it is part of the unit
+  Digest module;        // of the IR module in canonical form
+  Digest options;       // of its UnitOptions
+  MachineFlags machine;
+  bool operator==(const Unit&) const = default;
+  Digest id() const;    // names the unit: of to_json(*this)
+};
+
+Json to_json(const MachineFlags& flags);
+Json to_json(const UnitOptions& options);
+Json to_json(const Unit& unit);
+// Integrity errors with JSON pointer: wrong types, an unknown key, a feature without a sign.
+Result<UnitOptions> parse_unit_options(const JsonReader& reader);
+Result<Unit> parse_unit(const JsonReader& reader);
+
+} // namespace xaas::ir

@@ -1,0 +1,28 @@
+// The compiler's command line as the front door changes it.
+#pragma once
+
+#include <xaas/capture/session.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::capture {
+
+// What a project's own arguments say about the instruction set: the last -march and -mtune win, as in Clang.
+struct WrittenMachine {
+  std::string march, mtune; // "" where not written
+  bool other_triple = false; // -m32, --target and the like: nothing of ours is added
+};
+
+struct Arguments {
+  std::vector<std::string> all; // for Clang's driver, without argv[0]
+  WrittenMachine written;
+  std::vector<std::string> dropped; // options of the project that capture takes away, as written
+};
+
+// Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces `native` by the
+// level, and drops what would keep IR or objects from us: -flto (the IR is shipped anyway), -fuse-ld, -save-temps,
+// -gsplit-dwarf. `arguments` have their response files expanded.
+Arguments front_door_arguments(const Session& session, const std::vector<std::string>& arguments);
+
+} // namespace xaas::capture

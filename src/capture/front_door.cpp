@@ -1,0 +1,149 @@
+#include "arguments.h"
+#include "compile.h"
+#include "link.h"
+
+#include <xaas/capture/front_door.h>
+#include <xaas/capture/session.h>
+
+#include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Driver/Compilation.h>
+#include <clang/Driver/Driver.h>
+#include <clang/Driver/Job.h>
+#include <clang/Driver/Tool.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Options/Options.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <iostream>
+
+namespace xaas::capture {
+
+namespace {
+
+std::vector<std::string> strings(const llvm::opt::ArgStringList& arguments) {
+  return {arguments.begin(), arguments.end()};
+}
+
+// One run of Clang's driver: the jobs that it makes of a command line, done here where they compile or link, and by clang
+// itself where they do anything else (preprocess, assemble, precompile).
+class DriverRun {
+public:
+  DriverRun(const Session& session, const std::vector<std::string>& arguments, bool cxx)
+      : session_(session), prepared_(front_door_arguments(session, expand(arguments))) {
+    strings_.push_back(session.clang.string());
+    if (cxx)
+      strings_.push_back("--driver-mode=g++");
+    strings_.insert(strings_.end(), prepared_.all.begin(), prepared_.all.end());
+  }
+
+  int run() {
+    std::vector<const char*> arguments;
+    for (const std::string& text : strings_)
+      arguments.push_back(text.c_str());
+    std::unique_ptr<clang::DiagnosticOptions> options = clang::CreateAndPopulateDiagOpts(arguments);
+    auto* printer = new clang::TextDiagnosticPrinter(llvm::errs(), *options);
+    printer->setPrefix("clang");
+    clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options, printer);
+    clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
+    clang::driver::Driver driver(session_.clang.string(), llvm::sys::getDefaultTargetTriple(), diagnostics);
+    driver.setCheckInputsExist(true);
+    std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
+    if (!compilation || compilation->containsError())
+      return 1;
+    if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH)) {
+      compilation->getJobs().Print(llvm::errs(), "\n", true);
+      return 0;
+    }
+    if (compilation->getArgs().hasArg(clang::options::OPT_v))
+      compilation->getJobs().Print(llvm::errs(), "\n", true);
+    const int code = run_jobs(*compilation);
+    compilation->CleanupFileList(compilation->getTempFiles());
+    return code;
+  }
+
+private:
+  static std::vector<std::string> expand(const std::vector<std::string>& arguments) {
+    llvm::BumpPtrAllocator allocator;
+    llvm::SmallVector<const char*, 64> expanded;
+    for (const std::string& argument : arguments)
+      expanded.push_back(argument.c_str());
+    if (llvm::Error error = clang::driver::expandResponseFiles(expanded, false, allocator))
+      llvm::consumeError(std::move(error)); // the driver says what is wrong with the argument
+    return {expanded.begin(), expanded.end()};
+  }
+
+  int run_jobs(clang::driver::Compilation& compilation) {
+    int result = 0;
+    std::vector<const clang::driver::Action*> failed;
+    for (const clang::driver::Command& job : compilation.getJobs()) {
+      // Later jobs need what failed; independent sources are still compiled, as clang does.
+      if (!failed.empty() && job.getCreator().isLinkJob())
+        break;
+      const int code = run_job(compilation, job);
+      if (code == 0)
+        continue;
+      result = result ? result : code;
+      failed.push_back(&job.getSource());
+      if (const auto* action = llvm::dyn_cast<clang::driver::JobAction>(&job.getSource()))
+        compilation.CleanupFileMap(compilation.getResultFiles(), action, false);
+    }
+    return result;
+  }
+
+  int run_job(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
+    std::vector<std::string> arguments = strings(job.getArguments());
+    if (job.getCreator().isLinkJob())
+      return capture_link(session_, arguments);
+    if (!arguments.empty() && arguments[0] == "-cc1") {
+      arguments.erase(arguments.begin());
+      switch (capture_compile(session_, prepared_.written, arguments)) {
+      case CompileOutcome::captured:
+        return 0;
+      case CompileOutcome::failed:
+        return 1;
+      case CompileOutcome::not_ours:
+      case CompileOutcome::carried:
+        break;
+      }
+    }
+    const clang::driver::Command* failing = nullptr;
+    return compilation.ExecuteCommand(job, failing);
+  }
+
+  const Session& session_;
+  Arguments prepared_;
+  std::vector<std::string> strings_;
+};
+
+bool is_linker(const std::string& argv0) { return fs::path(argv0).filename() == "ld"; }
+
+} // namespace
+
+bool is_front_door(const std::string& argv0) {
+  const std::string name = fs::path(argv0).filename().string();
+  return name == "xaas-cc" || name == "xaas-c++" || name == "ld";
+}
+
+int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {
+  const Result<Session> session = find_session(argv0);
+  if (!session) {
+    std::cerr << "xaas: error: " << session.error().message << "\n";
+    if (!session.error().hint.empty())
+      std::cerr << "hint: " << session.error().hint << "\n";
+    return exit_code(session.error().kind);
+  }
+  if (is_linker(argv0))
+    return run_linker(*session, arguments);
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmPrinters();
+  llvm::InitializeAllAsmParsers();
+  return DriverRun(*session, arguments, argv0.ends_with("c++")).run();
+}
+
+} // namespace xaas::capture

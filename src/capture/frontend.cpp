@@ -1,0 +1,92 @@
+#include "frontend.h"
+
+#include <clang/AST/Attr.h>
+#include <clang/AST/Decl.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+namespace xaas::capture {
+
+namespace {
+
+// The target attribute that the source wrote on a function, in FeatureResolver's form.
+std::string written_target(clang::CodeGenerator& generator, const llvm::Function& function) {
+  const auto* declaration =
+      llvm::dyn_cast_or_null<clang::FunctionDecl>(generator.GetDeclForMangledName(function.getName()));
+  if (!declaration)
+    return {};
+  declaration = declaration->getMostRecentDecl();
+  if (const auto* target = declaration->getAttr<clang::TargetAttr>())
+    return "target:" + target->getFeaturesStr().str();
+  if (const auto* clones = declaration->getAttr<clang::TargetClonesAttr>()) {
+    // Mangled as <name>.<version>.<index>.
+    unsigned index = 0;
+    if (!function.getName().rsplit('.').second.getAsInteger(10, index) && index < clones->featuresStrs_size())
+      return "clone:" + clones->getFeatureStr(index).str();
+  }
+  return {};
+}
+
+class CaptureAction : public clang::ASTFrontendAction {
+public:
+  explicit CaptureAction(FrontendResult& result) : result_(result), context_(*new llvm::LLVMContext) {
+    context_.setDiscardValueNames(true);
+  }
+
+protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef file) override {
+    const clang::TargetOptions& options = compiler.getTargetOpts();
+    emitted_ = {options.Triple, options.ABI, options.FPMath, options.CPU, options.TuneCPU, options.FeaturesAsWritten};
+    std::unique_ptr<clang::CodeGenerator> generator = clang::CreateLLVMCodeGen(compiler, file, context_);
+    generator_ = generator.get();
+    return generator;
+  }
+
+  void EndSourceFileAction() override {
+    llvm::Module* module = getCompilerInstance().getDiagnostics().hasErrorOccurred() ? nullptr : generator_->GetModule();
+    if (!module)
+      return;
+    result_.compiled = true;
+    result_.needs_optimisation = ir::needs_optimisation(*module);
+    Result<ir::FeatureResolver> resolver = ir::FeatureResolver::create(emitted_);
+    if (!resolver) {
+      result_.refusal = resolver.error().message;
+      return;
+    }
+    Result<ir::CanonicalModule> canonical = ir::canonicalize(
+        *module, *resolver, [&](const llvm::Function& function) { return written_target(*generator_, function); });
+    if (canonical)
+      result_.module = *std::move(canonical);
+    else
+      result_.refusal = canonical.error().message;
+  }
+
+private:
+  FrontendResult& result_;
+  llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free): this is a compiler's process
+  ir::InstructionSet emitted_;
+  clang::CodeGenerator* generator_ = nullptr; // owned by the compiler instance
+};
+
+} // namespace
+
+FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation) {
+  FrontendResult result;
+  clang::CompilerInstance compiler(std::move(invocation));
+  compiler.createVirtualFileSystem();
+  compiler.createDiagnostics();
+  if (!compiler.hasDiagnostics())
+    return result;
+  CaptureAction action(result);
+  if (!compiler.ExecuteAction(action))
+    result.compiled = false;
+  return result;
+}
+
+} // namespace xaas::capture

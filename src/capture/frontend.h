@@ -1,0 +1,27 @@
+// Clang's front end in this process: one cc1 command to a canonical module.
+#pragma once
+
+#include <xaas/ir/canonical.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace clang {
+class CompilerInvocation;
+}
+
+namespace xaas::capture {
+
+struct FrontendResult {
+  bool compiled = false;            // false: the source has errors, which were printed
+  ir::CanonicalModule module;       // valid if compiled and `refusal` is empty
+  bool needs_optimisation = false;
+  std::string refusal;              // why the module cannot be carried as IR
+};
+
+// Compiles as `invocation` says, printing diagnostics to standard error and writing the dependency files that it asks for,
+// up to IR before any LLVM pass.
+FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation);
+
+} // namespace xaas::capture

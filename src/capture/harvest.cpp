@@ -1,0 +1,99 @@
+#include "identify.h"
+
+#include <xaas/base/json.h>
+#include <xaas/capture/harvest.h>
+
+#include <algorithm>
+#include <sys/stat.h>
+
+namespace xaas::capture {
+
+namespace {
+
+using Kind = InstalledFile::Kind;
+
+Result<void> classify(const Session& session, const fs::path& path, InstalledFile& file) {
+  XAAS_TRY(const std::string content, read_file(path));
+  const bool machine_code = link::is_elf(content) || link::is_archive(content);
+  if (!machine_code) {
+    if (!link::find_note_bytes(content).empty())
+      return make_error(ErrorKind::failed, "/" + file.path + ": has code of this build embedded in other data, which deploying "
+                                                             "cannot make again",
+                        "install the program or object itself, or leave this file out");
+    XAAS_TRY(file.digest, session.content().put(content));
+    return {};
+  }
+  XAAS_TRY(const link::FileRef ref, identify(session, path, path.filename().string()));
+  file.digest = ref.digest;
+  switch (ref.kind) {
+  case link::FileRef::Kind::unit:
+    file.kind = Kind::unit;
+    break;
+  case link::FileRef::Kind::archive:
+    file.kind = Kind::archive;
+    break;
+  case link::FileRef::Kind::link: {
+    file.kind = Kind::link;
+    XAAS_TRY(file.finish, link::read_finish(content));
+    break;
+  }
+  case link::FileRef::Kind::kit:
+    if (!link::find_note_bytes(content).empty())
+      return make_error(ErrorKind::failed,
+                        "/" + file.path + ": holds code of this build that deploying would not make again");
+    file.native = true;
+    break;
+  }
+  return {};
+}
+
+} // namespace
+
+Result<std::vector<InstalledFile>> harvest(const Session& session, const fs::path& destination) {
+  std::vector<InstalledFile> files;
+  std::error_code code;
+  for (auto it = fs::recursive_directory_iterator(destination, code); !code && it != fs::recursive_directory_iterator();
+       it.increment(code)) {
+    struct stat status {};
+    if (lstat(it->path().c_str(), &status) != 0)
+      return errno_error(errno, "reading " + it->path().string());
+    InstalledFile file;
+    file.path = it->path().lexically_relative(destination).string();
+    file.mode = status.st_mode & 0777;
+    if (S_ISLNK(status.st_mode)) {
+      file.kind = Kind::symlink;
+      file.destination = fs::read_symlink(it->path(), code).string();
+    } else if (S_ISDIR(status.st_mode)) {
+      file.kind = Kind::directory;
+    } else if (S_ISREG(status.st_mode)) {
+      XAAS_CHECK(classify(session, it->path(), file));
+    } else {
+      return make_error(ErrorKind::failed, "/" + file.path + ": the build installed a special file (socket, pipe, device)");
+    }
+    files.push_back(std::move(file));
+  }
+  if (code)
+    return errno_error(code.value(), "reading " + destination.string());
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+Result<std::vector<NativeObject>> native_objects(const Session& session) {
+  std::vector<NativeObject> objects;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "native", code)) {
+    XAAS_TRY(const Json json, read_json(entry.path()));
+    const JsonReader reader(json, entry.path().string());
+    NativeObject object;
+    XAAS_TRY(object.name, reader.string_at("name"));
+    XAAS_TRY(object.reason, reader.string_at("reason"));
+    XAAS_TRY(const std::string path, reader.string_at("path"));
+    if (const Result<Digest> digest = digest_of_file(path))
+      object.digest = *digest;
+    objects.push_back(std::move(object));
+  }
+  std::sort(objects.begin(), objects.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return objects;
+}
+
+} // namespace xaas::capture

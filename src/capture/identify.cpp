@@ -1,0 +1,101 @@
+#include "identify.h"
+
+#include <xaas/base/text.h>
+#include <xaas/link/note.h>
+#include <xaas/link/replay.h>
+
+namespace xaas::capture {
+
+namespace {
+
+using Kind = link::FileRef::Kind;
+
+Error changed_file(const std::string& path) {
+  return make_error(ErrorKind::failed,
+                    path + ": was changed after it was compiled or linked, in a way that deploying cannot repeat",
+                    "strip, a changed RPATH, copies and links are repeated; other changes (objcopy, a payload that is appended) "
+                    "are not: take that step out of this build");
+}
+
+// Which unit or link an ELF file came from; nothing if it is foreign.
+Result<std::optional<link::FileRef>> origin_of(const Session& session, std::string_view elf, const std::string& path,
+                                               const std::string& name) {
+  XAAS_TRY(const std::vector<link::Note> notes, link::read_notes(elf));
+  const link::Note* own = nullptr;
+  for (const link::Note& note : notes)
+    if (!own || note.kind == link::Note::Kind::link)
+      own = &note;
+  XAAS_TRY(const Digest content, link::content_digest(elf));
+  if (own) {
+    if (own->content != content)
+      return changed_file(path);
+    return std::optional(link::FileRef{own->kind == link::Note::Kind::link ? Kind::link : Kind::unit, own->origin, name});
+  }
+  // A note may have been removed (strip -R .note*): the contents still tell.
+  const Result<std::string> known = read_file(session.directory / "outputs" / content.hex());
+  if (!known)
+    return std::optional<link::FileRef>();
+  const size_t blank = known->find(' ');
+  XAAS_TRY(const Digest origin, Digest::parse(std::string_view(*known).substr(blank + 1)));
+  return std::optional(link::FileRef{known->substr(0, blank) == "link" ? Kind::link : Kind::unit, origin, name});
+}
+
+Result<link::FileRef> carry(const Session& session, std::string_view content, const std::string& name) {
+  XAAS_TRY(const Digest digest, session.content().put(content));
+  return link::FileRef{Kind::kit, digest, name};
+}
+
+Result<link::FileRef> identify_archive(const Session& session, const fs::path& path, const std::string& content,
+                                       const std::string& name) {
+  XAAS_TRY(const std::vector<link::ArchiveMember> members, link::read_archive(path));
+  link::ArchiveRecord record;
+  bool captured = false;
+  for (const link::ArchiveMember& member : members) {
+    std::optional<link::FileRef> origin;
+    if (link::is_elf(member.content)) {
+      XAAS_TRY(origin, origin_of(session, member.content, path.string() + "(" + member.name + ")", member.name));
+    }
+    captured |= origin.has_value();
+    if (!origin) {
+      XAAS_TRY(origin, carry(session, member.content, member.name));
+    }
+    record.members.push_back({member.name, *origin});
+  }
+  // An archive of foreign objects stays the file that it is.
+  if (!captured && !content.starts_with("!<thin>"))
+    return carry(session, content, name);
+  XAAS_TRY(const Digest digest, session.content().put(link::to_json(record).dump()));
+  return link::FileRef{Kind::archive, digest, name};
+}
+
+} // namespace
+
+bool is_of_build(const Session& session, const fs::path& path) {
+  std::error_code code;
+  const fs::path real = fs::weakly_canonical(path, code);
+  for (const fs::path& root : session.roots)
+    if (!relative_under(code ? path : real, root).empty())
+      return true;
+  return false;
+}
+
+Result<void> remember_output(const Session& session, const Digest& content, link::Note::Kind kind, const Digest& origin) {
+  const std::string text = std::string(kind == link::Note::Kind::link ? "link " : "unit ") + origin.to_string();
+  return write_file(session.directory / "outputs" / content.hex(), text, 0644, false);
+}
+
+Result<link::FileRef> identify(const Session& session, const fs::path& path, const std::string& name) {
+  XAAS_TRY(const std::string content, read_file(path));
+  if (!is_of_build(session, path))
+    return carry(session, content, name);
+  if (link::is_archive(content))
+    return identify_archive(session, path, content, name).in("reading " + path.string());
+  if (link::is_elf(content)) {
+    XAAS_TRY(const std::optional<link::FileRef> origin, origin_of(session, content, path.string(), name));
+    if (origin)
+      return *origin;
+  }
+  return carry(session, content, name);
+}
+
+} // namespace xaas::capture

@@ -1,0 +1,95 @@
+#include <xaas/base/json.h>
+#include <xaas/base/process.h>
+#include <xaas/capture/session.h>
+
+#include <cstdlib>
+
+namespace xaas::capture {
+
+namespace {
+
+constexpr const char* session_file = "session.json";
+
+Json to_json(const Session& session) {
+  Json prefixes = Json::array();
+  for (const auto& [prefix, name] : session.prefixes)
+    prefixes.push_back(Json{{"prefix", prefix.string()}, {"name", name}});
+  Json roots = Json::array();
+  for (const fs::path& root : session.roots)
+    roots.push_back(root.string());
+  return Json{{"store", session.store.string()}, {"arch", session.arch},  {"level", session.level},
+              {"clang", session.clang.string()}, {"prefixes", prefixes}, {"roots", roots}};
+}
+
+} // namespace
+
+Result<void> create_session(const Session& session, const fs::path& program) {
+  const fs::path tools = session.directory / "tools";
+  XAAS_CHECK(make_directories(tools));
+  XAAS_CHECK(make_directories(session.directory / "outputs"));
+  XAAS_CHECK(make_directories(session.directory / "native"));
+  XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
+  for (const char* name : {"xaas-cc", "xaas-c++", "ld"}) {
+    std::error_code code;
+    fs::create_symlink(program, tools / name, code);
+    if (code)
+      return errno_error(code.value(), "creating " + (tools / name).string());
+  }
+  return {};
+}
+
+Result<Session> read_session(const fs::path& directory) {
+  XAAS_TRY(const Json json, read_json(directory / session_file));
+  const JsonReader reader(json, (directory / session_file).string(), ErrorKind::usage);
+  Session session;
+  session.directory = directory;
+  XAAS_TRY(session.store, reader.string_at("store"));
+  XAAS_TRY(session.arch, reader.string_at("arch"));
+  XAAS_TRY(session.level, reader.string_at("level"));
+  XAAS_TRY(session.clang, reader.string_at("clang"));
+  XAAS_TRY(const JsonReader prefixes, reader.at("prefixes"));
+  XAAS_TRY(const std::vector<JsonReader> items, prefixes.items());
+  for (const JsonReader& item : items) {
+    XAAS_TRY(const std::string prefix, item.string_at("prefix"));
+    XAAS_TRY(const std::string name, item.string_at("name"));
+    session.prefixes.emplace_back(prefix, name);
+  }
+  XAAS_TRY(const JsonReader roots, reader.at("roots"));
+  XAAS_TRY(const std::vector<std::string> paths, roots.strings());
+  session.roots.assign(paths.begin(), paths.end());
+  return session;
+}
+
+Result<Session> find_session(const std::string& argv0) {
+  if (const char* directory = std::getenv("XAAS_SESSION"); directory && *directory)
+    return read_session(directory);
+  const fs::path directory = fs::path(argv0).parent_path().parent_path();
+  std::error_code code;
+  if (argv0.find('/') != std::string::npos && fs::exists(directory / session_file, code))
+    return read_session(fs::absolute(directory));
+  return make_error(ErrorKind::usage, "the compiler front door was called outside a build",
+                    "`xaas build` runs builds with it; people do not call it");
+}
+
+Result<fs::path> find_clang() {
+  if (const char* path = std::getenv("XAAS_CLANG"); path && *path) {
+    if (const auto found = find_program(path))
+      return fs::weakly_canonical(*found);
+    return make_error(ErrorKind::missing_tool, std::string("XAAS_CLANG=") + path + ": no such program");
+  }
+  for (const char* name : {XAAS_LLVM_TOOLS "/clang", "clang-22"})
+    if (const auto found = find_program(name))
+      return fs::weakly_canonical(*found);
+  return make_error(ErrorKind::missing_tool, "clang 22 is needed to build an image, and is not on PATH",
+                    "install clang-22, or set XAAS_CLANG to its path");
+}
+
+std::string portable_name(const Session& session, const fs::path& path) {
+  const fs::path absolute = fs::absolute(path);
+  for (auto it = session.prefixes.rbegin(); it != session.prefixes.rend(); ++it)
+    if (const fs::path relative = relative_under(absolute, it->first); !relative.empty())
+      return (fs::path(it->second) / relative).lexically_normal().string();
+  return path.filename().string();
+}
+
+} // namespace xaas::capture

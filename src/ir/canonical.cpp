@@ -1,0 +1,153 @@
+#include <xaas/ir/canonical.h>
+
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Frontend/OpenMP/OMPConstants.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <set>
+
+namespace xaas::ir {
+
+namespace {
+
+// Inline assembly reads the file when the module is lowered: on the target, where it is another file or none.
+bool names_a_file(llvm::StringRef assembly) { return assembly.contains(".incbin") || assembly.contains(".include"); }
+
+Result<void> refuse_file_assembly(const llvm::Module& module) {
+  auto refusal = [] {
+    return make_error(ErrorKind::failed, "inline assembly that reads a file (.incbin, .include)");
+  };
+  if (names_a_file(module.getModuleInlineAsm()))
+    return refusal();
+  for (const llvm::Function& function : module)
+    for (const llvm::Instruction& instruction : llvm::instructions(function))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
+          if (names_a_file(assembly->getAsmString()))
+            return refusal();
+  return {};
+}
+
+TargetAttributes attributes_of(const llvm::Function& function) {
+  auto text = [&](const char* name) { return function.getFnAttribute(name).getValueAsString().str(); };
+  return {text("target-cpu"), text("tune-cpu"), text("target-features")};
+}
+
+// Replaces the target attributes of one function by what they are derived from. Returns false if they cannot be derived.
+Result<bool> canonicalize_attributes(llvm::Function& function, const FeatureResolver& emitted,
+                                     const WrittenTarget& written) {
+  const TargetAttributes found = attributes_of(function);
+  if (found == TargetAttributes()) {
+    function.addFnAttr(no_target_attribute);
+    return true;
+  }
+  const std::string source = written(function);
+  XAAS_TRY(const TargetAttributes derived, emitted.attributes(source));
+  if (!(derived == found))
+    return false;
+  for (const char* name : {"target-cpu", "tune-cpu", "target-features"})
+    function.removeFnAttr(name);
+  if (!source.empty())
+    function.addFnAttr(written_attribute, source);
+  return true;
+}
+
+const std::set<std::string>& openmp_functions() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all;
+#define OMP_RTL(Enum, Name, ...) all.insert(Name);
+#include <llvm/Frontend/OpenMP/OMPKinds.def>
+    return all;
+  }();
+  return names;
+}
+
+// The flag lets LLVM's OpenMP optimiser run, which acts on functions that it knows by name. Where the module names none
+// of them the flag changes nothing, and a file compiled with and without -fopenmp is the same file.
+void drop_idle_openmp_flag(llvm::Module& module) {
+  llvm::NamedMDNode* flags = module.getModuleFlagsMetadata();
+  if (!flags)
+    return;
+  for (const llvm::Function& function : module)
+    if (openmp_functions().count(function.getName().str()))
+      return;
+  std::vector<llvm::MDNode*> kept;
+  for (llvm::MDNode* flag : flags->operands())
+    if (const auto* name = llvm::dyn_cast<llvm::MDString>(flag->getOperand(1)); !name || name->getString() != "openmp")
+      kept.push_back(flag);
+  if (kept.size() == flags->getNumOperands())
+    return;
+  flags->clearOperands();
+  for (llvm::MDNode* flag : kept)
+    flags->addOperand(flag);
+}
+
+void drop_derived_metadata(llvm::Module& module) {
+  if (llvm::NamedMDNode* ident = module.getNamedMetadata("llvm.ident"))
+    module.eraseNamedMetadata(ident);
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isInlineAsm())
+        instruction.setMetadata("srcloc", nullptr);
+  drop_idle_openmp_flag(module);
+  module.setSourceFileName("");
+}
+
+} // namespace
+
+Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted, const WrittenTarget& written) {
+  XAAS_CHECK(refuse_file_assembly(module));
+  CanonicalModule result;
+  for (llvm::Function& function : module) {
+    if (function.isIntrinsic())
+      continue;
+    XAAS_TRY(const bool derived, canonicalize_attributes(function, emitted, written));
+    if (!derived)
+      ++result.fixed_functions;
+  }
+  drop_derived_metadata(module);
+  llvm::raw_string_ostream stream(result.bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  stream.flush();
+  result.digest = digest_of(result.bitcode);
+  return result;
+}
+
+static bool has_immediate_operand(const llvm::CallBase& call) {
+  const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+  if (!assembly)
+    return false;
+  unsigned argument = 0;
+  for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly->ParseConstraints()) {
+    if (!constraint.hasArg())
+      continue;
+    const bool immediate = constraint.Type == llvm::InlineAsm::isInput && !constraint.Codes.empty() &&
+                           constraint.Codes[0].find_first_of("inIJKLMNOe") != std::string::npos;
+    if (immediate && argument < call.arg_size() && !llvm::isa<llvm::Constant>(call.getArgOperand(argument)))
+      return true;
+    ++argument;
+  }
+  return false;
+}
+
+bool needs_optimisation(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    if (function.hasAvailableExternallyLinkage())
+      return true;
+    if (function.getIntrinsicID() == llvm::Intrinsic::is_constant && !function.use_empty())
+      return true;
+    for (const llvm::Instruction& instruction : llvm::instructions(function))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && has_immediate_operand(*call))
+        return true;
+  }
+  return false;
+}
+
+} // namespace xaas::ir

@@ -1,0 +1,221 @@
+// The options of CodeGenOptions.def are carried whole, by name and integer, through Clang's own X-macros: what a later
+// Clang adds is carried too, and nothing can be forgotten. Of the language options only those are carried that the back
+// end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions and the pipeline): the others have done their work in
+// the front end, and carrying them would keep objects apart that are equal.
+#include <xaas/ir/options.h>
+
+#include <clang/Basic/CodeGenOptions.h>
+#include <clang/Basic/LangOptions.h>
+#include <clang/Basic/TargetOptions.h>
+#include <clang/Frontend/CompilerInvocation.h>
+
+#include <functional>
+
+namespace xaas::ir {
+
+namespace {
+
+// Fields that name what the compiling machine does while compiling, not what is generated.
+const char* const transient_fields[] = {"ClearASTBeforeBackend", "DisableFree",  "DiscardValueNames", "DisableLLVMPasses",
+                                        "TimePasses",            "TimePassesPerRun", "TimePassesJson", "TimeTrace",
+                                        "DebugPassManager",      "VerifyModule", "VerifyEach",        "NewInfallibleRewrites",
+                                        "SaveTempLabels",        "ShowNoObjCARC", "PrepareForLTO",    "PrepareForThinLTO",
+                                        "LTOUnit",               "UnifiedLTO",   "FatLTO",            "ThinLinkBitcodeFile",
+                                        "EnableSplitLTOUnit",    "EmitVersionIdentMetadata"};
+
+bool is_transient(std::string_view name) {
+  return std::find(std::begin(transient_fields), std::end(transient_fields), name) != std::end(transient_fields);
+}
+
+std::map<std::string, int64_t> codegen_fields(const clang::CodeGenOptions& options) {
+  std::map<std::string, int64_t> fields;
+#define CODEGENOPT(Name, Bits, Default, Compatibility) fields[#Name] = static_cast<int64_t>(options.Name);
+#define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility)                                                       \
+  fields[#Name] = static_cast<int64_t>(options.get##Name());
+#include <clang/Basic/CodeGenOptions.def>
+  fields["RelocationModel"] = static_cast<int64_t>(options.RelocationModel);
+  fields["LargeDataThreshold"] = static_cast<int64_t>(options.LargeDataThreshold);
+  return fields;
+}
+
+struct FieldSetter {
+  uint64_t limit; // values below this fit
+  std::function<void(clang::CodeGenOptions&, int64_t)> set;
+};
+
+const std::map<std::string, FieldSetter>& codegen_setters() {
+  static const std::map<std::string, FieldSetter> setters = [] {
+    std::map<std::string, FieldSetter> all;
+#define CODEGENOPT(Name, Bits, Default, Compatibility)                                                                  \
+  all[#Name] = {uint64_t(1) << (Bits), [](clang::CodeGenOptions& options, int64_t value) {                              \
+                  options.Name = static_cast<unsigned>(value) & ((uint64_t(1) << (Bits)) - 1);                          \
+                }};
+#define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility)                                                       \
+  all[#Name] = {uint64_t(1) << (Bits), [](clang::CodeGenOptions& options, int64_t value) {                              \
+                  using namespace clang;                                                                                \
+                  options.set##Name(static_cast<decltype(options.get##Name())>(value));                                 \
+                }};
+#include <clang/Basic/CodeGenOptions.def>
+    all["RelocationModel"] = {llvm::Reloc::ROPI_RWPI + 1, [](clang::CodeGenOptions& options, int64_t value) {
+                                options.RelocationModel = static_cast<llvm::Reloc::Model>(value);
+                              }};
+    all["LargeDataThreshold"] = {uint64_t(1) << 62, [](clang::CodeGenOptions& options, int64_t value) {
+                                   options.LargeDataThreshold = static_cast<uint64_t>(value);
+                                 }};
+    return all;
+  }();
+  return setters;
+}
+
+#define XAAS_LANGUAGE_FIELDS(FIELD)                                                                                     \
+  FIELD(NoHonorInfs)                                                                                                    \
+  FIELD(NoHonorNaNs)                                                                                                    \
+  FIELD(AllowFPReassoc)                                                                                                 \
+  FIELD(AllowRecip)                                                                                                     \
+  FIELD(NoSignedZero)                                                                                                   \
+  FIELD(ApproxFunc)                                                                                                     \
+  FIELD(CPlusPlus)                                                                                                      \
+  FIELD(Exceptions)                                                                                                     \
+  FIELD(CXXExceptions)                                                                                                  \
+  FIELD(MathErrno)                                                                                                      \
+  FIELD(Freestanding)                                                                                                   \
+  FIELD(NoBuiltin)                                                                                                      \
+  FIELD(OpenMP)
+
+#define XAAS_LANGUAGE_ENUMS(FIELD)                                                                                      \
+  FIELD(DefaultFPContractMode)                                                                                          \
+  FIELD(ThreadModel)
+
+std::map<std::string, int64_t> language_fields(const clang::LangOptions& options) {
+  std::map<std::string, int64_t> fields;
+#define FIELD(Name) fields[#Name] = static_cast<int64_t>(options.Name);
+  XAAS_LANGUAGE_FIELDS(FIELD)
+#undef FIELD
+#define FIELD(Name) fields[#Name] = static_cast<int64_t>(options.get##Name());
+  XAAS_LANGUAGE_ENUMS(FIELD)
+#undef FIELD
+  // Whether `omp` directives were compiled is in the IR itself; the version only predefined a macro.
+  fields["OpenMP"] = fields["OpenMP"] ? 1 : 0;
+  return fields;
+}
+
+std::map<std::string, int64_t> differing(const std::map<std::string, int64_t>& fields,
+                                         const std::map<std::string, int64_t>& defaults) {
+  std::map<std::string, int64_t> result;
+  for (const auto& [name, value] : fields)
+    if (!is_transient(name) && defaults.at(name) != value)
+      result[name] = value;
+  return result;
+}
+
+struct TextField {
+  const char* name;
+  std::string& (*of)(clang::CodeGenOptions&, clang::TargetOptions&);
+};
+
+const TextField text_fields[] = {
+    {"BBSections", [](auto& codegen, auto&) -> std::string& { return codegen.BBSections; }},
+    {"BinutilsVersion", [](auto& codegen, auto&) -> std::string& { return codegen.BinutilsVersion; }},
+    {"CodeModel", [](auto& codegen, auto&) -> std::string& { return codegen.CodeModel; }},
+    {"FloatABI", [](auto& codegen, auto&) -> std::string& { return codegen.FloatABI; }},
+    {"LimitFloatPrecision", [](auto& codegen, auto&) -> std::string& { return codegen.LimitFloatPrecision; }},
+    {"TrapFuncName", [](auto& codegen, auto&) -> std::string& { return codegen.TrapFuncName; }},
+    {"PreferVectorWidth", [](auto& codegen, auto&) -> std::string& { return codegen.PreferVectorWidth; }},
+    {"triple", [](auto&, auto& target) -> std::string& { return target.Triple; }},
+    {"abi", [](auto&, auto& target) -> std::string& { return target.ABI; }},
+    {"fpmath", [](auto&, auto& target) -> std::string& { return target.FPMath; }},
+    {"target CodeModel", [](auto&, auto& target) -> std::string& { return target.CodeModel; }},
+};
+
+// What reads files or runs code while lowering, or makes other output than an object: not carried.
+Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::LangOptions& language) {
+  auto refuse = [](const std::string& what) { return make_error(ErrorKind::failed, what); };
+  if (!codegen.PassPlugins.empty())
+    return refuse("a pass plugin (-fpass-plugin)");
+  if (!codegen.ProfileInstrumentUsePath.empty() || !codegen.SampleProfileFile.empty() ||
+      !codegen.MemoryProfileUsePath.empty())
+    return refuse("a profile that is read while lowering (-fprofile-use)");
+  if (codegen.hasProfileClangInstr() || codegen.hasProfileIRInstr() || !codegen.InstrProfileOutput.empty() ||
+      !codegen.CoverageNotesFile.empty() || !codegen.CoverageDataFile.empty())
+    return refuse("profile instrumentation");
+  if (!language.Sanitize.empty())
+    return refuse("a sanitizer (-fsanitize)");
+  if (!codegen.LinkBitcodeFiles.empty())
+    return refuse("bitcode linked in by the compiler");
+  if (codegen.BBSections.starts_with("list="))
+    return refuse("-fbasic-block-sections=list");
+  if (language.CUDA || language.HIP || language.SYCLIsDevice || language.OpenCL || !language.OMPTargetTriples.empty())
+    return refuse("device code");
+  if (codegen.DisableIntegratedAS)
+    return refuse("an external assembler (-no-integrated-as)");
+  return {};
+}
+
+} // namespace
+
+Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
+  clang::CompilerInvocation copy(invocation);
+  clang::CodeGenOptions& codegen = copy.getCodeGenOpts();
+  clang::LangOptions& language = copy.getLangOpts();
+  XAAS_CHECK(check_supported(codegen, language));
+  const clang::CompilerInvocation plain;
+  UnitOptions options;
+  options.codegen = differing(codegen_fields(codegen), codegen_fields(plain.getCodeGenOpts()));
+  options.language = differing(language_fields(language), language_fields(plain.getLangOpts()));
+  for (const TextField& field : text_fields)
+    if (const std::string& value = field.of(codegen, copy.getTargetOpts()); !value.empty())
+      options.text[field.name] = value;
+  if (!codegen.getNoBuiltinFuncs().empty())
+    options.lists["NoBuiltinFuncs"] = codegen.getNoBuiltinFuncs();
+  return options;
+}
+
+static Result<void> set_language_field(const std::string& name, int64_t value, clang::LangOptions& options) {
+  if (value < 0 || value > 63)
+    return make_error(ErrorKind::integrity, "language option " + name + ": " + std::to_string(value) + " is out of range");
+#define FIELD(Name)                                                                                                     \
+  if (name == #Name) {                                                                                                  \
+    options.Name = value != 0;                                                                                          \
+    return {};                                                                                                          \
+  }
+  XAAS_LANGUAGE_FIELDS(FIELD)
+#undef FIELD
+#define FIELD(Name)                                                                                                     \
+  if (name == #Name) {                                                                                                  \
+    options.set##Name(static_cast<decltype(options.get##Name())>(value & 3));                                           \
+    return {};                                                                                                          \
+  }
+  XAAS_LANGUAGE_ENUMS(FIELD)
+#undef FIELD
+  return make_error(ErrorKind::integrity, "language option " + name + " is not known");
+}
+
+Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation& invocation) {
+  clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
+  for (const auto& [name, value] : options.codegen) {
+    const auto setter = codegen_setters().find(name);
+    if (setter == codegen_setters().end() || is_transient(name))
+      return make_error(ErrorKind::integrity, "code-generation option " + name + " is not known");
+    if (value < 0 || static_cast<uint64_t>(value) >= setter->second.limit)
+      return make_error(ErrorKind::integrity,
+                        "code-generation option " + name + ": " + std::to_string(value) + " is out of range");
+    setter->second.set(codegen, value);
+  }
+  for (const auto& [name, value] : options.language)
+    XAAS_CHECK(set_language_field(name, value, invocation.getLangOpts()));
+  for (const auto& [name, value] : options.text) {
+    const auto* field = std::find_if(std::begin(text_fields), std::end(text_fields),
+                                     [&](const TextField& each) { return name == each.name; });
+    if (field == std::end(text_fields))
+      return make_error(ErrorKind::integrity, "option " + name + " is not known");
+    field->of(codegen, invocation.getTargetOpts()) = value;
+  }
+  for (const auto& [name, value] : options.lists) {
+    if (name != "NoBuiltinFuncs")
+      return make_error(ErrorKind::integrity, "option " + name + " is not known");
+    codegen.NoBuiltinFuncs = value;
+  }
+  return check_supported(codegen, invocation.getLangOpts());
+}
+
+} // namespace xaas::ir

@@ -1,0 +1,84 @@
+#include <xaas/ir/canonical.h>
+#include <xaas/ir/retarget.h>
+
+#include <llvm/IR/GlobalIFunc.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+
+#include <set>
+
+namespace xaas::ir {
+
+namespace {
+
+// Everything that runs when the loader resolves an ifunc: the resolvers and what they reach inside the module.
+std::set<const llvm::Function*> resolver_functions(llvm::Module& module) {
+  std::set<const llvm::Function*> reached;
+  std::vector<const llvm::Function*> pending;
+  for (llvm::GlobalIFunc& ifunc : module.ifuncs())
+    if (const llvm::Function* resolver = ifunc.getResolverFunction())
+      pending.push_back(resolver);
+  while (!pending.empty()) {
+    const llvm::Function* function = pending.back();
+    pending.pop_back();
+    if (!reached.insert(function).second)
+      continue;
+    for (const llvm::Instruction& instruction : llvm::instructions(*function))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        if (const llvm::Function* callee = call->getCalledFunction(); callee && !callee->isDeclaration())
+          pending.push_back(callee);
+  }
+  return reached;
+}
+
+void set_attributes(llvm::Function& function, const TargetAttributes& attributes) {
+  auto set = [&](const char* name, const std::string& value) {
+    if (!value.empty())
+      function.addFnAttr(name, value);
+  };
+  set("target-cpu", attributes.cpu);
+  set("tune-cpu", attributes.tune);
+  set("target-features", attributes.features);
+}
+
+} // namespace
+
+Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_is_fixed, const std::string& source) {
+  XAAS_TRY(const FeatureResolver resolver, FeatureResolver::create(set));
+  InstructionSet lowest = set;
+  if (!cpu_is_fixed) {
+    const std::string arch = set.triple.substr(0, set.triple.find('-'));
+    const std::vector<std::string> levels = target::isa_levels(arch);
+    if (levels.empty())
+      return make_error(ErrorKind::integrity, "triple '" + set.triple + "' has no ISA levels");
+    lowest.cpu = arch == "x86_64" ? levels.front() : "generic";
+    lowest.features.clear();
+  }
+  XAAS_TRY(const FeatureResolver base, FeatureResolver::create(lowest));
+  const std::set<const llvm::Function*> resolvers = resolver_functions(module);
+
+  std::map<std::string, TargetAttributes> known; // most functions of a module have the same attribute, or none
+  for (llvm::Function& function : module) {
+    if (function.isIntrinsic() || function.hasFnAttribute("target-cpu"))
+      continue;
+    if (function.hasFnAttribute(no_target_attribute)) {
+      function.removeFnAttr(no_target_attribute);
+      continue;
+    }
+    const std::string written = function.getFnAttribute(written_attribute).getValueAsString().str();
+    function.removeFnAttr(written_attribute);
+    const bool early = resolvers.count(&function) != 0;
+    const std::string key = (early ? "early " : "") + written;
+    auto found = known.find(key);
+    if (found == known.end()) {
+      XAAS_TRY(TargetAttributes attributes, (early ? base : resolver).attributes(written));
+      found = known.emplace(key, std::move(attributes)).first;
+    }
+    set_attributes(function, found->second);
+  }
+  module.setSourceFileName(source);
+  return {};
+}
+
+} // namespace xaas::ir

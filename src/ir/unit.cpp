@@ -1,0 +1,103 @@
+#include <xaas/ir/unit.h>
+
+namespace xaas::ir {
+
+namespace {
+
+template <typename Value> Json map_json(const std::map<std::string, Value>& map) {
+  Json json = Json::object();
+  for (const auto& [name, value] : map)
+    json[name] = value;
+  return json;
+}
+
+Result<void> check_keys(const JsonReader& reader, std::initializer_list<const char*> known) {
+  if (!reader.json().is_object())
+    return reader.wrong("an object");
+  for (const auto& [key, value] : reader.json().items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return make_error(ErrorKind::integrity, reader.where() + "/" + key + ": unknown key");
+  return {};
+}
+
+Result<std::map<std::string, int64_t>> integers(const JsonReader& reader, const std::string& key) {
+  XAAS_TRY(const JsonReader object, reader.at(key));
+  if (!object.json().is_object())
+    return object.wrong("an object");
+  std::map<std::string, int64_t> values;
+  for (const auto& [name, value] : object.json().items()) {
+    XAAS_TRY(values[name], JsonReader(value, object.where() + "/" + name).integer());
+  }
+  return values;
+}
+
+Result<MachineFlags> parse_machine(const JsonReader& reader) {
+  XAAS_CHECK(check_keys(reader, {"cpu", "tune", "features"}));
+  MachineFlags flags;
+  XAAS_TRY(flags.cpu, reader.string_at("cpu"));
+  XAAS_TRY(flags.tune, reader.string_at("tune"));
+  XAAS_TRY(const JsonReader features, reader.at("features"));
+  XAAS_TRY(flags.features, features.strings());
+  for (const std::string& feature : flags.features)
+    if (feature.size() < 2 || (feature[0] != '+' && feature[0] != '-'))
+      return make_error(ErrorKind::integrity, features.where() + ": '" + feature + "' is not a signed feature");
+  return flags;
+}
+
+} // namespace
+
+Json to_json(const MachineFlags& flags) {
+  return Json{{"cpu", flags.cpu}, {"tune", flags.tune}, {"features", flags.features}};
+}
+
+Json to_json(const UnitOptions& options) {
+  return Json{{"codegen", map_json(options.codegen)},
+              {"language", map_json(options.language)},
+              {"text", map_json(options.text)},
+              {"lists", map_json(options.lists)}};
+}
+
+Json to_json(const Unit& unit) {
+  return Json{{"source", unit.source},
+              {"module", unit.module.to_string()},
+              {"options", unit.options.to_string()},
+              {"machine", to_json(unit.machine)}};
+}
+
+Digest UnitOptions::digest() const { return digest_of(to_json(*this).dump()); }
+Digest Unit::id() const { return digest_of(to_json(*this).dump()); }
+
+Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
+  XAAS_CHECK(check_keys(reader, {"codegen", "language", "text", "lists"}));
+  UnitOptions options;
+  XAAS_TRY(options.codegen, integers(reader, "codegen"));
+  XAAS_TRY(options.language, integers(reader, "language"));
+  XAAS_TRY(const JsonReader text, reader.at("text"));
+  XAAS_TRY(const JsonReader lists, reader.at("lists"));
+  if (!text.json().is_object())
+    return text.wrong("an object");
+  if (!lists.json().is_object())
+    return lists.wrong("an object");
+  for (const auto& [name, value] : text.json().items()) {
+    XAAS_TRY(options.text[name], JsonReader(value, text.where() + "/" + name).string());
+  }
+  for (const auto& [name, value] : lists.json().items()) {
+    XAAS_TRY(options.lists[name], JsonReader(value, lists.where() + "/" + name).strings());
+  }
+  return options;
+}
+
+Result<Unit> parse_unit(const JsonReader& reader) {
+  XAAS_CHECK(check_keys(reader, {"source", "module", "options", "machine"}));
+  Unit unit;
+  XAAS_TRY(unit.source, reader.string_at("source"));
+  XAAS_TRY(const std::string module, reader.string_at("module"));
+  XAAS_TRY(unit.module, Digest::parse(module).in(reader.where() + "/module"));
+  XAAS_TRY(const std::string options, reader.string_at("options"));
+  XAAS_TRY(unit.options, Digest::parse(options).in(reader.where() + "/options"));
+  XAAS_TRY(const JsonReader machine, reader.at("machine"));
+  XAAS_TRY(unit.machine, parse_machine(machine));
+  return unit;
+}
+
+} // namespace xaas::ir

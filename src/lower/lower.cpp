@@ -1,0 +1,102 @@
+#include <xaas/ir/options.h>
+#include <xaas/ir/retarget.h>
+#include <xaas/lower/lower.h>
+
+#include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/TargetInfo.h>
+#include <clang/CodeGen/BackendUtil.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace xaas::lower {
+
+namespace {
+
+void initialize_targets() {
+  static const bool once = [] {
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    llvm::InitializeAllAsmParsers();
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+std::string describe(const Job& job) { return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")"; }
+
+void make_working(clang::CodeGenOptions& codegen) {
+  codegen.OptimizationLevel = 0;
+  codegen.OptimizeSize = 0;
+  codegen.VectorizeLoop = 0;
+  codegen.VectorizeSLP = 0;
+}
+
+// The back end's errors come through the context, not through Clang's diagnostics; its default handler would exit.
+void collect_errors(llvm::LLVMContext& context, std::string& errors) {
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo* info, void* sink) {
+        if (info->getSeverity() != llvm::DS_Error)
+          return;
+        llvm::raw_string_ostream stream(*static_cast<std::string*>(sink));
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+        stream << "\n";
+      },
+      &errors);
+}
+
+} // namespace
+
+Result<std::string> lower(const Job& job) {
+  initialize_targets();
+  std::string errors;
+  llvm::LLVMContext context;
+  collect_errors(context, errors);
+
+  llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(job.bitcode, job.unit.source), context);
+  if (!parsed)
+    return make_error(ErrorKind::integrity, describe(job) + ": " + llvm::toString(parsed.takeError()));
+  llvm::Module& module = **parsed;
+  const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, job.target);
+  const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
+  XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
+
+  auto invocation = std::make_shared<clang::CompilerInvocation>();
+  XAAS_CHECK(ir::apply_options(job.options, *invocation).in(describe(job)));
+  clang::TargetOptions& target = invocation->getTargetOpts();
+  target.CPU = set.cpu;
+  target.TuneCPU = set.tune;
+  target.FeaturesAsWritten = set.features;
+  if (job.working)
+    make_working(invocation->getCodeGenOpts());
+
+  llvm::raw_string_ostream error_stream(errors);
+  clang::CompilerInstance compiler(invocation);
+  compiler.createVirtualFileSystem(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
+  compiler.createDiagnostics(new clang::TextDiagnosticPrinter(error_stream, invocation->getDiagnosticOpts()));
+  compiler.setTarget(clang::TargetInfo::CreateTargetInfo(compiler.getDiagnostics(), target));
+  if (!compiler.hasTarget())
+    return make_error(ErrorKind::integrity, describe(job) + ": " + errors);
+
+  llvm::SmallString<0> object;
+  clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(), &module,
+                           clang::Backend_EmitObj, compiler.getVirtualFileSystemPtr(),
+                           std::make_unique<llvm::raw_svector_ostream>(object));
+  if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
+    return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);
+  return std::string(object.str());
+}
+
+} // namespace xaas::lower
