@@ -1,0 +1,322 @@
+#include "check.h"
+#include "schema.h"
+
+#include <xaas/base/text.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+namespace xaas::spec {
+namespace {
+
+using Assignment = std::map<std::string, std::string>;
+
+std::string at(const std::string& array, size_t index) {
+  return array + "/" + std::to_string(index);
+}
+
+std::vector<std::string> all_levels() {
+  std::vector<std::string> levels;
+  for (const std::string& arch : architectures())
+    for (const std::string& level : target::isa_levels(arch))
+      levels.push_back(level);
+  return levels;
+}
+
+bool is_cpu(const std::string& name) {
+  return std::any_of(architectures().begin(), architectures().end(),
+                     [&](const std::string& arch) { return bool(target::features_of(arch, name)); });
+}
+
+// Words to suggest: the levels, and what a few CPUs rich in features have. A feature that none of them has is
+// only missing as a suggestion.
+std::vector<std::string> known_cpu_words() {
+  std::vector<std::string> words = all_levels();
+  for (const std::string& arch : architectures())
+    for (const char* cpu : {"sapphirerapids", "bdver4", "neoverse-v2", "a64fx"})
+      if (const auto features = target::features_of(arch, cpu))
+        words.insert(words.end(), features->begin(), features->end());
+  return words;
+}
+
+class Checker {
+public:
+  Checker(Application& application, const std::string& name) : application_(application), name_(name) {}
+
+  Result<void> run() {
+    XAAS_CHECK(point_names());
+    XAAS_CHECK(levels());
+    for (size_t i = 0; i < application_.points.size(); ++i)
+      XAAS_CHECK(point(application_.points[i], at("/specializations", i)));
+    XAAS_CHECK(cycles());
+    XAAS_CHECK(assignments(application_.exclude, "/exclude"));
+    XAAS_CHECK(assignments(application_.configurations, "/configurations"));
+    XAAS_CHECK(build());
+    XAAS_CHECK(install());
+    return image();
+  }
+
+private:
+  Error wrong(const std::string& pointer, const std::string& message, std::string hint = {}) const {
+    return error_at(name_, pointer, message, std::move(hint));
+  }
+
+  Result<void> point_names() const {
+    std::set<std::string> names;
+    for (size_t i = 0; i < application_.points.size(); ++i) {
+      const std::string& point = application_.points[i].name;
+      const std::string place = at("/specializations", i) + "/name";
+      if (point == "isa")
+        return wrong(place, "\"isa\" is the name of the built-in point", "list its levels under `isa`");
+      if (!names.insert(point).second)
+        return wrong(place, "\"" + point + "\" is the name of two points");
+    }
+    return {};
+  }
+
+  Result<void> levels() const {
+    if (!application_.isa)
+      return {};
+    for (size_t i = 0; i < application_.isa->size(); ++i)
+      if (const std::string& level = (*application_.isa)[i]; !is_level(level))
+        return wrong(at("/isa", i), "\"" + level + "\" is no ISA level", suggestion(level, all_levels()));
+    return {};
+  }
+
+  Result<void> point(const SpecializationPoint& point, const std::string& place) const {
+    for (size_t i = 0; i < point.values.size(); ++i) {
+      const std::string inner = at(place + "/values", i);
+      const Requirement& required = point.values[i].requires_;
+      XAAS_CHECK(cpu(required.cpu, inner + "/requires/cpu"));
+      XAAS_CHECK(assignment(required.values, inner + "/requires/values"));
+      if (application_.build.system == BuildSystem::commands)
+        XAAS_CHECK(variables(point.values[i].arguments, inner + "/arguments"));
+    }
+    for (size_t i = 0; i < point.prefer.size(); ++i)
+      for (size_t j = 0; j < point.prefer[i].cpu.size(); ++j)
+        if (const std::string& name = point.prefer[i].cpu[j]; !is_cpu(name))
+          return wrong(at(at(place + "/prefer", i) + "/cpu", j), "\"" + name + "\" is no CPU that LLVM knows",
+                       suggested_cpu(name));
+    return {};
+  }
+
+  // LLVM's own suggestion for a CPU's name, if it has one.
+  static std::string suggested_cpu(const std::string& name) {
+    for (const std::string& arch : architectures())
+      if (const auto features = target::features_of(arch, name); !features && !features.error().hint.empty())
+        return features.error().hint;
+    return {};
+  }
+
+  Result<void> cpu(const std::vector<std::string>& words, const std::string& place) const {
+    if (words.size() == 1 && is_cpu(words[0]))
+      return {};
+    for (size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      if (std::any_of(architectures().begin(), architectures().end(),
+                      [&](const std::string& arch) { return target::is_feature(arch, word); }))
+        continue;
+      if (is_cpu(word))
+        return wrong(place, "\"" + word + "\" is a level or CPU, and stands alone",
+                     "list features, or one level");
+      std::string hint = suggestion(word, known_cpu_words());
+      return wrong(place, "\"" + word + "\" is neither a CPU feature nor an ISA level that LLVM knows",
+                   hint.empty() ? suggested_cpu(word) : hint);
+    }
+    return {};
+  }
+
+  Result<void> assignment(const Assignment& values, const std::string& place) const {
+    for (const auto& [point, value] : values) {
+      std::vector<std::string> known;
+      if (point == "isa" && (!application_.isa || !application_.isa->empty())) {
+        known = application_.isa ? *application_.isa : all_levels();
+      } else {
+        std::vector<std::string> points = {"isa"};
+        for (const SpecializationPoint& other : application_.points) {
+          points.push_back(other.name);
+          if (other.name == point)
+            for (const Value& candidate : other.values)
+              known.push_back(candidate.value);
+        }
+        if (known.empty())
+          return wrong(place + pointer_token(point), "\"" + point + "\" is no specialization point",
+                       suggestion(point, points));
+      }
+      if (std::find(known.begin(), known.end(), value) == known.end()) {
+        std::string hint = suggestion(value, known);
+        return wrong(place + pointer_token(point), "\"" + value + "\" is no value of point " + point,
+                     hint.empty() ? "its values: " + join(known, ", ") : hint);
+      }
+    }
+    return {};
+  }
+
+  Result<void> assignments(const std::vector<Assignment>& all, const std::string& place) const {
+    for (size_t i = 0; i < all.size(); ++i)
+      XAAS_CHECK(assignment(all[i], at(place, i)));
+    return {};
+  }
+
+  // Follows `requires.values` from every value. Coming back to the point where we started means that the
+  // value requires itself, or another value of its own point and so can never be had.
+  Result<void> cycles() const {
+    for (size_t i = 0; i < application_.points.size(); ++i)
+      for (size_t j = 0; j < application_.points[i].values.size(); ++j) {
+        const SpecializationPoint& point = application_.points[i];
+        const std::string path = way_back(point.name, point.values[j]);
+        if (!path.empty())
+          return wrong(at(at("/specializations", i) + "/values", j) + "/requires/values",
+                       "a cycle: " + point.name + "=" + point.values[j].value + path);
+      }
+    return {};
+  }
+
+  const Value* find(const std::string& name, const std::string& value) const {
+    for (const SpecializationPoint& point : application_.points)
+      if (point.name == name)
+        return point.find(value);
+    return nullptr;
+  }
+
+  // The shortest way from `value` to any value of the point `start`, as " requires a=b requires ...", or
+  // nothing.
+  std::string way_back(const std::string& start, const Value& value) const {
+    struct Step {
+      const Value* value;
+      size_t before; // index of the step that led here
+      std::string text;
+    };
+    std::vector<Step> steps = {{&value, 0, ""}};
+    std::set<const Value*> seen;
+    for (size_t i = 0; i < steps.size(); ++i)
+      for (const auto& [name, wanted] : steps[i].value->requires_.values) {
+        std::string text = " requires " + name + "=" + wanted;
+        if (name == start) {
+          for (size_t j = i; j != 0; j = steps[j].before)
+            text = steps[j].text + text;
+          return text;
+        }
+        if (const Value* next = find(name, wanted); next && seen.insert(next).second)
+          steps.push_back({next, i, text});
+      }
+    return {};
+  }
+
+  Result<void> variables(const std::vector<std::string>& arguments, const std::string& place) const {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const size_t equals = arguments[i].find('=');
+      const std::string variable = arguments[i].substr(0, equals);
+      const bool named = !variable.empty() && !std::isdigit(static_cast<unsigned char>(variable[0])) &&
+                         std::all_of(variable.begin(), variable.end(),
+                                     [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+      if (equals == std::string::npos || !named)
+        return wrong(at(place, i), "\"" + arguments[i] + "\" is not NAME=value",
+                     "with the build system commands, arguments become environment variables");
+    }
+    return {};
+  }
+
+  Result<void> build() {
+    Build& build = application_.build;
+    if (build.system == BuildSystem::commands) {
+      XAAS_CHECK(variables(build.arguments, "/build/arguments"));
+      if (!build.targets.empty())
+        return wrong("/build/targets", "the build system commands has no targets");
+      if (build.install_command == "target")
+        return wrong("/build/install", "the build system commands has no install target",
+                     "give a shell command or a list of files");
+      if (build.install_command.empty() && build.install.empty())
+        return wrong("/build/install", "missing: nothing would be installed",
+                     "give a shell command or a list of files");
+      return {};
+    }
+    for (const auto& [key, command] : {std::pair("/build/configure", &build.configure_command),
+                                       std::pair("/build/build", &build.build_command)})
+      if (!command->empty())
+        return wrong(key, "\"" + *command + "\": a shell command needs the build system commands, not " +
+                              to_string(build.system));
+    if (!build.install_command.empty() && build.install_command != "target")
+      return wrong("/build/install",
+                   "\"" + build.install_command + "\" is neither \"target\" nor a list of files",
+                   "a shell command needs the build system commands");
+    build.install_command.clear();
+    return {};
+  }
+
+  // A relative path in normal form that names a file below its root; empty if it is none.
+  static std::string normal_relative(const std::string& path) {
+    const fs::path normal = fs::path(path).lexically_normal();
+    if (normal.is_absolute() || normal.empty() || !normal.has_filename() || normal == "." ||
+        *normal.begin() == "..")
+      return {};
+    return normal.generic_string();
+  }
+
+  Result<void> install() {
+    std::set<std::string> names;
+    for (size_t i = 0; i < application_.build.install.size(); ++i) {
+      InstallFile& file = application_.build.install[i];
+      const std::string place = at("/build/install", i);
+      const std::string from = normal_relative(file.from), to = normal_relative(file.to);
+      if (from.empty())
+        return wrong(place + "/from", "\"" + file.from + "\" is no file below the build directory",
+                     "give a path relative to the build directory, without `..`");
+      if (to.empty())
+        return wrong(place + "/to", "\"" + file.to + "\" is no file below the prefix",
+                     "give a path relative to the prefix, without `..`");
+      if (!names.insert(to).second)
+        return wrong(place + "/to", "\"" + file.to + "\" is installed twice");
+      file = {from, to};
+    }
+    return {};
+  }
+
+  // An absolute path in normal form without a slash at the end.
+  Result<std::string> absolute(const std::string& path, const std::string& place) const {
+    for (const fs::path& part : fs::path(path))
+      if (part == "..")
+        return wrong(place, "\"" + path + "\" has `..` in it");
+    // POSIX leaves the meaning of two leading slashes open; here they are one.
+    std::string normal = fs::path("/" + path.substr(path.find_first_not_of('/') == std::string::npos
+                                                        ? path.size()
+                                                        : path.find_first_not_of('/')))
+                             .lexically_normal()
+                             .generic_string();
+    if (normal.size() > 1 && normal.ends_with('/'))
+      normal.pop_back();
+    return normal;
+  }
+
+  Result<void> image() {
+    for (size_t i = 0; i < application_.runtime.size(); ++i) {
+      XAAS_TRY(application_.runtime[i], absolute(application_.runtime[i], at("/runtime", i)));
+    }
+    XAAS_TRY(application_.image.prefix, absolute(application_.image.prefix, "/image/prefix"));
+    return {};
+  }
+
+  Application& application_;
+  const std::string& name_;
+};
+
+} // namespace
+
+const std::vector<std::string>& architectures() {
+  static const std::vector<std::string> names = {"x86_64", "aarch64"};
+  return names;
+}
+
+bool is_level(const std::string& name) {
+  const std::vector<std::string> levels = all_levels();
+  return std::find(levels.begin(), levels.end(), name) != levels.end();
+}
+
+Result<void> check(Application& application, const std::string& name) {
+  return Checker(application, name).run();
+}
+
+} // namespace xaas::spec

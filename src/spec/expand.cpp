@@ -1,0 +1,163 @@
+// Specialization points into configurations.
+#include "schema.h"
+
+#include <xaas/base/text.h>
+#include <xaas/spec/application.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace xaas::spec {
+namespace {
+
+using Assignment = std::map<std::string, std::string>;
+using Points = std::vector<SpecializationPoint>;
+
+// For each point the index of its value: what configurations are ordered by.
+using Indices = std::vector<size_t>;
+
+const SpecializationPoint* find(const Points& points, const std::string& name) {
+  const auto found =
+      std::find_if(points.begin(), points.end(), [&](const auto& point) { return point.name == name; });
+  return found == points.end() ? nullptr : &*found;
+}
+
+Result<void> check_assignment(const Points& points, const Assignment& values) {
+  for (const auto& [name, value] : values) {
+    const SpecializationPoint* point = find(points, name);
+    std::vector<std::string> known;
+    if (!point) {
+      for (const SpecializationPoint& other : points)
+        known.push_back(other.name);
+      return make_error(ErrorKind::usage,
+                        name + "=" + value + ": \"" + name + "\" is no specialization point",
+                        suggestion(name, known));
+    }
+    if (point->find(value))
+      continue;
+    for (const Value& other : point->values)
+      known.push_back(other.value);
+    std::string hint = suggestion(value, known);
+    return make_error(ErrorKind::usage,
+                      name + "=" + value + ": \"" + value + "\" is no value of point " + name,
+                      hint.empty() ? "its values: " + join(known, ", ") : hint);
+  }
+  return {};
+}
+
+bool matches(const Assignment& wanted, const Configuration& configuration) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& entry) {
+    const std::string* value = configuration.find(entry.first);
+    return value && *value == entry.second;
+  });
+}
+
+// Why a configuration is not to be built; empty if it is.
+std::string contradiction(const Application& application, const Points& points,
+                          const Configuration& configuration) {
+  for (const Assignment& excluded : application.exclude)
+    if (matches(excluded, configuration))
+      return "the spec excludes " + Configuration(excluded).id();
+  for (const SpecializationPoint& point : points) {
+    const Value* value = point.find(*configuration.find(point.name));
+    if (!matches(value->requires_.values, configuration))
+      return point.name + "=" + value->value + " requires " + Configuration(value->requires_.values).id();
+  }
+  return {};
+}
+
+Configuration configuration_of(const Points& points, const Indices& indices) {
+  Assignment values;
+  for (size_t i = 0; i < points.size(); ++i)
+    values[points[i].name] = points[i].values[indices[i]].value;
+  return Configuration(std::move(values));
+}
+
+// The indices of an entry of `configurations`: missing points take their default, else their first value.
+Indices complete(const Points& points, const Assignment& values) {
+  Indices indices;
+  for (const SpecializationPoint& point : points) {
+    const auto given = values.find(point.name);
+    const Value* value = point.find(given != values.end() ? given->second : point.default_);
+    indices.push_back(value ? static_cast<size_t>(value - point.values.data()) : 0);
+  }
+  return indices;
+}
+
+Error too_many(const std::string& count, size_t limit) {
+  return make_error(ErrorKind::usage,
+                    count + " configurations are more than the limit of " + std::to_string(limit),
+                    "name the ones to build with --config or `configurations`, or raise the limit with "
+                    "--max-configurations");
+}
+
+// All combinations, the last point varying fastest.
+Result<std::vector<Indices>> combinations(const Points& points, size_t limit) {
+  size_t count = 1;
+  for (const SpecializationPoint& point : points) {
+    if (__builtin_mul_overflow(count, point.values.size(), &count))
+      return too_many("more than 2^64", limit);
+  }
+  if (count > limit)
+    return too_many(std::to_string(count), limit);
+  std::vector<Indices> all;
+  Indices indices(points.size(), 0);
+  for (size_t made = 0; made < count; ++made) {
+    all.push_back(indices);
+    for (size_t i = points.size(); i-- > 0;) {
+      if (++indices[i] < points[i].values.size())
+        break;
+      indices[i] = 0;
+    }
+  }
+  return all;
+}
+
+// The named configurations in point order, each once. One of the spec whose `isa` is not among the levels of
+// this build is left out: a spec can name those of several architectures.
+Result<std::vector<Indices>> named(const Application& application, const Points& points,
+                                   const std::vector<Assignment>& chosen) {
+  std::vector<Indices> all;
+  for (const Assignment& values : chosen.empty() ? application.configurations : chosen) {
+    if (const auto isa = values.find("isa"); chosen.empty() && isa != values.end()) {
+      const SpecializationPoint* point = find(points, "isa");
+      if (!point || !point->find(isa->second))
+        continue;
+    }
+    XAAS_CHECK(check_assignment(points, values));
+    all.push_back(complete(points, values));
+    const Configuration configuration = configuration_of(points, all.back());
+    if (const std::string why = contradiction(application, points, configuration);
+        !chosen.empty() && !why.empty())
+      return make_error(ErrorKind::usage, "configuration " + configuration.id() + " cannot be built: " + why);
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+} // namespace
+
+Result<std::vector<Configuration>> expand(const Application& application, const Points& points,
+                                          const std::vector<Assignment>& chosen, size_t limit) {
+  const bool by_name = !chosen.empty() || !application.configurations.empty();
+  XAAS_TRY(const std::vector<Indices> all,
+           by_name ? named(application, points, chosen) : combinations(points, limit));
+  if (all.size() > limit)
+    return too_many(std::to_string(all.size()), limit);
+  std::vector<Configuration> configurations;
+  std::string why;
+  for (const Indices& indices : all) {
+    Configuration configuration = configuration_of(points, indices);
+    const std::string reason = contradiction(application, points, configuration);
+    if (reason.empty())
+      configurations.push_back(std::move(configuration));
+    else
+      why = "; the last one left out was " + configuration.id() + ": " + reason;
+  }
+  if (configurations.empty())
+    return make_error(ErrorKind::usage, application.name + ": no configuration is left to build" + why);
+  return configurations;
+}
+
+} // namespace xaas::spec

@@ -1,0 +1,114 @@
+// The model as JSON: what parse_application and parse_point read back.
+#include "check.h"
+
+#include <xaas/spec/application.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace xaas::spec {
+namespace {
+
+Json object_of(const std::map<std::string, std::string>& values) {
+  Json json = Json::object();
+  for (const auto& [key, value] : values)
+    json[key] = value;
+  return json;
+}
+
+Json array_of(const std::vector<std::map<std::string, std::string>>& all) {
+  Json json = Json::array();
+  for (const auto& values : all)
+    json.push_back(object_of(values));
+  return json;
+}
+
+bool is_feature(const std::string& name) {
+  return std::any_of(architectures().begin(), architectures().end(),
+                     [&](const std::string& arch) { return target::is_feature(arch, name); });
+}
+
+Json to_json(const Requirement& required) {
+  Json json = Json::object();
+  if (required.cpu.size() == 1 && (is_level(required.cpu[0]) || !is_feature(required.cpu[0])))
+    json["cpu"] = required.cpu[0];
+  else if (!required.cpu.empty())
+    json["cpu"] = required.cpu;
+  if (required.gpu) {
+    Json gpu = Json::object();
+    for (const auto& [key, value] :
+         {std::pair("vendor", &required.gpu->vendor), std::pair("arch", &required.gpu->arch),
+          std::pair("driver", &required.gpu->driver)})
+      if (!value->empty())
+        gpu[key] = *value;
+    json["gpu"] = std::move(gpu);
+  }
+  if (!required.mpi.empty())
+    json["mpi"] = required.mpi;
+  for (const Requirement::Library& library : required.libraries) {
+    Json entry = {{"name", library.name}};
+    if (!library.version.empty())
+      entry["version"] = library.version;
+    json["library"].push_back(std::move(entry));
+  }
+  if (!required.values.empty())
+    json["values"] = object_of(required.values);
+  return json;
+}
+
+Json to_json(const Build& build) {
+  Json json = {{"system", to_string(build.system)},
+               {"arguments", build.arguments},
+               {"environment", object_of(build.environment)},
+               {"targets", build.targets}};
+  if (build.system == BuildSystem::commands) {
+    json["configure"] = build.configure_command;
+    json["build"] = build.build_command;
+  }
+  if (!build.install.empty()) {
+    json["install"] = Json::array();
+    for (const InstallFile& file : build.install)
+      json["install"].push_back({{"from", file.from}, {"to", file.to}});
+  } else {
+    json["install"] = build.install_command.empty() ? "target" : build.install_command;
+  }
+  return json;
+}
+
+} // namespace
+
+Json to_json(const SpecializationPoint& point) {
+  Json json = {{"name", point.name}, {"category", point.category}, {"default", nullptr}};
+  if (!point.default_.empty())
+    json["default"] = point.default_;
+  json["values"] = Json::array();
+  for (const Value& value : point.values)
+    json["values"].push_back(
+        {{"value", value.value}, {"arguments", value.arguments}, {"requires", to_json(value.requires_)}});
+  for (const Preference& preference : point.prefer)
+    json["prefer"].push_back({{"cpu", preference.cpu}, {"values", preference.values}});
+  return json;
+}
+
+Json to_json(const Application& application) {
+  Json json = {
+      {"name", application.name}, {"version", application.version}, {"license", application.license}};
+  json["build"] = to_json(application.build);
+  json["specializations"] = Json::array();
+  for (const SpecializationPoint& point : application.points)
+    json["specializations"].push_back(to_json(point));
+  if (application.isa)
+    json["isa"] = *application.isa;
+  json["exclude"] = array_of(application.exclude);
+  json["configurations"] = array_of(application.configurations);
+  json["runtime"] = application.runtime;
+  const Image& image = application.image;
+  json["image"] = {{"base", image.base},
+                   {"prefix", image.prefix},
+                   {"entrypoint", image.entrypoint},
+                   {"env", object_of(image.env)}};
+  return json;
+}
+
+} // namespace xaas::spec

@@ -1,0 +1,114 @@
+#include "check.h"
+#include "schema.h"
+
+#include <xaas/base/text.h>
+#include <xaas/spec/application.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+
+namespace xaas::spec {
+
+bool Requirement::empty() const {
+  return cpu.empty() && !gpu && mpi.empty() && libraries.empty() && values.empty();
+}
+
+const Value* SpecializationPoint::find(const std::string& value) const {
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [&](const Value& candidate) { return candidate.value == value; });
+  return found == values.end() ? nullptr : &*found;
+}
+
+std::string to_string(BuildSystem system) {
+  switch (system) {
+  case BuildSystem::cmake:
+    return "cmake";
+  case BuildSystem::autotools:
+    return "autotools";
+  case BuildSystem::make:
+    return "make";
+  case BuildSystem::meson:
+    return "meson";
+  case BuildSystem::commands:
+    break;
+  }
+  return "commands";
+}
+
+const std::string* Configuration::find(const std::string& point) const {
+  const auto found = values_.find(point);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+std::string Configuration::id() const {
+  std::vector<std::string> parts;
+  for (const auto& [point, value] : values_)
+    parts.push_back(point + "=" + value);
+  return parts.empty() ? "default" : join(parts, ",");
+}
+
+SpecializationPoint isa_point(const std::vector<std::string>& levels) {
+  SpecializationPoint point{"isa", "cpu", levels.empty() ? "" : levels.front(), {}, {}};
+  for (const std::string& level : levels) {
+    Value value{level, {}, {}};
+    value.requires_.cpu = {level};
+    point.values.push_back(std::move(value));
+  }
+  return point;
+}
+
+Result<std::vector<SpecializationPoint>> all_points(const Application& application, const std::string& arch,
+                                                    const std::vector<std::string>& isa_override) {
+  const std::vector<std::string> known = target::isa_levels(arch);
+  for (const std::string& level : isa_override)
+    if (std::find(known.begin(), known.end(), level) == known.end()) {
+      std::string hint = suggestion(level, known);
+      return make_error(ErrorKind::usage, "\"" + level + "\" is no ISA level of " + arch,
+                        hint.empty() ? "known levels: " + join(known, ", ") : hint);
+    }
+  // Taken from the list of known levels, so that they are weakest first however they were written. Levels of
+  // other architectures, which a spec for several of them lists, are left out.
+  std::vector<std::string> levels;
+  for (const std::string& level : known) {
+    const std::vector<std::string>* wanted = !isa_override.empty() ? &isa_override
+                                             : application.isa     ? &*application.isa
+                                                                   : nullptr;
+    if (!wanted || std::find(wanted->begin(), wanted->end(), level) != wanted->end())
+      levels.push_back(level);
+  }
+  std::vector<SpecializationPoint> points = application.points;
+  if (!levels.empty())
+    points.push_back(isa_point(levels));
+  return points;
+}
+
+std::vector<std::string> arguments_of(const Application& application,
+                                      const std::vector<SpecializationPoint>& points,
+                                      const Configuration& configuration) {
+  std::vector<std::string> arguments = application.build.arguments;
+  for (const SpecializationPoint& point : points)
+    if (const std::string* chosen = configuration.find(point.name))
+      if (const Value* value = point.find(*chosen))
+        arguments.insert(arguments.end(), value->arguments.begin(), value->arguments.end());
+  return arguments;
+}
+
+Result<std::map<std::string, std::string>> parse_assignments(const std::string& text) {
+  std::map<std::string, std::string> values;
+  for (const std::string& part : split(text, ',')) {
+    const size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
+    if (key.empty() || value.empty() || value.find('=') != std::string::npos)
+      return make_error(ErrorKind::usage, "\"" + text + "\": \"" + part + "\" is not POINT=VALUE",
+                        "write POINT=VALUE, or POINT=VALUE,POINT=VALUE");
+    if (!values.emplace(key, value).second)
+      return make_error(ErrorKind::usage, "\"" + text + "\": " + key + " is given twice");
+  }
+  if (values.empty())
+    return make_error(ErrorKind::usage, "\"" + text + "\" is not POINT=VALUE",
+                      "write POINT=VALUE, or POINT=VALUE,POINT=VALUE");
+  return values;
+}
+
+} // namespace xaas::spec

@@ -1,0 +1,169 @@
+#include <xaas/spec/application.h>
+
+#include <xaas/target/cpu.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::spec {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Application parsed(const std::string& members) {
+  auto result = parse_application(R"({"name": "a", "build": {"system": "cmake", "arguments": ["-DALL"]},
+    "specializations": [
+      {"name": "threads", "default": "on", "values": [{"value": "off", "arguments": ["-T0"]},
+                                                       {"value": "on", "arguments": ["-T1"]}]},
+      {"name": "simd", "values": [{"value": "none", "arguments": ["-S0", "-Sx"]}, {"value": "avx2"},
+                                  {"value": "tiled", "requires": {"values": {"threads": "on"}}}]}])" +
+                                      members + "}",
+                                  "x.json");
+  EXPECT_TRUE(result) << result.error().message;
+  return *std::move(result);
+}
+
+const std::string no_isa = R"(, "isa": [])";
+
+std::vector<std::string> ids(const Result<std::vector<Configuration>>& configurations) {
+  std::vector<std::string> all;
+  if (!configurations)
+    return {configurations.error().message};
+  for (const Configuration& configuration : *configurations)
+    all.push_back(configuration.id());
+  return all;
+}
+
+std::vector<std::string> values_of(const SpecializationPoint& point) {
+  std::vector<std::string> values;
+  for (const Value& value : point.values)
+    values.push_back(value.value);
+  return values;
+}
+
+TEST(Expand, EarlierPointsVarySlowestAndRequiredValuesHold) {
+  const Application application = parsed(no_isa);
+  EXPECT_THAT(ids(expand(application, application.points, {}, 100)),
+              ElementsAre("simd=none,threads=off", "simd=avx2,threads=off", "simd=none,threads=on",
+                          "simd=avx2,threads=on", "simd=tiled,threads=on"));
+}
+
+TEST(Expand, Exclude) {
+  const Application application = parsed(no_isa + R"(, "exclude": [{"threads": "off"}, {"simd": "none"}])");
+  EXPECT_THAT(ids(expand(application, application.points, {}, 100)),
+              ElementsAre("simd=avx2,threads=on", "simd=tiled,threads=on"));
+}
+
+TEST(Expand, ConfigurationsOfTheSpecAndThoseChosen) {
+  const Application application =
+      parsed(no_isa + R"(, "configurations": [{"simd": "avx2"}, {"threads": "off"}, {"simd": "avx2"}])");
+  EXPECT_THAT(ids(expand(application, application.points, {}, 100)),
+              ElementsAre("simd=none,threads=off", "simd=avx2,threads=on"));
+  EXPECT_THAT(ids(expand(application, application.points, {{{"simd", "tiled"}}, {}}, 100)),
+              ElementsAre("simd=none,threads=on", "simd=tiled,threads=on"));
+}
+
+TEST(Expand, RefusesWhatCannotBeBuilt) {
+  const Application application = parsed(no_isa);
+  const auto refused = [&](std::map<std::string, std::string> chosen) {
+    const auto result = expand(application, application.points, {std::move(chosen)}, 100);
+    EXPECT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ErrorKind::usage);
+    return result.error();
+  };
+  EXPECT_THAT(refused({{"smd", "avx2"}}).hint, HasSubstr("`simd`"));
+  EXPECT_THAT(refused({{"simd", "avx"}}).hint, HasSubstr("`avx2`"));
+  EXPECT_THAT(refused({{"simd", "tiled"}, {"threads", "off"}}).message, HasSubstr("requires threads=on"));
+  const Application nothing = parsed(no_isa + R"(, "exclude": [{"threads": "off"}, {"threads": "on"}])");
+  const auto result = expand(nothing, nothing.points, {}, 100);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::usage);
+  EXPECT_THAT(result.error().message, HasSubstr("the spec excludes threads=on"));
+}
+
+TEST(Expand, LimitIsCountedBeforeAnythingIsMade) {
+  Application application = parsed(no_isa);
+  EXPECT_TRUE(expand(application, application.points, {}, 6));
+  const auto refused = expand(application, application.points, {}, 5);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_THAT(refused.error().message, HasSubstr("6 configurations are more than the limit of 5"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--max-configurations"));
+  // 6^40 combinations.
+  std::vector<SpecializationPoint> points;
+  for (int i = 0; i < 40; ++i)
+    for (SpecializationPoint point : application.points) {
+      point.name += std::to_string(i);
+      points.push_back(point);
+    }
+  EXPECT_THAT(expand(application, points, {}, 1000).error().message, HasSubstr("limit of 1000"));
+  EXPECT_FALSE(expand(application, application.points, {{{"simd", "none"}}, {{"simd", "avx2"}}}, 1));
+}
+
+TEST(Expand, WithoutPointsThereIsOneConfiguration) {
+  const auto application = parse_application(R"({"name": "a", "build": {"system": "make"}, "isa": []})", "x");
+  ASSERT_TRUE(application);
+  EXPECT_THAT(ids(expand(*application, {}, {}, 1)), ElementsAre("default"));
+}
+
+TEST(Isa, LevelsComeLastAndWeakestFirst) {
+  const auto points = all_points(parsed(""), "x86_64", {});
+  ASSERT_TRUE(points);
+  ASSERT_EQ(points->size(), 3u);
+  EXPECT_EQ(points->back().name, "isa");
+  EXPECT_EQ(points->back().default_, "x86-64");
+  EXPECT_THAT(values_of(points->back()), ElementsAre("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"));
+  const Application some = parsed(R"(, "isa": ["x86-64-v3", "armv8-a", "x86-64-v2"])");
+  EXPECT_THAT(values_of(all_points(some, "x86_64", {})->back()), ElementsAre("x86-64-v2", "x86-64-v3"));
+  EXPECT_THAT(values_of(all_points(some, "aarch64", {})->back()), ElementsAre("armv8-a"));
+  EXPECT_THAT(values_of(all_points(some, "x86_64", {"x86-64-v4", "x86-64", "x86-64"})->back()),
+              ElementsAre("x86-64", "x86-64-v4"));
+  EXPECT_EQ(all_points(parsed(no_isa), "x86_64", {})->size(), 2u);
+  EXPECT_EQ(all_points(parsed(no_isa), "x86_64", {"x86-64-v3"})->size(), 3u);
+}
+
+TEST(Isa, UnknownLevelOnTheCommandLine) {
+  const auto refused = all_points(parsed(""), "x86_64", {"x86-64-v5"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_THAT(refused.error().hint, HasSubstr("x86-64-v"));
+  EXPECT_FALSE(all_points(parsed(""), "x86_64", {"armv8-a"}));
+}
+
+TEST(Isa, ConfigurationsOfOtherLevelsAreLeftOut) {
+  const Application application =
+      parsed(R"(, "configurations": [{"isa": "x86-64-v3"}, {"isa": "armv8-a"}, {"isa": "x86-64"}])");
+  const auto points = all_points(application, "x86_64", {});
+  EXPECT_THAT(ids(expand(application, *points, {}, 100)),
+              ElementsAre("isa=x86-64,simd=none,threads=on", "isa=x86-64-v3,simd=none,threads=on"));
+  EXPECT_THAT(ids(expand(application, *all_points(application, "aarch64", {}), {}, 100)),
+              ElementsAre("isa=armv8-a,simd=none,threads=on"));
+  EXPECT_FALSE(expand(application, *points, {{{"isa", "armv8-a"}}}, 100));
+}
+
+TEST(Arguments, OfTheSpecThenOfEachPoint) {
+  const Application application = parsed(no_isa);
+  EXPECT_THAT(
+      arguments_of(application, application.points, Configuration({{"threads", "on"}, {"simd", "none"}})),
+      ElementsAre("-DALL", "-T1", "-S0", "-Sx"));
+}
+
+TEST(Assignments, ParseAndRefuse) {
+  const auto good = parse_assignments("simd=AVX_512,isa=armv8.2-a+sve");
+  ASSERT_TRUE(good);
+  EXPECT_EQ(good->at("isa"), "armv8.2-a+sve");
+  for (const char* bad : {"", "a", "a=", "=b", "a=b,", ",a=b", "a=b=c", "a=b,a=b"}) {
+    const auto refused = parse_assignments(bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage) << bad;
+  }
+}
+
+TEST(Configuration, IdIsSortedByPoint) {
+  EXPECT_EQ(Configuration({{"b", "1"}, {"a", "2"}}).id(), "a=2,b=1");
+  EXPECT_EQ(Configuration().id(), "default");
+}
+
+} // namespace
+} // namespace xaas::spec
