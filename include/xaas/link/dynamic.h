@@ -1,0 +1,25 @@
+// What the dynamic loader reads of an ELF file.
+#pragma once
+
+#include <xaas/base/result.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xaas::link {
+
+struct Dynamic {
+  bool shared = false;     // ET_DYN without an interpreter: a library
+  std::string interpreter; // PT_INTERP; empty: none
+  std::string soname;
+  std::vector<std::string> needed;
+  std::vector<std::string> runpath; // directories of DT_RUNPATH or DT_RPATH
+  bool imports_dlopen = false;      // loads parts by name that no ELF file names
+  std::vector<std::string> glibc_versions; // GLIBC_* symbol versions that it needs, without the prefix
+};
+
+// Damaged ELF: integrity error. An ELF file without a dynamic section gives an empty description.
+Result<Dynamic> read_dynamic(std::string_view elf);
+
+} // namespace xaas::link

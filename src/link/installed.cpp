@@ -1,0 +1,96 @@
+#include <xaas/link/installed.h>
+
+#include <filesystem>
+#include <map>
+
+namespace xaas::link {
+
+namespace {
+
+using Kind = InstalledFile::Kind;
+
+const std::map<std::string, Kind> kinds = {{"directory", Kind::directory}, {"symlink", Kind::symlink},
+                                           {"file", Kind::file},           {"unit", Kind::unit},
+                                           {"archive", Kind::archive},     {"link", Kind::link}};
+
+const std::map<std::string, Finish::Strip> strips = {
+    {"none", Finish::Strip::none}, {"debug", Finish::Strip::debug}, {"all", Finish::Strip::all}};
+
+template <typename Value> std::string name_of(const std::map<std::string, Value>& names, Value value) {
+  for (const auto& [name, each] : names)
+    if (each == value)
+      return name;
+  return {};
+}
+
+Result<Finish> parse_finish(const JsonReader& reader) {
+  Finish finish;
+  XAAS_TRY(const std::string strip, reader.string_at("strip"));
+  const auto found = strips.find(strip);
+  if (found == strips.end())
+    return make_error(ErrorKind::integrity,
+                      reader.where() + "/strip: '" + strip + "' is not none, debug or all");
+  finish.strip = found->second;
+  if (reader.has("runpath")) {
+    XAAS_TRY(finish.runpath, reader.string_at("runpath"));
+  }
+  return finish;
+}
+
+bool stays_under_root(const std::string& path) {
+  const std::filesystem::path given(path);
+  if (path.empty() || given.is_absolute() || path.find('\0') != std::string::npos)
+    return false;
+  return given.lexically_normal() == given && *given.begin() != "..";
+}
+
+} // namespace
+
+Json to_json(const InstalledFile& file) {
+  Json json{{"path", file.path}, {"kind", name_of(kinds, file.kind)}, {"mode", file.mode}};
+  if (file.kind == Kind::symlink)
+    json["destination"] = file.destination;
+  else if (file.kind != Kind::directory)
+    json["digest"] = file.digest.to_string();
+  if (file.finish) {
+    json["finish"] = Json{{"strip", name_of(strips, file.finish->strip)}};
+    if (file.finish->runpath)
+      json["finish"]["runpath"] = *file.finish->runpath;
+  }
+  if (file.native)
+    json["native"] = true;
+  return json;
+}
+
+Result<InstalledFile> parse_installed_file(const JsonReader& reader) {
+  InstalledFile file;
+  XAAS_TRY(file.path, reader.string_at("path"));
+  if (!stays_under_root(file.path))
+    return make_error(ErrorKind::integrity,
+                      reader.where() + "/path: '" + file.path + "' leaves the image's root");
+  XAAS_TRY(const std::string kind, reader.string_at("kind"));
+  const auto found = kinds.find(kind);
+  if (found == kinds.end())
+    return make_error(ErrorKind::integrity, reader.where() + "/kind: '" + kind + "' is not known");
+  file.kind = found->second;
+  XAAS_TRY(const JsonReader mode, reader.at("mode"));
+  XAAS_TRY(const uint64_t bits, mode.size());
+  if (bits > 0777)
+    return make_error(ErrorKind::integrity,
+                      mode.where() + ": " + std::to_string(bits) + " is not a set of permissions");
+  file.mode = static_cast<unsigned>(bits);
+  if (file.kind == Kind::symlink) {
+    XAAS_TRY(file.destination, reader.string_at("destination"));
+  } else if (file.kind != Kind::directory) {
+    XAAS_TRY(const std::string digest, reader.string_at("digest"));
+    XAAS_TRY(file.digest, Digest::parse(digest).in(reader.where() + "/digest"));
+  }
+  if (reader.has("finish")) {
+    XAAS_TRY(const JsonReader finish, reader.at("finish"));
+    XAAS_TRY(file.finish, parse_finish(finish));
+  }
+  XAAS_TRY(file.native, reader.boolean_or("native", false));
+  return file;
+}
+
+} // namespace xaas::link
