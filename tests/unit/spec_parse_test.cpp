@@ -253,6 +253,9 @@ TEST(Parse, HostileDocuments) {
   expect_usage(with('"' + std::string(100000, 'a') + R"(": 1)"), "x.json: a key is a string of 100000 bytes");
   expect_usage(with(R"("version": "a\u0000b")"), "x.json: /version: a string with a NUL");
   expect_usage(parse_application("", "x.json"), "x.json: not valid JSON");
+  // The longest string that is allowed goes through the regular expressions.
+  const std::string longest(4096, 'a');
+  EXPECT_TRUE(with(R"("specializations": [{"name": ")" + longest + R"(", "values": [{"value": "1"}]}])"));
 }
 
 TEST(Read, NamesTheFile) {

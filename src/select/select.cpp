@@ -1,0 +1,275 @@
+// Every point ranks its values for this system, best first; what the system does not satisfy, or what was not
+// set by hand, has no rank. Among the configurations that were built and whose values all have ranks, the one
+// with the lexicographically smallest ranks in point order wins. Deciding point by point instead would fail
+// where the best value of one point was not built together with the best value of another.
+#include <xaas/base/text.h>
+#include <xaas/select/select.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace xaas::select {
+namespace {
+
+using spec::Configuration;
+using spec::SpecializationPoint;
+using system::SystemDescription;
+
+struct RankedValue {
+  std::string value, reason;
+};
+
+struct RankedPoint {
+  const SpecializationPoint* point = nullptr;
+  std::vector<RankedValue> values;            // those that may be chosen, best first
+  std::map<std::string, std::string> against; // of the other values: why not
+
+  // Index into `values`, or nothing.
+  std::optional<size_t> rank(const std::string& value) const {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i].value == value)
+        return i;
+    return std::nullopt;
+  }
+  void add(const std::string& value, const std::string& reason) {
+    if (!rank(value) && !against.contains(value))
+      values.push_back({value, reason});
+  }
+};
+
+std::string suggested(const std::string& word, const std::vector<std::string>& known,
+                      const std::string& what) {
+  const std::string near = nearest(word, known);
+  if (!near.empty())
+    return "did you mean `" + near + "`?";
+  return known.empty() ? "" : what + join(known, ", ");
+}
+
+bool depends_on_hardware(const SpecializationPoint& point) {
+  return std::any_of(point.values.begin(), point.values.end(), [](const spec::Value& value) {
+    return !value.requires_.cpu.empty() || value.requires_.gpu;
+  });
+}
+
+std::string reason_for_last(const SpecializationPoint& point, const std::string& value,
+                            const SystemDescription& system) {
+  if (point.name != "isa")
+    return "last listed value that this system satisfies";
+  return value == target::isa_level(system.arch, system.cpu.features)
+             ? "highest level that the CPU has"
+             : "highest level listed that the CPU has";
+}
+
+RankedPoint ranked(const SpecializationPoint& point, const SystemDescription& system) {
+  RankedPoint result{&point, {}, {}};
+  for (const spec::Value& value : point.values)
+    if (const auto reasons = unmet(value.requires_, system); !reasons.empty())
+      result.against[value.value] = join(reasons, "; ");
+  for (const spec::Preference& preference : point.prefer)
+    if (std::find(preference.cpu.begin(), preference.cpu.end(), system.cpu.name) != preference.cpu.end())
+      for (const std::string& value : preference.values)
+        result.add(value, "preferred on " + system.cpu.name);
+  if (depends_on_hardware(point)) {
+    for (size_t i = point.values.size(); i-- > 0;)
+      result.add(point.values[i].value, reason_for_last(point, point.values[i].value, system));
+    return result;
+  }
+  if (point.find(point.default_))
+    result.add(point.default_, "default");
+  for (const spec::Value& value : point.values)
+    result.add(value.value, "first satisfied value");
+  return result;
+}
+
+class Selector {
+public:
+  Selector(const std::vector<SpecializationPoint>& points, const std::vector<Configuration>& available,
+           const SystemDescription& system)
+      : available_(available), system_(system) {
+    for (const SpecializationPoint& point : points)
+      points_.push_back(ranked(point, system));
+  }
+
+  Result<Selection> run(const std::map<std::string, std::string>& set) const {
+    XAAS_CHECK(check_available());
+    XAAS_CHECK(check_set(set));
+    std::vector<RankedPoint> points = points_;
+    for (RankedPoint& point : points)
+      if (const auto given = set.find(point.point->name); given != set.end()) {
+        if (const auto why = point.against.find(given->second); why != point.against.end())
+          return not_satisfied(set, point.point->name, why->second);
+        keep_only(point, given->second);
+      }
+    const Configuration* best = best_of(points);
+    if (!best)
+      return nothing_fits(points, set);
+    return selection(points, *best);
+  }
+
+private:
+  static std::optional<std::vector<size_t>> ranks_of(const std::vector<RankedPoint>& points,
+                                                     const Configuration& configuration) {
+    std::vector<size_t> ranks;
+    for (const RankedPoint& point : points) {
+      const auto rank = point.rank(*configuration.find(point.point->name));
+      if (!rank)
+        return std::nullopt;
+      ranks.push_back(*rank);
+    }
+    return ranks;
+  }
+
+  const Configuration* best_of(const std::vector<RankedPoint>& points) const {
+    const Configuration* best = nullptr;
+    std::vector<size_t> best_ranks;
+    for (const Configuration& configuration : available_)
+      if (const auto ranks = ranks_of(points, configuration); ranks && (!best || *ranks < best_ranks)) {
+        best = &configuration;
+        best_ranks = *ranks;
+      }
+    return best;
+  }
+
+  // What is available comes from an image: it must speak of these points and values.
+  Result<void> check_available() const {
+    if (available_.empty())
+      return make_error(ErrorKind::unsatisfied, "the image has no configuration");
+    for (const Configuration& configuration : available_) {
+      for (const RankedPoint& point : points_) {
+        const std::string* value = configuration.find(point.point->name);
+        if (!value || !point.point->find(*value))
+          return make_error(ErrorKind::integrity, "configuration " + configuration.id() +
+                                                      " has no value of point " + point.point->name +
+                                                      " that the image knows");
+      }
+      if (configuration.values().size() != points_.size())
+        return make_error(ErrorKind::integrity, "configuration " + configuration.id() +
+                                                    " has a value of a point that the image does not know");
+    }
+    return {};
+  }
+
+  Result<void> check_set(const std::map<std::string, std::string>& set) const {
+    for (const auto& [name, value] : set) {
+      std::vector<std::string> names, values;
+      const SpecializationPoint* found = nullptr;
+      for (const RankedPoint& point : points_) {
+        names.push_back(point.point->name);
+        if (point.point->name == name)
+          found = point.point;
+      }
+      if (!found)
+        return make_error(ErrorKind::usage,
+                          name + "=" + value + ": \"" + name + "\" is no specialization point",
+                          suggested(name, names, "its points: "));
+      if (found->find(value))
+        continue;
+      for (const spec::Value& known : found->values)
+        values.push_back(known.value);
+      return make_error(ErrorKind::usage,
+                        name + "=" + value + ": \"" + value + "\" is no value of point " + name,
+                        suggested(value, values, "its values: "));
+    }
+    return {};
+  }
+
+  static void keep_only(RankedPoint& point, const std::string& value) {
+    const std::string by_hand = point.point->name + "=" + value + " was set by hand";
+    for (const spec::Value& other : point.point->values)
+      if (other.value != value && !point.against.contains(other.value))
+        point.against[other.value] = by_hand;
+    point.values = {{value, "set by hand"}};
+  }
+
+  // A value that was set and that this system does not satisfy. The hint has the value that would be chosen.
+  Error not_satisfied(const std::map<std::string, std::string>& set, const std::string& name,
+                      const std::string& why) const {
+    std::string hint = "leave the choice to xaas";
+    auto others = set;
+    others.erase(name);
+    if (const auto instead = run(others))
+      hint = "`--set " + name + "=" + *instead->configuration.find(name) + "`, or " + hint;
+    return make_error(ErrorKind::unsatisfied, "configuration " + name + "=" + set.at(name) + ": " + why,
+                      hint);
+  }
+
+  Error nothing_fits(const std::vector<RankedPoint>& points,
+                     const std::map<std::string, std::string>& set) const {
+    const bool built =
+        std::any_of(available_.begin(), available_.end(), [&](const Configuration& configuration) {
+          return std::all_of(set.begin(), set.end(), [&](const auto& entry) {
+            return *configuration.find(entry.first) == entry.second;
+          });
+        });
+    std::vector<std::string> lines;
+    for (const Configuration& configuration : available_)
+      lines.push_back("\n  " + configuration.id() +
+                      (built ? ": " + reasons_against(points, configuration) : ""));
+    if (!built)
+      return make_error(ErrorKind::unsatisfied,
+                        "configuration " + Configuration(set).id() +
+                            ": the image has no such configuration; it has" + join(lines, ""),
+                        "set fewer values, or build this configuration into the image");
+    const std::string name = system_.cpu.name.empty() ? system_.arch : system_.cpu.name;
+    return make_error(ErrorKind::unsatisfied,
+                      "no configuration of the image fits this system (" + name + "):" + join(lines, ""));
+  }
+
+  // Why a configuration cannot be chosen; empty if it can.
+  static std::string reasons_against(const std::vector<RankedPoint>& points,
+                                     const Configuration& configuration) {
+    std::vector<std::string> reasons;
+    for (const RankedPoint& point : points) {
+      const std::string& value = *configuration.find(point.point->name);
+      if (const auto why = point.against.find(value); why != point.against.end())
+        reasons.push_back(point.point->name + "=" + value + ": " + why->second);
+    }
+    return join(reasons, "; ");
+  }
+
+  Selection selection(const std::vector<RankedPoint>& points, const Configuration& best) const {
+    Selection result;
+    result.configuration = best;
+    for (const RankedPoint& point : points) {
+      const std::string& value = *best.find(point.point->name);
+      const size_t rank = *point.rank(value);
+      // A worse value than the system could have: the better ones were not built with what earlier points
+      // chose.
+      const std::string reason = rank == 0
+                                     ? point.values[0].reason
+                                     : "the image has no " + point.point->name + "=" + point.values[0].value +
+                                           (result.choices.empty() ? "" : " with the choices above");
+      result.choices.push_back({point.point->name, value, reason});
+    }
+    for (const Configuration& configuration : available_) {
+      if (configuration == best)
+        continue;
+      std::string reason = reasons_against(points, configuration);
+      for (const RankedPoint& point : points) {
+        const std::string& name = point.point->name;
+        const std::string &value = *configuration.find(name), &chosen = *best.find(name);
+        if (!reason.empty() || value == chosen)
+          continue;
+        reason = name + "=" + value + " ranks below " + name + "=" + chosen;
+      }
+      result.rejected.push_back({configuration.id(), reason});
+    }
+    return result;
+  }
+
+  const std::vector<Configuration>& available_;
+  const SystemDescription& system_;
+  std::vector<RankedPoint> points_;
+};
+
+} // namespace
+
+Result<Selection> select(const std::vector<SpecializationPoint>& points,
+                         const std::vector<Configuration>& available, const SystemDescription& system,
+                         const std::map<std::string, std::string>& set) {
+  return Selector(points, available, system).run(set);
+}
+
+} // namespace xaas::select
