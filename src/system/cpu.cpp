@@ -1,0 +1,173 @@
+// What /proc/cpuinfo and /sys/devices/system say about the processors.
+//
+// /sys counts best, but virtual machines and containers hide parts of it, and AArch64's cpuinfo has no
+// topology at all. What neither tells stays 0.
+#include "machine.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace xaas::system {
+namespace {
+
+const std::string cpus = "/sys/devices/system/cpu";
+
+// One processor of /proc/cpuinfo: its "key : value" lines.
+using Block = std::map<std::string, std::string>;
+
+std::vector<Block> read_cpuinfo(const Machine& machine) {
+  std::vector<Block> blocks(1);
+  for (const std::string& line : split(machine.text("/proc/cpuinfo"), '\n')) {
+    const size_t colon = line.find(':');
+    if (colon != std::string::npos)
+      blocks.back()[trim(line.substr(0, colon))] = trim(line.substr(colon + 1));
+    else if (trim(line).empty() && !blocks.back().empty())
+      blocks.emplace_back();
+  }
+  if (blocks.back().empty())
+    blocks.pop_back();
+  return blocks;
+}
+
+std::string value(const Block& block, const std::string& key) {
+  const auto found = block.find(key);
+  return found == block.end() ? "" : found->second;
+}
+
+// AArch64 kernels print the implementer's number in Arm's list (MIDR_EL1) instead of a name.
+std::string arm_vendor(const std::string& implementer) {
+  static const std::map<std::string, std::string> names = {
+      {"0x41", "ARM"}, {"0x43", "Cavium"},   {"0x46", "Fujitsu"}, {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},
+      {"0x50", "APM"}, {"0x51", "Qualcomm"}, {"0x61", "Apple"},   {"0x6d", "Microsoft"}, {"0xc0", "Ampere"}};
+  const auto found = names.find(implementer);
+  return found == names.end() ? implementer : found->second;
+}
+
+bool is_numbered(const std::string& name, const std::string& prefix) {
+  return name.size() > prefix.size() && name.starts_with(prefix) &&
+         name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
+
+// "0-3,8": the processors that are on. Absent, all that have a directory.
+std::vector<std::string> online(const Machine& machine) {
+  std::set<uint64_t> numbers;
+  for (const std::string& range : split(machine.text(cpus + "/online"), ',')) {
+    const std::optional<uint64_t> first = parse_number(range);
+    const size_t dash = range.find('-');
+    const std::optional<uint64_t> last =
+        dash == std::string::npos ? first : parse_number(range.substr(dash + 1));
+    if (first && last && *last >= *first && *last - *first < 65536)
+      for (uint64_t number = *first; number <= *last; ++number)
+        numbers.insert(number);
+  }
+  std::vector<std::string> names;
+  for (const uint64_t number : numbers)
+    names.push_back("cpu" + std::to_string(number));
+  if (names.empty())
+    for (const std::string& name : machine.entries(cpus))
+      if (is_numbered(name, "cpu"))
+        names.push_back(name);
+  return names;
+}
+
+unsigned count(size_t number) {
+  return static_cast<unsigned>(number);
+}
+
+void topology_from_sys(const Machine& machine, const std::vector<std::string>& names,
+                       CpuDescription& description) {
+  std::set<std::string> cores;
+  std::set<uint64_t> sockets;
+  for (const std::string& name : names) {
+    const std::string directory = cpus + "/" + name + "/topology/";
+    std::string siblings = machine.text(directory + "core_cpus_list");
+    if (siblings.empty())
+      siblings = machine.text(directory + "thread_siblings_list");
+    if (!siblings.empty())
+      cores.insert(siblings);
+    // -1 where firmware does not say
+    if (const std::optional<uint64_t> socket = machine.number(directory + "physical_package_id"))
+      sockets.insert(*socket);
+  }
+  description.threads = count(names.size());
+  description.cores = count(cores.size());
+  description.sockets = count(sockets.size());
+}
+
+void topology_from_cpuinfo(const std::vector<Block>& blocks, CpuDescription& description) {
+  std::set<std::string> sockets;
+  std::set<std::pair<std::string, std::string>> cores;
+  unsigned threads = 0;
+  for (const Block& block : blocks) {
+    threads += block.contains("processor") ? 1 : 0;
+    const std::string socket = value(block, "physical id");
+    if (!socket.empty())
+      sockets.insert(socket);
+    if (!socket.empty() && block.contains("core id"))
+      cores.emplace(socket, value(block, "core id"));
+  }
+  if (!description.threads)
+    description.threads = threads;
+  if (!description.cores)
+    description.cores = count(cores.size());
+  if (!description.sockets)
+    description.sockets = count(sockets.size());
+}
+
+// "48K", "260M"
+uint64_t cache_size(const std::string& text) {
+  const uint64_t number = parse_number(text).value_or(0);
+  const char unit = text.empty() ? ' ' : text.back();
+  return number << (unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0);
+}
+
+std::vector<CpuDescription::Cache> read_caches(const Machine& machine,
+                                               const std::vector<std::string>& names) {
+  using Kind = std::tuple<uint64_t, std::string, uint64_t>; // level, type, bytes
+  std::map<Kind, std::set<std::string>> instances;          // by the processors that share it
+  for (const std::string& name : names)
+    for (const std::string& index : machine.entries(cpus + "/" + name + "/cache")) {
+      if (!is_numbered(index, "index"))
+        continue;
+      const std::string directory = cpus + "/" + name + "/cache/" + index + "/";
+      const std::optional<uint64_t> level = machine.number(directory + "level");
+      const uint64_t bytes = cache_size(machine.text(directory + "size"));
+      std::string type = machine.text(directory + "type");
+      std::transform(type.begin(), type.end(), type.begin(),
+                     [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+      const std::string shared = machine.text(directory + "shared_cpu_list");
+      if (level && bytes)
+        instances[{*level, type, bytes}].insert(shared.empty() ? name : shared);
+    }
+  std::vector<CpuDescription::Cache> caches;
+  for (const auto& [kind, shared] : instances)
+    caches.push_back({count(std::get<0>(kind)), std::get<1>(kind), std::get<2>(kind), count(shared.size())});
+  return caches;
+}
+
+} // namespace
+
+void probe_cpu(const Machine& machine, const target::Cpu& cpu, CpuDescription& description) {
+  description.name = cpu.name;
+  description.features = cpu.features;
+  description.level = target::isa_level(cpu.arch, cpu.features);
+
+  const std::vector<Block> blocks = read_cpuinfo(machine);
+  if (!blocks.empty()) {
+    description.vendor = value(blocks.front(), "vendor_id");
+    if (description.vendor.empty())
+      description.vendor = arm_vendor(value(blocks.front(), "CPU implementer"));
+    description.model = value(blocks.front(), "model name");
+  }
+  const std::vector<std::string> names = online(machine);
+  topology_from_sys(machine, names, description);
+  topology_from_cpuinfo(blocks, description);
+  for (const std::string& name : machine.entries("/sys/devices/system/node"))
+    description.numa_nodes += is_numbered(name, "node") ? 1 : 0;
+  description.caches = read_caches(machine, names);
+}
+
+} // namespace xaas::system

@@ -1,0 +1,28 @@
+#include <xaas/system/system.h>
+
+namespace xaas::system {
+
+Result<SystemDescription> with_cpu(SystemDescription description, const std::string& name) {
+  XAAS_TRY(target::Cpu cpu, target::cpu_by_name(description.arch, name));
+  description.cpu.vendor.clear();
+  description.cpu.model.clear();
+  description.cpu.name = std::move(cpu.name);
+  description.cpu.level = target::isa_level(cpu.arch, cpu.features);
+  description.cpu.features = std::move(cpu.features);
+  return description;
+}
+
+Result<SystemDescription> any_system(const std::string& arch, const std::string& cpu) {
+  SystemDescription description;
+  description.arch = arch;
+  return with_cpu(std::move(description), cpu);
+}
+
+target::Cpu target_cpu(const SystemDescription& description) {
+  const std::string& name = description.cpu.name;
+  const Result<target::Cpu> known = target::cpu_by_name(description.arch, name);
+  return {description.arch, known ? known->name : "generic",
+          target::usable_features(description.arch, description.cpu.features)};
+}
+
+} // namespace xaas::system
