@@ -119,7 +119,8 @@ Json to_json(const Application& application);
 SpecializationPoint isa_point(const std::vector<std::string>& levels);
 
 // All points of an application on an architecture: its own, then `isa` if it has levels. `isa_override`, if not
-// empty, replaces the spec's levels (given on the command line); an unknown level is a usage error.
+// empty, replaces the spec's levels (given on the command line); an unknown level is a usage error. Levels come out
+// weakest first, however they were written; those of the spec that belong to another architecture are left out.
 Result<std::vector<SpecializationPoint>> all_points(const Application& application, const std::string& arch,
                                                     const std::vector<std::string>& isa_override);
 
@@ -130,7 +131,8 @@ Result<SpecializationPoint> parse_point(const JsonReader& reader);
 // The configurations to build, in point order with earlier points varying slowest and values in their listed order.
 // `chosen` (from --config K=V,...) replaces the spec's `configurations`; in both, missing points take their default,
 // else their first value. Combinations that `exclude` matches or that contradict a value's `requires.values` are left
-// out. Usage errors: an unknown point or value, nothing left, more than `limit` combinations (counted before they are
+// out; of `chosen` such a one is a usage error, because somebody asked for it by name. An entry of the spec whose `isa` is
+// not among the levels of `points` is left out. Usage errors: an unknown point or value, nothing left, more than `limit` combinations (counted before they are
 // made; the message names the limit and the option that raises it).
 Result<std::vector<Configuration>> expand(const Application& application, const std::vector<SpecializationPoint>& points,
                                           const std::vector<std::map<std::string, std::string>>& chosen, size_t limit);
