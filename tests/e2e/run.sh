@@ -1,0 +1,53 @@
+#!/bin/bash
+# Runs the cases given, else all of tests/e2e/cases, each in a temporary directory of its own. The directory of a case
+# that failed is kept. Exits 0 if none failed, 77 if all were skipped, else 1.
+set -uo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+REPO=$(cd "$here/../.." && pwd)
+XAAS=${XAAS:-$REPO/build/release/bin/xaas}
+export REPO XAAS E2E=$here
+[ -x "$XAAS" ] || { echo "$0: no program $XAAS (set XAAS)" >&2; exit 2; }
+
+cases=("$@")
+[ ${#cases[@]} -gt 0 ] || cases=("$here"/cases/*.sh)
+passed=0 failed=0 skipped=0
+limit=${E2E_TIMEOUT:-900}
+current=
+trap '[ -z "$current" ] || rm -rf "$current"; exit 130' INT TERM
+
+for case in "${cases[@]}"; do
+  name=$(basename "$case" .sh)
+  current=$(mktemp -d "${TMPDIR:-/tmp}/xaas-e2e-$name-XXXXXX") || exit 1
+  chmod 755 "$current"
+  mkdir "$current/work"
+  start=$SECONDS
+  (cd "$current/work" && XAAS_CACHE_DIR=$current/cache exec timeout -k 10 "$limit" bash -euo pipefail "$case") \
+    >"$current/log" 2>&1 </dev/null
+  code=$?
+  took="$((SECONDS - start)) s"
+  case $code in
+  0)
+    echo "ok    $name ($took)"
+    passed=$((passed + 1))
+    rm -rf "$current"
+    ;;
+  77)
+    echo "SKIP  $name: $(sed -n 's/^SKIPPED: //p' "$current/log" | tail -n 1)"
+    skipped=$((skipped + 1))
+    rm -rf "$current"
+    ;;
+  *)
+    why="exit code $code"
+    [ $code -ne 124 ] || why="no end after $limit s"
+    echo "FAIL  $name ($took): $why; kept: $current; the end of its log:"
+    tail -n 40 "$current/log" | sed 's/^/      | /'
+    failed=$((failed + 1))
+    ;;
+  esac
+  current=
+done
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ] || exit 1
+[ $passed -gt 0 ] || exit 77

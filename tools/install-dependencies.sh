@@ -1,0 +1,46 @@
+#!/bin/bash
+# Installs what building xaas and running its tests needs, on Debian 12 as root. The package sources must offer LLVM 22.
+# Does nothing where everything is there. With --build-only: without what only the tests need.
+set -euo pipefail
+
+build=(
+  cmake ninja-build make pkg-config git ca-certificates
+  clang-22 lld-22 llvm-22-dev libclang-22-dev liblld-22-dev libpolly-22-dev libomp-22-dev g++
+  nlohmann-json3-dev libcli11-dev libspdlog-dev libvalijson-dev libgtest-dev libgmock-dev
+  libarchive-dev libssl-dev zlib1g-dev libzstd-dev libxml2-dev libz3-dev libcurl4-openssl-dev
+)
+# Runtimes and other readers of our images, the build systems that we drive, libraries of applications that we build.
+tests=(
+  skopeo umoci podman runc bubblewrap jq patchelf binutils xz-utils util-linux procps
+  qemu-user mmdebstrap autoconf automake libtool meson dpkg-dev
+  clang-format-22 clang-tidy-22 libsimde-dev libdivsufsort-dev
+)
+
+packages=("${build[@]}")
+case "${1:-}" in
+"") packages+=("${tests[@]}") ;;
+--build-only) ;;
+*)
+  echo "usage: $0 [--build-only]" >&2
+  exit 2
+  ;;
+esac
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "all ${#packages[@]} packages are installed"
+  exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+  echo "$0: not root, and not installed: ${missing[*]}" >&2
+  exit 9
+fi
+
+echo "installing ${#missing[@]} packages: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q
+apt-get install -q -y --no-install-recommends -o Dpkg::Options::=--force-confold "${missing[@]}"
