@@ -131,9 +131,9 @@ Result<SpecializationPoint> parse_point(const JsonReader& reader);
 // The configurations to build, in point order with earlier points varying slowest and values in their listed order.
 // `chosen` (from --config K=V,...) replaces the spec's `configurations`; in both, missing points take their default,
 // else their first value. Combinations that `exclude` matches or that contradict a value's `requires.values` are left
-// out; of `chosen` such a one is a usage error, because somebody asked for it by name. An entry of the spec whose `isa` is
-// not among the levels of `points` is left out. Usage errors: an unknown point or value, nothing left, more than `limit` combinations (counted before they are
-// made; the message names the limit and the option that raises it).
+// out; of `chosen` such a one is a usage error, because somebody asked for it by name. An entry of the spec whose
+// `isa` is not among the levels of `points` is left out. Usage errors: an unknown point or value, nothing left, more
+// than `limit` combinations (counted before they are made; the message names the limit and the option that raises it).
 Result<std::vector<Configuration>> expand(const Application& application, const std::vector<SpecializationPoint>& points,
                                           const std::vector<std::map<std::string, std::string>>& chosen, size_t limit);
 
