@@ -93,7 +93,7 @@ Result<std::string> lesser_bitcode(std::vector<std::string> command, const Sessi
   if (!invocation)
     return make_error(ErrorKind::failed, "the compiler does not accept " + cpu.name);
   invocation->getDiagnosticOpts().IgnoreWarnings = true; // they were printed by the first pass
-  FrontendResult frontend = run_frontend(invocation);
+  FrontendResult frontend = run_frontend(invocation, session.strip_debug);
   if (!frontend.compiled || !frontend.refusal.empty())
     return make_error(ErrorKind::failed, "the source does not compile for the build machine's own level, " + cpu.name);
   return std::move(frontend.module.bitcode);
@@ -133,7 +133,7 @@ CompileOutcome capture_compile(const Session& session, const WrittenMachine& wri
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
 
-  FrontendResult frontend = run_frontend(invocation);
+  FrontendResult frontend = run_frontend(invocation, session.strip_debug);
   if (!frontend.compiled)
     return CompileOutcome::failed;
   if (!frontend.refusal.empty()) {

@@ -7,6 +7,7 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendAction.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
@@ -34,7 +35,8 @@ std::string written_target(clang::CodeGenerator& generator, const llvm::Function
 
 class CaptureAction : public clang::ASTFrontendAction {
 public:
-  explicit CaptureAction(FrontendResult& result) : result_(result), context_(*new llvm::LLVMContext) {
+  CaptureAction(FrontendResult& result, bool strip_debug)
+      : result_(result), strip_debug_(strip_debug), context_(*new llvm::LLVMContext) {
     context_.setDiscardValueNames(true);
   }
 
@@ -53,6 +55,8 @@ protected:
     if (!module)
       return;
     result_.compiled = true;
+    if (strip_debug_)
+      llvm::StripDebugInfo(*module);
     result_.needs_optimisation = ir::needs_optimisation(*module);
     Result<ir::FeatureResolver> resolver = ir::FeatureResolver::create(emitted_);
     if (!resolver) {
@@ -69,6 +73,7 @@ protected:
 
 private:
   FrontendResult& result_;
+  bool strip_debug_;
   llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free): this is a compiler's process
   ir::InstructionSet emitted_;
   clang::CodeGenerator* generator_ = nullptr; // owned by the compiler instance
@@ -76,14 +81,14 @@ private:
 
 } // namespace
 
-FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation) {
+FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation, bool strip_debug) {
   FrontendResult result;
   clang::CompilerInstance compiler(std::move(invocation));
   compiler.createVirtualFileSystem();
   compiler.createDiagnostics();
   if (!compiler.hasDiagnostics())
     return result;
-  CaptureAction action(result);
+  CaptureAction action(result, strip_debug);
   if (!compiler.ExecuteAction(action))
     result.compiled = false;
   return result;

@@ -21,7 +21,7 @@ struct FrontendResult {
 };
 
 // Compiles as `invocation` says, printing diagnostics to standard error and writing the dependency files that it asks for,
-// up to IR before any LLVM pass.
-FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation);
+// up to IR before any LLVM pass. With `strip_debug` the module has no debug information.
+FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation, bool strip_debug);
 
 } // namespace xaas::capture

@@ -10,6 +10,7 @@ namespace xaas::capture {
 
 namespace {
 
+using link::InstalledFile;
 using Kind = InstalledFile::Kind;
 
 Result<void> classify(const Session& session, const fs::path& path, InstalledFile& file) {
@@ -49,7 +50,7 @@ Result<void> classify(const Session& session, const fs::path& path, InstalledFil
 
 } // namespace
 
-Result<std::vector<InstalledFile>> harvest(const Session& session, const fs::path& destination) {
+Result<std::vector<link::InstalledFile>> harvest(const Session& session, const fs::path& destination) {
   std::vector<InstalledFile> files;
   std::error_code code;
   for (auto it = fs::recursive_directory_iterator(destination, code); !code && it != fs::recursive_directory_iterator();
@@ -78,22 +79,29 @@ Result<std::vector<InstalledFile>> harvest(const Session& session, const fs::pat
   return files;
 }
 
-Result<std::vector<NativeObject>> native_objects(const Session& session) {
-  std::vector<NativeObject> objects;
+Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
+  std::map<std::string, std::string> reasons; // by path of the object
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "native", code)) {
     XAAS_TRY(const Json json, read_json(entry.path()));
     const JsonReader reader(json, entry.path().string());
-    NativeObject object;
-    XAAS_TRY(object.name, reader.string_at("name"));
-    XAAS_TRY(object.reason, reader.string_at("reason"));
     XAAS_TRY(const std::string path, reader.string_at("path"));
-    if (const Result<Digest> digest = digest_of_file(path))
-      object.digest = *digest;
-    objects.push_back(std::move(object));
+    XAAS_TRY(reasons[path], reader.string_at("reason"));
   }
-  std::sort(objects.begin(), objects.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return objects;
+  std::map<Digest, KitOrigin> origins;
+  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "kit", code)) {
+    XAAS_TRY(const Digest digest, Digest::parse("sha256:" + entry.path().filename().string()));
+    XAAS_TRY(const Json json, read_json(entry.path()));
+    const JsonReader reader(json, entry.path().string());
+    KitOrigin origin;
+    XAAS_TRY(const std::string path, reader.string_at("path"));
+    origin.path = path;
+    XAAS_TRY(origin.of_build, reader.boolean_or("of_build", false));
+    if (const auto found = reasons.find(path); found != reasons.end())
+      origin.reason = found->second;
+    origins[digest] = std::move(origin);
+  }
+  return origins;
 }
 
 } // namespace xaas::capture

@@ -1,6 +1,6 @@
 #include "identify.h"
 
-#include <xaas/base/text.h>
+#include <xaas/base/json.h>
 #include <xaas/link/note.h>
 #include <xaas/link/replay.h>
 
@@ -40,8 +40,15 @@ Result<std::optional<link::FileRef>> origin_of(const Session& session, std::stri
   return std::optional(link::FileRef{known->substr(0, blank) == "link" ? Kind::link : Kind::unit, origin, name});
 }
 
-Result<link::FileRef> carry(const Session& session, std::string_view content, const std::string& name) {
+Result<link::FileRef> carry(const Session& session, std::string_view content, const fs::path& path,
+                            const std::string& name) {
   XAAS_TRY(const Digest digest, session.content().put(content));
+  const fs::path origin = session.directory / "kit" / digest.hex();
+  std::error_code code;
+  if (!fs::exists(origin, code)) {
+    const Json json{{"path", fs::absolute(path).lexically_normal().string()}, {"of_build", is_of_build(session, path)}};
+    XAAS_CHECK(write_file(origin, json.dump(), 0644, false));
+  }
   return link::FileRef{Kind::kit, digest, name};
 }
 
@@ -57,13 +64,13 @@ Result<link::FileRef> identify_archive(const Session& session, const fs::path& p
     }
     captured |= origin.has_value();
     if (!origin) {
-      XAAS_TRY(origin, carry(session, member.content, member.name));
+      XAAS_TRY(origin, carry(session, member.content, path, member.name));
     }
     record.members.push_back({member.name, *origin});
   }
   // An archive of foreign objects stays the file that it is.
   if (!captured && !content.starts_with("!<thin>"))
-    return carry(session, content, name);
+    return carry(session, content, path, name);
   XAAS_TRY(const Digest digest, session.content().put(link::to_json(record).dump()));
   return link::FileRef{Kind::archive, digest, name};
 }
@@ -87,7 +94,7 @@ Result<void> remember_output(const Session& session, const Digest& content, link
 Result<link::FileRef> identify(const Session& session, const fs::path& path, const std::string& name) {
   XAAS_TRY(const std::string content, read_file(path));
   if (!is_of_build(session, path))
-    return carry(session, content, name);
+    return carry(session, content, path, name);
   if (link::is_archive(content))
     return identify_archive(session, path, content, name).in("reading " + path.string());
   if (link::is_elf(content)) {
@@ -95,7 +102,7 @@ Result<link::FileRef> identify(const Session& session, const fs::path& path, con
     if (origin)
       return *origin;
   }
-  return carry(session, content, name);
+  return carry(session, content, path, name);
 }
 
 } // namespace xaas::capture

@@ -18,7 +18,7 @@ Json to_json(const Session& session) {
   for (const fs::path& root : session.roots)
     roots.push_back(root.string());
   return Json{{"store", session.store.string()}, {"arch", session.arch},  {"level", session.level},
-              {"clang", session.clang.string()}, {"prefixes", prefixes}, {"roots", roots}};
+              {"clang", session.clang.string()}, {"prefixes", prefixes}, {"roots", roots}, {"strip_debug", session.strip_debug}};
 }
 
 } // namespace
@@ -28,6 +28,7 @@ Result<void> create_session(const Session& session, const fs::path& program) {
   XAAS_CHECK(make_directories(tools));
   XAAS_CHECK(make_directories(session.directory / "outputs"));
   XAAS_CHECK(make_directories(session.directory / "native"));
+  XAAS_CHECK(make_directories(session.directory / "kit"));
   XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
   for (const char* name : {"xaas-cc", "xaas-c++", "ld"}) {
     std::error_code code;
@@ -57,6 +58,7 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(const JsonReader roots, reader.at("roots"));
   XAAS_TRY(const std::vector<std::string> paths, roots.strings());
   session.roots.assign(paths.begin(), paths.end());
+  XAAS_TRY(session.strip_debug, reader.boolean_or("strip_debug", false));
   return session;
 }
 

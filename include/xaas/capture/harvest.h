@@ -3,35 +3,27 @@
 
 #include <xaas/base/result.h>
 #include <xaas/capture/session.h>
-#include <xaas/link/note.h>
+#include <xaas/link/installed.h>
 
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace xaas::capture {
 
-struct InstalledFile {
-  enum class Kind { directory, symlink, file, unit, archive, link };
-  Kind kind = Kind::file;
-  std::string path;  // relative to the root of the image
-  unsigned mode = 0; // permission bits
-  Digest digest;     // of the content (file), the unit, the archive record or the link record
-  std::string destination;             // of a symlink
-  std::optional<link::Finish> finish;  // of a link: strip state and RPATH as installed
-  bool native = false;                 // a file with machine code that did not come from IR
-};
-
 // Identifies every file below `destination`; files that deploying will not make again, and everything that links read, are
 // put into the session's store. Errors (failed): a file that carries captured code but was changed in a way that deploying
 // cannot repeat; one with captured code embedded in other data; special files. Sorted by path.
-Result<std::vector<InstalledFile>> harvest(const Session& session, const fs::path& destination);
+Result<std::vector<link::InstalledFile>> harvest(const Session& session, const fs::path& destination);
 
-// Why a native object has no IR, by the digest of its content, as the front door wrote it down.
-struct NativeObject {
-  Digest digest;
-  std::string name, reason;
+// Where a file that is carried came from.
+struct KitOrigin {
+  fs::path path;         // on the build machine; never written into an image
+  bool of_build = false; // made by the build: a native object, an input without IR
+  std::string reason;    // why it has no IR, where the front door knows
 };
-Result<std::vector<NativeObject>> native_objects(const Session& session);
+
+// The origins of all files that links read and that are carried, by the digest of their content.
+Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session);
 
 } // namespace xaas::capture

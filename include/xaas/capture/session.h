@@ -22,6 +22,7 @@ struct Session {
   std::vector<std::pair<fs::path, std::string>> prefixes;
   // Directories that belong to the build: what a link reads from elsewhere is the link kit.
   std::vector<fs::path> roots;
+  bool strip_debug = false; // leave debug information out of IR modules
 
   store::ContentStore content() const { return store::ContentStore(store); }
 };

@@ -1,0 +1,50 @@
+// Deploying: an IR image and a system description become a specialised image.
+//
+// Pure file work: nothing is executed, nothing of the machine is read besides the image and the system description that is
+// handed in. The result is a function of the image, this program's version, the configuration and the target.
+#pragma once
+
+#include <xaas/base/progress.h>
+#include <xaas/base/result.h>
+#include <xaas/oci/image.h>
+#include <xaas/select/select.h>
+#include <xaas/system/system.h>
+#include <xaas/target/cpu.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace xaas::deploy {
+
+struct Request {
+  oci::Reference image;
+  std::optional<oci::Reference> output; // may be left out with dry_run
+  system::SystemDescription system;
+  std::map<std::string, std::string> set; // values by hand
+  bool dry_run = false;                   // select only
+  unsigned jobs = 1;
+  std::optional<int64_t> time;            // of the deployed image; absent: as the IR image
+  // Called with the selection, before the long work.
+  std::function<void(const select::Selection&)> selected;
+};
+
+struct Seconds {
+  double fetch = 0, lower = 0, link = 0, package = 0, total = 0;
+};
+
+struct Report {
+  std::string image;                // the output as it was given
+  std::optional<Digest> digest;     // of the deployed image; absent with dry_run
+  select::Selection selection;
+  target::Cpu target;
+  uint64_t lowered = 0, cached = 0; // objects
+  uint64_t native_objects = 0, links = 0;
+  Seconds seconds;
+};
+
+// Errors: those of opening an image, of selection (unsatisfied, with reasons), of lowering and linking, of writing.
+Result<Report> deploy(const Request& request, Progress& progress = no_progress());
+
+} // namespace xaas::deploy

@@ -1,0 +1,72 @@
+// The bundle: all configurations of one application, as `/.xaas/bundle.json` in an IR image.
+//
+// Source: docs/image-format.md and specs/schema/bundle.schema.json.
+#pragma once
+
+#include <xaas/base/digest.h>
+#include <xaas/base/json.h>
+#include <xaas/base/result.h>
+#include <xaas/ir/unit.h>
+#include <xaas/link/installed.h>
+#include <xaas/link/record.h>
+#include <xaas/spec/application.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace xaas::image {
+
+// A file that links read and that is carried as it is.
+struct KitFile {
+  std::string name;
+  uint64_t size = 0;
+  bool native = false;  // made by the build: an input without IR
+  std::string reason;   // why it has none, where known
+};
+
+struct BundleConfiguration {
+  spec::Configuration configuration;
+  std::vector<link::InstalledFile> installed; // sorted by path
+  std::vector<link::InstalledFile> runtime;   // run-time closure: files, symlinks and directories; sorted by path
+  std::vector<std::string> arguments;         // given to the build system
+};
+
+struct Bundle {
+  std::string name, version, license, arch;
+  std::string llvm; // version that made the IR; an older LLVM cannot read it
+  std::string tool; // version of xaas
+  spec::Image image; // prefix, entrypoint, environment of the deployed image
+  std::vector<spec::SpecializationPoint> points;
+  std::vector<BundleConfiguration> configurations;
+  std::map<Digest, ir::UnitOptions> options;
+  std::map<Digest, ir::Unit> units;            // by id
+  std::map<Digest, link::ArchiveRecord> archives;
+  std::map<Digest, link::LinkRecord> links;
+  std::map<Digest, uint64_t> modules;          // bytes of canonical bitcode
+  std::map<Digest, KitFile> kit;
+};
+
+// What one configuration uses of a bundle.
+struct Usage {
+  std::set<Digest> units, modules, kit, tree;
+  std::vector<Digest> archives, links; // each after those that it reads
+  uint64_t native_objects = 0;         // inputs of links and archives without IR, and installed files with native code
+  uint64_t programs = 0;               // installed executables and shared libraries
+};
+
+// Integrity error if a record names something that the bundle does not have, or records form a cycle.
+Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configuration);
+
+inline constexpr int bundle_format = 1;
+Json to_json(const Bundle& bundle);
+// A newer format or a newer LLVM: unsatisfied, by name. Anything malformed: integrity error with JSON pointer; every digest
+// in the tables is checked against what it names.
+Result<Bundle> parse_bundle(const std::string& text, const std::string& name);
+
+// This program's version and that of its LLVM.
+std::string tool_version();
+std::string llvm_version();
+
+} // namespace xaas::image

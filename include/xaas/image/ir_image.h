@@ -1,0 +1,61 @@
+// IR images: writing a bundle as layers, and reading from them what one configuration needs.
+#pragma once
+
+#include <xaas/image/bundle.h>
+#include <xaas/oci/image.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace xaas::image {
+
+namespace annotation {
+inline constexpr const char* kind = "dev.xaas.kind"; // ir, source, deployed
+inline constexpr const char* role = "dev.xaas.role"; // of a layer: base, runtime, metadata, kit, ir, tree, application
+inline constexpr const char* configurations = "dev.xaas.configurations"; // of a layer: JSON array of configuration ids
+inline constexpr const char* format = "dev.xaas.format";
+inline constexpr const char* tool = "dev.xaas.tool.version";
+inline constexpr const char* llvm = "dev.xaas.llvm.version";
+} // namespace annotation
+
+using ContentProvider = std::function<Result<std::string>(const Digest&)>;
+
+// Seconds since 1970 as RFC 3339 in UTC.
+std::string rfc3339(int64_t seconds);
+Result<int64_t> parse_rfc3339(const std::string& text);
+
+// The IR image of a bundle, in layer order: run-time closure, metadata, link kit, IR modules, install-tree files. Modules,
+// closure and tree files are grouped by the set of configurations that use them; at most `max_groups` groups of each kind:
+// beyond that the smallest groups are merged. A kit file that the closure has is not stored again. Times are `time`.
+Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider& content, int64_t time,
+                                    size_t max_groups = 16);
+
+// An IR image opened for deploying or inspecting.
+class IrImage {
+public:
+  // An image that is not ours, or of another kind: usage error. A newer format or LLVM: unsatisfied.
+  static Result<IrImage> open(std::unique_ptr<oci::Image> image);
+  const oci::Image& image() const { return *image_; }
+  const Bundle& bundle() const { return bundle_; }
+
+  // The contents with these digests (modules, kit files, tree files, closure files), each checked. Only layers that the
+  // configuration uses are read. One that is missing is an integrity error.
+  Result<std::map<Digest, std::string>> fetch(const std::set<Digest>& wanted, const std::string& configuration) const;
+
+  // The closure's layers that a configuration uses, as they are.
+  std::vector<size_t> runtime_layers(const std::string& configuration) const; // indices into manifest().layers
+
+private:
+  std::unique_ptr<oci::Image> image_;
+  Bundle bundle_;
+};
+
+// The `dev.xaas.kind` of an image, or "other".
+std::string kind_of(const oci::Image& image);
+std::string layer_role(const oci::Descriptor& layer);
+std::vector<std::string> layer_configurations(const oci::Descriptor& layer);
+
+} // namespace xaas::image

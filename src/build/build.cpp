@@ -1,0 +1,197 @@
+#include "bundle_maker.h"
+
+#include <xaas/base/process.h>
+#include <xaas/build/build.h>
+#include <xaas/capture/harvest.h>
+#include <xaas/capture/session.h>
+#include <xaas/image/ir_image.h>
+#include <xaas/project/project.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+#include <chrono>
+#include <unistd.h>
+
+namespace xaas::build {
+
+namespace {
+
+class Stopwatch {
+public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Keeps the log of a failed build where it outlives the build's own directory.
+std::string keep_log(const Request& request, const fs::path& log, const std::string& id) {
+  std::string name = request.application.name + "-" + id;
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == ',' || c == '='; }, '-');
+  const fs::path kept = request.logs / (name + "-" + std::to_string(getpid()) + ".log");
+  if (!make_directories(request.logs) || !xaas::copy_file(log, kept))
+    return {};
+  return kept.string();
+}
+
+class Builder {
+public:
+  Builder(const Request& request, Progress& progress, const fs::path& work)
+      : request_(request), progress_(progress), work_(work), content_(work / "store"), maker_(bundle_, content_) {}
+
+  Result<Report> run() {
+    XAAS_TRY(clang_, capture::find_clang());
+    XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
+    XAAS_TRY(const std::vector<spec::Configuration> configurations,
+             spec::expand(request_.application, bundle_.points, request_.configurations, request_.max_configurations));
+    describe_application();
+    progress_.start("building " + request_.application.name, configurations.size());
+    for (size_t i = 0; i < configurations.size(); ++i) {
+      progress_.note("configuration " + configurations[i].id());
+      XAAS_CHECK(build_configuration(configurations[i], work_ / ("c" + std::to_string(i)))
+                     .in("building " + request_.application.name + ": configuration " + configurations[i].id()));
+      progress_.advance();
+    }
+    progress_.finish();
+    XAAS_CHECK(write());
+    fill_report();
+    report_.seconds = watch_.seconds();
+    return std::move(report_);
+  }
+
+private:
+  void describe_application() {
+    const spec::Application& application = request_.application;
+    bundle_.name = application.name;
+    bundle_.version = application.version;
+    bundle_.license = application.license;
+    bundle_.arch = request_.arch;
+    bundle_.llvm = image::llvm_version();
+    bundle_.tool = image::tool_version();
+    bundle_.image = application.image;
+  }
+
+  Result<capture::Session> make_session(const fs::path& directory, const spec::Configuration& configuration,
+                                        const project::ConfigurationBuild& build) {
+    capture::Session session;
+    session.directory = directory / "session";
+    session.store = content_.root();
+    session.arch = request_.arch;
+    if (const std::string* level = configuration.find("isa"))
+      session.level = *level;
+    session.clang = clang_;
+    session.strip_debug = request_.strip_debug;
+    session.prefixes = {{build.build, "build"}, {project::compiled_source(build), "."}};
+    session.roots = {fs::weakly_canonical(directory), fs::weakly_canonical(request_.source)};
+    XAAS_CHECK(capture::create_session(session, request_.program));
+    return session;
+  }
+
+  Result<void> build_configuration(const spec::Configuration& configuration, const fs::path& directory) {
+    const Stopwatch watch;
+    project::ConfigurationBuild build;
+    build.application = &request_.application;
+    build.arguments = spec::arguments_of(request_.application, bundle_.points, configuration);
+    build.source = request_.source;
+    build.build = directory / "build";
+    build.destination = directory / "destination";
+    build.log = directory / "log";
+    build.jobs = request_.jobs;
+    XAAS_CHECK(make_directories(build.build));
+    XAAS_CHECK(make_directories(build.destination));
+    XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
+    const fs::path tools = session.directory / "tools";
+    build.tools = {tools / "xaas-cc", tools / "xaas-c++", {}, tools};
+    build.environment = {{"XAAS_SESSION", session.directory.string()}};
+
+    if (Result<void> built = project::build(build); !built)
+      return failure(std::move(built).error(), build.log, configuration);
+    image::BundleConfiguration captured;
+    captured.configuration = configuration;
+    captured.arguments = build.arguments;
+    Result<std::vector<link::InstalledFile>> installed = capture::harvest(session, build.destination);
+    if (!installed)
+      return failure(std::move(installed).error(), build.log, configuration);
+    if (installed->empty())
+      return make_error(ErrorKind::failed, "the build installed nothing",
+                        "give `build.install` in the application spec, or a build system with an install step");
+    captured.installed = *std::move(installed);
+    XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
+    // The objects are not needed any more; the store has all that the image takes.
+    remove_tree(directory);
+    report_.configurations.push_back({configuration.id(), 0, 0, 0, 0, watch.seconds()});
+    return {};
+  }
+
+  Error failure(Error error, const fs::path& log, const spec::Configuration& configuration) {
+    if (error.kind == ErrorKind::interrupted)
+      return error;
+    if (const std::string kept = keep_log(request_, log, configuration.id()); !kept.empty())
+      error.message += "; the log is " + kept;
+    return error;
+  }
+
+  Result<void> write() {
+    progress_.start("writing " + request_.output.text, 0);
+    const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
+    XAAS_TRY(const oci::NewImage image, image::make_ir_image(bundle_, provider, request_.time));
+    XAAS_TRY(report_.digest, oci::write_image(request_.output, image).in("writing " + request_.output.text));
+    progress_.finish();
+    return {};
+  }
+
+  void fill_report() {
+    std::set<Digest> natives;
+    for (size_t i = 0; i < bundle_.configurations.size(); ++i) {
+      const Result<image::Usage> usage = image::usage_of(bundle_, bundle_.configurations[i]);
+      if (!usage)
+        continue; // make_ir_image has checked it
+      ConfigurationReport& each = report_.configurations[i];
+      each.units = usage->units.size();
+      each.modules = usage->modules.size();
+      each.native_objects = usage->native_objects;
+      each.programs = usage->programs;
+      report_.units += usage->units.size();
+      for (const Digest& unit : usage->units)
+        report_.unit_bytes += bundle_.modules.at(bundle_.units.at(unit).module);
+    }
+    report_.modules = bundle_.modules.size();
+    for (const auto& [module, bytes] : bundle_.modules)
+      report_.module_bytes += bytes;
+    for (const auto& [digest, file] : bundle_.kit)
+      if (file.native)
+        report_.native_objects.push_back({file.name, file.reason});
+    std::sort(report_.native_objects.begin(), report_.native_objects.end(),
+              [](const auto& a, const auto& b) { return std::tie(a.name, a.reason) < std::tie(b.name, b.reason); });
+    report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
+  }
+
+  const Request& request_;
+  Progress& progress_;
+  fs::path work_;
+  store::ContentStore content_;
+  image::Bundle bundle_;
+  BundleMaker maker_;
+  fs::path clang_;
+  Report report_;
+  Stopwatch watch_;
+};
+
+} // namespace
+
+Result<Report> build_ir_image(const Request& request, Progress& progress) {
+  std::error_code code;
+  if (!fs::is_directory(request.source, code))
+    return make_error(ErrorKind::not_found, "source tree " + request.source.string() + ": no such directory");
+  if (request.arch != target::host_arch())
+    return make_error(ErrorKind::usage, "architecture '" + request.arch + "': this version builds for the machine's own (" +
+                                            target::host_arch() + ") only");
+  if (request.application.image.base != "scratch")
+    return make_error(ErrorKind::usage, "base image '" + request.application.image.base +
+                                            "': this version makes images on base `scratch` only");
+  XAAS_CHECK(oci::check_writable(request.output));
+  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-build-"));
+  return Builder(request, progress, fs::weakly_canonical(work.path())).run();
+}
+
+} // namespace xaas::build

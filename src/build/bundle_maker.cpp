@@ -1,0 +1,120 @@
+#include "bundle_maker.h"
+#include "closure.h"
+
+#include <xaas/link/dynamic.h>
+
+namespace xaas::build {
+
+namespace {
+
+using RefKind = link::FileRef::Kind;
+using FileKind = link::InstalledFile::Kind;
+
+Result<Json> stored_json(const store::ContentStore& content, const Digest& digest, const std::string& what) {
+  XAAS_TRY(const std::string text, content.get(digest).in(what));
+  return parse_json(text, what);
+}
+
+} // namespace
+
+Result<void> BundleMaker::reach_unit(const Digest& id) {
+  if (bundle_.units.count(id))
+    return {};
+  XAAS_TRY(const Json json, stored_json(content_, id, "unit"));
+  XAAS_TRY(ir::Unit unit, ir::parse_unit(JsonReader(json, "unit")));
+  XAAS_TRY(const Json options_json, stored_json(content_, unit.options, "options"));
+  XAAS_TRY(bundle_.options[unit.options], ir::parse_unit_options(JsonReader(options_json, "options")));
+  std::error_code code;
+  bundle_.modules[unit.module] = fs::file_size(content_.path_of(unit.module), code);
+  bundle_.units.emplace(id, std::move(unit));
+  return {};
+}
+
+Result<void> BundleMaker::reach_archive(const Digest& digest, Reached& reached) {
+  if (!reached.seen.insert(digest).second)
+    return {};
+  XAAS_TRY(const Json json, stored_json(content_, digest, "archive record"));
+  XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive record")));
+  for (const link::ArchiveRecord::Member& member : record.members)
+    XAAS_CHECK(reach(member.file, reached));
+  bundle_.archives.emplace(digest, record);
+  return {};
+}
+
+Result<void> BundleMaker::reach_link(const Digest& digest, Reached& reached) {
+  if (!reached.seen.insert(digest).second)
+    return {};
+  XAAS_TRY(const Json json, stored_json(content_, digest, "link record"));
+  XAAS_TRY(const link::LinkRecord record, link::parse_link_record(JsonReader(json, "link record")));
+  for (const link::LinkItem& item : record.items) {
+    if (item.kind != link::LinkItem::Kind::option)
+      XAAS_CHECK(reach(item.file, reached));
+    else if (item.option == "--dynamic-linker" || item.option == "-dynamic-linker")
+      reached.interpreters.insert(item.value);
+  }
+  bundle_.links.emplace(digest, record);
+  return {};
+}
+
+Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached) {
+  XAAS_TRY(const std::string content, content_.get(file.digest));
+  if (link::is_elf(content)) {
+    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in(file.name));
+    if (dynamic.shared && (!dynamic.soname.empty() || !dynamic.needed.empty()))
+      reached.libraries.insert(file.digest);
+  }
+  image::KitFile kit;
+  kit.name = file.name;
+  kit.size = content.size();
+  if (const auto origin = origins_.find(file.digest); origin != origins_.end() && origin->second.of_build) {
+    // Scripts and lists that a link reads are part of the build too, and have no IR to miss.
+    kit.native = link::is_elf(content) || link::is_archive(content);
+    kit.reason = origin->second.reason.empty() ? "not compiled by the compiler front door (assembly, another compiler, prebuilt)"
+                                               : origin->second.reason;
+  }
+  bundle_.kit.emplace(file.digest, std::move(kit));
+  return {};
+}
+
+Result<void> BundleMaker::reach(const link::FileRef& file, Reached& reached) {
+  switch (file.kind) {
+  case RefKind::unit:
+    return reach_unit(file.digest);
+  case RefKind::archive:
+    return reach_archive(file.digest, reached);
+  case RefKind::link:
+    return reach_link(file.digest, reached);
+  case RefKind::kit:
+    return reach_kit(file, reached);
+  }
+  return {};
+}
+
+Result<void> BundleMaker::add(const capture::Session& session, image::BundleConfiguration configuration,
+                              const std::vector<std::string>& runtime_extras) {
+  XAAS_TRY(origins_, capture::kit_origins(session));
+  Reached reached;
+  for (const link::InstalledFile& file : configuration.installed) {
+    const std::string name = fs::path(file.path).filename().string();
+    if (file.kind == FileKind::unit)
+      XAAS_CHECK(reach({RefKind::unit, file.digest, name}, reached));
+    else if (file.kind == FileKind::archive)
+      XAAS_CHECK(reach({RefKind::archive, file.digest, name}, reached));
+    else if (file.kind == FileKind::link)
+      XAAS_CHECK(reach({RefKind::link, file.digest, name}, reached));
+  }
+  ClosureInput input;
+  for (const Digest& library : reached.libraries)
+    if (const auto origin = origins_.find(library); origin != origins_.end())
+      input.libraries.push_back(origin->second.path);
+  std::sort(input.libraries.begin(), input.libraries.end());
+  input.interpreters = reached.interpreters;
+  input.extras = runtime_extras;
+  XAAS_TRY(Closure closure, gather_closure(input, content_));
+  configuration.runtime = std::move(closure.files);
+  loaders_.insert(closure.loaders.begin(), closure.loaders.end());
+  bundle_.configurations.push_back(std::move(configuration));
+  return {};
+}
+
+} // namespace xaas::build

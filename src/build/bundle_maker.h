@@ -1,0 +1,41 @@
+// From captured configurations to a bundle.
+#pragma once
+
+#include <xaas/capture/harvest.h>
+#include <xaas/image/bundle.h>
+
+#include <set>
+#include <string>
+
+namespace xaas::build {
+
+class BundleMaker {
+public:
+  BundleMaker(image::Bundle& bundle, const store::ContentStore& content) : bundle_(bundle), content_(content) {}
+
+  // Adds one configuration with everything that its installed files reach, and its run-time closure.
+  Result<void> add(const capture::Session& session, image::BundleConfiguration configuration,
+                   const std::vector<std::string>& runtime_extras);
+
+  // Libraries of the closure that load parts by name.
+  const std::set<std::string>& loaders() const { return loaders_; }
+
+private:
+  struct Reached {
+    std::set<Digest> libraries;         // kit files that are shared libraries
+    std::set<std::string> interpreters;
+    std::set<Digest> seen;
+  };
+  Result<void> reach_unit(const Digest& id);
+  Result<void> reach_archive(const Digest& digest, Reached& reached);
+  Result<void> reach_link(const Digest& digest, Reached& reached);
+  Result<void> reach_kit(const link::FileRef& file, Reached& reached);
+  Result<void> reach(const link::FileRef& file, Reached& reached);
+
+  image::Bundle& bundle_;
+  const store::ContentStore& content_;
+  std::map<Digest, capture::KitOrigin> origins_; // of the configuration that is being added
+  std::set<std::string> loaders_;
+};
+
+} // namespace xaas::build

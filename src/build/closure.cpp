@@ -1,0 +1,160 @@
+#include "closure.h"
+
+#include <xaas/base/text.h>
+#include <xaas/link/dynamic.h>
+#include <xaas/link/note.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <sys/stat.h>
+
+namespace xaas::build {
+
+namespace {
+
+using link::InstalledFile;
+
+// Directories of /etc/ld.so.conf and what it includes, in order (ld.so(8)).
+void add_configured(const fs::path& file, std::vector<fs::path>& directories, int depth = 0) {
+  const Result<std::string> text = read_file(file);
+  if (!text || depth > 4)
+    return;
+  for (const std::string& raw : split(*text, '\n')) {
+    const std::string line = trim(raw.substr(0, raw.find('#')));
+    if (line.starts_with("include ")) {
+      const fs::path pattern = file.parent_path() / trim(line.substr(8));
+      std::vector<fs::path> included;
+      std::error_code code;
+      for (const fs::directory_entry& entry : fs::directory_iterator(pattern.parent_path(), code))
+        if (entry.path().extension() == pattern.extension())
+          included.push_back(entry.path());
+      std::sort(included.begin(), included.end());
+      for (const fs::path& each : included)
+        add_configured(each, directories, depth + 1);
+    } else if (line.starts_with("/")) {
+      directories.push_back(line);
+    }
+  }
+}
+
+class Gatherer {
+public:
+  explicit Gatherer(const store::ContentStore& content) : content_(content) {}
+
+  Result<Closure> gather(const ClosureInput& input) {
+    for (const fs::path& library : input.libraries)
+      search_.push_back(library.parent_path());
+    add_configured("/etc/ld.so.conf", search_);
+    for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"})
+      search_.push_back(directory);
+    for (const fs::path& library : input.libraries)
+      XAAS_CHECK(add_library(library, library.filename().string(), "the link kit"));
+    while (!pending_.empty()) {
+      const auto [name, needed_by] = pending_.front();
+      pending_.pop_front();
+      XAAS_CHECK(find_library(name, needed_by));
+    }
+    for (const std::string& interpreter : input.interpreters)
+      XAAS_CHECK(add_file(interpreter, interpreter));
+    for (const std::string& extra : input.extras)
+      XAAS_CHECK(add_tree(extra));
+    for (auto& [path, file] : files_)
+      closure_.files.push_back(std::move(file));
+    return std::move(closure_);
+  }
+
+private:
+  Result<void> find_library(const std::string& name, const std::string& needed_by) {
+    if (done_.count(name))
+      return {};
+    for (const fs::path& directory : search_) {
+      const fs::path candidate = directory / name;
+      std::error_code code;
+      if (fs::is_regular_file(candidate, code))
+        return add_library(candidate, name, needed_by);
+    }
+    return make_error(ErrorKind::failed, "the run-time library " + name + ", which " + needed_by + " needs, is not on this machine",
+                      "install it, or link without it");
+  }
+
+  Result<void> add_library(const fs::path& path, const std::string& name, const std::string& needed_by) {
+    XAAS_TRY(const std::string content, read_file(path));
+    if (!link::is_elf(content))
+      return make_error(ErrorKind::failed, path.string() + ", which " + needed_by + " needs, is not an ELF file");
+    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in(path.string()));
+    const std::string installed = dynamic.soname.empty() ? name : dynamic.soname;
+    if (!done_.insert(installed).second)
+      return {};
+    done_.insert(name);
+    // The loader has its own place, by which programs name it; a library is found by its soname in the directory that
+    // the loader searches by itself, wherever it lay here.
+    if (installed.starts_with("ld-linux"))
+      return {};
+    XAAS_CHECK(put(library_directory() / installed, content, 0644));
+    if (dynamic.imports_dlopen && !installed.starts_with("libc.so"))
+      closure_.loaders.insert(installed);
+    for (const std::string& needed : dynamic.needed)
+      pending_.emplace_back(needed, installed);
+    // glibc loads it by name when a thread is cancelled or ends by pthread_exit; nothing names it.
+    if (installed == "libc.so.6")
+      pending_.emplace_back("libgcc_s.so.1", "libc.so.6 (threads)");
+    return {};
+  }
+
+  // Debian's and Fedora's loaders search different directories by themselves; /usr/lib64 where there is no multiarch one.
+  static fs::path library_directory() {
+    std::error_code code;
+    return fs::exists("/usr/lib/" XAAS_MULTIARCH "/libc.so.6", code) ? "usr/lib/" XAAS_MULTIARCH : "usr/lib64";
+  }
+
+  Result<void> add_file(const fs::path& from, const fs::path& to) {
+    XAAS_TRY(const std::string content, read_file(from));
+    struct stat status {};
+    if (stat(from.c_str(), &status) != 0)
+      return errno_error(errno, "reading " + from.string());
+    return put(to.relative_path(), content, status.st_mode & 0777);
+  }
+
+  Result<void> add_tree(const fs::path& path) {
+    std::error_code code;
+    if (fs::is_symlink(path, code)) {
+      InstalledFile file;
+      file.kind = InstalledFile::Kind::symlink;
+      file.path = path.relative_path().lexically_normal().string();
+      file.mode = 0777;
+      file.destination = fs::read_symlink(path, code).string();
+      files_[file.path] = file;
+      return {};
+    }
+    if (!fs::is_directory(path, code))
+      return add_file(path, path).in("run-time file of the application spec");
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, code))
+      XAAS_CHECK(add_tree(entry.path()));
+    return {};
+  }
+
+  Result<void> put(const fs::path& path, const std::string& content, unsigned mode) {
+    InstalledFile file;
+    file.path = path.lexically_normal().string();
+    file.mode = mode & 0111 ? 0755 : 0644;
+    XAAS_TRY(file.digest, content_.put(content));
+    files_[file.path] = file;
+    return {};
+  }
+
+  const store::ContentStore& content_;
+  std::vector<fs::path> search_;
+  std::deque<std::pair<std::string, std::string>> pending_;
+  std::set<std::string> done_;
+  std::map<std::string, InstalledFile> files_;
+  Closure closure_;
+};
+
+} // namespace
+
+Result<Closure> gather_closure(const ClosureInput& input, const store::ContentStore& content) {
+  return Gatherer(content).gather(input);
+}
+
+} // namespace xaas::build

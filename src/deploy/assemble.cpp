@@ -1,0 +1,220 @@
+#include "assemble.h"
+
+#include <xaas/base/process.h>
+#include <xaas/link/replay.h>
+#include <xaas/lower/lower.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace xaas::deploy {
+
+namespace {
+
+using RefKind = link::FileRef::Kind;
+using FileKind = link::InstalledFile::Kind;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// One output of a link: the same record can be installed stripped and read by another link, say.
+struct Output {
+  Digest record;
+  std::optional<link::Finish> finish;
+  std::string key() const {
+    if (!finish)
+      return record.hex();
+    return record.hex() + " " + std::to_string(static_cast<int>(finish->strip)) + " " + finish->runpath.value_or("-");
+  }
+};
+
+class Assembler {
+public:
+  Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration, const image::Usage& usage,
+            const std::map<Digest, std::string>& contents, const target::Cpu& target, unsigned jobs, Progress& progress,
+            const fs::path& work)
+      : bundle_(bundle), configuration_(configuration), usage_(usage), contents_(contents), target_(target), jobs_(jobs),
+        progress_(progress), work_(work) {}
+
+  Result<Assembly> run() {
+    for (const link::InstalledFile& file : configuration_.installed)
+      if (file.kind == FileKind::link)
+        finishes_[file.digest].push_back(file.finish);
+    const Clock::time_point start = Clock::now();
+    XAAS_CHECK(lower_units());
+    assembly_.lower_seconds = since(start);
+    const Clock::time_point linking = Clock::now();
+    XAAS_CHECK(make_outputs());
+    XAAS_CHECK(collect_installed());
+    assembly_.link_seconds = since(linking);
+    return std::move(assembly_);
+  }
+
+private:
+  Result<void> lower_units() {
+    std::vector<const ir::Unit*> units;
+    std::vector<Digest> ids;
+    for (const Digest& id : usage_.units)
+      ids.push_back(id);
+    auto bytes = [&](const Digest& id) { return bundle_.modules.at(bundle_.units.at(id).module); };
+    // The longest first, so that no core waits for it at the end.
+    std::sort(ids.begin(), ids.end(), [&](const Digest& a, const Digest& b) {
+      return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
+    });
+    progress_.start("lowering for " + target_.name, ids.size());
+    auto job = [&](size_t i) -> Result<lower::Job> {
+      const ir::Unit& unit = bundle_.units.at(ids[i]);
+      return lower::Job{contents_.at(unit.module), unit, bundle_.options.at(unit.options), target_, false};
+    };
+    auto done = [&](size_t i, std::string object) -> Result<void> {
+      ++assembly_.lowered;
+      return keep("u" + ids[i].hex(), object);
+    };
+    XAAS_CHECK(lower::lower_all(ids.size(), job, done, jobs_, progress_));
+    progress_.finish();
+    return {};
+  }
+
+  Result<void> keep(const std::string& name, const std::string& content) {
+    return write_file(work_ / name, content, 0644, false);
+  }
+
+  // Kit files are written when a link asks for them: most links of a bundle share them.
+  Result<fs::path> provide(const link::FileRef& file) {
+    switch (file.kind) {
+    case RefKind::unit:
+      return work_ / ("u" + file.digest.hex());
+    case RefKind::archive:
+      return work_ / ("a" + file.digest.hex());
+    case RefKind::link:
+      return work_ / ("l" + digest_of(input_output(file.digest).key()).hex());
+    case RefKind::kit: {
+      const fs::path path = work_ / ("k" + file.digest.hex());
+      if (!fs::exists(path))
+        XAAS_CHECK(keep(path.filename().string(), contents_.at(file.digest)));
+      return path;
+    }
+    }
+    return make_error(ErrorKind::integrity, "unknown kind of file");
+  }
+
+  // The output that another link reads: the installed one, if there is one, so that it is linked once.
+  Output input_output(const Digest& record) const {
+    const auto found = finishes_.find(record);
+    return {record, found == finishes_.end() ? std::nullopt : found->second.front()};
+  }
+
+  Result<void> make_outputs() {
+    progress_.start("linking", usage_.links.size());
+    const link::FileProvider provider = [&](const link::FileRef& file) { return provide(file); };
+    // Archives and links are each listed after what they read; an archive may hold a relocatable link's output and a link
+    // may read an archive, so both lists advance together.
+    size_t archives = 0;
+    size_t links = 0;
+    std::set<Digest> ready;
+    while (archives < usage_.archives.size() || links < usage_.links.size()) {
+      const size_t before = archives + links;
+      while (archives < usage_.archives.size() && is_ready(bundle_.archives.at(usage_.archives[archives]), ready)) {
+        const Digest& digest = usage_.archives[archives++];
+        XAAS_TRY(const std::string archive, link::write_archive(bundle_.archives.at(digest), provider));
+        XAAS_CHECK(keep("a" + digest.hex(), archive));
+        ready.insert(digest);
+      }
+      while (links < usage_.links.size() && is_ready(bundle_.links.at(usage_.links[links]), ready)) {
+        const Digest& digest = usage_.links[links++];
+        XAAS_CHECK(make_link(digest, provider));
+        ready.insert(digest);
+        progress_.advance();
+      }
+      if (archives + links == before)
+        return make_error(ErrorKind::integrity, "bundle: archive and link records wait for each other");
+    }
+    progress_.finish();
+    return {};
+  }
+
+  static bool is_ready(const link::FileRef& file, const std::set<Digest>& ready) {
+    return (file.kind != RefKind::archive && file.kind != RefKind::link) || ready.count(file.digest) != 0;
+  }
+  static bool is_ready(const link::ArchiveRecord& record, const std::set<Digest>& ready) {
+    return std::all_of(record.members.begin(), record.members.end(),
+                       [&](const auto& member) { return is_ready(member.file, ready); });
+  }
+  static bool is_ready(const link::LinkRecord& record, const std::set<Digest>& ready) {
+    return std::all_of(record.items.begin(), record.items.end(), [&](const link::LinkItem& item) {
+      return item.kind == link::LinkItem::Kind::option || is_ready(item.file, ready);
+    });
+  }
+
+  Result<void> make_link(const Digest& digest, const link::FileProvider& provider) {
+    std::vector<Output> outputs;
+    if (const auto found = finishes_.find(digest); found != finishes_.end())
+      for (const std::optional<link::Finish>& finish : found->second)
+        outputs.push_back({digest, finish});
+    else
+      outputs.push_back({digest, std::nullopt});
+    std::set<std::string> made;
+    for (const Output& output : outputs) {
+      if (!made.insert(output.key()).second)
+        continue;
+      XAAS_CHECK(check_interrupt());
+      link::ReplayOptions options;
+      options.arch = bundle_.arch;
+      options.finish = output.finish;
+      options.threads = jobs_;
+      const link::LinkRecord& record = bundle_.links.at(digest);
+      XAAS_TRY(const link::ReplayResult result,
+               link::replay(record, provider, options).in("linking " + record.name));
+      XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
+      ++assembly_.links;
+    }
+    return {};
+  }
+
+  Result<void> collect_installed() {
+    for (const link::InstalledFile& file : configuration_.installed) {
+      fs::path path;
+      switch (file.kind) {
+      case FileKind::directory:
+      case FileKind::symlink:
+        continue;
+      case FileKind::file:
+        assembly_.contents[file.path] = contents_.at(file.digest);
+        continue;
+      case FileKind::unit:
+        path = work_ / ("u" + file.digest.hex());
+        break;
+      case FileKind::archive:
+        path = work_ / ("a" + file.digest.hex());
+        break;
+      case FileKind::link:
+        path = work_ / ("l" + digest_of(Output{file.digest, file.finish}.key()).hex());
+        break;
+      }
+      XAAS_TRY(assembly_.contents[file.path], read_file(path));
+    }
+    return {};
+  }
+
+  const image::Bundle& bundle_;
+  const image::BundleConfiguration& configuration_;
+  const image::Usage& usage_;
+  const std::map<Digest, std::string>& contents_;
+  const target::Cpu& target_;
+  unsigned jobs_;
+  Progress& progress_;
+  fs::path work_;
+  std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
+  Assembly assembly_;
+};
+
+} // namespace
+
+Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
+                          const image::Usage& usage, const std::map<Digest, std::string>& contents,
+                          const target::Cpu& target, unsigned jobs, Progress& progress) {
+  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
+  return Assembler(bundle, configuration, usage, contents, target, jobs, progress, work.path()).run();
+}
+
+} // namespace xaas::deploy

@@ -1,0 +1,96 @@
+#include "package.h"
+
+#include <xaas/deploy/deploy.h>
+
+#include <chrono>
+
+namespace xaas::deploy {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Result<const image::BundleConfiguration*> find_configuration(const image::Bundle& bundle,
+                                                             const spec::Configuration& wanted) {
+  for (const image::BundleConfiguration& configuration : bundle.configurations)
+    if (configuration.configuration == wanted)
+      return &configuration;
+  return make_error(ErrorKind::integrity, "bundle: configuration " + wanted.id() + " is not there");
+}
+
+// Everything that lowering and linking read, in one pass over the layers.
+std::set<Digest> contents_of(const image::Usage& usage) {
+  std::set<Digest> wanted = usage.modules;
+  wanted.insert(usage.kit.begin(), usage.kit.end());
+  wanted.insert(usage.tree.begin(), usage.tree.end());
+  return wanted;
+}
+
+Result<void> produce(const Request& request, const image::IrImage& source, Report& report, Progress& progress) {
+  const Clock::time_point start = Clock::now();
+  const image::Bundle& bundle = source.bundle();
+  XAAS_TRY(const image::BundleConfiguration* configuration,
+           find_configuration(bundle, report.selection.configuration));
+  XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
+  progress.start("reading " + request.image.text, 0);
+  XAAS_TRY(const auto contents, source.fetch(contents_of(usage), configuration->configuration.id()));
+  progress.finish();
+  report.seconds.fetch = since(start);
+
+  XAAS_TRY(const Assembly assembly,
+           assemble(bundle, *configuration, usage, contents, report.target, request.jobs, progress));
+  report.lowered = assembly.lowered;
+  report.links = assembly.links;
+  report.native_objects = usage.native_objects;
+  report.seconds.lower = assembly.lower_seconds;
+  report.seconds.link = assembly.link_seconds;
+
+  const Clock::time_point packaging = Clock::now();
+  progress.start("writing " + request.output->text, 0);
+  int64_t time = 0;
+  if (request.time) {
+    time = *request.time;
+  } else {
+    XAAS_TRY(time, image::parse_rfc3339(source.image().config().created).in(request.image.text));
+  }
+  XAAS_TRY(const oci::NewImage image, package(source, *configuration, assembly, report.target, time));
+  XAAS_TRY(report.digest, write(*request.output, image).in("writing " + request.output->text));
+  progress.finish();
+  report.seconds.package = since(packaging);
+  return {};
+}
+
+} // namespace
+
+Result<Report> deploy(const Request& request, Progress& progress) {
+  const Clock::time_point start = Clock::now();
+  const std::string what = "deploying " + request.image.text;
+  if (!request.dry_run && !request.output)
+    return make_error(ErrorKind::usage, what + ": no output", "-o IMAGE, or --dry-run");
+  if (request.output)
+    XAAS_CHECK(oci::check_writable(*request.output).in("writing " + request.output->text));
+  XAAS_TRY(auto opened, oci::open_image(request.image, target::oci_architecture(request.system.arch)).in(what));
+  XAAS_TRY(const image::IrImage source, image::IrImage::open(std::move(opened)).in(what));
+  if (source.bundle().arch != request.system.arch)
+    return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch + ", this system is " +
+                                                  request.system.arch);
+
+  Report report;
+  report.image = request.output ? request.output->text : "";
+  report.target = system::target_cpu(request.system);
+  std::vector<spec::Configuration> available;
+  for (const image::BundleConfiguration& configuration : source.bundle().configurations)
+    available.push_back(configuration.configuration);
+  XAAS_TRY(report.selection,
+           select::select(source.bundle().points, available, request.system, request.set).in(what));
+  if (request.selected)
+    request.selected(report.selection);
+  if (!request.dry_run)
+    XAAS_CHECK(produce(request, source, report, progress).in(what));
+  report.seconds.total = since(start);
+  return report;
+}
+
+} // namespace xaas::deploy

@@ -1,0 +1,139 @@
+#include "package.h"
+
+#include <xaas/base/text.h>
+#include <xaas/link/dynamic.h>
+#include <xaas/link/note.h>
+#include <xaas/oci/layer.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+namespace xaas::deploy {
+
+namespace {
+
+using FileKind = link::InstalledFile::Kind;
+
+Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration, const Assembly& assembly,
+                                        int64_t time) {
+  oci::LayerBuilder builder(time);
+  for (const link::InstalledFile& file : configuration.installed) {
+    if (file.kind == FileKind::directory)
+      XAAS_CHECK(builder.add_directory(file.path, file.mode));
+    else if (file.kind == FileKind::symlink)
+      XAAS_CHECK(builder.add_symlink(file.path, file.destination));
+    else
+      XAAS_CHECK(builder.add_file(file.path, assembly.contents.at(file.path), file.mode));
+  }
+  return builder.finish(oci::Compression::gzip, "xaas deploy: application", {{image::annotation::role, "application"}});
+}
+
+// "2.34" < "2.4" is wrong as text.
+bool version_less(const std::string& a, const std::string& b) {
+  const std::vector<std::string> left = split(a, '.');
+  const std::vector<std::string> right = split(b, '.');
+  for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+    const long x = i < left.size() ? std::atol(left[i].c_str()) : 0;
+    const long y = i < right.size() ? std::atol(right[i].c_str()) : 0;
+    if (x != y)
+      return x < y;
+  }
+  return false;
+}
+
+struct Needs {
+  std::string glibc;                       // highest GLIBC_* version that an installed file needs
+  std::set<std::string> library_directories; // installed libraries that the loader does not find by itself
+};
+
+Result<Needs> needs_of(const image::BundleConfiguration& configuration, const Assembly& assembly) {
+  std::map<std::string, std::string> libraries; // installed file name or symlink -> directory
+  for (const link::InstalledFile& file : configuration.installed)
+    if (file.path.find(".so") != std::string::npos)
+      libraries[fs::path(file.path).filename().string()] = "/" + fs::path(file.path).parent_path().string();
+  Needs needs;
+  for (const auto& [path, content] : assembly.contents) {
+    if (!link::is_elf(content))
+      continue;
+    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in("/" + path));
+    for (const std::string& version : dynamic.glibc_versions)
+      if (version_less(needs.glibc, version))
+        needs.glibc = version;
+    for (const std::string& needed : dynamic.needed)
+      if (const auto found = libraries.find(needed); found != libraries.end() && dynamic.runpath.empty())
+        needs.library_directories.insert(found->second);
+  }
+  return needs;
+}
+
+void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage& image) {
+  const spec::Image& wanted = source.bundle().image;
+  image.config.architecture = source.image().config().architecture;
+  image.config.entrypoint = wanted.entrypoint;
+  std::map<std::string, std::string> variables = wanted.env;
+  if (!variables.count("PATH"))
+    variables["PATH"] = wanted.prefix + "/bin:/usr/local/bin:/usr/bin:/bin";
+  // There is no ld.so.cache in the image, as ldconfig would make on a machine.
+  if (!needs.library_directories.empty() && !variables.count("LD_LIBRARY_PATH"))
+    variables["LD_LIBRARY_PATH"] =
+        join({needs.library_directories.begin(), needs.library_directories.end()}, ":");
+  for (const auto& [name, value] : variables)
+    image.config.env.push_back(name + "=" + value);
+}
+
+} // namespace
+
+Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
+                              const Assembly& assembly, const target::Cpu& target, int64_t time) {
+  oci::NewImage image;
+  const std::string id = configuration.configuration.id();
+  // Read once more only if the layer has to be written: the closure must not stay in memory.
+  for (const size_t index : source.runtime_layers(id)) {
+    oci::NewLayer layer;
+    layer.descriptor = source.image().manifest().layers[index];
+    layer.descriptor.annotations = {{image::annotation::role, "runtime"}};
+    layer.diff_id = source.image().config().diff_ids[index];
+    layer.created_by = "xaas build: runtime";
+    layer.bytes = [&source, index] { return source.image().blob(source.image().manifest().layers[index]); };
+    image.layers.push_back(std::move(layer));
+  }
+  XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time));
+  image.layers.push_back(std::move(application));
+
+  XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
+  fill_config(source, needs, image);
+  image.config.created = image::rfc3339(time);
+  const image::Bundle& bundle = source.bundle();
+  image.annotations = {{image::annotation::kind, "deployed"},
+                       {image::annotation::tool, image::tool_version()},
+                       {image::annotation::llvm, image::llvm_version()},
+                       {"dev.xaas.made-from", source.image().digest().to_string()},
+                       {"dev.xaas.configuration", id},
+                       {"dev.xaas.cpu", target.name},
+                       {"dev.xaas.features", join(target.features, ",")},
+                       {"dev.xaas.gpu", "none"},
+                       {"dev.xaas.glibc", needs.glibc},
+                       {"dev.xaas.mpi", ""},
+                       {"org.opencontainers.image.created", image.config.created},
+                       {"org.opencontainers.image.title", bundle.name},
+                       {"org.opencontainers.image.version", bundle.version}};
+  if (!bundle.license.empty())
+    image.annotations["org.opencontainers.image.licenses"] = bundle.license;
+  image.config.labels = image.annotations;
+  return image;
+}
+
+Result<Digest> write(const oci::Reference& output, const oci::NewImage& image) {
+  if (output.transport != oci::Transport::rootfs)
+    return oci::write_image(output, image);
+  std::vector<std::pair<std::string, oci::Descriptor>> layers;
+  for (const oci::NewLayer& layer : image.layers) {
+    XAAS_TRY(std::string bytes, layer.bytes());
+    layers.emplace_back(std::move(bytes), layer.descriptor);
+  }
+  XAAS_CHECK(oci::unpack(layers, output.path));
+  return oci::render(image).manifest_digest;
+}
+
+} // namespace xaas::deploy

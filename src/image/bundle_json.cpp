@@ -1,0 +1,213 @@
+#include <xaas/base/text.h>
+#include <xaas/image/bundle.h>
+
+#include <cstdlib>
+
+namespace xaas::image {
+
+namespace {
+
+Json image_json(const spec::Image& image) {
+  return Json{{"base", image.base}, {"prefix", image.prefix}, {"entrypoint", image.entrypoint}, {"env", image.env}};
+}
+
+Json files_json(const std::vector<link::InstalledFile>& files) {
+  Json json = Json::array();
+  for (const link::InstalledFile& file : files)
+    json.push_back(link::to_json(file));
+  return json;
+}
+
+Json configuration_json(const BundleConfiguration& configuration) {
+  return Json{{"values", configuration.configuration.values()},
+              {"arguments", configuration.arguments},
+              {"installed", files_json(configuration.installed)},
+              {"runtime", files_json(configuration.runtime)}};
+}
+
+template <typename Value, typename Convert> Json table_json(const std::map<Digest, Value>& table, Convert convert) {
+  Json json = Json::object();
+  for (const auto& [digest, value] : table)
+    json[digest.to_string()] = convert(value);
+  return json;
+}
+
+Json kit_json(const KitFile& file) {
+  Json json{{"name", file.name}, {"size", file.size}};
+  if (file.native) {
+    json["native"] = true;
+    json["reason"] = file.reason;
+  }
+  return json;
+}
+
+// "22.1.8" -> 22
+int major_version(const std::string& version) { return std::atoi(version.c_str()); }
+
+Result<void> check_versions(const JsonReader& reader, const std::string& name) {
+  XAAS_TRY(const JsonReader format, reader.at("version"));
+  XAAS_TRY(const int64_t number, format.integer());
+  if (number > bundle_format)
+    return make_error(ErrorKind::unsatisfied, name + ": image format " + std::to_string(number) + " is newer than format " +
+                                                  std::to_string(bundle_format) + ", which this xaas reads",
+                      "use a newer xaas");
+  XAAS_TRY(const std::string llvm, reader.string_at("llvm"));
+  if (major_version(llvm) > major_version(llvm_version()))
+    return make_error(ErrorKind::unsatisfied, name + ": its IR was made by LLVM " + llvm + ", which is newer than LLVM " +
+                                                  llvm_version() + " of this xaas",
+                      "use a newer xaas");
+  return {};
+}
+
+Result<std::vector<link::InstalledFile>> parse_files(const JsonReader& reader) {
+  XAAS_TRY(const std::vector<JsonReader> items, reader.items());
+  std::vector<link::InstalledFile> files;
+  for (const JsonReader& item : items) {
+    XAAS_TRY(link::InstalledFile file, link::parse_installed_file(item));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Result<std::map<std::string, std::string>> parse_strings(const JsonReader& reader) {
+  if (!reader.json().is_object())
+    return reader.wrong("an object");
+  std::map<std::string, std::string> values;
+  for (const auto& [key, value] : reader.json().items()) {
+    XAAS_TRY(values[key], JsonReader(value, reader.where() + "/" + key).string());
+  }
+  return values;
+}
+
+Result<BundleConfiguration> parse_configuration(const JsonReader& reader) {
+  BundleConfiguration configuration;
+  XAAS_TRY(const JsonReader values, reader.at("values"));
+  XAAS_TRY(auto map, parse_strings(values));
+  configuration.configuration = spec::Configuration(std::move(map));
+  XAAS_TRY(const JsonReader arguments, reader.at("arguments"));
+  XAAS_TRY(configuration.arguments, arguments.strings());
+  XAAS_TRY(const JsonReader installed, reader.at("installed"));
+  XAAS_TRY(configuration.installed, parse_files(installed));
+  XAAS_TRY(const JsonReader runtime, reader.at("runtime"));
+  XAAS_TRY(configuration.runtime, parse_files(runtime));
+  return configuration;
+}
+
+Result<spec::Image> parse_image(const JsonReader& reader) {
+  spec::Image image;
+  XAAS_TRY(image.base, reader.string_at("base"));
+  XAAS_TRY(image.prefix, reader.string_at("prefix"));
+  XAAS_TRY(const JsonReader entrypoint, reader.at("entrypoint"));
+  XAAS_TRY(image.entrypoint, entrypoint.strings());
+  XAAS_TRY(const JsonReader env, reader.at("env"));
+  XAAS_TRY(image.env, parse_strings(env));
+  return image;
+}
+
+Result<KitFile> parse_kit_file(const JsonReader& reader) {
+  KitFile file;
+  XAAS_TRY(file.name, reader.string_at("name"));
+  XAAS_TRY(const JsonReader size, reader.at("size"));
+  XAAS_TRY(file.size, size.size());
+  XAAS_TRY(file.native, reader.boolean_or("native", false));
+  XAAS_TRY(file.reason, reader.string_or("reason", ""));
+  return file;
+}
+
+Result<uint64_t> parse_size(const JsonReader& reader) { return reader.size(); }
+
+template <typename Value>
+Result<std::map<Digest, Value>> parse_table(const JsonReader& bundle, const std::string& key,
+                                            Result<Value> (*parse)(const JsonReader&)) {
+  XAAS_TRY(const JsonReader table, bundle.at(key));
+  if (!table.json().is_object())
+    return table.wrong("an object");
+  std::map<Digest, Value> values;
+  for (const auto& [name, json] : table.json().items()) {
+    XAAS_TRY(const Digest digest, Digest::parse(name).in(table.where()));
+    XAAS_TRY(Value value, parse(JsonReader(json, table.where() + "/" + name)));
+    values.emplace(digest, std::move(value));
+  }
+  return values;
+}
+
+template <typename Value, typename DigestOf>
+Result<void> check_names(const std::map<Digest, Value>& table, const std::string& where, DigestOf digest_of_value) {
+  for (const auto& [digest, value] : table)
+    if (digest_of_value(value) != digest)
+      return make_error(ErrorKind::integrity, where + "/" + digest.to_string() + ": the entry does not have this digest");
+  return {};
+}
+
+Result<void> parse_tables(const JsonReader& reader, Bundle& bundle) {
+  XAAS_TRY(bundle.options, parse_table<ir::UnitOptions>(reader, "options", ir::parse_unit_options));
+  XAAS_TRY(bundle.units, parse_table<ir::Unit>(reader, "units", ir::parse_unit));
+  XAAS_TRY(bundle.archives, parse_table<link::ArchiveRecord>(reader, "archives", link::parse_archive_record));
+  XAAS_TRY(bundle.links, parse_table<link::LinkRecord>(reader, "links", link::parse_link_record));
+  XAAS_TRY(bundle.modules, parse_table<uint64_t>(reader, "modules", parse_size));
+  XAAS_TRY(bundle.kit, parse_table<KitFile>(reader, "kit", parse_kit_file));
+  XAAS_CHECK(check_names(bundle.options, reader.where() + "/options", [](const auto& v) { return v.digest(); }));
+  XAAS_CHECK(check_names(bundle.units, reader.where() + "/units", [](const auto& v) { return v.id(); }));
+  XAAS_CHECK(check_names(bundle.archives, reader.where() + "/archives", [](const auto& v) { return v.digest(); }));
+  return check_names(bundle.links, reader.where() + "/links", [](const auto& v) { return v.digest(); });
+}
+
+} // namespace
+
+Json to_json(const Bundle& bundle) {
+  Json points = Json::array();
+  for (const spec::SpecializationPoint& point : bundle.points)
+    points.push_back(spec::to_json(point));
+  Json configurations = Json::array();
+  for (const BundleConfiguration& configuration : bundle.configurations)
+    configurations.push_back(configuration_json(configuration));
+  Json json;
+  json["version"] = bundle_format;
+  json["tool"] = bundle.tool;
+  json["llvm"] = bundle.llvm;
+  json["name"] = bundle.name;
+  json["application_version"] = bundle.version;
+  json["license"] = bundle.license;
+  json["arch"] = bundle.arch;
+  json["image"] = image_json(bundle.image);
+  json["specializations"] = std::move(points);
+  json["configurations"] = std::move(configurations);
+  json["options"] = table_json(bundle.options, [](const auto& value) { return ir::to_json(value); });
+  json["units"] = table_json(bundle.units, [](const auto& value) { return ir::to_json(value); });
+  json["archives"] = table_json(bundle.archives, [](const auto& value) { return link::to_json(value); });
+  json["links"] = table_json(bundle.links, [](const auto& value) { return link::to_json(value); });
+  json["modules"] = table_json(bundle.modules, [](uint64_t size) { return Json(size); });
+  json["kit"] = table_json(bundle.kit, kit_json);
+  return json;
+}
+
+Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
+  XAAS_TRY(const Json json, parse_json(text, name, false, ErrorKind::integrity));
+  const JsonReader reader(json, name);
+  XAAS_CHECK(check_versions(reader, name));
+  Bundle bundle;
+  XAAS_TRY(bundle.tool, reader.string_at("tool"));
+  XAAS_TRY(bundle.llvm, reader.string_at("llvm"));
+  XAAS_TRY(bundle.name, reader.string_at("name"));
+  XAAS_TRY(bundle.version, reader.string_at("application_version"));
+  XAAS_TRY(bundle.license, reader.string_at("license"));
+  XAAS_TRY(bundle.arch, reader.string_at("arch"));
+  XAAS_TRY(const JsonReader image, reader.at("image"));
+  XAAS_TRY(bundle.image, parse_image(image));
+  XAAS_TRY(const JsonReader points, reader.at("specializations"));
+  XAAS_TRY(const std::vector<JsonReader> point_items, points.items());
+  for (const JsonReader& item : point_items) {
+    XAAS_TRY(spec::SpecializationPoint point, spec::parse_point(item));
+    bundle.points.push_back(std::move(point));
+  }
+  XAAS_TRY(const JsonReader configurations, reader.at("configurations"));
+  XAAS_TRY(const std::vector<JsonReader> items, configurations.items());
+  for (const JsonReader& item : items) {
+    XAAS_TRY(BundleConfiguration configuration, parse_configuration(item));
+    bundle.configurations.push_back(std::move(configuration));
+  }
+  XAAS_CHECK(parse_tables(reader, bundle));
+  return bundle;
+}
+
+} // namespace xaas::image

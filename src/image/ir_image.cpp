@@ -1,0 +1,137 @@
+#include <xaas/image/ir_image.h>
+#include <xaas/oci/layer.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+namespace xaas::image {
+
+namespace {
+
+constexpr const char* bundle_path = ".xaas/bundle.json";
+
+bool used_by(const oci::Descriptor& layer, const std::string& configuration) {
+  const std::vector<std::string> users = layer_configurations(layer);
+  return std::find(users.begin(), users.end(), configuration) != users.end();
+}
+
+Result<Bundle> read_bundle(const oci::Image& image) {
+  const std::string name = image.reference().text;
+  for (size_t i = 0; i < image.manifest().layers.size(); ++i) {
+    const oci::Descriptor& layer = image.manifest().layers[i];
+    if (layer_role(layer) != "metadata")
+      continue;
+    XAAS_TRY(const std::string blob, image.blob(layer));
+    std::string text;
+    XAAS_CHECK(oci::read_layer(blob, layer.media_type, &image.config().diff_ids.at(i),
+                               [&](oci::LayerEntry entry) -> Result<void> {
+                                 if (entry.path == bundle_path)
+                                   text = std::move(entry.content);
+                                 return {};
+                               })
+                   .in(name));
+    if (!text.empty())
+      return parse_bundle(text, name + ": bundle.json");
+  }
+  return make_error(ErrorKind::integrity, name + ": says that it is an IR image, but has no bundle");
+}
+
+} // namespace
+
+std::string rfc3339(int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  char text[40];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+Result<int64_t> parse_rfc3339(const std::string& text) {
+  std::tm parts{};
+  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!end)
+    return make_error(ErrorKind::integrity, "'" + text + "' is not a time (RFC 3339)");
+  return static_cast<int64_t>(timegm(&parts));
+}
+
+std::string kind_of(const oci::Image& image) {
+  const auto found = image.manifest().annotations.find(annotation::kind);
+  return found == image.manifest().annotations.end() ? "other" : found->second;
+}
+
+std::string layer_role(const oci::Descriptor& layer) {
+  const auto found = layer.annotations.find(annotation::role);
+  return found == layer.annotations.end() ? "base" : found->second;
+}
+
+std::vector<std::string> layer_configurations(const oci::Descriptor& layer) {
+  const auto found = layer.annotations.find(annotation::configurations);
+  if (found == layer.annotations.end())
+    return {};
+  const Result<Json> json = parse_json(found->second, "annotation");
+  if (!json)
+    return {};
+  const Result<std::vector<std::string>> ids = JsonReader(*json, "annotation").strings();
+  return ids ? *ids : std::vector<std::string>();
+}
+
+Result<IrImage> IrImage::open(std::unique_ptr<oci::Image> image) {
+  const std::string kind = kind_of(*image);
+  if (kind != "ir")
+    return make_error(ErrorKind::usage,
+                      image->reference().text + (kind == "other" ? ": is not an image that xaas made"
+                                                                 : ": is a " + kind + " image, not an IR image"),
+                      "`xaas build` makes IR images; `xaas inspect` shows what an image is");
+  if (image->config().diff_ids.size() != image->manifest().layers.size())
+    return make_error(ErrorKind::integrity, image->reference().text + ": config and manifest disagree on the layers");
+  XAAS_TRY(Bundle bundle, read_bundle(*image));
+  if (target::oci_architecture(bundle.arch) != image->config().architecture)
+    return make_error(ErrorKind::integrity, image->reference().text + ": bundle and config disagree on the architecture");
+  IrImage opened;
+  opened.image_ = std::move(image);
+  opened.bundle_ = std::move(bundle);
+  return opened;
+}
+
+Result<std::map<Digest, std::string>> IrImage::fetch(const std::set<Digest>& wanted,
+                                                     const std::string& configuration) const {
+  std::map<Digest, std::string> contents;
+  const std::string name = image_->reference().text;
+  for (size_t i = 0; i < image_->manifest().layers.size() && contents.size() < wanted.size(); ++i) {
+    const oci::Descriptor& layer = image_->manifest().layers[i];
+    const std::string role = layer_role(layer);
+    if (role == "base" || role == "metadata" || !used_by(layer, configuration))
+      continue;
+    XAAS_TRY(const std::string blob, image_->blob(layer));
+    XAAS_CHECK(oci::read_layer(blob, layer.media_type, &image_->config().diff_ids[i],
+                               [&](oci::LayerEntry entry) -> Result<void> {
+                                 if (entry.kind != oci::LayerEntry::Kind::file)
+                                   return {};
+                                 const Digest digest = digest_of(entry.content);
+                                 if (wanted.count(digest))
+                                   contents.emplace(digest, std::move(entry.content));
+                                 return {};
+                               })
+                   .in(name));
+  }
+  for (const Digest& digest : wanted)
+    if (!contents.count(digest))
+      return make_error(ErrorKind::integrity, name + ": content " + digest.to_string() +
+                                                  " is named in the bundle but in no layer of configuration " + configuration);
+  return contents;
+}
+
+std::vector<size_t> IrImage::runtime_layers(const std::string& configuration) const {
+  std::vector<size_t> layers;
+  for (size_t i = 0; i < image_->manifest().layers.size(); ++i) {
+    const oci::Descriptor& layer = image_->manifest().layers[i];
+    if (layer_role(layer) == "runtime" && used_by(layer, configuration))
+      layers.push_back(i);
+  }
+  return layers;
+}
+
+} // namespace xaas::image

@@ -1,0 +1,186 @@
+// The layers of an IR image.
+//
+// Contents are grouped by the set of configurations that use them, so that deploying one configuration reads only what it
+// uses. The number of groups is limited, because runtimes and registries limit layers: the two smallest groups are merged
+// until it fits, which costs the least bytes that a configuration reads for nothing.
+#include <xaas/image/ir_image.h>
+#include <xaas/oci/layer.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+
+namespace xaas::image {
+
+namespace {
+
+using Users = std::set<size_t>; // indices of configurations
+using FileKind = link::InstalledFile::Kind;
+
+template <typename Item> struct Group {
+  Users users;
+  std::vector<Item> items;
+  uint64_t bytes = 0;
+};
+
+template <typename Item> void merge_smallest(std::vector<Group<Item>>& groups, size_t limit) {
+  auto smaller = [](const auto& a, const auto& b) { return std::tie(a.bytes, a.users) < std::tie(b.bytes, b.users); };
+  while (groups.size() > limit) {
+    std::sort(groups.begin(), groups.end(), smaller);
+    Group<Item> first = std::move(groups.front());
+    groups.erase(groups.begin());
+    groups.front().users.insert(first.users.begin(), first.users.end());
+    groups.front().items.insert(groups.front().items.end(), first.items.begin(), first.items.end());
+    groups.front().bytes += first.bytes;
+  }
+  // The largest sharing first, then by name: an order that depends on nothing but the content.
+  std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
+    return a.users.size() != b.users.size() ? a.users.size() > b.users.size() : a.users < b.users;
+  });
+}
+
+template <typename Item>
+std::vector<Group<Item>> group(const std::map<Item, Users>& users, const std::function<uint64_t(const Item&)>& bytes,
+                               size_t limit) {
+  std::map<Users, Group<Item>> by_users;
+  for (const auto& [item, set] : users) {
+    Group<Item>& each = by_users[set];
+    each.users = set;
+    each.items.push_back(item);
+    each.bytes += bytes(item);
+  }
+  std::vector<Group<Item>> groups;
+  for (auto& [set, each] : by_users)
+    groups.push_back(std::move(each));
+  merge_smallest(groups, limit);
+  return groups;
+}
+
+class LayerMaker {
+public:
+  LayerMaker(const Bundle& bundle, const ContentProvider& content, int64_t time)
+      : bundle_(bundle), content_(content), time_(time) {}
+
+  std::map<std::string, std::string> annotations(const std::string& role, const Users& users) const {
+    Json ids = Json::array();
+    for (const size_t user : users)
+      ids.push_back(bundle_.configurations[user].configuration.id());
+    return {{annotation::role, role}, {annotation::configurations, ids.dump()}};
+  }
+
+  Result<oci::NewLayer> contents(const std::string& role, const std::string& directory, const Users& users,
+                                 const std::vector<Digest>& digests) const {
+    oci::LayerBuilder builder(time_);
+    for (const Digest& digest : digests) {
+      XAAS_TRY(std::string bytes, content_(digest));
+      XAAS_CHECK(builder.add_file(".xaas/" + directory + "/sha256/" + digest.hex(), std::move(bytes)));
+    }
+    return builder.finish(oci::Compression::zstd, "xaas build: " + role, annotations(role, users));
+  }
+
+  Result<oci::NewLayer> runtime(const Users& users, const std::vector<std::string>& paths,
+                                const std::map<std::string, link::InstalledFile>& files) const {
+    oci::LayerBuilder builder(time_);
+    for (const std::string& path : paths) {
+      const link::InstalledFile& file = files.at(path);
+      if (file.kind == FileKind::directory) {
+        XAAS_CHECK(builder.add_directory(file.path, file.mode));
+      } else if (file.kind == FileKind::symlink) {
+        XAAS_CHECK(builder.add_symlink(file.path, file.destination));
+      } else {
+        XAAS_TRY(std::string bytes, content_(file.digest));
+        XAAS_CHECK(builder.add_file(file.path, std::move(bytes), file.mode));
+      }
+    }
+    return builder.finish(oci::Compression::gzip, "xaas build: runtime", annotations("runtime", users));
+  }
+
+  Result<oci::NewLayer> metadata(const Users& users) const {
+    oci::LayerBuilder builder(time_);
+    XAAS_CHECK(builder.add_file(".xaas/bundle.json", to_json(bundle_).dump() + "\n"));
+    return builder.finish(oci::Compression::zstd, "xaas build: metadata", annotations("metadata", users));
+  }
+
+private:
+  const Bundle& bundle_;
+  const ContentProvider& content_;
+  int64_t time_;
+};
+
+struct Inventory {
+  std::map<Digest, Users> modules, tree;
+  std::map<std::string, Users> runtime; // by path
+  std::map<std::string, link::InstalledFile> runtime_files;
+  std::set<Digest> kit;
+  std::map<Digest, uint64_t> tree_bytes;
+  Users all;
+};
+
+Result<Inventory> take_inventory(const Bundle& bundle) {
+  Inventory inventory;
+  std::set<Digest> runtime_contents;
+  for (size_t i = 0; i < bundle.configurations.size(); ++i) {
+    const BundleConfiguration& configuration = bundle.configurations[i];
+    XAAS_TRY(const Usage usage, usage_of(bundle, configuration));
+    inventory.all.insert(i);
+    for (const Digest& module : usage.modules)
+      inventory.modules[module].insert(i);
+    for (const Digest& file : usage.tree)
+      inventory.tree[file].insert(i);
+    for (const link::InstalledFile& file : configuration.runtime) {
+      const auto [entry, added] = inventory.runtime_files.emplace(file.path, file);
+      if (!added && link::to_json(entry->second) != link::to_json(file))
+        return make_error(ErrorKind::failed, "run-time file /" + file.path + " differs between configurations");
+      inventory.runtime[file.path].insert(i);
+      runtime_contents.insert(file.digest);
+    }
+    inventory.kit.insert(usage.kit.begin(), usage.kit.end());
+  }
+  for (const Digest& content : runtime_contents)
+    inventory.kit.erase(content);
+  return inventory;
+}
+
+} // namespace
+
+Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider& content, int64_t time,
+                                    size_t max_groups) {
+  XAAS_TRY(const Inventory inventory, take_inventory(bundle));
+  const LayerMaker maker(bundle, content, time);
+  oci::NewImage image;
+  auto add = [&](Result<oci::NewLayer> layer) -> Result<void> {
+    if (!layer)
+      return std::move(layer).error();
+    image.layers.push_back(*std::move(layer));
+    return {};
+  };
+  const std::function<uint64_t(const std::string&)> one = [](const std::string&) { return uint64_t(1); };
+  for (const auto& each : group<std::string>(inventory.runtime, one, max_groups))
+    XAAS_CHECK(add(maker.runtime(each.users, each.items, inventory.runtime_files)));
+  XAAS_CHECK(add(maker.metadata(inventory.all)));
+  if (!inventory.kit.empty())
+    XAAS_CHECK(add(maker.contents("kit", "kit", inventory.all, {inventory.kit.begin(), inventory.kit.end()})));
+  const std::function<uint64_t(const Digest&)> module_bytes = [&](const Digest& digest) {
+    return bundle.modules.at(digest);
+  };
+  for (const auto& each : group<Digest>(inventory.modules, module_bytes, max_groups))
+    XAAS_CHECK(add(maker.contents("ir", "ir", each.users, each.items)));
+  const std::function<uint64_t(const Digest&)> count = [](const Digest&) { return uint64_t(1); };
+  for (const auto& each : group<Digest>(inventory.tree, count, max_groups))
+    XAAS_CHECK(add(maker.contents("tree", "tree", each.users, each.items)));
+
+  image.config.architecture = target::oci_architecture(bundle.arch);
+  image.config.created = rfc3339(time);
+  image.annotations = {{annotation::kind, "ir"},
+                       {annotation::format, std::to_string(bundle_format)},
+                       {annotation::tool, bundle.tool},
+                       {annotation::llvm, bundle.llvm},
+                       {"org.opencontainers.image.created", image.config.created},
+                       {"org.opencontainers.image.title", bundle.name},
+                       {"org.opencontainers.image.version", bundle.version}};
+  if (!bundle.license.empty())
+    image.annotations["org.opencontainers.image.licenses"] = bundle.license;
+  image.config.labels = image.annotations;
+  return image;
+}
+
+} // namespace xaas::image

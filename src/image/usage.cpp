@@ -1,0 +1,132 @@
+#include <xaas/image/bundle.h>
+
+namespace xaas::image {
+
+namespace {
+
+using RefKind = link::FileRef::Kind;
+using FileKind = link::InstalledFile::Kind;
+
+class Walk {
+public:
+  explicit Walk(const Bundle& bundle) : bundle_(bundle) {}
+
+  Result<void> installed(const link::InstalledFile& file) {
+    switch (file.kind) {
+    case FileKind::directory:
+    case FileKind::symlink:
+      return {};
+    case FileKind::file:
+      usage.tree.insert(file.digest);
+      usage.native_objects += file.native;
+      return {};
+    case FileKind::unit:
+      return unit(file.digest);
+    case FileKind::archive:
+      return archive(file.digest);
+    case FileKind::link:
+      usage.programs += 1;
+      return link(file.digest);
+    }
+    return {};
+  }
+
+  Usage usage;
+
+private:
+  static Error missing(const std::string& what, const Digest& digest) {
+    return make_error(ErrorKind::integrity, "bundle: " + what + " " + digest.to_string() + " is used but not there");
+  }
+
+  Result<void> unit(const Digest& id) {
+    const auto found = bundle_.units.find(id);
+    if (found == bundle_.units.end())
+      return missing("unit", id);
+    if (!bundle_.options.count(found->second.options))
+      return missing("options", found->second.options);
+    if (!bundle_.modules.count(found->second.module))
+      return missing("IR module", found->second.module);
+    usage.units.insert(id);
+    usage.modules.insert(found->second.module);
+    return {};
+  }
+
+  Result<void> file(const link::FileRef& ref) {
+    switch (ref.kind) {
+    case RefKind::unit:
+      return unit(ref.digest);
+    case RefKind::archive:
+      return archive(ref.digest);
+    case RefKind::link:
+      return link(ref.digest);
+    case RefKind::kit: {
+      const auto found = bundle_.kit.find(ref.digest);
+      if (found == bundle_.kit.end())
+        return missing("link kit file", ref.digest);
+      if (usage.kit.insert(ref.digest).second)
+        usage.native_objects += found->second.native;
+      return {};
+    }
+    }
+    return {};
+  }
+
+  // A record names what it reads by digest, so records cannot really form a cycle; a damaged bundle must not make us loop.
+  Result<bool> enter(const Digest& digest) {
+    if (finished_.count(digest))
+      return false;
+    if (!active_.insert(digest).second)
+      return make_error(ErrorKind::integrity, "bundle: record " + digest.to_string() + " reads its own output");
+    return true;
+  }
+  void leave(const Digest& digest) {
+    active_.erase(digest);
+    finished_.insert(digest);
+  }
+
+  Result<void> archive(const Digest& digest) {
+    const auto found = bundle_.archives.find(digest);
+    if (found == bundle_.archives.end())
+      return missing("archive record", digest);
+    XAAS_TRY(const bool first, enter(digest));
+    if (!first)
+      return {};
+    for (const link::ArchiveRecord::Member& member : found->second.members)
+      XAAS_CHECK(file(member.file));
+    leave(digest);
+    usage.archives.push_back(digest);
+    return {};
+  }
+
+  Result<void> link(const Digest& digest) {
+    const auto found = bundle_.links.find(digest);
+    if (found == bundle_.links.end())
+      return missing("link record", digest);
+    XAAS_TRY(const bool first, enter(digest));
+    if (!first)
+      return {};
+    for (const link::LinkItem& item : found->second.items)
+      if (item.kind != link::LinkItem::Kind::option)
+        XAAS_CHECK(file(item.file));
+    leave(digest);
+    usage.links.push_back(digest);
+    return {};
+  }
+
+  const Bundle& bundle_;
+  std::set<Digest> active_, finished_;
+};
+
+} // namespace
+
+Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configuration) {
+  Walk walk(bundle);
+  for (const link::InstalledFile& file : configuration.installed)
+    XAAS_CHECK(walk.installed(file));
+  for (const link::InstalledFile& file : configuration.runtime)
+    if (file.kind != FileKind::directory && file.kind != FileKind::symlink && file.kind != FileKind::file)
+      return make_error(ErrorKind::integrity, "bundle: run-time file /" + file.path + " is not a plain file");
+  return std::move(walk.usage);
+}
+
+} // namespace xaas::image
