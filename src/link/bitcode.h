@@ -1,0 +1,11 @@
+// LLVM bitcode is no input of a link: lld would compile it, with all that inline assembly and options can
+// name.
+#pragma once
+
+#include <string_view>
+
+namespace xaas::link {
+
+bool is_bitcode(std::string_view file);
+
+} // namespace xaas::link

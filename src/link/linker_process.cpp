@@ -1,0 +1,147 @@
+// lld in a child process.
+//
+// lld keeps state in the process and may end it, and its inputs can be hostile; so it runs in a fork that
+// keeps nothing but a pipe for its messages. A fork is enough, since the caller has one thread, and saves
+// finding a program to start.
+#include "linker_process.h"
+
+#include "vet.h"
+
+#include <xaas/base/process.h>
+
+#include <lld/Common/Driver.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+namespace xaas::link {
+namespace {
+
+constexpr int refused_status = 250;         // of the child: the message is one about a refused input
+constexpr size_t message_limit = 16u << 20; // bytes of messages that are kept
+
+// In the child: nothing of the parent but the pipe.
+void isolate(int pipe_end, const fs::path& directory) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // no link outlives the run that asked for it
+  setpgid(0, 0);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
+    std::signal(number, SIG_DFL);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  const int null = open("/dev/null", O_RDONLY);
+  if (null < 0 || dup2(pipe_end, STDOUT_FILENO) < 0 || dup2(pipe_end, STDERR_FILENO) < 0 ||
+      dup2(null, STDIN_FILENO) < 0 || close_range(3, ~0u, 0) != 0 || chdir(directory.c_str()) != 0)
+    _exit(refused_status);
+  clearenv(); // LLD_REPRODUCE and its like
+}
+
+[[noreturn]] void link_in_child(const std::vector<std::string>& arguments,
+                                const std::vector<VettedInput>& inputs) {
+  llvm::raw_fd_ostream output(STDOUT_FILENO, false), errors(STDERR_FILENO, false, true);
+  for (const VettedInput& input : inputs)
+    if (const auto vetted = vet_input(input.path, input.name, input.script); !vetted) {
+      errors << vetted.error().message;
+      _exit(refused_status);
+    }
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments)
+    pointers.push_back(argument.c_str());
+  const lld::Result result = lld::lldMain(pointers, output, errors, {{lld::Gnu, &lld::elf::link}});
+  output.flush();
+  errors.flush();
+  _exit(result.retCode & 0xff);
+}
+
+// The messages until the child closes the pipe; a child that fills memory with them is not waited for.
+Result<std::string> read_messages(int fd, pid_t child) {
+  std::string messages;
+  char buffer[4096];
+  for (;;) {
+    if (auto interrupted = check_interrupt(); !interrupted) {
+      kill(-child, SIGKILL);
+      kill(child, SIGKILL);
+      return std::move(interrupted).error();
+    }
+    pollfd waiting{fd, POLLIN, 0};
+    if (poll(&waiting, 1, 200) <= 0)
+      continue;
+    const ssize_t count = read(fd, buffer, sizeof(buffer));
+    if (count == 0)
+      return messages;
+    if (count > 0 && messages.size() < message_limit)
+      messages.append(buffer, size_t(count));
+    if (count < 0 && errno != EINTR)
+      return errno_error(errno, "reading the linker's messages");
+  }
+}
+
+// "in/3/x.o" is "x.o" to people.
+std::string without_private_paths(const std::string& messages) {
+  std::string clean;
+  size_t at = 0;
+  while (at < messages.size()) {
+    size_t end = at + 3;
+    const bool starts =
+        messages.compare(at, 3, "in/") == 0 &&
+        (at == 0 || !(std::isalnum(static_cast<unsigned char>(messages[at - 1])) || messages[at - 1] == '/'));
+    while (starts && end < messages.size() && std::isdigit(static_cast<unsigned char>(messages[end])))
+      ++end;
+    if (starts && end > at + 3 && end < messages.size() && messages[end] == '/')
+      at = end + 1;
+    else
+      clean.push_back(messages[at++]);
+  }
+  return clean;
+}
+
+} // namespace
+
+Result<std::string> run_linker(const fs::path& directory, const std::vector<std::string>& arguments,
+                               const std::vector<VettedInput>& inputs) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return errno_error(errno, "creating a pipe");
+  const pid_t child = fork();
+  if (child < 0) {
+    const int number = errno;
+    close(ends[0]);
+    close(ends[1]);
+    return errno_error(number, "starting the linker");
+  }
+  if (child == 0) {
+    isolate(ends[1], directory);
+    link_in_child(arguments, inputs);
+  }
+  close(ends[1]);
+  const Result<std::string> raw = read_messages(ends[0], child);
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!raw)
+    return raw.error();
+  const std::string messages = without_private_paths(*raw);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return messages;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == refused_status)
+    return make_error(ErrorKind::integrity,
+                      messages.empty() ? "the linker's process could not be set up" : messages);
+  // lld itself turns a signal into 128 and its number.
+  if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128)
+    return make_error(ErrorKind::integrity,
+                      "the linker crashed with signal " +
+                          std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128));
+  return make_error(ErrorKind::failed, messages.empty() ? "the linker failed without a message" : messages);
+}
+
+} // namespace xaas::link

@@ -1,0 +1,23 @@
+// lld in a child process.
+#pragma once
+
+#include <xaas/base/file.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::link {
+
+// A file that the child looks at before lld does.
+struct VettedInput {
+  std::string path; // in the directory
+  std::string name;
+  bool script = false;
+};
+
+// Runs lld with `arguments` in `directory` and returns what it printed. An error of the link: failed, with
+// lld's messages; a refused input or a crash: integrity.
+Result<std::string> run_linker(const fs::path& directory, const std::vector<std::string>& arguments,
+                               const std::vector<VettedInput>& inputs);
+
+} // namespace xaas::link

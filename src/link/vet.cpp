@@ -1,0 +1,60 @@
+#include "vet.h"
+
+#include "bitcode.h"
+#include "script.h"
+
+#include <xaas/link/note.h>
+
+#include <llvm/Object/Archive.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+namespace xaas::link {
+namespace {
+
+Error refused(const std::string& name, const std::string& why) {
+  return make_error(ErrorKind::integrity, name + ": " + why);
+}
+
+// A damaged archive is left to lld, which says what is wrong with it.
+Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name) {
+  auto archive = llvm::object::Archive::create(file.getMemBufferRef());
+  if (!archive) {
+    llvm::consumeError(archive.takeError());
+    return {};
+  }
+  if ((*archive)->isThin())
+    return refused(name, "a thin archive");
+  llvm::Error error = llvm::Error::success();
+  bool bitcode = false;
+  for (const llvm::object::Archive::Child& child : (*archive)->children(error)) {
+    auto bytes = child.getBuffer();
+    if (!bytes)
+      llvm::consumeError(bytes.takeError());
+    else if (is_bitcode({bytes->data(), bytes->size()}))
+      bitcode = true;
+  }
+  llvm::consumeError(std::move(error));
+  if (bitcode)
+    return refused(name, "an archive of LLVM bitcode, expected machine code");
+  return {};
+}
+
+} // namespace
+
+Result<void> vet_input(const fs::path& path, const std::string& name, bool script) {
+  auto file = llvm::MemoryBuffer::getFile(path.string(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return make_error(ErrorKind::failed, "reading " + name + ": " + file.getError().message());
+  const std::string_view content((*file)->getBufferStart(), (*file)->getBufferSize());
+  if (!script && is_elf(content))
+    return {};
+  if (!script && is_archive(content))
+    return vet_archive(**file, name);
+  if (!script && is_bitcode(content))
+    return refused(name, "LLVM bitcode, expected machine code");
+  if (const auto command = file_command(content))
+    return refused(name, "a linker script with the command " + *command + ", which names files");
+  return {};
+}
+
+} // namespace xaas::link
