@@ -1,9 +1,9 @@
-// OCI images in layouts and archives. Sources: OCI image specification 1.1 (image-layout, manifest, config, descriptor,
-// annotations).
+// OCI images in layouts and archives. Sources: OCI image specification 1.1 (image-layout, manifest, config,
+// descriptor, annotations).
 //
-// Nothing unverified leaves this module: a read takes a descriptor, and what it returns has been checked against its
-// digest and size. A mismatch, a missing blob, malformed JSON or a member out of bounds is an integrity error that names
-// image and blob.
+// Nothing unverified leaves this module: a read takes a descriptor, and what it returns has been checked
+// against its digest and size. A mismatch, a missing blob, malformed JSON or a member out of bounds is an
+// integrity error that names image and blob.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -43,11 +43,11 @@ struct Manifest {
 
 struct ImageConfig {
   std::string architecture = "amd64", os = "linux";
-  std::string created; // RFC 3339
+  std::string created;                           // RFC 3339
   std::vector<std::string> entrypoint, cmd, env; // env: "K=V"
   std::string working_directory;
   std::map<std::string, std::string> labels;
-  std::vector<Digest> diff_ids; // of the uncompressed layers
+  std::vector<Digest> diff_ids;     // of the uncompressed layers
   std::vector<std::string> history; // `created_by`, one per layer
 };
 
@@ -59,7 +59,7 @@ public:
   const Digest& digest() const { return digest_; } // of the manifest
   const Manifest& manifest() const { return manifest_; }
   const ImageConfig& config() const { return config_; }
-  // The stored bytes of a blob, checked.
+  // The stored bytes of a blob, checked. Any number of threads may read.
   virtual Result<std::string> blob(const Descriptor& descriptor) const = 0;
 
 protected:
@@ -69,12 +69,13 @@ protected:
   ImageConfig config_;
 };
 
-// Opens an image. Without a tag: the only image, else `latest`, else not_found with the tags that are there. A path that
-// does not exist is not_found; one that is no layout or archive is a usage error. A nested index picks the entry for
-// `architecture` (OCI name), first listed first; none is unsatisfied.
-Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture = "amd64");
+// Opens an image. Without a tag: the only image, else `latest`, else not_found with the tags that are there.
+// A path that does not exist is not_found; one that is no layout or archive is a usage error. A nested index
+// picks the entry for `architecture` (OCI name), first listed first; none is unsatisfied.
+Result<std::unique_ptr<Image>> open_image(const Reference& reference,
+                                          const std::string& architecture = "amd64");
 
-// An image to be written: layers with their bytes at hand.
+// An image to be written: layers with their bytes at hand. Text that is not UTF-8 is stored with U+FFFD.
 struct NewLayer {
   Descriptor descriptor;
   Digest diff_id;
@@ -82,7 +83,7 @@ struct NewLayer {
   std::function<Result<std::string>()> bytes; // called when the blob is written, at most once
 };
 struct NewImage {
-  ImageConfig config;  // diff_ids and history are filled in from the layers
+  ImageConfig config; // diff_ids and history are filled in from the layers
   std::map<std::string, std::string> annotations;
   std::vector<NewLayer> layers;
 };
@@ -94,15 +95,18 @@ struct Rendered {
 };
 Rendered render(const NewImage& image);
 
-// Writes an image to a layout or an archive. An existing layout keeps its other tags and blobs; the tag is replaced
-// atomically, last, so that a killed writer leaves the old image intact. Without a tag: `latest`. Blobs that are there
-// already (size and digest match) are not written again. An archive is written to a temporary file and renamed; its
-// members are `oci-layout`, `index.json`, `blobs/sha256/...`, sorted, dated 0. Returns the manifest's digest. Concurrent
-// writers of one layout: each tag ends up whole, none is lost (index.json is re-read and replaced under a lock file that
-// a dead owner does not hold forever).
+// Writes an image to a layout or an archive. An existing layout keeps its other tags and blobs; the tag is
+// replaced atomically, last, so that a killed writer leaves the old image intact. Without a tag: `latest`.
+// Blobs that are there already (size and digest match) are not written again. An archive is written to a
+// temporary file and renamed; its members are `oci-layout`, `index.json`, `blobs/sha256/...`, sorted, dated
+// 0. Returns the manifest's digest. Concurrent writers of one layout: each tag ends up whole, none is lost
+// (index.json is re-read and replaced under a lock that a dead owner does not hold forever). A directory that
+// is neither a layout nor empty is a usage error; an archive that exists is replaced. A layer whose bytes do
+// not match its descriptor is an integrity error.
 Result<Digest> write_image(const Reference& reference, const NewImage& image);
 
-// Checks, before long work, that `reference` can be written: its directory exists or can be made and is writable.
+// Checks, before long work, that `reference` can be written: its directory exists or can be made and is
+// writable.
 Result<void> check_writable(const Reference& reference);
 
 } // namespace xaas::oci

@@ -1,4 +1,5 @@
-// Layers: deterministic tar archives, and reading hostile ones. Sources: OCI image specification (layer.md); pax(1).
+// Layers: deterministic tar archives, and reading hostile ones. Sources: OCI image specification (layer.md);
+// pax(1).
 #pragma once
 
 #include <xaas/oci/image.h>
@@ -9,9 +10,11 @@ namespace xaas::oci {
 
 enum class Compression { gzip, zstd };
 
-// Builds a layer. Entries are sorted by path, owned by 0:0, dated `time` (seconds since 1970); parent directories that
-// were not added are added with mode 0755. Paths are relative, normalised, without `..` (else a usage error). Adding a
-// path twice is a failed error, unless both are directories. The compressed bytes are a function of the entries alone:
+// Builds a layer. Entries are sorted by path, owned by 0:0, dated `time` (seconds since 1970); parent
+// directories that were not added are added with mode 0755. Paths are relative, normalised, without `..`
+// (else a usage error). Adding a path twice is a failed error, unless both are directories (their modes are
+// joined); so is a path below a file. A name
+// `.wh.*` is a usage error: it would be a whiteout. The compressed bytes are a function of the entries alone:
 // gzip level 6 without name and time, zstd level 10.
 class LayerBuilder {
 public:
@@ -30,6 +33,7 @@ private:
     unsigned mode;
     std::string content; // or a link's destination
   };
+  Result<void> add(const std::string& path, Entry entry);
   int64_t time_;
   std::map<std::string, Entry> entries_;
 };
@@ -37,21 +41,26 @@ private:
 // One entry of a layer that is read.
 struct LayerEntry {
   enum class Kind { directory, file, symlink, hard_link, other } kind = Kind::other;
-  std::string path;        // relative, normalised, checked: no `..`, no absolute name
+  std::string path; // relative, normalised, checked: no `..`, no absolute name
   unsigned mode = 0;
-  std::string link;        // destination of a symlink or hard link, as stored
-  std::string content;     // of a file
+  std::string link;    // destination: of a symlink as stored, of a hard link normalised
+  std::string content; // of a file
 };
 
-// Reads a layer's entries in their order. The blob must have been checked against its digest. A layer that is damaged, has
-// a path that leaves the root, expands to more than `limit` bytes, or whose uncompressed digest is not `diff_id` (if given)
-// is an integrity error. The callback's error ends the reading.
+// Reads a layer's entries in their order. The blob must have been checked against its digest. A layer that is
+// damaged, has a path or link that leaves the root or a whiteout of /.xaas, expands to more than `limit`
+// bytes, or whose uncompressed digest is not `diff_id` (if given) is an integrity error; an unknown media
+// type is unsatisfied. Whiteouts are given as the files that they are. The callback's error ends the reading.
 Result<void> read_layer(const std::string& blob, const std::string& media_type, const Digest* diff_id,
-                        const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit = uint64_t(64) << 30);
+                        const std::function<Result<void>(LayerEntry)>& entry,
+                        uint64_t limit = uint64_t(64) << 30);
 
-// Unpacks layers, in order, into a directory that is absent or empty: whiteouts applied, nothing written outside it
-// whatever the layers say (a symlink in the tree is never followed), device nodes and other special files refused with an
-// integrity error. Modes are kept (without setuid, setgid and sticky bits), owners are those of the caller.
+// Unpacks layers (checked bytes and their descriptor), in order, into a directory that is absent or empty:
+// whiteouts applied, nothing written outside it whatever the layers say. A path through a symlink of an
+// earlier layer (merged /usr) is resolved inside the tree; through one of the same layer it is refused, as
+// are device nodes and other special files: integrity errors. More than 64 GiB of content is one, too. The
+// directory appears at the end, whole; an error leaves nothing behind. Modes are kept (without setuid, setgid
+// and sticky bits), owners are those of the caller.
 Result<void> unpack(const std::vector<std::pair<std::string, Descriptor>>& layers, const fs::path& directory);
 
 } // namespace xaas::oci

@@ -1,0 +1,218 @@
+#include "compression.h"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace xaas::oci {
+
+namespace {
+
+constexpr size_t piece_size = 256 * 1024;
+constexpr size_t zlib_input_limit = size_t(1) << 30; // zlib counts input in 32 bits
+constexpr int gzip_window_bits = 15 + 16;            // the largest window, gzip wrapping
+
+class GzipCompressor : public Compressor {
+public:
+  ~GzipCompressor() override { deflateEnd(&stream_); }
+
+  bool start() {
+    // Without a header of our own zlib would store the operating system that it was built for.
+    header_.os = 255;
+    return deflateInit2(&stream_, 6, Z_DEFLATED, gzip_window_bits, 8, Z_DEFAULT_STRATEGY) == Z_OK &&
+           deflateSetHeader(&stream_, &header_) == Z_OK;
+  }
+
+  Result<void> write(std::string_view data) override {
+    while (!data.empty()) {
+      const std::string_view piece = data.substr(0, zlib_input_limit);
+      XAAS_CHECK(deflate_piece(piece, Z_NO_FLUSH));
+      data.remove_prefix(piece.size());
+    }
+    return {};
+  }
+
+  Result<std::string> finish() override {
+    XAAS_CHECK(deflate_piece({}, Z_FINISH));
+    return std::move(compressed_);
+  }
+
+private:
+  Result<void> deflate_piece(std::string_view piece, int flush) {
+    // zlib does not write to its input; its type has no const only where ZLIB_CONST is not set.
+    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(piece.data()));
+    stream_.avail_in = static_cast<uInt>(piece.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+      stream_.avail_out = static_cast<uInt>(buffer_.size());
+      if (deflate(&stream_, flush) == Z_STREAM_ERROR)
+        return make_error(ErrorKind::failed, "compressing a layer with zlib: inconsistent state");
+      compressed_.append(buffer_.data(), buffer_.size() - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+    return {};
+  }
+
+  z_stream stream_{};
+  gz_header header_{};
+  std::string compressed_;
+  std::vector<char> buffer_ = std::vector<char>(piece_size);
+};
+
+class ZstdCompressor : public Compressor {
+public:
+  ZstdCompressor() : context_(ZSTD_createCCtx()) {}
+  ZstdCompressor(const ZstdCompressor&) = delete;
+  ZstdCompressor& operator=(const ZstdCompressor&) = delete;
+  ~ZstdCompressor() override { ZSTD_freeCCtx(context_); }
+
+  bool start() {
+    return context_ && !ZSTD_isError(ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, 10)) &&
+           !ZSTD_isError(ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1));
+  }
+
+  Result<void> write(std::string_view data) override { return compress(data, ZSTD_e_continue); }
+
+  Result<std::string> finish() override {
+    XAAS_CHECK(compress({}, ZSTD_e_end));
+    return std::move(compressed_);
+  }
+
+private:
+  Result<void> compress(std::string_view data, ZSTD_EndDirective directive) {
+    ZSTD_inBuffer input{data.data(), data.size(), 0};
+    while (true) {
+      ZSTD_outBuffer output{buffer_.data(), buffer_.size(), 0};
+      const size_t left = ZSTD_compressStream2(context_, &output, &input, directive);
+      if (ZSTD_isError(left))
+        return make_error(ErrorKind::failed,
+                          std::string("compressing a layer with zstd: ") + ZSTD_getErrorName(left));
+      compressed_.append(buffer_.data(), output.pos);
+      if (directive == ZSTD_e_end ? left == 0 : input.pos == input.size)
+        return {};
+    }
+  }
+
+  ZSTD_CCtx* context_;
+  std::string compressed_;
+  std::vector<char> buffer_ = std::vector<char>(piece_size);
+};
+
+Error cut_short(const char* format) {
+  return make_error(ErrorKind::integrity, std::string("the ") + format + " data ends too early");
+}
+
+class PlainSource : public Decompressor {
+public:
+  explicit PlainSource(std::string_view blob) : rest_(blob) {}
+  Result<std::string_view> next() override {
+    const std::string_view piece = rest_.substr(0, piece_size);
+    rest_.remove_prefix(piece.size());
+    return piece;
+  }
+
+private:
+  std::string_view rest_;
+};
+
+// Any number of gzip members one after the other: pigz and seekable formats write them.
+class GzipSource : public Decompressor {
+public:
+  explicit GzipSource(std::string_view blob) : rest_(blob) {}
+  ~GzipSource() override { inflateEnd(&stream_); }
+  bool start() { return inflateInit2(&stream_, gzip_window_bits) == Z_OK; }
+
+  Result<std::string_view> next() override {
+    while (true) {
+      if (rest_.empty() && member_ended_)
+        return std::string_view();
+      if (member_ended_)
+        inflateReset(&stream_);
+      const size_t given = std::min(rest_.size(), zlib_input_limit);
+      stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(rest_.data()));
+      stream_.avail_in = static_cast<uInt>(given);
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+      stream_.avail_out = static_cast<uInt>(buffer_.size());
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      rest_.remove_prefix(given - stream_.avail_in);
+      if (status == Z_BUF_ERROR)
+        return cut_short("gzip");
+      if (status != Z_OK && status != Z_STREAM_END)
+        return make_error(ErrorKind::integrity, std::string("damaged gzip data: ") +
+                                                    (stream_.msg ? stream_.msg : "no reason given"));
+      member_ended_ = status == Z_STREAM_END;
+      const size_t count = buffer_.size() - stream_.avail_out;
+      if (count > 0)
+        return std::string_view(buffer_.data(), count);
+    }
+  }
+
+private:
+  std::string_view rest_;
+  z_stream stream_{};
+  bool member_ended_ = false;
+  std::vector<char> buffer_ = std::vector<char>(piece_size);
+};
+
+class ZstdSource : public Decompressor {
+public:
+  explicit ZstdSource(std::string_view blob)
+      : context_(ZSTD_createDCtx()), input_{blob.data(), blob.size(), 0} {}
+  ZstdSource(const ZstdSource&) = delete;
+  ZstdSource& operator=(const ZstdSource&) = delete;
+  ~ZstdSource() override { ZSTD_freeDCtx(context_); }
+  bool start() const { return context_ != nullptr; }
+
+  Result<std::string_view> next() override {
+    while (true) {
+      if (input_.pos == input_.size && frame_ended_)
+        return std::string_view();
+      ZSTD_outBuffer output{buffer_.data(), buffer_.size(), 0};
+      const size_t left = ZSTD_decompressStream(context_, &output, &input_);
+      if (ZSTD_isError(left))
+        return make_error(ErrorKind::integrity, std::string("damaged zstd data: ") + ZSTD_getErrorName(left));
+      frame_ended_ = left == 0;
+      if (output.pos > 0)
+        return std::string_view(buffer_.data(), output.pos);
+      if (input_.pos == input_.size && !frame_ended_)
+        return cut_short("zstd");
+    }
+  }
+
+private:
+  ZSTD_DCtx* context_;
+  ZSTD_inBuffer input_;
+  bool frame_ended_ = false;
+  std::vector<char> buffer_ = std::vector<char>(piece_size);
+};
+
+template <typename Base, typename Made> Result<std::unique_ptr<Base>> started(std::unique_ptr<Made> made) {
+  if (!made->start())
+    return make_error(ErrorKind::failed, "starting a compression library: out of memory");
+  return std::unique_ptr<Base>(std::move(made));
+}
+
+} // namespace
+
+Result<std::unique_ptr<Compressor>> make_compressor(Compression compression) {
+  if (compression == Compression::gzip)
+    return started<Compressor>(std::make_unique<GzipCompressor>());
+  return started<Compressor>(std::make_unique<ZstdCompressor>());
+}
+
+Result<std::unique_ptr<Decompressor>> make_decompressor(std::string_view blob, const std::string& type) {
+  if (type == media_type::layer_gzip || type == "application/vnd.docker.image.rootfs.diff.tar.gzip" ||
+      type == "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip" ||
+      type == "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip")
+    return started<Decompressor>(std::make_unique<GzipSource>(blob));
+  if (type == media_type::layer_zstd || type == "application/vnd.docker.image.rootfs.diff.tar.zstd" ||
+      type == "application/vnd.oci.image.layer.nondistributable.v1.tar+zstd")
+    return started<Decompressor>(std::make_unique<ZstdSource>(blob));
+  if (type == media_type::layer_tar || type == "application/vnd.docker.image.rootfs.diff.tar" ||
+      type == "application/vnd.oci.image.layer.nondistributable.v1.tar")
+    return std::unique_ptr<Decompressor>(std::make_unique<PlainSource>(blob));
+  return make_error(ErrorKind::unsatisfied, "a layer of the unknown media type '" + type + "'");
+}
+
+} // namespace xaas::oci

@@ -1,0 +1,34 @@
+// Streams of compressed bytes, with settings fixed for the digest's sake.
+#pragma once
+
+#include <xaas/base/result.h>
+#include <xaas/oci/layer.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace xaas::oci {
+
+class Compressor {
+public:
+  virtual ~Compressor() = default;
+  virtual Result<void> write(std::string_view data) = 0;
+  virtual Result<std::string> finish() = 0; // all compressed bytes; once
+};
+
+Result<std::unique_ptr<Compressor>> make_compressor(Compression compression);
+
+// Uncompressed bytes, piece by piece. Damaged, cut or trailing input is an integrity error.
+class Decompressor {
+public:
+  virtual ~Decompressor() = default;
+  // The next piece, valid until the next call; empty at the end.
+  virtual Result<std::string_view> next() = 0;
+};
+
+// A decompressor for the layer media types of OCI and Docker; another media type is unsatisfied: an image of
+// a newer format. `blob` must outlive it.
+Result<std::unique_ptr<Decompressor>> make_decompressor(std::string_view blob, const std::string& media_type);
+
+} // namespace xaas::oci

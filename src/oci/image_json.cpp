@@ -1,0 +1,231 @@
+#include "image_json.h"
+
+#include <xaas/base/text.h>
+
+namespace xaas::oci {
+
+namespace {
+
+// Docker writes null where OCI leaves a key out.
+bool present(const JsonReader& reader, const std::string& key) {
+  return reader.has(key) && !reader.json()[key].is_null();
+}
+
+Result<std::string> optional_string(const JsonReader& reader, const std::string& key) {
+  return present(reader, key) ? reader.string_at(key) : Result<std::string>(std::string());
+}
+
+Result<std::vector<std::string>> optional_strings(const JsonReader& reader, const std::string& key) {
+  if (!present(reader, key))
+    return std::vector<std::string>();
+  XAAS_TRY(const JsonReader list, reader.at(key));
+  return list.strings();
+}
+
+Result<std::map<std::string, std::string>> optional_map(const JsonReader& reader, const std::string& key) {
+  std::map<std::string, std::string> map;
+  if (!present(reader, key))
+    return map;
+  XAAS_TRY(const JsonReader object, reader.at(key));
+  if (!object.json().is_object())
+    return object.wrong("an object of strings");
+  for (const auto& [name, value] : object.json().items()) {
+    XAAS_TRY(map[name], JsonReader(value, object.where() + "/" + name).string());
+  }
+  return map;
+}
+
+Result<void> check_schema_version(const JsonReader& reader) {
+  XAAS_TRY(const JsonReader version, reader.at("schemaVersion"));
+  XAAS_TRY(const int64_t number, version.integer());
+  if (number != 2)
+    return make_error(ErrorKind::unsatisfied, reader.where() + ": schema version " + std::to_string(number) +
+                                                  "; this version reads 2");
+  return {};
+}
+
+Result<std::vector<std::string>> parse_history(const JsonReader& config, size_t layers) {
+  std::vector<std::string> history;
+  if (present(config, "history")) {
+    XAAS_TRY(const JsonReader list, config.at("history"));
+    XAAS_TRY(const std::vector<JsonReader> items, list.items());
+    for (const JsonReader& item : items) {
+      XAAS_TRY(const bool empty, item.boolean_or("empty_layer", false));
+      if (empty)
+        continue;
+      XAAS_TRY(std::string created_by, optional_string(item, "created_by"));
+      history.push_back(std::move(created_by));
+    }
+  }
+  history.resize(layers); // it is informative and optional
+  return history;
+}
+
+} // namespace
+
+bool is_manifest_type(const std::string& type) {
+  return type == media_type::manifest || type == media_type::docker_manifest;
+}
+
+bool is_index_type(const std::string& type) {
+  return type == media_type::index || type == media_type::docker_index;
+}
+
+Result<Descriptor> parse_descriptor(const JsonReader& reader) {
+  Descriptor descriptor;
+  XAAS_TRY(descriptor.media_type, reader.string_at("mediaType"));
+  XAAS_TRY(const std::string digest, reader.string_at("digest"));
+  XAAS_TRY(descriptor.digest, Digest::parse(digest).in(reader.where() + "/digest"));
+  XAAS_TRY(const JsonReader size, reader.at("size"));
+  XAAS_TRY(descriptor.size, size.size());
+  XAAS_TRY(descriptor.annotations, optional_map(reader, "annotations"));
+  return descriptor;
+}
+
+Result<Manifest> parse_manifest(const std::string& text, const std::string& where) {
+  XAAS_TRY(const Json json, parse_json(text, where, false, ErrorKind::integrity));
+  const JsonReader reader(json, where);
+  XAAS_CHECK(check_schema_version(reader));
+  XAAS_TRY(const std::string type, optional_string(reader, "mediaType"));
+  // One document that reads as two things (CVE-2021-41190).
+  if ((!type.empty() && !is_manifest_type(type)) || reader.has("manifests") || reader.has("fsLayers"))
+    return make_error(ErrorKind::integrity, where + ": it is named a manifest but is also something else");
+  Manifest manifest;
+  XAAS_TRY(const JsonReader config, reader.at("config"));
+  XAAS_TRY(manifest.config, parse_descriptor(config));
+  if (manifest.config.media_type != media_type::config &&
+      manifest.config.media_type != media_type::docker_config)
+    return make_error(ErrorKind::usage, where +
+                                            ": not a container image: its configuration is of the type '" +
+                                            manifest.config.media_type + "'");
+  XAAS_TRY(const JsonReader layers, reader.at("layers"));
+  XAAS_TRY(const std::vector<JsonReader> items, layers.items());
+  for (const JsonReader& item : items) {
+    XAAS_TRY(Descriptor layer, parse_descriptor(item));
+    manifest.layers.push_back(std::move(layer));
+  }
+  XAAS_TRY(manifest.annotations, optional_map(reader, "annotations"));
+  return manifest;
+}
+
+Result<ImageConfig> parse_config(const std::string& text, const std::string& where, size_t layers) {
+  XAAS_TRY(const Json json, parse_json(text, where, false, ErrorKind::integrity));
+  const JsonReader reader(json, where);
+  ImageConfig config;
+  XAAS_TRY(config.architecture, reader.string_at("architecture"));
+  XAAS_TRY(config.os, reader.string_at("os"));
+  XAAS_TRY(config.created, optional_string(reader, "created"));
+  if (present(reader, "config")) {
+    XAAS_TRY(const JsonReader process, reader.at("config"));
+    XAAS_TRY(config.entrypoint, optional_strings(process, "Entrypoint"));
+    XAAS_TRY(config.cmd, optional_strings(process, "Cmd"));
+    XAAS_TRY(config.env, optional_strings(process, "Env"));
+    XAAS_TRY(config.working_directory, optional_string(process, "WorkingDir"));
+    XAAS_TRY(config.labels, optional_map(process, "Labels"));
+  }
+  XAAS_TRY(const JsonReader rootfs, reader.at("rootfs"));
+  XAAS_TRY(const std::vector<std::string> diff_ids, optional_strings(rootfs, "diff_ids"));
+  for (const std::string& diff_id : diff_ids) {
+    XAAS_TRY(const Digest digest, Digest::parse(diff_id).in(where + "/rootfs/diff_ids"));
+    config.diff_ids.push_back(digest);
+  }
+  if (config.diff_ids.size() != layers)
+    return make_error(ErrorKind::integrity, where + ": " + std::to_string(config.diff_ids.size()) +
+                                                " diff_ids for the manifest's " + std::to_string(layers) +
+                                                " layers");
+  XAAS_TRY(config.history, parse_history(reader, layers));
+  return config;
+}
+
+Result<Json> parse_index(const std::string& text, const std::string& where) {
+  XAAS_TRY(Json json, parse_json(text, where, false, ErrorKind::integrity));
+  const JsonReader reader(json, where);
+  XAAS_CHECK(check_schema_version(reader));
+  if (reader.has("layers") || reader.has("config"))
+    return make_error(ErrorKind::integrity, where + ": it is named an index but is also something else");
+  XAAS_TRY(const JsonReader manifests, reader.at("manifests"));
+  XAAS_TRY(const std::vector<JsonReader> items, manifests.items());
+  for (const JsonReader& item : items)
+    if (!item.json().is_object())
+      return item.wrong("an object");
+  return json;
+}
+
+Result<void> check_layout_version(const std::string& text, const std::string& where) {
+  XAAS_TRY(const Json json, parse_json(text, where, false, ErrorKind::integrity));
+  XAAS_TRY(const std::string version, JsonReader(json, where).string_at("imageLayoutVersion"));
+  if (version != layout_version)
+    return make_error(ErrorKind::unsatisfied,
+                      where + ": image layout version " + version + "; this version reads " + layout_version);
+  return {};
+}
+
+Json descriptor_json(const Descriptor& descriptor) {
+  Json json = {{"mediaType", descriptor.media_type},
+               {"digest", descriptor.digest.to_string()},
+               {"size", descriptor.size}};
+  if (!descriptor.annotations.empty())
+    json["annotations"] = descriptor.annotations;
+  return json;
+}
+
+Json new_index() {
+  return {{"schemaVersion", 2}, {"mediaType", media_type::index}, {"manifests", Json::array()}};
+}
+
+std::string layout_file() {
+  return to_bytes(Json{{"imageLayoutVersion", layout_version}});
+}
+
+std::string to_bytes(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Rendered render(const NewImage& image) {
+  Json process = Json::object();
+  const ImageConfig& from = image.config;
+  if (!from.entrypoint.empty())
+    process["Entrypoint"] = from.entrypoint;
+  if (!from.cmd.empty())
+    process["Cmd"] = from.cmd;
+  if (!from.env.empty())
+    process["Env"] = from.env;
+  if (!from.working_directory.empty())
+    process["WorkingDir"] = from.working_directory;
+  if (!from.labels.empty())
+    process["Labels"] = from.labels;
+
+  Json layers = Json::array(), diff_ids = Json::array(), history = Json::array();
+  for (const NewLayer& layer : image.layers) {
+    layers.push_back(descriptor_json(layer.descriptor));
+    diff_ids.push_back(layer.diff_id.to_string());
+    Json step = Json::object();
+    if (!from.created.empty())
+      step["created"] = from.created;
+    step["created_by"] = layer.created_by;
+    history.push_back(std::move(step));
+  }
+  Json config = Json::object();
+  if (!from.created.empty())
+    config["created"] = from.created;
+  config["architecture"] = from.architecture;
+  config["os"] = from.os;
+  config["config"] = std::move(process);
+  config["rootfs"] = {{"type", "layers"}, {"diff_ids", std::move(diff_ids)}};
+  config["history"] = std::move(history);
+
+  Rendered rendered;
+  rendered.config = to_bytes(config);
+  const Descriptor described{media_type::config, digest_of(rendered.config), rendered.config.size(), {}};
+  Json manifest = {{"schemaVersion", 2},
+                   {"mediaType", media_type::manifest},
+                   {"config", descriptor_json(described)},
+                   {"layers", std::move(layers)}};
+  if (!image.annotations.empty())
+    manifest["annotations"] = image.annotations;
+  rendered.manifest = to_bytes(manifest);
+  rendered.manifest_digest = digest_of(rendered.manifest);
+  return rendered;
+}
+
+} // namespace xaas::oci

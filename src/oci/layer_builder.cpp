@@ -1,0 +1,116 @@
+#include "compression.h"
+#include "tar_writer.h"
+
+#include <xaas/base/text.h>
+#include <xaas/oci/layer.h>
+
+namespace xaas::oci {
+
+namespace {
+
+Result<void> check_path(const std::string& path) {
+  const auto refused = [&](const std::string& why) {
+    return make_error(ErrorKind::usage, "adding '" + path + "' to a layer: " + why);
+  };
+  if (path.empty() || path.front() == '/' || path.back() == '/' || path.find('\0') != std::string::npos)
+    return refused("a path in a layer is relative and ends in a name");
+  for (const std::string& part : split(path, '/')) {
+    if (part.empty() || part == "." || part == "..")
+      return refused("the path is not normalised");
+    if (starts_with(part, ".wh."))
+      return refused("'" + part + "' would remove a file of the layers below when the image is unpacked");
+  }
+  return {};
+}
+
+// Every directory above `path`, outermost first.
+std::vector<std::string> parents_of(const std::string& path) {
+  std::vector<std::string> parents;
+  for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+    parents.push_back(path.substr(0, slash));
+  return parents;
+}
+
+} // namespace
+
+Result<void> LayerBuilder::add(const std::string& path, Entry entry) {
+  XAAS_CHECK(check_path(path));
+  for (const std::string& parent : parents_of(path))
+    if (const auto found = entries_.find(parent);
+        found != entries_.end() && found->second.kind != Entry::Kind::directory)
+      return make_error(ErrorKind::failed,
+                        "adding '" + path + "' to a layer: '" + parent + "' is not a directory");
+  if (entry.kind != Entry::Kind::directory)
+    if (const auto below = entries_.lower_bound(path + "/");
+        below != entries_.end() && starts_with(below->first, path + "/"))
+      return make_error(ErrorKind::failed, "adding '" + path + "' to a layer: it must be a directory, for '" +
+                                               below->first + "'");
+  const auto [place, added] = entries_.try_emplace(path, std::move(entry));
+  if (added)
+    return {};
+  // try_emplace leaves `entry` as it was where it adds nothing.
+  if (entry.kind != Entry::Kind::directory || place->second.kind != Entry::Kind::directory)
+    return make_error(ErrorKind::failed, "adding '" + path + "' to a layer: it is there already");
+  place->second.mode |= entry.mode;
+  return {};
+}
+
+Result<void> LayerBuilder::add_file(const std::string& path, std::string content, unsigned mode) {
+  return add(path, {Entry::Kind::file, mode, std::move(content)});
+}
+
+Result<void> LayerBuilder::add_symlink(const std::string& path, const std::string& destination) {
+  if (destination.empty() || destination.find('\0') != std::string::npos)
+    return make_error(ErrorKind::usage,
+                      "adding the symlink '" + path + "' to a layer: it has no valid destination");
+  return add(path, {Entry::Kind::symlink, 0777, destination});
+}
+
+Result<void> LayerBuilder::add_directory(const std::string& path, unsigned mode) {
+  return add(path, {Entry::Kind::directory, mode, {}});
+}
+
+Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string& created_by,
+                                      std::map<std::string, std::string> annotations) const {
+  const Entry implied{Entry::Kind::directory, 0755, {}};
+  std::map<std::string, const Entry*> all;
+  for (const auto& [path, entry] : entries_) {
+    for (const std::string& parent : parents_of(path))
+      all.try_emplace(parent, &implied);
+    all[path] = &entry;
+  }
+  XAAS_TRY(const std::unique_ptr<Compressor> compressor, make_compressor(compression));
+  Hasher hasher;
+  const auto write = [&](std::string_view data) {
+    hasher.update(data);
+    return compressor->write(data);
+  };
+  for (const auto& [path, entry] : all) {
+    TarMember member{.path = path, .mode = entry->mode, .time = time_};
+    const bool is_file = entry->kind == Entry::Kind::file;
+    if (is_file)
+      member.size = entry->content.size();
+    else if (entry->kind == Entry::Kind::symlink)
+      member.type = TarMember::Type::symlink, member.link = entry->content;
+    else
+      member.type = TarMember::Type::directory;
+    XAAS_CHECK(write(tar_header(member)));
+    if (is_file) {
+      XAAS_CHECK(write(entry->content));
+      XAAS_CHECK(write(tar_padding(member.size)));
+    }
+  }
+  XAAS_CHECK(write(tar_end()));
+
+  NewLayer layer;
+  layer.diff_id = hasher.finish();
+  layer.created_by = created_by;
+  XAAS_TRY(std::string compressed, compressor->finish());
+  const auto blob = std::make_shared<const std::string>(std::move(compressed));
+  layer.descriptor = {compression == Compression::gzip ? media_type::layer_gzip : media_type::layer_zstd,
+                      digest_of(*blob), blob->size(), std::move(annotations)};
+  layer.bytes = [blob]() -> Result<std::string> { return *blob; };
+  return layer;
+}
+
+} // namespace xaas::oci

@@ -1,0 +1,133 @@
+// Unpacking layers into a directory. The tree is made in a temporary directory beside its final place and
+// renamed at the end: a refused image leaves nothing behind, and a killed run at most a directory
+// `.xaas-tmp-*`.
+#include "layer_stream.h"
+#include "rooted_tree.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <sys/stat.h>
+
+namespace xaas::oci {
+
+namespace {
+
+constexpr uint64_t unpack_limit = uint64_t(64) << 30; // all layers together
+
+Result<void> write_content(int file, LayerContent& content, const std::string& path, uint64_t& left) {
+  while (true) {
+    XAAS_CHECK(check_interrupt());
+    XAAS_TRY(std::string_view piece, content.next());
+    if (piece.empty())
+      return {};
+    if (piece.size() > left)
+      return make_error(ErrorKind::integrity, "'" + path + "': the image expands to more than " +
+                                                  std::to_string(unpack_limit) + " bytes");
+    left -= piece.size();
+    while (!piece.empty()) {
+      const ssize_t count = ::write(file, piece.data(), piece.size());
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0)
+        return errno_error(errno, "unpacking '" + path + "'");
+      piece.remove_prefix(static_cast<size_t>(count));
+    }
+  }
+}
+
+Result<void> apply_whiteout(RootedTree& tree, const std::string& path) {
+  const std::string name = base_name(path);
+  const std::string prefix = whiteout_prefix;
+  // Other names that begin so are notes of a union file system to itself.
+  if (name != opaque_whiteout && starts_with(name, prefix + prefix))
+    return {};
+  XAAS_TRY(RootedTree::Place place, tree.locate(path, true));
+  // Checked again here: a symlink may have led to it.
+  if (place.parent == ".xaas" || starts_with(place.parent, ".xaas/"))
+    return make_error(ErrorKind::integrity, "the whiteout '" + path + "' removes /.xaas");
+  if (name == opaque_whiteout)
+    return place.parent.empty()
+               ? make_error(ErrorKind::integrity, "the whiteout '" + path + "' removes /.xaas")
+               : tree.hide_siblings(place);
+  place.name = name.substr(prefix.size());
+  if (place.path() == ".xaas")
+    return make_error(ErrorKind::integrity, "the whiteout '" + path + "' removes /.xaas");
+  return tree.hide(place);
+}
+
+Result<void> apply_entry(RootedTree& tree, const LayerEntry& entry, LayerContent& content, uint64_t& left) {
+  XAAS_CHECK(check_interrupt());
+  if (is_whiteout(entry.path))
+    return apply_whiteout(tree, entry.path);
+  XAAS_TRY(const RootedTree::Place place, tree.locate(entry.path, true));
+  switch (entry.kind) {
+  case LayerEntry::Kind::directory:
+    return tree.make_directory(place, entry.mode);
+  case LayerEntry::Kind::symlink:
+    return tree.make_symlink(place, entry.link);
+  case LayerEntry::Kind::hard_link: {
+    XAAS_TRY(const RootedTree::Place from, tree.locate(entry.link, false));
+    return tree.make_hard_link(from, place);
+  }
+  case LayerEntry::Kind::file: {
+    XAAS_TRY(const FileDescriptor file, tree.create_file(place));
+    XAAS_CHECK(write_content(file.get(), content, entry.path, left));
+    if (fchmod(file.get(), entry.mode & 0777) != 0)
+      return errno_error(errno, "unpacking '" + entry.path + "'");
+    return {};
+  }
+  case LayerEntry::Kind::other:
+    break;
+  }
+  return make_error(ErrorKind::integrity, "'" + entry.path + "' is a device node or another special file");
+}
+
+Result<void> check_target(const fs::path& target, const fs::path& named) {
+  std::error_code code;
+  const fs::file_status status = fs::symlink_status(target, code);
+  if (!fs::exists(status))
+    return {};
+  if (!fs::is_directory(status))
+    return make_error(ErrorKind::usage, named.string() + ": it exists and is no directory");
+  const bool empty = fs::is_empty(target, code);
+  if (code)
+    return errno_error(code.value(), "reading " + named.string());
+  if (!empty)
+    return make_error(ErrorKind::usage, named.string() + ": the directory is not empty",
+                      "an image is unpacked into a directory that is absent or empty");
+  return {};
+}
+
+} // namespace
+
+Result<void> unpack(const std::vector<std::pair<std::string, Descriptor>>& layers,
+                    const fs::path& directory) {
+  fs::path target = fs::absolute(directory).lexically_normal();
+  if (!target.has_filename())
+    target = target.parent_path();
+  XAAS_CHECK(check_target(target, directory));
+  XAAS_TRY(const TemporaryDirectory temporary,
+           TemporaryDirectory::create(target.parent_path(), ".xaas-tmp-"));
+  const fs::path root = temporary.path() / "rootfs";
+  if (mkdir(root.c_str(), 0700) != 0)
+    return errno_error(errno, "creating " + root.string());
+  XAAS_TRY(RootedTree tree, RootedTree::open(root));
+  uint64_t left = unpack_limit;
+  for (const auto& [blob, descriptor] : layers) {
+    tree.start_layer();
+    const auto apply = [&](LayerEntry& entry, LayerContent& content) {
+      return apply_entry(tree, entry, content, left);
+    };
+    XAAS_CHECK(stream_layer(blob, descriptor.media_type, nullptr, unpack_limit, apply)
+                   .in("layer " + descriptor.digest.to_string()));
+  }
+  XAAS_CHECK(tree.finish());
+  if (chmod(root.c_str(), 0755) != 0 || std::rename(root.c_str(), target.c_str()) != 0)
+    return errno_error(errno, "writing " + directory.string());
+  return {};
+}
+
+} // namespace xaas::oci
