@@ -1,0 +1,41 @@
+#!/bin/bash
+# The relocatable archive runs in an empty root, where there is no libc, no /proc and no /dev, from any place and through
+# links, whatever the host's libraries and loader settings are; making it twice gives the same bytes.
+source "$E2E/lib.sh"
+needs clang-22 readelf strip chroot unshare tar
+
+"$REPO/tools/make-archive.sh" - one.tar.gz "$XAAS"
+mkdir elsewhere
+TMPDIR=$PWD/elsewhere "$REPO/tools/make-archive.sh" - two.tar.gz "$XAAS"
+cmp one.tar.gz two.tar.gz || fail "two archives of one program differ"
+
+in_root() { # COMMAND...
+  if [ "$(id -u)" -eq 0 ]; then
+    "$(command -v chroot)" root "$@"
+  else
+    unshare --map-root-user "$(command -v chroot)" root "$@"
+  fi
+}
+mkdir -p root/opt/place root/tools
+tar -xf one.tar.gz -C root/opt/place
+name=$(basename root/opt/place/*)
+ln -s "../opt/place/$name/bin/xaas" root/tools/relative
+ln -s /tools/relative root/tools/absolute
+ln -s opt/place root/linked
+want=$("$XAAS" --version)
+for program in "/opt/place/$name/bin/xaas" /tools/relative /tools/absolute "/linked/$name/bin/xaas"; do
+  expect_equal "$program --version" "$(in_root "$program" --version)" "$want"
+done
+
+# Libraries that would break the program if anything of them were read.
+mkdir -p root/lib/x86_64-linux-gnu root/usr/lib root/etc
+for library in libc.so.6 libm.so.6 libstdc++.so.6 libcrypto.so.3; do
+  for place in root/lib root/lib/x86_64-linux-gnu root/usr/lib; do
+    echo broken >"$place/$library"
+  done
+done
+echo /lib/libm.so.6 >root/etc/ld.so.preload
+expect_equal "among broken libraries" "$(in_root /tools/relative --version 2>&1)" "$want"
+
+mv "root/opt/place/$name/libexec" root/opt/gone
+expect_exit 1 in_root /tools/relative --version

@@ -1,0 +1,125 @@
+/* Starts xaas from the relocatable archive with the archive's own loader and libraries.
+ *
+ * A program built on Debian 12 needs a glibc that clusters do not have yet, and its loader's path is written
+ * into it as an absolute one. So what lies in bin/ is this static program, which looks where it lies itself
+ * and starts
+ *
+ *     ../libexec/xaas/ld-linux-x86-64.so.2 --inhibit-cache --library-path ../libexec/xaas/lib --argv0 NAME
+ *         ../libexec/xaas/xaas ARGUMENT...
+ *
+ * With --library-path the loader does not look at LD_LIBRARY_PATH, which therefore stays as it is: compilers
+ * and build tools that xaas starts may need it. LD_PRELOAD and LD_AUDIT would load the host's libraries
+ * beside another libc and go. Static glibc instead of a shell script, because a script's interpreter is
+ * itself a program of the host.
+ *
+ * /proc/self/exe of xaas is then the loader. XAAS_PROGRAM tells it where this program is, for starting itself
+ * again.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#define LOADER "ld-linux-x86-64.so.2"
+
+static void say(const char* text) {
+  const ssize_t written = write(2, text, strlen(text));
+  (void)written;
+}
+
+/* to = first + second; 0 if it does not fit. */
+static int concatenate(char* to, const char* first, const char* second) {
+  const size_t length = strlen(first);
+  if (length + strlen(second) >= PATH_MAX)
+    return 0;
+  memmove(to, first, length);
+  strcpy(to + length, second);
+  return 1;
+}
+
+/* Replaces a path by what it leads to if its last part is a symbolic link, as often as needed. Links among
+   the directories before it need nothing: `..` behind them means the parent of where they lead. */
+static int follow_links(char* path) {
+  char target[PATH_MAX], next[PATH_MAX];
+  for (int count = 0; count < 40; ++count) {
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0)
+      return errno == EINVAL; /* no link: done */
+    target[length] = '\0';
+    char* slash = strrchr(path, '/');
+    if (target[0] != '/' && slash) {
+      slash[1] = '\0';
+      if (!concatenate(next, path, target))
+        return 0;
+      strcpy(path, next);
+    } else {
+      strcpy(path, target);
+    }
+  }
+  return 0;
+}
+
+/* From the path of this program: its absolute path in `self`, and where the rest of the archive is in `root`.
+ */
+static int find_root(const char* start, char* self, char* root) {
+  if (!start || strlen(start) >= PATH_MAX)
+    return 0;
+  char path[PATH_MAX], directory[PATH_MAX];
+  strcpy(path, start);
+  if (!follow_links(path))
+    return 0;
+  if (path[0] == '/') {
+    strcpy(self, path);
+  } else {
+    if (!getcwd(directory, sizeof directory - 1))
+      return 0;
+    strcat(directory, "/");
+    if (!concatenate(self, directory, path))
+      return 0;
+  }
+  strcpy(directory, self);
+  *strrchr(directory, '/') = '\0';
+  if (!concatenate(root, directory, "/../libexec/xaas/"))
+    return 0;
+  return concatenate(path, root, LOADER) && access(path, X_OK) == 0;
+}
+
+int main(int count, char** arguments) {
+  static char self[PATH_MAX], root[PATH_MAX], loader[PATH_MAX], libraries[PATH_MAX], program[PATH_MAX];
+  const char* name = (const char*)getauxval(AT_EXECFN);
+  if (!find_root(name, self, root) && !find_root("/proc/self/exe", self, root)) {
+    say("xaas: error: the directory libexec/xaas of the archive is not beside bin: ");
+    say(name ? name : "?");
+    say("\nhint: move or link the unpacked archive as a whole\n");
+    return 1;
+  }
+  const char** next = calloc((size_t)count + 8, sizeof *next);
+  if (!next || !concatenate(loader, root, LOADER) || !concatenate(libraries, root, "lib") ||
+      !concatenate(program, root, "xaas")) {
+    say("xaas: error: path too long, or no memory\n");
+    return 1;
+  }
+  unsetenv("LD_PRELOAD");
+  unsetenv("LD_AUDIT");
+  setenv("XAAS_PROGRAM", self, 1);
+
+  int used = 0;
+  next[used++] = loader;
+  next[used++] = "--inhibit-cache";
+  next[used++] = "--library-path";
+  next[used++] = libraries;
+  next[used++] = "--argv0";
+  next[used++] = count > 0 ? arguments[0] : self;
+  next[used++] = program;
+  for (int i = 1; i < count; ++i)
+    next[used++] = arguments[i];
+  execv(loader, (char* const*)next);
+  say("xaas: error: cannot start ");
+  say(loader);
+  say(": ");
+  say(strerror(errno));
+  say("\n");
+  return 1;
+}
