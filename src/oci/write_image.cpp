@@ -149,6 +149,10 @@ public:
       unlink(temporary_.c_str());
   }
 
+  Result<void> add_directory(const std::string& name) {
+    return write(tar_header({.type = TarMember::Type::directory, .path = name, .mode = 0755}));
+  }
+
   Result<void> add(const std::string& name, std::string_view content) {
     XAAS_CHECK(write(tar_header({.path = name, .size = content.size()})));
     XAAS_CHECK(write(content));
@@ -187,6 +191,10 @@ private:
 
 Result<void> write_archive(const Reference& reference, const Blobs& blobs, const Json& entry) {
   XAAS_TRY(ArchiveFile archive, ArchiveFile::create(reference.path));
+  // Without these two members skopeo makes the directories itself, gives them to root, and fails where it is
+  // not root.
+  XAAS_CHECK(archive.add_directory("blobs"));
+  XAAS_CHECK(archive.add_directory("blobs/sha256"));
   for (const auto& [digest, blob] : blobs) {
     XAAS_CHECK(check_interrupt());
     XAAS_TRY(const std::string bytes, bytes_of(digest, blob));

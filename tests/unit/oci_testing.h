@@ -20,7 +20,7 @@ struct RawMember {
   char type = '0';
   std::string content = {};
   std::string link = {};
-  unsigned mode = 0644;
+  unsigned mode = 0;     // 0: 0755 for a directory, 0644 for others
   std::string size = {}; // of the header, if it is to lie
 };
 
@@ -29,7 +29,7 @@ inline std::string raw_tar(const std::vector<RawMember>& members) {
   for (const RawMember& member : members) {
     char header[512] = {};
     std::memcpy(header, member.name.data(), std::min<size_t>(member.name.size(), 100));
-    std::snprintf(header + 100, 8, "%07o", member.mode);
+    std::snprintf(header + 100, 8, "%07o", member.mode ? member.mode : member.type == '5' ? 0755U : 0644U);
     std::snprintf(header + 108, 8, "%07o", 1000U);
     std::snprintf(header + 116, 8, "%07o", 1000U);
     std::snprintf(header + 124, 12, "%011zo", member.content.size());
