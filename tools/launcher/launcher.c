@@ -12,7 +12,7 @@
  * beside another libc and go. Static glibc instead of a shell script, because a script's interpreter is
  * itself a program of the host.
  *
- * /proc/self/exe of xaas is then the loader. XAAS_PROGRAM tells it where this program is, for starting itself
+ * /proc/self/exe of xaas is then the loader. XAAS_LAUNCHER tells it where this program is, for starting itself
  * again.
  */
 #include <errno.h>
@@ -103,7 +103,7 @@ int main(int count, char** arguments) {
   }
   unsetenv("LD_PRELOAD");
   unsetenv("LD_AUDIT");
-  setenv("XAAS_PROGRAM", self, 1);
+  setenv("XAAS_LAUNCHER", self, 1);
 
   int used = 0;
   next[used++] = loader;
