@@ -13,6 +13,7 @@
 #include <llvm/BinaryFormat/ELF.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -284,7 +285,7 @@ Result<Digest> digest_of_linked(const ElfImage& image) {
   for (const DynamicString& string : strings)
     if (string.tag != DT_RPATH && string.tag != DT_RUNPATH)
       parts.number(string.tag).text(string.text);
-  XAAS_TRY(const auto entries, checked(image.file().dynamicEntries()));
+  XAAS_TRY(const std::vector<Elf::Dyn> entries, dynamic_entries(image));
   for (const Elf::Dyn& entry : entries)
     if (entry.getTag() == DT_FLAGS || entry.getTag() == DT_FLAGS_1 || entry.getTag() == DT_SYMBOLIC ||
         entry.getTag() == DT_TEXTREL || entry.getTag() == DT_BIND_NOW)
@@ -296,8 +297,26 @@ Result<Digest> digest_of_linked(const ElfImage& image) {
 
 } // namespace
 
+Result<std::vector<Elf::Dyn>> dynamic_entries(const ElfImage& image) {
+  XAAS_TRY(const auto segments, checked(image.file().program_headers()));
+  std::vector<Elf::Dyn> entries;
+  for (const Elf::Phdr& segment : segments) {
+    if (segment.p_type != PT_DYNAMIC)
+      continue;
+    if (segment.p_offset > image.data().size() || segment.p_filesz > image.data().size() - segment.p_offset)
+      return damaged("the dynamic section lies outside the file");
+    entries.resize(segment.p_filesz / sizeof(Elf::Dyn));
+    std::memcpy(entries.data(), image.data().data() + segment.p_offset, entries.size() * sizeof(Elf::Dyn));
+    break;
+  }
+  const auto end = std::find_if(entries.begin(), entries.end(),
+                                [](const Elf::Dyn& entry) { return entry.getTag() == DT_NULL; });
+  entries.erase(end, entries.end());
+  return entries;
+}
+
 Result<std::vector<DynamicString>> dynamic_strings(const ElfImage& image) {
-  XAAS_TRY(const auto entries, checked(image.file().dynamicEntries()));
+  XAAS_TRY(const std::vector<Elf::Dyn> entries, dynamic_entries(image));
   const std::set<uint64_t> tags = {
       DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH, uint64_t(DT_AUXILIARY), uint64_t(DT_FILTER)};
   std::vector<DynamicString> strings;

@@ -19,6 +19,10 @@ struct PlacedNote {
 };
 Result<std::vector<PlacedNote>> placed_notes(std::string_view elf);
 
+// The dynamic section up to its end mark, as the loader finds it; empty without one. (LLVM's own reader does
+// not check that it lies in the file.)
+Result<std::vector<Elf::Dyn>> dynamic_entries(const ElfImage& image);
+
 // An entry of the dynamic section that is a string (NEEDED, SONAME, RPATH, RUNPATH, AUXILIARY, FILTER).
 struct DynamicString {
   uint64_t tag;

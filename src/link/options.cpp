@@ -44,7 +44,7 @@ const std::vector<Option>& table() {
       {"output", required, parsed, ""},
       {"pie", none, keep, ""},
       {"no-pie", none, keep, ""},
-      {"m", required, keep, "elf_x86_64|elf64_x86_64|aarch64linux|aarch64elf|elf64-littleaarch64"},
+      {"m", required, keep, "elf_x86_64|aarch64linux|aarch64elf|elf64-littleaarch64"},
       {"oformat", required, parsed, ""},
       {"format", required, parsed, ""},
       // Where inputs are found, and how they are taken.

@@ -26,7 +26,8 @@ struct ReplayResult {
 
 // Links in a child process of its own (lld cannot be sure to run twice in one process), in a private directory that holds
 // links to the inputs under their record names and nothing else. lld's error messages come back with private paths
-// replaced by file names. Link error: failed. A crash of lld: integrity error that names the link. Must be called from a
+// replaced by file names and symbols as the object files have them (not demangled). Input that is bitcode, a thin archive or a
+// linker script that names files: integrity error. Link error: failed. A crash of lld: integrity error that names the link. Must be called from a
 // process with one thread.
 Result<ReplayResult> replay(const LinkRecord& record, const FileProvider& provider, const ReplayOptions& options);
 
