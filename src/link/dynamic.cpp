@@ -1,8 +1,7 @@
+#include "note_format.h"
+
 #include <xaas/base/text.h>
 #include <xaas/link/dynamic.h>
-
-#include <llvm/Object/ELF.h>
-#include <llvm/Object/ELFTypes.h>
 
 #include <set>
 
@@ -10,113 +9,61 @@ namespace xaas::link {
 
 namespace {
 
-using Elf = llvm::object::ELFFile<llvm::object::ELF64LE>;
-
-Error damaged(llvm::Error error) {
-  return make_error(ErrorKind::integrity, "damaged ELF file: " + llvm::toString(std::move(error)));
-}
-
-// The versions that a file needs of each library (System V gABI supplement, "Symbol Versioning":
-// .gnu.version_r).
-Result<std::vector<std::string>> needed_glibc_versions(const Elf& elf,
-                                                       const llvm::object::ELF64LE::Shdr& section) {
-  auto versions = elf.getVersionDependencies(section);
-  if (!versions)
-    return damaged(versions.takeError());
+// The versions that a file needs of each library (Linux Standard Base, "Symbol Versioning": .gnu.version_r).
+Result<std::vector<std::string>> needed_glibc_versions(const ElfImage& image, const ElfSection& section) {
+  XAAS_TRY(const auto versions, checked(image.file().getVersionDependencies(*section.header)));
   std::set<std::string> names;
-  for (const llvm::object::VerNeed& need : *versions)
+  for (const llvm::object::VerNeed& need : versions)
     for (const llvm::object::VernAux& entry : need.AuxV)
-      if (entry.Name.starts_with("GLIBC_"))
+      if (entry.Name.starts_with("GLIBC_") && entry.Name != "GLIBC_PRIVATE")
         names.insert(entry.Name.substr(6));
   return std::vector<std::string>(names.begin(), names.end());
 }
 
-Result<bool> imports(const Elf& elf, const llvm::object::ELF64LE::Shdr& section, llvm::StringRef wanted) {
-  auto symbols = elf.symbols(&section);
-  if (!symbols)
-    return damaged(symbols.takeError());
-  auto names = elf.getStringTableForSymtab(section);
-  if (!names)
-    return damaged(names.takeError());
-  for (const auto& symbol : *symbols) {
-    auto name = symbol.getName(*names);
-    if (!name)
-      return damaged(name.takeError());
-    if (symbol.isUndefined() && *name == wanted)
+Result<bool> imports(const ElfImage& image, const ElfSection& section, llvm::StringRef wanted) {
+  XAAS_TRY(const auto symbols, checked(image.file().symbols(section.header)));
+  XAAS_TRY(const llvm::StringRef names, checked(image.file().getStringTableForSymtab(*section.header)));
+  for (const auto& symbol : symbols) {
+    XAAS_TRY(const llvm::StringRef name, checked(symbol.getName(names)));
+    if (symbol.isUndefined() && name == wanted)
       return true;
   }
   return false;
 }
 
-Result<void> read_sections(const Elf& elf, Dynamic& dynamic) {
-  auto sections = elf.sections();
-  if (!sections)
-    return damaged(sections.takeError());
-  for (const auto& section : *sections) {
-    if (section.sh_type == llvm::ELF::SHT_GNU_verneed) {
-      XAAS_TRY(dynamic.glibc_versions, needed_glibc_versions(elf, section));
-    } else if (section.sh_type == llvm::ELF::SHT_DYNSYM) {
-      XAAS_TRY(dynamic.imports_dlopen, imports(elf, section, "dlopen"));
+Result<std::string> interpreter_of(const ElfImage& image) {
+  XAAS_TRY(const auto headers, checked(image.file().program_headers()));
+  for (const auto& header : headers)
+    if (header.p_type == llvm::ELF::PT_INTERP && header.p_offset < image.data().size()) {
+      const std::string_view text = image.data().substr(header.p_offset, header.p_filesz);
+      return std::string(text.substr(0, text.find('\0')));
     }
-  }
-  return {};
-}
-
-Result<void> read_entries(const Elf& elf, Dynamic& dynamic) {
-  auto entries = elf.dynamicEntries();
-  if (!entries) {
-    llvm::consumeError(entries.takeError()); // no dynamic section: a static program
-    return {};
-  }
-  const char* strings = nullptr;
-  uint64_t size = 0;
-  for (const auto& entry : *entries) {
-    if (entry.d_tag == llvm::ELF::DT_STRTAB) {
-      auto address = elf.toMappedAddr(entry.getPtr());
-      if (!address)
-        return damaged(address.takeError());
-      strings = reinterpret_cast<const char*>(*address);
-    } else if (entry.d_tag == llvm::ELF::DT_STRSZ) {
-      size = entry.getVal();
-    }
-  }
-  const char* end = reinterpret_cast<const char*>(elf.base()) + elf.getBufSize();
-  if (strings && size > static_cast<uint64_t>(end - strings))
-    return make_error(ErrorKind::integrity, "damaged ELF file: the dynamic string table ends outside it");
-  auto text = [&](uint64_t offset) -> std::string {
-    if (!strings || offset >= size)
-      return {};
-    return std::string(strings + offset, strnlen(strings + offset, size - offset));
-  };
-  for (const auto& entry : *entries) {
-    if (entry.d_tag == llvm::ELF::DT_NEEDED)
-      dynamic.needed.push_back(text(entry.getVal()));
-    else if (entry.d_tag == llvm::ELF::DT_SONAME)
-      dynamic.soname = text(entry.getVal());
-    else if (entry.d_tag == llvm::ELF::DT_RUNPATH || entry.d_tag == llvm::ELF::DT_RPATH)
-      dynamic.runpath = split(text(entry.getVal()), ':');
-  }
-  return {};
+  return std::string();
 }
 
 } // namespace
 
-Result<Dynamic> read_dynamic(std::string_view data) {
-  auto elf = Elf::create(llvm::StringRef(data.data(), data.size()));
-  if (!elf)
-    return damaged(elf.takeError());
+Result<Dynamic> read_dynamic(std::string_view elf) {
+  XAAS_TRY(const ElfImage image, ElfImage::open(elf));
   Dynamic dynamic;
-  auto headers = elf->program_headers();
-  if (!headers)
-    return damaged(headers.takeError());
-  for (const auto& header : *headers)
-    if (header.p_type == llvm::ELF::PT_INTERP && header.p_offset < data.size()) {
-      const std::string_view rest = data.substr(header.p_offset, header.p_filesz);
-      dynamic.interpreter = rest.substr(0, rest.find('\0'));
+  XAAS_TRY(dynamic.interpreter, interpreter_of(image));
+  dynamic.shared = image.header().e_type == llvm::ELF::ET_DYN && dynamic.interpreter.empty();
+  XAAS_TRY(const std::vector<DynamicString> strings, dynamic_strings(image));
+  for (const DynamicString& entry : strings) {
+    if (entry.tag == llvm::ELF::DT_NEEDED)
+      dynamic.needed.push_back(entry.text);
+    else if (entry.tag == llvm::ELF::DT_SONAME)
+      dynamic.soname = entry.text;
+    else if (entry.tag == llvm::ELF::DT_RUNPATH || entry.tag == llvm::ELF::DT_RPATH)
+      dynamic.runpath = split(entry.text, ':');
+  }
+  for (const ElfSection& section : image.sections()) {
+    if (section.header->sh_type == llvm::ELF::SHT_GNU_verneed) {
+      XAAS_TRY(dynamic.glibc_versions, needed_glibc_versions(image, section));
+    } else if (section.header->sh_type == llvm::ELF::SHT_DYNSYM) {
+      XAAS_TRY(dynamic.imports_dlopen, imports(image, section, "dlopen"));
     }
-  dynamic.shared = elf->getHeader().e_type == llvm::ELF::ET_DYN && dynamic.interpreter.empty();
-  XAAS_CHECK(read_entries(*elf, dynamic));
-  XAAS_CHECK(read_sections(*elf, dynamic));
+  }
   return dynamic;
 }
 

@@ -1,0 +1,116 @@
+#include "images.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/build/build.h>
+#include <xaas/target/cpu.h>
+
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+class BuildCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option("SPEC", spec_, "Application spec, or a source directory that has a xaas.json")->required();
+    app.add_option("-o,--output", output_, "IR image to write: oci:DIR[:TAG] or oci-archive:FILE[:TAG]")
+        ->required()
+        ->type_name("IMAGE");
+    app.add_option("--source", source_, "Directory of the sources; else the spec's own")->type_name("DIR");
+    app.add_option("--kind", kind_, "Kind of image; this version makes `ir`")->check(CLI::IsMember({"ir"}))->type_name("KIND");
+    app.add_option("--isa", isa_, "ISA levels, instead of the spec's: x86-64,x86-64-v2,x86-64-v3,x86-64-v4")
+        ->delimiter(',')
+        ->type_name("LEVEL,...");
+    app.add_option("--config", configurations_, "Build this configuration only; can be repeated")->type_name("K=V,...");
+    app.add_option("--arch", arch_, "Architecture; this version builds for the machine's own")->type_name("ARCH");
+    app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
+    app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")->type_name("N")->check(CLI::Range(1, 4096));
+  }
+
+  Result<void> run() override {
+    XAAS_TRY(SpecFile spec, read_spec(spec_, source_));
+    build::Request request;
+    request.application = std::move(spec.application);
+    request.source = spec.source;
+    XAAS_TRY(request.output, oci::parse_reference(output_));
+    request.arch = arch_.empty() ? target::host_arch() : arch_;
+    request.isa = isa_;
+    for (const std::string& text : configurations_) {
+      XAAS_TRY(auto assignments, spec::parse_assignments(text));
+      request.configurations.push_back(std::move(assignments));
+    }
+    request.max_configurations = max_configurations_;
+    request.strip_debug = strip_debug_;
+    request.jobs = jobs_ ? jobs_ : default_jobs();
+    XAAS_TRY(request.program, program_path());
+    request.logs = cache_directory() / "logs";
+    XAAS_TRY(const std::optional<int64_t> time, source_date_epoch());
+    request.time = time.value_or(0);
+    TerminalProgress progress(common.quiet, common.verbosity);
+    XAAS_TRY(const build::Report report, build::build_ir_image(request, progress));
+    if (common.json())
+      print_json(report);
+    else
+      print_table(report);
+    return {};
+  }
+
+private:
+  void print_json(const build::Report& report) const {
+    Json configurations = Json::array();
+    for (const build::ConfigurationReport& each : report.configurations)
+      configurations.push_back(Json{{"id", each.id},
+                                    {"units", each.units},
+                                    {"modules", each.modules},
+                                    {"native_objects", each.native_objects},
+                                    {"programs", each.programs},
+                                    {"seconds", each.seconds}});
+    Json natives = Json::array();
+    for (const build::NativeReport& each : report.native_objects)
+      natives.push_back(Json{{"name", each.name}, {"reason", each.reason}});
+    print(Json{{"version", 1},
+               {"image", output_},
+               {"digest", report.digest.to_string()},
+               {"configurations", configurations},
+               {"sharing",
+                {{"units", report.units},
+                 {"modules", report.modules},
+                 {"unit_bytes", report.unit_bytes},
+                 {"module_bytes", report.module_bytes}}},
+               {"native_objects", natives},
+               {"loads_by_name", report.loaders},
+               {"seconds", report.seconds}});
+  }
+
+  void print_table(const build::Report& report) const {
+    std::vector<std::vector<std::string>> rows = {{"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "TIME"}};
+    for (const build::ConfigurationReport& each : report.configurations)
+      rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules), std::to_string(each.native_objects),
+                      std::to_string(each.programs), human_seconds(each.seconds)});
+    std::cout << table(rows);
+    std::cout << report.modules << " IR modules (" << human_bytes(report.module_bytes) << ") serve " << report.units
+              << " units (" << human_bytes(report.unit_bytes) << ")\n";
+    for (const build::NativeReport& each : report.native_objects)
+      std::cout << "native object " << each.name << ": " << each.reason << "\n";
+    for (const std::string& each : report.loaders)
+      std::cout << "run-time library " << each << " loads parts by name (dlopen); name those in the spec's `runtime`\n";
+    std::cout << output_ << " " << report.digest.to_string() << "\n";
+  }
+
+  std::string spec_, output_, source_, kind_ = "ir", arch_;
+  std::vector<std::string> isa_, configurations_;
+  size_t max_configurations_ = 64;
+  bool strip_debug_ = false;
+  unsigned jobs_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_build_command() { return std::make_unique<BuildCommand>(); }
+
+} // namespace xaas::cli

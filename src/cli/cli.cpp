@@ -1,0 +1,109 @@
+#include "command.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/cli/cli.h>
+#include <xaas/image/bundle.h>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <csignal>
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+constexpr int usage_exit = 2;
+
+void print_overview(std::ostream& stream) {
+  stream << "xaas ships an application as LLVM IR and specializes it on the machine that runs it.\n\n"
+            "Examples:\n"
+            "  xaas build xaas.json -o oci:./solver:ir\n"
+            "  xaas deploy oci:./solver:ir -o oci:./solver:here\n\n"
+            "Commands:\n";
+  std::vector<std::vector<std::string>> rows;
+  for (const CommandEntry& entry : commands())
+    if (!entry.hidden)
+      rows.push_back({std::string("  ") + entry.name, entry.summary});
+  stream << table(rows) << "\n`xaas COMMAND --help` shows a command's options. `xaas --version` shows the version.\n";
+}
+
+const CommandEntry* find_command(const std::string& name) {
+  for (const CommandEntry& entry : commands())
+    if (name == entry.name)
+      return &entry;
+  return nullptr;
+}
+
+int unknown_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const CommandEntry& entry : commands())
+    names.push_back(entry.name);
+  const std::string near = nearest(name, names);
+  print_error(make_error(ErrorKind::usage, "'" + name + "' is not a command",
+                         near.empty() ? "`xaas --help` lists the commands" : "did you mean `xaas " + near + "`?"));
+  return usage_exit;
+}
+
+// A verbose log line per step of the libraries, for reports of trouble.
+void set_up_log(int verbosity) {
+  auto logger = std::make_shared<spdlog::logger>("xaas", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  logger->set_pattern("xaas: %l: %v");
+  logger->set_level(verbosity > 1 ? spdlog::level::debug : verbosity > 0 ? spdlog::level::info : spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+int finish(const Error& error) {
+  print_error(error);
+  if (error.kind == ErrorKind::interrupted)
+    return interrupt_signal() == SIGTERM ? 143 : 130;
+  return exit_code(error.kind);
+}
+
+int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
+  const std::unique_ptr<Command> command = entry.make();
+  const std::unique_ptr<CLI::App> app = make_app(entry, *command);
+  try {
+    app->parse(argc - 1, argv + 1);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app->help();
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    print_error(make_error(ErrorKind::usage, std::string("xaas ") + entry.name + ": " + error.what(),
+                           std::string("`xaas ") + entry.name + " --help` shows its options"));
+    return usage_exit;
+  }
+  set_up_log(command->common.verbosity);
+  install_interrupt_handler();
+  const Result<void> result = command->run();
+  std::cout.flush();
+  if (!result)
+    return finish(result.error());
+  if (!std::cout)
+    return finish(make_error(ErrorKind::storage, "writing to standard output failed"));
+  return 0;
+}
+
+} // namespace
+
+int run(int argc, const char* const* argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "--version") {
+    std::cout << "xaas " << image::tool_version() << " (LLVM " << image::llvm_version() << ")\n";
+    return 0;
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
+    print_overview(std::cout);
+    return 0;
+  }
+  if (first.empty()) {
+    print_overview(std::cerr);
+    return usage_exit;
+  }
+  const CommandEntry* entry = find_command(first);
+  return entry ? run_command(*entry, argc, argv) : unknown_command(first);
+}
+
+} // namespace xaas::cli

@@ -1,0 +1,67 @@
+#include "command.h"
+
+#include <xaas/base/text.h>
+
+#include <iostream>
+#include <sstream>
+
+namespace xaas::cli {
+
+namespace {
+
+// Help in the order in which people read it: what it does, how it is used, then the options.
+class Formatter : public CLI::Formatter {
+public:
+  Formatter(std::string summary, std::string examples) : summary_(std::move(summary)), examples_(std::move(examples)) {
+    column_width(34);
+  }
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::ostringstream text;
+    text << summary_ << "\n\nExamples:\n";
+    for (const std::string& line : split(examples_, '\n'))
+      text << "  " << line << "\n";
+    return text.str() + CLI::Formatter::make_help(app, std::move(name), mode);
+  }
+
+private:
+  std::string summary_, examples_;
+};
+
+} // namespace
+
+void Command::print(const Json& json) { std::cout << json.dump(2) << "\n"; }
+
+const std::vector<CommandEntry>& commands() {
+  static const std::vector<CommandEntry> table = {
+      {"inspect", "Show what an image or an application spec can be specialized for",
+       "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json", make_inspect_command},
+      {"build", "Build an IR image from an application spec and its sources",
+       "xaas build xaas.json -o oci:./solver:ir\nxaas build src/solver -o solver.tar --isa x86-64-v2,x86-64-v3\n"
+       "xaas build xaas.json --source ../solver-2.1 --config simd=avx2 -o oci:./solver:ir",
+       make_build_command},
+      {"detect", "Describe this machine",
+       "xaas detect\nsrun xaas detect -o node.json\nxaas detect --cpu znver4 -o other.json", make_detect_command},
+      {"deploy", "Specialize an IR image for a machine",
+       "xaas deploy oci:./solver:ir -o oci:./solver:here\nxaas deploy solver.tar -o rootfs:./solver --system node.json\n"
+       "xaas deploy oci:./solver:ir --explain --dry-run --cpu haswell",
+       make_deploy_command},
+      {"manual", "Write the manual pages", "xaas manual --directory share/man/man1", make_manual_command, true},
+  };
+  return table;
+}
+
+std::unique_ptr<CLI::App> make_app(const CommandEntry& entry, Command& command) {
+  auto app = std::make_unique<CLI::App>("", std::string("xaas ") + entry.name);
+  app->formatter(std::make_shared<Formatter>(entry.summary, entry.examples));
+  app->set_help_flag("-h,--help", "Show this help");
+  app->failure_message(CLI::FailureMessage::simple);
+  command.options(*app);
+  app->add_option("--format", command.common.format, "How results are printed: table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->type_name("FORMAT");
+  app->add_flag("-q,--quiet", command.common.quiet, "No progress, only results and errors");
+  app->add_flag("-v,--verbose", command.common.verbosity, "Say more; can be repeated");
+  return app;
+}
+
+} // namespace xaas::cli

@@ -1,0 +1,237 @@
+#include "images.h"
+
+#include <xaas/base/text.h>
+#include <xaas/image/ir_image.h>
+#include <xaas/target/cpu.h>
+
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+Json points_json(const std::vector<spec::SpecializationPoint>& points) {
+  Json json = Json::array();
+  for (const spec::SpecializationPoint& point : points)
+    json.push_back(spec::to_json(point));
+  return json;
+}
+
+Json layers_json(const oci::Image& image) {
+  Json layers = Json::array();
+  for (const oci::Descriptor& layer : image.manifest().layers)
+    layers.push_back(Json{{"digest", layer.digest.to_string()},
+                          {"size", layer.size},
+                          {"role", image::layer_role(layer)},
+                          {"configurations", image::layer_configurations(layer)}});
+  return layers;
+}
+
+Json annotation_or_null(const oci::Image& image, const std::string& key) {
+  const auto found = image.manifest().annotations.find(key);
+  return found == image.manifest().annotations.end() || found->second.empty() ? Json() : Json(found->second);
+}
+
+Result<Json> describe_ir(const image::IrImage& ir) {
+  const image::Bundle& bundle = ir.bundle();
+  Json configurations = Json::array();
+  uint64_t units = 0;
+  uint64_t unit_bytes = 0;
+  for (const image::BundleConfiguration& configuration : bundle.configurations) {
+    XAAS_TRY(const image::Usage usage, image::usage_of(bundle, configuration));
+    configurations.push_back(Json{{"id", configuration.configuration.id()},
+                                  {"values", configuration.configuration.values()},
+                                  {"units", usage.units.size()},
+                                  {"modules", usage.modules.size()},
+                                  {"native_objects", usage.native_objects},
+                                  {"programs", usage.programs}});
+    units += usage.units.size();
+    for (const Digest& unit : usage.units)
+      unit_bytes += bundle.modules.at(bundle.units.at(unit).module);
+  }
+  uint64_t module_bytes = 0;
+  for (const auto& [digest, bytes] : bundle.modules)
+    module_bytes += bytes;
+  uint64_t stored_bytes = 0;
+  for (const oci::Descriptor& layer : ir.image().manifest().layers)
+    if (image::layer_role(layer) == "ir")
+      stored_bytes += layer.size;
+  return Json{{"version", 1},
+              {"kind", "ir"},
+              {"name", bundle.name},
+              {"arch", bundle.arch},
+              {"llvm", bundle.llvm},
+              {"digest", ir.image().digest().to_string()},
+              {"specializations", points_json(bundle.points)},
+              {"configurations", configurations},
+              {"sharing",
+               {{"units", units},
+                {"modules", bundle.modules.size()},
+                {"unit_bytes", unit_bytes},
+                {"module_bytes", module_bytes},
+                {"stored_bytes", stored_bytes}}},
+              {"layers", layers_json(ir.image())}};
+}
+
+Json describe_deployed(const oci::Image& image) {
+  const auto& annotations = image.manifest().annotations;
+  auto text = [&](const char* key) {
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? std::string() : found->second;
+  };
+  Json configuration = Json::object();
+  if (const auto values = spec::parse_assignments(text("dev.xaas.configuration")))
+    configuration = *values;
+  return Json{{"version", 1},
+              {"kind", "deployed"},
+              {"name", text("org.opencontainers.image.title")},
+              {"digest", image.digest().to_string()},
+              {"configuration", configuration},
+              {"target",
+               {{"cpu", text("dev.xaas.cpu")}, {"features", split(text("dev.xaas.features"), ',')}, {"gpu", Json::array()}}},
+              {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
+              {"requires",
+               {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},
+                {"driver", Json()},
+                {"mpi", annotation_or_null(image, "dev.xaas.mpi")}}},
+              {"layers", layers_json(image)}};
+}
+
+// Where a spec names a point: evidence of a finding is a file and a line.
+int line_of(const std::string& text, const std::string& name) {
+  const size_t position = text.find("\"" + name + "\"");
+  return position == std::string::npos
+             ? 1
+             : 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n'));
+}
+
+class InspectCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option("TARGET", target_, "An image, an application spec, or a source directory that has a xaas.json")->required();
+    app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
+  }
+
+  Result<void> run() override {
+    if (is_spec())
+      return inspect_spec();
+    XAAS_TRY(const oci::Reference reference, oci::parse_reference(target_));
+    XAAS_TRY(auto opened, oci::open_image(reference, target::oci_architecture(target::host_arch())));
+    if (image::kind_of(*opened) == "ir") {
+      XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
+      XAAS_TRY(const Json json, describe_ir(ir));
+      return show(json);
+    }
+    if (image::kind_of(*opened) == "deployed")
+      return show(describe_deployed(*opened));
+    return show(Json{{"version", 1},
+                     {"kind", "other"},
+                     {"digest", opened->digest().to_string()},
+                     {"layers", layers_json(*opened)}});
+  }
+
+private:
+  // A path to a file that is no archive, or to a directory that is no image layout.
+  bool is_spec() const {
+    std::error_code code;
+    if (fs::is_directory(target_, code))
+      return !fs::exists(fs::path(target_) / "oci-layout", code);
+    return target_.find(':') == std::string::npos && !target_.ends_with(".tar") && target_.ends_with(".json");
+  }
+
+  Result<void> inspect_spec() {
+    std::error_code code;
+    const bool tree = fs::is_directory(target_, code);
+    XAAS_TRY(const SpecFile spec, read_spec(target_, ""));
+    XAAS_TRY(const std::string text, read_file(spec.path));
+    XAAS_TRY(const auto points, spec::all_points(spec.application, target::host_arch(), {}));
+    Json list = Json::array();
+    for (const spec::SpecializationPoint& point : points) {
+      Json json = spec::to_json(point);
+      json["evidence"] = Json::array({Json{{"file", spec.path.filename().string()}, {"line", line_of(text, point.name)}}});
+      list.push_back(std::move(json));
+    }
+    return show(Json{{"version", 1},
+                     {"kind", tree ? "source-tree" : "spec"},
+                     {"name", spec.application.name},
+                     {"specializations", list}});
+  }
+
+  Result<void> show(const Json& json) {
+    if (common.json()) {
+      print(json);
+      return {};
+    }
+    std::vector<std::vector<std::string>> rows;
+    for (const char* key : {"name", "kind", "arch", "llvm", "digest", "made_from"})
+      if (json.contains(key) && json[key].is_string())
+        rows.push_back({key, json[key].get<std::string>()});
+    std::cout << table(rows);
+    show_points(json);
+    show_configurations(json);
+    show_target(json);
+    show_layers(json);
+    return {};
+  }
+
+  static void show_points(const Json& json) {
+    if (!json.contains("specializations"))
+      return;
+    std::vector<std::vector<std::string>> rows = {{"POINT", "CATEGORY", "DEFAULT", "VALUES"}};
+    for (const Json& point : json["specializations"]) {
+      std::vector<std::string> values;
+      for (const Json& value : point["values"])
+        values.push_back(value["value"].get<std::string>());
+      rows.push_back({point["name"].get<std::string>(), point["category"].get<std::string>(),
+                      point["default"].is_string() ? point["default"].get<std::string>() : "-", join(values, " ")});
+    }
+    std::cout << "\n" << table(rows);
+  }
+
+  static void show_configurations(const Json& json) {
+    if (!json.contains("configurations"))
+      return;
+    std::vector<std::vector<std::string>> rows = {{"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
+    for (const Json& each : json["configurations"])
+      rows.push_back({each["id"].get<std::string>(), each["units"].dump(), each["modules"].dump(),
+                      each["native_objects"].dump(), each["programs"].dump()});
+    const Json& sharing = json["sharing"];
+    std::cout << "\n"
+              << table(rows) << "\n"
+              << sharing["modules"] << " IR modules (" << human_bytes(sharing["module_bytes"].get<uint64_t>()) << ", stored in "
+              << human_bytes(sharing["stored_bytes"].get<uint64_t>()) << ") serve " << sharing["units"] << " units ("
+              << human_bytes(sharing["unit_bytes"].get<uint64_t>()) << ")\n";
+  }
+
+  static void show_target(const Json& json) {
+    if (!json.contains("target"))
+      return;
+    std::vector<std::string> values;
+    for (const auto& [point, value] : json["configuration"].items())
+      values.push_back(point + "=" + value.get<std::string>());
+    std::cout << "\n"
+              << table({{"configuration", join(values, ",")},
+                        {"CPU", json["target"]["cpu"].get<std::string>()},
+                        {"glibc needed", json["requires"]["glibc"].is_string() ? json["requires"]["glibc"].get<std::string>()
+                                                                               : "-"}});
+  }
+
+  static void show_layers(const Json& json) {
+    if (!json.contains("layers"))
+      return;
+    std::vector<std::vector<std::string>> rows = {{"LAYER", "ROLE", "SIZE", "CONFIGURATIONS"}};
+    for (const Json& layer : json["layers"])
+      rows.push_back({layer["digest"].get<std::string>().substr(0, 19), layer["role"].get<std::string>(),
+                      human_bytes(layer["size"].get<uint64_t>()), std::to_string(layer["configurations"].size())});
+    std::cout << "\n" << table(rows);
+  }
+
+  std::string target_;
+  bool offline_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_inspect_command() { return std::make_unique<InspectCommand>(); }
+
+} // namespace xaas::cli

@@ -1,0 +1,140 @@
+#include "terminal.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <unistd.h>
+
+namespace xaas::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+bool can_redraw() {
+  const char* term = std::getenv("TERM");
+  return isatty(2) && !(term && std::strcmp(term, "dumb") == 0);
+}
+
+} // namespace
+
+TerminalProgress::TerminalProgress(bool quiet, int verbosity)
+    : quiet_(quiet), terminal_(can_redraw()), verbosity_(verbosity) {}
+
+TerminalProgress::~TerminalProgress() { clear(); }
+
+void TerminalProgress::start(const std::string& phase, uint64_t total) {
+  finish();
+  phase_ = phase;
+  total_ = total;
+  done_ = 0;
+  started_ = drawn_ = Clock::now();
+  if (quiet_)
+    return;
+  if (terminal_)
+    draw();
+  else
+    std::cerr << phase_ << (total_ > 1 ? " (" + std::to_string(total_) + ")" : "") << "\n";
+}
+
+void TerminalProgress::advance(uint64_t steps) {
+  done_ += steps;
+  if (!quiet_ && terminal_ && (since(drawn_) > 0.1 || done_ == total_))
+    draw();
+}
+
+void TerminalProgress::finish() {
+  if (phase_.empty())
+    return;
+  clear();
+  if (!quiet_ && verbosity_ > 0)
+    std::cerr << phase_ << ": " << human_seconds(since(started_)) << "\n";
+  phase_.clear();
+}
+
+void TerminalProgress::note(const std::string& text) {
+  if (quiet_)
+    return;
+  clear();
+  std::cerr << text << "\n";
+  if (terminal_ && !phase_.empty())
+    draw();
+}
+
+void TerminalProgress::draw() {
+  drawn_ = Clock::now();
+  std::ostringstream line;
+  line << phase_;
+  if (total_ > 0) {
+    line << "  " << done_ << "/" << total_;
+    const double seconds = since(started_);
+    if (done_ > 0 && seconds > 0.5) {
+      char rate[64];
+      std::snprintf(rate, sizeof(rate), "  %.1f/s", static_cast<double>(done_) / seconds);
+      line << rate;
+      if (done_ < total_)
+        line << "  " << human_seconds(seconds / static_cast<double>(done_) * static_cast<double>(total_ - done_)) << " left";
+    }
+  }
+  std::cerr << "\r\033[K" << line.str() << std::flush;
+}
+
+void TerminalProgress::clear() {
+  if (!quiet_ && terminal_ && !phase_.empty())
+    std::cerr << "\r\033[K" << std::flush;
+}
+
+void print_error(const Error& error) {
+  std::cerr << "xaas: error: " << error.message << "\n";
+  if (!error.hint.empty())
+    std::cerr << "hint: " << error.hint << "\n";
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size())
+        line.append(widths[i] - row[i].size() + 2, ' ');
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string human_bytes(uint64_t bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(units)) {
+    value /= 1024;
+    ++unit;
+  }
+  char text[40];
+  std::snprintf(text, sizeof(text), unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+  return text;
+}
+
+std::string human_seconds(double seconds) {
+  char text[40];
+  if (seconds < 60)
+    std::snprintf(text, sizeof(text), "%.1f s", seconds);
+  else
+    std::snprintf(text, sizeof(text), "%d min %d s", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
+  return text;
+}
+
+} // namespace xaas::cli

@@ -1,0 +1,42 @@
+// What a person sees while the program works: progress and messages on standard error.
+#pragma once
+
+#include <xaas/base/progress.h>
+#include <xaas/base/result.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace xaas::cli {
+
+// On a terminal one line that is rewritten, with rate and time left; elsewhere a plain line per phase. Nothing with `quiet`.
+class TerminalProgress : public Progress {
+public:
+  TerminalProgress(bool quiet, int verbosity);
+  ~TerminalProgress() override;
+  void start(const std::string& phase, uint64_t total) override;
+  void advance(uint64_t steps) override;
+  void finish() override;
+  void note(const std::string& text) override;
+
+private:
+  void draw();
+  void clear();
+  bool quiet_, terminal_;
+  int verbosity_;
+  std::string phase_;
+  uint64_t total_ = 0, done_ = 0;
+  std::chrono::steady_clock::time_point started_, drawn_;
+};
+
+// "xaas: error: ..." and, where there is one, "hint: ...".
+void print_error(const Error& error);
+
+// Columns as wide as their widest cell, two blanks apart; no trailing blanks.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+std::string human_bytes(uint64_t bytes); // "1.4 MiB"
+std::string human_seconds(double seconds); // "3.2 s", "2 min 5 s"
+
+} // namespace xaas::cli
