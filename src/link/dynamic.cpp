@@ -15,8 +15,8 @@ Result<std::vector<std::string>> needed_glibc_versions(const ElfImage& image, co
   std::set<std::string> names;
   for (const llvm::object::VerNeed& need : versions)
     for (const llvm::object::VernAux& entry : need.AuxV)
-      if (entry.Name.starts_with("GLIBC_") && entry.Name != "GLIBC_PRIVATE")
-        names.insert(entry.Name.substr(6));
+      if (entry.Name.starts_with("GLIBC_") && std::string_view(entry.Name.c_str()) != "GLIBC_PRIVATE")
+        names.insert(entry.Name.c_str() + 6); // LLVM's string runs on to the end of its table
   return std::vector<std::string>(names.begin(), names.end());
 }
 

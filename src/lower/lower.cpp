@@ -13,6 +13,7 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
@@ -69,6 +70,11 @@ Result<std::string> lower(const Job& job) {
   if (!parsed)
     return make_error(ErrorKind::integrity, describe(job) + ": " + llvm::toString(parsed.takeError()));
   llvm::Module& module = **parsed;
+  // Once, here, where the answer is an error; Clang's own options (off in its releases) would check after every pass.
+  std::string malformed;
+  llvm::raw_string_ostream malformed_stream(malformed);
+  if (llvm::verifyModule(module, &malformed_stream))
+    return make_error(ErrorKind::integrity, describe(job) + ": malformed IR: " + malformed.substr(0, malformed.find('\n')));
   const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, job.target);
   const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
   XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
@@ -79,6 +85,8 @@ Result<std::string> lower(const Job& job) {
   target.CPU = set.cpu;
   target.TuneCPU = set.tune;
   target.FeaturesAsWritten = set.features;
+  invocation->getCodeGenOpts().VerifyModule = 0;
+  invocation->getCodeGenOpts().VerifyEach = 0;
   if (job.working)
     make_working(invocation->getCodeGenOpts());
 
