@@ -61,7 +61,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   if (!failed) {
     struct sigaction plain {};
     plain.sa_handler = SIG_DFL;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ})
       sigaction(number, &plain, nullptr);
     execve(program, arguments, environment);
     failed = errno;
@@ -204,7 +204,9 @@ void install_interrupt_handler() {
     sigaction(number, &action, nullptr);
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, nullptr);
+  // A closed pipe and a limit on the size of files are errors of a write, not ends of the program.
+  for (const int number : {SIGPIPE, SIGXFSZ})
+    sigaction(number, &ignore, nullptr);
 }
 
 int interrupt_signal() { return pending_signal; }

@@ -1,6 +1,7 @@
 #include "bundle_maker.h"
 
 #include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/build/build.h>
 #include <xaas/capture/harvest.h>
 #include <xaas/capture/session.h>
@@ -9,7 +10,9 @@
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <unistd.h>
 
 namespace xaas::build {
@@ -32,6 +35,15 @@ std::string keep_log(const Request& request, const fs::path& log, const std::str
   if (!make_directories(request.logs) || !xaas::copy_file(log, kept))
     return {};
   return kept.string();
+}
+
+// A tool of the build tells it in words only.
+bool ran_out_of_space(const fs::path& log) {
+  const Result<std::string> text = read_file(log);
+  if (!text)
+    return false;
+  const std::string_view end = std::string_view(*text).substr(text->size() - std::min<size_t>(text->size(), 16384));
+  return end.find(std::strerror(ENOSPC)) != std::string_view::npos || end.find(std::strerror(EDQUOT)) != std::string_view::npos;
 }
 
 class Builder {
@@ -102,7 +114,10 @@ private:
     XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
     build.tools = {tools / "xaas-cc", tools / "xaas-c++", {}, tools};
-    build.environment = {{"XAAS_SESSION", session.directory.string()}};
+    // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this build.
+    const fs::path temporary = directory / "tmp";
+    XAAS_CHECK(make_directories(temporary));
+    build.environment = {{"XAAS_SESSION", session.directory.string()}, {"TMPDIR", temporary.string()}};
 
     if (Result<void> built = project::build(build); !built)
       return failure(std::move(built).error(), build.log, configuration);
@@ -113,9 +128,11 @@ private:
     if (!installed)
       return failure(std::move(installed).error(), build.log, configuration);
     if (installed->empty())
-      return make_error(ErrorKind::failed, "the build installed nothing",
-                        "give `build.install` in the application spec, or a build system with an install step");
+      return failure(make_error(ErrorKind::failed, "the build installed nothing",
+                                "give `build.install` in the application spec, or a build system with an install step"),
+                     build.log, configuration);
     captured.installed = *std::move(installed);
+    drop_build_runpaths(captured, directory);
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
     // The objects are not needed any more; the store has all that the image takes.
     remove_tree(directory);
@@ -123,9 +140,27 @@ private:
     return {};
   }
 
+  // A RUNPATH into the build's own directory leads nowhere on the target, and names this machine.
+  static void drop_build_runpaths(image::BundleConfiguration& captured, const fs::path& directory) {
+    for (link::InstalledFile& file : captured.installed) {
+      if (!file.finish || !file.finish->runpath)
+        continue;
+      std::vector<std::string> kept;
+      for (const std::string& place : split(*file.finish->runpath, ':'))
+        if (relative_under(place, directory).empty())
+          kept.push_back(place);
+      file.finish->runpath = join(kept, ":");
+    }
+  }
+
   Error failure(Error error, const fs::path& log, const spec::Configuration& configuration) {
     if (error.kind == ErrorKind::interrupted)
       return error;
+    if (error.kind == ErrorKind::failed && ran_out_of_space(log)) {
+      error.kind = ErrorKind::storage;
+      error.message += ": " + std::string(std::strerror(ENOSPC)) + " (" + work_.string() + ")";
+      error.hint = "free some space there, or choose another place for temporary files (TMPDIR)";
+    }
     if (const std::string kept = keep_log(request_, log, configuration.id()); !kept.empty())
       error.message += "; the log is " + kept;
     return error;

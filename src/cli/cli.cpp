@@ -62,6 +62,35 @@ int finish(const Error& error) {
   return exit_code(error.kind);
 }
 
+// An option that the command does not have. Asked after parsing failed: the parser names what is missing first.
+std::string unknown_option(const CLI::App& app, int argc, const char* const* argv) {
+  for (int i = 2; i < argc && std::string(argv[i]) != "--"; ++i) {
+    const std::string argument = argv[i];
+    if (argument.size() < 2 || argument[0] != '-')
+      continue;
+    const std::string name = argument[1] == '-' ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+    if (!app.get_option_no_throw(name))
+      return name;
+  }
+  return {};
+}
+
+Error parse_error(const CommandEntry& entry, const CLI::App& app, const std::string& what, int argc,
+                  const char* const* argv) {
+  const std::string command = std::string("xaas ") + entry.name;
+  const std::string help = "`" + command + " --help` shows its options";
+  const std::string unknown = unknown_option(app, argc, argv);
+  if (unknown.empty())
+    return make_error(ErrorKind::usage, command + ": " + what, help);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames())
+      names.push_back("--" + name);
+  const std::string near = nearest(unknown, names);
+  return make_error(ErrorKind::usage, command + ": has no option " + unknown,
+                    near.empty() ? help : "did you mean `" + near + "`?");
+}
+
 int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
   const std::unique_ptr<Command> command = entry.make();
   const std::unique_ptr<CLI::App> app = make_app(entry, *command);
@@ -71,8 +100,7 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
     std::cout << app->help();
     return 0;
   } catch (const CLI::ParseError& error) {
-    print_error(make_error(ErrorKind::usage, std::string("xaas ") + entry.name + ": " + error.what(),
-                           std::string("`xaas ") + entry.name + " --help` shows its options"));
+    print_error(parse_error(entry, *app, error.what(), argc, argv));
     return usage_exit;
   }
   set_up_log(command->common.verbosity);

@@ -90,6 +90,8 @@ void TerminalProgress::clear() {
 }
 
 void print_error(const Error& error) {
+  if (!error.output.empty())
+    std::cerr << error.output << (error.output.ends_with('\n') ? "" : "\n");
   std::cerr << "xaas: error: " << error.message << "\n";
   if (!error.hint.empty())
     std::cerr << "hint: " << error.hint << "\n";

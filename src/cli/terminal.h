@@ -30,7 +30,7 @@ private:
   std::chrono::steady_clock::time_point started_, drawn_;
 };
 
-// "xaas: error: ..." and, where there is one, "hint: ...".
+// What a tool said, if one failed; "xaas: error: ..."; and, where there is one, "hint: ...".
 void print_error(const Error& error);
 
 // Columns as wide as their widest cell, two blanks apart; no trailing blanks.

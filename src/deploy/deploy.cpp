@@ -12,6 +12,16 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
+// An error of this deploying. An error about the image begins with its name already, and says it once.
+template <typename T> Result<T> within(const std::string& image, Result<T> result) {
+  if (result)
+    return result;
+  Error error = std::move(result).error();
+  if (error.message.starts_with(image + ": "))
+    error.message.erase(0, image.size() + 2);
+  return std::move(error).in("deploying " + image);
+}
+
 Result<const image::BundleConfiguration*> find_configuration(const image::Bundle& bundle,
                                                              const spec::Configuration& wanted) {
   for (const image::BundleConfiguration& configuration : bundle.configurations)
@@ -71,8 +81,9 @@ Result<Report> deploy(const Request& request, Progress& progress) {
     return make_error(ErrorKind::usage, what + ": no output", "-o IMAGE, or --dry-run");
   if (request.output)
     XAAS_CHECK(oci::check_writable(*request.output).in("writing " + request.output->text));
-  XAAS_TRY(auto opened, oci::open_image(request.image, target::oci_architecture(request.system.arch)).in(what));
-  XAAS_TRY(const image::IrImage source, image::IrImage::open(std::move(opened)).in(what));
+  XAAS_TRY(auto opened, within(request.image.text,
+                               oci::open_image(request.image, target::oci_architecture(request.system.arch))));
+  XAAS_TRY(const image::IrImage source, within(request.image.text, image::IrImage::open(std::move(opened))));
   if (source.bundle().arch != request.system.arch)
     return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch + ", this system is " +
                                                   request.system.arch);
@@ -88,7 +99,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   if (request.selected)
     request.selected(report.selection);
   if (!request.dry_run)
-    XAAS_CHECK(produce(request, source, report, progress).in(what));
+    XAAS_CHECK(within(request.image.text, produce(request, source, report, progress)));
   report.seconds.total = since(start);
   return report;
 }

@@ -253,13 +253,24 @@ Result<Digest> digest_of_segments(const ElfImage& image) {
   return digest_of(parts.data());
 }
 
+// A section that is not loaded, and that neither a linker nor a debugger makes: a payload that was added. What strip
+// takes away does not count.
+bool added(const ElfSection& section) {
+  if (section.allocated() || section.header->sh_type != SHT_PROGBITS)
+    return false;
+  for (const char* known : {".debug", ".zdebug", ".comment", ".gnu_debug", ".gdb_index", ".stab", ".line", ".GCC.command"})
+    if (section.name.starts_with(known))
+      return false;
+  return true;
+}
+
 Result<Digest> digest_of_linked(const ElfImage& image) {
   if (image.sections().empty())
     return digest_of_segments(image);
   const std::set<std::string_view> replaced = {note_section, ".note.gnu.build-id", ".dynamic", ".dynstr"};
   std::vector<std::string> sections; // sorted: tools that move sections reorder their headers
   for (const ElfSection& section : image.sections()) {
-    if (!section.allocated() || replaced.contains(section.name))
+    if ((!section.allocated() && !added(section)) || replaced.contains(section.name))
       continue;
     Parts parts;
     parts.text(section.name)

@@ -169,6 +169,8 @@ private:
       arguments.insert(arguments.end(), {"-G", ninja ? "Ninja" : "Unix Makefiles"});
     }
     arguments.push_back("-DCMAKE_INSTALL_PREFIX=" + prefix_);
+    // What is linked in the build directory must not say where that is.
+    arguments.push_back("-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON");
     // ~/.cmake/packages is a place outside the build, and of this machine.
     arguments.push_back("-DCMAKE_EXPORT_NO_PACKAGE_REGISTRY=ON");
     arguments.push_back("-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF");
@@ -204,8 +206,7 @@ private:
       XAAS_CHECK(step("autoreconf", {autoreconf.string(), "-fi"}));
       if (!present(source_ / "configure"))
         return make_error(ErrorKind::failed, "autoreconf made no `configure` in a copy of " +
-                                                 build_.source.string() + " (log: " + build_.log.string() +
-                                                 ")");
+                                                 build_.source.string());
     }
     // By way of the shell: an unpacked archive or a checkout may have lost the executable bit.
     XAAS_CHECK(step("configure", Words{"/bin/sh", (source_ / "configure").string(), "--prefix=" + prefix_} +
@@ -291,7 +292,7 @@ private:
       return {};
     return make_error(ErrorKind::failed,
                       "the build of " + build_.application->name +
-                          " installed nothing (log: " + build_.log.string() + ")",
+                          " installed nothing",
                       "does its install step honour DESTDIR? else list the files in build.install");
   }
 

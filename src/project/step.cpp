@@ -111,9 +111,8 @@ Result<void> run_step(const Step& step, const fs::path& log) {
   if (result.exit_code == 0)
     return {};
   return make_error(ErrorKind::failed,
-                    "the " + step.name + " step failed with exit code " + std::to_string(result.exit_code) +
-                        " (log: " + log.string() + ")",
-                    lines_that_matter(read_from(log, start)));
+                    "the " + step.name + " step failed with exit code " + std::to_string(result.exit_code))
+      .with_output(lines_that_matter(read_from(log, start)));
 }
 
 } // namespace xaas::project

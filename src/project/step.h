@@ -16,8 +16,8 @@ struct Step {
   std::map<std::string, std::string> environment; // complete
 };
 
-// Runs it. A non-zero exit is a failed error with the step, the exit code and the log, and the compiler's
-// words as hint.
+// Runs it. A non-zero exit is a failed error with the step and the exit code; the compiler's words
+// are its output.
 Result<void> run_step(const Step& step, const fs::path& log);
 
 // The path of a tool on our PATH, else a missing_tool error that says what needs it.

@@ -49,10 +49,13 @@ image_digest() { # LAYOUT TAG: of the manifest
 # LAYOUT TAG ARG...: in podman, with a store of our own so that nothing stays behind (driver vfs: overlay leaves mounts).
 # LAYOUT is relative and in lower case, because podman makes the image's name of it.
 run_image() {
-  local image=oci:$1:$2
+  local image=oci:$1:$2 code=0 state
   shift 2
-  podman --root "$PWD/podman" --runroot "$PWD/podman-run" --storage-driver vfs run --runtime runc --rm \
-    --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none "$image" "$@"
+  state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
+  podman --root "$PWD/podman" --runroot "$state" --storage-driver vfs run --runtime runc --rm \
+    --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none "$image" "$@" || code=$?
+  rm -rf "$state"
+  return $code
 }
 
 as_nobody() { # COMMAND...: as an ordinary user if we are root, with an empty environment and an empty PATH
@@ -65,4 +68,65 @@ as_nobody() { # COMMAND...: as an ordinary user if we are root, with an empty en
 
 result_of() { # FILE: the line of the example that must not depend on the machine
   grep '^checksum ' "$1" || fail "no checksum in $1: $(cat "$1")"
+}
+
+# CODE TEXT COMMAND...: fails with that exit code and an error in our form that contains TEXT. What was printed on
+# standard error is then in the file `stderr`.
+expect_error() {
+  local want=$1 text=$2 got=0
+  shift 2
+  "$@" 2>stderr || got=$?
+  [ "$got" -eq "$want" ] || fail "exit code $got instead of $want: $*: $(cat stderr)"
+  grep -q '^xaas: error: ' stderr || fail "no line 'xaas: error: ...': $*: $(cat stderr)"
+  grep -qF -- "$text" stderr || fail "the error does not say '$text': $*: $(cat stderr)"
+}
+
+# DIR: a program of one C file, built by make, without specialization points.
+tiny_project() {
+  mkdir -p "$1"
+  cat >"$1/hello.c" <<'END'
+#include <stdio.h>
+int main(int argc, char **argv) {
+  (void)argv;
+  double sum = 0;
+  for (int i = 1; i < 1000 * argc; ++i) sum += 1.0 / i;
+  printf("hello %.6f\n", sum);
+  return 0;
+}
+END
+  cat >"$1/Makefile" <<'END'
+hello: hello.o
+	$(CC) -o $@ $^
+hello.o: hello.c
+	$(CC) $(CFLAGS) -c $<
+install: hello
+	install -D hello $(DESTDIR)$(PREFIX)/bin/hello
+END
+  cat >"$1/xaas.json" <<'END'
+{"name": "hello", "build": {"system": "make", "arguments": ["CFLAGS=-O2"]}, "isa": [],
+ "image": {"entrypoint": ["/usr/local/bin/hello"]}}
+END
+}
+
+# DIR: the same with two specialization points, one of them the ISA level.
+tiny_choices() {
+  tiny_project "$1"
+  cat >"$1/xaas.json" <<'END'
+{"name": "hello", "build": {"system": "make"}, "isa": ["x86-64", "x86-64-v3"],
+ "specializations": [{"name": "speed", "category": "other", "default": "safe",
+   "values": [{"value": "safe", "arguments": ["CFLAGS=-O2"]},
+              {"value": "fast", "arguments": ["CFLAGS=-O3 -ffast-math"], "requires": {"cpu": ["avx512f"]}}]}]}
+END
+}
+
+# LAYOUT TAG: the digests of all blobs of an image, the manifest first, then the config, then the layers
+image_blobs() {
+  local manifest
+  manifest=$(image_digest "$1" "$2")
+  echo "$manifest"
+  jq -r '.config.digest, .layers[].digest' "$(blob "$1" "$manifest")"
+}
+
+blob() { # LAYOUT DIGEST: the path
+  echo "$1/blobs/${2/://}"
 }

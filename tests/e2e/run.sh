@@ -17,6 +17,7 @@ current=
 trap '[ -z "$current" ] || rm -rf "$current"; exit 130' INT TERM
 
 for case in "${cases[@]}"; do
+  case=$(realpath "$case") # the case runs elsewhere
   name=$(basename "$case" .sh)
   current=$(mktemp -d "${TMPDIR:-/tmp}/xaas-e2e-$name-XXXXXX") || exit 1
   chmod 755 "$current"

@@ -34,6 +34,7 @@ struct Error {
   ErrorKind kind = ErrorKind::failed;
   std::string message; // outside-in: "deploying oci:./gmx:ir: configuration simd=AVX_512: this CPU lacks avx512f"
   std::string hint;    // what to do about it; empty where we do not know
+  std::string output;  // what a tool that we ran said of it, in its own words (a compiler's messages); shown first
 
   // The same error with what we were doing in front: "reading /etc/passwd: Permission denied".
   Error in(const std::string& what) && {
@@ -44,10 +45,14 @@ struct Error {
     hint = std::move(text);
     return std::move(*this);
   }
+  Error with_output(std::string text) && {
+    output = std::move(text);
+    return std::move(*this);
+  }
 };
 
 inline Error make_error(ErrorKind kind, std::string message, std::string hint = {}) {
-  return Error{kind, std::move(message), std::move(hint)};
+  return Error{kind, std::move(message), std::move(hint), {}};
 }
 
 // The error of a failed system call: `what` names operation and file. ENOENT becomes not_found; EACCES, ENOSPC,

@@ -34,9 +34,9 @@ struct ConfigurationBuild {
 // in-tree builds, else the source directory itself. Used to make recorded paths independent of the place.
 fs::path compiled_source(const ConfigurationBuild& build);
 
-// Configures, builds and installs. A step that exits non-zero is a failed error whose message has the step, the exit code
-// and the log file, and whose hint is the last lines of its output that matter (the compiler's own message first: the
-// lines from the first one that looks like `error:` on, else the last 20). A build tool that is not on PATH is missing_tool.
+// Configures, builds and installs. A step that exits non-zero is a failed error whose message has the step and the exit
+// code, and whose output is the lines of the step's output that matter (the compiler's own message first: the lines from
+// the first one that looks like `error:` on, else the last 20). A build tool that is not on PATH is missing_tool.
 // Afterwards nothing outside `build`, `destination` and `log` has been written by us.
 Result<void> build(const ConfigurationBuild& build);
 

@@ -5,10 +5,10 @@ source "$E2E/lib.sh"
 needs jq podman runc cmake ninja clang-22
 
 example=$REPO/examples/soft-spheres
-"$XAAS" build "$example" -o oci:app:ir --config threads=openmp --format json >build.json
+"$XAAS" build "$example" -o oci:app:ir --config threads=openmp,isa=x86-64 --config threads=openmp,isa=x86-64-v3 --format json >build.json
 "$XAAS" inspect oci:app:ir --format json >ir.json
 assert_json ir.json '.version == 1 and .kind == "ir" and .name == "soft-spheres"'
-assert_json ir.json '.configurations | length > 1 and all(.native_objects == 0 and .programs == 2)'
+assert_json ir.json '.configurations | length == 2 and all(.native_objects == 0 and .programs == 2)'
 assert_json ir.json '.sharing.modules < .sharing.units and .sharing.module_bytes < .sharing.unit_bytes'
 
 "$XAAS" deploy oci:app:ir -o oci:app:here --format json >deploy.json

@@ -1,0 +1,32 @@
+#!/bin/bash
+# A deployed program runs on the CPU that it was deployed for and says so; detection sees the CPU that it runs on.
+source "$E2E/lib.sh"
+needs jq make clang-22 qemu-x86_64
+
+tiny_choices src
+"$XAAS" build src -o oci:app:ir -q
+make -s -C src CC=clang-22 CFLAGS=-O2
+want=$(src/hello 1 2)
+# NAME QEMU: deploys for an LLVM name, runs on qemu's CPU of that kind
+check() {
+  "$XAAS" deploy oci:app:ir -o "rootfs:$1" --cpu "$1" -q --format json >deploy.json
+  expect_equal "on $2" "$(qemu-x86_64 -cpu "$2" -L "$PWD/$1" "$1/usr/local/bin/hello" 1 2 2>err || cat err)" "$want"
+}
+check haswell Haswell
+expect_equal configuration "$(json deploy.json .configuration.isa)" x86-64-v3
+check nehalem Nehalem
+expect_equal configuration "$(json deploy.json .configuration.isa)" x86-64
+check x86-64 qemu64
+
+detected() { # QEMU
+  qemu-x86_64 -cpu "$1" "$XAAS" detect --format json 2>err || fail "detect on $1: $(cat err)"
+}
+detected Haswell >machine.json
+expect_equal "level of Haswell" "$(json machine.json .cpu.level)" x86-64-v3
+assert_json machine.json '.cpu.features | index("avx2") != null and index("avx512f") == null'
+assert_json machine.json '.cpu.name == "haswell"'
+detected Nehalem >machine.json
+expect_equal "level of Nehalem" "$(json machine.json .cpu.level)" x86-64-v2
+assert_json machine.json '.cpu.features | index("sse4.2") != null and index("avx") == null'
+"$XAAS" deploy oci:app:ir -o rootfs:detected --system machine.json -q
+expect_equal "by description" "$(qemu-x86_64 -cpu Nehalem -L "$PWD/detected" detected/usr/local/bin/hello 1 2)" "$want"
