@@ -10,17 +10,21 @@ namespace {
 // Options whose value is the next argument: that value is not an option, whatever it looks like.
 const std::set<std::string>& options_with_value() {
   static const std::set<std::string> options = {
-      "-o",          "-I",     "-D",       "-U",        "-include",  "-imacros", "-x",           "-Xclang",    "-Xlinker",
-      "-Xassembler", "-MF",    "-MT",      "-MQ",       "-isystem",  "-iquote",  "-idirafter",   "-isysroot",  "-L",
-      "-l",          "-mllvm", "-e",       "-u",        "-T",        "-z",       "-Xpreprocessor", "-iprefix", "-iwithprefix",
-      "-target",     "-arch",  "-rpath",   "-G",        "-A",        "-B",       "-F",           "-framework", "-dumpdir",
-      "-dumpbase"};
+      "-o",         "-I",           "-D",      "-U",       "-include",
+      "-imacros",   "-x",           "-Xclang", "-Xlinker", "-Xassembler",
+      "-MF",        "-MT",          "-MQ",     "-isystem", "-iquote",
+      "-idirafter", "-isysroot",    "-L",      "-l",       "-mllvm",
+      "-e",         "-u",           "-T",      "-z",       "-Xpreprocessor",
+      "-iprefix",   "-iwithprefix", "-target", "-arch",    "-rpath",
+      "-G",         "-A",           "-B",      "-F",       "-framework",
+      "-dumpdir",   "-dumpbase"};
   return options;
 }
 
 bool is_dropped(const std::string& argument) {
-  for (const char* prefix : {"-flto", "-fno-lto", "-fuse-ld=", "-save-temps", "--save-temps", "-ffat-lto-objects",
-                             "-fno-fat-lto-objects", "-fwhole-program-vtables", "-fuse-linker-plugin", "-fno-use-linker-plugin"})
+  for (const char* prefix :
+       {"-flto", "-fno-lto", "-fuse-ld=", "-save-temps", "--save-temps", "-ffat-lto-objects",
+        "-fno-fat-lto-objects", "-fwhole-program-vtables", "-fuse-linker-plugin", "-fno-use-linker-plugin"})
     if (argument.starts_with(prefix))
       return true;
   return argument.starts_with("-gsplit-dwarf");

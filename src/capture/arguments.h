@@ -10,7 +10,7 @@ namespace xaas::capture {
 
 // What a project's own arguments say about the instruction set: the last -march and -mtune win, as in Clang.
 struct WrittenMachine {
-  std::string march, mtune; // "" where not written
+  std::string march, mtune;  // "" where not written
   bool other_triple = false; // -m32, --target and the like: nothing of ours is added
 };
 
@@ -20,9 +20,9 @@ struct Arguments {
   std::vector<std::string> dropped; // options of the project that capture takes away, as written
 };
 
-// Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces `native` by the
-// level, and drops what would keep IR or objects from us: -flto (the IR is shipped anyway), -fuse-ld, -save-temps,
-// -gsplit-dwarf. `arguments` have their response files expanded.
+// Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces
+// `native` by the level, and drops what would keep IR or objects from us: -flto (the IR is shipped anyway),
+// -fuse-ld, -save-temps, -gsplit-dwarf. `arguments` have their response files expanded.
 Arguments front_door_arguments(const Session& session, const std::vector<std::string>& arguments);
 
 } // namespace xaas::capture

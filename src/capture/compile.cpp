@@ -1,5 +1,6 @@
 #include "compile.h"
 #include "frontend.h"
+#include "output.h"
 
 #include <xaas/base/json.h>
 #include <xaas/ir/options.h>
@@ -9,8 +10,7 @@
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
-#include <clang/Frontend/TextDiagnosticPrinter.h>
-#include <llvm/Support/raw_ostream.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
 
 #include <algorithm>
 #include <iostream>
@@ -19,22 +19,25 @@ namespace xaas::capture {
 
 namespace {
 
-std::shared_ptr<clang::CompilerInvocation> parse_command(const std::vector<std::string>& command) {
+// The invocation that a cc1 command asks for; null if Clang refuses its arguments. `messages` gets what Clang
+// says of them.
+std::shared_ptr<clang::CompilerInvocation> parse_command(const std::vector<std::string>& command,
+                                                         clang::TextDiagnosticBuffer& messages) {
   std::vector<const char*> arguments;
   for (const std::string& argument : command)
     arguments.push_back(argument.c_str());
   auto invocation = std::make_shared<clang::CompilerInvocation>();
   clang::DiagnosticOptions options;
-  clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), options,
-                                       new clang::IgnoringDiagConsumer, true);
-  // What is wrong with the arguments is reported by the command as it is.
-  return clang::CompilerInvocation::CreateFromArgs(*invocation, arguments, diagnostics) ? invocation : nullptr;
+  clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), options, &messages,
+                                       false);
+  return clang::CompilerInvocation::CreateFromArgs(*invocation, arguments, diagnostics) ? invocation
+                                                                                        : nullptr;
 }
 
 bool makes_object_from_source(const clang::CompilerInvocation& invocation) {
   const clang::FrontendOptions& options = invocation.getFrontendOpts();
-  if (options.ProgramAction != clang::frontend::EmitObj || options.Inputs.size() != 1 || options.OutputFile.empty() ||
-      options.OutputFile == "-")
+  if (options.ProgramAction != clang::frontend::EmitObj || options.Inputs.size() != 1 ||
+      options.OutputFile.empty() || options.OutputFile == "-")
     return false;
   const clang::Language language = options.Inputs[0].getKind().getLanguage();
   return language == clang::Language::C || language == clang::Language::CXX;
@@ -47,6 +50,8 @@ std::string refusal_of(const clang::CompilerInvocation& invocation, const Writte
     return "-mllvm options";
   if (!invocation.getFrontendOpts().Plugins.empty())
     return "a Clang plugin";
+  if (!invocation.getFrontendOpts().ModuleOutputPath.empty())
+    return "the interface of a C++ module";
   return {};
 }
 
@@ -63,17 +68,20 @@ ir::MachineFlags machine_flags(const clang::TargetOptions& options, const Writte
   return flags;
 }
 
-// The working object must run on the build machine, which may lack the configuration's level.
-target::Cpu working_cpu(const Session& session) {
-  const target::Cpu host = target::host_cpu();
+// The level that working objects are made for: they must run on the build machine, which may lack the
+// configuration's level.
+std::string working_level(const Session& session) {
   const std::vector<std::string> levels = target::isa_levels(session.arch);
-  const std::string own = target::isa_level(session.arch, host.features);
-  const std::string wanted = session.level.empty() ? levels.front() : session.level;
-  const auto position = [&](const std::string& level) { return std::find(levels.begin(), levels.end(), level); };
-  Result<target::Cpu> cpu = target::cpu_by_name(session.arch, std::min(position(own), position(wanted)) == levels.end()
-                                                                  ? wanted
-                                                                  : *std::min(position(own), position(wanted)));
-  return cpu ? *cpu : host;
+  const std::string wanted = session.level.empty() && !levels.empty() ? levels.front() : session.level;
+  const std::string own = target::isa_level(session.arch, target::host_cpu().features);
+  const auto weaker = std::find_if(levels.begin(), levels.end(),
+                                   [&](const std::string& level) { return level == wanted || level == own; });
+  return weaker == levels.end() ? wanted : *weaker;
+}
+
+// Where the IR of a unit for the build machine's own level is kept.
+fs::path lesser_path(const Session& session, const Digest& unit) {
+  return session.directory / "lesser" / unit.hex();
 }
 
 Result<Digest> store_unit(const Session& session, const std::string& bitcode, const ir::UnitOptions& options,
@@ -84,38 +92,76 @@ Result<Digest> store_unit(const Session& session, const std::string& bitcode, co
   return content.put(ir::to_json(unit).dump());
 }
 
-// A second pass of the front end for the build machine's own level, where the configuration's level is above it.
-Result<std::string> lesser_bitcode(std::vector<std::string> command, const Session& session, const target::Cpu& cpu) {
+// A second pass of the front end, for the build machine's own level where the configuration's is above it. It
+// prints and writes nothing: the first pass did. Empty if the source compiles only for the configuration's
+// level.
+std::string lesser_bitcode(std::vector<std::string> command, const Session& session,
+                           const std::string& level) {
   for (size_t i = 0; i + 1 < command.size(); ++i)
     if (command[i] == "-target-cpu" && command[i + 1] == session.level)
-      command[i + 1] = cpu.name;
-  std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command);
+      command[i + 1] = level;
+  clang::TextDiagnosticBuffer messages;
+  std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   if (!invocation)
-    return make_error(ErrorKind::failed, "the compiler does not accept " + cpu.name);
-  invocation->getDiagnosticOpts().IgnoreWarnings = true; // they were printed by the first pass
-  FrontendResult frontend = run_frontend(invocation, session.strip_debug);
-  if (!frontend.compiled || !frontend.refusal.empty())
-    return make_error(ErrorKind::failed, "the source does not compile for the build machine's own level, " + cpu.name);
-  return std::move(frontend.module.bitcode);
+    return {};
+  invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
+  FrontendResult frontend = run_frontend(invocation, nullptr, session.strip_debug);
+  const bool usable = frontend.compiled && frontend.refusal.empty();
+  return usable ? std::move(frontend.module.bitcode) : std::string();
 }
 
-Result<void> write_captured(const Session& session, const std::vector<std::string>& command, const fs::path& output,
-                            FrontendResult& frontend, const ir::UnitOptions& options, ir::Unit unit) {
-  XAAS_TRY(const Digest id, store_unit(session, frontend.module.bitcode, options, unit));
-  lower::Job job{std::move(frontend.module.bitcode), unit, options, working_cpu(session), !frontend.needs_optimisation};
-  if (!session.level.empty() && job.target.name != session.level) {
-    XAAS_TRY(job.bitcode, lesser_bitcode(command, session, job.target));
+// Lowers without optimisation; what does not lower so (operands of inline assembly that must become
+// constants) as the project asks for.
+Result<std::string> lower_working(lower::Job& job) {
+  Result<std::string> object = lower::lower(job);
+  if (!object && object.error().kind == ErrorKind::failed && job.working) {
+    job.working = false;
+    object = lower::lower(job);
   }
-  XAAS_TRY(std::string object, lower::lower(job));
-  XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, id));
-  return write_file(output, object, 0644, false);
+  return object;
+}
+
+enum class Written { object, refused };
+
+// Stores the unit and writes its working object; `refused` if the back end cannot make an object of it, or it
+// cannot be written.
+Result<Written> write_captured(const Session& session, const std::vector<std::string>& command,
+                               const fs::path& output, FrontendResult& frontend,
+                               const ir::UnitOptions& options, const ir::Unit& draft) {
+  lower::Job job;
+  job.unit = draft;
+  job.unit.module = frontend.module.digest;
+  job.unit.options = options.digest();
+  job.options = options;
+  job.working = !frontend.needs_optimisation;
+  std::string level = working_level(session);
+  if (!session.level.empty() && level != session.level)
+    job.bitcode = lesser_bitcode(command, session, level);
+  if (!job.bitcode.empty()) {
+    XAAS_CHECK(write_file(lesser_path(session, job.unit.id()), job.bitcode, 0644, false));
+  } else {
+    // Where the source compiles for nothing less, its object may not run here, and need not.
+    job.bitcode = frontend.module.bitcode;
+    level = session.level.empty() ? level : session.level;
+  }
+  XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
+  Result<std::string> object = lower_working(job);
+  if (!object && object.error().kind == ErrorKind::failed)
+    return Written::refused;
+  if (!object)
+    return std::move(object).error();
+  XAAS_TRY(const Digest id, store_unit(session, frontend.module.bitcode, options, job.unit));
+  XAAS_CHECK(link::add_note(*object, link::Note::Kind::unit, id));
+  // Where the file cannot be written, Clang says so in its own words.
+  return write_output(output, *object, 0644) ? Written::object : Written::refused;
 }
 
 } // namespace
 
 CompileOutcome capture_compile(const Session& session, const WrittenMachine& written,
                                const std::vector<std::string>& command) {
-  const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command);
+  clang::TextDiagnosticBuffer messages;
+  const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   if (!invocation || !makes_object_from_source(*invocation))
     return CompileOutcome::not_ours;
   const fs::path output = invocation->getFrontendOpts().OutputFile;
@@ -133,25 +179,31 @@ CompileOutcome capture_compile(const Session& session, const WrittenMachine& wri
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
 
-  FrontendResult frontend = run_frontend(invocation, session.strip_debug);
+  FrontendResult frontend = run_frontend(invocation, &messages, session.strip_debug);
   if (!frontend.compiled)
     return CompileOutcome::failed;
   if (!frontend.refusal.empty()) {
     note_native_object(session, output, frontend.refusal);
     return CompileOutcome::carried;
   }
-  if (const Result<void> wrote = write_captured(session, command, output, frontend, *options, unit); !wrote) {
-    std::cerr << "xaas: error: compiling " << source << ": " << wrote.error().message << "\n";
+  const Result<Written> written_object = write_captured(session, command, output, frontend, *options, unit);
+  if (!written_object) {
+    std::cerr << "xaas: error: compiling " << source << ": " << written_object.error().message << "\n";
     return CompileOutcome::failed;
   }
-  return CompileOutcome::captured;
+  if (*written_object == Written::object)
+    return CompileOutcome::captured;
+  // Clang makes the object, or says in its own words why it cannot.
+  note_native_object(session, output, "inline assembly that reads a file, or that the back end refuses");
+  return CompileOutcome::carried;
 }
 
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason) {
   // Keyed by the object's path: its content is not there yet. Harvest matches it by name for the report only.
   const std::string path = fs::absolute(object).lexically_normal().string();
   const Json note{{"path", path}, {"name", portable_name(session, object)}, {"reason", reason}};
-  static_cast<void>(write_file(session.directory / "native" / digest_of(path).hex(), note.dump(), 0644, false));
+  static_cast<void>(
+      write_file(session.directory / "native" / digest_of(path).hex(), note.dump(), 0644, false));
 }
 
 Result<std::string> working_object(const Session& session, const Digest& unit_id, bool optimised) {
@@ -163,8 +215,10 @@ Result<std::string> working_object(const Session& session, const Digest& unit_id
   XAAS_TRY(const std::string options_text, content.get(job.unit.options));
   XAAS_TRY(const Json options_json, parse_json(options_text, "options"));
   XAAS_TRY(job.options, ir::parse_unit_options(JsonReader(options_json, "options")));
-  XAAS_TRY(job.bitcode, content.get(job.unit.module));
-  job.target = working_cpu(session);
+  const bool lesser = fs::exists(lesser_path(session, unit_id));
+  const std::string level = lesser || session.level.empty() ? working_level(session) : session.level;
+  XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
+  XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
   job.working = !optimised;
   XAAS_TRY(std::string object, lower::lower(job));
   XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, unit_id));

@@ -9,14 +9,15 @@
 namespace xaas::capture {
 
 enum class CompileOutcome {
-  captured,   // object and unit are written
-  failed,     // the source has errors, which were printed
-  not_ours,   // this cc1 command makes no object from C or C++: run it as it is
-  carried,    // makes an object that cannot be carried as IR: run the command as it is; the reason is written down
+  captured, // object and unit are written
+  failed,   // the source has errors, which were printed
+  not_ours, // this cc1 command makes no object from C or C++: run it as it is
+  carried,  // makes an object that cannot be carried as IR: run the command as it is; the reason is written
+            // down
 };
 
-// Captures the compilation that a cc1 command (without "-cc1") asks for. Errors of ours (no space, say) are printed and are
-// `failed`.
+// Captures the compilation that a cc1 command (without "-cc1") asks for. Errors of ours (no space, say) are
+// printed and are `failed`.
 CompileOutcome capture_compile(const Session& session, const WrittenMachine& written,
                                const std::vector<std::string>& command);
 

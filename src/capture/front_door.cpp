@@ -29,8 +29,8 @@ std::vector<std::string> strings(const llvm::opt::ArgStringList& arguments) {
   return {arguments.begin(), arguments.end()};
 }
 
-// One run of Clang's driver: the jobs that it makes of a command line, done here where they compile or link, and by clang
-// itself where they do anything else (preprocess, assemble, precompile).
+// One run of Clang's driver: the jobs that it makes of a command line, done here where they compile or link,
+// and by clang itself where they do anything else (preprocess, assemble, precompile).
 class DriverRun {
 public:
   DriverRun(const Session& session, const std::vector<std::string>& arguments, bool cxx)
@@ -48,7 +48,8 @@ public:
     std::unique_ptr<clang::DiagnosticOptions> options = clang::CreateAndPopulateDiagOpts(arguments);
     auto* printer = new clang::TextDiagnosticPrinter(llvm::errs(), *options);
     printer->setPrefix("clang");
-    clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options, printer);
+    clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options,
+                                         printer);
     clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
     clang::driver::Driver driver(session_.clang.string(), llvm::sys::getDefaultTargetTriple(), diagnostics);
     driver.setCheckInputsExist(true);
@@ -57,8 +58,10 @@ public:
       return 1;
     if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH)) {
       compilation->getJobs().Print(llvm::errs(), "\n", true);
-      return 0;
+      return diagnostics.hasErrorOccurred() ? 1 : 0;
     }
+    if (diagnostics.hasErrorOccurred())
+      return 1;
     if (compilation->getArgs().hasArg(clang::options::OPT_v))
       compilation->getJobs().Print(llvm::errs(), "\n", true);
     const int code = run_jobs(*compilation);
@@ -120,7 +123,9 @@ private:
   std::vector<std::string> strings_;
 };
 
-bool is_linker(const std::string& argv0) { return fs::path(argv0).filename() == "ld"; }
+bool is_linker(const std::string& argv0) {
+  return fs::path(argv0).filename() == "ld";
+}
 
 } // namespace
 

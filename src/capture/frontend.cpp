@@ -6,10 +6,12 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendAction.h>
-#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+
+#include <algorithm>
 
 namespace xaas::capture {
 
@@ -25,11 +27,20 @@ std::string written_target(clang::CodeGenerator& generator, const llvm::Function
   if (const auto* target = declaration->getAttr<clang::TargetAttr>())
     return "target:" + target->getFeaturesStr().str();
   if (const auto* clones = declaration->getAttr<clang::TargetClonesAttr>()) {
-    // Mangled as <name>.<version>.<index>.
-    unsigned index = 0;
-    if (!function.getName().rsplit('.').second.getAsInteger(10, index) && index < clones->featuresStrs_size())
-      return "clone:" + clones->getFeatureStr(index).str();
+    // Mangled as <name>.<version>.<index>, with "arch=x" as "arch_x". A version that is written twice has one
+    // function.
+    const llvm::StringRef mangled = function.getName().rsplit('.').first;
+    for (unsigned i = 0; i < clones->featuresStrs_size(); ++i) {
+      std::string version = clones->getFeatureStr(i).str();
+      std::replace(version.begin(), version.end(), '=', '_');
+      if (mangled.ends_with("." + version))
+        return "clone:" + clones->getFeatureStr(i).str();
+    }
+    return "other";
   }
+  if (declaration->hasAttr<clang::CPUSpecificAttr>() || declaration->hasAttr<clang::CPUDispatchAttr>() ||
+      declaration->hasAttr<clang::TargetVersionAttr>())
+    return "other";
   return {};
 }
 
@@ -44,14 +55,21 @@ protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef file) override {
     const clang::TargetOptions& options = compiler.getTargetOpts();
-    emitted_ = {options.Triple, options.ABI, options.FPMath, options.CPU, options.TuneCPU, options.FeaturesAsWritten};
+    emitted_ = {options.Triple,
+                options.ABI,
+                options.FPMath,
+                options.CPU,
+                options.TuneCPU,
+                options.FeaturesAsWritten,
+                {}};
     std::unique_ptr<clang::CodeGenerator> generator = clang::CreateLLVMCodeGen(compiler, file, context_);
     generator_ = generator.get();
     return generator;
   }
 
   void EndSourceFileAction() override {
-    llvm::Module* module = getCompilerInstance().getDiagnostics().hasErrorOccurred() ? nullptr : generator_->GetModule();
+    llvm::Module* module =
+        getCompilerInstance().getDiagnostics().hasErrorOccurred() ? nullptr : generator_->GetModule();
     if (!module)
       return;
     result_.compiled = true;
@@ -63,8 +81,10 @@ protected:
       result_.refusal = resolver.error().message;
       return;
     }
-    Result<ir::CanonicalModule> canonical = ir::canonicalize(
-        *module, *resolver, [&](const llvm::Function& function) { return written_target(*generator_, function); });
+    Result<ir::CanonicalModule> canonical =
+        ir::canonicalize(*module, *resolver, [&](const llvm::Function& function) {
+          return written_target(*generator_, function);
+        });
     if (canonical)
       result_.module = *std::move(canonical);
     else
@@ -81,13 +101,16 @@ private:
 
 } // namespace
 
-FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation, bool strip_debug) {
+FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation,
+                            const clang::TextDiagnosticBuffer* messages, bool strip_debug) {
   FrontendResult result;
   clang::CompilerInstance compiler(std::move(invocation));
   compiler.createVirtualFileSystem();
-  compiler.createDiagnostics();
+  compiler.createDiagnostics(messages ? nullptr : new clang::IgnoringDiagConsumer);
   if (!compiler.hasDiagnostics())
     return result;
+  if (messages)
+    messages->FlushDiagnostics(compiler.getDiagnostics());
   CaptureAction action(result, strip_debug);
   if (!compiler.ExecuteAction(action))
     result.compiled = false;

@@ -9,19 +9,22 @@
 
 namespace clang {
 class CompilerInvocation;
-}
+class TextDiagnosticBuffer;
+} // namespace clang
 
 namespace xaas::capture {
 
 struct FrontendResult {
-  bool compiled = false;            // false: the source has errors, which were printed
-  ir::CanonicalModule module;       // valid if compiled and `refusal` is empty
+  bool compiled = false;      // false: the source has errors, which were printed
+  ir::CanonicalModule module; // valid if compiled and `refusal` is empty
   bool needs_optimisation = false;
-  std::string refusal;              // why the module cannot be carried as IR
+  std::string refusal; // why the module cannot be carried as IR
 };
 
-// Compiles as `invocation` says, printing diagnostics to standard error and writing the dependency files that it asks for,
-// up to IR before any LLVM pass. With `strip_debug` the module has no debug information.
-FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation, bool strip_debug);
+// Compiles as `invocation` says, printing diagnostics to standard error and writing the dependency files that
+// it asks for, up to IR before any LLVM pass. `messages` were said of its arguments, and are printed first;
+// without them nothing is printed. With `strip_debug` the module has no debug information.
+FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation,
+                            const clang::TextDiagnosticBuffer* messages, bool strip_debug);
 
 } // namespace xaas::capture

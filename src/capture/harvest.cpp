@@ -1,6 +1,7 @@
 #include "identify.h"
 
 #include <xaas/base/json.h>
+#include <xaas/base/text.h>
 #include <xaas/capture/harvest.h>
 
 #include <algorithm>
@@ -13,13 +14,26 @@ namespace {
 using link::InstalledFile;
 using Kind = InstalledFile::Kind;
 
+// Directories of the build mean nothing where the image runs, and would tell where it was built.
+void drop_build_directories(const Session& session, link::Finish& finish) {
+  if (!finish.runpath)
+    return;
+  std::vector<std::string> kept;
+  for (const std::string& directory : split(*finish.runpath, ':'))
+    if (!directory.empty() && (!directory.starts_with("/") || !is_of_build(session, directory)))
+      kept.push_back(directory);
+  finish.runpath = kept.empty() ? std::nullopt : std::optional(join(kept, ":"));
+}
+
 Result<void> classify(const Session& session, const fs::path& path, InstalledFile& file) {
   XAAS_TRY(const std::string content, read_file(path));
   const bool machine_code = link::is_elf(content) || link::is_archive(content);
   if (!machine_code) {
     if (!link::find_note_bytes(content).empty())
-      return make_error(ErrorKind::failed, "/" + file.path + ": has code of this build embedded in other data, which deploying "
-                                                             "cannot make again",
+      return make_error(ErrorKind::failed,
+                        "/" + file.path +
+                            ": has code of this build embedded in other data, which deploying "
+                            "cannot make again",
                         "install the program or object itself, or leave this file out");
     XAAS_TRY(file.digest, session.content().put(content));
     return {};
@@ -36,6 +50,7 @@ Result<void> classify(const Session& session, const fs::path& path, InstalledFil
   case link::FileRef::Kind::link: {
     file.kind = Kind::link;
     XAAS_TRY(file.finish, link::read_finish(content));
+    drop_build_directories(session, *file.finish);
     break;
   }
   case link::FileRef::Kind::kit:
@@ -51,11 +66,14 @@ Result<void> classify(const Session& session, const fs::path& path, InstalledFil
 } // namespace
 
 Result<std::vector<link::InstalledFile>> harvest(const Session& session, const fs::path& destination) {
+  Session installing = session; // what lies in the install tree is the build's, wherever that tree is
+  std::error_code ignored;
+  installing.roots.push_back(fs::weakly_canonical(destination, ignored));
   std::vector<InstalledFile> files;
   std::error_code code;
-  for (auto it = fs::recursive_directory_iterator(destination, code); !code && it != fs::recursive_directory_iterator();
-       it.increment(code)) {
-    struct stat status {};
+  for (auto it = fs::recursive_directory_iterator(destination, code);
+       !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
+    struct stat status{};
     if (lstat(it->path().c_str(), &status) != 0)
       return errno_error(errno, "reading " + it->path().string());
     InstalledFile file;
@@ -67,9 +85,10 @@ Result<std::vector<link::InstalledFile>> harvest(const Session& session, const f
     } else if (S_ISDIR(status.st_mode)) {
       file.kind = Kind::directory;
     } else if (S_ISREG(status.st_mode)) {
-      XAAS_CHECK(classify(session, it->path(), file));
+      XAAS_CHECK(classify(installing, it->path(), file));
     } else {
-      return make_error(ErrorKind::failed, "/" + file.path + ": the build installed a special file (socket, pipe, device)");
+      return make_error(ErrorKind::failed,
+                        "/" + file.path + ": the build installed a special file (socket, pipe, device)");
     }
     files.push_back(std::move(file));
   }

@@ -10,16 +10,26 @@ namespace {
 
 using Kind = link::FileRef::Kind;
 
+// The name in an origin note: a file without these bytes has no note.
+constexpr std::string_view note_name("xaas\0\0\0\0", 8);
+
+// Units are of 64-bit little-endian architectures only; other ELF files (-m32, firmware) are data to us.
+bool may_be_ours(std::string_view file) {
+  return link::is_elf(file) && file.size() > 5 && file[4] == 2 && file[5] == 1;
+}
+
 Error changed_file(const std::string& path) {
-  return make_error(ErrorKind::failed,
-                    path + ": was changed after it was compiled or linked, in a way that deploying cannot repeat",
-                    "strip, a changed RPATH, copies and links are repeated; other changes (objcopy, a payload that is appended) "
-                    "are not: take that step out of this build");
+  return make_error(
+      ErrorKind::failed,
+      path + ": was changed after it was compiled or linked, in a way that deploying cannot repeat",
+      "strip, a changed RPATH, copies and links are repeated; other changes (objcopy, a payload that is "
+      "appended) "
+      "are not: take that step out of this build");
 }
 
 // Which unit or link an ELF file came from; nothing if it is foreign.
-Result<std::optional<link::FileRef>> origin_of(const Session& session, std::string_view elf, const std::string& path,
-                                               const std::string& name) {
+Result<std::optional<link::FileRef>> origin_of(const Session& session, std::string_view elf,
+                                               const std::string& path, const std::string& name) {
   XAAS_TRY(const std::vector<link::Note> notes, link::read_notes(elf));
   const link::Note* own = nullptr;
   for (const link::Note& note : notes)
@@ -29,7 +39,8 @@ Result<std::optional<link::FileRef>> origin_of(const Session& session, std::stri
   if (own) {
     if (own->content != content)
       return changed_file(path);
-    return std::optional(link::FileRef{own->kind == link::Note::Kind::link ? Kind::link : Kind::unit, own->origin, name});
+    return std::optional(
+        link::FileRef{own->kind == link::Note::Kind::link ? Kind::link : Kind::unit, own->origin, name});
   }
   // A note may have been removed (strip -R .note*): the contents still tell.
   const Result<std::string> known = read_file(session.directory / "outputs" / content.hex());
@@ -37,7 +48,8 @@ Result<std::optional<link::FileRef>> origin_of(const Session& session, std::stri
     return std::optional<link::FileRef>();
   const size_t blank = known->find(' ');
   XAAS_TRY(const Digest origin, Digest::parse(std::string_view(*known).substr(blank + 1)));
-  return std::optional(link::FileRef{known->substr(0, blank) == "link" ? Kind::link : Kind::unit, origin, name});
+  return std::optional(
+      link::FileRef{known->substr(0, blank) == "link" ? Kind::link : Kind::unit, origin, name});
 }
 
 Result<link::FileRef> carry(const Session& session, std::string_view content, const fs::path& path,
@@ -46,21 +58,23 @@ Result<link::FileRef> carry(const Session& session, std::string_view content, co
   const fs::path origin = session.directory / "kit" / digest.hex();
   std::error_code code;
   if (!fs::exists(origin, code)) {
-    const Json json{{"path", fs::absolute(path).lexically_normal().string()}, {"of_build", is_of_build(session, path)}};
+    const Json json{{"path", fs::absolute(path).lexically_normal().string()},
+                    {"of_build", is_of_build(session, path)}};
     XAAS_CHECK(write_file(origin, json.dump(), 0644, false));
   }
   return link::FileRef{Kind::kit, digest, name};
 }
 
-Result<link::FileRef> identify_archive(const Session& session, const fs::path& path, const std::string& content,
-                                       const std::string& name) {
+Result<link::FileRef> identify_archive(const Session& session, const fs::path& path,
+                                       const std::string& content, const std::string& name) {
   XAAS_TRY(const std::vector<link::ArchiveMember> members, link::read_archive(path));
   link::ArchiveRecord record;
   bool captured = false;
   for (const link::ArchiveMember& member : members) {
     std::optional<link::FileRef> origin;
-    if (link::is_elf(member.content)) {
-      XAAS_TRY(origin, origin_of(session, member.content, path.string() + "(" + member.name + ")", member.name));
+    if (may_be_ours(member.content)) {
+      XAAS_TRY(origin,
+               origin_of(session, member.content, path.string() + "(" + member.name + ")", member.name));
     }
     captured |= origin.has_value();
     if (!origin) {
@@ -86,18 +100,21 @@ bool is_of_build(const Session& session, const fs::path& path) {
   return false;
 }
 
-Result<void> remember_output(const Session& session, const Digest& content, link::Note::Kind kind, const Digest& origin) {
-  const std::string text = std::string(kind == link::Note::Kind::link ? "link " : "unit ") + origin.to_string();
+Result<void> remember_output(const Session& session, const Digest& content, link::Note::Kind kind,
+                             const Digest& origin) {
+  const std::string text =
+      std::string(kind == link::Note::Kind::link ? "link " : "unit ") + origin.to_string();
   return write_file(session.directory / "outputs" / content.hex(), text, 0644, false);
 }
 
 Result<link::FileRef> identify(const Session& session, const fs::path& path, const std::string& name) {
   XAAS_TRY(const std::string content, read_file(path));
-  if (!is_of_build(session, path))
+  // What is the machine's has no code of ours; but a build may have installed a library that it uses later.
+  if (!is_of_build(session, path) && content.find(note_name) == std::string::npos)
     return carry(session, content, path, name);
   if (link::is_archive(content))
     return identify_archive(session, path, content, name).in("reading " + path.string());
-  if (link::is_elf(content)) {
+  if (may_be_ours(content)) {
     XAAS_TRY(const std::optional<link::FileRef> origin, origin_of(session, content, path.string(), name));
     if (origin)
       return *origin;

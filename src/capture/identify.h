@@ -8,13 +8,14 @@
 
 namespace xaas::capture {
 
-// Identifies a file that a link reads or an install tree holds. Archives with captured members get a record; the records and
-// the content of files that are carried are put into the store. A file that carries captured code and was changed in a way
-// that cannot be repeated is a failed error.
+// Identifies a file that a link reads or an install tree holds. Archives with captured members get a record;
+// the records and the content of files that are carried are put into the store. A file that carries captured
+// code and was changed in a way that cannot be repeated is a failed error.
 Result<link::FileRef> identify(const Session& session, const fs::path& path, const std::string& name);
 
 // Writes down that contents with this digest came from a unit or link, for files that lose their note.
-Result<void> remember_output(const Session& session, const Digest& content, link::Note::Kind kind, const Digest& origin);
+Result<void> remember_output(const Session& session, const Digest& content, link::Note::Kind kind,
+                             const Digest& origin);
 
 // True if the file belongs to the build and not to the machine.
 bool is_of_build(const Session& session, const fs::path& path);

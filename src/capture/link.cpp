@@ -1,6 +1,7 @@
+#include "link.h"
 #include "compile.h"
 #include "identify.h"
-#include "link.h"
+#include "output.h"
 
 #include <xaas/link/command_line.h>
 #include <xaas/link/replay.h>
@@ -15,11 +16,43 @@ namespace {
 
 // One link: its record, and where each of its inputs lies on this machine.
 struct RecordedLink {
-  link::LinkRecord record;
+  link::LinkRecord record;   // what this link does here
+  link::LinkRecord portable; // what is written down: without the RPATH, which names the build's own
+                             // directories. What an installed file has is read from that file.
   std::map<link::FileRef, fs::path> files;
 };
 
-Result<RecordedLink> record_link(const Session& session, const link::ParsedLink& parsed) {
+// lld reads the members of a thin archive from beside it, the replay of a record reads what it is given: a
+// regular archive with the same members.
+Result<fs::path> regular_archive(const Session& session, const fs::path& thin, const Digest& digest,
+                                 const fs::path& directory) {
+  XAAS_TRY(const std::string text, session.content().get(digest));
+  XAAS_TRY(const Json json, parse_json(text, "archive"));
+  XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+  XAAS_TRY(const std::vector<link::ArchiveMember> members, link::read_archive(thin));
+  std::map<link::FileRef, fs::path> files;
+  for (size_t i = 0; i < members.size() && i < record.members.size(); ++i) {
+    const fs::path file = directory / (digest.hex() + "." + std::to_string(i));
+    XAAS_CHECK(write_file(file, members[i].content, 0644, false));
+    files[record.members[i].file] = file;
+  }
+  const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
+    return files.at(file);
+  };
+  XAAS_TRY(const std::string archive, link::write_archive(record, provide));
+  const fs::path path = directory / digest.hex();
+  XAAS_CHECK(write_file(path, archive, 0644, false));
+  return path;
+}
+
+Result<bool> is_thin_archive(const fs::path& path) {
+  XAAS_TRY(const std::string content, read_file(path));
+  return content.starts_with("!<thin>");
+}
+
+// `directory` is for files that the link reads in place of the build's.
+Result<RecordedLink> record_link(const Session& session, const link::ParsedLink& parsed,
+                                 const fs::path& directory) {
   RecordedLink result;
   result.record.kind = parsed.kind;
   result.record.name = parsed.output.filename().string();
@@ -30,10 +63,20 @@ Result<RecordedLink> record_link(const Session& session, const link::ParsedLink&
     item.value = parsed_item.value;
     if (item.kind != link::LinkItem::Kind::option) {
       XAAS_TRY(item.file, identify(session, parsed_item.file, parsed_item.name));
-      result.files[item.file] = parsed_item.file;
+      fs::path& file = result.files[item.file] = parsed_item.file;
+      if (item.file.kind == link::FileRef::Kind::archive) {
+        XAAS_TRY(const bool thin, is_thin_archive(file));
+        if (thin) {
+          XAAS_TRY(file, regular_archive(session, file, item.file.digest, directory));
+        }
+      }
     }
+    if (item.option != "--rpath")
+      result.portable.items.push_back(item);
     result.record.items.push_back(std::move(item));
   }
+  result.portable.kind = result.record.kind;
+  result.portable.name = result.record.name;
   return result;
 }
 
@@ -56,7 +99,8 @@ Result<link::ReplayResult> replay_optimised(const Session& session, const Record
                                             const link::ReplayOptions& options) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   std::map<link::FileRef, fs::path> files;
-  std::function<Result<fs::path>(const link::FileRef&)> provide = [&](const link::FileRef& file) -> Result<fs::path> {
+  std::function<Result<fs::path>(const link::FileRef&)> provide =
+      [&](const link::FileRef& file) -> Result<fs::path> {
     if (const auto found = files.find(file); found != files.end())
       return found->second;
     const fs::path path = directory.path() / std::to_string(files.size());
@@ -81,11 +125,12 @@ Result<link::ReplayResult> replay_optimised(const Session& session, const Record
 }
 
 Result<std::string> link_once(const Session& session, const link::ParsedLink& parsed) {
-  XAAS_TRY(const RecordedLink recorded, record_link(session, parsed));
-  XAAS_TRY(const Digest digest, session.content().put(link::to_json(recorded.record).dump()));
+  XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
+  XAAS_TRY(const RecordedLink recorded, record_link(session, parsed, directory.path()));
+  XAAS_TRY(const Digest digest, session.content().put(link::to_json(recorded.portable).dump()));
   link::ReplayOptions options;
   options.arch = session.arch;
-  options.note = true;
+  options.note = digest;
   const link::FileProvider on_disk = [&](const link::FileRef& file) -> Result<fs::path> {
     return recorded.files.at(file);
   };
@@ -111,8 +156,8 @@ Result<void> link_to_file(const Session& session, const std::vector<std::string>
   XAAS_TRY(const std::string output, link_once(session, parsed));
   const bool program = parsed.kind != link::OutputKind::relocatable;
   for (const fs::path& map : parsed.maps)
-    XAAS_CHECK(write_file(map, "", 0644, false));
-  return write_file(parsed.output, output, program ? 0755 : 0644, false);
+    XAAS_CHECK(write_output(map, "", 0644));
+  return write_output(parsed.output, output, program ? 0755 : 0644);
 }
 
 } // namespace

@@ -17,8 +17,9 @@ Json to_json(const Session& session) {
   Json roots = Json::array();
   for (const fs::path& root : session.roots)
     roots.push_back(root.string());
-  return Json{{"store", session.store.string()}, {"arch", session.arch},  {"level", session.level},
-              {"clang", session.clang.string()}, {"prefixes", prefixes}, {"roots", roots}, {"strip_debug", session.strip_debug}};
+  return Json{{"store", session.store.string()},   {"arch", session.arch}, {"level", session.level},
+              {"clang", session.clang.string()},   {"prefixes", prefixes}, {"roots", roots},
+              {"strip_debug", session.strip_debug}};
 }
 
 } // namespace
@@ -29,6 +30,7 @@ Result<void> create_session(const Session& session, const fs::path& program) {
   XAAS_CHECK(make_directories(session.directory / "outputs"));
   XAAS_CHECK(make_directories(session.directory / "native"));
   XAAS_CHECK(make_directories(session.directory / "kit"));
+  XAAS_CHECK(make_directories(session.directory / "lesser"));
   XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
   for (const char* name : {"xaas-cc", "xaas-c++", "ld"}) {
     std::error_code code;
@@ -65,10 +67,13 @@ Result<Session> read_session(const fs::path& directory) {
 Result<Session> find_session(const std::string& argv0) {
   if (const char* directory = std::getenv("XAAS_SESSION"); directory && *directory)
     return read_session(directory);
-  const fs::path directory = fs::path(argv0).parent_path().parent_path();
-  std::error_code code;
-  if (argv0.find('/') != std::string::npos && fs::exists(directory / session_file, code))
-    return read_session(fs::absolute(directory));
+  // A name without a slash was found on PATH. Links are not followed: the tools are links to this program.
+  if (const std::optional<fs::path> program = find_program(argv0)) {
+    const fs::path directory = fs::absolute(*program).parent_path().parent_path();
+    std::error_code code;
+    if (fs::exists(directory / session_file, code))
+      return read_session(directory);
+  }
   return make_error(ErrorKind::usage, "the compiler front door was called outside a build",
                     "`xaas build` runs builds with it; people do not call it");
 }

@@ -18,9 +18,13 @@ namespace xaas::ir {
 namespace {
 
 // Inline assembly reads the file when the module is lowered: on the target, where it is another file or none.
-bool names_a_file(llvm::StringRef assembly) { return assembly.contains(".incbin") || assembly.contains(".include"); }
+bool names_a_file(llvm::StringRef assembly) {
+  return assembly.contains_insensitive(".incbin") || assembly.contains_insensitive(".include");
+}
 
-Result<void> refuse_file_assembly(const llvm::Module& module) {
+} // namespace
+
+Result<void> check_assembly(const llvm::Module& module) {
   auto refusal = [] {
     return make_error(ErrorKind::failed, "inline assembly that reads a file (.incbin, .include)");
   };
@@ -35,12 +39,15 @@ Result<void> refuse_file_assembly(const llvm::Module& module) {
   return {};
 }
 
+namespace {
+
 TargetAttributes attributes_of(const llvm::Function& function) {
   auto text = [&](const char* name) { return function.getFnAttribute(name).getValueAsString().str(); };
   return {text("target-cpu"), text("tune-cpu"), text("target-features")};
 }
 
-// Replaces the target attributes of one function by what they are derived from. Returns false if they cannot be derived.
+// Replaces the target attributes of one function by what they are derived from. Returns false if they cannot
+// be derived.
 Result<bool> canonicalize_attributes(llvm::Function& function, const FeatureResolver& emitted,
                                      const WrittenTarget& written) {
   const TargetAttributes found = attributes_of(function);
@@ -49,6 +56,8 @@ Result<bool> canonicalize_attributes(llvm::Function& function, const FeatureReso
     return true;
   }
   const std::string source = written(function);
+  if (source == "other")
+    return false;
   XAAS_TRY(const TargetAttributes derived, emitted.attributes(source));
   if (!(derived == found))
     return false;
@@ -69,8 +78,9 @@ const std::set<std::string>& openmp_functions() {
   return names;
 }
 
-// The flag lets LLVM's OpenMP optimiser run, which acts on functions that it knows by name. Where the module names none
-// of them the flag changes nothing, and a file compiled with and without -fopenmp is the same file.
+// The flag lets LLVM's OpenMP optimiser run, which acts on functions that it knows by name. Where the module
+// names none of them the flag changes nothing, and a file compiled with and without -fopenmp is the same
+// file.
 void drop_idle_openmp_flag(llvm::Module& module) {
   llvm::NamedMDNode* flags = module.getModuleFlagsMetadata();
   if (!flags)
@@ -80,7 +90,8 @@ void drop_idle_openmp_flag(llvm::Module& module) {
       return;
   std::vector<llvm::MDNode*> kept;
   for (llvm::MDNode* flag : flags->operands())
-    if (const auto* name = llvm::dyn_cast<llvm::MDString>(flag->getOperand(1)); !name || name->getString() != "openmp")
+    if (const auto* name = llvm::dyn_cast<llvm::MDString>(flag->getOperand(1));
+        !name || name->getString() != "openmp")
       kept.push_back(flag);
   if (kept.size() == flags->getNumOperands())
     return;
@@ -102,8 +113,9 @@ void drop_derived_metadata(llvm::Module& module) {
 
 } // namespace
 
-Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted, const WrittenTarget& written) {
-  XAAS_CHECK(refuse_file_assembly(module));
+Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
+                                     const WrittenTarget& written) {
+  XAAS_CHECK(check_assembly(module));
   CanonicalModule result;
   for (llvm::Function& function : module) {
     if (function.isIntrinsic())
@@ -137,14 +149,22 @@ static bool has_immediate_operand(const llvm::CallBase& call) {
   return false;
 }
 
+// An inline definition of C99 may be the only one. Those of C++ (members of templates that are instantiated
+// elsewhere) never are, and those that are inlined always leave no call.
+static bool may_lack_definition(const llvm::Function& function) {
+  return function.hasAvailableExternallyLinkage() && !function.use_empty() &&
+         !function.hasFnAttribute(llvm::Attribute::AlwaysInline) && !function.getName().starts_with("_Z");
+}
+
 bool needs_optimisation(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
-    if (function.hasAvailableExternallyLinkage())
+    if (may_lack_definition(function))
       return true;
     if (function.getIntrinsicID() == llvm::Intrinsic::is_constant && !function.use_empty())
       return true;
     for (const llvm::Instruction& instruction : llvm::instructions(function))
-      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && has_immediate_operand(*call))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+          call && has_immediate_operand(*call))
         return true;
   }
   return false;

@@ -1,5 +1,5 @@
-// Follows Clang's CodeGenModule::GetCPUAndFeaturesAttributes and ASTContext::getFunctionFeatureMap, through the same
-// TargetInfo calls, so that implied features come out as Clang gives them.
+// Follows Clang's CodeGenModule::GetCPUAndFeaturesAttributes and ASTContext::getFunctionFeatureMap, through
+// the same TargetInfo calls, so that implied features come out as Clang gives them.
 #include <xaas/ir/features.h>
 
 #include <clang/Basic/Diagnostic.h>
@@ -13,7 +13,8 @@
 
 namespace xaas::ir {
 
-InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& options, const target::Cpu& target) {
+InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& options,
+                               const target::Cpu& target) {
   InstructionSet set;
   auto text = [&](const char* name) {
     const auto found = options.text.find(name);
@@ -24,18 +25,25 @@ InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& opt
   set.fpmath = text("fpmath");
   const bool open = flags.cpu.empty() || flags.cpu == "native";
   set.cpu = open ? target.name : flags.cpu;
-  set.tune = flags.tune == "native" ? target.name : flags.tune;
+  set.tune = flags.tune;
+  if (flags.tune == "native") {
+    // An ISA level is nothing to tune for: it is left to the CPU.
+    const std::vector<std::string> levels = target::isa_levels(target.arch);
+    const bool is_level = std::find(levels.begin(), levels.end(), target.name) != levels.end();
+    set.tune = is_level ? std::string() : target.name;
+  }
   if (open) {
-    // The target may have more than its CPU name says, or less (a virtual machine hides a flag). First what it has, then
-    // what the name implies and it lacks: a feature that is taken away takes those with it that build on it.
+    // The target may have more than its CPU name says, or less (a virtual machine hides a flag). First what
+    // it has, then what the name implies and it lacks: a feature that is taken away takes those with it that
+    // build on it.
     const Result<std::vector<std::string>> named = target::features_of(target.arch, target.name);
     const std::vector<std::string> own = named ? *named : std::vector<std::string>();
     for (const std::string& feature : target::missing_features(target.features, own))
-      set.features.push_back("+" + feature);
+      set.machine.push_back("+" + feature);
     for (const std::string& feature : target::missing_features(own, target.features))
-      set.features.push_back("-" + feature);
+      set.machine.push_back("-" + feature);
   }
-  set.features.insert(set.features.end(), flags.features.begin(), flags.features.end());
+  set.features = flags.features;
   return set;
 }
 
@@ -43,7 +51,9 @@ struct FeatureResolver::State {
   clang::DiagnosticOptions diagnostic_options;
   std::unique_ptr<clang::DiagnosticsEngine> diagnostics;
   clang::TargetOptions options;
-  std::unique_ptr<clang::TargetInfo> info; // owned apart: TargetInfo is reference-counted by hand in CompilerInstance
+  std::vector<std::string> machine; // the first of options.FeaturesAsWritten
+  std::unique_ptr<clang::TargetInfo>
+      info; // owned apart: TargetInfo is reference-counted by hand in CompilerInstance
 };
 
 FeatureResolver::FeatureResolver(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -54,17 +64,22 @@ FeatureResolver::~FeatureResolver() = default;
 Result<FeatureResolver> FeatureResolver::create(const InstructionSet& set) {
   auto state = std::make_unique<State>();
   state->diagnostics = std::make_unique<clang::DiagnosticsEngine>(
-      llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), state->diagnostic_options, new clang::IgnoringDiagConsumer, true);
+      llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), state->diagnostic_options,
+      new clang::IgnoringDiagConsumer, true);
   state->options.Triple = set.triple;
   state->options.ABI = set.abi;
   state->options.FPMath = set.fpmath;
   state->options.CPU = set.cpu;
   state->options.TuneCPU = set.tune;
-  state->options.FeaturesAsWritten = set.features;
+  state->machine = set.machine;
+  state->options.FeaturesAsWritten = set.machine;
+  state->options.FeaturesAsWritten.insert(state->options.FeaturesAsWritten.end(), set.features.begin(),
+                                          set.features.end());
   state->info.reset(clang::TargetInfo::CreateTargetInfo(*state->diagnostics, state->options));
   if (!state->info)
-    return make_error(ErrorKind::integrity, "no instruction set for triple '" + set.triple + "', CPU '" + set.cpu +
-                                                "', features '" + llvm::join(set.features, ",") + "'");
+    return make_error(ErrorKind::integrity, "no instruction set for triple '" + set.triple + "', CPU '" +
+                                                set.cpu + "', features '" + llvm::join(set.features, ",") +
+                                                "'");
   return FeatureResolver(std::move(state));
 }
 
@@ -76,37 +91,39 @@ Result<TargetAttributes> FeatureResolver::attributes(const std::string& written)
   if (written.empty()) {
     features = options.Features;
   } else {
-    const size_t colon = written.find(':');
-    const std::string kind = written.substr(0, colon);
-    const std::string text = colon == std::string::npos ? "" : written.substr(colon + 1);
-    std::string cpu = options.CPU;
+    const std::string kind = written.substr(0, written.find(':'));
+    const std::string text = kind.size() < written.size() ? written.substr(kind.size() + 1) : "";
+    const clang::ParsedTargetAttr parsed = info.parseTargetAttr(text);
+    std::string cpu = info.isValidCPUName(parsed.CPU) ? parsed.CPU.str() : options.CPU;
     std::vector<std::string> own;
     if (kind == "target") {
-      clang::ParsedTargetAttr parsed = info.parseTargetAttr(text);
-      own = parsed.Features;
-      if (!parsed.CPU.empty() && info.isValidCPUName(parsed.CPU)) {
-        cpu = result.cpu = parsed.CPU.str();
+      own = options.FeaturesAsWritten;
+      for (const std::string& feature : parsed.Features)
+        if (feature.size() > 1 && info.isValidFeatureName(feature.substr(1)))
+          own.push_back(feature);
+      if (info.isValidCPUName(parsed.CPU)) {
+        result.cpu = cpu;
         result.tune.clear();
       }
-      if (!parsed.Tune.empty() && info.isValidCPUName(parsed.Tune))
+      if (info.isValidCPUName(parsed.Tune))
         result.tune = parsed.Tune.str();
     } else if (kind == "clone") {
-      if (text.starts_with("arch="))
-        cpu = text.substr(5);
-      else if (text != "default")
+      // Clang gives a version the features of its CPU and its own, without those of the source's flags, and
+      // leaves `target-cpu` as it is.
+      own = state_->machine;
+      if (!text.starts_with("arch=") && text != "default")
         own.push_back("+" + text);
     } else {
       return make_error(ErrorKind::integrity, "target attribute '" + written + "' has no known form");
     }
-    std::erase_if(own, [&](const std::string& feature) { return feature.size() < 2 || !info.isValidFeatureName(feature.substr(1)); });
-    own.insert(own.begin(), options.FeaturesAsWritten.begin(), options.FeaturesAsWritten.end());
     llvm::StringMap<bool> map;
     if (!info.initFeatureMap(map, *state_->diagnostics, cpu, own))
       return make_error(ErrorKind::integrity, "target attribute '" + written + "' cannot be resolved");
     for (const auto& entry : map)
       features.push_back((entry.getValue() ? "+" : "-") + entry.getKey().str());
   }
-  std::erase_if(features, [&](const std::string& feature) { return info.isReadOnlyFeature(feature.substr(1)); });
+  std::erase_if(features,
+                [&](const std::string& feature) { return info.isReadOnlyFeature(feature.substr(1)); });
   std::sort(features.begin(), features.end());
   result.features = llvm::join(features, ",");
   return result;

@@ -1,7 +1,8 @@
-// The options of CodeGenOptions.def are carried whole, by name and integer, through Clang's own X-macros: what a later
-// Clang adds is carried too, and nothing can be forgotten. Of the language options only those are carried that the back
-// end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions and the pipeline): the others have done their work in
-// the front end, and carrying them would keep objects apart that are equal.
+// The options of CodeGenOptions.def are carried whole, by name and integer, through Clang's own X-macros:
+// what a later Clang adds is carried too, and nothing can be forgotten. Of the language options only those
+// are carried that the back end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions and the
+// pipeline): the others have done their work in the front end, and carrying them would keep objects apart
+// that are equal.
 #include <xaas/ir/options.h>
 
 #include <clang/Basic/CodeGenOptions.h>
@@ -16,21 +17,38 @@ namespace xaas::ir {
 namespace {
 
 // Fields that name what the compiling machine does while compiling, not what is generated.
-const char* const transient_fields[] = {"ClearASTBeforeBackend", "DisableFree",  "DiscardValueNames", "DisableLLVMPasses",
-                                        "TimePasses",            "TimePassesPerRun", "TimePassesJson", "TimeTrace",
-                                        "DebugPassManager",      "VerifyModule", "VerifyEach",        "NewInfallibleRewrites",
-                                        "SaveTempLabels",        "ShowNoObjCARC", "PrepareForLTO",    "PrepareForThinLTO",
-                                        "LTOUnit",               "UnifiedLTO",   "FatLTO",            "ThinLinkBitcodeFile",
-                                        "EnableSplitLTOUnit",    "EmitVersionIdentMetadata"};
+const char* const transient_fields[] = {"ClearASTBeforeBackend",
+                                        "DisableFree",
+                                        "DiscardValueNames",
+                                        "DisableLLVMPasses",
+                                        "TimePasses",
+                                        "TimePassesPerRun",
+                                        "TimePassesJson",
+                                        "TimeTrace",
+                                        "DebugPassManager",
+                                        "VerifyModule",
+                                        "VerifyEach",
+                                        "NewInfallibleRewrites",
+                                        "SaveTempLabels",
+                                        "ShowNoObjCARC",
+                                        "PrepareForLTO",
+                                        "PrepareForThinLTO",
+                                        "LTOUnit",
+                                        "UnifiedLTO",
+                                        "FatLTO",
+                                        "ThinLinkBitcodeFile",
+                                        "EnableSplitLTOUnit",
+                                        "EmitVersionIdentMetadata"};
 
 bool is_transient(std::string_view name) {
-  return std::find(std::begin(transient_fields), std::end(transient_fields), name) != std::end(transient_fields);
+  return std::find(std::begin(transient_fields), std::end(transient_fields), name) !=
+         std::end(transient_fields);
 }
 
 std::map<std::string, int64_t> codegen_fields(const clang::CodeGenOptions& options) {
   std::map<std::string, int64_t> fields;
 #define CODEGENOPT(Name, Bits, Default, Compatibility) fields[#Name] = static_cast<int64_t>(options.Name);
-#define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility)                                                       \
+#define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility)                                            \
   fields[#Name] = static_cast<int64_t>(options.get##Name());
 #include <clang/Basic/CodeGenOptions.def>
   fields["RelocationModel"] = static_cast<int64_t>(options.RelocationModel);
@@ -46,14 +64,14 @@ struct FieldSetter {
 const std::map<std::string, FieldSetter>& codegen_setters() {
   static const std::map<std::string, FieldSetter> setters = [] {
     std::map<std::string, FieldSetter> all;
-#define CODEGENOPT(Name, Bits, Default, Compatibility)                                                                  \
-  all[#Name] = {uint64_t(1) << (Bits), [](clang::CodeGenOptions& options, int64_t value) {                              \
-                  options.Name = static_cast<unsigned>(value) & ((uint64_t(1) << (Bits)) - 1);                          \
+#define CODEGENOPT(Name, Bits, Default, Compatibility)                                                       \
+  all[#Name] = {uint64_t(1) << (Bits), [](clang::CodeGenOptions& options, int64_t value) {                   \
+                  options.Name = static_cast<unsigned>(value) & ((uint64_t(1) << (Bits)) - 1);               \
                 }};
-#define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility)                                                       \
-  all[#Name] = {uint64_t(1) << (Bits), [](clang::CodeGenOptions& options, int64_t value) {                              \
-                  using namespace clang;                                                                                \
-                  options.set##Name(static_cast<decltype(options.get##Name())>(value));                                 \
+#define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility)                                            \
+  all[#Name] = {uint64_t(1) << (Bits), [](clang::CodeGenOptions& options, int64_t value) {                   \
+                  using namespace clang;                                                                     \
+                  options.set##Name(static_cast<decltype(options.get##Name())>(value));                      \
                 }};
 #include <clang/Basic/CodeGenOptions.def>
     all["RelocationModel"] = {llvm::Reloc::ROPI_RWPI + 1, [](clang::CodeGenOptions& options, int64_t value) {
@@ -67,35 +85,26 @@ const std::map<std::string, FieldSetter>& codegen_setters() {
   return setters;
 }
 
-#define XAAS_LANGUAGE_FIELDS(FIELD)                                                                                     \
-  FIELD(NoHonorInfs)                                                                                                    \
-  FIELD(NoHonorNaNs)                                                                                                    \
-  FIELD(AllowFPReassoc)                                                                                                 \
-  FIELD(AllowRecip)                                                                                                     \
-  FIELD(NoSignedZero)                                                                                                   \
-  FIELD(ApproxFunc)                                                                                                     \
-  FIELD(CPlusPlus)                                                                                                      \
-  FIELD(Exceptions)                                                                                                     \
-  FIELD(CXXExceptions)                                                                                                  \
-  FIELD(MathErrno)                                                                                                      \
-  FIELD(Freestanding)                                                                                                   \
-  FIELD(NoBuiltin)                                                                                                      \
-  FIELD(OpenMP)
+#define XAAS_LANGUAGE_FIELDS(FIELD)                                                                          \
+  FIELD(NoHonorInfs)                                                                                         \
+  FIELD(NoHonorNaNs)                                                                                         \
+  FIELD(AllowFPReassoc)                                                                                      \
+  FIELD(AllowRecip)                                                                                          \
+  FIELD(NoSignedZero)                                                                                        \
+  FIELD(ApproxFunc)
 
-#define XAAS_LANGUAGE_ENUMS(FIELD)                                                                                      \
-  FIELD(DefaultFPContractMode)                                                                                          \
-  FIELD(ThreadModel)
+#define XAAS_LANGUAGE_ENUMS(FIELD)                                                                           \
+  FIELD(DefaultFPContractMode, clang::LangOptions::FPM_FastHonorPragmas)                                     \
+  FIELD(ThreadModel, clang::LangOptions::ThreadModelKind::Single)
 
 std::map<std::string, int64_t> language_fields(const clang::LangOptions& options) {
   std::map<std::string, int64_t> fields;
 #define FIELD(Name) fields[#Name] = static_cast<int64_t>(options.Name);
   XAAS_LANGUAGE_FIELDS(FIELD)
 #undef FIELD
-#define FIELD(Name) fields[#Name] = static_cast<int64_t>(options.get##Name());
+#define FIELD(Name, Last) fields[#Name] = static_cast<int64_t>(options.get##Name());
   XAAS_LANGUAGE_ENUMS(FIELD)
 #undef FIELD
-  // Whether `omp` directives were compiled is in the IR itself; the version only predefined a macro.
-  fields["OpenMP"] = fields["OpenMP"] ? 1 : 0;
   return fields;
 }
 
@@ -144,7 +153,8 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
     return refuse("bitcode linked in by the compiler");
   if (codegen.BBSections.starts_with("list="))
     return refuse("-fbasic-block-sections=list");
-  if (language.CUDA || language.HIP || language.SYCLIsDevice || language.OpenCL || !language.OMPTargetTriples.empty())
+  if (language.CUDA || language.HIP || language.SYCLIsDevice || language.OpenCL ||
+      !language.OMPTargetTriples.empty())
     return refuse("device code");
   if (codegen.DisableIntegratedAS)
     return refuse("an external assembler (-no-integrated-as)");
@@ -158,7 +168,8 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
   clang::CodeGenOptions& codegen = copy.getCodeGenOpts();
   clang::LangOptions& language = copy.getLangOpts();
   XAAS_CHECK(check_supported(codegen, language));
-  const clang::CompilerInvocation plain;
+  clang::CompilerInvocation plain;
+  plain.getCodeGenOpts().LargeDataThreshold = 0; // Clang leaves it without a value
   UnitOptions options;
   options.codegen = differing(codegen_fields(codegen), codegen_fields(plain.getCodeGenOpts()));
   options.language = differing(language_fields(language), language_fields(plain.getLangOpts()));
@@ -171,27 +182,42 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
 }
 
 static Result<void> set_language_field(const std::string& name, int64_t value, clang::LangOptions& options) {
-  if (value < 0 || value > 63)
-    return make_error(ErrorKind::integrity, "language option " + name + ": " + std::to_string(value) + " is out of range");
-#define FIELD(Name)                                                                                                     \
-  if (name == #Name) {                                                                                                  \
-    options.Name = value != 0;                                                                                          \
-    return {};                                                                                                          \
+  const Error range = make_error(ErrorKind::integrity, "language option " + name + ": " +
+                                                           std::to_string(value) + " is out of range");
+#define FIELD(Name)                                                                                          \
+  if (name == #Name) {                                                                                       \
+    if (value < 0 || value > 1)                                                                              \
+      return range;                                                                                          \
+    options.Name = value != 0;                                                                               \
+    return {};                                                                                               \
   }
   XAAS_LANGUAGE_FIELDS(FIELD)
 #undef FIELD
-#define FIELD(Name)                                                                                                     \
-  if (name == #Name) {                                                                                                  \
-    options.set##Name(static_cast<decltype(options.get##Name())>(value & 3));                                           \
-    return {};                                                                                                          \
+#define FIELD(Name, Last)                                                                                    \
+  if (name == #Name) {                                                                                       \
+    if (value < 0 || value > static_cast<int64_t>(Last))                                                     \
+      return range;                                                                                          \
+    options.set##Name(static_cast<decltype(options.get##Name())>(value));                                    \
+    return {};                                                                                               \
   }
   XAAS_LANGUAGE_ENUMS(FIELD)
 #undef FIELD
   return make_error(ErrorKind::integrity, "language option " + name + " is not known");
 }
 
+// LLVM takes any other name for a programming error.
+static Result<void> check_names(clang::CodeGenOptions& codegen) {
+  if (codegen.CodeModel.empty())
+    codegen.CodeModel = "default";
+  for (const char* known : {"default", "tiny", "small", "kernel", "medium", "large"})
+    if (codegen.CodeModel == known)
+      return {};
+  return make_error(ErrorKind::integrity, "option CodeModel: '" + codegen.CodeModel + "' is not known");
+}
+
 Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation& invocation) {
   clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
+  codegen.LargeDataThreshold = 0;
   for (const auto& [name, value] : options.codegen) {
     const auto setter = codegen_setters().find(name);
     if (setter == codegen_setters().end() || is_transient(name))
@@ -215,6 +241,7 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
       return make_error(ErrorKind::integrity, "option " + name + " is not known");
     codegen.NoBuiltinFuncs = value;
   }
+  XAAS_CHECK(check_names(codegen));
   return check_supported(codegen, invocation.getLangOpts());
 }
 

@@ -12,7 +12,8 @@ namespace xaas::ir {
 
 namespace {
 
-// Everything that runs when the loader resolves an ifunc: the resolvers and what they reach inside the module.
+// Everything that runs when the loader resolves an ifunc: the resolvers and what they reach inside the
+// module.
 std::set<const llvm::Function*> resolver_functions(llvm::Module& module) {
   std::set<const llvm::Function*> reached;
   std::vector<const llvm::Function*> pending;
@@ -44,7 +45,8 @@ void set_attributes(llvm::Function& function, const TargetAttributes& attributes
 
 } // namespace
 
-Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_is_fixed, const std::string& source) {
+Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_is_fixed,
+                      const std::string& source) {
   XAAS_TRY(const FeatureResolver resolver, FeatureResolver::create(set));
   InstructionSet lowest = set;
   if (!cpu_is_fixed) {
@@ -54,11 +56,13 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
       return make_error(ErrorKind::integrity, "triple '" + set.triple + "' has no ISA levels");
     lowest.cpu = arch == "x86_64" ? levels.front() : "generic";
     lowest.features.clear();
+    lowest.machine.clear();
   }
   XAAS_TRY(const FeatureResolver base, FeatureResolver::create(lowest));
   const std::set<const llvm::Function*> resolvers = resolver_functions(module);
 
-  std::map<std::string, TargetAttributes> known; // most functions of a module have the same attribute, or none
+  std::map<std::string, TargetAttributes>
+      known; // most functions of a module have the same attribute, or none
   for (llvm::Function& function : module) {
     if (function.isIntrinsic() || function.hasFnAttribute("target-cpu"))
       continue;

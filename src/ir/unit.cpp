@@ -40,7 +40,8 @@ Result<MachineFlags> parse_machine(const JsonReader& reader) {
   XAAS_TRY(flags.features, features.strings());
   for (const std::string& feature : flags.features)
     if (feature.size() < 2 || (feature[0] != '+' && feature[0] != '-'))
-      return make_error(ErrorKind::integrity, features.where() + ": '" + feature + "' is not a signed feature");
+      return make_error(ErrorKind::integrity,
+                        features.where() + ": '" + feature + "' is not a signed feature");
   return flags;
 }
 
@@ -64,8 +65,12 @@ Json to_json(const Unit& unit) {
               {"machine", to_json(unit.machine)}};
 }
 
-Digest UnitOptions::digest() const { return digest_of(to_json(*this).dump()); }
-Digest Unit::id() const { return digest_of(to_json(*this).dump()); }
+Digest UnitOptions::digest() const {
+  return digest_of(to_json(*this).dump());
+}
+Digest Unit::id() const {
+  return digest_of(to_json(*this).dump());
+}
 
 Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
   XAAS_CHECK(check_keys(reader, {"codegen", "language", "text", "lists"}));

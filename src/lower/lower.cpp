@@ -1,3 +1,4 @@
+#include <xaas/ir/canonical.h>
 #include <xaas/ir/options.h>
 #include <xaas/ir/retarget.h>
 #include <xaas/lower/lower.h>
@@ -19,6 +20,8 @@
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <sys/resource.h>
+
 namespace xaas::lower {
 
 namespace {
@@ -34,7 +37,9 @@ void initialize_targets() {
   static_cast<void>(once);
 }
 
-std::string describe(const Job& job) { return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")"; }
+std::string describe(const Job& job) {
+  return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";
+}
 
 void make_working(clang::CodeGenOptions& codegen) {
   codegen.OptimizationLevel = 0;
@@ -43,7 +48,8 @@ void make_working(clang::CodeGenOptions& codegen) {
   codegen.VectorizeSLP = 0;
 }
 
-// The back end's errors come through the context, not through Clang's diagnostics; its default handler would exit.
+// The back end's errors come through the context, not through Clang's diagnostics; its default handler would
+// exit.
 void collect_errors(llvm::LLVMContext& context, std::string& errors) {
   context.setDiagnosticHandlerCallBack(
       [](const llvm::DiagnosticInfo* info, void* sink) {
@@ -56,6 +62,24 @@ void collect_errors(llvm::LLVMContext& context, std::string& errors) {
       },
       &errors);
 }
+
+// While it lives this process can open no file. Inline assembly can read files when it is assembled
+// (`.incbin`), also by a directive that it puts together from pieces, so that no search for names finds it;
+// and the module may be hostile.
+class NoFiles {
+public:
+  NoFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoFiles(const NoFiles&) = delete;
+  NoFiles& operator=(const NoFiles&) = delete;
+  ~NoFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+  rlimit before_{};
+};
 
 } // namespace
 
@@ -70,11 +94,14 @@ Result<std::string> lower(const Job& job) {
   if (!parsed)
     return make_error(ErrorKind::integrity, describe(job) + ": " + llvm::toString(parsed.takeError()));
   llvm::Module& module = **parsed;
-  // Once, here, where the answer is an error; Clang's own options (off in its releases) would check after every pass.
+  // Once, here, where the answer is an error; Clang's own options (off in its releases) would check after
+  // every pass.
   std::string malformed;
   llvm::raw_string_ostream malformed_stream(malformed);
   if (llvm::verifyModule(module, &malformed_stream))
-    return make_error(ErrorKind::integrity, describe(job) + ": malformed IR: " + malformed.substr(0, malformed.find('\n')));
+    return make_error(ErrorKind::integrity,
+                      describe(job) + ": malformed IR: " + malformed.substr(0, malformed.find('\n')));
+  XAAS_CHECK(ir::check_assembly(module).in(describe(job)));
   const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, job.target);
   const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
   XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
@@ -84,7 +111,8 @@ Result<std::string> lower(const Job& job) {
   clang::TargetOptions& target = invocation->getTargetOpts();
   target.CPU = set.cpu;
   target.TuneCPU = set.tune;
-  target.FeaturesAsWritten = set.features;
+  target.FeaturesAsWritten = set.machine;
+  target.FeaturesAsWritten.insert(target.FeaturesAsWritten.end(), set.features.begin(), set.features.end());
   invocation->getCodeGenOpts().VerifyModule = 0;
   invocation->getCodeGenOpts().VerifyEach = 0;
   if (job.working)
@@ -98,9 +126,10 @@ Result<std::string> lower(const Job& job) {
   if (!compiler.hasTarget())
     return make_error(ErrorKind::integrity, describe(job) + ": " + errors);
 
+  const NoFiles no_files;
   llvm::SmallString<0> object;
-  clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(), &module,
-                           clang::Backend_EmitObj, compiler.getVirtualFileSystemPtr(),
+  clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(),
+                           &module, clang::Backend_EmitObj, compiler.getVirtualFileSystemPtr(),
                            std::make_unique<llvm::raw_svector_ostream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);

@@ -1,12 +1,14 @@
 // Worker processes.
 //
-// LLVM may crash on a damaged module, run out of memory or never end, and a deploying process must survive that. So
-// modules are lowered only in children. A child is forked without exec: no second program, no environment, no loader
-// takes part, and start-up costs nothing. Rejected: threads (a crash takes everything along; LLVM's options are process
-// state), and exec of this program (needs to know where it is, which an archive started by its own loader does not).
+// LLVM may crash on a damaged module, run out of memory or never end, and a deploying process must survive
+// that. So modules are lowered only in children. A child is forked without exec: no second program, no
+// environment, no loader takes part, and start-up costs nothing. Rejected: threads (a crash takes everything
+// along; LLVM's options are process state), and exec of this program (needs to know where it is, which an
+// archive started by its own loader does not).
 //
-// The protocol is one message each way: eight bytes of length, then the content. A request is a JSON line with the unit,
-// options and target, then the bitcode; an answer is one byte (0: object follows; else 1 + ErrorKind: message follows).
+// The protocol is one message each way: eight bytes of length, then the content. A request is a JSON line
+// with the unit, options and target, then the bitcode; an answer is one byte (0: object follows; else 1 +
+// ErrorKind: message follows).
 #include <xaas/base/process.h>
 #include <xaas/lower/lower.h>
 
@@ -14,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,10 +66,11 @@ bool receive_message(int fd, std::string& message) {
 }
 
 std::string encode(const Job& job) {
-  const Json head{{"unit", ir::to_json(job.unit)},
-                  {"options", ir::to_json(job.options)},
-                  {"target", {{"arch", job.target.arch}, {"name", job.target.name}, {"features", job.target.features}}},
-                  {"working", job.working}};
+  const Json head{
+      {"unit", ir::to_json(job.unit)},
+      {"options", ir::to_json(job.options)},
+      {"target", {{"arch", job.target.arch}, {"name", job.target.name}, {"features", job.target.features}}},
+      {"working", job.working}};
   return head.dump() + "\n" + job.bitcode;
 }
 
@@ -92,6 +96,8 @@ Result<Job> decode(const std::string& message) {
 [[noreturn]] void serve(int fd) {
   signal(SIGINT, SIG_IGN); // the parent decides; it ends us by closing the socket
   signal(SIGTERM, SIG_DFL);
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_NOFILE, &none); // for good: nothing that a worker reads can make it open a file
   std::string message;
   while (receive_message(fd, message)) {
     const Result<Job> job = decode(message);
@@ -100,7 +106,8 @@ Result<Job> decode(const std::string& message) {
     if (object)
       answer = std::string(1, '\0') + *object;
     else
-      answer = std::string(1, static_cast<char>(1 + static_cast<int>(object.error().kind))) + object.error().message;
+      answer = std::string(1, static_cast<char>(1 + static_cast<int>(object.error().kind))) +
+               object.error().message;
     if (!send_message(fd, answer))
       break;
   }
@@ -126,7 +133,8 @@ public:
     return Worker(child, ends[0]);
   }
 
-  Worker(Worker&& other) noexcept : child_(other.child_), fd_(other.fd_), job_(other.job_), busy_(other.busy_) {
+  Worker(Worker&& other) noexcept
+      : child_(other.child_), fd_(other.fd_), job_(other.job_), busy_(other.busy_) {
     other.child_ = -1;
   }
   Worker& operator=(Worker&&) = delete;

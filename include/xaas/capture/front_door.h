@@ -6,9 +6,9 @@
 
 namespace xaas::capture {
 
-// Runs one compiler or linker invocation. `name` says whom to stand in for: a name that ends in `c++` is clang++, `ld` the
-// linker, everything else clang. Prints what the compiler would print, to standard output and error, and returns its exit
-// code: this is a compiler's whole process.
+// Runs one compiler or linker invocation. `name` says whom to stand in for: a name that ends in `c++` is
+// clang++, `ld` the linker, everything else clang. Prints what the compiler would print, to standard output
+// and error, and returns its exit code: this is a compiler's whole process.
 int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments);
 
 // True if a program started under this name is the front door ("xaas-cc", "xaas-c++", "ld").

@@ -11,9 +11,10 @@
 
 namespace xaas::capture {
 
-// Identifies every file below `destination`; files that deploying will not make again, and everything that links read, are
-// put into the session's store. Errors (failed): a file that carries captured code but was changed in a way that deploying
-// cannot repeat; one with captured code embedded in other data; special files. Sorted by path.
+// Identifies every file below `destination`; files that deploying will not make again, and everything that
+// links read, are put into the session's store. Errors (failed): a file that carries captured code but was
+// changed in a way that deploying cannot repeat; one with captured code embedded in other data; special
+// files. Sorted by path.
 Result<std::vector<link::InstalledFile>> harvest(const Session& session, const fs::path& destination);
 
 // Where a file that is carried came from.

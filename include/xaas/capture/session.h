@@ -13,11 +13,13 @@
 namespace xaas::capture {
 
 struct Session {
-  fs::path directory; // of the session: `tools/` with the front door under the compilers' names, and what it writes down
-  fs::path store;     // content store for modules, units, options, records and kit files; shared by all configurations
-  std::string arch;   // "x86_64"
-  std::string level;  // ISA level of the configuration; "": the compiler's default, no level is passed
-  fs::path clang;     // the clang whose headers and helpers are used
+  fs::path directory; // of the session: `tools/` with the front door under the compilers' names, and what it
+                      // writes down
+  fs::path
+      store; // content store for modules, units, options, records and kit files; shared by all configurations
+  std::string arch;  // "x86_64"
+  std::string level; // ISA level of the configuration; "": the compiler's default, no level is passed
+  fs::path clang;    // the clang whose headers and helpers are used
   // Directories whose files get names independent of the place: prefix and what replaces it. Later ones win.
   std::vector<std::pair<fs::path, std::string>> prefixes;
   // Directories that belong to the build: what a link reads from elsewhere is the link kit.
@@ -30,12 +32,14 @@ struct Session {
 // Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, ld: links to `program`).
 Result<void> create_session(const Session& session, const fs::path& program);
 
-// The session that a front-door process belongs to: $XAAS_SESSION, else the directory above that of argv[0]. Builds that
-// clean their environment still call the compiler by the path that they were given.
+// The session that a front-door process belongs to: $XAAS_SESSION, else the directory above that of argv[0].
+// Builds that clean their environment still call the compiler by the path that they were given, or find it on
+// PATH.
 Result<Session> find_session(const std::string& argv0);
 Result<Session> read_session(const fs::path& directory);
 
-// The clang to use: $XAAS_CLANG, else the one this program was built with, else clang-22 on PATH. missing_tool if none.
+// The clang to use: $XAAS_CLANG, else the one this program was built with, else clang-22 on PATH.
+// missing_tool if none.
 Result<fs::path> find_clang();
 
 // `path` with the session's prefixes replaced; a path under no prefix gives its file name.

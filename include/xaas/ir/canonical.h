@@ -1,11 +1,12 @@
 // Canonical form: what two units must have equal to share one IR module.
 //
-// Problem: the unoptimised IR of one source under two ISA levels differs in attributes and metadata that lowering sets
-// anew, and must not be kept apart by them; but everything else, down to one flag, may change the program. So canonical
-// form removes exactly what retarget() or the caller derives again from the unit, checks that it can be derived (the
-// attribute computed again equals the one Clang wrote; else it stays), and equality of the remaining bitcode decides.
-// Rejected: comparing preprocessed text (the front end reads target features), and editing feature strings (no difference
-// of two strings says which features the source wrote).
+// Problem: the unoptimised IR of one source under two ISA levels differs in attributes and metadata that
+// lowering sets anew, and must not be kept apart by them; but everything else, down to one flag, may change
+// the program. So canonical form removes exactly what retarget() or the caller derives again from the unit,
+// checks that it can be derived (the attribute computed again equals the one Clang wrote; else it stays), and
+// equality of the remaining bitcode decides. Rejected: comparing preprocessed text (the front end reads
+// target features), and editing feature strings (no difference of two strings says which features the source
+// wrote).
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -24,24 +25,35 @@ class Module;
 namespace xaas::ir {
 
 // Attributes that canonical form adds to functions.
-inline constexpr const char* written_attribute = "xaas-target";  // the source's own target attribute
-inline constexpr const char* no_target_attribute = "xaas-plain"; // Clang gave this function no target attributes at all
+inline constexpr const char* written_attribute = "xaas-target"; // the source's own target attribute
+inline constexpr const char* no_target_attribute =
+    "xaas-plain"; // Clang gave this function no target attributes at all
 
 struct CanonicalModule {
   std::string bitcode;
   Digest digest;
-  unsigned fixed_functions = 0; // functions whose target attributes could not be derived and were kept as they are
+  unsigned fixed_functions =
+      0; // functions whose target attributes could not be derived and were kept as they are
 };
 
-// Gives the written target attribute of a function in FeatureResolver's form; "" for none.
+// Gives the written target attribute of a function in FeatureResolver's form; "" for none, "other" for one
+// that FeatureResolver cannot compute: such a function keeps its attributes as they are.
 using WrittenTarget = std::function<std::string(const llvm::Function&)>;
 
-// Brings a module, as the front end emitted it and before any pass, into canonical form and serialises it. Changes the
-// module. Inline assembly that names a file (`.incbin`, `.include`) is a failed error that says so.
-Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted, const WrittenTarget& written);
+// Brings a module, as the front end emitted it and before any pass, into canonical form and serialises it.
+// Changes the module. Inline assembly that names a file (`.incbin`, `.include`) is a failed error that says
+// so.
+Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
+                                     const WrittenTarget& written);
 
-// Traits that make code generation at -O0 differ in what must link: C99 inline definitions that are not emitted, calls that
-// __builtin_constant_p removes, asm operands that must become constants. Such a unit is lowered at its own -O from the start.
+// Refuses inline assembly that names a file, `.incbin` and `.include`: failed. By name only: a directive that
+// is put together by assembler macros is seen when lowering, which can open no file.
+Result<void> check_assembly(const llvm::Module& module);
+
+// Traits that make code generation at -O0 differ in what must link: C99 inline definitions that are not
+// emitted, calls that
+// __builtin_constant_p removes, asm operands that must become constants. Such a unit is lowered at its own -O
+// from the start.
 bool needs_optimisation(const llvm::Module& module);
 
 } // namespace xaas::ir

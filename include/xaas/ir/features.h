@@ -1,4 +1,5 @@
-// The target attributes of functions, computed as Clang computes them from driver flags and written attributes.
+// The target attributes of functions, computed as Clang computes them from driver flags and written
+// attributes.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -20,15 +21,19 @@ struct TargetAttributes {
 struct InstructionSet {
   std::string triple, abi, fpmath;
   std::string cpu, tune;
-  std::vector<std::string> features;
+  std::vector<std::string> features; // of the source's flags
+  std::vector<std::string>
+      machine; // what the target has beyond its CPU's name, or lacks; applied before `features`
 };
 
-// The instruction set of a unit lowered for a target: where the flags leave the CPU open it is the target's, with exactly
-// the target's features; the unit's own features come on top, in their order.
-InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& options, const target::Cpu& target);
+// The instruction set of a unit lowered for a target: where the flags leave the CPU open it is the target's,
+// with exactly the target's features; the unit's own features come on top, in their order.
+InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& options,
+                               const target::Cpu& target);
 
 // Computes attributes. `written` is the source's own attribute in the form that canonical IR keeps:
-// "target:avx2,fma", "clone:avx512f" (one version of target_clones), "" for none.
+// "target:avx2,fma", "clone:avx512f" (one version of target_clones), "" for none. Other attributes that
+// choose instructions ("other") cannot be computed: integrity error.
 class FeatureResolver {
 public:
   // A triple, CPU or feature that Clang does not know: integrity error.

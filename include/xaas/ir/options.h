@@ -9,12 +9,13 @@ class CompilerInvocation;
 
 namespace xaas::ir {
 
-// The options of an invocation that decide what its IR is lowered to. An error of kind failed says which option cannot be
-// carried (a profile, a sanitizer, a pass plugin): the caller then carries the object natively.
+// The options of an invocation that decide what its IR is lowered to. An error of kind failed says which
+// option cannot be carried (a profile, a sanitizer, a pass plugin): the caller then carries the object
+// natively.
 Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation);
 
-// Sets the options in an invocation that has Clang's defaults. A name that this LLVM does not know, or a value out of
-// range, is an integrity error.
+// Sets the options in an invocation that has Clang's defaults. A name that this LLVM does not know, or a
+// value out of range, is an integrity error.
 Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation& invocation);
 
 } // namespace xaas::ir

@@ -1,4 +1,5 @@
-// Retargeting: gives a canonical module the target attributes that Clang would have given it for another instruction set.
+// Retargeting: gives a canonical module the target attributes that Clang would have given it for another
+// instruction set.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -10,9 +11,11 @@ class Module;
 
 namespace xaas::ir {
 
-// Sets target attributes of every function from `set` and the function's own written attribute, removes the markers of
-// canonical form, and sets the source file name. Resolvers of ifuncs, and what they call inside the module, run before
-// anything is known of the CPU and get the architecture's lowest level instead, unless the unit fixes its CPU.
-Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_is_fixed, const std::string& source);
+// Sets target attributes of every function from `set` and the function's own written attribute, removes the
+// markers of canonical form, and sets the source file name. Resolvers of ifuncs, and what they call inside
+// the module, run before anything is known of the CPU and get the architecture's lowest level instead, unless
+// the unit fixes its CPU.
+Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_is_fixed,
+                      const std::string& source);
 
 } // namespace xaas::ir

@@ -13,31 +13,33 @@ namespace xaas::ir {
 
 // How the source's command line wrote the instruction set. What it left open is decided by the target.
 struct MachineFlags {
-  std::string cpu;                   // -march: "" not written, "native", else the CPU that was fixed (LLVM's name)
-  std::string tune;                  // -mtune: likewise
-  std::vector<std::string> features; // of -m<feature> flags, "+avx2" or "-sse4.1", in the order Clang's driver gives them
+  std::string cpu;  // -march: "" not written, "native", else the CPU that was fixed (LLVM's name)
+  std::string tune; // -mtune: likewise
+  std::vector<std::string>
+      features; // of -m<feature> flags, "+avx2" or "-sse4.1", in the order Clang's driver gives them
   bool operator==(const MachineFlags&) const = default;
 };
 
-// The code-generation, language and target options of a source invocation, as typed fields: names of Clang's own option
-// tables (clang/Basic/CodeGenOptions.def, LangOptions.def) with integers, and an allow list of strings. Only what differs
-// from Clang's default is kept. Never free argument text: `-fpass-plugin`, `-load`, `-mllvm` are code and file access.
+// The code-generation, language and target options of a source invocation, as typed fields: names of Clang's
+// own option tables (clang/Basic/CodeGenOptions.def, LangOptions.def) with integers, and an allow list of
+// strings. Only what differs from Clang's default is kept. Never free argument text: `-fpass-plugin`,
+// `-load`, `-mllvm` are code and file access.
 struct UnitOptions {
   std::map<std::string, int64_t> codegen;
   std::map<std::string, int64_t> language;
-  std::map<std::string, std::string> text;              // CodeModel, BBSections, FloatABI, triple, abi, ...
+  std::map<std::string, std::string> text;               // CodeModel, BBSections, FloatABI, triple, abi, ...
   std::map<std::string, std::vector<std::string>> lists; // NoBuiltinFuncs
   bool operator==(const UnitOptions&) const = default;
   Digest digest() const;
 };
 
 struct Unit {
-  std::string source;   // path relative to the project; names local functions, so it is part of the unit
-  Digest module;        // of the IR module in canonical form
-  Digest options;       // of its UnitOptions
+  std::string source; // path relative to the project; names local functions, so it is part of the unit
+  Digest module;      // of the IR module in canonical form
+  Digest options;     // of its UnitOptions
   MachineFlags machine;
   bool operator==(const Unit&) const = default;
-  Digest id() const;    // names the unit: of to_json(*this)
+  Digest id() const; // names the unit: of to_json(*this)
 };
 
 Json to_json(const MachineFlags& flags);

@@ -1,0 +1,279 @@
+#include <xaas/ir/canonical.h>
+#include <xaas/ir/features.h>
+#include <xaas/ir/options.h>
+#include <xaas/ir/retarget.h>
+
+#include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/SourceMgr.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::ir {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+clang::CompilerInvocation invocation_of(const std::vector<const char*>& arguments) {
+  std::vector<const char*> all = {"-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-o", "a.o", "-x", "c",
+                                  "a.c"};
+  all.insert(all.begin() + 5, arguments.begin(), arguments.end());
+  clang::DiagnosticOptions options;
+  clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), options,
+                                       new clang::IgnoringDiagConsumer);
+  clang::CompilerInvocation invocation;
+  EXPECT_TRUE(clang::CompilerInvocation::CreateFromArgs(invocation, all, diagnostics));
+  return invocation;
+}
+
+UnitOptions plain_options() {
+  return *options_of(invocation_of({}));
+}
+
+class RoundTrip : public ::testing::TestWithParam<std::vector<const char*>> {};
+
+TEST_P(RoundTrip, OptionsSurviveInvocationAndJson) {
+  const auto options = options_of(invocation_of(GetParam()));
+  ASSERT_TRUE(options) << options.error().message;
+  if (!GetParam().empty()) {
+    EXPECT_FALSE(*options == plain_options()) << "not carried at all";
+  }
+  clang::CompilerInvocation applied;
+  const auto result = apply_options(*options, applied);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(to_json(*options_of(applied)).dump(2), to_json(*options).dump(2));
+
+  const Json json = to_json(*options);
+  const auto parsed = parse_unit_options(JsonReader(json, "options"));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, *options);
+  EXPECT_EQ(parsed->digest(), options->digest());
+}
+
+const std::vector<const char*> commands[] = {
+    {},
+    {"-O2", "-vectorize-loops", "-vectorize-slp"},
+    {"-Os"},
+    {"-mrelocation-model", "static"},
+    {"-mcmodel=large"},
+    {"-ffunction-sections", "-fdata-sections"},
+    {"-ffp-contract=fast"},
+    {"-menable-no-infs", "-menable-no-nans", "-mreassociate"},
+    {"-fveclib=libmvec"},
+    {"-mprefer-vector-width=256"},
+    {"-ftls-model=initial-exec"},
+    {"-fbasic-block-sections=all"},
+    {"-debug-info-kind=limited", "-dwarf-version=5", "-debugger-tuning=gdb"},
+    {"-O2", "-fno-builtin-memcpy"},
+    {"-mrelax-relocations=no"},
+    {"-falign-loops=32"},
+    {"-mthread-model", "single"},
+};
+INSTANTIATE_TEST_SUITE_P(All, RoundTrip, ::testing::ValuesIn(commands));
+
+TEST(Options, WhatReadsFilesOrRunsCodeIsRefused) {
+  for (const std::vector<const char*>& arguments :
+       std::vector<std::vector<const char*>>{{"-fpass-plugin=evil.so"},
+                                             {"-fsanitize=address"},
+                                             {"-fbasic-block-sections=list=/etc/passwd"},
+                                             {"-fprofile-instrument=clang"},
+                                             {"-mlink-bitcode-file", "b.bc"},
+                                             {"-no-integrated-as"}}) {
+    const auto options = options_of(invocation_of(arguments));
+    ASSERT_FALSE(options) << arguments[0];
+    EXPECT_EQ(options.error().kind, ErrorKind::failed);
+  }
+}
+
+// Options that come from an image are checked name by name and value by value.
+TEST(Options, HostileOptions) {
+  const auto error = [](const std::function<void(UnitOptions&)>& change) {
+    UnitOptions options = plain_options();
+    change(options);
+    clang::CompilerInvocation invocation;
+    const auto result = apply_options(options, invocation);
+    EXPECT_FALSE(result);
+    return result ? Error() : result.error();
+  };
+  for (const auto& [name, value] : std::map<std::string, int64_t>{{"NoSuchOption", 1},
+                                                                  {"OptimizationLevel", 4},
+                                                                  {"OptimizationLevel", -1},
+                                                                  {"TimePasses", 1},
+                                                                  {"VecLib", 1 << 20},
+                                                                  {"RelocationModel", 77}}) {
+    const Error refused = error([&](UnitOptions& options) { options.codegen[name] = value; });
+    EXPECT_THAT(refused.message, HasSubstr(name));
+  }
+  for (const auto& [name, value] : std::map<std::string, int64_t>{{"CUDA", 1},
+                                                                  {"NoHonorInfs", 2},
+                                                                  {"ApproxFunc", -1},
+                                                                  {"DefaultFPContractMode", 4},
+                                                                  {"ThreadModel", 2}}) {
+    const Error refused = error([&](UnitOptions& options) { options.language[name] = value; });
+    EXPECT_EQ(refused.kind, ErrorKind::integrity);
+    EXPECT_THAT(refused.message, HasSubstr(name));
+  }
+  EXPECT_THAT(error([](UnitOptions& options) { options.text["SplitDwarfOutput"] = "/tmp/x"; }).message,
+              HasSubstr("SplitDwarfOutput"));
+  EXPECT_THAT(error([](UnitOptions& options) { options.text["CodeModel"] = "huge"; }).message,
+              HasSubstr("huge"));
+  EXPECT_THAT(error([](UnitOptions& options) { options.lists["PassPlugins"] = {"evil.so"}; }).message,
+              HasSubstr("PassPlugins"));
+  EXPECT_FALSE(
+      error([](UnitOptions& options) { options.text["BBSections"] = "list=/etc/passwd"; }).message.empty());
+}
+
+TEST(UnitJson, RoundTripAndErrors) {
+  Unit unit{"src/a.c", digest_of("m"), digest_of("o"), {"haswell", "native", {"+avx2", "-sse4.1"}}};
+  const Json json = to_json(unit);
+  const auto parsed = parse_unit(JsonReader(json, "unit"));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, unit);
+  EXPECT_EQ(parsed->id(), unit.id());
+  unit.source = "src/b.c";
+  EXPECT_NE(parsed->id(), unit.id());
+
+  const std::pair<const char*, const char*> bad[] = {{"/machine/features", R"(["avx2"])"},
+                                                     {"/module", R"("md5:00")"},
+                                                     {"/source", "3"},
+                                                     {"/extra", "1"},
+                                                     {"/machine/cpu", "null"},
+                                                     {"/machine/more", "1"}};
+  for (const auto& [pointer, value] : bad) {
+    Json changed = json;
+    changed[Json::json_pointer(pointer)] = Json::parse(value);
+    const auto refused = parse_unit(JsonReader(changed, "unit"));
+    ASSERT_FALSE(refused) << pointer;
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity);
+  }
+  const Json list = Json::array();
+  EXPECT_FALSE(parse_unit(JsonReader(list, "unit")));
+}
+
+InstructionSet instructions(const std::string& cpu, std::vector<std::string> features = {}) {
+  return {"x86_64-pc-linux-gnu", "", "", cpu, "", std::move(features), {}};
+}
+
+TEST(FeatureResolver, FlagsAndWrittenAttributes) {
+  const auto resolver = FeatureResolver::create(instructions("haswell", {"-avx2"}));
+  ASSERT_TRUE(resolver) << resolver.error().message;
+  const TargetAttributes plain = *resolver->attributes("");
+  EXPECT_EQ(plain.cpu, "haswell");
+  EXPECT_THAT(plain.features, HasSubstr("+avx,"));
+  EXPECT_THAT(plain.features, HasSubstr("-avx2"));
+  // What the function asks for comes after the flags; avx512f is built on avx2.
+  const TargetAttributes wide = *resolver->attributes("target:avx512f");
+  EXPECT_THAT(wide.features, HasSubstr("+avx2,+avx512f"));
+  EXPECT_EQ(resolver->attributes("target:arch=znver3,tune=znver4")->cpu, "znver3");
+  EXPECT_EQ(resolver->attributes("target:tune=znver4")->tune, "znver4");
+  // A version of target_clones does not have the file's flags.
+  EXPECT_THAT(resolver->attributes("clone:default")->features, HasSubstr("+avx2"));
+  EXPECT_EQ(resolver->attributes("clone:arch=skylake")->cpu, "haswell");
+  EXPECT_THAT(resolver->attributes("clone:arch=skylake")->features, HasSubstr("+clflushopt"));
+  for (const char* hostile : {"evil", "evil:avx2", ":", "other"})
+    EXPECT_EQ(resolver->attributes(hostile).error().kind, ErrorKind::integrity) << hostile;
+  EXPECT_TRUE(resolver->attributes("target:no-such-feature,,=,arch=none"));
+}
+
+TEST(FeatureResolver, UnknownNames) {
+  EXPECT_EQ(FeatureResolver::create(instructions("i-know-no-such-cpu")).error().kind, ErrorKind::integrity);
+  InstructionSet set = instructions("haswell");
+  set.triple = "no-such-triple";
+  EXPECT_FALSE(FeatureResolver::create(set));
+}
+
+TEST(InstructionSetOf, OpenFixedAndHiddenFeatures) {
+  target::Cpu target = *target::cpu_by_name("x86_64", "haswell");
+  std::erase(target.features, "avx2");
+  UnitOptions options;
+  options.text["triple"] = "x86_64-pc-linux-gnu";
+  InstructionSet open = instruction_set({"", "", {"+sse4.2"}}, options, target);
+  EXPECT_EQ(open.cpu, "haswell");
+  EXPECT_EQ(open.machine, std::vector<std::string>{"-avx2"}); // hidden by a virtual machine
+  EXPECT_EQ(open.features, std::vector<std::string>{"+sse4.2"});
+  EXPECT_THAT(FeatureResolver::create(open)->attributes("")->features, HasSubstr("-avx2"));
+  const InstructionSet fixed = instruction_set({"znver3", "native", {}}, options, target);
+  EXPECT_EQ(fixed.cpu, "znver3");
+  EXPECT_EQ(fixed.tune, "haswell");
+  EXPECT_TRUE(fixed.machine.empty());
+}
+
+class Modules : public ::testing::Test {
+protected:
+  std::unique_ptr<llvm::Module> parse(const std::string& text) {
+    llvm::SMDiagnostic error;
+    auto module =
+        llvm::parseAssemblyString("target triple = \"x86_64-pc-linux-gnu\"\n" + text, error, context_);
+    EXPECT_TRUE(module) << error.getMessage().str();
+    return module;
+  }
+  llvm::LLVMContext context_;
+};
+
+const char* const attributes_v1 =
+    R"( "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" })";
+
+TEST_F(Modules, CanonicalFormKeepsWhatItCannotDerive) {
+  const auto module = parse("define void @plain() #0 { ret void }\ndefine void @odd() #1 { ret void "
+                            "}\ndefine void @none() { ret void }\n"
+                            "attributes #0 = {" +
+                            std::string(attributes_v1) +
+                            "\nattributes #1 = { \"target-cpu\"=\"x86-64\" \"target-features\"=\"+avx\" }\n");
+  const auto resolver = FeatureResolver::create(instructions("x86-64"));
+  const auto canonical =
+      canonicalize(*module, *resolver, [](const llvm::Function&) { return std::string(); });
+  ASSERT_TRUE(canonical) << canonical.error().message;
+  EXPECT_EQ(canonical->fixed_functions, 1u);
+  ASSERT_TRUE(retarget(*module, instructions("haswell"), false, "a.c"));
+  const auto feature = [&](const char* name) {
+    return module->getFunction(name)->getFnAttribute("target-features").getValueAsString().str();
+  };
+  EXPECT_THAT(feature("plain"), HasSubstr("+avx2"));
+  EXPECT_EQ(feature("odd"), "+avx");
+  EXPECT_EQ(feature("none"), "");
+  EXPECT_FALSE(module->getFunction("plain")->hasFnAttribute(written_attribute));
+  EXPECT_FALSE(module->getFunction("none")->hasFnAttribute(no_target_attribute));
+  EXPECT_EQ(module->getSourceFileName(), "a.c");
+}
+
+TEST_F(Modules, AnAttributeEqualToTheBaseIsKept) {
+  const auto with = [&](const std::string& written) {
+    const auto module =
+        parse("define void @f() #0 { ret void }\nattributes #0 = {" + std::string(attributes_v1) + "\n");
+    return canonicalize(*module, *FeatureResolver::create(instructions("x86-64")),
+                        [&](const llvm::Function&) { return written; })
+        ->digest;
+  };
+  EXPECT_NE(with(""), with("target:sse2"));
+  EXPECT_NE(with(""), with("other"));
+}
+
+TEST_F(Modules, AssemblyThatNamesFiles) {
+  for (const char* text : {"module asm \".incbin \\22x\\22\"", "module asm \".INCLUDE \\22x\\22\"",
+                           "define void @f() { call void asm \".incbin \\22x\\22\", \"\"() ret void }"})
+    EXPECT_FALSE(check_assembly(*parse(text))) << text;
+  EXPECT_TRUE(check_assembly(*parse("module asm \"nop\"")));
+}
+
+TEST_F(Modules, NeedsOptimisation) {
+  EXPECT_FALSE(needs_optimisation(*parse("define void @f() { ret void }")));
+  EXPECT_TRUE(needs_optimisation(*parse("define available_externally i32 @f() { ret i32 1 }\ndefine i32 @g() "
+                                        "{ %a = call i32 @f() ret i32 %a }")));
+  EXPECT_FALSE(needs_optimisation(*parse("define available_externally i32 @_ZN1A1fEv() { ret i32 1 }\ndefine "
+                                         "i32 @g() { %a = call i32 @_ZN1A1fEv() ret i32 %a }")));
+  EXPECT_TRUE(needs_optimisation(*parse("declare i1 @llvm.is.constant.i32(i32)\ndefine i1 @g(i32 %a) { %b = "
+                                        "call i1 @llvm.is.constant.i32(i32 %a) ret i1 %b }")));
+  EXPECT_TRUE(
+      needs_optimisation(*parse("define void @f(i32 %a) { call void asm \"nop\", \"i\"(i32 %a) ret void }")));
+  EXPECT_FALSE(
+      needs_optimisation(*parse("define void @f() { call void asm \"nop\", \"i\"(i32 3) ret void }")));
+}
+
+} // namespace
+
+} // namespace xaas::ir

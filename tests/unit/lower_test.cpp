@@ -1,0 +1,132 @@
+#include <xaas/lower/lower.h>
+
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace xaas::lower {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string bitcode_of(const std::string& text) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic error;
+  auto module = llvm::parseAssemblyString("target triple = \"x86_64-pc-linux-gnu\"\n" + text, error, context);
+  EXPECT_TRUE(module) << error.getMessage().str();
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  if (module)
+    llvm::WriteBitcodeToFile(*module, stream);
+  return bitcode;
+}
+
+Job job_of(const std::string& text) {
+  Job job;
+  job.bitcode = bitcode_of(text);
+  job.unit.source = "a.c";
+  job.unit.module = digest_of(job.bitcode);
+  job.options.text["triple"] = "x86_64-pc-linux-gnu";
+  job.options.codegen["OptimizationLevel"] = 2;
+  job.target = *target::cpu_by_name("x86_64", "haswell");
+  return job;
+}
+
+TEST(Lower, MakesAnObject) {
+  const auto object = lower(job_of("define i32 @f(i32 %a) { %b = add i32 %a, 1 ret i32 %b }"));
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_TRUE(object->starts_with("\177ELF"));
+  EXPECT_EQ(*object, *lower(job_of("define i32 @f(i32 %a) { %b = add i32 %a, 1 ret i32 %b }")));
+}
+
+TEST(Lower, NamesUnitAndModuleOfDamagedBitcode) {
+  Job job = job_of("define void @f() { ret void }");
+  for (size_t size : {size_t(0), size_t(3), job.bitcode.size() / 2, job.bitcode.size() - 8}) {
+    Job damaged = job;
+    damaged.bitcode.resize(size);
+    const auto object = lower(damaged);
+    ASSERT_FALSE(object) << size;
+    EXPECT_EQ(object.error().kind, ErrorKind::integrity);
+    EXPECT_THAT(object.error().message, HasSubstr("a.c (module sha256:"));
+  }
+}
+
+// A hostile module must not bring a file of this machine into an image, however it writes the directive.
+TEST(Lower, AssemblyOpensNoFile) {
+  const char* const hostile[] = {
+      R"(module asm ".data\0A.incbin \22/etc/hostname\22")",
+      R"(module asm ".data\0A.InClUdE \22/etc/hostname\22")",
+      R"(module asm ".macro m x\0A.inc\\x \22/etc/hostname\22\0A.endm\0A.data\0Am bin")",
+      R"(define void @f() { call void asm sideeffect ".in{cbin|cbin} \22/etc/hostname\22", ""() ret void })",
+      R"(define void @f() { call void asm sideeffect ".inc$|bin \22/etc/hostname\22", ""() ret void })",
+      R"(@bin = global i32 0
+         define void @f() { call void asm sideeffect ".inc${0:P} \22/etc/hostname\22", "i"(ptr @bin) ret void })",
+  };
+  for (const char* text : hostile) {
+    const auto object = lower(job_of(text));
+    EXPECT_FALSE(object) << text;
+  }
+  // And afterwards files can be opened again.
+  const int fd = open("/dev/null", O_RDONLY);
+  EXPECT_GE(fd, 0);
+  close(fd);
+}
+
+TEST(Lower, RefusedAssemblyIsAnErrorOfTheModule) {
+  const auto object = lower(job_of("module asm \"nonsense\""));
+  ASSERT_FALSE(object);
+  EXPECT_EQ(object.error().kind, ErrorKind::failed);
+}
+
+TEST(LowerAll, ManyJobsFewWorkers) {
+  std::map<size_t, std::string> objects;
+  const auto done = lower_all(
+      9,
+      [](size_t i) -> Result<Job> {
+        return job_of("define i32 @f" + std::to_string(i) + "() { ret i32 " + std::to_string(i) + " }");
+      },
+      [&](size_t i, std::string object) -> Result<void> {
+        objects[i] = std::move(object);
+        return {};
+      },
+      2);
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_EQ(objects.size(), 9u);
+  EXPECT_EQ(objects[4], *lower(job_of("define i32 @f4() { ret i32 4 }")));
+}
+
+TEST(LowerAll, AWorkerThatDiesIsAnErrorThatNamesTheModule) {
+  Job job = job_of("define void @f() { ret void }");
+  job.options.codegen["OptimizationLevel"] = 1;
+  const auto run = [&](const Job& bad) {
+    return lower_all(
+        3, [&](size_t i) -> Result<Job> { return i == 1 ? bad : job; },
+        [](size_t, std::string) { return Result<void>(); }, 2);
+  };
+  ASSERT_TRUE(run(job));
+  Job hostile = job;
+  hostile.bitcode = "BC\xC0\xDE junk";
+  const auto refused = run(hostile);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::integrity);
+  // A call that the back end cannot select ends the process that tries.
+  const Job crash = job_of(
+      "declare void @llvm.aarch64.clrex()\ndefine void @f() { call void @llvm.aarch64.clrex() ret void }");
+  const auto died = run(crash);
+  ASSERT_FALSE(died);
+  EXPECT_THAT(died.error().message, HasSubstr("a.c (module sha256:"));
+}
+
+} // namespace
+
+} // namespace xaas::lower
