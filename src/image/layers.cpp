@@ -110,18 +110,18 @@ struct Inventory {
   std::map<Digest, Users> modules, tree;
   std::map<std::string, Users> runtime; // by path
   std::map<std::string, link::InstalledFile> runtime_files;
-  std::set<Digest> kit;
+  std::set<Digest> kit; // without what the closure of the configuration that needs it has
   std::map<Digest, uint64_t> tree_bytes;
   Users all;
 };
 
 Result<Inventory> take_inventory(const Bundle& bundle) {
   Inventory inventory;
-  std::set<Digest> runtime_contents;
   for (size_t i = 0; i < bundle.configurations.size(); ++i) {
     const BundleConfiguration& configuration = bundle.configurations[i];
     XAAS_TRY(const Usage usage, usage_of(bundle, configuration));
     inventory.all.insert(i);
+    std::set<Digest> in_closure;
     for (const Digest& module : usage.modules)
       inventory.modules[module].insert(i);
     for (const Digest& file : usage.tree)
@@ -131,12 +131,11 @@ Result<Inventory> take_inventory(const Bundle& bundle) {
       if (!added && link::to_json(entry->second) != link::to_json(file))
         return make_error(ErrorKind::failed, "run-time file /" + file.path + " differs between configurations");
       inventory.runtime[file.path].insert(i);
-      runtime_contents.insert(file.digest);
+      in_closure.insert(file.digest);
     }
-    inventory.kit.insert(usage.kit.begin(), usage.kit.end());
+    std::set_difference(usage.kit.begin(), usage.kit.end(), in_closure.begin(), in_closure.end(),
+                        std::inserter(inventory.kit, inventory.kit.end()));
   }
-  for (const Digest& content : runtime_contents)
-    inventory.kit.erase(content);
   return inventory;
 }
 

@@ -144,7 +144,7 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
     add_finish(staging, *options.finish, record.kind);
   if (options.note) {
     XAAS_CHECK(write_file(directory.path() / "note.o",
-                          note_object(options.arch, Note::Kind::link, record.digest()), 0600,
+                          note_object(options.arch, Note::Kind::link, *options.note), 0600,
                           /*durable=*/false));
     staging.add("note.o");
   }

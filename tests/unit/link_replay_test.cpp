@@ -138,7 +138,7 @@ TEST_F(ReplayTest, DoesNotDependOnThePrivateDirectoryOrThreads) {
 TEST_F(ReplayTest, NotesAndFinish) {
   LinkRecord record =
       record_of({"-shared", "lib.o", "-o", "lib.so", "-rpath", "/build/dir", "-rpath", "/more"});
-  const std::string noted = link(record, {.note = true}).output;
+  const std::string noted = link(record, {.note = record.digest()}).output;
   const auto notes = read_notes(noted);
   ASSERT_TRUE(notes);
   ASSERT_EQ(notes->size(), 1u);

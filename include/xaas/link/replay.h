@@ -15,7 +15,7 @@ using FileProvider = std::function<Result<fs::path>(const FileRef& file)>;
 struct ReplayOptions {
   std::string arch;                 // "x86_64", "aarch64"
   std::optional<Finish> finish;     // strip and RPATH of the installed file; absent: as the record says
-  bool note = false;                // link in an origin note of the record and seal the output (capture only)
+  std::optional<Digest> note;        // link in an origin note that names this record and seal the output (capture only)
   unsigned threads = 1;             // of lld; the output does not depend on it
 };
 

@@ -1,0 +1,189 @@
+#include <xaas/image/ir_image.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::image {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A bundle of `count` configurations in which module i is used by the configurations from i on, and its contents.
+struct Fixture {
+  Bundle bundle;
+  std::map<Digest, std::string> contents;
+
+  Digest put(const std::string& content) {
+    const Digest digest = digest_of(content);
+    contents[digest] = content;
+    return digest;
+  }
+
+  Digest add_unit(const std::string& name) {
+    ir::UnitOptions options;
+    options.codegen["OptimizationLevel"] = 2;
+    ir::Unit unit;
+    unit.source = name;
+    unit.module = put("bitcode of " + name);
+    unit.options = options.digest();
+    bundle.options[unit.options] = options;
+    bundle.modules[unit.module] = contents[unit.module].size();
+    bundle.units[unit.id()] = unit;
+    return unit.id();
+  }
+
+  explicit Fixture(size_t count) {
+    bundle.name = "solver";
+    bundle.version = "1";
+    bundle.arch = "x86_64";
+    bundle.llvm = llvm_version();
+    bundle.tool = tool_version();
+    std::vector<Digest> units;
+    const Digest kit = put("crt1");
+    bundle.kit[kit] = {"crt1.o", 4, false, ""};
+    for (size_t i = 0; i < count; ++i) {
+      units.push_back(add_unit("u" + std::to_string(i) + ".c"));
+      link::LinkRecord record;
+      record.name = "solver";
+      for (const Digest& unit : units)
+        record.items.push_back({link::LinkItem::Kind::input, "", "", {link::FileRef::Kind::unit, unit, "u.o"}});
+      record.items.push_back({link::LinkItem::Kind::input, "", "", {link::FileRef::Kind::kit, kit, "crt1.o"}});
+      bundle.links[record.digest()] = record;
+      BundleConfiguration configuration;
+      configuration.configuration = spec::Configuration({{"level", std::to_string(i)}});
+      link::InstalledFile program;
+      program.kind = link::InstalledFile::Kind::link;
+      program.path = "usr/local/bin/solver";
+      program.mode = 0755;
+      program.digest = record.digest();
+      configuration.installed.push_back(program);
+      bundle.configurations.push_back(configuration);
+    }
+  }
+
+  Result<oci::NewImage> make(size_t max_groups = 16) const {
+    return make_ir_image(bundle, [&](const Digest& digest) -> Result<std::string> { return contents.at(digest); }, 0,
+                         max_groups);
+  }
+
+  Result<IrImage> write_and_open(const fs::path& directory, size_t max_groups = 16) const {
+    XAAS_TRY(const oci::Reference reference, oci::parse_reference("oci:" + directory.string() + ":ir"));
+    XAAS_TRY(const oci::NewImage image, make(max_groups));
+    XAAS_TRY([[maybe_unused]] const Digest digest, oci::write_image(reference, image));
+    XAAS_TRY(auto opened, oci::open_image(reference));
+    return IrImage::open(std::move(opened));
+  }
+};
+
+std::vector<oci::Descriptor> layers_with_role(const oci::Image& image, const std::string& role) {
+  std::vector<oci::Descriptor> layers;
+  for (const oci::Descriptor& layer : image.manifest().layers)
+    if (layer_role(layer) == role)
+      layers.push_back(layer);
+  return layers;
+}
+
+TEST(Bundle, SurvivesJson) {
+  const Fixture fixture(3);
+  const std::string text = to_json(fixture.bundle).dump();
+  const auto parsed = parse_bundle(text, "bundle");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(to_json(*parsed).dump(), text);
+}
+
+TEST(Bundle, NewerFormatAndNewerLlvmAreRefusedByName) {
+  const Fixture fixture(1);
+  Json json = to_json(fixture.bundle);
+  json["version"] = bundle_format + 1;
+  EXPECT_EQ(parse_bundle(json.dump(), "b").error().kind, ErrorKind::unsatisfied);
+  json = to_json(fixture.bundle);
+  json["llvm"] = "99.1.0";
+  const auto refused = parse_bundle(json.dump(), "b");
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsatisfied);
+  EXPECT_THAT(refused.error().message, HasSubstr("99.1.0"));
+}
+
+TEST(Bundle, EveryTableEntryHasTheDigestThatNamesIt) {
+  const Fixture fixture(1);
+  for (const char* table : {"options", "units", "links"}) {
+    Json json = to_json(fixture.bundle);
+    const Json value = json[table].begin().value();
+    json[table] = Json{{digest_of("other").to_string(), value}};
+    const auto refused = parse_bundle(json.dump(), "b");
+    ASSERT_FALSE(refused) << table;
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity);
+    EXPECT_THAT(refused.error().message, HasSubstr(table));
+  }
+}
+
+TEST(Bundle, UsageNamesWhatIsMissing) {
+  Fixture fixture(1);
+  fixture.bundle.units.clear();
+  const auto usage = usage_of(fixture.bundle, fixture.bundle.configurations[0]);
+  ASSERT_FALSE(usage);
+  EXPECT_EQ(usage.error().kind, ErrorKind::integrity);
+  EXPECT_THAT(usage.error().message, HasSubstr("unit sha256:"));
+}
+
+TEST(IrImage, StoresEveryModuleOnceGroupedByItsUsers) {
+  const auto directory = *TemporaryDirectory::create();
+  const Fixture fixture(3);
+  const auto image = fixture.write_and_open(directory.path() / "image");
+  ASSERT_TRUE(image) << image.error().message;
+  const auto layers = layers_with_role(image->image(), "ir");
+  ASSERT_EQ(layers.size(), 3u);
+  EXPECT_EQ(layer_configurations(layers[0]), (std::vector<std::string>{"level=0", "level=1", "level=2"}));
+  EXPECT_EQ(layer_configurations(layers[2]), (std::vector<std::string>{"level=2"}));
+}
+
+TEST(IrImage, MergesGroupsBeyondTheLimitAndStillFindsEverything) {
+  const auto directory = *TemporaryDirectory::create();
+  const Fixture fixture(12);
+  const auto image = fixture.write_and_open(directory.path() / "image", 4);
+  ASSERT_TRUE(image) << image.error().message;
+  EXPECT_EQ(layers_with_role(image->image(), "ir").size(), 4u);
+  for (const BundleConfiguration& configuration : image->bundle().configurations) {
+    const Usage usage = *usage_of(image->bundle(), configuration);
+    const auto contents = image->fetch(usage.modules, configuration.configuration.id());
+    ASSERT_TRUE(contents) << contents.error().message;
+    EXPECT_EQ(contents->size(), usage.modules.size());
+  }
+}
+
+TEST(IrImage, IsAFunctionOfTheBundle) {
+  const Fixture fixture(3);
+  EXPECT_EQ(oci::render(*fixture.make()).manifest_digest, oci::render(*fixture.make()).manifest_digest);
+}
+
+TEST(IrImage, KeepsAKitFileThatOnlyAnotherConfigurationHasInItsClosure) {
+  const auto directory = *TemporaryDirectory::create();
+  Fixture fixture(2);
+  link::InstalledFile loader;
+  loader.path = "lib64/crt1.o";
+  loader.mode = 0755;
+  loader.digest = digest_of("crt1");
+  fixture.bundle.configurations[1].runtime.push_back(loader);
+  const auto image = fixture.write_and_open(directory.path() / "image");
+  ASSERT_TRUE(image) << image.error().message;
+  EXPECT_TRUE(image->fetch({digest_of("crt1")}, "level=0"));
+  EXPECT_TRUE(image->fetch({digest_of("crt1")}, "level=1"));
+}
+
+TEST(IrImage, WhatIsInNoLayerIsAnIntegrityError) {
+  const auto directory = *TemporaryDirectory::create();
+  const Fixture fixture(1);
+  const auto image = fixture.write_and_open(directory.path() / "image");
+  ASSERT_TRUE(image);
+  const auto missing = image->fetch({digest_of("nowhere")}, "level=0");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, ErrorKind::integrity);
+}
+
+TEST(Time, Rfc3339BothWays) {
+  EXPECT_EQ(rfc3339(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(*parse_rfc3339(rfc3339(1700000000)), 1700000000);
+  EXPECT_FALSE(parse_rfc3339("yesterday"));
+}
+
+} // namespace
+} // namespace xaas::image
