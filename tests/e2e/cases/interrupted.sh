@@ -20,7 +20,7 @@ want=$(image_digest app here)
 stopped() {
   local signal=$1 after=$2 process code=0
   shift 2
-  "$@" &
+  "$@" >/dev/null &
   process=$!
   sleep "$after"
   kill -"$signal" "$process" 2>/dev/null || true
