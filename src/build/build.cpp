@@ -1,7 +1,6 @@
 #include "bundle_maker.h"
 
 #include <xaas/base/process.h>
-#include <xaas/base/text.h>
 #include <xaas/build/build.h>
 #include <xaas/capture/harvest.h>
 #include <xaas/capture/session.h>
@@ -132,25 +131,11 @@ private:
                                 "give `build.install` in the application spec, or a build system with an install step"),
                      build.log, configuration);
     captured.installed = *std::move(installed);
-    drop_build_runpaths(captured, directory);
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
     // The objects are not needed any more; the store has all that the image takes.
     remove_tree(directory);
     report_.configurations.push_back({configuration.id(), 0, 0, 0, 0, watch.seconds()});
     return {};
-  }
-
-  // A RUNPATH into the build's own directory leads nowhere on the target, and names this machine.
-  static void drop_build_runpaths(image::BundleConfiguration& captured, const fs::path& directory) {
-    for (link::InstalledFile& file : captured.installed) {
-      if (!file.finish || !file.finish->runpath)
-        continue;
-      std::vector<std::string> kept;
-      for (const std::string& place : split(*file.finish->runpath, ':'))
-        if (relative_under(place, directory).empty())
-          kept.push_back(place);
-      file.finish->runpath = join(kept, ":");
-    }
   }
 
   Error failure(Error error, const fs::path& log, const spec::Configuration& configuration) {
@@ -224,6 +209,9 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
   if (request.application.image.base != "scratch")
     return make_error(ErrorKind::usage, "base image '" + request.application.image.base +
                                             "': this version makes images on base `scratch` only");
+  if (request.output.transport == oci::Transport::rootfs)
+    return make_error(ErrorKind::usage, request.output.text + ": an IR image cannot be unpacked into a directory",
+                      "oci:DIR or oci-archive:FILE; `xaas deploy -o rootfs:DIR` unpacks a deployed image");
   XAAS_CHECK(oci::check_writable(request.output));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-build-"));
   return Builder(request, progress, fs::weakly_canonical(work.path())).run();

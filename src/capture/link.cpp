@@ -6,9 +6,9 @@
 #include <xaas/link/command_line.h>
 #include <xaas/link/replay.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
-#include <set>
 
 namespace xaas::capture {
 
@@ -80,48 +80,61 @@ Result<RecordedLink> record_link(const Session& session, const link::ParsedLink&
   return result;
 }
 
-void collect_units(const Session& session, const link::FileRef& file, std::set<Digest>& units) {
-  if (file.kind == link::FileRef::Kind::unit)
-    units.insert(file.digest);
-  if (file.kind != link::FileRef::Kind::archive)
-    return;
-  const Result<std::string> text = session.content().get(file.digest);
-  const Result<Json> json = text ? parse_json(*text, "archive") : Result<Json>(text.error());
-  if (!json)
-    return;
-  if (const Result<link::ArchiveRecord> record = link::parse_archive_record(JsonReader(*json, "archive")))
-    for (const link::ArchiveRecord::Member& member : record->members)
-      collect_units(session, member.file, units);
-}
+// -O0 leaves references that the project's own -O removes. This links again with the units at their own -O,
+// also those in archives and in the outputs of earlier links.
+class OptimisedLink {
+public:
+  OptimisedLink(const Session& session, const fs::path& directory, const link::ReplayOptions& options)
+      : session_(session), directory_(directory), options_(options) {}
 
-// -O0 leaves references that the project's own -O removes. Links again with the units at their own -O.
-Result<link::ReplayResult> replay_optimised(const Session& session, const RecordedLink& recorded,
-                                            const link::ReplayOptions& options) {
-  XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
-  std::map<link::FileRef, fs::path> files;
-  std::function<Result<fs::path>(const link::FileRef&)> provide =
-      [&](const link::FileRef& file) -> Result<fs::path> {
-    if (const auto found = files.find(file); found != files.end())
+  // `files` tells where inputs that have no IR lie; others are taken from the store.
+  Result<link::ReplayResult> replay(const link::LinkRecord& record,
+                                    const std::map<link::FileRef, fs::path>& files) {
+    const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
+      const auto original = files.find(file);
+      if (file.kind == link::FileRef::Kind::kit && original != files.end())
+        return original->second;
+      return this->file(file);
+    };
+    return link::replay(record, provide, options_);
+  }
+
+private:
+  Result<fs::path> file(const link::FileRef& file) {
+    if (file.kind == link::FileRef::Kind::kit)
+      return session_.content().path_of(file.digest);
+    if (const auto found = made_.find(file); found != made_.end())
       return found->second;
-    const fs::path path = directory.path() / std::to_string(files.size());
-    if (file.kind == link::FileRef::Kind::unit) {
-      XAAS_TRY(const std::string object, working_object(session, file.digest, true));
-      XAAS_CHECK(write_file(path, object, 0644, false));
-    } else if (file.kind == link::FileRef::Kind::archive) {
-      XAAS_TRY(const std::string text, session.content().get(file.digest));
-      XAAS_TRY(const Json json, parse_json(text, "archive"));
-      XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
-      XAAS_TRY(const std::string archive, link::write_archive(record, provide));
-      XAAS_CHECK(write_file(path, archive, 0644, false));
-    } else if (const auto original = recorded.files.find(file); original != recorded.files.end()) {
-      return original->second;
-    } else {
-      return session.content().path_of(file.digest);
-    }
-    files[file] = path;
+    XAAS_TRY(const std::string content, make(file));
+    const fs::path path = directory_ / ("optimised." + std::to_string(made_.size()));
+    XAAS_CHECK(write_file(path, content, 0644, false));
+    made_[file] = path;
     return path;
-  };
-  return link::replay(recorded.record, provide, options);
+  }
+
+  Result<std::string> make(const link::FileRef& file) {
+    if (file.kind == link::FileRef::Kind::unit)
+      return working_object(session_, file.digest, true);
+    XAAS_TRY(const std::string text, session_.content().get(file.digest));
+    XAAS_TRY(const Json json, parse_json(text, "record"));
+    if (file.kind == link::FileRef::Kind::archive) {
+      XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+      return link::write_archive(record, [this](const link::FileRef& member) { return this->file(member); });
+    }
+    XAAS_TRY(const link::LinkRecord record, link::parse_link_record(JsonReader(json, "link")));
+    XAAS_TRY(link::ReplayResult result, replay(record, {}));
+    return std::move(result.output);
+  }
+
+  const Session& session_;
+  fs::path directory_;
+  link::ReplayOptions options_;
+  std::map<link::FileRef, fs::path> made_;
+};
+
+bool has_code_of_ours(const RecordedLink& recorded) {
+  return std::any_of(recorded.files.begin(), recorded.files.end(),
+                     [](const auto& entry) { return entry.first.kind != link::FileRef::Kind::kit; });
 }
 
 Result<std::string> link_once(const Session& session, const link::ParsedLink& parsed) {
@@ -135,13 +148,10 @@ Result<std::string> link_once(const Session& session, const link::ParsedLink& pa
     return recorded.files.at(file);
   };
   Result<link::ReplayResult> result = link::replay(recorded.record, on_disk, options);
-  if (!result && !link::undefined_symbols(result.error().message).empty()) {
-    std::set<Digest> units;
-    for (const auto& [file, path] : recorded.files)
-      collect_units(session, file, units);
-    if (!units.empty())
-      if (Result<link::ReplayResult> again = replay_optimised(session, recorded, options))
-        result = std::move(again);
+  if (!result && !link::undefined_symbols(result.error().message).empty() && has_code_of_ours(recorded)) {
+    OptimisedLink optimised(session, directory.path(), options);
+    if (Result<link::ReplayResult> again = optimised.replay(recorded.record, recorded.files))
+      result = std::move(again);
   }
   if (!result)
     return std::move(result).error();
@@ -166,6 +176,9 @@ int capture_link(const Session& session, const std::vector<std::string>& argumen
   const Result<void> linked = link_to_file(session, arguments);
   if (linked)
     return 0;
+  // In the form of a linker's messages, by which people and tools find the first error in a log.
+  if (linked.error().message.find("error: ") == std::string::npos)
+    std::cerr << "ld: error: ";
   std::cerr << linked.error().message;
   if (!linked.error().message.ends_with("\n"))
     std::cerr << "\n";

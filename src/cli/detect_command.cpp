@@ -14,7 +14,10 @@ public:
   }
 
   Result<void> run() override {
-    XAAS_TRY(const system::SystemDescription description, system_of("", cpu_));
+    system::SystemDescription description = system::detect();
+    if (!cpu_.empty()) {
+      XAAS_TRY(description, system::with_cpu(std::move(description), cpu_));
+    }
     const Json json = system::to_json(description);
     if (!output_.empty())
       XAAS_CHECK(write_file(output_, json.dump(2) + "\n"));

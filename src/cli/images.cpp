@@ -28,13 +28,14 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
 }
 
 Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu) {
-  if (file.empty() && cpu.empty())
-    return system::detect();
   system::SystemDescription description;
   if (!file.empty()) {
     XAAS_TRY(description, system::read_system(file));
   } else {
-    description = system::detect();
+    // What deploying needs to know is read from files: it runs no program.
+    system::Probes probes;
+    probes.runtime_versions = false;
+    description = system::detect(probes);
   }
   if (cpu.empty())
     return description;

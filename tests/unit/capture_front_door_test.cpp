@@ -128,6 +128,18 @@ TEST_F(FrontDoor, LinksWhatOnlyOptimisedCodeLinks) {
      "$CC ../build/main.o -L../build -ldead -o ../build/archived && ../build/archived");
 }
 
+// The outputs of earlier links are linked again for it, too.
+TEST_F(FrontDoor, LinksLibrariesThatOnlyOptimisedCodeLinks) {
+  write("src/lib.c",
+        "extern int never(void);\nstatic int zero(void) { int a[2] = {0, 0}; return a[0] + a[1]; }\n"
+        "int lib(void) { return zero() ? never() : 0; }\n");
+  write("src/main.c", "int lib(void);\nint main(void) { return lib(); }\n");
+  sh("$CC -O2 -fPIC -shared lib.c -o ../build/libx.so && $CC -O2 main.c -L../build -lx -Wl,-rpath,'$ORIGIN' "
+     "-o ../build/a && ../build/a");
+  sh("$CC -O2 -c lib.c -o ../build/lib.o && $LD -r ../build/lib.o -o ../build/r.o && $CC -O2 main.c "
+     "../build/r.o -o ../build/b && ../build/b");
+}
+
 TEST_F(FrontDoor, SaysWhatIsUndefined) {
   write("src/a.c", "int missing_function(void);\nint main(void) { return missing_function(); }\n");
   EXPECT_NE(sh("$CC -O2 a.c -o ../build/a", 1).find("undefined symbol: missing_function"), std::string::npos);
