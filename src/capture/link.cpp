@@ -7,6 +7,7 @@
 #include <xaas/link/replay.h>
 
 #include <algorithm>
+#include <algorithm>
 #include <iostream>
 #include <map>
 
@@ -51,6 +52,14 @@ Result<bool> is_thin_archive(const fs::path& path) {
 }
 
 // `directory` is for files that the link reads in place of the build's.
+// A name that is the same in every build: where one command compiles and links, the object's own name is random.
+Result<std::string> unit_object_name(const Session& session, const Digest& id) {
+  XAAS_TRY(const std::string text, session.content().get(id));
+  XAAS_TRY(const Json json, parse_json(text, "unit"));
+  XAAS_TRY(const ir::Unit unit, ir::parse_unit(JsonReader(json, "unit")));
+  return fs::path(unit.source).filename().replace_extension(".o").string();
+}
+
 Result<RecordedLink> record_link(const Session& session, const link::ParsedLink& parsed,
                                  const fs::path& directory) {
   RecordedLink result;
@@ -63,6 +72,9 @@ Result<RecordedLink> record_link(const Session& session, const link::ParsedLink&
     item.value = parsed_item.value;
     if (item.kind != link::LinkItem::Kind::option) {
       XAAS_TRY(item.file, identify(session, parsed_item.file, parsed_item.name));
+      if (item.file.kind == link::FileRef::Kind::unit) {
+        XAAS_TRY(item.file.name, unit_object_name(session, item.file.digest));
+      }
       fs::path& file = result.files[item.file] = parsed_item.file;
       if (item.file.kind == link::FileRef::Kind::archive) {
         XAAS_TRY(const bool thin, is_thin_archive(file));
@@ -132,6 +144,13 @@ private:
   std::map<link::FileRef, fs::path> made_;
 };
 
+// A link that failed for nothing but symbols without a definition, in an object or in a library that was
+// linked before.
+bool lacks_definitions(const std::string& messages) {
+  return !link::undefined_symbols(messages).empty() ||
+         messages.find("error: undefined reference: ") != std::string::npos;
+}
+
 bool has_code_of_ours(const RecordedLink& recorded) {
   return std::any_of(recorded.files.begin(), recorded.files.end(),
                      [](const auto& entry) { return entry.first.kind != link::FileRef::Kind::kit; });
@@ -148,7 +167,7 @@ Result<std::string> link_once(const Session& session, const link::ParsedLink& pa
     return recorded.files.at(file);
   };
   Result<link::ReplayResult> result = link::replay(recorded.record, on_disk, options);
-  if (!result && !link::undefined_symbols(result.error().message).empty() && has_code_of_ours(recorded)) {
+  if (!result && lacks_definitions(result.error().message) && has_code_of_ours(recorded)) {
     OptimisedLink optimised(session, directory.path(), options);
     if (Result<link::ReplayResult> again = optimised.replay(recorded.record, recorded.files))
       result = std::move(again);
@@ -170,9 +189,28 @@ Result<void> link_to_file(const Session& session, const std::vector<std::string>
   return write_output(parsed.output, output, program ? 0755 : 0644);
 }
 
+// What build systems ask a linker to learn which options it takes: Meson `cc -Wl,--version`, libtool `ld -v` and `ld --help`.
+bool answer_question(const std::vector<std::string>& arguments) {
+  auto asks = [&](const char* option) {
+    return std::find(arguments.begin(), arguments.end(), option) != arguments.end();
+  };
+  const bool alone = std::all_of(arguments.begin(), arguments.end(), [](const auto& each) { return each.starts_with("-"); });
+  if (asks("--version") || (alone && (asks("-v") || asks("-V")))) {
+    std::cout << "LLD " XAAS_LLVM_VERSION " (compatible with GNU linkers)\n";
+    return true;
+  }
+  if (asks("--help")) {
+    std::cout << "USAGE: ld [options] file...\nld: supported targets: elf\n";
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 int capture_link(const Session& session, const std::vector<std::string>& arguments) {
+  if (answer_question(arguments))
+    return 0;
   const Result<void> linked = link_to_file(session, arguments);
   if (linked)
     return 0;
@@ -188,17 +226,6 @@ int capture_link(const Session& session, const std::vector<std::string>& argumen
 }
 
 int run_linker(const Session& session, const std::vector<std::string>& arguments) {
-  bool inputs = false;
-  bool version = false;
-  for (const std::string& argument : arguments) {
-    version |= argument == "--version" || argument == "-v" || argument == "-V" || argument == "--help";
-    inputs |= !argument.starts_with("-");
-  }
-  if (version && !inputs) {
-    // libtool and CMake look for "GNU" to know which options the linker takes; lld says the same of itself.
-    std::cout << "LLD " XAAS_LLVM_VERSION " (compatible with GNU linkers)\n";
-    return 0;
-  }
   return capture_link(session, arguments);
 }
 
