@@ -143,7 +143,7 @@ int run_front_door(const std::string& argv0, const std::vector<std::string>& arg
     return exit_code(session.error().kind);
   }
   if (is_linker(argv0))
-    return run_linker(*session, arguments);
+    return capture_link(*session, arguments);
   llvm::InitializeAllTargets();
   llvm::InitializeAllTargetMCs();
   llvm::InitializeAllAsmPrinters();

@@ -3,10 +3,10 @@
 #include "identify.h"
 #include "output.h"
 
+#include <xaas/ir/unit.h>
 #include <xaas/link/command_line.h>
 #include <xaas/link/replay.h>
 
-#include <algorithm>
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -223,10 +223,6 @@ int capture_link(const Session& session, const std::vector<std::string>& argumen
   if (!linked.error().hint.empty())
     std::cerr << "hint: " << linked.error().hint << "\n";
   return 1;
-}
-
-int run_linker(const Session& session, const std::vector<std::string>& arguments) {
-  return capture_link(session, arguments);
 }
 
 } // namespace xaas::capture

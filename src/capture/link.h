@@ -10,11 +10,7 @@ namespace xaas::capture {
 
 // Links as the arguments (of GNU ld, without argv[0]) ask, through the same record and the same lld as
 // deploying, writes the output and the record. Prints the linker's messages to standard error. Returns the
-// linker's exit code.
+// linker's exit code. Answers what a program that looks for a linker asks: --version, -v, --help.
 int capture_link(const Session& session, const std::vector<std::string>& arguments);
-
-// The stand-in for `ld` itself: answers what a program that looks for a linker asks (--version, -v, --help),
-// links otherwise.
-int run_linker(const Session& session, const std::vector<std::string>& arguments);
 
 } // namespace xaas::capture

@@ -169,8 +169,6 @@ private:
       arguments.insert(arguments.end(), {"-G", ninja ? "Ninja" : "Unix Makefiles"});
     }
     arguments.push_back("-DCMAKE_INSTALL_PREFIX=" + prefix_);
-    // What is linked in the build directory must not say where that is.
-    arguments.push_back("-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON");
     // ~/.cmake/packages is a place outside the build, and of this machine.
     arguments.push_back("-DCMAKE_EXPORT_NO_PACKAGE_REGISTRY=ON");
     arguments.push_back("-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF");
