@@ -15,8 +15,8 @@ constexpr std::string_view hex_digits = "0123456789abcdef";
 Result<Digest> Digest::parse(std::string_view text) {
   constexpr std::string_view prefix = "sha256:";
   auto bad = [&] {
-    return make_error(ErrorKind::integrity,
-                      "'" + std::string(text.substr(0, 200)) + "' is not a digest (sha256: and 64 hex digits)");
+    return make_error(ErrorKind::integrity, "'" + std::string(text.substr(0, 200)) +
+                                                "' is not a digest (sha256: and 64 hex digits)");
   };
   if (text.substr(0, prefix.size()) != prefix || text.size() != prefix.size() + 2 * size)
     return bad();
@@ -51,7 +51,9 @@ Hasher::Hasher() : state_(std::make_unique<State>()) {
 }
 Hasher::~Hasher() = default;
 
-void Hasher::update(std::string_view data) { EVP_DigestUpdate(state_->context, data.data(), data.size()); }
+void Hasher::update(std::string_view data) {
+  EVP_DigestUpdate(state_->context, data.data(), data.size());
+}
 
 void Hasher::update_number(uint64_t value) {
   char bytes[8];

@@ -49,14 +49,15 @@ Result<std::string> read_file(const fs::path& path, uint64_t limit) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0)
     return errno_error(errno, "reading " + path.string());
-  struct stat status {};
+  struct stat status{};
   if (fstat(file.get(), &status) != 0)
     return errno_error(errno, "reading " + path.string());
   if (S_ISDIR(status.st_mode))
     return make_error(ErrorKind::not_found, "reading " + path.string() + ": it is a directory, not a file");
   if (static_cast<uint64_t>(status.st_size) > limit)
     return make_error(ErrorKind::integrity, path.string() + ": " + std::to_string(status.st_size) +
-                                                " bytes, more than the " + std::to_string(limit) + " allowed");
+                                                " bytes, more than the " + std::to_string(limit) +
+                                                " allowed");
   // Files of /proc and /sys report size 0, so read until the end whatever the size says.
   std::string content(static_cast<size_t>(status.st_size), '\0');
   size_t used = 0;
@@ -107,7 +108,7 @@ Result<void> make_directories(const fs::path& path) {
 }
 
 Result<void> copy_file(const fs::path& from, const fs::path& to) {
-  struct stat status {};
+  struct stat status{};
   if (stat(from.c_str(), &status) != 0)
     return errno_error(errno, "reading " + from.string());
   XAAS_TRY(const std::string content, read_file(from));
@@ -119,7 +120,8 @@ void remove_tree(const fs::path& path) {
   fs::remove_all(path, code);
   if (!code)
     return;
-  // A build may leave directories without write permission (Go modules, CMake fixtures): open them and try again.
+  // A build may leave directories without write permission (Go modules, CMake fixtures): open them and try
+  // again.
   const auto walk_options = fs::directory_options::skip_permission_denied;
   for (auto it = fs::recursive_directory_iterator(path, walk_options, code);
        !code && it != fs::recursive_directory_iterator(); it.increment(code)) {

@@ -21,7 +21,9 @@ namespace {
 
 volatile std::sig_atomic_t pending_signal = 0;
 
-void remember_signal(int number) { pending_signal = number; }
+void remember_signal(int number) {
+  pending_signal = number;
+}
 
 std::vector<std::string> child_environment(const Command& command) {
   std::map<std::string, std::string> variables;
@@ -49,8 +51,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }
 
 // What the child does between fork and exec: system calls only, because other threads may hold locks.
-[[noreturn]] void become(const char* program, char* const* arguments, char* const* environment, const char* directory,
-                         int output, int error, int status) {
+[[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
+                         const char* directory, int output, int error, int status) {
   setpgid(0, 0);
   const int input = open("/dev/null", O_RDONLY);
   int failed = 0;
@@ -59,7 +61,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   if (!failed && *directory && chdir(directory) != 0)
     failed = errno;
   if (!failed) {
-    struct sigaction plain {};
+    struct sigaction plain{};
     plain.sa_handler = SIG_DFL;
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ})
       sigaction(number, &plain, nullptr);
@@ -169,8 +171,8 @@ Result<ProcessResult> run(const Command& command) {
   if (child < 0)
     return errno_error(errno, "starting " + command.arguments[0]);
   if (child == 0)
-    become(program->c_str(), argument_pointers.data(), environment_pointers.data(), command.directory.c_str(), data[1],
-           error, status[1]);
+    become(program->c_str(), argument_pointers.data(), environment_pointers.data(), command.directory.c_str(),
+           data[1], error, status[1]);
   setpgid(child, child);
   close(status[1]);
   close(data[1]);
@@ -198,18 +200,20 @@ Result<ProcessResult> run(const Command& command) {
 }
 
 void install_interrupt_handler() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = remember_signal;
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
     sigaction(number, &action, nullptr);
-  struct sigaction ignore {};
+  struct sigaction ignore{};
   ignore.sa_handler = SIG_IGN;
   // A closed pipe and a limit on the size of files are errors of a write, not ends of the program.
   for (const int number : {SIGPIPE, SIGXFSZ})
     sigaction(number, &ignore, nullptr);
 }
 
-int interrupt_signal() { return pending_signal; }
+int interrupt_signal() {
+  return pending_signal;
+}
 
 Result<void> check_interrupt() {
   if (pending_signal)

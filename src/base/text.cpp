@@ -36,8 +36,12 @@ std::string trim(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(blank) - first + 1));
 }
 
-bool starts_with(std::string_view text, std::string_view prefix) { return text.starts_with(prefix); }
-bool ends_with(std::string_view text, std::string_view suffix) { return text.ends_with(suffix); }
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.starts_with(prefix);
+}
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.ends_with(suffix);
+}
 
 static size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);

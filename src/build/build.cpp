@@ -20,7 +20,9 @@ namespace {
 
 class Stopwatch {
 public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
 private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -41,26 +43,31 @@ bool ran_out_of_space(const fs::path& log) {
   const Result<std::string> text = read_file(log);
   if (!text)
     return false;
-  const std::string_view end = std::string_view(*text).substr(text->size() - std::min<size_t>(text->size(), 16384));
-  return end.find(std::strerror(ENOSPC)) != std::string_view::npos || end.find(std::strerror(EDQUOT)) != std::string_view::npos;
+  const std::string_view end =
+      std::string_view(*text).substr(text->size() - std::min<size_t>(text->size(), 16384));
+  return end.find(std::strerror(ENOSPC)) != std::string_view::npos ||
+         end.find(std::strerror(EDQUOT)) != std::string_view::npos;
 }
 
 class Builder {
 public:
   Builder(const Request& request, Progress& progress, const fs::path& work)
-      : request_(request), progress_(progress), work_(work), content_(work / "store"), maker_(bundle_, content_) {}
+      : request_(request), progress_(progress), work_(work), content_(work / "store"),
+        maker_(bundle_, content_) {}
 
   Result<Report> run() {
     XAAS_TRY(clang_, capture::find_clang());
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
-             spec::expand(request_.application, bundle_.points, request_.configurations, request_.max_configurations));
+             spec::expand(request_.application, bundle_.points, request_.configurations,
+                          request_.max_configurations));
     describe_application();
     progress_.start("building " + request_.application.name, configurations.size());
     for (size_t i = 0; i < configurations.size(); ++i) {
       progress_.note("configuration " + configurations[i].id());
-      XAAS_CHECK(build_configuration(configurations[i], work_ / ("c" + std::to_string(i)))
-                     .in("building " + request_.application.name + ": configuration " + configurations[i].id()));
+      XAAS_CHECK(
+          build_configuration(configurations[i], work_ / ("c" + std::to_string(i)))
+              .in("building " + request_.application.name + ": configuration " + configurations[i].id()));
       progress_.advance();
     }
     progress_.finish();
@@ -113,7 +120,8 @@ private:
     XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
     build.tools = {tools / "xaas-cc", tools / "xaas-c++", {}, tools};
-    // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this build.
+    // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this
+    // build.
     const fs::path temporary = directory / "tmp";
     XAAS_CHECK(make_directories(temporary));
     build.environment = {{"XAAS_SESSION", session.directory.string()}, {"TMPDIR", temporary.string()}};
@@ -127,9 +135,10 @@ private:
     if (!installed)
       return failure(std::move(installed).error(), build.log, configuration);
     if (installed->empty())
-      return failure(make_error(ErrorKind::failed, "the build installed nothing",
-                                "give `build.install` in the application spec, or a build system with an install step"),
-                     build.log, configuration);
+      return failure(
+          make_error(ErrorKind::failed, "the build installed nothing",
+                     "give `build.install` in the application spec, or a build system with an install step"),
+          build.log, configuration);
     captured.installed = *std::move(installed);
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
     // The objects are not needed any more; the store has all that the image takes.
@@ -181,8 +190,9 @@ private:
     for (const auto& [digest, file] : bundle_.kit)
       if (file.native)
         report_.native_objects.push_back({file.name, file.reason});
-    std::sort(report_.native_objects.begin(), report_.native_objects.end(),
-              [](const auto& a, const auto& b) { return std::tie(a.name, a.reason) < std::tie(b.name, b.reason); });
+    std::sort(report_.native_objects.begin(), report_.native_objects.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.name, a.reason) < std::tie(b.name, b.reason);
+    });
     report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
   }
 
@@ -204,13 +214,15 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
   if (!fs::is_directory(request.source, code))
     return make_error(ErrorKind::not_found, "source tree " + request.source.string() + ": no such directory");
   if (request.arch != target::host_arch())
-    return make_error(ErrorKind::usage, "architecture '" + request.arch + "': this version builds for the machine's own (" +
+    return make_error(ErrorKind::usage, "architecture '" + request.arch +
+                                            "': this version builds for the machine's own (" +
                                             target::host_arch() + ") only");
   if (request.application.image.base != "scratch")
     return make_error(ErrorKind::usage, "base image '" + request.application.image.base +
                                             "': this version makes images on base `scratch` only");
   if (request.output.transport == oci::Transport::rootfs)
-    return make_error(ErrorKind::usage, request.output.text + ": an IR image cannot be unpacked into a directory",
+    return make_error(ErrorKind::usage,
+                      request.output.text + ": an IR image cannot be unpacked into a directory",
                       "oci:DIR or oci-archive:FILE; `xaas deploy -o rootfs:DIR` unpacks a deployed image");
   XAAS_CHECK(oci::check_writable(request.output));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-build-"));

@@ -69,8 +69,9 @@ Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached)
   if (const auto origin = origins_.find(file.digest); origin != origins_.end() && origin->second.of_build) {
     // Scripts and lists that a link reads are part of the build too, and have no IR to miss.
     kit.native = link::is_elf(content) || link::is_archive(content);
-    kit.reason = origin->second.reason.empty() ? "not compiled by the compiler front door (assembly, another compiler, prebuilt)"
-                                               : origin->second.reason;
+    kit.reason = origin->second.reason.empty()
+                     ? "not compiled by the compiler front door (assembly, another compiler, prebuilt)"
+                     : origin->second.reason;
   }
   bundle_.kit.emplace(file.digest, std::move(kit));
   return {};

@@ -11,7 +11,8 @@ namespace xaas::build {
 
 class BundleMaker {
 public:
-  BundleMaker(image::Bundle& bundle, const store::ContentStore& content) : bundle_(bundle), content_(content) {}
+  BundleMaker(image::Bundle& bundle, const store::ContentStore& content)
+      : bundle_(bundle), content_(content) {}
 
   // Adds one configuration with everything that its installed files reach, and its run-time closure.
   Result<void> add(const capture::Session& session, image::BundleConfiguration configuration,
@@ -22,7 +23,7 @@ public:
 
 private:
   struct Reached {
-    std::set<Digest> libraries;         // kit files that are shared libraries
+    std::set<Digest> libraries; // kit files that are shared libraries
     std::set<std::string> interpreters;
     std::set<Digest> seen;
   };

@@ -74,21 +74,24 @@ private:
       if (fs::is_regular_file(candidate, code))
         return add_library(candidate, name, needed_by);
     }
-    return make_error(ErrorKind::failed, "the run-time library " + name + ", which " + needed_by + " needs, is not on this machine",
+    return make_error(ErrorKind::failed,
+                      "the run-time library " + name + ", which " + needed_by +
+                          " needs, is not on this machine",
                       "install it, or link without it");
   }
 
   Result<void> add_library(const fs::path& path, const std::string& name, const std::string& needed_by) {
     XAAS_TRY(const std::string content, read_file(path));
     if (!link::is_elf(content))
-      return make_error(ErrorKind::failed, path.string() + ", which " + needed_by + " needs, is not an ELF file");
+      return make_error(ErrorKind::failed,
+                        path.string() + ", which " + needed_by + " needs, is not an ELF file");
     XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in(path.string()));
     const std::string installed = dynamic.soname.empty() ? name : dynamic.soname;
     if (!done_.insert(installed).second)
       return {};
     done_.insert(name);
-    // The loader has its own place, by which programs name it; a library is found by its soname in the directory that
-    // the loader searches by itself, wherever it lay here.
+    // The loader has its own place, by which programs name it; a library is found by its soname in the
+    // directory that the loader searches by itself, wherever it lay here.
     if (installed.starts_with("ld-linux"))
       return {};
     XAAS_CHECK(put(library_directory() / installed, content, 0644));
@@ -102,15 +105,17 @@ private:
     return {};
   }
 
-  // Debian's and Fedora's loaders search different directories by themselves; /usr/lib64 where there is no multiarch one.
+  // Debian's and Fedora's loaders search different directories by themselves; /usr/lib64 where there is no
+  // multiarch one.
   static fs::path library_directory() {
     std::error_code code;
-    return fs::exists("/usr/lib/" XAAS_MULTIARCH "/libc.so.6", code) ? "usr/lib/" XAAS_MULTIARCH : "usr/lib64";
+    return fs::exists("/usr/lib/" XAAS_MULTIARCH "/libc.so.6", code) ? "usr/lib/" XAAS_MULTIARCH
+                                                                     : "usr/lib64";
   }
 
   Result<void> add_file(const fs::path& from, const fs::path& to) {
     XAAS_TRY(const std::string content, read_file(from));
-    struct stat status {};
+    struct stat status{};
     if (stat(from.c_str(), &status) != 0)
       return errno_error(errno, "reading " + from.string());
     return put(to.relative_path(), content, status.st_mode & 0777);

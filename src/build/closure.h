@@ -1,4 +1,5 @@
-// The run-time closure: the shared libraries that a configuration's programs need, with loader and named extras.
+// The run-time closure: the shared libraries that a configuration's programs need, with loader and named
+// extras.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -22,8 +23,8 @@ struct Closure {
   std::set<std::string> loaders;          // libraries that import dlopen
 };
 
-// Follows DT_NEEDED from file to file, as the ELF files say (never by running a loader: its answer depends on this
-// machine's glibc-hwcaps). A library that is not found is a failed error that names it and who needs it.
+// Follows DT_NEEDED from file to file, as the ELF files say (never by running a loader: its answer depends on
+// this machine's glibc-hwcaps). A library that is not found is a failed error that names it and who needs it.
 Result<Closure> gather_closure(const ClosureInput& input, const store::ContentStore& content);
 
 } // namespace xaas::build

@@ -52,7 +52,8 @@ Result<bool> is_thin_archive(const fs::path& path) {
 }
 
 // `directory` is for files that the link reads in place of the build's.
-// A name that is the same in every build: where one command compiles and links, the object's own name is random.
+// A name that is the same in every build: where one command compiles and links, the object's own name is
+// random.
 Result<std::string> unit_object_name(const Session& session, const Digest& id) {
   XAAS_TRY(const std::string text, session.content().get(id));
   XAAS_TRY(const Json json, parse_json(text, "unit"));
@@ -189,12 +190,14 @@ Result<void> link_to_file(const Session& session, const std::vector<std::string>
   return write_output(parsed.output, output, program ? 0755 : 0644);
 }
 
-// What build systems ask a linker to learn which options it takes: Meson `cc -Wl,--version`, libtool `ld -v` and `ld --help`.
+// What build systems ask a linker to learn which options it takes: Meson `cc -Wl,--version`, libtool `ld -v`
+// and `ld --help`.
 bool answer_question(const std::vector<std::string>& arguments) {
   auto asks = [&](const char* option) {
     return std::find(arguments.begin(), arguments.end(), option) != arguments.end();
   };
-  const bool alone = std::all_of(arguments.begin(), arguments.end(), [](const auto& each) { return each.starts_with("-"); });
+  const bool alone =
+      std::all_of(arguments.begin(), arguments.end(), [](const auto& each) { return each.starts_with("-"); });
   if (asks("--version") || (alone && (asks("-v") || asks("-V")))) {
     std::cout << "LLD " XAAS_LLVM_VERSION " (compatible with GNU linkers)\n";
     return true;

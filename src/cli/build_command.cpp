@@ -19,17 +19,23 @@ public:
         ->required()
         ->type_name("IMAGE");
     app.add_option("--source", source_, "Directory of the sources; else the spec's own")->type_name("DIR");
-    app.add_option("--kind", kind_, "Kind of image; this version makes `ir`")->check(CLI::IsMember({"ir"}))->type_name("KIND");
+    app.add_option("--kind", kind_, "Kind of image; this version makes `ir`")
+        ->check(CLI::IsMember({"ir"}))
+        ->type_name("KIND");
     app.add_option("--isa", isa_, "ISA levels, instead of the spec's: x86-64,x86-64-v2,x86-64-v3,x86-64-v4")
         ->delimiter(',')
         ->type_name("LEVEL,...");
-    app.add_option("--config", configurations_, "Build this configuration only; can be repeated")->type_name("K=V,...");
-    app.add_option("--arch", arch_, "Architecture; this version builds for the machine's own")->type_name("ARCH");
+    app.add_option("--config", configurations_, "Build this configuration only; can be repeated")
+        ->type_name("K=V,...");
+    app.add_option("--arch", arch_, "Architecture; this version builds for the machine's own")
+        ->type_name("ARCH");
     app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
         ->type_name("N")
         ->capture_default_str();
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
-    app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")->type_name("N")->check(CLI::Range(1, 4096));
+    app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
   }
 
   Result<void> run() override {
@@ -88,17 +94,20 @@ private:
   }
 
   void print_table(const build::Report& report) const {
-    std::vector<std::vector<std::string>> rows = {{"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "TIME"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "TIME"}};
     for (const build::ConfigurationReport& each : report.configurations)
-      rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules), std::to_string(each.native_objects),
-                      std::to_string(each.programs), human_seconds(each.seconds)});
+      rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules),
+                      std::to_string(each.native_objects), std::to_string(each.programs),
+                      human_seconds(each.seconds)});
     std::cout << table(rows);
-    std::cout << report.modules << " IR modules (" << human_bytes(report.module_bytes) << ") serve " << report.units
-              << " units (" << human_bytes(report.unit_bytes) << ")\n";
+    std::cout << report.modules << " IR modules (" << human_bytes(report.module_bytes) << ") serve "
+              << report.units << " units (" << human_bytes(report.unit_bytes) << ")\n";
     for (const build::NativeReport& each : report.native_objects)
       std::cout << "native object " << each.name << ": " << each.reason << "\n";
     for (const std::string& each : report.loaders)
-      std::cout << "run-time library " << each << " loads parts by name (dlopen); name those in the spec's `runtime`\n";
+      std::cout << "run-time library " << each
+                << " loads parts by name (dlopen); name those in the spec's `runtime`\n";
     std::cout << output_ << " " << report.digest.to_string() << "\n";
   }
 
@@ -111,6 +120,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Command> make_build_command() { return std::make_unique<BuildCommand>(); }
+std::unique_ptr<Command> make_build_command() {
+  return std::make_unique<BuildCommand>();
+}
 
 } // namespace xaas::cli

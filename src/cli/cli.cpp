@@ -27,7 +27,8 @@ void print_overview(std::ostream& stream) {
   for (const CommandEntry& entry : commands())
     if (!entry.hidden)
       rows.push_back({std::string("  ") + entry.name, entry.summary});
-  stream << table(rows) << "\n`xaas COMMAND --help` shows a command's options. `xaas --version` shows the version.\n";
+  stream << table(rows)
+         << "\n`xaas COMMAND --help` shows a command's options. `xaas --version` shows the version.\n";
 }
 
 const CommandEntry* find_command(const std::string& name) {
@@ -42,8 +43,9 @@ int unknown_command(const std::string& name) {
   for (const CommandEntry& entry : commands())
     names.push_back(entry.name);
   const std::string near = nearest(name, names);
-  print_error(make_error(ErrorKind::usage, "'" + name + "' is not a command",
-                         near.empty() ? "`xaas --help` lists the commands" : "did you mean `xaas " + near + "`?"));
+  print_error(
+      make_error(ErrorKind::usage, "'" + name + "' is not a command",
+                 near.empty() ? "`xaas --help` lists the commands" : "did you mean `xaas " + near + "`?"));
   return usage_exit;
 }
 
@@ -51,7 +53,9 @@ int unknown_command(const std::string& name) {
 void set_up_log(int verbosity) {
   auto logger = std::make_shared<spdlog::logger>("xaas", std::make_shared<spdlog::sinks::stderr_sink_st>());
   logger->set_pattern("xaas: %l: %v");
-  logger->set_level(verbosity > 1 ? spdlog::level::debug : verbosity > 0 ? spdlog::level::info : spdlog::level::warn);
+  logger->set_level(verbosity > 1   ? spdlog::level::debug
+                    : verbosity > 0 ? spdlog::level::info
+                                    : spdlog::level::warn);
   spdlog::set_default_logger(std::move(logger));
 }
 
@@ -62,13 +66,15 @@ int finish(const Error& error) {
   return exit_code(error.kind);
 }
 
-// An option that the command does not have. Asked after parsing failed: the parser names what is missing first.
+// An option that the command does not have. Asked after parsing failed: the parser names what is missing
+// first.
 std::string unknown_option(const CLI::App& app, int argc, const char* const* argv) {
   for (int i = 2; i < argc && std::string(argv[i]) != "--"; ++i) {
     const std::string argument = argv[i];
     if (argument.size() < 2 || argument[0] != '-')
       continue;
-    const std::string name = argument[1] == '-' ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+    const std::string name =
+        argument[1] == '-' ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
     if (!app.get_option_no_throw(name))
       return name;
   }

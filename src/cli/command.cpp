@@ -12,7 +12,8 @@ namespace {
 // Help in the order in which people read it: what it does, how it is used, then the options.
 class Formatter : public CLI::Formatter {
 public:
-  Formatter(std::string summary, std::string examples) : summary_(std::move(summary)), examples_(std::move(examples)) {
+  Formatter(std::string summary, std::string examples)
+      : summary_(std::move(summary)), examples_(std::move(examples)) {
     column_width(34);
   }
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
@@ -29,23 +30,29 @@ private:
 
 } // namespace
 
-void Command::print(const Json& json) { std::cout << json.dump(2) << "\n"; }
+void Command::print(const Json& json) {
+  std::cout << json.dump(2) << "\n";
+}
 
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> table = {
       {"inspect", "Show what an image or an application spec can be specialized for",
        "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json", make_inspect_command},
       {"build", "Build an IR image from an application spec and its sources",
-       "xaas build xaas.json -o oci:./solver:ir\nxaas build src/solver -o solver.tar --isa x86-64-v2,x86-64-v3\n"
+       "xaas build xaas.json -o oci:./solver:ir\nxaas build src/solver -o solver.tar --isa "
+       "x86-64-v2,x86-64-v3\n"
        "xaas build xaas.json --source ../solver-2.1 --config simd=avx2 -o oci:./solver:ir",
        make_build_command},
       {"detect", "Describe this machine",
-       "xaas detect\nsrun xaas detect -o node.json\nxaas detect --cpu znver4 -o other.json", make_detect_command},
+       "xaas detect\nsrun xaas detect -o node.json\nxaas detect --cpu znver4 -o other.json",
+       make_detect_command},
       {"deploy", "Specialize an IR image for a machine",
-       "xaas deploy oci:./solver:ir -o oci:./solver:here\nxaas deploy solver.tar -o rootfs:./solver --system node.json\n"
+       "xaas deploy oci:./solver:ir -o oci:./solver:here\nxaas deploy solver.tar -o rootfs:./solver --system "
+       "node.json\n"
        "xaas deploy oci:./solver:ir --explain --dry-run --cpu haswell",
        make_deploy_command},
-      {"manual", "Write the manual pages", "xaas manual --directory share/man/man1", make_manual_command, true},
+      {"manual", "Write the manual pages", "xaas manual --directory share/man/man1", make_manual_command,
+       true},
   };
   return table;
 }

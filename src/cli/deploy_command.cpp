@@ -13,16 +13,22 @@ class DeployCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("IMAGE", image_, "IR image: oci:DIR[:TAG], oci-archive:FILE[:TAG] or a path")->required();
-    app.add_option("-o,--output", output_, "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or rootfs:DIR")
+    app.add_option("-o,--output", output_,
+                   "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or rootfs:DIR")
         ->type_name("IMAGE");
-    app.add_option("--system", system_, "Deploy for the machine that this file describes (from `xaas detect`)")
+    app.add_option("--system", system_,
+                   "Deploy for the machine that this file describes (from `xaas detect`)")
         ->type_name("FILE");
-    app.add_option("--cpu", cpu_, "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level")->type_name("NAME");
-    app.add_option("--set", set_, "Choose this value of a specialization point; can be repeated")->type_name("K=V");
+    app.add_option("--cpu", cpu_, "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level")
+        ->type_name("NAME");
+    app.add_option("--set", set_, "Choose this value of a specialization point; can be repeated")
+        ->type_name("K=V");
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
     app.add_flag("--dry-run", dry_run_, "Choose the configuration only; write nothing");
     app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
-    app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")->type_name("N")->check(CLI::Range(1, 4096));
+    app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
   }
 
   Result<void> run() override {
@@ -41,7 +47,9 @@ public:
     request.dry_run = dry_run_;
     request.jobs = jobs_ ? jobs_ : default_jobs();
     if (explain_ && !common.json())
-      request.selected = [](const select::Selection& selection) { std::cout << select::explain(selection) << std::flush; };
+      request.selected = [](const select::Selection& selection) {
+        std::cout << select::explain(selection) << std::flush;
+      };
     TerminalProgress progress(common.quiet, common.verbosity);
     XAAS_TRY(const deploy::Report report, deploy::deploy(request, progress));
     if (common.json())
@@ -65,7 +73,8 @@ private:
                {"image", report.image.empty() ? Json() : Json(report.image)},
                {"digest", report.digest ? Json(report.digest->to_string()) : Json()},
                {"configuration", report.selection.configuration.values()},
-               {"target", {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
+               {"target",
+                {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
                {"modules", {{"lowered", report.lowered}, {"cached", report.cached}}},
                {"native_objects", report.native_objects},
                {"links", report.links},
@@ -80,12 +89,13 @@ private:
   }
 
   static void print_table(const deploy::Report& report) {
-    std::cout << table({{"configuration", report.selection.configuration.id()},
-                        {"CPU", report.target.name},
-                        {"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.links) + " links"},
-                        {"native objects", std::to_string(report.native_objects)},
-                        {"time", human_seconds(report.seconds.total) + " (lowering " + human_seconds(report.seconds.lower) +
-                                     ", linking " + human_seconds(report.seconds.link) + ")"}});
+    std::cout << table(
+        {{"configuration", report.selection.configuration.id()},
+         {"CPU", report.target.name},
+         {"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.links) + " links"},
+         {"native objects", std::to_string(report.native_objects)},
+         {"time", human_seconds(report.seconds.total) + " (lowering " + human_seconds(report.seconds.lower) +
+                      ", linking " + human_seconds(report.seconds.link) + ")"}});
     std::cout << report.image << " " << report.digest->to_string() << "\n";
   }
 
@@ -97,6 +107,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Command> make_deploy_command() { return std::make_unique<DeployCommand>(); }
+std::unique_ptr<Command> make_deploy_command() {
+  return std::make_unique<DeployCommand>();
+}
 
 } // namespace xaas::cli

@@ -10,7 +10,8 @@ class DetectCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("-o,--output", output_, "Write the system description to this file")->type_name("FILE");
-    app.add_option("--cpu", cpu_, "Stand for another CPU: an LLVM name (haswell, znver4) or an ISA level")->type_name("NAME");
+    app.add_option("--cpu", cpu_, "Stand for another CPU: an LLVM name (haswell, znver4) or an ISA level")
+        ->type_name("NAME");
   }
 
   Result<void> run() override {
@@ -51,6 +52,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Command> make_detect_command() { return std::make_unique<DetectCommand>(); }
+std::unique_ptr<Command> make_detect_command() {
+  return std::make_unique<DetectCommand>();
+}
 
 } // namespace xaas::cli

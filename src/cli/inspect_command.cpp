@@ -88,7 +88,9 @@ Json describe_deployed(const oci::Image& image) {
               {"digest", image.digest().to_string()},
               {"configuration", configuration},
               {"target",
-               {{"cpu", text("dev.xaas.cpu")}, {"features", split(text("dev.xaas.features"), ',')}, {"gpu", Json::array()}}},
+               {{"cpu", text("dev.xaas.cpu")},
+                {"features", split(text("dev.xaas.features"), ',')},
+                {"gpu", Json::array()}}},
               {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
               {"requires",
                {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},
@@ -102,13 +104,16 @@ int line_of(const std::string& text, const std::string& name) {
   const size_t position = text.find("\"" + name + "\"");
   return position == std::string::npos
              ? 1
-             : 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n'));
+             : 1 + static_cast<int>(
+                       std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n'));
 }
 
 class InspectCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("TARGET", target_, "An image, an application spec, or a source directory that has a xaas.json")->required();
+    app.add_option("TARGET", target_,
+                   "An image, an application spec, or a source directory that has a xaas.json")
+        ->required();
     app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
   }
 
@@ -148,7 +153,8 @@ private:
     Json list = Json::array();
     for (const spec::SpecializationPoint& point : points) {
       Json json = spec::to_json(point);
-      json["evidence"] = Json::array({Json{{"file", spec.path.filename().string()}, {"line", line_of(text, point.name)}}});
+      json["evidence"] =
+          Json::array({Json{{"file", spec.path.filename().string()}, {"line", line_of(text, point.name)}}});
       list.push_back(std::move(json));
     }
     return show(Json{{"version", 1},
@@ -183,7 +189,8 @@ private:
       for (const Json& value : point["values"])
         values.push_back(value["value"].get<std::string>());
       rows.push_back({point["name"].get<std::string>(), point["category"].get<std::string>(),
-                      point["default"].is_string() ? point["default"].get<std::string>() : "-", join(values, " ")});
+                      point["default"].is_string() ? point["default"].get<std::string>() : "-",
+                      join(values, " ")});
     }
     std::cout << "\n" << table(rows);
   }
@@ -191,16 +198,18 @@ private:
   static void show_configurations(const Json& json) {
     if (!json.contains("configurations"))
       return;
-    std::vector<std::vector<std::string>> rows = {{"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
     for (const Json& each : json["configurations"])
       rows.push_back({each["id"].get<std::string>(), each["units"].dump(), each["modules"].dump(),
                       each["native_objects"].dump(), each["programs"].dump()});
     const Json& sharing = json["sharing"];
     std::cout << "\n"
               << table(rows) << "\n"
-              << sharing["modules"] << " IR modules (" << human_bytes(sharing["module_bytes"].get<uint64_t>()) << ", stored in "
-              << human_bytes(sharing["stored_bytes"].get<uint64_t>()) << ") serve " << sharing["units"] << " units ("
-              << human_bytes(sharing["unit_bytes"].get<uint64_t>()) << ")\n";
+              << sharing["modules"] << " IR modules (" << human_bytes(sharing["module_bytes"].get<uint64_t>())
+              << ", stored in " << human_bytes(sharing["stored_bytes"].get<uint64_t>()) << ") serve "
+              << sharing["units"] << " units (" << human_bytes(sharing["unit_bytes"].get<uint64_t>())
+              << ")\n";
   }
 
   static void show_target(const Json& json) {
@@ -212,8 +221,9 @@ private:
     std::cout << "\n"
               << table({{"configuration", join(values, ",")},
                         {"CPU", json["target"]["cpu"].get<std::string>()},
-                        {"glibc needed", json["requires"]["glibc"].is_string() ? json["requires"]["glibc"].get<std::string>()
-                                                                               : "-"}});
+                        {"glibc needed", json["requires"]["glibc"].is_string()
+                                             ? json["requires"]["glibc"].get<std::string>()
+                                             : "-"}});
   }
 
   static void show_layers(const Json& json) {
@@ -222,7 +232,8 @@ private:
     std::vector<std::vector<std::string>> rows = {{"LAYER", "ROLE", "SIZE", "CONFIGURATIONS"}};
     for (const Json& layer : json["layers"])
       rows.push_back({layer["digest"].get<std::string>().substr(0, 19), layer["role"].get<std::string>(),
-                      human_bytes(layer["size"].get<uint64_t>()), std::to_string(layer["configurations"].size())});
+                      human_bytes(layer["size"].get<uint64_t>()),
+                      std::to_string(layer["configurations"].size())});
     std::cout << "\n" << table(rows);
   }
 
@@ -232,6 +243,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Command> make_inspect_command() { return std::make_unique<InspectCommand>(); }
+std::unique_ptr<Command> make_inspect_command() {
+  return std::make_unique<InspectCommand>();
+}
 
 } // namespace xaas::cli

@@ -25,8 +25,8 @@ std::string escape(const std::string& text) {
 }
 
 std::string head(const std::string& title, const std::string& name, const std::string& summary) {
-  return ".TH " + title + " 1 \"\" \"xaas " + image::tool_version() + "\"\n.SH NAME\n" + escape(name) + " \\- " +
-         escape(summary) + "\n";
+  return ".TH " + title + " 1 \"\" \"xaas " + image::tool_version() + "\"\n.SH NAME\n" + escape(name) +
+         " \\- " + escape(summary) + "\n";
 }
 
 std::string examples(const std::string& lines) {
@@ -53,15 +53,18 @@ std::string command_page(const CommandEntry& entry) {
   std::string title = "XAAS-" + std::string(entry.name);
   for (char& c : title)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return head(title, std::string("xaas-") + entry.name, entry.summary) + ".SH SYNOPSIS\n.B " + escape(synopsis) +
-         "\n[OPTIONS]\n" + examples(entry.examples) + ".SH OPTIONS\n" + options + ".SH SEE ALSO\n.BR xaas (1)\n";
+  return head(title, std::string("xaas-") + entry.name, entry.summary) + ".SH SYNOPSIS\n.B " +
+         escape(synopsis) + "\n[OPTIONS]\n" + examples(entry.examples) + ".SH OPTIONS\n" + options +
+         ".SH SEE ALSO\n.BR xaas (1)\n";
 }
 
 std::string overview_page() {
   std::string text = head("XAAS", "xaas", "specialize containers on the machine that runs them");
   text += ".SH SYNOPSIS\n.B xaas\nCOMMAND [OPTIONS]\n.SH DESCRIPTION\n"
-          "Ships an application as LLVM IR in an OCI image, and takes the performance decisions on the target: detects the "
-          "machine, chooses the configuration, lowers the IR for exactly that CPU, links, and writes an ordinary OCI image.\n"
+          "Ships an application as LLVM IR in an OCI image, and takes the performance decisions on the "
+          "target: detects the "
+          "machine, chooses the configuration, lowers the IR for exactly that CPU, links, and writes an "
+          "ordinary OCI image.\n"
           ".SH COMMANDS\n";
   for (const CommandEntry& entry : commands())
     if (!entry.hidden)
@@ -70,7 +73,8 @@ std::string overview_page() {
   const std::pair<const char*, const char*> codes[] = {
       {"0", "done"},
       {"1", "the operation failed (a build, a link)"},
-      {"2", "usage: an unknown option, a malformed reference, an invalid spec, an unknown point, value or CPU"},
+      {"2",
+       "usage: an unknown option, a malformed reference, an invalid spec, an unknown point, value or CPU"},
       {"3", "nothing fits this system, or an image of a newer format or LLVM"},
       {"4", "not found: a file, source tree, spec, tag or image"},
       {"7", "integrity: digest or size does not match, a damaged or malicious image"},
@@ -81,7 +85,8 @@ std::string overview_page() {
     text += ".TP\n.B " + std::string(code) + "\n" + escape(meaning) + "\n";
   text += ".SH ENVIRONMENT\n";
   const std::pair<const char*, const char*> variables[] = {
-      {"XAAS_CACHE_DIR", "where logs of failed builds are kept; else $XDG_CACHE_HOME/xaas, else ~/.cache/xaas"},
+      {"XAAS_CACHE_DIR",
+       "where logs of failed builds are kept; else $XDG_CACHE_HOME/xaas, else ~/.cache/xaas"},
       {"XAAS_CLANG", "the clang 22 that `xaas build` uses"},
       {"SOURCE_DATE_EPOCH", "the date of images and the files in them, in seconds since 1970"},
       {"TMPDIR", "where temporary files go"}};
@@ -93,7 +98,9 @@ std::string overview_page() {
 class ManualCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("--directory", directory_, "Where the pages go; made if it is not there")->required()->type_name("DIR");
+    app.add_option("--directory", directory_, "Where the pages go; made if it is not there")
+        ->required()
+        ->type_name("DIR");
   }
 
   Result<void> run() override {
@@ -101,7 +108,8 @@ public:
     XAAS_CHECK(write_file(fs::path(directory_) / "xaas.1", overview_page()));
     for (const CommandEntry& entry : commands())
       if (!entry.hidden)
-        XAAS_CHECK(write_file(fs::path(directory_) / ("xaas-" + std::string(entry.name) + ".1"), command_page(entry)));
+        XAAS_CHECK(write_file(fs::path(directory_) / ("xaas-" + std::string(entry.name) + ".1"),
+                              command_page(entry)));
     return {};
   }
 
@@ -111,6 +119,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Command> make_manual_command() { return std::make_unique<ManualCommand>(); }
+std::unique_ptr<Command> make_manual_command() {
+  return std::make_unique<ManualCommand>();
+}
 
 } // namespace xaas::cli

@@ -14,7 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 bool can_redraw() {
   const char* term = std::getenv("TERM");
@@ -26,7 +28,9 @@ bool can_redraw() {
 TerminalProgress::TerminalProgress(bool quiet, int verbosity)
     : quiet_(quiet), terminal_(can_redraw()), verbosity_(verbosity) {}
 
-TerminalProgress::~TerminalProgress() { clear(); }
+TerminalProgress::~TerminalProgress() {
+  clear();
+}
 
 void TerminalProgress::start(const std::string& phase, uint64_t total) {
   finish();
@@ -78,7 +82,9 @@ void TerminalProgress::draw() {
       std::snprintf(rate, sizeof(rate), "  %.1f/s", static_cast<double>(done_) / seconds);
       line << rate;
       if (done_ < total_)
-        line << "  " << human_seconds(seconds / static_cast<double>(done_) * static_cast<double>(total_ - done_)) << " left";
+        line << "  "
+             << human_seconds(seconds / static_cast<double>(done_) * static_cast<double>(total_ - done_))
+             << " left";
     }
   }
   std::cerr << "\r\033[K" << line.str() << std::flush;
@@ -135,7 +141,8 @@ std::string human_seconds(double seconds) {
   if (seconds < 60)
     std::snprintf(text, sizeof(text), "%.1f s", seconds);
   else
-    std::snprintf(text, sizeof(text), "%d min %d s", static_cast<int>(seconds) / 60, static_cast<int>(seconds) % 60);
+    std::snprintf(text, sizeof(text), "%d min %d s", static_cast<int>(seconds) / 60,
+                  static_cast<int>(seconds) % 60);
   return text;
 }
 

@@ -10,7 +10,8 @@
 
 namespace xaas::cli {
 
-// On a terminal one line that is rewritten, with rate and time left; elsewhere a plain line per phase. Nothing with `quiet`.
+// On a terminal one line that is rewritten, with rate and time left; elsewhere a plain line per phase.
+// Nothing with `quiet`.
 class TerminalProgress : public Progress {
 public:
   TerminalProgress(bool quiet, int verbosity);
@@ -36,7 +37,7 @@ void print_error(const Error& error);
 // Columns as wide as their widest cell, two blanks apart; no trailing blanks.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-std::string human_bytes(uint64_t bytes); // "1.4 MiB"
+std::string human_bytes(uint64_t bytes);   // "1.4 MiB"
 std::string human_seconds(double seconds); // "3.2 s", "2 min 5 s"
 
 } // namespace xaas::cli

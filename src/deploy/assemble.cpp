@@ -15,7 +15,9 @@ using RefKind = link::FileRef::Kind;
 using FileKind = link::InstalledFile::Kind;
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // One output of a link: the same record can be installed stripped and read by another link, say.
 struct Output {
@@ -24,17 +26,18 @@ struct Output {
   std::string key() const {
     if (!finish)
       return record.hex();
-    return record.hex() + " " + std::to_string(static_cast<int>(finish->strip)) + " " + finish->runpath.value_or("-");
+    return record.hex() + " " + std::to_string(static_cast<int>(finish->strip)) + " " +
+           finish->runpath.value_or("-");
   }
 };
 
 class Assembler {
 public:
-  Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration, const image::Usage& usage,
-            const std::map<Digest, std::string>& contents, const target::Cpu& target, unsigned jobs, Progress& progress,
-            const fs::path& work)
-      : bundle_(bundle), configuration_(configuration), usage_(usage), contents_(contents), target_(target), jobs_(jobs),
-        progress_(progress), work_(work) {}
+  Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
+            const image::Usage& usage, const std::map<Digest, std::string>& contents,
+            const target::Cpu& target, unsigned jobs, Progress& progress, const fs::path& work)
+      : bundle_(bundle), configuration_(configuration), usage_(usage), contents_(contents), target_(target),
+        jobs_(jobs), progress_(progress), work_(work) {}
 
   Result<Assembly> run() {
     for (const link::InstalledFile& file : configuration_.installed)
@@ -107,14 +110,15 @@ private:
   Result<void> make_outputs() {
     progress_.start("linking", usage_.links.size());
     const link::FileProvider provider = [&](const link::FileRef& file) { return provide(file); };
-    // Archives and links are each listed after what they read; an archive may hold a relocatable link's output and a link
-    // may read an archive, so both lists advance together.
+    // Archives and links are each listed after what they read; an archive may hold a relocatable link's
+    // output and a link may read an archive, so both lists advance together.
     size_t archives = 0;
     size_t links = 0;
     std::set<Digest> ready;
     while (archives < usage_.archives.size() || links < usage_.links.size()) {
       const size_t before = archives + links;
-      while (archives < usage_.archives.size() && is_ready(bundle_.archives.at(usage_.archives[archives]), ready)) {
+      while (archives < usage_.archives.size() &&
+             is_ready(bundle_.archives.at(usage_.archives[archives]), ready)) {
         const Digest& digest = usage_.archives[archives++];
         XAAS_TRY(const std::string archive, link::write_archive(bundle_.archives.at(digest), provider));
         XAAS_CHECK(keep("a" + digest.hex(), archive));

@@ -18,8 +18,8 @@ struct Assembly {
   double lower_seconds = 0, link_seconds = 0;
 };
 
-// Lowers every unit that the configuration uses, makes archives and links again in the order of their needs, each from the
-// contents given alone (modules, kit files and tree files by digest).
+// Lowers every unit that the configuration uses, makes archives and links again in the order of their needs,
+// each from the contents given alone (modules, kit files and tree files by digest).
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                           const image::Usage& usage, const std::map<Digest, std::string>& contents,
                           const target::Cpu& target, unsigned jobs, Progress& progress);

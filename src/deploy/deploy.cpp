@@ -10,7 +10,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // An error of this deploying. An error about the image begins with its name already, and says it once.
 template <typename T> Result<T> within(const std::string& image, Result<T> result) {
@@ -38,7 +40,8 @@ std::set<Digest> contents_of(const image::Usage& usage) {
   return wanted;
 }
 
-Result<void> produce(const Request& request, const image::IrImage& source, Report& report, Progress& progress) {
+Result<void> produce(const Request& request, const image::IrImage& source, Report& report,
+                     Progress& progress) {
   const Clock::time_point start = Clock::now();
   const image::Bundle& bundle = source.bundle();
   XAAS_TRY(const image::BundleConfiguration* configuration,
@@ -81,12 +84,13 @@ Result<Report> deploy(const Request& request, Progress& progress) {
     return make_error(ErrorKind::usage, what + ": no output", "-o IMAGE, or --dry-run");
   if (request.output)
     XAAS_CHECK(oci::check_writable(*request.output).in("writing " + request.output->text));
-  XAAS_TRY(auto opened, within(request.image.text,
-                               oci::open_image(request.image, target::oci_architecture(request.system.arch))));
+  XAAS_TRY(auto opened,
+           within(request.image.text,
+                  oci::open_image(request.image, target::oci_architecture(request.system.arch))));
   XAAS_TRY(const image::IrImage source, within(request.image.text, image::IrImage::open(std::move(opened))));
   if (source.bundle().arch != request.system.arch)
-    return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch + ", this system is " +
-                                                  request.system.arch);
+    return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch +
+                                                  ", this system is " + request.system.arch);
 
   Report report;
   report.image = request.output ? request.output->text : "";

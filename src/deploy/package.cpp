@@ -15,8 +15,8 @@ namespace {
 
 using FileKind = link::InstalledFile::Kind;
 
-Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration, const Assembly& assembly,
-                                        int64_t time) {
+Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration,
+                                        const Assembly& assembly, int64_t time) {
   oci::LayerBuilder builder(time);
   for (const link::InstalledFile& file : configuration.installed) {
     if (file.kind == FileKind::directory)
@@ -26,7 +26,8 @@ Result<oci::NewLayer> application_layer(const image::BundleConfiguration& config
     else
       XAAS_CHECK(builder.add_file(file.path, assembly.contents.at(file.path), file.mode));
   }
-  return builder.finish(oci::Compression::gzip, "xaas deploy: application", {{image::annotation::role, "application"}});
+  return builder.finish(oci::Compression::gzip, "xaas deploy: application",
+                        {{image::annotation::role, "application"}});
 }
 
 // "2.34" < "2.4" is wrong as text.
@@ -43,7 +44,7 @@ bool version_less(const std::string& a, const std::string& b) {
 }
 
 struct Needs {
-  std::string glibc;                       // highest GLIBC_* version that an installed file needs
+  std::string glibc;                         // highest GLIBC_* version that an installed file needs
   std::set<std::string> library_directories; // installed libraries that the loader does not find by itself
 };
 

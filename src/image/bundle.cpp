@@ -2,7 +2,11 @@
 
 namespace xaas::image {
 
-std::string tool_version() { return XAAS_VERSION; }
-std::string llvm_version() { return XAAS_LLVM_VERSION; }
+std::string tool_version() {
+  return XAAS_VERSION;
+}
+std::string llvm_version() {
+  return XAAS_LLVM_VERSION;
+}
 
 } // namespace xaas::image

@@ -8,7 +8,8 @@ namespace xaas::image {
 namespace {
 
 Json image_json(const spec::Image& image) {
-  return Json{{"base", image.base}, {"prefix", image.prefix}, {"entrypoint", image.entrypoint}, {"env", image.env}};
+  return Json{
+      {"base", image.base}, {"prefix", image.prefix}, {"entrypoint", image.entrypoint}, {"env", image.env}};
 }
 
 Json files_json(const std::vector<link::InstalledFile>& files) {
@@ -25,7 +26,8 @@ Json configuration_json(const BundleConfiguration& configuration) {
               {"runtime", files_json(configuration.runtime)}};
 }
 
-template <typename Value, typename Convert> Json table_json(const std::map<Digest, Value>& table, Convert convert) {
+template <typename Value, typename Convert>
+Json table_json(const std::map<Digest, Value>& table, Convert convert) {
   Json json = Json::object();
   for (const auto& [digest, value] : table)
     json[digest.to_string()] = convert(value);
@@ -42,19 +44,23 @@ Json kit_json(const KitFile& file) {
 }
 
 // "22.1.8" -> 22
-int major_version(const std::string& version) { return std::atoi(version.c_str()); }
+int major_version(const std::string& version) {
+  return std::atoi(version.c_str());
+}
 
 Result<void> check_versions(const JsonReader& reader, const std::string& name) {
   XAAS_TRY(const JsonReader format, reader.at("version"));
   XAAS_TRY(const int64_t number, format.integer());
   if (number > bundle_format)
-    return make_error(ErrorKind::unsatisfied, name + ": image format " + std::to_string(number) + " is newer than format " +
-                                                  std::to_string(bundle_format) + ", which this xaas reads",
+    return make_error(ErrorKind::unsatisfied,
+                      name + ": image format " + std::to_string(number) + " is newer than format " +
+                          std::to_string(bundle_format) + ", which this xaas reads",
                       "use a newer xaas");
   XAAS_TRY(const std::string llvm, reader.string_at("llvm"));
   if (major_version(llvm) > major_version(llvm_version()))
-    return make_error(ErrorKind::unsatisfied, name + ": its IR was made by LLVM " + llvm + ", which is newer than LLVM " +
-                                                  llvm_version() + " of this xaas",
+    return make_error(ErrorKind::unsatisfied,
+                      name + ": its IR was made by LLVM " + llvm + ", which is newer than LLVM " +
+                          llvm_version() + " of this xaas",
                       "use a newer xaas");
   return {};
 }
@@ -114,7 +120,9 @@ Result<KitFile> parse_kit_file(const JsonReader& reader) {
   return file;
 }
 
-Result<uint64_t> parse_size(const JsonReader& reader) { return reader.size(); }
+Result<uint64_t> parse_size(const JsonReader& reader) {
+  return reader.size();
+}
 
 template <typename Value>
 Result<std::map<Digest, Value>> parse_table(const JsonReader& bundle, const std::string& key,
@@ -132,10 +140,12 @@ Result<std::map<Digest, Value>> parse_table(const JsonReader& bundle, const std:
 }
 
 template <typename Value, typename DigestOf>
-Result<void> check_names(const std::map<Digest, Value>& table, const std::string& where, DigestOf digest_of_value) {
+Result<void> check_names(const std::map<Digest, Value>& table, const std::string& where,
+                         DigestOf digest_of_value) {
   for (const auto& [digest, value] : table)
     if (digest_of_value(value) != digest)
-      return make_error(ErrorKind::integrity, where + "/" + digest.to_string() + ": the entry does not have this digest");
+      return make_error(ErrorKind::integrity,
+                        where + "/" + digest.to_string() + ": the entry does not have this digest");
   return {};
 }
 
@@ -146,9 +156,11 @@ Result<void> parse_tables(const JsonReader& reader, Bundle& bundle) {
   XAAS_TRY(bundle.links, parse_table<link::LinkRecord>(reader, "links", link::parse_link_record));
   XAAS_TRY(bundle.modules, parse_table<uint64_t>(reader, "modules", parse_size));
   XAAS_TRY(bundle.kit, parse_table<KitFile>(reader, "kit", parse_kit_file));
-  XAAS_CHECK(check_names(bundle.options, reader.where() + "/options", [](const auto& v) { return v.digest(); }));
+  XAAS_CHECK(
+      check_names(bundle.options, reader.where() + "/options", [](const auto& v) { return v.digest(); }));
   XAAS_CHECK(check_names(bundle.units, reader.where() + "/units", [](const auto& v) { return v.id(); }));
-  XAAS_CHECK(check_names(bundle.archives, reader.where() + "/archives", [](const auto& v) { return v.digest(); }));
+  XAAS_CHECK(
+      check_names(bundle.archives, reader.where() + "/archives", [](const auto& v) { return v.digest(); }));
   return check_names(bundle.links, reader.where() + "/links", [](const auto& v) { return v.digest(); });
 }
 

@@ -82,14 +82,17 @@ Result<IrImage> IrImage::open(std::unique_ptr<oci::Image> image) {
   const std::string kind = kind_of(*image);
   if (kind != "ir")
     return make_error(ErrorKind::usage,
-                      image->reference().text + (kind == "other" ? ": is not an image that xaas made"
-                                                                 : ": is a " + kind + " image, not an IR image"),
+                      image->reference().text + (kind == "other"
+                                                     ? ": is not an image that xaas made"
+                                                     : ": is a " + kind + " image, not an IR image"),
                       "`xaas build` makes IR images; `xaas inspect` shows what an image is");
   if (image->config().diff_ids.size() != image->manifest().layers.size())
-    return make_error(ErrorKind::integrity, image->reference().text + ": config and manifest disagree on the layers");
+    return make_error(ErrorKind::integrity,
+                      image->reference().text + ": config and manifest disagree on the layers");
   XAAS_TRY(Bundle bundle, read_bundle(*image));
   if (target::oci_architecture(bundle.arch) != image->config().architecture)
-    return make_error(ErrorKind::integrity, image->reference().text + ": bundle and config disagree on the architecture");
+    return make_error(ErrorKind::integrity,
+                      image->reference().text + ": bundle and config disagree on the architecture");
   IrImage opened;
   opened.image_ = std::move(image);
   opened.bundle_ = std::move(bundle);
@@ -119,8 +122,9 @@ Result<std::map<Digest, std::string>> IrImage::fetch(const std::set<Digest>& wan
   }
   for (const Digest& digest : wanted)
     if (!contents.count(digest))
-      return make_error(ErrorKind::integrity, name + ": content " + digest.to_string() +
-                                                  " is named in the bundle but in no layer of configuration " + configuration);
+      return make_error(ErrorKind::integrity,
+                        name + ": content " + digest.to_string() +
+                            " is named in the bundle but in no layer of configuration " + configuration);
   return contents;
 }
 

@@ -1,8 +1,9 @@
 // The layers of an IR image.
 //
-// Contents are grouped by the set of configurations that use them, so that deploying one configuration reads only what it
-// uses. The number of groups is limited, because runtimes and registries limit layers: the two smallest groups are merged
-// until it fits, which costs the least bytes that a configuration reads for nothing.
+// Contents are grouped by the set of configurations that use them, so that deploying one configuration reads
+// only what it uses. The number of groups is limited, because runtimes and registries limit layers: the two
+// smallest groups are merged until it fits, which costs the least bytes that a configuration reads for
+// nothing.
 #include <xaas/image/ir_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
@@ -23,7 +24,9 @@ template <typename Item> struct Group {
 };
 
 template <typename Item> void merge_smallest(std::vector<Group<Item>>& groups, size_t limit) {
-  auto smaller = [](const auto& a, const auto& b) { return std::tie(a.bytes, a.users) < std::tie(b.bytes, b.users); };
+  auto smaller = [](const auto& a, const auto& b) {
+    return std::tie(a.bytes, a.users) < std::tie(b.bytes, b.users);
+  };
   while (groups.size() > limit) {
     std::sort(groups.begin(), groups.end(), smaller);
     Group<Item> first = std::move(groups.front());
@@ -39,8 +42,8 @@ template <typename Item> void merge_smallest(std::vector<Group<Item>>& groups, s
 }
 
 template <typename Item>
-std::vector<Group<Item>> group(const std::map<Item, Users>& users, const std::function<uint64_t(const Item&)>& bytes,
-                               size_t limit) {
+std::vector<Group<Item>> group(const std::map<Item, Users>& users,
+                               const std::function<uint64_t(const Item&)>& bytes, size_t limit) {
   std::map<Users, Group<Item>> by_users;
   for (const auto& [item, set] : users) {
     Group<Item>& each = by_users[set];
@@ -129,7 +132,8 @@ Result<Inventory> take_inventory(const Bundle& bundle) {
     for (const link::InstalledFile& file : configuration.runtime) {
       const auto [entry, added] = inventory.runtime_files.emplace(file.path, file);
       if (!added && link::to_json(entry->second) != link::to_json(file))
-        return make_error(ErrorKind::failed, "run-time file /" + file.path + " differs between configurations");
+        return make_error(ErrorKind::failed,
+                          "run-time file /" + file.path + " differs between configurations");
       inventory.runtime[file.path].insert(i);
       in_closure.insert(file.digest);
     }
@@ -157,7 +161,8 @@ Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider&
     XAAS_CHECK(add(maker.runtime(each.users, each.items, inventory.runtime_files)));
   XAAS_CHECK(add(maker.metadata(inventory.all)));
   if (!inventory.kit.empty())
-    XAAS_CHECK(add(maker.contents("kit", "kit", inventory.all, {inventory.kit.begin(), inventory.kit.end()})));
+    XAAS_CHECK(
+        add(maker.contents("kit", "kit", inventory.all, {inventory.kit.begin(), inventory.kit.end()})));
   const std::function<uint64_t(const Digest&)> module_bytes = [&](const Digest& digest) {
     return bundle.modules.at(digest);
   };

@@ -35,7 +35,8 @@ public:
 
 private:
   static Error missing(const std::string& what, const Digest& digest) {
-    return make_error(ErrorKind::integrity, "bundle: " + what + " " + digest.to_string() + " is used but not there");
+    return make_error(ErrorKind::integrity,
+                      "bundle: " + what + " " + digest.to_string() + " is used but not there");
   }
 
   Result<void> unit(const Digest& id) {
@@ -71,12 +72,14 @@ private:
     return {};
   }
 
-  // A record names what it reads by digest, so records cannot really form a cycle; a damaged bundle must not make us loop.
+  // A record names what it reads by digest, so records cannot really form a cycle; a damaged bundle must not
+  // make us loop.
   Result<bool> enter(const Digest& digest) {
     if (finished_.count(digest))
       return false;
     if (!active_.insert(digest).second)
-      return make_error(ErrorKind::integrity, "bundle: record " + digest.to_string() + " reads its own output");
+      return make_error(ErrorKind::integrity,
+                        "bundle: record " + digest.to_string() + " reads its own output");
     return true;
   }
   void leave(const Digest& digest) {

@@ -253,12 +253,13 @@ Result<Digest> digest_of_segments(const ElfImage& image) {
   return digest_of(parts.data());
 }
 
-// A section that is not loaded, and that neither a linker nor a debugger makes: a payload that was added. What strip
-// takes away does not count.
+// A section that is not loaded, and that neither a linker nor a debugger makes: a payload that was added.
+// What strip takes away does not count.
 bool added(const ElfSection& section) {
   if (section.allocated() || section.header->sh_type != SHT_PROGBITS)
     return false;
-  for (const char* known : {".debug", ".zdebug", ".comment", ".gnu_debug", ".gdb_index", ".stab", ".line", ".GCC.command"})
+  for (const char* known :
+       {".debug", ".zdebug", ".comment", ".gnu_debug", ".gdb_index", ".stab", ".line", ".GCC.command"})
     if (section.name.starts_with(known))
       return false;
   return true;

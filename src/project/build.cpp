@@ -203,8 +203,8 @@ private:
                need_tool("autoreconf", "an Autotools build of a source tree without `configure`"));
       XAAS_CHECK(step("autoreconf", {autoreconf.string(), "-fi"}));
       if (!present(source_ / "configure"))
-        return make_error(ErrorKind::failed, "autoreconf made no `configure` in a copy of " +
-                                                 build_.source.string());
+        return make_error(ErrorKind::failed,
+                          "autoreconf made no `configure` in a copy of " + build_.source.string());
     }
     // By way of the shell: an unpacked archive or a checkout may have lost the executable bit.
     XAAS_CHECK(step("configure", Words{"/bin/sh", (source_ / "configure").string(), "--prefix=" + prefix_} +
@@ -288,9 +288,7 @@ private:
     std::error_code code;
     if (!fs::is_empty(destination_, code) && !code)
       return {};
-    return make_error(ErrorKind::failed,
-                      "the build of " + build_.application->name +
-                          " installed nothing",
+    return make_error(ErrorKind::failed, "the build of " + build_.application->name + " installed nothing",
                       "does its install step honour DESTDIR? else list the files in build.install");
   }
 

@@ -8,7 +8,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A bundle of `count` configurations in which module i is used by the configurations from i on, and its contents.
+// A bundle of `count` configurations in which module i is used by the configurations from i on, and its
+// contents.
 struct Fixture {
   Bundle bundle;
   std::map<Digest, std::string> contents;
@@ -46,8 +47,10 @@ struct Fixture {
       link::LinkRecord record;
       record.name = "solver";
       for (const Digest& unit : units)
-        record.items.push_back({link::LinkItem::Kind::input, "", "", {link::FileRef::Kind::unit, unit, "u.o"}});
-      record.items.push_back({link::LinkItem::Kind::input, "", "", {link::FileRef::Kind::kit, kit, "crt1.o"}});
+        record.items.push_back(
+            {link::LinkItem::Kind::input, "", "", {link::FileRef::Kind::unit, unit, "u.o"}});
+      record.items.push_back(
+          {link::LinkItem::Kind::input, "", "", {link::FileRef::Kind::kit, kit, "crt1.o"}});
       bundle.links[record.digest()] = record;
       BundleConfiguration configuration;
       configuration.configuration = spec::Configuration({{"level", std::to_string(i)}});
@@ -62,8 +65,9 @@ struct Fixture {
   }
 
   Result<oci::NewImage> make(size_t max_groups = 16) const {
-    return make_ir_image(bundle, [&](const Digest& digest) -> Result<std::string> { return contents.at(digest); }, 0,
-                         max_groups);
+    return make_ir_image(
+        bundle, [&](const Digest& digest) -> Result<std::string> { return contents.at(digest); }, 0,
+        max_groups);
   }
 
   Result<IrImage> write_and_open(const fs::path& directory, size_t max_groups = 16) const {

@@ -178,7 +178,8 @@ TEST_F(ProjectTest, AFailingCompileSpeaksWithTheCompilersWords) {
   source("main.c", "int main(void) { return undeclared_thing; }\n");
   const Error error = expect_error(ErrorKind::failed);
   EXPECT_THAT(error.message, HasSubstr("build step failed with exit code"));
-  EXPECT_THAT(error.output.substr(0, error.output.find('\n')), HasSubstr("error: use of undeclared identifier"));
+  EXPECT_THAT(error.output.substr(0, error.output.find('\n')),
+              HasSubstr("error: use of undeclared identifier"));
   EXPECT_THAT(log(), HasSubstr("undeclared_thing"));
 }
 

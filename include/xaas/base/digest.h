@@ -1,4 +1,5 @@
-// SHA-256 digests, written `sha256:<64 lower-case hex digits>` (OCI image specification, descriptor.md, "Digests").
+// SHA-256 digests, written `sha256:<64 lower-case hex digits>` (OCI image specification, descriptor.md,
+// "Digests").
 #pragma once
 
 #include <xaas/base/result.h>

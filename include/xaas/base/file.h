@@ -15,10 +15,11 @@ namespace fs = std::filesystem;
 // The whole content of a regular file. A file larger than `limit` bytes is an integrity error.
 Result<std::string> read_file(const fs::path& path, uint64_t limit = uint64_t(1) << 40);
 
-// Writes a file by write, fsync, rename: readers see the old content or the new one, never a part, and a killed
-// writer leaves at most a file named `.xaas-tmp-*` beside it. Any number of writers may race; one of them wins.
-// With `durable` false the fsync is left out: for files that a crash of the machine may cost.
-Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode = 0644, bool durable = true);
+// Writes a file by write, fsync, rename: readers see the old content or the new one, never a part, and a
+// killed writer leaves at most a file named `.xaas-tmp-*` beside it. Any number of writers may race; one of
+// them wins. With `durable` false the fsync is left out: for files that a crash of the machine may cost.
+Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode = 0644,
+                        bool durable = true);
 
 // mkdir -p. An existing directory is no error.
 Result<void> make_directories(const fs::path& path);
@@ -38,7 +39,9 @@ public:
   // Creates `<parent>/<prefix>XXXXXX`.
   static Result<TemporaryDirectory> create(const fs::path& parent = temporary_root(),
                                            const std::string& prefix = "xaas-");
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::move(other.path_)) {
+    other.path_.clear();
+  }
   TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
   ~TemporaryDirectory();
   const fs::path& path() const { return path_; }

@@ -16,8 +16,8 @@ struct Command {
   fs::path directory;                 // empty: the current one
   std::map<std::string, std::string> environment; // set on top of the inherited one; see inherit_environment
   bool inherit_environment = true;
-  std::optional<fs::path> output;     // stdout and stderr are appended to this file; else captured
-  bool merge_error = true;            // captured stdout contains stderr as well
+  std::optional<fs::path> output; // stdout and stderr are appended to this file; else captured
+  bool merge_error = true;        // captured stdout contains stderr as well
 };
 
 struct ProcessResult {
@@ -25,23 +25,24 @@ struct ProcessResult {
   std::string output;
 };
 
-// Runs a command to its end in a process group of its own with standard input at /dev/null. A command that exits
-// non-zero is a result, not an error; one that cannot be started is missing_tool. When interruption is requested
-// the whole group is ended and the result is an error of kind interrupted.
+// Runs a command to its end in a process group of its own with standard input at /dev/null. A command that
+// exits non-zero is a result, not an error; one that cannot be started is missing_tool. When interruption is
+// requested the whole group is ended and the result is an error of kind interrupted.
 Result<ProcessResult> run(const Command& command);
 
 // The absolute path of a program on PATH (or of `name` itself if it has a slash), if it is executable.
 std::optional<fs::path> find_program(const std::string& name);
 
-// Makes SIGINT, SIGTERM and SIGHUP set a flag instead of ending the process, so that what is temporary is removed.
+// Makes SIGINT, SIGTERM and SIGHUP set a flag instead of ending the process, so that what is temporary is
+// removed.
 void install_interrupt_handler();
 // The number of the signal that asked us to stop, or 0.
 int interrupt_signal();
 // An error of kind interrupted if we were asked to stop.
 Result<void> check_interrupt();
 
-// How many jobs to run at once: what affinity, cgroup and memory allow (a job is taken to need 1 GiB), and at most
-// 8 outside a batch job, so that a login node stays usable. At least 1.
+// How many jobs to run at once: what affinity, cgroup and memory allow (a job is taken to need 1 GiB), and at
+// most 8 outside a batch job, so that a login node stays usable. At least 1.
 unsigned default_jobs();
 
 } // namespace xaas

@@ -12,7 +12,8 @@
 
 namespace xaas {
 
-// What went wrong, in the terms that a caller can act on. The exit codes are part of the command line's contract.
+// What went wrong, in the terms that a caller can act on. The exit codes are part of the command line's
+// contract.
 enum class ErrorKind {
   failed,       // 1: the operation failed: a build, a link, a limit of time or memory
   usage,        // 2: unknown option, malformed reference, invalid spec, unknown point, value or CPU
@@ -26,15 +27,17 @@ enum class ErrorKind {
   interrupted,  // 130 or 143: stopped by a signal
 };
 
-// The exit code of the program for an error of this kind. For `interrupted` it is 130; the program replaces it
-// by 143 where the signal was SIGTERM.
+// The exit code of the program for an error of this kind. For `interrupted` it is 130; the program replaces
+// it by 143 where the signal was SIGTERM.
 int exit_code(ErrorKind kind);
 
 struct Error {
   ErrorKind kind = ErrorKind::failed;
-  std::string message; // outside-in: "deploying oci:./gmx:ir: configuration simd=AVX_512: this CPU lacks avx512f"
-  std::string hint;    // what to do about it; empty where we do not know
-  std::string output;  // what a tool that we ran said of it, in its own words (a compiler's messages); shown first
+  std::string
+      message; // outside-in: "deploying oci:./gmx:ir: configuration simd=AVX_512: this CPU lacks avx512f"
+  std::string hint; // what to do about it; empty where we do not know
+  std::string
+      output; // what a tool that we ran said of it, in its own words (a compiler's messages); shown first
 
   // The same error with what we were doing in front: "reading /etc/passwd: Permission denied".
   Error in(const std::string& what) && {
@@ -55,8 +58,8 @@ inline Error make_error(ErrorKind kind, std::string message, std::string hint = 
   return Error{kind, std::move(message), std::move(hint), {}};
 }
 
-// The error of a failed system call: `what` names operation and file. ENOENT becomes not_found; EACCES, ENOSPC,
-// EDQUOT, EROFS and their like become storage; EINTR becomes interrupted; all others failed.
+// The error of a failed system call: `what` names operation and file. ENOENT becomes not_found; EACCES,
+// ENOSPC, EDQUOT, EROFS and their like become storage; EINTR becomes interrupted; all others failed.
 Error errno_error(int number, const std::string& what);
 
 // A value or an Error.
@@ -109,18 +112,19 @@ private:
 
 #define XAAS_CONCAT_(a, b) a##b
 #define XAAS_CONCAT(a, b) XAAS_CONCAT_(a, b)
-#define XAAS_TRY_(result, declaration, expression)                                                                \
-  auto result = (expression);                                                                                      \
-  if (!result)                                                                                                     \
-    return std::move(result).error();                                                                              \
+#define XAAS_TRY_(result, declaration, expression)                                                           \
+  auto result = (expression);                                                                                \
+  if (!result)                                                                                               \
+    return std::move(result).error();                                                                        \
   declaration = *std::move(result)
 
 // XAAS_TRY(auto text, read_file(path)): declares `text`, or returns the error from the enclosing function.
-#define XAAS_TRY(declaration, expression) XAAS_TRY_(XAAS_CONCAT(xaas_result_, __LINE__), declaration, expression)
+#define XAAS_TRY(declaration, expression)                                                                    \
+  XAAS_TRY_(XAAS_CONCAT(xaas_result_, __LINE__), declaration, expression)
 
 // XAAS_CHECK(write_file(path, text)): returns the error of a Result<void>, if it is one.
-#define XAAS_CHECK(expression)                                                                                     \
-  do {                                                                                                             \
-    if (auto xaas_checked = (expression); !xaas_checked)                                                           \
-      return std::move(xaas_checked).error();                                                                      \
+#define XAAS_CHECK(expression)                                                                               \
+  do {                                                                                                       \
+    if (auto xaas_checked = (expression); !xaas_checked)                                                     \
+      return std::move(xaas_checked).error();                                                                \
   } while (false)

@@ -18,14 +18,14 @@ struct Request {
   fs::path source;
   oci::Reference output;
   std::string arch;
-  std::vector<std::string> isa;                                    // instead of the spec's levels, if not empty
-  std::vector<std::map<std::string, std::string>> configurations;  // instead of the spec's, if not empty
+  std::vector<std::string> isa; // instead of the spec's levels, if not empty
+  std::vector<std::map<std::string, std::string>> configurations; // instead of the spec's, if not empty
   size_t max_configurations = 64;
   bool strip_debug = false;
   unsigned jobs = 1;
-  fs::path program;   // this program; builds call it under the compilers' names
-  fs::path logs;      // where the log of a failed build is kept
-  int64_t time = 0;   // of the image and the files in it, seconds since 1970
+  fs::path program; // this program; builds call it under the compilers' names
+  fs::path logs;    // where the log of a failed build is kept
+  int64_t time = 0; // of the image and the files in it, seconds since 1970
 };
 
 struct ConfigurationReport {
@@ -41,15 +41,16 @@ struct NativeReport {
 struct Report {
   Digest digest;
   std::vector<ConfigurationReport> configurations;
-  uint64_t units = 0, modules = 0;             // over all configurations; distinct
+  uint64_t units = 0, modules = 0; // over all configurations; distinct
   uint64_t unit_bytes = 0, module_bytes = 0;
-  std::vector<NativeReport> native_objects;    // distinct, sorted by name
-  std::vector<std::string> loaders;            // libraries of the closure that load parts by name (dlopen)
+  std::vector<NativeReport> native_objects; // distinct, sorted by name
+  std::vector<std::string> loaders;         // libraries of the closure that load parts by name (dlopen)
   double seconds = 0;
 };
 
-// Builds every configuration in a private directory, captures it, and writes the image. The sources are not written. A
-// build that fails: failed error with the compiler's own message as its hint's first lines, the configuration, and the log.
+// Builds every configuration in a private directory, captures it, and writes the image. The sources are not
+// written. A build that fails: failed error with the compiler's own message as its hint's first lines, the
+// configuration, and the log.
 Result<Report> build_ir_image(const Request& request, Progress& progress = no_progress());
 
 } // namespace xaas::build

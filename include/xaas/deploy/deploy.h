@@ -1,7 +1,8 @@
 // Deploying: an IR image and a system description become a specialised image.
 //
-// Pure file work: nothing is executed, nothing of the machine is read besides the image and the system description that is
-// handed in. The result is a function of the image, this program's version, the configuration and the target.
+// Pure file work: nothing is executed, nothing of the machine is read besides the image and the system
+// description that is handed in. The result is a function of the image, this program's version, the
+// configuration and the target.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -25,7 +26,7 @@ struct Request {
   std::map<std::string, std::string> set; // values by hand
   bool dry_run = false;                   // select only
   unsigned jobs = 1;
-  std::optional<int64_t> time;            // of the deployed image; absent: as the IR image
+  std::optional<int64_t> time; // of the deployed image; absent: as the IR image
   // Called with the selection, before the long work.
   std::function<void(const select::Selection&)> selected;
 };
@@ -35,8 +36,8 @@ struct Seconds {
 };
 
 struct Report {
-  std::string image;                // the output as it was given
-  std::optional<Digest> digest;     // of the deployed image; absent with dry_run
+  std::string image;            // the output as it was given
+  std::optional<Digest> digest; // of the deployed image; absent with dry_run
   select::Selection selection;
   target::Cpu target;
   uint64_t lowered = 0, cached = 0; // objects
@@ -44,7 +45,8 @@ struct Report {
   Seconds seconds;
 };
 
-// Errors: those of opening an image, of selection (unsatisfied, with reasons), of lowering and linking, of writing.
+// Errors: those of opening an image, of selection (unsatisfied, with reasons), of lowering and linking, of
+// writing.
 Result<Report> deploy(const Request& request, Progress& progress = no_progress());
 
 } // namespace xaas::deploy

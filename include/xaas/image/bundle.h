@@ -22,29 +22,30 @@ namespace xaas::image {
 struct KitFile {
   std::string name;
   uint64_t size = 0;
-  bool native = false;  // made by the build: an input without IR
-  std::string reason;   // why it has none, where known
+  bool native = false; // made by the build: an input without IR
+  std::string reason;  // why it has none, where known
 };
 
 struct BundleConfiguration {
   spec::Configuration configuration;
   std::vector<link::InstalledFile> installed; // sorted by path
-  std::vector<link::InstalledFile> runtime;   // run-time closure: files, symlinks and directories; sorted by path
-  std::vector<std::string> arguments;         // given to the build system
+  std::vector<link::InstalledFile>
+      runtime;                        // run-time closure: files, symlinks and directories; sorted by path
+  std::vector<std::string> arguments; // given to the build system
 };
 
 struct Bundle {
   std::string name, version, license, arch;
-  std::string llvm; // version that made the IR; an older LLVM cannot read it
-  std::string tool; // version of xaas
+  std::string llvm;  // version that made the IR; an older LLVM cannot read it
+  std::string tool;  // version of xaas
   spec::Image image; // prefix, entrypoint, environment of the deployed image
   std::vector<spec::SpecializationPoint> points;
   std::vector<BundleConfiguration> configurations;
   std::map<Digest, ir::UnitOptions> options;
-  std::map<Digest, ir::Unit> units;            // by id
+  std::map<Digest, ir::Unit> units; // by id
   std::map<Digest, link::ArchiveRecord> archives;
   std::map<Digest, link::LinkRecord> links;
-  std::map<Digest, uint64_t> modules;          // bytes of canonical bitcode
+  std::map<Digest, uint64_t> modules; // bytes of canonical bitcode
   std::map<Digest, KitFile> kit;
 };
 
@@ -52,8 +53,9 @@ struct Bundle {
 struct Usage {
   std::set<Digest> units, modules, kit, tree;
   std::vector<Digest> archives, links; // each after those that it reads
-  uint64_t native_objects = 0;         // inputs of links and archives without IR, and installed files with native code
-  uint64_t programs = 0;               // installed executables and shared libraries
+  uint64_t native_objects =
+      0;                 // inputs of links and archives without IR, and installed files with native code
+  uint64_t programs = 0; // installed executables and shared libraries
 };
 
 // Integrity error if a record names something that the bundle does not have, or records form a cycle.
@@ -61,8 +63,8 @@ Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configur
 
 inline constexpr int bundle_format = 1;
 Json to_json(const Bundle& bundle);
-// A newer format or a newer LLVM: unsatisfied, by name. Anything malformed: integrity error with JSON pointer; every digest
-// in the tables is checked against what it names.
+// A newer format or a newer LLVM: unsatisfied, by name. Anything malformed: integrity error with JSON
+// pointer; every digest in the tables is checked against what it names.
 Result<Bundle> parse_bundle(const std::string& text, const std::string& name);
 
 // This program's version and that of its LLVM.

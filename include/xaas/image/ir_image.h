@@ -14,8 +14,10 @@ namespace xaas::image {
 
 namespace annotation {
 inline constexpr const char* kind = "dev.xaas.kind"; // ir, source, deployed
-inline constexpr const char* role = "dev.xaas.role"; // of a layer: base, runtime, metadata, kit, ir, tree, application
-inline constexpr const char* configurations = "dev.xaas.configurations"; // of a layer: JSON array of configuration ids
+inline constexpr const char* role =
+    "dev.xaas.role"; // of a layer: base, runtime, metadata, kit, ir, tree, application
+inline constexpr const char* configurations =
+    "dev.xaas.configurations"; // of a layer: JSON array of configuration ids
 inline constexpr const char* format = "dev.xaas.format";
 inline constexpr const char* tool = "dev.xaas.tool.version";
 inline constexpr const char* llvm = "dev.xaas.llvm.version";
@@ -27,9 +29,10 @@ using ContentProvider = std::function<Result<std::string>(const Digest&)>;
 std::string rfc3339(int64_t seconds);
 Result<int64_t> parse_rfc3339(const std::string& text);
 
-// The IR image of a bundle, in layer order: run-time closure, metadata, link kit, IR modules, install-tree files. Modules,
-// closure and tree files are grouped by the set of configurations that use them; at most `max_groups` groups of each kind:
-// beyond that the smallest groups are merged. A kit file that the closure has is not stored again. Times are `time`.
+// The IR image of a bundle, in layer order: run-time closure, metadata, link kit, IR modules, install-tree
+// files. Modules, closure and tree files are grouped by the set of configurations that use them; at most
+// `max_groups` groups of each kind: beyond that the smallest groups are merged. A kit file that the closure
+// has is not stored again. Times are `time`.
 Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider& content, int64_t time,
                                     size_t max_groups = 16);
 
@@ -41,12 +44,14 @@ public:
   const oci::Image& image() const { return *image_; }
   const Bundle& bundle() const { return bundle_; }
 
-  // The contents with these digests (modules, kit files, tree files, closure files), each checked. Only layers that the
-  // configuration uses are read. One that is missing is an integrity error.
-  Result<std::map<Digest, std::string>> fetch(const std::set<Digest>& wanted, const std::string& configuration) const;
+  // The contents with these digests (modules, kit files, tree files, closure files), each checked. Only
+  // layers that the configuration uses are read. One that is missing is an integrity error.
+  Result<std::map<Digest, std::string>> fetch(const std::set<Digest>& wanted,
+                                              const std::string& configuration) const;
 
   // The closure's layers that a configuration uses, as they are.
-  std::vector<size_t> runtime_layers(const std::string& configuration) const; // indices into manifest().layers
+  std::vector<size_t>
+  runtime_layers(const std::string& configuration) const; // indices into manifest().layers
 
 private:
   std::unique_ptr<oci::Image> image_;

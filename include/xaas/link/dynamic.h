@@ -14,8 +14,8 @@ struct Dynamic {
   std::string interpreter; // PT_INTERP; empty: none
   std::string soname;
   std::vector<std::string> needed;
-  std::vector<std::string> runpath; // directories of DT_RUNPATH or DT_RPATH
-  bool imports_dlopen = false;      // loads parts by name that no ELF file names
+  std::vector<std::string> runpath;        // directories of DT_RUNPATH or DT_RPATH
+  bool imports_dlopen = false;             // loads parts by name that no ELF file names
   std::vector<std::string> glibc_versions; // GLIBC_* symbol versions that it needs, without the prefix
 };
 

@@ -19,7 +19,7 @@ struct FileRef {
     unit,    // an object lowered from a unit; digest: the unit's id
     archive, // digest: of an ArchiveRecord
     link,    // the output of another link (a shared library, a relocatable object); digest: of a LinkRecord
-    kit,     // a file carried as it is: start files, libraries, native objects, scripts; digest: of its content
+    kit, // a file carried as it is: start files, libraries, native objects, scripts; digest: of its content
   };
   Kind kind = Kind::kit;
   Digest digest;
@@ -60,8 +60,8 @@ struct LinkRecord {
 
 Json to_json(const ArchiveRecord& record);
 Json to_json(const LinkRecord& record);
-// Both are the gate for hostile records: an option that is not in the allow list, a value of the wrong form, a file name with
-// a slash or NUL, an unknown key: integrity error with JSON pointer.
+// Both are the gate for hostile records: an option that is not in the allow list, a value of the wrong form,
+// a file name with a slash or NUL, an unknown key: integrity error with JSON pointer.
 Result<ArchiveRecord> parse_archive_record(const JsonReader& reader);
 Result<LinkRecord> parse_link_record(const JsonReader& reader);
 

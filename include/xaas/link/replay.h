@@ -13,10 +13,11 @@ namespace xaas::link {
 using FileProvider = std::function<Result<fs::path>(const FileRef& file)>;
 
 struct ReplayOptions {
-  std::string arch;                 // "x86_64", "aarch64"
-  std::optional<Finish> finish;     // strip and RPATH of the installed file; absent: as the record says
-  std::optional<Digest> note;        // link in an origin note that names this record and seal the output (capture only)
-  unsigned threads = 1;             // of lld; the output does not depend on it
+  std::string arch;             // "x86_64", "aarch64"
+  std::optional<Finish> finish; // strip and RPATH of the installed file; absent: as the record says
+  std::optional<Digest>
+      note;             // link in an origin note that names this record and seal the output (capture only)
+  unsigned threads = 1; // of lld; the output does not depend on it
 };
 
 struct ReplayResult {
@@ -24,12 +25,14 @@ struct ReplayResult {
   std::string messages; // lld's warnings
 };
 
-// Links in a child process of its own (lld cannot be sure to run twice in one process), in a private directory that holds
-// links to the inputs under their record names and nothing else. lld's error messages come back with private paths
-// replaced by file names and symbols as the object files have them (not demangled). Input that is bitcode, a thin archive or a
-// linker script that names files: integrity error. Link error: failed. A crash of lld: integrity error that names the link. Must be called from a
-// process with one thread.
-Result<ReplayResult> replay(const LinkRecord& record, const FileProvider& provider, const ReplayOptions& options);
+// Links in a child process of its own (lld cannot be sure to run twice in one process), in a private
+// directory that holds links to the inputs under their record names and nothing else. lld's error messages
+// come back with private paths replaced by file names and symbols as the object files have them (not
+// demangled). Input that is bitcode, a thin archive or a linker script that names files: integrity error.
+// Link error: failed. A crash of lld: integrity error that names the link. Must be called from a process with
+// one thread.
+Result<ReplayResult> replay(const LinkRecord& record, const FileProvider& provider,
+                            const ReplayOptions& options);
 
 // The symbols that lld's error output says are undefined; empty if the failure is of another kind.
 std::vector<std::string> undefined_symbols(const std::string& messages);

@@ -15,29 +15,31 @@ namespace xaas::project {
 
 struct Tools {
   fs::path c_compiler, cxx_compiler, fortran_compiler; // fortran may be empty
-  fs::path directory; // first on the build's PATH
+  fs::path directory;                                  // first on the build's PATH
 };
 
 struct ConfigurationBuild {
   const spec::Application* application = nullptr;
   std::vector<std::string> arguments; // of this configuration, after the spec's own
-  fs::path source;      // never written
-  fs::path build;       // exists and is empty
-  fs::path destination; // DESTDIR: what is installed appears below it, under the prefix
-  fs::path log;         // commands and their output are appended here
+  fs::path source;                    // never written
+  fs::path build;                     // exists and is empty
+  fs::path destination;               // DESTDIR: what is installed appears below it, under the prefix
+  fs::path log;                       // commands and their output are appended here
   Tools tools;
   std::map<std::string, std::string> environment; // on top of the spec's
   unsigned jobs = 1;
 };
 
-// The directory that the project's sources are compiled in: the build directory's private copy for make, commands and
-// in-tree builds, else the source directory itself. Used to make recorded paths independent of the place.
+// The directory that the project's sources are compiled in: the build directory's private copy for make,
+// commands and in-tree builds, else the source directory itself. Used to make recorded paths independent of
+// the place.
 fs::path compiled_source(const ConfigurationBuild& build);
 
-// Configures, builds and installs. A step that exits non-zero is a failed error whose message has the step and the exit
-// code, and whose output is the lines of the step's output that matter (the compiler's own message first: the lines from
-// the first one that looks like `error:` on, else the last 20). A build tool that is not on PATH is missing_tool.
-// Afterwards nothing outside `build`, `destination` and `log` has been written by us.
+// Configures, builds and installs. A step that exits non-zero is a failed error whose message has the step
+// and the exit code, and whose output is the lines of the step's output that matter (the compiler's own
+// message first: the lines from the first one that looks like `error:` on, else the last 20). A build tool
+// that is not on PATH is missing_tool. Afterwards nothing outside `build`, `destination` and `log` has been
+// written by us.
 Result<void> build(const ConfigurationBuild& build);
 
 } // namespace xaas::project

@@ -1,6 +1,7 @@
 // The application spec: how an application is configured, built and installed, and its specialization points.
 //
-// Source: docs/application-spec.md and specs/schema/application.schema.json, which every document is checked against.
+// Source: docs/application-spec.md and specs/schema/application.schema.json, which every document is checked
+// against.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -16,15 +17,15 @@ namespace xaas::spec {
 
 // What a value needs of a system. Everything that is given must hold.
 struct Requirement {
-  std::vector<std::string> cpu;   // features, or exactly one ISA level
+  std::vector<std::string> cpu; // features, or exactly one ISA level
   struct Gpu {
     std::string vendor, arch, driver; // empty: any
     bool operator==(const Gpu&) const = default;
   };
   std::optional<Gpu> gpu;
-  std::string mpi;                // an ABI, such as "mpich-12"; empty: none
+  std::string mpi; // an ABI, such as "mpich-12"; empty: none
   struct Library {
-    std::string name, version;    // version: at least this one; empty: any
+    std::string name, version; // version: at least this one; empty: any
     bool operator==(const Library&) const = default;
   };
   std::vector<Library> libraries;
@@ -67,8 +68,8 @@ struct Build {
   BuildSystem system = BuildSystem::cmake;
   std::vector<std::string> arguments; // given to every configuration
   std::map<std::string, std::string> environment;
-  std::vector<std::string> targets;   // empty: the build system's own default
-  std::vector<InstallFile> install;   // empty: the build system's own install
+  std::vector<std::string> targets;                              // empty: the build system's own default
+  std::vector<InstallFile> install;                              // empty: the build system's own install
   std::string configure_command, build_command, install_command; // of "commands" only
 };
 
@@ -98,16 +99,18 @@ struct Application {
   std::string name, version = "0", license;
   Build build;
   std::vector<SpecializationPoint> points; // the application's own, without the built-in `isa`
-  std::optional<std::vector<std::string>> isa; // levels; absent: all of the architecture; empty: no such point
+  std::optional<std::vector<std::string>>
+      isa; // levels; absent: all of the architecture; empty: no such point
   std::vector<std::map<std::string, std::string>> exclude;
   std::vector<std::map<std::string, std::string>> configurations; // empty: all combinations
   std::vector<std::string> runtime; // absolute paths of files or directories that no ELF file names
   Image image;
 };
 
-// Reads and validates a spec. Comments are allowed. Every error is a usage error that names `name` and the JSON
-// pointer of the place: an unknown key (with a suggestion), a wrong type, a value that names no point, a default that
-// is no value, a duplicate name, a cycle in `requires.values`, an install path that leaves the prefix.
+// Reads and validates a spec. Comments are allowed. Every error is a usage error that names `name` and the
+// JSON pointer of the place: an unknown key (with a suggestion), a wrong type, a value that names no point, a
+// default that is no value, a duplicate name, a cycle in `requires.values`, an install path that leaves the
+// prefix.
 Result<Application> parse_application(const std::string& text, const std::string& name);
 Result<Application> read_application(const fs::path& path); // not_found if there is no such file
 
@@ -118,9 +121,10 @@ Json to_json(const Application& application);
 // arguments, because the compiler front door applies it.
 SpecializationPoint isa_point(const std::vector<std::string>& levels);
 
-// All points of an application on an architecture: its own, then `isa` if it has levels. `isa_override`, if not
-// empty, replaces the spec's levels (given on the command line); an unknown level is a usage error. Levels come out
-// weakest first, however they were written; those of the spec that belong to another architecture are left out.
+// All points of an application on an architecture: its own, then `isa` if it has levels. `isa_override`, if
+// not empty, replaces the spec's levels (given on the command line); an unknown level is a usage error.
+// Levels come out weakest first, however they were written; those of the spec that belong to another
+// architecture are left out.
 Result<std::vector<SpecializationPoint>> all_points(const Application& application, const std::string& arch,
                                                     const std::vector<std::string>& isa_override);
 
@@ -128,17 +132,22 @@ Result<std::vector<SpecializationPoint>> all_points(const Application& applicati
 Json to_json(const SpecializationPoint& point);
 Result<SpecializationPoint> parse_point(const JsonReader& reader);
 
-// The configurations to build, in point order with earlier points varying slowest and values in their listed order.
-// `chosen` (from --config K=V,...) replaces the spec's `configurations`; in both, missing points take their default,
-// else their first value. Combinations that `exclude` matches or that contradict a value's `requires.values` are left
-// out; of `chosen` such a one is a usage error, because somebody asked for it by name. An entry of the spec whose
-// `isa` is not among the levels of `points` is left out. Usage errors: an unknown point or value, nothing left, more
-// than `limit` combinations (counted before they are made; the message names the limit and the option that raises it).
-Result<std::vector<Configuration>> expand(const Application& application, const std::vector<SpecializationPoint>& points,
-                                          const std::vector<std::map<std::string, std::string>>& chosen, size_t limit);
+// The configurations to build, in point order with earlier points varying slowest and values in their listed
+// order. `chosen` (from --config K=V,...) replaces the spec's `configurations`; in both, missing points take
+// their default, else their first value. Combinations that `exclude` matches or that contradict a value's
+// `requires.values` are left out; of `chosen` such a one is a usage error, because somebody asked for it by
+// name. An entry of the spec whose `isa` is not among the levels of `points` is left out. Usage errors: an
+// unknown point or value, nothing left, more than `limit` combinations (counted before they are made; the
+// message names the limit and the option that raises it).
+Result<std::vector<Configuration>> expand(const Application& application,
+                                          const std::vector<SpecializationPoint>& points,
+                                          const std::vector<std::map<std::string, std::string>>& chosen,
+                                          size_t limit);
 
-// The arguments of a configuration: those of the spec's build, then those of each point's value in point order.
-std::vector<std::string> arguments_of(const Application& application, const std::vector<SpecializationPoint>& points,
+// The arguments of a configuration: those of the spec's build, then those of each point's value in point
+// order.
+std::vector<std::string> arguments_of(const Application& application,
+                                      const std::vector<SpecializationPoint>& points,
                                       const Configuration& configuration);
 
 // "K=V,K=V" into a map; usage error if malformed or if a key is given twice.

@@ -10,8 +10,8 @@
 
 namespace xaas::store {
 
-// Safe for any number of concurrent processes without locks: a file appears whole, by rename, under the digest of its
-// content; two writers of one digest write the same bytes. Nothing unverified leaves the store.
+// Safe for any number of concurrent processes without locks: a file appears whole, by rename, under the
+// digest of its content; two writers of one digest write the same bytes. Nothing unverified leaves the store.
 class ContentStore {
 public:
   explicit ContentStore(fs::path root) : root_(std::move(root)) {}
