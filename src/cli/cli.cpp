@@ -9,7 +9,9 @@
 #include <spdlog/spdlog.h>
 
 #include <csignal>
+#include <exception>
 #include <iostream>
+#include <new>
 
 namespace xaas::cli {
 
@@ -97,6 +99,18 @@ Error parse_error(const CommandEntry& entry, const CLI::App& app, const std::str
                     near.empty() ? help : "did you mean `" + near + "`?");
 }
 
+// Errors are values; what is thrown all the same (no memory, a bug of ours) still ends with a message and an
+// exit code.
+Result<void> run_guarded(Command& command) {
+  try {
+    return command.run();
+  } catch (const std::bad_alloc&) {
+    return make_error(ErrorKind::failed, "out of memory", "fewer jobs at once (-j) need less");
+  } catch (const std::exception& error) {
+    return make_error(ErrorKind::failed, std::string("internal error: ") + error.what());
+  }
+}
+
 int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
   const std::unique_ptr<Command> command = entry.make();
   const std::unique_ptr<CLI::App> app = make_app(entry, *command);
@@ -111,7 +125,7 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
   }
   set_up_log(command->common.verbosity);
   install_interrupt_handler();
-  const Result<void> result = command->run();
+  const Result<void> result = run_guarded(*command);
   std::cout.flush();
   if (!result)
     return finish(result.error());

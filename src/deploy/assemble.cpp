@@ -167,8 +167,7 @@ private:
       options.finish = output.finish;
       options.threads = jobs_;
       const link::LinkRecord& record = bundle_.links.at(digest);
-      XAAS_TRY(const link::ReplayResult result,
-               link::replay(record, provider, options).in("linking " + record.name));
+      XAAS_TRY(const link::ReplayResult result, link::replay(record, provider, options));
       XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
       ++assembly_.links;
     }

@@ -30,6 +30,15 @@ namespace {
 constexpr int refused_status = 250;         // of the child: the message is one about a refused input
 constexpr size_t message_limit = 16u << 20; // bytes of messages that are kept
 
+// Kernels before 5.9 (which clusters run) have no close_range.
+void close_from(int first) {
+  if (close_range(static_cast<unsigned>(first), ~0u, 0) == 0)
+    return;
+  const long limit = sysconf(_SC_OPEN_MAX);
+  for (int fd = first; fd < (limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536); ++fd)
+    close(fd);
+}
+
 // In the child: nothing of the parent but the pipe.
 void isolate(int pipe_end, const fs::path& directory) {
   prctl(PR_SET_PDEATHSIG, SIGKILL); // no link outlives the run that asked for it
@@ -38,10 +47,12 @@ void isolate(int pipe_end, const fs::path& directory) {
     std::signal(number, SIG_DFL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  const int null = open("/dev/null", O_RDONLY);
-  if (null < 0 || dup2(pipe_end, STDOUT_FILENO) < 0 || dup2(pipe_end, STDERR_FILENO) < 0 ||
-      dup2(null, STDIN_FILENO) < 0 || close_range(3, ~0u, 0) != 0 || chdir(directory.c_str()) != 0)
+  // An empty standard input: a pipe that nobody writes to, because an empty root has no /dev/null.
+  int nothing[2];
+  if (pipe(nothing) != 0 || dup2(pipe_end, STDOUT_FILENO) < 0 || dup2(pipe_end, STDERR_FILENO) < 0 ||
+      dup2(nothing[0], STDIN_FILENO) < 0 || chdir(directory.c_str()) != 0)
     _exit(refused_status);
+  close_from(3);
   clearenv(); // LLD_REPRODUCE and its like
 }
 

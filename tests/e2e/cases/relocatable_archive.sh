@@ -2,7 +2,7 @@
 # The relocatable archive runs in an empty root, where there is no libc, no /proc and no /dev, from any place and through
 # links, whatever the host's libraries and loader settings are; making it twice gives the same bytes.
 source "$E2E/lib.sh"
-needs clang-22 readelf strip chroot unshare tar
+needs clang-22 readelf strip chroot unshare tar jq make
 
 "$REPO/tools/make-archive.sh" - one.tar.gz "$XAAS"
 mkdir elsewhere
@@ -36,6 +36,18 @@ for library in libc.so.6 libm.so.6 libstdc++.so.6 libcrypto.so.3; do
 done
 echo /lib/libm.so.6 >root/etc/ld.so.preload
 expect_equal "among broken libraries" "$(in_root /tools/relative --version 2>&1)" "$want"
+
+# Deploying in that root, by a program that has nothing there but the archive and the image.
+printf 'int main(void) { return 0; }\n' >main.c
+printf 'p: main.c\n\t$(CC) -O2 main.c -o p\n' >Makefile
+printf '{"name": "tiny", "isa": [], "build": {"system": "make", "install": [{"from": "p", "to": "bin/p"}]}}' >xaas.json
+mkdir source && mv main.c Makefile xaas.json source/
+"$XAAS" build source -o oci:root/image:ir -q >/dev/null
+mkdir -p root/tmp
+in_root /tools/relative deploy oci:/image:ir -o oci:/image:haswell --cpu haswell -q >/dev/null
+"$XAAS" deploy oci:root/image:ir -o oci:outside:haswell --cpu haswell -q >/dev/null
+expect_equal "deployed in an empty root" "$("$XAAS" inspect oci:root/image:haswell --format json | jq -r .digest)" \
+  "$("$XAAS" inspect oci:outside:haswell --format json | jq -r .digest)"
 
 mv "root/opt/place/$name/libexec" root/opt/gone
 expect_exit 1 in_root /tools/relative --version
