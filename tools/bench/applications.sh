@@ -99,10 +99,10 @@ mmseqs2_prepare() {
   source_package mmseqs2
 }
 mmseqs2_native() {
-  cmake -S "$work/$app/source" -B "$1.build" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+  cmake -S "$work/$app/source" -B "$1.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
     -DCMAKE_C_FLAGS="$2" -DCMAKE_CXX_FLAGS="$2" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$1" \
     -DUSE_SYSTEM_ZSTD=1 -DNATIVE_ARCH=0 -DVERSION_OVERRIDE=14-7e284 -DINSTALL_UTIL=0
-  cmake --build "$1.build" && cmake --install "$1.build"
+  cmake --build "$1.objects" && cmake --install "$1.objects"
 }
 mmseqs2_data() {
   local native=$work/$app/native/bin/mmseqs examples=$work/$app/source/examples
