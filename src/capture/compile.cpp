@@ -199,9 +199,9 @@ CompileOutcome capture_compile(const Session& session, const WrittenMachine& wri
 }
 
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason) {
-  // Keyed by the object's path: its content is not there yet. Harvest matches it by name for the report only.
+  // By the object's path: its content is not there yet.
   const std::string path = fs::absolute(object).lexically_normal().string();
-  const Json note{{"path", path}, {"name", portable_name(session, object)}, {"reason", reason}};
+  const Json note{{"path", path}, {"reason", reason}};
   static_cast<void>(
       write_file(session.directory / "native" / digest_of(path).hex(), note.dump(), 0644, false));
 }

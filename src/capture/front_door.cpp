@@ -19,6 +19,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
+#include <cstdlib>
 #include <iostream>
 
 namespace xaas::capture {
@@ -135,6 +136,8 @@ bool is_front_door(const std::string& argv0) {
 }
 
 int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {
+  // __DATE__ and __TIME__ are those of the image, so that building twice gives the same IR.
+  setenv("SOURCE_DATE_EPOCH", "0", 0);
   const Result<Session> session = find_session(argv0);
   if (!session) {
     std::cerr << "xaas: error: " << session.error().message << "\n";

@@ -99,13 +99,16 @@ Result<std::vector<link::InstalledFile>> harvest(const Session& session, const f
 }
 
 Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
-  std::map<std::string, std::string> reasons; // by path of the object
+  std::map<Digest, std::string> reasons; // of what the object now holds: it may be read out of an archive
   std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "native", code)) {
     XAAS_TRY(const Json json, read_json(entry.path()));
     const JsonReader reader(json, entry.path().string());
     XAAS_TRY(const std::string path, reader.string_at("path"));
-    XAAS_TRY(reasons[path], reader.string_at("reason"));
+    XAAS_TRY(const std::string reason, reader.string_at("reason"));
+    // A conftest's object is gone by now, and in no image.
+    if (const Result<Digest> content = digest_of_file(path))
+      reasons[*content] = reason;
   }
   std::map<Digest, KitOrigin> origins;
   for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "kit", code)) {
@@ -116,7 +119,7 @@ Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
     XAAS_TRY(const std::string path, reader.string_at("path"));
     origin.path = path;
     XAAS_TRY(origin.of_build, reader.boolean_or("of_build", false));
-    if (const auto found = reasons.find(path); found != reasons.end())
+    if (const auto found = reasons.find(digest); found != reasons.end())
       origin.reason = found->second;
     origins[digest] = std::move(origin);
   }

@@ -6,6 +6,7 @@
 #include <xaas/target/cpu.h>
 
 #include <iostream>
+#include <sys/stat.h>
 
 namespace xaas::cli {
 
@@ -40,6 +41,7 @@ public:
 
   Result<void> run() override {
     XAAS_TRY(SpecFile spec, read_spec(spec_, source_));
+    umask(022); // the modes of what is installed must not depend on who builds
     build::Request request;
     request.application = std::move(spec.application);
     request.source = spec.source;
