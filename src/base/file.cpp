@@ -102,7 +102,8 @@ Result<void> write_file(const fs::path& path, std::string_view content, unsigned
 Result<void> make_directories(const fs::path& path) {
   std::error_code code;
   fs::create_directories(path, code);
-  if (code && !fs::is_directory(path))
+  std::error_code ignored;
+  if (code && !fs::is_directory(path, ignored))
     return errno_error(code.value(), "creating directory " + path.string());
   return {};
 }
@@ -153,12 +154,6 @@ TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) no
 TemporaryDirectory::~TemporaryDirectory() {
   if (!path_.empty())
     remove_tree(path_);
-}
-
-fs::path TemporaryDirectory::release() {
-  fs::path path = path_;
-  path_.clear();
-  return path;
 }
 
 fs::path relative_under(const fs::path& path, const fs::path& root) {

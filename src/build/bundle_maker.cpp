@@ -25,7 +25,10 @@ Result<void> BundleMaker::reach_unit(const Digest& id) {
   XAAS_TRY(const Json options_json, stored_json(content_, unit.options, "options"));
   XAAS_TRY(bundle_.options[unit.options], ir::parse_unit_options(JsonReader(options_json, "options")));
   std::error_code code;
-  bundle_.modules[unit.module] = fs::file_size(content_.path_of(unit.module), code);
+  const uint64_t bytes = fs::file_size(content_.path_of(unit.module), code);
+  if (code)
+    return errno_error(code.value(), "reading " + content_.path_of(unit.module).string());
+  bundle_.modules[unit.module] = bytes;
   bundle_.units.emplace(id, std::move(unit));
   return {};
 }
@@ -91,6 +94,29 @@ Result<void> BundleMaker::reach(const link::FileRef& file, Reached& reached) {
   return {};
 }
 
+// What installed files with native code need of the closure; libraries that are installed beside them are
+// there.
+Result<void> BundleMaker::native_needs(const image::BundleConfiguration& configuration,
+                                       ClosureInput& input) const {
+  std::set<std::string> installed;
+  for (const link::InstalledFile& file : configuration.installed)
+    installed.insert(fs::path(file.path).filename().string());
+  for (const link::InstalledFile& file : configuration.installed) {
+    if (file.kind != FileKind::file || !file.native)
+      continue;
+    XAAS_TRY(const std::string content, content_.get(file.digest));
+    if (!link::is_elf(content))
+      continue;
+    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in("/" + file.path));
+    if (!dynamic.interpreter.empty())
+      input.interpreters.insert(dynamic.interpreter);
+    for (const std::string& needed : dynamic.needed)
+      if (!installed.count(needed))
+        input.needed.emplace(needed, "/" + file.path);
+  }
+  return {};
+}
+
 Result<void> BundleMaker::add(const capture::Session& session, image::BundleConfiguration configuration,
                               const std::vector<std::string>& runtime_extras) {
   XAAS_TRY(origins_, capture::kit_origins(session));
@@ -111,6 +137,7 @@ Result<void> BundleMaker::add(const capture::Session& session, image::BundleConf
   std::sort(input.libraries.begin(), input.libraries.end());
   input.interpreters = reached.interpreters;
   input.extras = runtime_extras;
+  XAAS_CHECK(native_needs(configuration, input));
   XAAS_TRY(Closure closure, gather_closure(input, content_));
   configuration.runtime = std::move(closure.files);
   loaders_.insert(closure.loaders.begin(), closure.loaders.end());

@@ -9,6 +9,8 @@
 
 namespace xaas::build {
 
+struct ClosureInput;
+
 class BundleMaker {
 public:
   BundleMaker(image::Bundle& bundle, const store::ContentStore& content)
@@ -32,6 +34,8 @@ private:
   Result<void> reach_link(const Digest& digest, Reached& reached);
   Result<void> reach_kit(const link::FileRef& file, Reached& reached);
   Result<void> reach(const link::FileRef& file, Reached& reached);
+
+  Result<void> native_needs(const image::BundleConfiguration& configuration, ClosureInput& input) const;
 
   image::Bundle& bundle_;
   const store::ContentStore& content_;

@@ -50,6 +50,10 @@ public:
       search_.push_back(directory);
     for (const fs::path& library : input.libraries)
       XAAS_CHECK(add_library(library, library.filename().string(), "the link kit"));
+    for (const auto& [name, needed_by] : input.needed)
+      pending_.emplace_back(name, needed_by);
+    for (const std::string& extra : input.extras)
+      XAAS_CHECK(add_tree(extra));
     while (!pending_.empty()) {
       const auto [name, needed_by] = pending_.front();
       pending_.pop_front();
@@ -57,8 +61,6 @@ public:
     }
     for (const std::string& interpreter : input.interpreters)
       XAAS_CHECK(add_file(interpreter, interpreter));
-    for (const std::string& extra : input.extras)
-      XAAS_CHECK(add_tree(extra));
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
     return std::move(closure_);
@@ -118,6 +120,11 @@ private:
     struct stat status{};
     if (stat(from.c_str(), &status) != 0)
       return errno_error(errno, "reading " + from.string());
+    if (link::is_elf(content)) {
+      XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in(from.string()));
+      for (const std::string& needed : dynamic.needed)
+        pending_.emplace_back(needed, from.string());
+    }
     return put(to.relative_path(), content, status.st_mode & 0777);
   }
 
@@ -130,12 +137,16 @@ private:
       file.mode = 0777;
       file.destination = fs::read_symlink(path, code).string();
       files_[file.path] = file;
-      return {};
+      const fs::path destination = fs::weakly_canonical(path, code);
+      return code ? errno_error(code.value(), "reading " + path.string()) : add_tree(destination);
     }
     if (!fs::is_directory(path, code))
       return add_file(path, path).in("run-time file of the application spec");
-    for (const fs::directory_entry& entry : fs::directory_iterator(path, code))
-      XAAS_CHECK(add_tree(entry.path()));
+    auto entry = fs::directory_iterator(path, code);
+    for (; !code && entry != fs::directory_iterator(); entry.increment(code))
+      XAAS_CHECK(add_tree(entry->path()));
+    if (code)
+      return errno_error(code.value(), "reading " + path.string());
     return {};
   }
 

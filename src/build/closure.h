@@ -6,6 +6,7 @@
 #include <xaas/link/installed.h>
 #include <xaas/store/content_store.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,7 +14,9 @@
 namespace xaas::build {
 
 struct ClosureInput {
-  std::vector<fs::path> libraries;    // shared libraries that links read, as they lie on this machine
+  std::vector<fs::path> libraries; // shared libraries that links read, as they lie on this machine
+  std::map<std::string, std::string>
+      needed;                         // libraries that installed native files need, and which file does
   std::set<std::string> interpreters; // program interpreters of the links (absolute paths)
   std::vector<std::string> extras;    // absolute paths of files and directories, from the application spec
 };

@@ -1,5 +1,7 @@
 #include "arguments.h"
 
+#include <xaas/target/cpu.h>
+
 #include <algorithm>
 #include <set>
 
@@ -48,17 +50,15 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
       own.push_back(arguments[++i]);
       continue;
     }
-    if (is_dropped(argument)) {
-      result.dropped.push_back(argument);
+    if (is_dropped(argument))
       continue;
-    }
     if (argument.starts_with("-march="))
       result.written.march = argument.substr(7);
     if (argument.starts_with("-mtune="))
       result.written.mtune = argument.substr(7);
     if (argument == "-march=native") {
-      if (!session.level.empty())
-        own.push_back("-march=" + session.level);
+      own.push_back("-march=" +
+                    (session.level.empty() ? target::isa_levels(session.arch).front() : session.level));
       continue;
     }
     if (argument == "-mtune=native")

@@ -17,7 +17,6 @@ struct WrittenMachine {
 struct Arguments {
   std::vector<std::string> all; // for Clang's driver, without argv[0]
   WrittenMachine written;
-  std::vector<std::string> dropped; // options of the project that capture takes away, as written
 };
 
 // Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces

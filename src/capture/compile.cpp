@@ -1,5 +1,6 @@
 #include "compile.h"
 #include "frontend.h"
+#include "identify.h"
 #include "output.h"
 
 #include <xaas/base/json.h>
@@ -121,9 +122,12 @@ Result<std::string> lower_working(lower::Job& job) {
   return object;
 }
 
-enum class Written { object, refused };
+// Why the object is left to Clang; empty if it was written.
+struct Written {
+  std::string refusal;
+};
 
-// Stores the unit and writes its working object; `refused` if the back end cannot make an object of it, or it
+// Stores the unit and writes its working object, unless the back end cannot make an object of it, or it
 // cannot be written.
 Result<Written> write_captured(const Session& session, const std::vector<std::string>& command,
                                const fs::path& output, FrontendResult& frontend,
@@ -147,23 +151,27 @@ Result<Written> write_captured(const Session& session, const std::vector<std::st
   XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
   Result<std::string> object = lower_working(job);
   if (!object && object.error().kind == ErrorKind::failed)
-    return Written::refused;
+    return Written{object.error().message};
   if (!object)
     return std::move(object).error();
   XAAS_TRY(const Digest id, store_unit(session, frontend.module.bitcode, options, job.unit));
   XAAS_CHECK(link::add_note(*object, link::Note::Kind::unit, id));
+  XAAS_TRY(const Digest content, link::content_digest(*object));
+  XAAS_CHECK(remember_output(session, content, link::Note::Kind::unit, id));
   // Where the file cannot be written, Clang says so in its own words.
-  return write_output(output, *object, 0644) ? Written::object : Written::refused;
+  if (const Result<void> wrote = write_output(output, *object, 0644); !wrote)
+    return Written{wrote.error().message};
+  return Written{};
 }
 
 } // namespace
 
-CompileOutcome capture_compile(const Session& session, const WrittenMachine& written,
-                               const std::vector<std::string>& command) {
+CompileResult capture_compile(const Session& session, const WrittenMachine& written,
+                              const std::vector<std::string>& command) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   if (!invocation || !makes_object_from_source(*invocation))
-    return CompileOutcome::not_ours;
+    return {CompileOutcome::not_ours, {}, {}};
   const fs::path output = invocation->getFrontendOpts().OutputFile;
   const std::string source = invocation->getFrontendOpts().Inputs[0].getFile().str();
 
@@ -171,39 +179,32 @@ CompileOutcome capture_compile(const Session& session, const WrittenMachine& wri
   std::string refusal = refusal_of(*invocation, written);
   if (refusal.empty() && !options)
     refusal = options.error().message;
-  if (!refusal.empty()) {
-    note_native_object(session, output, refusal);
-    return CompileOutcome::carried;
-  }
+  if (!refusal.empty())
+    return {CompileOutcome::carried, output, refusal};
   ir::Unit unit;
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
 
   FrontendResult frontend = run_frontend(invocation, &messages, session.strip_debug);
   if (!frontend.compiled)
-    return CompileOutcome::failed;
-  if (!frontend.refusal.empty()) {
-    note_native_object(session, output, frontend.refusal);
-    return CompileOutcome::carried;
+    return {CompileOutcome::failed, {}, {}};
+  if (!frontend.refusal.empty())
+    return {CompileOutcome::carried, output, frontend.refusal};
+  const Result<Written> done = write_captured(session, command, output, frontend, *options, unit);
+  if (!done) {
+    std::cerr << "xaas: error: compiling " << source << ": " << done.error().message << "\n";
+    return {CompileOutcome::failed, {}, {}};
   }
-  const Result<Written> written_object = write_captured(session, command, output, frontend, *options, unit);
-  if (!written_object) {
-    std::cerr << "xaas: error: compiling " << source << ": " << written_object.error().message << "\n";
-    return CompileOutcome::failed;
-  }
-  if (*written_object == Written::object)
-    return CompileOutcome::captured;
-  // Clang makes the object, or says in its own words why it cannot.
-  note_native_object(session, output, "inline assembly that reads a file, or that the back end refuses");
-  return CompileOutcome::carried;
+  // Where there is a refusal, Clang makes the object, or says in its own words why it cannot.
+  return {done->refusal.empty() ? CompileOutcome::captured : CompileOutcome::carried, output, done->refusal};
 }
 
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason) {
-  // By the object's path: its content is not there yet.
-  const std::string path = fs::absolute(object).lexically_normal().string();
-  const Json note{{"path", path}, {"reason", reason}};
-  static_cast<void>(
-      write_file(session.directory / "native" / digest_of(path).hex(), note.dump(), 0644, false));
+  std::error_code code;
+  if (!fs::is_regular_file(object, code)) // not a pipe, nor /dev/null
+    return;
+  if (const Result<Digest> content = digest_of_file(object))
+    static_cast<void>(write_file(session.directory / "native" / content->hex(), reason, 0644, false));
 }
 
 Result<std::string> working_object(const Session& session, const Digest& unit_id, bool optimised) {

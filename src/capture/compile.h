@@ -16,10 +16,16 @@ enum class CompileOutcome {
             // down
 };
 
+struct CompileResult {
+  CompileOutcome outcome = CompileOutcome::failed;
+  fs::path output;    // of `captured` and `carried`
+  std::string reason; // of `carried`: why it has no IR
+};
+
 // Captures the compilation that a cc1 command (without "-cc1") asks for. Errors of ours (no space, say) are
 // printed and are `failed`.
-CompileOutcome capture_compile(const Session& session, const WrittenMachine& written,
-                               const std::vector<std::string>& command);
+CompileResult capture_compile(const Session& session, const WrittenMachine& written,
+                              const std::vector<std::string>& command);
 
 // Writes down why an object has no IR. `object` is the finished file.
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason);

@@ -20,6 +20,7 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 
 namespace xaas::capture {
@@ -99,24 +100,28 @@ private:
     return result;
   }
 
+  static int execute(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
+    const clang::driver::Command* failing = nullptr;
+    return compilation.ExecuteCommand(job, failing);
+  }
+
   int run_job(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
     std::vector<std::string> arguments = strings(job.getArguments());
     if (job.getCreator().isLinkJob())
       return capture_link(session_, arguments);
     if (!arguments.empty() && arguments[0] == "-cc1") {
       arguments.erase(arguments.begin());
-      switch (capture_compile(session_, prepared_.written, arguments)) {
-      case CompileOutcome::captured:
+      const CompileResult result = capture_compile(session_, prepared_.written, arguments);
+      if (result.outcome == CompileOutcome::captured)
         return 0;
-      case CompileOutcome::failed:
+      if (result.outcome == CompileOutcome::failed)
         return 1;
-      case CompileOutcome::not_ours:
-      case CompileOutcome::carried:
-        break;
-      }
+      const int code = execute(compilation, job);
+      if (code == 0 && result.outcome == CompileOutcome::carried)
+        note_native_object(session_, result.output, result.reason);
+      return code;
     }
-    const clang::driver::Command* failing = nullptr;
-    return compilation.ExecuteCommand(job, failing);
+    return execute(compilation, job);
   }
 
   const Session& session_;
@@ -135,7 +140,7 @@ bool is_front_door(const std::string& argv0) {
   return name == "xaas-cc" || name == "xaas-c++" || name == "ld";
 }
 
-int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {
+static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
   // __DATE__ and __TIME__ are those of the image, so that building twice gives the same IR.
   setenv("SOURCE_DATE_EPOCH", "0", 0);
   const Result<Session> session = find_session(argv0);
@@ -152,6 +157,17 @@ int run_front_door(const std::string& argv0, const std::vector<std::string>& arg
   llvm::InitializeAllAsmPrinters();
   llvm::InitializeAllAsmParsers();
   return DriverRun(*session, arguments, argv0.ends_with("c++")).run();
+}
+
+int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {
+  // What is thrown (a file name that is no UTF-8 where JSON wants it, no memory) is a compiler's error
+  // message.
+  try {
+    return run_guarded(argv0, arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "xaas: error: compiling: " << error.what() << "\n";
+    return 1;
+  }
 }
 
 } // namespace xaas::capture

@@ -1,5 +1,7 @@
 #include "frontend.h"
 
+#include <xaas/link/note.h>
+
 #include <clang/AST/Attr.h>
 #include <clang/AST/Decl.h>
 #include <clang/CodeGen/ModuleBuilder.h>
@@ -7,6 +9,7 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendAction.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -44,6 +47,25 @@ std::string written_target(clang::CodeGenerator& generator, const llvm::Function
   return {};
 }
 
+bool holds_note(const llvm::Constant& constant) {
+  if (const auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(&constant))
+    return !link::find_note_bytes(std::string_view(data->getRawDataValues())).empty();
+  // A long array with zeros at its end is a structure of two arrays.
+  if (const auto* parts = llvm::dyn_cast<llvm::ConstantAggregate>(&constant))
+    for (const llvm::Use& part : parts->operands())
+      if (const auto* each = llvm::dyn_cast<llvm::Constant>(part.get()); each && holds_note(*each))
+        return true;
+  return false;
+}
+
+// An object or program of this build as an array (`xxd -i`): deploying would ship the working code in it.
+bool embeds_captured_code(const llvm::Module& module) {
+  for (const llvm::GlobalVariable& variable : module.globals())
+    if (variable.hasInitializer() && holds_note(*variable.getInitializer()))
+      return true;
+  return false;
+}
+
 class CaptureAction : public clang::ASTFrontendAction {
 public:
   CaptureAction(FrontendResult& result, bool strip_debug)
@@ -73,6 +95,10 @@ protected:
     if (!module)
       return;
     result_.compiled = true;
+    if (embeds_captured_code(*module)) {
+      result_.refusal = "data with code of this build in it";
+      return;
+    }
     if (strip_debug_)
       llvm::StripDebugInfo(*module);
     result_.needs_optimisation = ir::needs_optimisation(*module);

@@ -99,29 +99,22 @@ Result<std::vector<link::InstalledFile>> harvest(const Session& session, const f
 }
 
 Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
-  std::map<Digest, std::string> reasons; // of what the object now holds: it may be read out of an archive
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "native", code)) {
-    XAAS_TRY(const Json json, read_json(entry.path()));
-    const JsonReader reader(json, entry.path().string());
-    XAAS_TRY(const std::string path, reader.string_at("path"));
-    XAAS_TRY(const std::string reason, reader.string_at("reason"));
-    // A conftest's object is gone by now, and in no image.
-    if (const Result<Digest> content = digest_of_file(path))
-      reasons[*content] = reason;
-  }
   std::map<Digest, KitOrigin> origins;
+  std::error_code code;
   for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "kit", code)) {
-    XAAS_TRY(const Digest digest, Digest::parse("sha256:" + entry.path().filename().string()));
+    const std::string name = entry.path().filename().string();
+    XAAS_TRY(const Digest digest, Digest::parse("sha256:" + name.substr(0, name.find('-'))));
     XAAS_TRY(const Json json, read_json(entry.path()));
     const JsonReader reader(json, entry.path().string());
-    KitOrigin origin;
     XAAS_TRY(const std::string path, reader.string_at("path"));
-    origin.path = path;
-    XAAS_TRY(origin.of_build, reader.boolean_or("of_build", false));
-    if (const auto found = reasons.find(digest); found != reasons.end())
-      origin.reason = found->second;
-    origins[digest] = std::move(origin);
+    XAAS_TRY(const bool of_build, reader.boolean_or("of_build", false));
+    // The same content in several places: the same answer in whatever order they were read.
+    KitOrigin& origin = origins[digest];
+    if (origin.path.empty() || path < origin.path.string())
+      origin.path = path;
+    origin.of_build |= of_build;
+    if (const Result<std::string> reason = read_file(session.directory / "native" / digest.hex()))
+      origin.reason = *reason;
   }
   return origins;
 }

@@ -54,12 +54,19 @@ Result<std::optional<link::FileRef>> origin_of(const Session& session, std::stri
 
 Result<link::FileRef> carry(const Session& session, std::string_view content, const fs::path& path,
                             const std::string& name) {
+  const bool of_build = is_of_build(session, path);
+  if (of_build && !link::find_note_bytes(content).empty())
+    return make_error(ErrorKind::failed,
+                      path.string() + ": has code of this build embedded, which deploying cannot make again",
+                      "link the object or library itself instead of its bytes");
   XAAS_TRY(const Digest digest, session.content().put(content));
-  const fs::path origin = session.directory / "kit" / digest.hex();
+  // One file per place: the same content may lie in several, and the first to be read differs from build to
+  // build.
+  const std::string place = fs::absolute(path).lexically_normal().string();
+  const fs::path origin = session.directory / "kit" / (digest.hex() + "-" + digest_of(place).hex());
   std::error_code code;
   if (!fs::exists(origin, code)) {
-    const Json json{{"path", fs::absolute(path).lexically_normal().string()},
-                    {"of_build", is_of_build(session, path)}};
+    const Json json{{"path", place}, {"of_build", of_build}};
     XAAS_CHECK(write_file(origin, json.dump(), 0644, false));
   }
   return link::FileRef{Kind::kit, digest, name};
@@ -104,7 +111,11 @@ Result<void> remember_output(const Session& session, const Digest& content, link
                              const Digest& origin) {
   const std::string text =
       std::string(kind == link::Note::Kind::link ? "link " : "unit ") + origin.to_string();
-  return write_file(session.directory / "outputs" / content.hex(), text, 0644, false);
+  const fs::path path = session.directory / "outputs" / content.hex();
+  // Several origins may have equal contents, and then mean the same; one of them, whatever the order.
+  if (const Result<std::string> known = read_file(path); known && *known <= text)
+    return {};
+  return write_file(path, text, 0644, false);
 }
 
 Result<link::FileRef> identify(const Session& session, const fs::path& path, const std::string& name) {

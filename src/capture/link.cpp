@@ -51,7 +51,6 @@ Result<bool> is_thin_archive(const fs::path& path) {
   return content.starts_with("!<thin>");
 }
 
-// `directory` is for files that the link reads in place of the build's.
 // A name that is the same in every build: where one command compiles and links, the object's own name is
 // random.
 Result<std::string> unit_object_name(const Session& session, const Digest& id) {
@@ -61,6 +60,7 @@ Result<std::string> unit_object_name(const Session& session, const Digest& id) {
   return fs::path(unit.source).filename().replace_extension(".o").string();
 }
 
+// `directory` is for files that the link reads in place of the build's.
 Result<RecordedLink> record_link(const Session& session, const link::ParsedLink& parsed,
                                  const fs::path& directory) {
   RecordedLink result;

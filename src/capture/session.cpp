@@ -2,6 +2,7 @@
 #include <xaas/base/process.h>
 #include <xaas/capture/session.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace xaas::capture {
@@ -91,12 +92,29 @@ Result<fs::path> find_clang() {
                     "install clang-22, or set XAAS_CLANG to its path");
 }
 
+// Names go into JSON, which is UTF-8: the bytes of any other name as %XX.
+static std::string as_utf8(const std::string& name) {
+  try {
+    static_cast<void>(Json(name).dump());
+    return name;
+  } catch (const nlohmann::json::exception&) {
+    std::string escaped;
+    for (const char c : name) {
+      const auto byte = static_cast<unsigned char>(c);
+      char text[4];
+      std::snprintf(text, sizeof(text), "%%%02X", byte);
+      escaped += byte < 0x80 ? std::string(1, c) : text;
+    }
+    return escaped;
+  }
+}
+
 std::string portable_name(const Session& session, const fs::path& path) {
   const fs::path absolute = fs::absolute(path);
   for (auto it = session.prefixes.rbegin(); it != session.prefixes.rend(); ++it)
     if (const fs::path relative = relative_under(absolute, it->first); !relative.empty())
-      return (fs::path(it->second) / relative).lexically_normal().string();
-  return path.filename().string();
+      return as_utf8((fs::path(it->second) / relative).lexically_normal().string());
+  return as_utf8(path.filename().string());
 }
 
 } // namespace xaas::capture

@@ -93,7 +93,8 @@ private:
       return work_ / ("l" + digest_of(input_output(file.digest).key()).hex());
     case RefKind::kit: {
       const fs::path path = work_ / ("k" + file.digest.hex());
-      if (!fs::exists(path))
+      std::error_code code;
+      if (!fs::exists(path, code))
         XAAS_CHECK(keep(path.filename().string(), contents_.at(file.digest)));
       return path;
     }

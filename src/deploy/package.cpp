@@ -43,6 +43,22 @@ bool version_less(const std::string& a, const std::string& b) {
   return false;
 }
 
+// True if the RUNPATH of the file at `path` names the directory.
+bool leads_to(const link::Dynamic& dynamic, const std::string& path, const std::string& directory) {
+  const std::string origin = "/" + fs::path(path).parent_path().string();
+  for (std::string entry : dynamic.runpath) {
+    for (const std::string variable : {"$ORIGIN", "${ORIGIN}"})
+      if (const size_t at = entry.find(variable); at != std::string::npos)
+        entry.replace(at, variable.size(), origin);
+    fs::path place = fs::path(entry).lexically_normal();
+    if (!place.has_filename())
+      place = place.parent_path();
+    if (place == fs::path(directory))
+      return true;
+  }
+  return false;
+}
+
 struct Needs {
   std::string glibc;                         // highest GLIBC_* version that an installed file needs
   std::set<std::string> library_directories; // installed libraries that the loader does not find by itself
@@ -62,10 +78,26 @@ Result<Needs> needs_of(const image::BundleConfiguration& configuration, const As
       if (version_less(needs.glibc, version))
         needs.glibc = version;
     for (const std::string& needed : dynamic.needed)
-      if (const auto found = libraries.find(needed); found != libraries.end() && dynamic.runpath.empty())
+      if (const auto found = libraries.find(needed);
+          found != libraries.end() && !leads_to(dynamic, path, found->second))
         needs.library_directories.insert(found->second);
   }
   return needs;
+}
+
+// What is passed on byte for byte is read once all the same: it must be what config and manifest say of it.
+Result<void> check_runtime_layer(const image::IrImage& source, size_t index) {
+  const oci::Descriptor& layer = source.image().manifest().layers[index];
+  if (layer.media_type != oci::media_type::layer_gzip)
+    return make_error(ErrorKind::integrity, "run-time layer " + layer.digest.to_string() + ": is " +
+                                                layer.media_type + ", not " + oci::media_type::layer_gzip);
+  XAAS_TRY(const std::string blob, source.image().blob(layer));
+  return oci::read_layer(blob, layer.media_type, &source.image().config().diff_ids[index],
+                         [](oci::LayerEntry entry) -> Result<void> {
+                           if (entry.kind == oci::LayerEntry::Kind::other)
+                             return make_error(ErrorKind::integrity, "/" + entry.path + ": a special file");
+                           return {};
+                         });
 }
 
 void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage& image) {
@@ -96,6 +128,7 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
     layer.descriptor.annotations = {{image::annotation::role, "runtime"}};
     layer.diff_id = source.image().config().diff_ids[index];
     layer.created_by = "xaas build: runtime";
+    XAAS_CHECK(check_runtime_layer(source, index));
     layer.bytes = [&source, index] { return source.image().blob(source.image().manifest().layers[index]); };
     image.layers.push_back(std::move(layer));
   }

@@ -2,6 +2,7 @@
 #include <xaas/image/bundle.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace xaas::image {
 
@@ -68,10 +69,20 @@ Result<void> check_versions(const JsonReader& reader, const std::string& name) {
 Result<std::vector<link::InstalledFile>> parse_files(const JsonReader& reader) {
   XAAS_TRY(const std::vector<JsonReader> items, reader.items());
   std::vector<link::InstalledFile> files;
+  std::map<std::string, link::InstalledFile::Kind> kinds;
   for (const JsonReader& item : items) {
     XAAS_TRY(link::InstalledFile file, link::parse_installed_file(item));
+    if (!kinds.emplace(file.path, file.kind).second)
+      return make_error(ErrorKind::integrity, item.where() + ": '" + file.path + "' is there twice");
     files.push_back(std::move(file));
   }
+  for (const auto& [path, kind] : kinds)
+    for (std::filesystem::path above = std::filesystem::path(path).parent_path(); !above.empty();
+         above = above.parent_path())
+      if (const auto found = kinds.find(above.string());
+          found != kinds.end() && found->second != link::InstalledFile::Kind::directory)
+        return make_error(ErrorKind::integrity, reader.where() + ": '" + path + "' lies below '" +
+                                                    found->first + "', which is no directory");
   return files;
 }
 

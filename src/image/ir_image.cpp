@@ -51,9 +51,9 @@ std::string rfc3339(int64_t seconds) {
 
 Result<int64_t> parse_rfc3339(const std::string& text) {
   std::tm parts{};
-  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (!end)
-    return make_error(ErrorKind::integrity, "'" + text + "' is not a time (RFC 3339)");
+  const char* end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (!end || *end)
+    return make_error(ErrorKind::integrity, "'" + text + "' is not a time in UTC to the second (RFC 3339)");
   return static_cast<int64_t>(timegm(&parts));
 }
 

@@ -80,6 +80,9 @@ private:
     if (!active_.insert(digest).second)
       return make_error(ErrorKind::integrity,
                         "bundle: record " + digest.to_string() + " reads its own output");
+    if (active_.size() > max_depth)
+      return make_error(ErrorKind::integrity,
+                        "bundle: records read each other more than " + std::to_string(max_depth) + " deep");
     return true;
   }
   void leave(const Digest& digest) {
@@ -116,6 +119,7 @@ private:
     return {};
   }
 
+  static constexpr size_t max_depth = 256; // each level takes stack
   const Bundle& bundle_;
   std::set<Digest> active_, finished_;
 };

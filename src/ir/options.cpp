@@ -127,7 +127,6 @@ const TextField text_fields[] = {
     {"BinutilsVersion", [](auto& codegen, auto&) -> std::string& { return codegen.BinutilsVersion; }},
     {"CodeModel", [](auto& codegen, auto&) -> std::string& { return codegen.CodeModel; }},
     {"FloatABI", [](auto& codegen, auto&) -> std::string& { return codegen.FloatABI; }},
-    {"LimitFloatPrecision", [](auto& codegen, auto&) -> std::string& { return codegen.LimitFloatPrecision; }},
     {"TrapFuncName", [](auto& codegen, auto&) -> std::string& { return codegen.TrapFuncName; }},
     {"PreferVectorWidth", [](auto& codegen, auto&) -> std::string& { return codegen.PreferVectorWidth; }},
     {"triple", [](auto&, auto& target) -> std::string& { return target.Triple; }},
@@ -156,6 +155,8 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
   if (language.CUDA || language.HIP || language.SYCLIsDevice || language.OpenCL ||
       !language.OMPTargetTriples.empty())
     return refuse("device code");
+  if (!codegen.LimitFloatPrecision.empty())
+    return refuse("-mlimit-float-precision, which is state of the whole compiler process");
   if (codegen.DisableIntegratedAS)
     return refuse("an external assembler (-no-integrated-as)");
   return {};

@@ -1,5 +1,6 @@
 #include <xaas/link/installed.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -41,7 +42,12 @@ bool stays_under_root(const std::string& path) {
   const std::filesystem::path given(path);
   if (path.empty() || given.is_absolute() || path.find('\0') != std::string::npos)
     return false;
-  return given.lexically_normal() == given && *given.begin() != "..";
+  if (given.lexically_normal() != given || !given.has_filename() || given == ".")
+    return false;
+  // A whiteout would remove files of the layers below.
+  return std::none_of(given.begin(), given.end(), [](const std::filesystem::path& part) {
+    return part == ".." || part.string().starts_with(".wh.");
+  });
 }
 
 } // namespace
@@ -81,6 +87,8 @@ Result<InstalledFile> parse_installed_file(const JsonReader& reader) {
   file.mode = static_cast<unsigned>(bits);
   if (file.kind == Kind::symlink) {
     XAAS_TRY(file.destination, reader.string_at("destination"));
+    if (file.destination.empty() || file.destination.find('\0') != std::string::npos)
+      return make_error(ErrorKind::integrity, reader.where() + "/destination: not a path");
   } else if (file.kind != Kind::directory) {
     XAAS_TRY(const std::string digest, reader.string_at("digest"));
     XAAS_TRY(file.digest, Digest::parse(digest).in(reader.where() + "/digest"));

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -95,7 +96,8 @@ Result<Job> decode(const std::string& message) {
 
 [[noreturn]] void serve(int fd) {
   signal(SIGINT, SIG_IGN); // the parent decides; it ends us by closing the socket
-  signal(SIGTERM, SIG_DFL);
+  signal(SIGTERM, SIG_IGN);
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // no worker outlives the run that started it
   const rlimit none{0, 0};
   setrlimit(RLIMIT_NOFILE, &none); // for good: nothing that a worker reads can make it open a file
   std::string message;

@@ -45,8 +45,6 @@ public:
   TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
   ~TemporaryDirectory();
   const fs::path& path() const { return path_; }
-  // Keeps the directory: returns its path and forgets it.
-  fs::path release();
 
 private:
   explicit TemporaryDirectory(fs::path path) : path_(std::move(path)) {}

@@ -23,7 +23,7 @@ struct InstalledFile {
 };
 
 Json to_json(const InstalledFile& file);
-// Integrity error with JSON pointer: an unknown key, a path that leaves the root, permission bits beyond
+// Integrity error with JSON pointer: a path that leaves the root or is a whiteout, permission bits beyond
 // 0777.
 Result<InstalledFile> parse_installed_file(const JsonReader& reader);
 
