@@ -3,7 +3,6 @@
 #include "identify.h"
 #include "output.h"
 
-#include <xaas/ir/unit.h>
 #include <xaas/link/command_line.h>
 #include <xaas/link/replay.h>
 
@@ -51,13 +50,13 @@ Result<bool> is_thin_archive(const fs::path& path) {
   return content.starts_with("!<thin>");
 }
 
-// A name that is the same in every build: where one command compiles and links, the object's own name is
-// random.
-Result<std::string> unit_object_name(const Session& session, const Digest& id) {
-  XAAS_TRY(const std::string text, session.content().get(id));
-  XAAS_TRY(const Json json, parse_json(text, "unit"));
-  XAAS_TRY(const ir::Unit unit, ir::parse_unit(JsonReader(json, "unit")));
-  return fs::path(unit.source).filename().replace_extension(".o").string();
+// Where one command compiles and links, Clang's driver names the object between them <source>-<six hex
+// digits>.o, in the directory for temporary files: without the digits the name is the same in every build.
+std::string stable_name(const fs::path& path, const std::string& name) {
+  constexpr size_t tail = 9; // "-579fce.o"
+  const bool temporary = !relative_under(path, temporary_root()).empty() && name.size() > tail &&
+                         name.ends_with(".o") && name[name.size() - tail] == '-';
+  return temporary ? name.substr(0, name.size() - tail) + ".o" : name;
 }
 
 // `directory` is for files that the link reads in place of the build's.
@@ -72,10 +71,8 @@ Result<RecordedLink> record_link(const Session& session, const link::ParsedLink&
     item.option = parsed_item.option;
     item.value = parsed_item.value;
     if (item.kind != link::LinkItem::Kind::option) {
-      XAAS_TRY(item.file, identify(session, parsed_item.file, parsed_item.name));
-      if (item.file.kind == link::FileRef::Kind::unit) {
-        XAAS_TRY(item.file.name, unit_object_name(session, item.file.digest));
-      }
+      const std::string name = stable_name(parsed_item.file, parsed_item.name);
+      XAAS_TRY(item.file, identify(session, parsed_item.file, name));
       fs::path& file = result.files[item.file] = parsed_item.file;
       if (item.file.kind == link::FileRef::Kind::archive) {
         XAAS_TRY(const bool thin, is_thin_archive(file));
