@@ -52,11 +52,11 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 
 // What the child does between fork and exec: system calls only, because other threads may hold locks.
 [[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
-                         const char* directory, int output, int error, int status) {
+                         const char* directory, int output, int status) {
   setpgid(0, 0);
   const int input = open("/dev/null", O_RDONLY);
   int failed = 0;
-  if (input < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0)
+  if (input < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
     failed = errno;
   if (!failed && *directory && chdir(directory) != 0)
     failed = errno;
@@ -164,19 +164,16 @@ Result<ProcessResult> run(const Command& command) {
   } else if (pipe2(data, O_CLOEXEC) != 0) {
     return errno_error(errno, "starting " + command.arguments[0]);
   }
-  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  const int error = command.output || command.merge_error ? data[1] : nowhere;
 
   const pid_t child = fork();
   if (child < 0)
     return errno_error(errno, "starting " + command.arguments[0]);
   if (child == 0)
     become(program->c_str(), argument_pointers.data(), environment_pointers.data(), command.directory.c_str(),
-           data[1], error, status[1]);
+           data[1], status[1]);
   setpgid(child, child);
   close(status[1]);
   close(data[1]);
-  close(nowhere);
 
   int failed = 0;
   const ssize_t reported = read(status[0], &failed, sizeof(failed));

@@ -151,6 +151,7 @@ public:
 
   int fd() const { return fd_; }
   bool busy() const { return busy_; }
+  bool dead() const { return child_ < 0; }
   size_t job() const { return job_; }
 
   bool assign(size_t number, const std::string& message) {
@@ -226,10 +227,8 @@ Result<void> lower_all(size_t count, const std::function<Result<Job>(size_t)>& j
       Worker& worker = pool[i];
       const size_t number = worker.job();
       Result<std::string> object = worker.answer();
-      if (!object && object.error().message.starts_with("the worker"))
-        return std::move(object).error().in(names[number]);
       if (!object)
-        return std::move(object).error();
+        return worker.dead() ? std::move(object).error().in(names[number]) : std::move(object).error();
       names.erase(number);
       XAAS_CHECK(done(number, *std::move(object)));
       ++finished;

@@ -16,8 +16,7 @@ struct Command {
   fs::path directory;                 // empty: the current one
   std::map<std::string, std::string> environment; // set on top of the inherited one; see inherit_environment
   bool inherit_environment = true;
-  std::optional<fs::path> output; // stdout and stderr are appended to this file; else captured
-  bool merge_error = true;        // captured stdout contains stderr as well
+  std::optional<fs::path> output; // stdout and stderr are appended to this file; else both are captured
 };
 
 struct ProcessResult {
