@@ -4,6 +4,7 @@
 #include <xaas/build/build.h>
 #include <xaas/capture/harvest.h>
 #include <xaas/capture/session.h>
+#include <xaas/image/coverage.h>
 #include <xaas/image/ir_image.h>
 #include <xaas/project/project.h>
 #include <xaas/target/cpu.h>
@@ -72,7 +73,7 @@ public:
     }
     progress_.finish();
     XAAS_CHECK(write());
-    fill_report();
+    XAAS_CHECK(fill_report());
     report_.seconds = watch_.seconds();
     return std::move(report_);
   }
@@ -169,31 +170,24 @@ private:
     return {};
   }
 
-  void fill_report() {
-    std::set<Digest> natives;
-    for (size_t i = 0; i < bundle_.configurations.size(); ++i) {
-      const Result<image::Usage> usage = image::usage_of(bundle_, bundle_.configurations[i]);
-      if (!usage)
-        continue; // make_ir_image has checked it
+  Result<void> fill_report() {
+    XAAS_TRY(image::Coverage coverage, image::coverage_of(bundle_));
+    for (size_t i = 0; i < coverage.configurations.size(); ++i) {
+      const image::ConfigurationCoverage& covered = coverage.configurations[i];
       ConfigurationReport& each = report_.configurations[i];
-      each.units = usage->units.size();
-      each.modules = usage->modules.size();
-      each.native_objects = usage->native_objects;
-      each.programs = usage->programs;
-      report_.units += usage->units.size();
-      for (const Digest& unit : usage->units)
-        report_.unit_bytes += bundle_.modules.at(bundle_.units.at(unit).module);
+      each.units = covered.units;
+      each.modules = covered.modules;
+      each.native_objects = covered.native_objects;
+      each.programs = covered.programs;
     }
-    report_.modules = bundle_.modules.size();
-    for (const auto& [module, bytes] : bundle_.modules)
-      report_.module_bytes += bytes;
-    for (const auto& [digest, file] : bundle_.kit)
-      if (file.native)
-        report_.native_objects.push_back({file.name, file.reason});
-    std::sort(report_.native_objects.begin(), report_.native_objects.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.name, a.reason) < std::tie(b.name, b.reason);
-    });
+    report_.units = coverage.units;
+    report_.modules = coverage.modules;
+    report_.unit_bytes = coverage.unit_bytes;
+    report_.module_bytes = coverage.module_bytes;
+    for (image::NativeObject& native : coverage.native_objects)
+      report_.native_objects.push_back({std::move(native.name), std::move(native.reason)});
     report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
+    return {};
   }
 
   const Request& request_;

@@ -105,8 +105,10 @@ private:
     std::cout << table(rows);
     std::cout << report.modules << " IR modules (" << human_bytes(report.module_bytes) << ") serve "
               << report.units << " units (" << human_bytes(report.unit_bytes) << ")\n";
+    std::vector<NativeLine> natives;
     for (const build::NativeReport& each : report.native_objects)
-      std::cout << "native object " << each.name << ": " << each.reason << "\n";
+      natives.push_back({each.name, each.reason});
+    std::cout << native_lines(natives, common.verbosity > 0);
     for (const std::string& each : report.loaders)
       std::cout << "run-time library " << each
                 << " loads parts by name (dlopen); name those in the spec's `runtime`\n";

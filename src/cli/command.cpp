@@ -37,7 +37,14 @@ void Command::print(const Json& json) {
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> table = {
       {"inspect", "Show what an image or an application spec can be specialized for",
-       "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json", make_inspect_command},
+       "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json", make_inspect_command, false,
+       "Of an IR image: its specialization points; per configuration what it holds and what deploying it "
+       "reads, "
+       "with the numbers of the layers, and how much of that other configurations read, too; how many "
+       "sources have other IR for another instruction set; what machine flags the project's own command "
+       "lines "
+       "had; and the native objects with the reason why each has no IR. With -v every source and object is "
+       "named."},
       {"build", "Build an IR image from an application spec and its sources",
        "xaas build xaas.json -o oci:./solver:ir\nxaas build src/solver -o solver.tar --isa "
        "x86-64-v2,x86-64-v3\n"

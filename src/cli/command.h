@@ -40,7 +40,8 @@ struct CommandEntry {
   const char* summary;
   const char* examples; // one per line
   std::unique_ptr<Command> (*make)();
-  bool hidden = false; // not in --help: for packaging
+  bool hidden = false;          // not in --help: for packaging
+  const char* description = ""; // of the manual page, where the options do not say it all
 };
 
 // All commands in the order of --help. Help, manual and suggestions come from it.

@@ -1,4 +1,5 @@
 #include "images.h"
+#include "inspect_ir.h"
 
 #include <xaas/base/text.h>
 #include <xaas/image/ir_image.h>
@@ -10,67 +11,9 @@ namespace xaas::cli {
 
 namespace {
 
-Json points_json(const std::vector<spec::SpecializationPoint>& points) {
-  Json json = Json::array();
-  for (const spec::SpecializationPoint& point : points)
-    json.push_back(spec::to_json(point));
-  return json;
-}
-
-Json layers_json(const oci::Image& image) {
-  Json layers = Json::array();
-  for (const oci::Descriptor& layer : image.manifest().layers)
-    layers.push_back(Json{{"digest", layer.digest.to_string()},
-                          {"size", layer.size},
-                          {"role", image::layer_role(layer)},
-                          {"configurations", image::layer_configurations(layer)}});
-  return layers;
-}
-
 Json annotation_or_null(const oci::Image& image, const std::string& key) {
   const auto found = image.manifest().annotations.find(key);
   return found == image.manifest().annotations.end() || found->second.empty() ? Json() : Json(found->second);
-}
-
-Result<Json> describe_ir(const image::IrImage& ir) {
-  const image::Bundle& bundle = ir.bundle();
-  Json configurations = Json::array();
-  uint64_t units = 0;
-  uint64_t unit_bytes = 0;
-  for (const image::BundleConfiguration& configuration : bundle.configurations) {
-    XAAS_TRY(const image::Usage usage, image::usage_of(bundle, configuration));
-    configurations.push_back(Json{{"id", configuration.configuration.id()},
-                                  {"values", configuration.configuration.values()},
-                                  {"units", usage.units.size()},
-                                  {"modules", usage.modules.size()},
-                                  {"native_objects", usage.native_objects},
-                                  {"programs", usage.programs}});
-    units += usage.units.size();
-    for (const Digest& unit : usage.units)
-      unit_bytes += bundle.modules.at(bundle.units.at(unit).module);
-  }
-  uint64_t module_bytes = 0;
-  for (const auto& [digest, bytes] : bundle.modules)
-    module_bytes += bytes;
-  uint64_t stored_bytes = 0;
-  for (const oci::Descriptor& layer : ir.image().manifest().layers)
-    if (image::layer_role(layer) == "ir")
-      stored_bytes += layer.size;
-  return Json{{"version", 1},
-              {"kind", "ir"},
-              {"name", bundle.name},
-              {"arch", bundle.arch},
-              {"llvm", bundle.llvm},
-              {"digest", ir.image().digest().to_string()},
-              {"specializations", points_json(bundle.points)},
-              {"configurations", configurations},
-              {"sharing",
-               {{"units", units},
-                {"modules", bundle.modules.size()},
-                {"unit_bytes", unit_bytes},
-                {"module_bytes", module_bytes},
-                {"stored_bytes", stored_bytes}}},
-              {"layers", layers_json(ir.image())}};
 }
 
 Json describe_deployed(const oci::Image& image) {
@@ -174,7 +117,8 @@ private:
         rows.push_back({key, json[key].get<std::string>()});
     std::cout << table(rows);
     show_points(json);
-    show_configurations(json);
+    if (json.contains("configurations"))
+      std::cout << "\n" << coverage_text(json, common.verbosity > 0);
     show_target(json);
     show_layers(json);
     return {};
@@ -195,23 +139,6 @@ private:
     std::cout << "\n" << table(rows);
   }
 
-  static void show_configurations(const Json& json) {
-    if (!json.contains("configurations"))
-      return;
-    std::vector<std::vector<std::string>> rows = {
-        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
-    for (const Json& each : json["configurations"])
-      rows.push_back({each["id"].get<std::string>(), each["units"].dump(), each["modules"].dump(),
-                      each["native_objects"].dump(), each["programs"].dump()});
-    const Json& sharing = json["sharing"];
-    std::cout << "\n"
-              << table(rows) << "\n"
-              << sharing["modules"] << " IR modules (" << human_bytes(sharing["module_bytes"].get<uint64_t>())
-              << ", stored in " << human_bytes(sharing["stored_bytes"].get<uint64_t>()) << ") serve "
-              << sharing["units"] << " units (" << human_bytes(sharing["unit_bytes"].get<uint64_t>())
-              << ")\n";
-  }
-
   static void show_target(const Json& json) {
     if (!json.contains("target"))
       return;
@@ -229,10 +156,10 @@ private:
   static void show_layers(const Json& json) {
     if (!json.contains("layers"))
       return;
-    std::vector<std::vector<std::string>> rows = {{"LAYER", "ROLE", "SIZE", "CONFIGURATIONS"}};
+    std::vector<std::vector<std::string>> rows = {{"", "LAYER", "ROLE", "SIZE", "CONFIGURATIONS"}};
     for (const Json& layer : json["layers"])
-      rows.push_back({layer["digest"].get<std::string>().substr(0, 19), layer["role"].get<std::string>(),
-                      human_bytes(layer["size"].get<uint64_t>()),
+      rows.push_back({std::to_string(rows.size()), layer["digest"].get<std::string>().substr(0, 19),
+                      layer["role"].get<std::string>(), human_bytes(layer["size"].get<uint64_t>()),
                       std::to_string(layer["configurations"].size())});
     std::cout << "\n" << table(rows);
   }

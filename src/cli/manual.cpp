@@ -54,8 +54,9 @@ std::string command_page(const CommandEntry& entry) {
   for (char& c : title)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return head(title, std::string("xaas-") + entry.name, entry.summary) + ".SH SYNOPSIS\n.B " +
-         escape(synopsis) + "\n[OPTIONS]\n" + examples(entry.examples) + ".SH OPTIONS\n" + options +
-         ".SH SEE ALSO\n.BR xaas (1)\n";
+         escape(synopsis) + "\n[OPTIONS]\n" +
+         (*entry.description ? ".SH DESCRIPTION\n" + escape(entry.description) + "\n" : "") +
+         examples(entry.examples) + ".SH OPTIONS\n" + options + ".SH SEE ALSO\n.BR xaas (1)\n";
 }
 
 std::string overview_page() {

@@ -1,5 +1,7 @@
 #include "terminal.h"
 
+#include <xaas/base/text.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -120,6 +122,31 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     }
     text += line + "\n";
   }
+  return text;
+}
+
+std::string few(const std::vector<std::string>& names, bool all) {
+  constexpr size_t shown = 3;
+  if (all || names.size() <= shown + 1) // "and 1 more" is no shorter than the name
+    return join(names, ", ");
+  return join({names.begin(), names.begin() + shown}, ", ") + " and " + std::to_string(names.size() - shown) +
+         " more";
+}
+
+std::string native_lines(const std::vector<NativeLine>& natives, bool all) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups; // in the order of their first names
+  for (const NativeLine& each : natives) {
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == each.reason; });
+    if (group == groups.end())
+      group = groups.insert(groups.end(), {each.reason, {}});
+    if (group->second.empty() || group->second.back() != each.name) // one name in several configurations
+      group->second.push_back(each.name);
+  }
+  std::string text;
+  for (const auto& [reason, names] : groups)
+    text += (names.size() == 1 ? "native object " : std::to_string(names.size()) + " native objects ") +
+            few(names, all) + ": " + reason + "\n";
   return text;
 }
 

@@ -37,6 +37,15 @@ void print_error(const Error& error);
 // Columns as wide as their widest cell, two blanks apart; no trailing blanks.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
+// Names joined by commas: all of them, or the first few and how many more there are.
+std::string few(const std::vector<std::string>& names, bool all);
+
+struct NativeLine {
+  std::string name, reason;
+};
+// "native object NAME: REASON", one line for all with the same reason.
+std::string native_lines(const std::vector<NativeLine>& natives, bool all);
+
 std::string human_bytes(uint64_t bytes);   // "1.4 MiB"
 std::string human_seconds(double seconds); // "3.2 s", "2 min 5 s"
 

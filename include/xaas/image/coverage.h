@@ -1,0 +1,74 @@
+// What a bundle covers and what it lacks, for people who decide whether an image serves them.
+#pragma once
+
+#include <xaas/image/bundle.h>
+#include <xaas/oci/image.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace xaas::image {
+
+// How many units wrote what about the instruction set; one unit can be in several of the last three.
+struct MachineFlagCounts {
+  uint64_t open = 0;     // left the CPU to us: no -march of its own
+  uint64_t native = 0;   // -march=native or -mtune=native
+  uint64_t fixed = 0;    // -march= with a CPU or level by name
+  uint64_t features = 0; // -m<feature> flags
+};
+
+struct KitSize {
+  uint64_t files = 0, bytes = 0; // uncompressed
+};
+
+struct ConfigurationCoverage {
+  std::string id;
+  uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
+  MachineFlagCounts machine;
+  KitSize kit;
+};
+
+// Machine code that is carried as it is: an input of a link or archive without IR, or an installed file.
+struct NativeObject {
+  std::string name;              // an installed file's begins with `/`
+  std::string reason;            // why it has no IR
+  std::optional<uint64_t> bytes; // of an input; the bundle does not know an installed file's
+  std::set<std::string> configurations;
+};
+
+// A source with machine flags of its own; one that is compiled in several ways is there several times.
+struct MachineFlagSource {
+  std::string source;
+  ir::MachineFlags machine;
+};
+
+struct Coverage {
+  std::vector<ConfigurationCoverage> configurations; // in the bundle's order
+  uint64_t units = 0, modules = 0;                   // units over all configurations; distinct modules
+  uint64_t unit_bytes = 0, module_bytes = 0;         // of bitcode, uncompressed: unshared, shared
+  uint64_t sources = 0;                              // distinct
+  // Sources whose IR differs between two configurations that differ only in points of category cpu. None if
+  // there are no two such configurations: then nothing was compared.
+  std::optional<std::set<std::string>> sensitive;
+  MachineFlagCounts machine;                      // over all configurations
+  std::vector<MachineFlagSource> machine_sources; // sorted by source
+  std::vector<NativeObject> native_objects;       // sorted by name, then by reason
+  KitSize kit;
+};
+
+// Integrity error as usage_of.
+Result<Coverage> coverage_of(const Bundle& bundle);
+
+// What deploying one configuration reads of an image: layers as they are stored.
+struct Transfer {
+  std::vector<size_t> layers; // indices into manifest().layers
+  uint64_t bytes = 0;
+  uint64_t shared_bytes = 0; // of layers that other configurations use, too
+};
+Transfer transfer_of(const oci::Image& image, const std::string& configuration);
+
+} // namespace xaas::image

@@ -1,0 +1,218 @@
+#include "inspect_ir.h"
+#include "terminal.h"
+
+#include <xaas/base/text.h>
+#include <xaas/image/coverage.h>
+
+#include <algorithm>
+
+namespace xaas::cli {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+Json machine_json(const image::MachineFlagCounts& counts) {
+  return Json{{"open", counts.open},
+              {"native", counts.native},
+              {"fixed", counts.fixed},
+              {"features", counts.features}};
+}
+
+Json kit_json(const image::KitSize& kit) {
+  return Json{{"files", kit.files}, {"bytes", kit.bytes}};
+}
+
+Json transfer_json(const oci::Image& image, const std::string& configuration) {
+  const image::Transfer transfer = image::transfer_of(image, configuration);
+  Json layers = Json::array();
+  for (const size_t layer : transfer.layers)
+    layers.push_back(image.manifest().layers[layer].digest.to_string());
+  return Json{{"layers", layers}, {"bytes", transfer.bytes}, {"shared_bytes", transfer.shared_bytes}};
+}
+
+Json configurations_json(const image::IrImage& ir, const image::Coverage& coverage) {
+  Json json = Json::array();
+  for (size_t i = 0; i < coverage.configurations.size(); ++i) {
+    const image::ConfigurationCoverage& each = coverage.configurations[i];
+    json.push_back(Json{{"id", each.id},
+                        {"values", ir.bundle().configurations[i].configuration.values()},
+                        {"units", each.units},
+                        {"modules", each.modules},
+                        {"native_objects", each.native_objects},
+                        {"programs", each.programs},
+                        {"machine", machine_json(each.machine)},
+                        {"kit", kit_json(each.kit)},
+                        {"transfer", transfer_json(ir.image(), each.id)}});
+  }
+  return json;
+}
+
+Json sharing_json(const image::IrImage& ir, const image::Coverage& coverage) {
+  uint64_t stored_bytes = 0;
+  for (const oci::Descriptor& layer : ir.image().manifest().layers)
+    if (image::layer_role(layer) == "ir")
+      stored_bytes += layer.size;
+  return Json{{"units", coverage.units},
+              {"modules", coverage.modules},
+              {"unit_bytes", coverage.unit_bytes},
+              {"module_bytes", coverage.module_bytes},
+              {"stored_bytes", stored_bytes},
+              {"sources", coverage.sources},
+              {"sensitive", coverage.sensitive ? Json(coverage.sensitive->size()) : Json()},
+              {"sensitive_sources", coverage.sensitive ? Json(*coverage.sensitive) : Json()}};
+}
+
+Json machine_sources_json(const image::Coverage& coverage) {
+  Json json = Json::array();
+  for (const image::MachineFlagSource& each : coverage.machine_sources)
+    json.push_back(Json{{"source", each.source},
+                        {"cpu", each.machine.cpu},
+                        {"tune", each.machine.tune},
+                        {"features", each.machine.features}});
+  return json;
+}
+
+Json natives_json(const image::Coverage& coverage) {
+  Json json = Json::array();
+  for (const image::NativeObject& each : coverage.native_objects)
+    json.push_back(Json{{"name", each.name},
+                        {"reason", each.reason},
+                        {"bytes", each.bytes ? Json(*each.bytes) : Json()},
+                        {"configurations", each.configurations}});
+  return json;
+}
+
+std::string percent(uint64_t part, uint64_t whole) {
+  return whole ? std::to_string(part * 100 / whole) + " %" : "-";
+}
+
+// The layers by their number in the table of layers: "1-3 5".
+std::string layer_numbers(const Json& digests, const Json& layers) {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (std::find(digests.begin(), digests.end(), layers[i]["digest"]) != digests.end())
+      numbers.push_back(i + 1);
+  std::vector<std::string> ranges;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+      ++last;
+    ranges.push_back(std::to_string(numbers[i]) + (last == i ? "" : "-" + std::to_string(numbers[last])));
+    i = last + 1;
+  }
+  return join(ranges, " ");
+}
+
+std::string configurations_table(const Json& json) {
+  Rows rows = {{"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "READS", "SHARED", "LAYERS"}};
+  for (const Json& each : json["configurations"]) {
+    const Json& transfer = each["transfer"];
+    const auto bytes = transfer["bytes"].get<uint64_t>();
+    rows.push_back({each["id"].get<std::string>(), each["units"].dump(), each["modules"].dump(),
+                    each["native_objects"].dump(), each["programs"].dump(), human_bytes(bytes),
+                    percent(transfer["shared_bytes"].get<uint64_t>(), bytes),
+                    layer_numbers(transfer["layers"], json["layers"])});
+  }
+  return table(rows);
+}
+
+std::string machine_text(const Json& machine) {
+  const Json& units = machine["units"];
+  std::string text = units["open"].dump() + " units leave the CPU open";
+  for (const auto& [key, what] : {std::pair<const char*, const char*>{"native", "say native"},
+                                  {"fixed", "fix a CPU"},
+                                  {"features", "have -m flags of single features"}})
+    if (units[key].get<uint64_t>() > 0)
+      text += ", " + units[key].dump() + " " + what;
+  return text;
+}
+
+std::string sensitive_text(const Json& sharing) {
+  if (sharing["sensitive"].is_null())
+    return "not known: no two configurations differ in the instruction set only";
+  return sharing["sensitive"].dump() + " of " + sharing["sources"].dump() +
+         " sources (their IR differs between instruction sets)";
+}
+
+std::string bytes_of(const Json& object, const char* key) {
+  return human_bytes(object[key].get<uint64_t>());
+}
+
+Rows facts(const Json& json) {
+  const Json& sharing = json["sharing"];
+  return {{"IR modules", sharing["modules"].dump() + " (" + bytes_of(sharing, "module_bytes") +
+                             ", stored in " + bytes_of(sharing, "stored_bytes") + ") serve " +
+                             sharing["units"].dump() + " units (" + bytes_of(sharing, "unit_bytes") + ")"},
+          {"feature-sensitive", sensitive_text(sharing)},
+          {"machine flags", machine_text(json["machine_flags"])},
+          {"link kit", json["kit"]["files"].dump() + " files, " + bytes_of(json["kit"], "bytes")},
+          {"native objects", std::to_string(json["native_objects"].size())}};
+}
+
+std::string flags_text(const Json& source) {
+  std::vector<std::string> flags;
+  for (const auto& [key, flag] : {std::pair<const char*, const char*>{"cpu", "-march="}, {"tune", "-mtune="}})
+    if (!source[key].get<std::string>().empty())
+      flags.push_back(flag + source[key].get<std::string>());
+  for (const Json& feature : source["features"])
+    flags.push_back(feature.get<std::string>());
+  return join(flags, " ");
+}
+
+std::string details(const Json& json) {
+  std::string text;
+  for (const Json& source : json["sharing"]["sensitive_sources"])
+    text += "feature-sensitive " + source.get<std::string>() + "\n";
+  for (const Json& source : json["machine_flags"]["sources"])
+    text += "machine flags " + source["source"].get<std::string>() + ": " + flags_text(source) + "\n";
+  return text;
+}
+
+} // namespace
+
+Json layers_json(const oci::Image& image) {
+  Json layers = Json::array();
+  for (const oci::Descriptor& layer : image.manifest().layers)
+    layers.push_back(Json{{"digest", layer.digest.to_string()},
+                          {"size", layer.size},
+                          {"role", image::layer_role(layer)},
+                          {"configurations", image::layer_configurations(layer)}});
+  return layers;
+}
+
+Json points_json(const std::vector<spec::SpecializationPoint>& points) {
+  Json json = Json::array();
+  for (const spec::SpecializationPoint& point : points)
+    json.push_back(spec::to_json(point));
+  return json;
+}
+
+Result<Json> describe_ir(const image::IrImage& ir) {
+  const image::Bundle& bundle = ir.bundle();
+  XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle));
+  return Json{{"version", 1},
+              {"kind", "ir"},
+              {"name", bundle.name},
+              {"arch", bundle.arch},
+              {"llvm", bundle.llvm},
+              {"digest", ir.image().digest().to_string()},
+              {"specializations", points_json(bundle.points)},
+              {"configurations", configurations_json(ir, coverage)},
+              {"sharing", sharing_json(ir, coverage)},
+              {"machine_flags",
+               {{"units", machine_json(coverage.machine)}, {"sources", machine_sources_json(coverage)}}},
+              {"native_objects", natives_json(coverage)},
+              {"kit", kit_json(coverage.kit)},
+              {"layers", layers_json(ir.image())}};
+}
+
+std::string coverage_text(const Json& json, bool all) {
+  std::vector<NativeLine> natives;
+  for (const Json& each : json["native_objects"])
+    natives.push_back({each["name"].get<std::string>(), each["reason"].get<std::string>()});
+  return configurations_table(json) + "\n" + table(facts(json)) + native_lines(natives, all) +
+         (all ? details(json) : "");
+}
+
+} // namespace xaas::cli
