@@ -11,23 +11,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <unistd.h>
 
 namespace xaas::build {
 
 namespace {
-
-class Stopwatch {
-public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
-private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // Keeps the log of a failed build where it outlives the build's own directory.
 std::string keep_log(const Request& request, const fs::path& log, const std::string& id) {
@@ -127,8 +116,10 @@ private:
     XAAS_CHECK(make_directories(temporary));
     build.environment = {{"XAAS_SESSION", session.directory.string()}, {"TMPDIR", temporary.string()}};
 
-    if (Result<void> built = project::build(build); !built)
-      return failure(std::move(built).error(), build.log, configuration);
+    const Result<project::StepTimes> built = project::build(build);
+    if (!built)
+      return failure(built.error(), build.log, configuration);
+    const Stopwatch harvesting;
     image::BundleConfiguration captured;
     captured.configuration = configuration;
     captured.arguments = build.arguments;
@@ -142,9 +133,14 @@ private:
           build.log, configuration);
     captured.installed = *std::move(installed);
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
+    const Seconds harvest = harvesting.seconds();
     // The objects are not needed any more; the store has all that the image takes.
     remove_tree(directory);
-    report_.configurations.push_back({configuration.id(), 0, 0, 0, 0, watch.seconds()});
+    ConfigurationReport report;
+    report.id = configuration.id();
+    report.steps = {built->configure, built->build, built->install, harvest};
+    report.seconds = watch.seconds();
+    report_.configurations.push_back(std::move(report));
     return {};
   }
 
@@ -162,11 +158,13 @@ private:
   }
 
   Result<void> write() {
+    const Stopwatch watch;
     progress_.start("writing " + request_.output.text, 0);
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
     XAAS_TRY(const oci::NewImage image, image::make_ir_image(bundle_, provider, request_.time));
     XAAS_TRY(report_.digest, oci::write_image(request_.output, image).in("writing " + request_.output.text));
     progress_.finish();
+    report_.write = watch.seconds();
     return {};
   }
 

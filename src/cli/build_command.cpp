@@ -5,12 +5,56 @@
 #include <xaas/build/build.h>
 #include <xaas/target/cpu.h>
 
+#include <cstdio>
 #include <iostream>
 #include <sys/stat.h>
 
 namespace xaas::cli {
 
 namespace {
+
+Json seconds_json(const Seconds& seconds) {
+  return Json{{"wall", seconds.wall}, {"cpu", seconds.cpu}};
+}
+
+Json steps_json(const build::Steps& steps) {
+  return Json{{"configure", seconds_json(steps.configure)},
+              {"build", seconds_json(steps.build)},
+              {"install", seconds_json(steps.install)},
+              {"harvest", seconds_json(steps.harvest)}};
+}
+
+build::Steps all_steps(const build::Report& report) {
+  build::Steps sum;
+  for (const build::ConfigurationReport& each : report.configurations) {
+    sum.configure += each.steps.configure;
+    sum.build += each.steps.build;
+    sum.install += each.steps.install;
+    sum.harvest += each.steps.harvest;
+  }
+  return sum;
+}
+
+std::string wall_and_cpu(const Seconds& seconds) {
+  char text[80];
+  std::snprintf(text, sizeof(text), "%.1f (%.1f)", seconds.wall, seconds.cpu);
+  return text;
+}
+
+// Where the time went: a row for each configuration, one for the image, one for all.
+std::string times_table(const build::Report& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"SECONDS (CPU)", "CONFIGURE", "BUILD", "INSTALL", "HARVEST", "WRITE", "TOTAL"}};
+  auto add = [&](const std::string& name, const build::Steps& steps, const std::string& write,
+                 const Seconds& total) {
+    rows.push_back({name, wall_and_cpu(steps.configure), wall_and_cpu(steps.build),
+                    wall_and_cpu(steps.install), wall_and_cpu(steps.harvest), write, wall_and_cpu(total)});
+  };
+  for (const build::ConfigurationReport& each : report.configurations)
+    add(each.id, each.steps, "", each.seconds);
+  add("image", all_steps(report), wall_and_cpu(report.write), report.seconds);
+  return table(rows);
+}
 
 class BuildCommand : public Command {
 public:
@@ -77,10 +121,14 @@ private:
                                     {"modules", each.modules},
                                     {"native_objects", each.native_objects},
                                     {"programs", each.programs},
-                                    {"seconds", each.seconds}});
+                                    {"seconds", each.seconds.wall},
+                                    {"steps", steps_json(each.steps)}});
     Json natives = Json::array();
     for (const build::NativeReport& each : report.native_objects)
       natives.push_back(Json{{"name", each.name}, {"reason", each.reason}});
+    Json steps = steps_json(all_steps(report));
+    steps["write"] = seconds_json(report.write);
+    steps["total"] = seconds_json(report.seconds);
     print(Json{{"version", 1},
                {"image", output_},
                {"digest", report.digest.to_string()},
@@ -92,17 +140,17 @@ private:
                  {"module_bytes", report.module_bytes}}},
                {"native_objects", natives},
                {"loads_by_name", report.loaders},
-               {"seconds", report.seconds}});
+               {"seconds", report.seconds.wall},
+               {"steps", steps}});
   }
 
   void print_table(const build::Report& report) const {
     std::vector<std::vector<std::string>> rows = {
-        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "TIME"}};
+        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
     for (const build::ConfigurationReport& each : report.configurations)
       rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules),
-                      std::to_string(each.native_objects), std::to_string(each.programs),
-                      human_seconds(each.seconds)});
-    std::cout << table(rows);
+                      std::to_string(each.native_objects), std::to_string(each.programs)});
+    std::cout << table(rows) << "\n" << times_table(report) << "\n";
     std::cout << report.modules << " IR modules (" << human_bytes(report.module_bytes) << ") serve "
               << report.units << " units (" << human_bytes(report.unit_bytes) << ")\n";
     std::vector<NativeLine> natives;

@@ -84,15 +84,18 @@ public:
         destination_(fs::absolute(build.destination).lexically_normal()),
         environment_(build_environment(build)) {}
 
-  Result<void> run() {
+  Result<StepTimes> run() {
     XAAS_CHECK(check_sources());
     XAAS_CHECK(make_directories(destination_));
     if (uses_copy(build_))
-      XAAS_CHECK(copy_sources(build_.source, directory_, {build_.destination, build_.log}));
+      XAAS_CHECK(timed("configure", [&] {
+        return copy_sources(build_.source, directory_, {build_.destination, build_.log});
+      }));
     XAAS_CHECK(drive());
     if (!spec_.install.empty())
-      XAAS_CHECK(install_files());
-    return check_installed();
+      XAAS_CHECK(timed("install", [&] { return install_files(); }));
+    XAAS_CHECK(check_installed());
+    return times_;
   }
 
 private:
@@ -137,7 +140,17 @@ private:
     Environment environment = environment_;
     for (const auto& [variable, value] : extra)
       environment[variable] = value;
-    return run_step({name, arguments, directory_, environment}, build_.log);
+    return timed(name, [&] { return run_step({name, arguments, directory_, environment}, build_.log); });
+  }
+
+  template <typename Work> Result<void> timed(const std::string& step, Work work) {
+    const Stopwatch watch;
+    Result<void> result = work();
+    Seconds& time = step == "build"     ? times_.build
+                    : step == "install" ? times_.install
+                                        : times_.configure; // what comes before building
+    time += watch.seconds();
+    return result;
   }
 
   bool installs() const { return spec_.install.empty(); }
@@ -303,6 +316,7 @@ private:
   std::string prefix_;
   fs::path source_, directory_, destination_; // absolute; source_ is what is compiled
   Environment environment_;
+  StepTimes times_;
 };
 
 } // namespace
@@ -311,7 +325,7 @@ fs::path compiled_source(const ConfigurationBuild& build) {
   return uses_copy(build) ? build.build : build.source;
 }
 
-Result<void> build(const ConfigurationBuild& build) {
+Result<StepTimes> build(const ConfigurationBuild& build) {
   return Driver(build).run();
 }
 

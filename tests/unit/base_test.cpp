@@ -2,6 +2,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
+#include <xaas/base/stopwatch.h>
 #include <xaas/base/text.h>
 
 #include <gtest/gtest.h>
@@ -90,6 +91,17 @@ TEST(Json, ErrorsHaveLineAndPointer) {
 TEST(Text, Nearest) {
   EXPECT_EQ(nearest("dploy", {"build", "deploy", "detect"}), "deploy");
   EXPECT_EQ(nearest("zzzzzz", {"build", "deploy"}), "");
+}
+
+TEST(Stopwatch, CountsTheCpuTimeOfChildrenAndNotThatOfWaiting) {
+  const Stopwatch waiting;
+  ASSERT_TRUE(run({.arguments = {"sleep", "0.2"}}));
+  const Seconds waited = waiting.seconds();
+  EXPECT_GE(waited.wall, 0.2);
+  EXPECT_LT(waited.cpu, 0.15);
+  const Stopwatch working;
+  ASSERT_TRUE(run({.arguments = {"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"}}));
+  EXPECT_GT(working.seconds().cpu, 0.01);
 }
 
 } // namespace

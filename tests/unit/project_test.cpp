@@ -83,12 +83,12 @@ protected:
   }
 
   void expect_built() {
-    const Result<void> result = build(build_);
+    const Result<StepTimes> result = build(build_);
     ASSERT_TRUE(result) << result.error().message << "\n" << result.error().hint << "\n" << log();
   }
 
   Error expect_error(ErrorKind kind) {
-    const Result<void> result = build(build_);
+    const Result<StepTimes> result = build(build_);
     EXPECT_FALSE(result) << log();
     if (result)
       return {};

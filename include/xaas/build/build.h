@@ -3,6 +3,7 @@
 
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/base/stopwatch.h>
 #include <xaas/image/bundle.h>
 #include <xaas/oci/image.h>
 #include <xaas/spec/application.h>
@@ -28,10 +29,17 @@ struct Request {
   int64_t time = 0; // of the image and the files in it, seconds since 1970
 };
 
+// Where the time of one configuration went.
+struct Steps {
+  Seconds configure, build, install;
+  Seconds harvest; // tracing what was installed to units and links
+};
+
 struct ConfigurationReport {
   std::string id;
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
-  double seconds = 0;
+  Steps steps;
+  Seconds seconds; // of all steps and what is between them
 };
 
 struct NativeReport {
@@ -45,7 +53,8 @@ struct Report {
   uint64_t unit_bytes = 0, module_bytes = 0;
   std::vector<NativeReport> native_objects; // distinct, sorted by name
   std::vector<std::string> loaders;         // libraries of the closure that load parts by name (dlopen)
-  double seconds = 0;
+  Seconds write;                            // of the image
+  Seconds seconds;                          // of all
 };
 
 // Builds every configuration in a private directory, captures it, and writes the image. The sources are not

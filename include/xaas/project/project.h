@@ -5,6 +5,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
+#include <xaas/base/stopwatch.h>
 #include <xaas/spec/application.h>
 
 #include <map>
@@ -35,11 +36,16 @@ struct ConfigurationBuild {
 // the place.
 fs::path compiled_source(const ConfigurationBuild& build);
 
+// What the steps of a build took. Copying the sources and making `configure` is part of configuring.
+struct StepTimes {
+  Seconds configure, build, install;
+};
+
 // Configures, builds and installs. A step that exits non-zero is a failed error whose message has the step
 // and the exit code, and whose output is the lines of the step's output that matter (the compiler's own
 // message first: the lines from the first one that looks like `error:` on, else the last 20). A build tool
 // that is not on PATH is missing_tool. Afterwards nothing outside `build`, `destination` and `log` has been
 // written by us.
-Result<void> build(const ConfigurationBuild& build);
+Result<StepTimes> build(const ConfigurationBuild& build);
 
 } // namespace xaas::project

@@ -23,6 +23,14 @@ assert_json build.json '(.image == "oci:app:ir") and (.digest | test("^sha256:[0
   and all(.configurations[]; (.id | type) == "string" and .units == 1 and .modules == 1 and .native_objects == 0 and .programs == 1
     and (.seconds | type) == "number")
   and .sharing.units == 4 and .sharing.modules == 2'
+# The steps of a configuration are part of its time, and those of all of the image's.
+assert_json build.json 'def near($sum): . >= $sum - 0.001;
+  all(.configurations[]; (.steps | keys == ["build", "configure", "harvest", "install"])
+    and .steps.build.wall > 0 and .steps.build.cpu > 0 and .steps.configure.cpu >= 0
+    and (.steps as $steps | .seconds | near([$steps[].wall] | add)))
+  and (.steps | keys == ["build", "configure", "harvest", "install", "total", "write"]) and .steps.total.wall == .seconds
+  and .steps.total.cpu > 0 and .steps.write.cpu > 0
+  and (.steps.build.cpu - ([.configurations[].steps.build.cpu] | add) | fabs < 0.001)'
 quiet "$XAAS" build src -o oci:app:ir
 
 only_json ir.json "$XAAS" inspect oci:app:ir
