@@ -138,24 +138,6 @@ fs::path temporary_root() {
   return directory && *directory ? fs::path(directory) : fs::path("/tmp");
 }
 
-Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent, const std::string& prefix) {
-  XAAS_CHECK(make_directories(parent));
-  std::string name = (parent / (prefix + "XXXXXX")).string();
-  if (!mkdtemp(name.data()))
-    return errno_error(errno, "creating a temporary directory in " + parent.string());
-  return TemporaryDirectory(fs::path(name));
-}
-
-TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  if (!path_.empty())
-    remove_tree(path_);
-}
-
 fs::path relative_under(const fs::path& path, const fs::path& root) {
   const fs::path relative = path.lexically_normal().lexically_relative(root.lexically_normal());
   if (relative.empty() || *relative.begin() == "..")

@@ -1,8 +1,11 @@
+#include "supervisor.h"
+
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -50,47 +53,30 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// What the child does between fork and exec: system calls only, because other threads may hold locks.
-[[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
-                         const char* directory, int output, int status) {
-  setpgid(0, 0);
-  const int input = open("/dev/null", O_RDONLY);
-  int failed = 0;
-  if (input < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
-    failed = errno;
-  if (!failed && *directory && chdir(directory) != 0)
-    failed = errno;
-  if (!failed) {
-    struct sigaction plain{};
-    plain.sa_handler = SIG_DFL;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ})
-      sigaction(number, &plain, nullptr);
-    execve(program, arguments, environment);
-    failed = errno;
+// A call of `watch` about once a second.
+class Watch {
+public:
+  explicit Watch(const Command& command) : command_(command) {}
+  Result<void> check() {
+    XAAS_CHECK(check_interrupt());
+    const Clock::time_point now = Clock::now();
+    if (!command_.watch || now - last_ < std::chrono::seconds(1))
+      return {};
+    last_ = now;
+    return command_.watch();
   }
-  [[maybe_unused]] const ssize_t count = write(status, &failed, sizeof(failed));
-  _exit(127);
-}
 
-void end_group(pid_t group) {
-  kill(-group, SIGTERM);
-  for (int i = 0; i < 20; ++i) {
-    if (kill(-group, 0) != 0)
-      return;
-    usleep(50'000);
-    waitpid(group, nullptr, WNOHANG);
-  }
-  kill(-group, SIGKILL);
-}
+private:
+  using Clock = std::chrono::steady_clock;
+  const Command& command_;
+  Clock::time_point last_ = Clock::now();
+};
 
-// Reads until end of file or interruption.
-Result<void> drain(int fd, std::string& output, pid_t group) {
+// Reads until end of file, interruption, or an error of the watch.
+Result<void> drain(int fd, std::string& output, Watch& watch) {
   char buffer[65536];
   while (true) {
-    if (pending_signal) {
-      end_group(group);
-      return check_interrupt();
-    }
+    XAAS_CHECK(watch.check());
     pollfd waiting{fd, POLLIN, 0};
     if (poll(&waiting, 1, 200) <= 0)
       continue;
@@ -103,21 +89,65 @@ Result<void> drain(int fd, std::string& output, pid_t group) {
   }
 }
 
-Result<int> wait_for(pid_t child) {
-  int status = 0;
-  while (true) {
-    const pid_t done = waitpid(child, &status, WNOHANG);
-    if (done == child)
+// Ends the command and all that came of it.
+void end_tree(pid_t supervisor) {
+  kill(supervisor, SIGTERM);
+  while (waitpid(supervisor, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+Result<int> wait_for(pid_t supervisor, Watch& watch) {
+  for (useconds_t pause = 1'000;; pause = std::min<useconds_t>(2 * pause, 20'000)) {
+    int status = 0;
+    const pid_t done = waitpid(supervisor, &status, WNOHANG);
+    if (done == supervisor)
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (done < 0 && errno != EINTR)
       return errno_error(errno, "waiting for a child process");
-    if (pending_signal) {
-      end_group(child);
-      waitpid(child, &status, 0);
-      XAAS_CHECK(check_interrupt());
+    if (Result<void> wanted = watch.check(); !wanted) {
+      end_tree(supervisor);
+      return std::move(wanted).error();
     }
-    usleep(2'000);
+    usleep(pause);
   }
+}
+
+// Why the program could not be started.
+Error start_error(int number, const Command& command) {
+  const std::string what = "starting " + command.arguments[0] + ": " + std::strerror(number);
+  if (number == E2BIG) {
+    size_t bytes = 0;
+    for (const std::string& argument : command.arguments)
+      bytes += argument.size() + 1;
+    return make_error(ErrorKind::failed,
+                      what + ": " + std::to_string(command.arguments.size()) + " arguments of " +
+                          std::to_string(bytes) + " bytes in all, and the environment",
+                      "put them into a file that the build reads");
+  }
+  if (number == ENOENT || number == EACCES || number == ENOEXEC || number == ELIBBAD)
+    return make_error(ErrorKind::missing_tool, what);
+  return errno_error(number, "starting " + command.arguments[0]);
+}
+
+// The supervisor starts with all signals blocked: none of our handlers may run in it.
+pid_t fork_supervisor(const CommandStart& start) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t parent = getpid();
+  const pid_t supervisor = fork();
+  if (supervisor == 0)
+    supervise(start, parent);
+  const int number = errno;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  errno = number;
+  return supervisor;
+}
+
+bool is_program(const fs::path& path) {
+  std::error_code code;
+  return fs::is_regular_file(path, code) && access(path.c_str(), X_OK) == 0;
 }
 
 uint64_t number_in_file(const fs::path& path, uint64_t otherwise) {
@@ -131,12 +161,11 @@ uint64_t number_in_file(const fs::path& path, uint64_t otherwise) {
 
 std::optional<fs::path> find_program(const std::string& name) {
   if (name.find('/') != std::string::npos)
-    return access(name.c_str(), X_OK) == 0 ? std::optional(fs::absolute(name)) : std::nullopt;
+    return is_program(name) ? std::optional(fs::absolute(name)) : std::nullopt;
   const char* path = std::getenv("PATH");
   for (const std::string& directory : split(path ? path : "", ':')) {
     const fs::path candidate = fs::path(directory.empty() ? "." : directory) / name;
-    std::error_code code;
-    if (fs::is_regular_file(candidate, code) && access(candidate.c_str(), X_OK) == 0)
+    if (is_program(candidate))
       return fs::absolute(candidate);
   }
   return std::nullopt;
@@ -165,34 +194,37 @@ Result<ProcessResult> run(const Command& command) {
     return errno_error(errno, "starting " + command.arguments[0]);
   }
 
-  const pid_t child = fork();
-  if (child < 0)
-    return errno_error(errno, "starting " + command.arguments[0]);
-  if (child == 0)
-    become(program->c_str(), argument_pointers.data(), environment_pointers.data(), command.directory.c_str(),
-           data[1], status[1]);
-  setpgid(child, child);
+  const pid_t supervisor =
+      fork_supervisor({program->c_str(), argument_pointers.data(), environment_pointers.data(),
+                       command.directory.c_str(), data[1], status[1]});
+  const int fork_error = errno;
   close(status[1]);
   close(data[1]);
-
   int failed = 0;
-  const ssize_t reported = read(status[0], &failed, sizeof(failed));
+  ssize_t reported = 0;
+  while (supervisor > 0 && (reported = read(status[0], &failed, sizeof(failed))) < 0 && errno == EINTR) {
+  }
   close(status[0]);
+  if (supervisor < 0) {
+    if (data[0] >= 0)
+      close(data[0]);
+    return errno_error(fork_error, "starting " + command.arguments[0]);
+  }
+
+  Watch watch(command);
   ProcessResult result;
   Result<void> drained;
   if (data[0] >= 0) {
-    drained = drain(data[0], result.output, child);
+    drained = drain(data[0], result.output, watch);
     close(data[0]);
+    if (!drained)
+      end_tree(supervisor);
   }
-  Result<int> code = wait_for(child);
-  if (reported == sizeof(failed))
-    return make_error(ErrorKind::missing_tool,
-                      "starting " + command.arguments[0] + ": " + std::strerror(failed));
   if (!drained)
     return std::move(drained).error();
-  if (!code)
-    return std::move(code).error();
-  result.exit_code = *code;
+  XAAS_TRY(result.exit_code, wait_for(supervisor, watch));
+  if (reported == sizeof(failed))
+    return start_error(failed, command);
   return result;
 }
 
@@ -206,6 +238,9 @@ void install_interrupt_handler() {
   // A closed pipe and a limit on the size of files are errors of a write, not ends of the program.
   for (const int number : {SIGPIPE, SIGXFSZ})
     sigaction(number, &ignore, nullptr);
+  struct sigaction plain{};
+  plain.sa_handler = SIG_DFL; // who ignores it has no children to wait for
+  sigaction(SIGCHLD, &plain, nullptr);
 }
 
 int interrupt_signal() {

@@ -217,6 +217,8 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
                       request.output.text + ": an IR image cannot be unpacked into a directory",
                       "oci:DIR or oci-archive:FILE; `xaas deploy -o rootfs:DIR` unpacks a deployed image");
   XAAS_CHECK(oci::check_writable(request.output));
+  for (const fs::path& left : remove_abandoned())
+    progress.note("removed " + left.string() + ", which a killed run left");
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-build-"));
   return Builder(request, progress, fs::weakly_canonical(work.path())).run();
 }

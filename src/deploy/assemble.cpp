@@ -217,6 +217,8 @@ private:
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                           const image::Usage& usage, const std::map<Digest, std::string>& contents,
                           const target::Cpu& target, unsigned jobs, Progress& progress) {
+  for (const fs::path& left : remove_abandoned())
+    progress.note("removed " + left.string() + ", which a killed run left");
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
   return Assembler(bundle, configuration, usage, contents, target, jobs, progress, work.path()).run();
 }

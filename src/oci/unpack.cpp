@@ -109,6 +109,7 @@ Result<void> unpack(const std::vector<std::pair<std::string, Descriptor>>& layer
   if (!target.has_filename())
     target = target.parent_path();
   XAAS_CHECK(check_target(target, directory));
+  remove_abandoned(target.parent_path(), ".xaas-tmp-");
   XAAS_TRY(const TemporaryDirectory temporary,
            TemporaryDirectory::create(target.parent_path(), ".xaas-tmp-"));
   const fs::path root = temporary.path() / "rootfs";

@@ -7,6 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
 namespace xaas {
 namespace {
 
@@ -52,6 +56,59 @@ TEST(File, TemporaryDirectoryRemovesReadOnlyTrees) {
   EXPECT_FALSE(fs::exists(path));
 }
 
+// A child that makes a temporary directory in `parent`, writes a file there, and is killed.
+fs::path left_by_a_killed_process(const fs::path& parent) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto directory = *TemporaryDirectory::create(parent);
+    const std::string name = directory.path().string();
+    if (!write_file(directory.path() / "file", "x", 0644, false) ||
+        write(ends[1], name.data(), name.size()) < 0)
+      _exit(1);
+    kill(getpid(), SIGKILL);
+  }
+  close(ends[1]);
+  char name[4096];
+  const ssize_t size = read(ends[0], name, sizeof(name));
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return std::string(name, size > 0 ? static_cast<size_t>(size) : 0);
+}
+
+TEST(File, WhatKilledProcessesLeftIsRemoved) {
+  const auto parent = *TemporaryDirectory::create();
+  const auto used = *TemporaryDirectory::create(parent.path());
+  const fs::path left = left_by_a_killed_process(parent.path());
+  ASSERT_TRUE(fs::exists(left / "file"));
+  const std::string name = left.filename().string();
+  // Neither what has another name, nor another machine's, nor a link, nor a file.
+  const std::string other_machine = "xaas-" + std::string(8, name[5] == '0' ? '1' : '0') + name.substr(13);
+  for (const std::string& kept : {std::string("other"), std::string("xaas-build"), other_machine})
+    ASSERT_TRUE(make_directories(parent.path() / kept));
+  const std::string link = name.substr(0, name.size() - 6) + "link00",
+                    file = name.substr(0, name.size() - 6) + "file00";
+  fs::create_directory_symlink(parent.path() / "other", parent.path() / link);
+  ASSERT_TRUE(write_file(parent.path() / file, "", 0644, false));
+  EXPECT_TRUE(remove_abandoned(parent.path(), "other-").empty());
+  EXPECT_EQ(remove_abandoned(parent.path()), std::vector<fs::path>{left});
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(used.path()));
+  for (const std::string& kept : {std::string("other"), std::string("xaas-build"), other_machine, link, file})
+    EXPECT_TRUE(fs::exists(parent.path() / kept)) << kept;
+}
+
+TEST(File, AnotherUsersTemporaryDirectoryStays) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "needs root to make one";
+  const auto parent = *TemporaryDirectory::create();
+  const fs::path left = left_by_a_killed_process(parent.path());
+  ASSERT_EQ(chown(left.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(remove_abandoned(parent.path()).empty());
+  EXPECT_TRUE(fs::exists(left / "file"));
+}
+
 TEST(File, RelativeUnder) {
   EXPECT_EQ(relative_under("/a/b/../c", "/a"), "c");
   EXPECT_EQ(relative_under("/ab/c", "/a"), "");
@@ -74,6 +131,100 @@ TEST(Process, MissingProgramIsNamed) {
 
 TEST(Process, StandardInputIsEmpty) {
   EXPECT_EQ(run({.arguments = {"cat"}})->output, "");
+}
+
+TEST(Process, ADirectoryIsNoProgram) {
+  EXPECT_FALSE(find_program("/usr/bin"));
+  EXPECT_TRUE(find_program("/bin/sh"));
+}
+
+TEST(Process, ThereIsNoTerminal) {
+  EXPECT_NE(run({.arguments = {"sh", "-c", "read answer </dev/tty"}})->exit_code, 0);
+}
+
+TEST(Process, TooManyArgumentsAreCounted) {
+  Command command{.arguments = {"true"}};
+  command.arguments.resize(40'000, std::string(1000, 'x'));
+  const auto result = run(command);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::failed);
+  EXPECT_NE(result.error().message.find("40000 arguments"), std::string::npos) << result.error().message;
+}
+
+TEST(Process, AnErrorOfTheWatchEndsIt) {
+  const auto parent = *TemporaryDirectory::create();
+  int calls = 0;
+  Command command{.arguments = {"sh", "-c", "sleep 600 & sleep 600"}, .directory = parent.path()};
+  command.watch = [&calls]() -> Result<void> {
+    if (++calls < 2)
+      return {};
+    return make_error(ErrorKind::storage, "enough");
+  };
+  const auto result = run(command);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "enough");
+}
+
+bool lives(const std::string& process) {
+  // A zombie is dead; who inherits it may not have waited for it yet.
+  const Result<std::string> status = read_file("/proc/" + process + "/stat");
+  return status && status->find(") Z ") == std::string::npos;
+}
+
+bool ends_soon(const std::string& process) {
+  for (int i = 0; i < 500 && lives(process); ++i)
+    usleep(10'000);
+  return !lives(process);
+}
+
+std::string eventually_in(const fs::path& file) {
+  for (int i = 0; i < 500; ++i) {
+    if (const Result<std::string> text = read_file(file); text && text->ends_with("\n"))
+      return text->substr(0, text->size() - 1);
+    usleep(10'000);
+  }
+  return {};
+}
+
+TEST(Process, WhatACommandLeavesRunningEndsWithIt) {
+  const auto directory = *TemporaryDirectory::create();
+  // In a session of its own, so that no signal to a group reaches it.
+  const auto result =
+      run({.arguments = {"sh", "-c", "setsid sh -c 'echo $$ >left; exec sleep 600' & echo done"},
+           .directory = directory.path()});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "done\n");
+  const std::string left = eventually_in(directory.path() / "left");
+  ASSERT_FALSE(left.empty());
+  EXPECT_TRUE(ends_soon(left));
+}
+
+TEST(Process, WhatStillWritesTheOutputIsWaitedFor) {
+  const auto result = run({.arguments = {"bash", "-c", "exec > >(sleep 0.2; cat); echo last"}});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "last\n");
+}
+
+TEST(Process, NothingOutlivesAKilledParent) {
+  const auto directory = *TemporaryDirectory::create();
+  const pid_t parent = fork();
+  if (parent == 0) {
+    static_cast<void>(
+        run({.arguments = {"sh", "-c",
+                           "echo $$ >first; setsid sh -c 'trap \"\" TERM HUP INT; echo $$ >second; "
+                           "while :; do sleep 1; done' & sh -c 'echo $$ >third; exec sleep 600'"},
+             .directory = directory.path()}));
+    _exit(0);
+  }
+  std::vector<std::string> processes;
+  for (const char* name : {"first", "second", "third"})
+    processes.push_back(eventually_in(directory.path() / name));
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  for (const std::string& process : processes) {
+    ASSERT_FALSE(process.empty());
+    EXPECT_TRUE(ends_soon(process)) << process;
+  }
 }
 
 TEST(Json, ErrorsHaveLineAndPointer) {

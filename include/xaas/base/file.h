@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace xaas {
 
@@ -33,23 +34,30 @@ void remove_tree(const fs::path& path);
 // The directory for temporary files: $TMPDIR, else /tmp.
 fs::path temporary_root();
 
-// A directory of mode 0700 that is removed with all that is in it when the object goes.
+// A directory of mode 0700 that is removed with all that is in it when the object goes. It is locked (flock)
+// while it is in use, so that what a killed process left behind can be told from what is in use.
 class TemporaryDirectory {
 public:
-  // Creates `<parent>/<prefix>XXXXXX`.
+  // Creates `<parent>/<prefix><machine>-XXXXXX`, where <machine> stands for this machine since it was
+  // started.
   static Result<TemporaryDirectory> create(const fs::path& parent = temporary_root(),
                                            const std::string& prefix = "xaas-");
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept;
   TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
   ~TemporaryDirectory();
   const fs::path& path() const { return path_; }
 
 private:
-  explicit TemporaryDirectory(fs::path path) : path_(std::move(path)) {}
+  TemporaryDirectory(fs::path path, int lock) : path_(std::move(path)), lock_(lock) {}
   fs::path path_;
+  int lock_ = -1;
 };
+
+// Removes what killed processes left in `parent`: temporary directories with this prefix that this user made
+// on this machine since it was started, and that no process has locked. What cannot be told for certain
+// (another machine's, a file system without locks) stays. Returns the removed paths.
+std::vector<fs::path> remove_abandoned(const fs::path& parent = temporary_root(),
+                                       const std::string& prefix = "xaas-");
 
 // `path` made relative to `root` if it lies under it (lexically, after normalisation), else an empty path.
 fs::path relative_under(const fs::path& path, const fs::path& root);

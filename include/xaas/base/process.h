@@ -4,6 +4,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,7 +17,8 @@ struct Command {
   fs::path directory;                 // empty: the current one
   std::map<std::string, std::string> environment; // set on top of the inherited one; see inherit_environment
   bool inherit_environment = true;
-  std::optional<fs::path> output; // stdout and stderr are appended to this file; else both are captured
+  std::optional<fs::path> output;      // stdout and stderr are appended to this file; else both are captured
+  std::function<Result<void>()> watch; // called about once a second; an error ends the command
 };
 
 struct ProcessResult {
@@ -24,9 +26,11 @@ struct ProcessResult {
   std::string output;
 };
 
-// Runs a command to its end in a process group of its own with standard input at /dev/null. A command that
-// exits non-zero is a result, not an error; one that cannot be started is missing_tool. When interruption is
-// requested the whole group is ended and the result is an error of kind interrupted.
+// Runs a command to its end in a session of its own: with standard input at /dev/null, and without a
+// terminal. A command that exits non-zero is a result, not an error; one that is not there or no program is
+// missing_tool. Nothing that it started outlives it by more than a second, nor outlives this process, however
+// that ends. When interruption is requested the result is an error of kind interrupted; an error of `watch`
+// is the result.
 Result<ProcessResult> run(const Command& command);
 
 // The absolute path of a program on PATH (or of `name` itself if it has a slash), if it is executable.

@@ -1,0 +1,122 @@
+// Temporary directories, and those that killed processes left behind.
+//
+// A process that is killed removes nothing. The next run does, and must never touch what is in use. A lock of
+// the kernel (flock on the directory itself) says that: it ends with its last holder, whatever ended that,
+// and process numbers, which are used again and mean nothing in another container, do not matter. Its reach
+// is one machine: on a network file system it may not be seen by others. So the machine, more exactly the
+// kernel's boot, is part of the name, and only directories of the same are looked at. Where flock fails,
+// nothing is removed. Rejected: a file in the directory (a second thing to create and to lose), an age
+// (builds take days).
+#include <xaas/base/digest.h>
+#include <xaas/base/file.h>
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace xaas {
+
+namespace {
+
+constexpr size_t random_part = 6; // of mkdtemp
+
+// Eight digits for the kernel's boot; empty where it does not say.
+const std::string& machine() {
+  static const std::string name = [] {
+    const Result<std::string> boot = read_file("/proc/sys/kernel/random/boot_id");
+    return boot ? digest_of(*boot).hex().substr(0, 8) : std::string();
+  }();
+  return name;
+}
+
+bool is_at(int directory, const fs::path& path) {
+  struct stat opened{};
+  struct stat named{};
+  return fstat(directory, &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+int open_directory(const fs::path& path) {
+  return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// `<prefix>...<machine>-XXXXXX`
+bool is_named(const std::string& name, const std::string& prefix) {
+  const std::string middle = machine() + "-";
+  return !machine().empty() && starts_with(name, prefix) &&
+         name.size() >= prefix.size() + middle.size() + random_part &&
+         name.compare(name.size() - random_part - middle.size(), middle.size(), middle) == 0;
+}
+
+bool remove_if_abandoned(const fs::path& path) {
+  const int directory = open_directory(path);
+  if (directory < 0)
+    return false;
+  struct stat status{};
+  const bool ours = fstat(directory, &status) == 0 && status.st_uid == geteuid();
+  const bool removed = ours && flock(directory, LOCK_EX | LOCK_NB) == 0 && is_at(directory, path);
+  if (removed)
+    remove_tree(path);
+  close(directory);
+  return removed;
+}
+
+} // namespace
+
+Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent, const std::string& prefix) {
+  XAAS_CHECK(make_directories(parent));
+  const std::string what = "creating a temporary directory in " + parent.string();
+  while (true) {
+    std::string name = (parent / (prefix + machine() + "-XXXXXX")).string();
+    if (!mkdtemp(name.data()))
+      return errno_error(errno, what);
+    const int directory = open_directory(name);
+    // Between making and locking, another run may have taken it for abandoned: then once more.
+    if (directory < 0 && errno == ENOENT)
+      continue;
+    if (directory < 0) {
+      const int number = errno;
+      rmdir(name.c_str());
+      return errno_error(number, what);
+    }
+    // Where there are no locks, others do not get one either, and leave it alone.
+    const bool taken = flock(directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken && is_at(directory, name))
+      return TemporaryDirectory(fs::path(name), directory);
+    close(directory);
+  }
+}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
+
+TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(lock_, other.lock_);
+  return *this;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  if (!path_.empty())
+    remove_tree(path_);
+  if (lock_ >= 0)
+    close(lock_);
+}
+
+std::vector<fs::path> remove_abandoned(const fs::path& parent, const std::string& prefix) {
+  std::vector<fs::path> candidates;
+  std::error_code code;
+  for (fs::directory_iterator it(parent, code), end; !code && it != end; it.increment(code))
+    if (is_named(it->path().filename().string(), prefix))
+      candidates.push_back(it->path());
+  std::vector<fs::path> removed;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(removed), remove_if_abandoned);
+  std::sort(removed.begin(), removed.end());
+  return removed;
+}
+
+} // namespace xaas
