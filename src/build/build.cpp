@@ -1,12 +1,14 @@
 #include "bundle_maker.h"
 
 #include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/build/build.h>
 #include <xaas/capture/harvest.h>
 #include <xaas/capture/session.h>
 #include <xaas/image/coverage.h>
 #include <xaas/image/ir_image.h>
 #include <xaas/project/project.h>
+#include <xaas/store/cache.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
@@ -52,6 +54,7 @@ public:
              spec::expand(request_.application, bundle_.points, request_.configurations,
                           request_.max_configurations));
     describe_application();
+    XAAS_CHECK(open_cache());
     progress_.start("building " + request_.application.name, configurations.size());
     for (size_t i = 0; i < configurations.size(); ++i) {
       progress_.note("configuration " + configurations[i].id());
@@ -61,8 +64,11 @@ public:
       progress_.advance();
     }
     progress_.finish();
+    XAAS_CHECK(check_differences());
     XAAS_CHECK(write());
     XAAS_CHECK(fill_report());
+    if (!request_.cache.empty())
+      static_cast<void>(store::Cache::at(cache_).prune(request_.max_cache_bytes));
     report_.seconds = watch_.seconds();
     return std::move(report_);
   }
@@ -79,6 +85,31 @@ private:
     bundle_.image = application.image;
   }
 
+  // Without a cache of the user's, outcomes are still known from one configuration to the next.
+  Result<void> open_cache() {
+    if (!request_.cache.empty()) {
+      const Result<store::Cache> cache = store::Cache::open(request_.cache);
+      if (cache) {
+        cache_ = cache->root();
+        return {};
+      }
+      progress_.note("nothing is kept for later builds: " + cache.error().message);
+    }
+    cache_ = work_ / "cache";
+    const Result<store::Cache> own = store::Cache::open(cache_);
+    return own ? Result<void>() : own.error();
+  }
+
+  Result<void> check_differences() const {
+    if (differences_.empty())
+      return {};
+    return make_error(ErrorKind::failed,
+                      "sharing is not sound: " + std::to_string(differences_.size()) +
+                          " compiles give another module than was known",
+                      "this is a fault of xaas; please report it with the sources of these units")
+        .with_output(join(differences_, "\n"));
+  }
+
   Result<capture::Session> make_session(const fs::path& directory, const spec::Configuration& configuration,
                                         const project::ConfigurationBuild& build) {
     capture::Session session;
@@ -89,6 +120,8 @@ private:
       session.level = *level;
     session.clang = clang_;
     session.strip_debug = request_.strip_debug;
+    session.cache = cache_;
+    session.check_sharing = request_.check_sharing;
     session.prefixes = {{build.build, "build"}, {project::compiled_source(build), "."}};
     session.roots = {fs::weakly_canonical(directory), fs::weakly_canonical(request_.source)};
     XAAS_CHECK(capture::create_session(session, request_.program));
@@ -134,11 +167,18 @@ private:
     captured.installed = *std::move(installed);
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
     const Seconds harvest = harvesting.seconds();
+    XAAS_TRY(const capture::CompileLog log, capture::read_compile_log(session));
+    for (const auto& [unit, text] : log.texts)
+      texts_[unit].insert(text);
+    for (const std::string& difference : log.differences)
+      differences_.push_back(configuration.id() + ": " + difference);
     // The objects are not needed any more; the store has all that the image takes.
     remove_tree(directory);
     ConfigurationReport report;
     report.id = configuration.id();
     report.steps = {built->configure, built->build, built->install, harvest};
+    report.compiled = log.compiled;
+    report.reused = log.reused;
     report.seconds = watch.seconds();
     report_.configurations.push_back(std::move(report));
     return {};
@@ -168,6 +208,19 @@ private:
     return {};
   }
 
+  // A unit whose text is not known has one of its own.
+  size_t count_texts() const {
+    std::set<Digest> texts;
+    for (const auto& [id, unit] : bundle_.units) {
+      const auto known = texts_.find(id);
+      if (known == texts_.end())
+        texts.insert(id);
+      else
+        texts.insert(known->second.begin(), known->second.end());
+    }
+    return texts.size();
+  }
+
   Result<void> fill_report() {
     XAAS_TRY(image::Coverage coverage, image::coverage_of(bundle_));
     for (size_t i = 0; i < coverage.configurations.size(); ++i) {
@@ -178,6 +231,7 @@ private:
       each.native_objects = covered.native_objects;
       each.programs = covered.programs;
     }
+    report_.preprocessed_texts = count_texts();
     report_.units = coverage.units;
     report_.modules = coverage.modules;
     report_.unit_bytes = coverage.unit_bytes;
@@ -195,6 +249,9 @@ private:
   image::Bundle bundle_;
   BundleMaker maker_;
   fs::path clang_;
+  fs::path cache_;
+  std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
+  std::vector<std::string> differences_;
   Report report_;
   Stopwatch watch_;
 };

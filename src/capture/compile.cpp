@@ -1,7 +1,10 @@
 #include "compile.h"
 #include "frontend.h"
 #include "identify.h"
+#include "known.h"
+#include "log.h"
 #include "output.h"
+#include "places.h"
 
 #include <xaas/base/json.h>
 #include <xaas/ir/options.h>
@@ -85,14 +88,6 @@ fs::path lesser_path(const Session& session, const Digest& unit) {
   return session.directory / "lesser" / unit.hex();
 }
 
-Result<Digest> store_unit(const Session& session, const std::string& bitcode, const ir::UnitOptions& options,
-                          ir::Unit& unit) {
-  const store::ContentStore content = session.content();
-  XAAS_TRY(unit.module, content.put(bitcode));
-  XAAS_TRY(unit.options, content.put(ir::to_json(options).dump()));
-  return content.put(ir::to_json(unit).dump());
-}
-
 // A second pass of the front end, for the build machine's own level where the configuration's is above it. It
 // prints and writes nothing: the first pass did. Empty if the source compiles only for the configuration's
 // level.
@@ -122,47 +117,152 @@ Result<std::string> lower_working(lower::Job& job) {
   return object;
 }
 
+// Working objects of units that do not read the instruction set are made for the architecture's first level:
+// they are then the same for every configuration, and run everywhere.
+fs::path plain_mark(const Session& session, const Digest& unit) {
+  return session.directory / "plain" / unit.hex();
+}
+
+Result<void> make_plain(lower::Job& job, const std::string& arch) {
+  job.unit.machine = {{}, {}, features_of_meaning(job.unit.machine.features)};
+  XAAS_TRY(job.target, target::cpu_by_name(arch, target::isa_levels(arch).front()));
+  return {};
+}
+
 // Why the object is left to Clang; empty if it was written.
 struct Written {
   std::string refusal;
 };
 
-// Stores the unit and writes its working object, unless the back end cannot make an object of it, or it
-// cannot be written.
-Result<Written> write_captured(const Session& session, const std::vector<std::string>& command,
-                               const fs::path& output, FrontendResult& frontend,
-                               const ir::UnitOptions& options, const ir::Unit& draft) {
-  lower::Job job;
-  job.unit = draft;
-  job.unit.module = frontend.module.digest;
-  job.unit.options = options.digest();
-  job.options = options;
-  job.working = !frontend.needs_optimisation;
-  std::string level = working_level(session);
-  if (!session.level.empty() && level != session.level)
-    job.bitcode = lesser_bitcode(command, session, level);
-  if (!job.bitcode.empty()) {
-    XAAS_CHECK(write_file(lesser_path(session, job.unit.id()), job.bitcode, 0644, false));
-  } else {
-    // Where the source compiles for nothing less, its object may not run here, and need not.
-    job.bitcode = frontend.module.bitcode;
-    level = session.level.empty() ? level : session.level;
+// One compile of C or C++: known already, or done by the front end.
+class Capture {
+public:
+  Capture(const Session& session, const std::vector<std::string>& command,
+          std::shared_ptr<clang::CompilerInvocation> invocation, ir::UnitOptions options, ir::Unit draft)
+      : session_(session), command_(command), invocation_(std::move(invocation)),
+        output_(invocation_->getFrontendOpts().OutputFile), options_(std::move(options)),
+        unit_(std::move(draft)) {
+    unit_.options = options_.digest();
   }
-  XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
-  Result<std::string> object = lower_working(job);
-  if (!object && object.error().kind == ErrorKind::failed)
-    return Written{object.error().message};
-  if (!object)
-    return std::move(object).error();
-  XAAS_TRY(const Digest id, store_unit(session, frontend.module.bitcode, options, job.unit));
-  XAAS_CHECK(link::add_note(*object, link::Note::Kind::unit, id));
-  XAAS_TRY(const Digest content, link::content_digest(*object));
-  XAAS_CHECK(remember_output(session, content, link::Note::Kind::unit, id));
-  // Where the file cannot be written, Clang says so in its own words.
-  if (const Result<void> wrote = write_output(output, *object, 0644); !wrote)
-    return Written{wrote.error().message};
-  return Written{};
-}
+
+  Result<CompileResult> run(const clang::TextDiagnosticBuffer& messages) {
+    look_up();
+    if (known_ && !session_.check_sharing)
+      return use(*known_, true);
+    FrontendResult frontend = run_frontend(invocation_, &messages, session_.strip_debug);
+    std::cerr << frontend.messages;
+    if (!frontend.compiled)
+      return CompileResult{CompileOutcome::failed, {}, {}};
+    if (known_)
+      XAAS_CHECK(compare(frontend));
+    if (!frontend.refusal.empty())
+      return CompileResult{CompileOutcome::carried, output_, frontend.refusal};
+    KnownUnit unit;
+    unit.plain = frontend.plain;
+    unit.needs_optimisation = frontend.needs_optimisation;
+    unit.messages = without_places(session_, frontend.messages);
+    unit.bitcode = std::move(frontend.module.bitcode);
+    XAAS_TRY(const Written made, make_object(unit));
+    if (!made.refusal.empty())
+      return CompileResult{CompileOutcome::carried, output_, made.refusal};
+    if (keys_ && !known_)
+      remember(session_, *keys_, unit);
+    return use(unit, false);
+  }
+
+private:
+  void look_up() {
+    if (session_.cache.empty() || !may_be_known(*invocation_))
+      return;
+    const std::optional<Preprocessed> preprocessed = preprocess(session_, *invocation_);
+    if (!preprocessed)
+      return;
+    // The preprocessor has written them.
+    invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
+    text_ = preprocessed->text;
+    keys_ = keys_of(session_, *invocation_, unit_.source, *preprocessed, working_level(session_));
+    known_ = find_known(session_, *keys_);
+  }
+
+  Result<void> compare(const FrontendResult& frontend) {
+    const Digest known = digest_of(known_->bitcode);
+    if (frontend.refusal.empty() && frontend.module.digest == known &&
+        frontend.needs_optimisation == known_->needs_optimisation && (frontend.plain || !known_->plain))
+      return {};
+    const std::string compiled =
+        frontend.refusal.empty() ? "module " + frontend.module.digest.to_string() : frontend.refusal;
+    return log_difference(session_, unit_.source + ": known as module " + known.to_string() +
+                                        (known_->plain ? " for every instruction set" : "") +
+                                        ", but compiling it gives " + compiled);
+  }
+
+  // The working object of a unit that the front end has just made.
+  Result<Written> make_object(KnownUnit& unit) {
+    lower::Job job;
+    job.unit = unit_;
+    job.unit.module = digest_of(unit.bitcode);
+    job.options = options_;
+    job.working = !unit.needs_optimisation;
+    std::string level = working_level(session_);
+    if (unit.plain) {
+      XAAS_CHECK(make_plain(job, session_.arch));
+    } else {
+      if (!session_.level.empty() && level != session_.level)
+        unit.lesser = lesser_bitcode(command_, session_, level);
+      // Where the source compiles for nothing less, its object may not run here, and need not.
+      if (unit.lesser.empty() && !session_.level.empty())
+        level = session_.level;
+      XAAS_TRY(job.target, target::cpu_by_name(session_.arch, level));
+    }
+    job.bitcode = unit.lesser.empty() ? unit.bitcode : unit.lesser;
+    Result<std::string> object = lower_working(job);
+    if (!object && object.error().kind == ErrorKind::failed)
+      return Written{object.error().message};
+    if (!object)
+      return std::move(object).error();
+    unit.object = *std::move(object);
+    return Written{};
+  }
+
+  // Stores the unit and writes its working object.
+  Result<CompileResult> use(const KnownUnit& known, bool reused) {
+    const store::ContentStore content = session_.content();
+    XAAS_TRY(unit_.module, content.put(known.bitcode));
+    XAAS_CHECK(checked(content.put(ir::to_json(options_).dump())));
+    XAAS_TRY(const Digest id, content.put(ir::to_json(unit_).dump()));
+    if (!known.lesser.empty())
+      XAAS_CHECK(write_file(lesser_path(session_, id), known.lesser, 0644, false));
+    if (known.plain)
+      XAAS_CHECK(write_file(plain_mark(session_, id), "", 0644, false));
+    std::string object = known.object;
+    XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, id));
+    XAAS_TRY(const Digest contents, link::content_digest(object));
+    XAAS_CHECK(remember_output(session_, contents, link::Note::Kind::unit, id));
+    XAAS_CHECK(log_compile(session_, {id, text_, reused}));
+    if (reused)
+      std::cerr << with_places(session_, known.messages);
+    // Where the file cannot be written, Clang says so in its own words.
+    if (const Result<void> wrote = write_output(output_, object, 0644); !wrote)
+      return CompileResult{CompileOutcome::carried, output_, wrote.error().message};
+    return CompileResult{CompileOutcome::captured, output_, {}};
+  }
+
+  static Result<void> checked(const Result<Digest>& stored) {
+    if (!stored)
+      return stored.error();
+    return {};
+  }
+
+  const Session& session_;
+  const std::vector<std::string>& command_;
+  std::shared_ptr<clang::CompilerInvocation> invocation_;
+  fs::path output_;
+  ir::UnitOptions options_;
+  ir::Unit unit_;
+  std::optional<Digest> text_;
+  std::optional<Keys> keys_;
+  std::optional<KnownUnit> known_;
+};
 
 } // namespace
 
@@ -184,19 +284,13 @@ CompileResult capture_compile(const Session& session, const WrittenMachine& writ
   ir::Unit unit;
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
-
-  FrontendResult frontend = run_frontend(invocation, &messages, session.strip_debug);
-  if (!frontend.compiled)
-    return {CompileOutcome::failed, {}, {}};
-  if (!frontend.refusal.empty())
-    return {CompileOutcome::carried, output, frontend.refusal};
-  const Result<Written> done = write_captured(session, command, output, frontend, *options, unit);
-  if (!done) {
-    std::cerr << "xaas: error: compiling " << source << ": " << done.error().message << "\n";
-    return {CompileOutcome::failed, {}, {}};
-  }
-  // Where there is a refusal, Clang makes the object, or says in its own words why it cannot.
-  return {done->refusal.empty() ? CompileOutcome::captured : CompileOutcome::carried, output, done->refusal};
+  // Where the result is `carried`, Clang makes the object, or says in its own words why it cannot.
+  Result<CompileResult> result =
+      Capture(session, command, invocation, *std::move(options), unit).run(messages);
+  if (result)
+    return *result;
+  std::cerr << "xaas: error: compiling " << source << ": " << result.error().message << "\n";
+  return {CompileOutcome::failed, {}, {}};
 }
 
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason) {
@@ -217,8 +311,12 @@ Result<std::string> working_object(const Session& session, const Digest& unit_id
   XAAS_TRY(const Json options_json, parse_json(options_text, "options"));
   XAAS_TRY(job.options, ir::parse_unit_options(JsonReader(options_json, "options")));
   const bool lesser = fs::exists(lesser_path(session, unit_id));
-  const std::string level = lesser || session.level.empty() ? working_level(session) : session.level;
-  XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
+  if (fs::exists(plain_mark(session, unit_id))) {
+    XAAS_CHECK(make_plain(job, session.arch));
+  } else {
+    const std::string level = lesser || session.level.empty() ? working_level(session) : session.level;
+    XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
+  }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
   job.working = !optimised;
   XAAS_TRY(std::string object, lower::lower(job));

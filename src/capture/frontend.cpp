@@ -2,6 +2,7 @@
 
 #include <xaas/link/note.h>
 
+#include <clang/AST/ASTContext.h>
 #include <clang/AST/Attr.h>
 #include <clang/AST/Decl.h>
 #include <clang/CodeGen/ModuleBuilder.h>
@@ -9,8 +10,12 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendAction.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
@@ -66,6 +71,55 @@ bool embeds_captured_code(const llvm::Module& module) {
   return false;
 }
 
+// Registers that a version of the instruction set may lack, or give to inline assembly in another width.
+bool names_vector_register(const llvm::InlineAsm& assembly) {
+  for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly.ParseConstraints())
+    for (const std::string& code : constraint.Codes) {
+      const bool is_register = llvm::StringRef(code).starts_with("{");
+      if (is_register ? code.find("mm") != std::string::npos || llvm::StringRef(code).starts_with("{k")
+                      : code.find_first_of("xvkyY") != std::string::npos)
+        return true;
+    }
+  return false;
+}
+
+// What x86 has only with cx16.
+bool is_wide_atomic(const llvm::Instruction& instruction) {
+  if (!instruction.isAtomic())
+    return false;
+  const llvm::Type* type = instruction.getType();
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+    type = store->getValueOperand()->getType();
+  else if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
+    type = exchange->getCompareOperand()->getType();
+  return type->isSized() && type->getPrimitiveSizeInBits() > 64;
+}
+
+// The witness of the module that nothing in it depends on features that only add instructions.
+bool module_is_plain(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    if (function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86."))
+      return false;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (is_wide_atomic(instruction))
+        return false;
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+            assembly && names_vector_register(*assembly))
+          return false;
+    }
+  }
+  return true;
+}
+
+// The witness of the syntax tree: no vector type was ever made.
+bool has_vectors(const clang::ASTContext& context) {
+  return llvm::any_of(context.getTypes(), [](const clang::Type* type) {
+    return llvm::isa<clang::VectorType, clang::DependentVectorType, clang::DependentSizedExtVectorType,
+                     clang::MatrixType>(type);
+  });
+}
+
 class CaptureAction : public clang::ASTFrontendAction {
 public:
   CaptureAction(FrontendResult& result, bool strip_debug)
@@ -111,10 +165,13 @@ protected:
         ir::canonicalize(*module, *resolver, [&](const llvm::Function& function) {
           return written_target(*generator_, function);
         });
-    if (canonical)
-      result_.module = *std::move(canonical);
-    else
+    if (!canonical) {
       result_.refusal = canonical.error().message;
+      return;
+    }
+    result_.plain = canonical->fixed_functions == 0 && module_is_plain(*module) &&
+                    !has_vectors(getCompilerInstance().getASTContext());
+    result_.module = *std::move(canonical);
   }
 
 private:
@@ -130,9 +187,16 @@ private:
 FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation,
                             const clang::TextDiagnosticBuffer* messages, bool strip_debug) {
   FrontendResult result;
+  // Collected, because they are said again where the outcome is known later.
+  llvm::raw_string_ostream said(result.messages);
+  said.enable_colors(true); // whether there are any is the invocation's to say
   clang::CompilerInstance compiler(std::move(invocation));
   compiler.createVirtualFileSystem();
-  compiler.createDiagnostics(messages ? nullptr : new clang::IgnoringDiagConsumer);
+  compiler.setVerboseOutputStream(said);
+  clang::DiagnosticConsumer* consumer = new clang::IgnoringDiagConsumer;
+  if (messages)
+    consumer = new clang::TextDiagnosticPrinter(said, compiler.getDiagnosticOpts());
+  compiler.createDiagnostics(consumer);
   if (!compiler.hasDiagnostics())
     return result;
   if (messages)

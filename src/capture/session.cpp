@@ -18,9 +18,15 @@ Json to_json(const Session& session) {
   Json roots = Json::array();
   for (const fs::path& root : session.roots)
     roots.push_back(root.string());
-  return Json{{"store", session.store.string()},   {"arch", session.arch}, {"level", session.level},
-              {"clang", session.clang.string()},   {"prefixes", prefixes}, {"roots", roots},
-              {"strip_debug", session.strip_debug}};
+  return Json{{"store", session.store.string()},
+              {"arch", session.arch},
+              {"level", session.level},
+              {"clang", session.clang.string()},
+              {"prefixes", prefixes},
+              {"roots", roots},
+              {"strip_debug", session.strip_debug},
+              {"cache", session.cache.string()},
+              {"check_sharing", session.check_sharing}};
 }
 
 } // namespace
@@ -32,6 +38,7 @@ Result<void> create_session(const Session& session, const fs::path& program) {
   XAAS_CHECK(make_directories(session.directory / "native"));
   XAAS_CHECK(make_directories(session.directory / "kit"));
   XAAS_CHECK(make_directories(session.directory / "lesser"));
+  XAAS_CHECK(make_directories(session.directory / "plain"));
   XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
   for (const char* name : {"xaas-cc", "xaas-c++", "ld"}) {
     std::error_code code;
@@ -62,6 +69,8 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(const std::vector<std::string> paths, roots.strings());
   session.roots.assign(paths.begin(), paths.end());
   XAAS_TRY(session.strip_debug, reader.boolean_or("strip_debug", false));
+  XAAS_TRY(session.cache, reader.string_or("cache", ""));
+  XAAS_TRY(session.check_sharing, reader.boolean_or("check_sharing", false));
   return session;
 }
 

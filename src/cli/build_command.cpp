@@ -77,6 +77,9 @@ public:
     app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
         ->type_name("N")
         ->capture_default_str();
+    app.add_flag("--check-sharing", check_sharing_,
+                 "Compile also what is known from other configurations and earlier builds, and compare");
+    app.add_flag("--no-cache", no_cache_, "Use and keep nothing of earlier builds");
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
     app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
         ->type_name("N")
@@ -101,6 +104,10 @@ public:
     request.jobs = jobs_ ? jobs_ : default_jobs();
     XAAS_TRY(request.program, program_path());
     request.logs = cache_directory() / "logs";
+    if (!no_cache_)
+      request.cache = cache_directory() / "capture";
+    XAAS_TRY(request.max_cache_bytes, max_cache_bytes());
+    request.check_sharing = check_sharing_;
     XAAS_TRY(const std::optional<int64_t> time, source_date_epoch());
     request.time = time.value_or(0);
     TerminalProgress progress(common.quiet, common.verbosity);
@@ -121,6 +128,8 @@ private:
                                     {"modules", each.modules},
                                     {"native_objects", each.native_objects},
                                     {"programs", each.programs},
+                                    {"compiled", each.compiled},
+                                    {"reused", each.reused},
                                     {"seconds", each.seconds.wall},
                                     {"steps", steps_json(each.steps)}});
     Json natives = Json::array();
@@ -136,6 +145,7 @@ private:
                {"sharing",
                 {{"units", report.units},
                  {"modules", report.modules},
+                 {"preprocessed_texts", report.preprocessed_texts},
                  {"unit_bytes", report.unit_bytes},
                  {"module_bytes", report.module_bytes}}},
                {"native_objects", natives},
@@ -146,10 +156,11 @@ private:
 
   void print_table(const build::Report& report) const {
     std::vector<std::vector<std::string>> rows = {
-        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
+        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "COMPILED", "REUSED"}};
     for (const build::ConfigurationReport& each : report.configurations)
       rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules),
-                      std::to_string(each.native_objects), std::to_string(each.programs)});
+                      std::to_string(each.native_objects), std::to_string(each.programs),
+                      std::to_string(each.compiled), std::to_string(each.reused)});
     std::cout << table(rows) << "\n" << times_table(report) << "\n";
     std::cout << report.modules << " IR modules (" << human_bytes(report.module_bytes) << ") serve "
               << report.units << " units (" << human_bytes(report.unit_bytes) << ")\n";
@@ -166,7 +177,7 @@ private:
   std::string spec_, output_, source_, kind_ = "ir", arch_;
   std::vector<std::string> isa_, configurations_;
   size_t max_configurations_ = 64;
-  bool strip_debug_ = false;
+  bool strip_debug_ = false, check_sharing_ = false, no_cache_ = false;
   unsigned jobs_ = 0;
 };
 

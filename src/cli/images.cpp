@@ -61,6 +61,20 @@ fs::path cache_directory() {
   return temporary_root() / "xaas-cache";
 }
 
+Result<uint64_t> max_cache_bytes() {
+  const std::string text = environment("XAAS_CACHE_MAX_SIZE");
+  if (text.empty())
+    return uint64_t(5) << 30;
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  const size_t power = std::string_view("KMGT").find(unit.empty() ? '?' : unit[0]);
+  const bool known = unit.empty() || (unit.size() == 1 && power != std::string_view::npos);
+  if (digits == 0 || digits > 9 || !known)
+    return make_error(ErrorKind::usage, "XAAS_CACHE_MAX_SIZE=" + text + ": not a size",
+                      "a number of bytes, or one with K, M, G or T, as in 20G");
+  return std::strtoull(text.c_str(), nullptr, 10) << (unit.empty() ? 0 : 10 * (power + 1));
+}
+
 Result<fs::path> program_path() {
   // The launcher of the relocatable archive says where it is: /proc/self/exe is then the archive's loader.
   if (const std::string launcher = environment("XAAS_LAUNCHER"); !launcher.empty())

@@ -32,6 +32,9 @@ Result<std::optional<int64_t>> source_date_epoch();
 // $XAAS_CACHE_DIR, else $XDG_CACHE_HOME/xaas, else ~/.cache/xaas, else a directory for temporary files.
 fs::path cache_directory();
 
+// $XAAS_CACHE_MAX_SIZE ("800M", "20G"; powers of 1024), else 5 GiB. What is no size: usage error.
+Result<uint64_t> max_cache_bytes();
+
 // This program, as builds must call it.
 Result<fs::path> program_path();
 

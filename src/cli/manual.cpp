@@ -87,7 +87,9 @@ std::string overview_page() {
   text += ".SH ENVIRONMENT\n";
   const std::pair<const char*, const char*> variables[] = {
       {"XAAS_CACHE_DIR",
-       "where logs of failed builds are kept; else $XDG_CACHE_HOME/xaas, else ~/.cache/xaas"},
+       "where compiles whose outcome is known and logs of failed builds are kept; else $XDG_CACHE_HOME/xaas, "
+       "else ~/.cache/xaas"},
+      {"XAAS_CACHE_MAX_SIZE", "what the kept compiles may take on disk, as in 20G; else 5G"},
       {"XAAS_CLANG", "the clang 22 that `xaas build` uses"},
       {"SOURCE_DATE_EPOCH", "the date of images and the files in them, in seconds since 1970"},
       {"TMPDIR", "where temporary files go"}};

@@ -26,7 +26,10 @@ struct Request {
   unsigned jobs = 1;
   fs::path program; // this program; builds call it under the compilers' names
   fs::path logs;    // where the log of a failed build is kept
-  int64_t time = 0; // of the image and the files in it, seconds since 1970
+  fs::path cache;   // of compiles whose outcome is known; empty: nothing is kept for later builds
+  uint64_t max_cache_bytes = uint64_t(5) << 30; // what the cache is brought down to at the end
+  bool check_sharing = false;                   // compile also what is known, and compare
+  int64_t time = 0;                             // of the image and the files in it, seconds since 1970
 };
 
 // Where the time of one configuration went.
@@ -38,6 +41,7 @@ struct Steps {
 struct ConfigurationReport {
   std::string id;
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
+  uint64_t compiled = 0, reused = 0; // compiles by the front end; known from the cache. With configure checks
   Steps steps;
   Seconds seconds; // of all steps and what is between them
 };
@@ -51,6 +55,7 @@ struct Report {
   std::vector<ConfigurationReport> configurations;
   uint64_t units = 0, modules = 0; // over all configurations; distinct
   uint64_t unit_bytes = 0, module_bytes = 0;
+  uint64_t preprocessed_texts = 0; // distinct ones of these units: what sharing by equal text would keep
   std::vector<NativeReport> native_objects; // distinct, sorted by name
   std::vector<std::string> loaders;         // libraries of the closure that load parts by name (dlopen)
   Seconds write;                            // of the image
@@ -59,7 +64,8 @@ struct Report {
 
 // Builds every configuration in a private directory, captures it, and writes the image. The sources are not
 // written. A build that fails: failed error with the compiler's own message as its hint's first lines, the
-// configuration, and the log.
+// configuration, and the log. With `check_sharing` a known outcome that compiling contradicts is a failed
+// error that names all of them.
 Result<Report> build_ir_image(const Request& request, Progress& progress = no_progress());
 
 } // namespace xaas::build

@@ -5,6 +5,7 @@
 #include <xaas/base/result.h>
 #include <xaas/store/content_store.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,9 +26,24 @@ struct Session {
   // Directories that belong to the build: what a link reads from elsewhere is the link kit.
   std::vector<fs::path> roots;
   bool strip_debug = false; // leave debug information out of IR modules
+  fs::path cache;           // of compiles whose outcome is known (store::Cache); empty: none
+  // Compile also what is known, and write down where that gives another module (`differences/`).
+  bool check_sharing = false;
 
   store::ContentStore content() const { return store::ContentStore(store); }
 };
+
+// What the front door did, as it writes it down.
+struct CompileLog {
+  uint64_t compiled = 0; // by the front end
+  uint64_t reused = 0;   // known from the cache
+  // The preprocessed text of each unit, where it is known.
+  std::map<Digest, Digest> texts;
+  // Of `check_sharing`: known outcomes that compiling contradicts, as `source: known module, compiled
+  // module`.
+  std::vector<std::string> differences;
+};
+Result<CompileLog> read_compile_log(const Session& session);
 
 // Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, ld: links to `program`).
 Result<void> create_session(const Session& session, const fs::path& program);

@@ -1,0 +1,279 @@
+// Problem: a project is compiled once per configuration, and most of its files come out the same. The front
+// end is most of the cost of a build, so a unit whose outcome is known must not be compiled again. But a
+// wrong answer is silent corruption of somebody's results.
+//
+// Approach: an outcome is filed under everything that the front end reads (preprocess.cpp: tokens, places,
+// pragmas; here: all options and the target). Flags like -mavx2 would keep the files of two configurations
+// apart although few of them come out differently. So the features that only add instructions are left out of
+// the key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything
+// that makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
+//
+//   calling convention of vectors (TargetInfo::getABI)      no vector type in the syntax tree
+//   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
+//   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
+//   _Float16 and __bf16 arithmetic                          no such word
+//   __builtin_ia32_* (exist or not, and how)                no such word
+//   width of inline atomics (cx16)                          no such word, else the width is in the key
+//   functions with a target attribute of their own          none in the module
+//   constraints of inline assembly that name registers      none in the module
+//   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
+//
+// Everything else that is a feature (soft-float, retpoline, no SSE2) stays in the key. `xaas build
+// --check-sharing` compiles in spite of a known outcome, and compares. On other architectures nothing is left
+// out: AArch64 features have not been looked at in this way.
+#include "known.h"
+#include "places.h"
+
+#include <xaas/base/build_id.h>
+#include <xaas/base/json.h>
+
+#include <clang/Basic/TargetOptions.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/DependencyOutputOptions.h>
+#include <clang/Lex/HeaderSearchOptions.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <set>
+
+namespace xaas::capture {
+
+namespace {
+
+// LLVM's names of x86 features that give the front end nothing but instructions (X86TargetParser.def).
+const std::set<std::string, std::less<>>& instructions() {
+  static const std::set<std::string, std::less<>> names = {"adx",
+                                                           "aes",
+                                                           "amx-bf16",
+                                                           "amx-complex",
+                                                           "amx-fp16",
+                                                           "amx-int8",
+                                                           "amx-tile",
+                                                           "avx",
+                                                           "avx2",
+                                                           "avx512bf16",
+                                                           "avx512bitalg",
+                                                           "avx512bw",
+                                                           "avx512cd",
+                                                           "avx512dq",
+                                                           "avx512f",
+                                                           "avx512fp16",
+                                                           "avx512ifma",
+                                                           "avx512vbmi",
+                                                           "avx512vbmi2",
+                                                           "avx512vl",
+                                                           "avx512vnni",
+                                                           "avx512vp2intersect",
+                                                           "avx512vpopcntdq",
+                                                           "avxifma",
+                                                           "avxneconvert",
+                                                           "avxvnni",
+                                                           "avxvnniint16",
+                                                           "avxvnniint8",
+                                                           "bmi",
+                                                           "bmi2",
+                                                           "cldemote",
+                                                           "clflushopt",
+                                                           "clwb",
+                                                           "clzero",
+                                                           "cmpccxadd",
+                                                           "crc32",
+                                                           "cx16",
+                                                           "enqcmd",
+                                                           "f16c",
+                                                           "fma",
+                                                           "fma4",
+                                                           "fsgsbase",
+                                                           "gfni",
+                                                           "hreset",
+                                                           "invpcid",
+                                                           "lwp",
+                                                           "lzcnt",
+                                                           "movbe",
+                                                           "movdir64b",
+                                                           "movdiri",
+                                                           "mwaitx",
+                                                           "pclmul",
+                                                           "pconfig",
+                                                           "pku",
+                                                           "popcnt",
+                                                           "prefetchi",
+                                                           "prfchw",
+                                                           "ptwrite",
+                                                           "raoint",
+                                                           "rdpid",
+                                                           "rdpru",
+                                                           "rdrnd",
+                                                           "rdseed",
+                                                           "rtm",
+                                                           "sahf",
+                                                           "serialize",
+                                                           "sgx",
+                                                           "sha",
+                                                           "sha512",
+                                                           "sm3",
+                                                           "sm4",
+                                                           "sse3",
+                                                           "sse4.1",
+                                                           "sse4.2",
+                                                           "sse4a",
+                                                           "ssse3",
+                                                           "tbm",
+                                                           "tsxldtrk",
+                                                           "uintr",
+                                                           "vaes",
+                                                           "vpclmulqdq",
+                                                           "waitpkg",
+                                                           "wbnoinvd",
+                                                           "xop",
+                                                           "xsave",
+                                                           "xsavec",
+                                                           "xsaveopt",
+                                                           "xsaves"};
+  return names;
+}
+
+// Clang's own spelling of all options that have a part in the outcome, without what the tokens say (macros,
+// directories), the target (which is hashed apart) and the names of outputs.
+std::vector<std::string> options_of_meaning(const Session& session,
+                                            const clang::CompilerInvocation& invocation) {
+  clang::CompilerInvocation copy(invocation);
+  copy.getHeaderSearchOpts() = clang::HeaderSearchOptions();
+  copy.getPreprocessorOpts() = clang::PreprocessorOptions();
+  copy.getDependencyOutputOpts() = clang::DependencyOutputOptions();
+  copy.getTargetOpts().CPU.clear();
+  copy.getTargetOpts().TuneCPU.clear();
+  copy.getTargetOpts().FeaturesAsWritten.clear();
+  copy.getFrontendOpts().OutputFile.clear();
+  const clang::InputKind kind = copy.getFrontendOpts().Inputs.front().getKind();
+  copy.getFrontendOpts().Inputs = {clang::FrontendInputFile("-", kind)};
+  std::vector<std::string> options;
+  copy.generateCC1CommandLine(
+      [&](const llvm::Twine& argument) { options.push_back(without_places(session, argument.str())); });
+  return options;
+}
+
+void add(Hasher& hasher, std::string_view text) {
+  hasher.update_number(text.size());
+  hasher.update(text);
+}
+
+constexpr uint64_t max_header = 1 << 20;
+
+std::string packed(const KnownUnit& unit) {
+  const Json header{{"plain", unit.plain},
+                    {"needs_optimisation", unit.needs_optimisation},
+                    {"messages", unit.messages.size()},
+                    {"bitcode", unit.bitcode.size()},
+                    {"lesser", unit.lesser.size()},
+                    {"object", unit.object.size()}};
+  return header.dump() + "\n" + unit.messages + unit.bitcode + unit.lesser + unit.object;
+}
+
+std::optional<KnownUnit> unpacked(std::string_view value) {
+  const size_t end = value.substr(0, max_header).find('\n');
+  if (end == std::string_view::npos)
+    return std::nullopt;
+  const Result<Json> header = parse_json(std::string(value.substr(0, end)), "cache entry");
+  if (!header)
+    return std::nullopt;
+  value.remove_prefix(end + 1);
+  const JsonReader reader(*header, "cache entry");
+  KnownUnit unit;
+  const Result<bool> plain = reader.boolean_or("plain", false);
+  const Result<bool> optimised = reader.boolean_or("needs_optimisation", false);
+  if (!plain || !optimised)
+    return std::nullopt;
+  unit.plain = *plain;
+  unit.needs_optimisation = *optimised;
+  for (const auto& [name, part] : {std::pair{"messages", &unit.messages}, std::pair{"bitcode", &unit.bitcode},
+                                   std::pair{"lesser", &unit.lesser}, std::pair{"object", &unit.object}}) {
+    const auto size = header->find(name);
+    if (size == header->end() || !size->is_number_unsigned() || size->get<uint64_t>() > value.size())
+      return std::nullopt;
+    part->assign(value.substr(0, size->get<uint64_t>()));
+    value.remove_prefix(size->get<uint64_t>());
+  }
+  return value.empty() && !unit.bitcode.empty() ? std::optional(std::move(unit)) : std::nullopt;
+}
+
+} // namespace
+
+std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags) {
+  std::vector<std::string> kept;
+  for (const std::string& flag : flags)
+    if (!instructions().count(std::string_view(flag).substr(1)))
+      kept.push_back(flag);
+  return kept;
+}
+
+bool may_be_known(const clang::CompilerInvocation& invocation) {
+  const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
+  const clang::PreprocessorOptions& preprocessor = invocation.getPreprocessorOpts();
+  const clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
+  const clang::DependencyOutputOptions& dependencies = invocation.getDependencyOutputOpts();
+  return frontend.Inputs.size() == 1 && frontend.Inputs.front().isFile() &&
+         frontend.Inputs.front().getFile() != "-" && frontend.ModuleFiles.empty() &&
+         frontend.TimeTracePath.empty() && !frontend.ShowStats && preprocessor.ImplicitPCHInclude.empty() &&
+         preprocessor.ChainedIncludes.empty() && preprocessor.RemappedFiles.empty() &&
+         invocation.getDiagnosticOpts().DiagnosticSerializationFile.empty() &&
+         invocation.getDiagnosticOpts().DiagnosticLogFile.empty() &&
+         !invocation.getDiagnosticOpts().VerifyDiagnostics && codegen.OptRecordFile.empty() &&
+         codegen.StackUsageOutput.empty() && !codegen.MacroDebugInfo && !dependencies.ShowHeaderIncludes &&
+         dependencies.HeaderIncludeOutputFile.empty() && dependencies.DOTOutputFile.empty() &&
+         !invocation.getLangOpts().Modules && frontend.Plugins.empty() &&
+         invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
+         invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
+}
+
+Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation, const std::string& source,
+             const Preprocessed& preprocessed, const std::string& working_level) {
+  Hasher common;
+  add(common, "capture 1");
+  add(common, build_id()); // another build of this program may give another canonical form
+  add(common, preprocessed.text.to_string());
+  add(common, source);
+  common.update_number(session.strip_debug);
+  for (const std::string& option : options_of_meaning(session, invocation))
+    add(common, option);
+  if (preprocessed.asks_atomic_width)
+    common.update_number(preprocessed.atomic_width);
+  const bool x86 = llvm::Triple(invocation.getTargetOpts().Triple).getArch() == llvm::Triple::x86_64;
+  for (const std::string& feature : preprocessed.features)
+    if (!x86 || !instructions().count(feature))
+      add(common, feature);
+  const clang::TargetOptions& target = invocation.getTargetOpts();
+  if (!x86)
+    add(common, target.CPU);
+  Keys keys;
+  keys.plain = common.finish();
+
+  Hasher exact;
+  add(exact, keys.plain.to_string());
+  add(exact, target.CPU);
+  add(exact, target.TuneCPU);
+  add(exact, working_level);
+  for (const std::vector<std::string>* list : {&preprocessed.features, &target.FeaturesAsWritten}) {
+    exact.update_number(list->size());
+    for (const std::string& feature : *list)
+      add(exact, feature);
+  }
+  keys.exact = exact.finish();
+  return keys;
+}
+
+std::optional<KnownUnit> find_known(const Session& session, const Keys& keys) {
+  const store::Cache cache = store::Cache::at(session.cache);
+  for (const Digest* key : {&keys.plain, &keys.exact})
+    if (const std::optional<std::string> value = cache.get(*key))
+      if (std::optional<KnownUnit> unit = unpacked(*value); unit && unit->plain == (key == &keys.plain))
+        return unit;
+  return std::nullopt;
+}
+
+void remember(const Session& session, const Keys& keys, const KnownUnit& unit) {
+  static_cast<void>(store::Cache::at(session.cache).put(unit.plain ? keys.plain : keys.exact, packed(unit)));
+}
+
+} // namespace xaas::capture

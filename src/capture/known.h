@@ -1,0 +1,46 @@
+// Outcomes of compiles that are known already: the capture cache.
+#pragma once
+
+#include "preprocess.h"
+
+#include <xaas/base/result.h>
+#include <xaas/store/cache.h>
+
+#include <optional>
+#include <string>
+
+namespace xaas::capture {
+
+// What a compile gives, for every session.
+struct KnownUnit {
+  bool plain = false; // nothing in it reads the instruction set: the same for every one
+  bool needs_optimisation = false;
+  std::string messages; // that Clang printed, independent of where the build lies
+  std::string bitcode;  // the canonical module
+  std::string lesser;   // its IR for the build machine's own level, where that is below the configuration's
+  std::string object;   // the working object, without a note
+};
+
+// The names of an outcome in the cache.
+struct Keys {
+  Digest plain; // everything but features that only add instructions
+  Digest exact; // everything
+};
+
+// `working_level` is what working objects that read the instruction set are made for.
+Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation, const std::string& source,
+             const Preprocessed& preprocessed, const std::string& working_level);
+
+// The features of `flags` that do more than add instructions (`-sse2`, `+soft-float`, `+retpoline`): what
+// remains of a plain unit's flags for its working object.
+std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags);
+
+// Can the invocation's results be told by its tokens and options alone? Not where it reads or writes further
+// files.
+bool may_be_known(const clang::CompilerInvocation& invocation);
+
+std::optional<KnownUnit> find_known(const Session& session, const Keys& keys);
+// A cache that cannot be written (no space) only costs time.
+void remember(const Session& session, const Keys& keys, const KnownUnit& unit);
+
+} // namespace xaas::capture

@@ -1,0 +1,37 @@
+// What is left of a source after the preprocessor: all that the rest of the front end reads of files.
+#pragma once
+
+#include <xaas/base/digest.h>
+#include <xaas/capture/session.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace clang {
+class CompilerInvocation;
+} // namespace clang
+
+namespace xaas::capture {
+
+struct Preprocessed {
+  // Of every token with its place, every pragma as written and as expanded, and the files where debug
+  // information has their digests. Names of files are independent of where the build lies.
+  Digest text;
+  // Words that ask how wide an atomic operation may be.
+  bool asks_atomic_width = false;
+  // Words whose meaning depends on the instruction set: `_Float16`, `__builtin_ia32_*`, `omp simd aligned`.
+  bool reads_instruction_set = false;
+
+  // Of the target as Clang resolved it from CPU and flags:
+  std::vector<std::string> features; // that are on, sorted
+  unsigned atomic_width = 0;         // bits
+};
+
+// Runs the preprocessor alone, without printing. Writes the dependency files that the invocation asks for.
+// Nothing if there are errors, or things that tokens do not show (precompiled headers, modules): the source
+// must then be compiled to know what it is.
+std::optional<Preprocessed> preprocess(const Session& session, const clang::CompilerInvocation& invocation);
+
+} // namespace xaas::capture
