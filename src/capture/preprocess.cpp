@@ -12,6 +12,7 @@
 #include "preprocess.h"
 #include "places.h"
 
+#include <clang/Basic/Builtins.h>
 #include <clang/Basic/TargetInfo.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
@@ -57,9 +58,12 @@ private:
 
 enum Entry : uint64_t { entry_token, entry_file, entry_change, entry_pragma, entry_content };
 
-bool asks_atomic_width(llvm::StringRef word) {
-  return word == "_Atomic" || word.starts_with("__atomic_") || word.starts_with("__c11_atomic_") ||
-         word.starts_with("__sync_") || word.starts_with("__scoped_atomic_");
+bool asks_atomic_width(const clang::IdentifierInfo& identifier) {
+  const llvm::StringRef word = identifier.getName();
+  const bool builtin = identifier.getBuiltinID() != clang::Builtin::NotBuiltin;
+  return word == "_Atomic" ||
+         (builtin && (word.starts_with("__atomic_") || word.starts_with("__c11_atomic_") ||
+                      word.starts_with("__sync_") || word.starts_with("__scoped_atomic_")));
 }
 
 // `HF` is a mode (`__attribute__((mode(HF)))`); `omp` outside of a pragma is `[[omp::directive(...)]]`.
@@ -114,6 +118,9 @@ public:
 
   // #line, `# 12 "file"`, and `#pragma GCC system_header` change what later places are called.
   void renamed(clang::SourceLocation location, uint64_t kind) {
+    // Among the predefined macros their number would count, and no token lies there.
+    if (sources_.getFileID(location) == preprocessor_.getPredefinesFileID())
+      return;
     const clang::PresumedLoc presumed = sources_.getPresumedLoc(location);
     change(location, kind, presumed.isValid() ? portable(presumed.getFilename()) : std::string());
     stream_.number(presumed.isValid() ? presumed.getLine() : 0);
@@ -131,7 +138,8 @@ public:
   }
 
   void entered(clang::FileID file) {
-    if (!with_content_ || file.isInvalid())
+    // Predefined macros are no file, and have no digest in debug information.
+    if (!with_content_ || file.isInvalid() || !sources_.getFileEntryForID(file))
       return;
     stream_.number(entry_content);
     stream_.text(std::string_view(sources_.getBufferData(file)));
@@ -160,7 +168,7 @@ private:
   void look_at(const clang::IdentifierInfo& identifier) {
     if (!seen_.insert(&identifier).second)
       return;
-    result_.asks_atomic_width |= asks_atomic_width(identifier.getName());
+    result_.asks_atomic_width |= asks_atomic_width(identifier);
     result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
   }
 
