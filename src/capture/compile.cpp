@@ -153,6 +153,7 @@ public:
     std::cerr << frontend.messages;
     if (!frontend.compiled)
       return CompileResult{CompileOutcome::failed, {}, {}};
+    frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
     if (known_)
       XAAS_CHECK(compare(frontend));
     if (!frontend.refusal.empty())
@@ -174,13 +175,12 @@ private:
   void look_up() {
     if (session_.cache.empty() || !may_be_known(*invocation_))
       return;
-    const std::optional<Preprocessed> preprocessed = preprocess(session_, *invocation_);
-    if (!preprocessed)
+    preprocessed_ = preprocess(session_, *invocation_);
+    if (!preprocessed_)
       return;
     // The preprocessor has written them.
     invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
-    text_ = preprocessed->text;
-    keys_ = keys_of(session_, *invocation_, unit_.source, *preprocessed, working_level(session_));
+    keys_ = keys_of(session_, *invocation_, unit_.source, *preprocessed_, working_level(session_));
     known_ = find_known(session_, *keys_);
   }
 
@@ -238,13 +238,17 @@ private:
     XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, id));
     XAAS_TRY(const Digest contents, link::content_digest(object));
     XAAS_CHECK(remember_output(session_, contents, link::Note::Kind::unit, id));
-    XAAS_CHECK(log_compile(session_, {id, text_, reused}));
+    XAAS_CHECK(log_compile(session_, {id, text_of_unit(), reused}));
     if (reused)
       std::cerr << with_places(session_, known.messages);
     // Where the file cannot be written, Clang says so in its own words.
     if (const Result<void> wrote = write_output(output_, object, 0644); !wrote)
       return CompileResult{CompileOutcome::carried, output_, wrote.error().message};
     return CompileResult{CompileOutcome::captured, output_, {}};
+  }
+
+  std::optional<Digest> text_of_unit() const {
+    return preprocessed_ ? std::optional(preprocessed_->text) : std::nullopt;
   }
 
   static Result<void> checked(const Result<Digest>& stored) {
@@ -259,7 +263,7 @@ private:
   fs::path output_;
   ir::UnitOptions options_;
   ir::Unit unit_;
-  std::optional<Digest> text_;
+  std::optional<Preprocessed> preprocessed_;
   std::optional<Keys> keys_;
   std::optional<KnownUnit> known_;
 };

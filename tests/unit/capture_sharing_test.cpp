@@ -1,6 +1,8 @@
 // Which compiles share an IR module, and which must not.
 #include "capture_testing.h"
 
+#include <xaas/store/cache.h>
+
 namespace xaas::capture {
 
 namespace {
@@ -18,6 +20,10 @@ struct Pair {
   bool share;
   const char* extension = "c";
 };
+
+void PrintTo(const Pair& pair, std::ostream* out) {
+  *out << pair.name;
+}
 
 const std::string plain =
     "float sum(const float* x, int n) { float s = 0; for (int i = 0; i < n; ++i) s += x[i]; return s; }\n";
@@ -164,15 +170,115 @@ const Pair pairs[] = {
      {"-O2"},
      {"-O2 -fno-math-errno"},
      false},
+    {"inline assembly with vector registers",
+     "double f(double a) { double r; __asm__(\"sqrtsd %1, %0\" : \"=x\"(r) : \"x\"(a)); return r; }\n",
+     {"-O2"},
+     {"-O2", "x86-64-v3"},
+     true},
+    {"intrinsics under two levels",
+     "#include <emmintrin.h>\n__m128i f(__m128i a) { return _mm_add_epi32(a, a); }\n",
+     {"-O2"},
+     {"-O2", "x86-64-v3"},
+     true},
+    {"a vector in a union",
+     wide + "union u { _Alignas(32) double d[4]; v8 v; };\nunion u f(union u a) { return a; }\n",
+     {"-O2 -Wno-psabi"},
+     {"-O2 -Wno-psabi", "x86-64-v3"},
+     false},
+    {"__has_builtin",
+     "#if __has_builtin(__builtin_ia32_pabsd256)\nint f(void) { return 1; }\n#else\nint g;\n#endif\n",
+     {"-O2"},
+     {"-O2", "x86-64-v3"},
+     true},
+    {"compare and swap of 16 bytes",
+     "struct s { long a, b; };\nvoid f(struct s* p, struct s* q) { __atomic_load(p, q, 5); }\n",
+     {"-O2 -Wno-atomic-alignment"},
+     {"-O2 -Wno-atomic-alignment", "x86-64-v2"},
+     true},
+    {"atomics in the standard library",
+     "#include <atomic>\n#include <memory>\n"
+     "std::shared_ptr<int> f(std::atomic<int>& a) { return std::make_shared<int>(a++); }\n",
+     {"-O2"},
+     {"-O2", "x86-64-v3"},
+     true,
+     "cpp"},
+    {"numbers of lines that something reads",
+     "int f(void) { return __builtin_LINE(); }\n",
+     {"-O2"},
+     {"-O2", "x86-64", "\nint f(void) { return __builtin_LINE(); }\n"},
+     false},
+    {"numbers of columns that something reads",
+     "int f(int a = __builtin_COLUMN()) { return a; }\nint g() { return f(); }\n",
+     {"-O2"},
+     {"-O2", "x86-64", "int f(int a = __builtin_COLUMN()) { return a; }\nint g() { return   f(); }\n"},
+     false,
+     "cpp"},
+    {"a lambda's place in its name",
+     "template <class T> const char* name(T) { return __PRETTY_FUNCTION__; }\n"
+     "const char* f() { return name([] {}); }\n",
+     {"-O2"},
+     {"-O2", "x86-64",
+      "template <class T> const char* name(T) { return __PRETTY_FUNCTION__; }\n"
+      "const char* f() { return /**/ name([] {}); }\n"},
+     false,
+     "cpp"},
+    {"#line",
+     "#line 7\nint f(void) { return __LINE__; }\n",
+     {"-O2"},
+     {"-O2", "x86-64", "#line 8\nint f(void) { return __LINE__; }\n"},
+     false},
+    {"a macro in a pragma",
+     "#pragma pack(SIZE)\nstruct s { char a; long b; };\nint f(void) { return sizeof(struct s); }\n",
+     {"-O2 -DSIZE=1"},
+     {"-O2 -DSIZE=4"},
+     false},
+    {"a pragma made by a macro",
+     "#define P(x) _Pragma(#x)\n#ifdef W\nP(pack(1))\n#endif\n"
+     "struct s { char a; long b; };\nint f(void) { return sizeof(struct s); }\n",
+     {"-O2"},
+     {"-O2 -DW"},
+     false},
+    {"a weak symbol by pragma",
+     "#ifdef W\n#pragma weak f\n#endif\nint f(void) { return 1; }\n",
+     {"-O2"},
+     {"-O2 -DW"},
+     false},
+    {"contraction by pragma",
+     "#ifdef W\n#pragma STDC FP_CONTRACT OFF\n#endif\n"
+     "float f(float a, float b, float c) { return a * b + c; }\n",
+     {"-O2 -ffp-contract=on"},
+     {"-O2 -ffp-contract=on -DW"},
+     false},
+    {"declare variant",
+     "int f_avx2(void);\n#pragma omp declare variant(f_avx2) match(device = {isa(\"avx2\")})\n"
+     "int f(void);\nint g(void) { return f(); }\n",
+     {"-O2 -fopenmp"},
+     {"-O2 -fopenmp", "x86-64-v3"},
+     false},
+    {"versions of a function",
+     "__attribute__((target_clones(\"avx2\", \"default\"))) " + plain,
+     {"-O2"},
+     {"-O2", "x86-64-v3"},
+     true},
+    {"signed characters", "int f(char c) { return c; }\n", {"-O2"}, {"-O2 -funsigned-char"}, false},
+    {"overflow that wraps", "int f(int a) { return a + 1 > a; }\n", {"-O2"}, {"-O2 -fwrapv"}, false},
+    {"exceptions in C", "void g(void); void f(void) { g(); }\n", {"-O2"}, {"-O2 -fexceptions"}, false},
+    {"run-time type information",
+     "struct s { virtual ~s(); }; s::~s() {}\n",
+     {"-O2"},
+     {"-O2 -fno-rtti"},
+     false,
+     "cpp"},
     {"optimisation of one function's size", "int f(int a) { return a * 5; }\n", {"-O2"}, {"-Os"}, false},
 };
 
 class Sharing : public FrontDoorTest {
 protected:
-  Digest module_of(const Pair& pair, const Compile& compile) {
+  // Compiles in a session of this name, or in the one of the level.
+  Digest module_of(const Pair& pair, const Compile& compile, const std::string& session = {}) {
     const std::string source = std::string("src/unit.") + pair.extension;
     write(source, compile.source.empty() ? pair.source : compile.source);
-    use_level(compile.level);
+    use_level(session.empty() ? compile.level : session, compile.level);
     sh("$CC " + compile.flags + " -c unit." + pair.extension + " -o ../build/unit.o");
     return unit_of("build/unit.o").module;
   }
@@ -185,6 +291,27 @@ TEST_P(SharingOf, Pair) {
   const Digest one = module_of(pair, pair.one);
   const Digest two = module_of(pair, pair.two);
   EXPECT_EQ(one == two, pair.share) << pair.name;
+}
+
+// Whatever was compiled before, a compile gives what it gives on its own: module, working object's meaning,
+// messages and exit code.
+TEST_P(SharingOf, KnownOutcomesAreThoseOfCompiling) {
+  const Pair& pair = GetParam();
+  for (const bool swapped : {false, true}) {
+    const Compile& first = swapped ? pair.two : pair.one;
+    const Compile& second = swapped ? pair.one : pair.two;
+    session_.cache.clear();
+    const Digest truth = module_of(pair, second, swapped ? "truth-2" : "truth-1");
+    session_.cache = path(swapped ? "cache-2" : "cache-1");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    module_of(pair, first, swapped ? "first-2" : "first-1");
+    EXPECT_EQ(module_of(pair, second, swapped ? "second-2" : "second-1"), truth) << pair.name << swapped;
+    EXPECT_EQ(module_of(pair, second, swapped ? "again-2" : "again-1"), truth) << pair.name << swapped;
+    const auto log = read_compile_log(session_);
+    ASSERT_TRUE(log);
+    EXPECT_EQ(log->compiled, 0u);
+    EXPECT_EQ(log->reused, 1u);
+  }
 }
 
 std::string test_name(const ::testing::TestParamInfo<Pair>& info) {

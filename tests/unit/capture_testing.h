@@ -27,13 +27,17 @@ protected:
   fs::path path(const std::string& name) const { return directory_->path() / name; }
 
   // Later commands are captured in the session of this level.
-  void use_level(const std::string& level) {
-    session_.directory = path("session-" + level);
+  void use_level(const std::string& level) { use_level(level, level); }
+
+  // The same in a session of this name; one level may have several. Prefixes and cache are those of now.
+  void use_level(const std::string& name, const std::string& level) {
+    session_.directory = path("session-" + name);
     session_.store = path("store");
     session_.arch = "x86_64";
     session_.level = level;
     session_.clang = fs::canonical(XAAS_TEST_CLANG);
-    session_.prefixes = {{path("src"), "."}, {path("build"), "build"}};
+    if (session_.prefixes.empty())
+      session_.prefixes = {{path("src"), "."}, {path("build"), "build"}};
     session_.roots = {path("src"), path("build")};
     if (fs::exists(session_.directory))
       return;

@@ -1,0 +1,163 @@
+// What a compile does whose outcome is known: everything that compiling does.
+#include "capture_testing.h"
+
+#include <xaas/store/cache.h>
+
+namespace xaas::capture {
+
+namespace {
+
+class Known : public FrontDoorTest {
+protected:
+  void SetUp() override {
+    FrontDoorTest::SetUp();
+    session_.cache = path("cache");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_level("first", "x86-64");
+  }
+
+  // What the current session has compiled and known.
+  std::pair<uint64_t, uint64_t> counts() const {
+    const auto log = read_compile_log(session_);
+    EXPECT_TRUE(log);
+    return log ? std::pair(log->compiled, log->reused) : std::pair<uint64_t, uint64_t>();
+  }
+};
+
+using Counts = std::pair<uint64_t, uint64_t>;
+
+TEST_F(Known, MessagesAreSaidAgainWithTheirPlaces) {
+  write("src/a.c", "#include \"b.h\"\nint f(void) { int unused; return 1; }\n");
+  write("src/b.h", "#warning careful\n");
+  const std::string said = sh("$CC -Wall -c $PWD/a.c -o ../build/a.o");
+  EXPECT_NE(said.find("unused variable"), std::string::npos) << said;
+  EXPECT_NE(said.find("careful"), std::string::npos) << said;
+  EXPECT_NE(said.find("2 warnings generated"), std::string::npos) << said;
+  EXPECT_EQ(sh("$CC -Wall -c $PWD/a.c -o ../build/a.o"), said);
+  EXPECT_EQ(counts(), Counts(1, 1));
+  sh("$CC -Wall -Werror -c a.c -o ../build/a.o", 1);
+}
+
+TEST_F(Known, MessagesNameThePlacesOfThisBuild) {
+  for (const char* place : {"one", "two"}) {
+    write(std::string(place) + "/a.c", "int f(void) { int unused; return 1; }\n");
+    session_.prefixes = {{path(place), "."}};
+    use_level(place, "x86-64");
+    const std::string said = sh("$CC -Wall -c " + path(place).string() + "/a.c -o ../build/a.o");
+    EXPECT_NE(said.find(path(place).string() + "/a.c:1:19"), std::string::npos) << said;
+  }
+  EXPECT_EQ(counts(), Counts(0, 1));
+}
+
+TEST_F(Known, DependencyFilesAreWritten) {
+  write("src/a.c", "#include \"b.h\"\n");
+  write("src/b.h", "int f(void);\n");
+  const std::string command = "$CC -MD -MF ../build/a.d -MT target -c a.c -o ../build/a.o";
+  sh(command);
+  const std::string dependencies = read("build/a.d");
+  EXPECT_NE(dependencies.find("b.h"), std::string::npos);
+  sh("rm ../build/a.d ../build/a.o && " + command);
+  EXPECT_EQ(read("build/a.d"), dependencies);
+  EXPECT_TRUE(is_captured("build/a.o"));
+  EXPECT_EQ(counts(), Counts(1, 1));
+}
+
+TEST_F(Known, WhatReachesNoTokenChangesNothing) {
+  write("src/a.c", "#include \"config.h\"\n#ifdef A\nint a;\n#endif\nint f(void) { return 1; }\n");
+  write("src/config.h", "#define UNREAD 1\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  write("src/config.h", "#define UNREAD 2\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(1, 1));
+  write("src/config.h", "#define A 1\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(2, 1));
+}
+
+// With debug information the digest of every file is in the module.
+TEST_F(Known, ContentOfFilesCountsWithDebugInformation) {
+  write("src/a.c", "#include \"b.h\"\nint f(struct s* a) { return a->b; }\n");
+  write("src/b.h", "struct s { int b; }; // one\n");
+  sh("$CC -g -c a.c -o ../build/1.o");
+  write("src/b.h", "struct s { int b; }; // two\n");
+  sh("$CC -g -c a.c -o ../build/2.o");
+  EXPECT_EQ(counts(), Counts(2, 0));
+  EXPECT_NE(unit_of("build/1.o").module, unit_of("build/2.o").module);
+}
+
+TEST_F(Known, EmbeddedFilesCount) {
+  write("src/a.c", "const char data[] = {\n#embed \"data\"\n};\n");
+  for (const char* content : {"one", "two", "one"}) {
+    write("src/data", content);
+    sh(std::string("$CC -std=c23 -c a.c -o ../build/") + content + ".o");
+  }
+  EXPECT_NE(unit_of("build/one.o").module, unit_of("build/two.o").module);
+}
+
+TEST_F(Known, PrecompiledHeadersAreNotLookedThrough) {
+  write("src/a.c", "int f(void) { return value; }\n");
+  for (const char* value : {"1", "2"}) {
+    write("src/p.h", std::string("enum { value = ") + value + " };\n");
+    sh("$CC -x c-header p.h -o ../build/p.pch");
+    sh(std::string("$CC -include-pch ../build/p.pch -c a.c -o ../build/") + value + ".o");
+  }
+  EXPECT_NE(unit_of("build/1.o").module, unit_of("build/2.o").module);
+}
+
+TEST_F(Known, AFailureStaysAFailure) {
+  // An intrinsic that only the second of these may use.
+  write("src/a.c", "#include <immintrin.h>\nvoid f(float* a) {\n"
+                   "  _mm256_storeu_ps(a, _mm256_setzero_ps());\n}\n");
+  sh("$CC -mavx2 -c a.c -o ../build/a.o");
+  sh("$CC -c a.c -o ../build/b.o", 1);
+  sh("$CC -mavx2 -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(1, 1));
+}
+
+TEST_F(Known, AWorkingObjectOfAnotherConfigurationRuns) {
+  write("src/main.c", "int f(int); int main(void) { return f(40) - 42; }\n");
+  write("src/f.c", "int f(int a) { return a + 2; }\n");
+  use_level("high", "x86-64-v4");
+  sh("$CC -O2 -c main.c -o ../build/m.o && $CC -O2 -c f.c -o ../build/f.o");
+  use_level("low", "x86-64-v2");
+  sh("$CC -O2 -mavx -c main.c -o ../build/m.o && $CC -O2 -c f.c -o ../build/f.o");
+  EXPECT_EQ(counts(), Counts(0, 2));
+  EXPECT_EQ(unit_of("build/m.o").machine.features, std::vector<std::string>{"+avx"});
+  sh("$CC ../build/m.o ../build/f.o -o ../build/p && ../build/p");
+}
+
+TEST_F(Known, CheckingFindsAWrongOutcome) {
+  write("src/a.c", "int f(void) { return 1; }\n");
+  write("src/b.c", "int f(void) { return 2; }\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::recursive_directory_iterator(path("cache")))
+    if (entry.is_regular_file())
+      entries.push_back(entry.path());
+  ASSERT_EQ(entries.size(), 1u);
+  const fs::path wrong = entries[0];
+  sh("$CC -c b.c -o ../build/b.o");
+  for (const auto& entry : fs::recursive_directory_iterator(path("cache")))
+    if (entry.is_regular_file() && entry.path() != wrong)
+      fs::copy_file(entry.path(), wrong, fs::copy_options::overwrite_existing);
+  session_.check_sharing = true;
+  use_level("checked", "x86-64");
+  sh("$CC -c a.c -o ../build/a.o && $CC -c b.c -o ../build/b.o");
+  const auto log = read_compile_log(session_);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->compiled, 2u);
+  ASSERT_EQ(log->differences.size(), 1u);
+  EXPECT_EQ(log->differences[0].find("a.c: known as module"), 0u) << log->differences[0];
+}
+
+TEST_F(Known, ACacheThatCannotBeWrittenOnlyCostsTime) {
+  write("src/a.c", "int f(void) { return 1; }\n");
+  session_.cache = "/proc/no/such/place";
+  use_level("unwritable", "x86-64");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_TRUE(is_captured("build/a.o"));
+}
+
+} // namespace
+
+} // namespace xaas::capture
