@@ -101,7 +101,7 @@ std::string lesser_bitcode(std::vector<std::string> command, const Session& sess
   if (!invocation)
     return {};
   invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
-  FrontendResult frontend = run_frontend(invocation, nullptr, session.strip_debug);
+  FrontendResult frontend = run_frontend(session, invocation, nullptr);
   const bool usable = frontend.compiled && frontend.refusal.empty();
   return usable ? std::move(frontend.module.bitcode) : std::string();
 }
@@ -149,7 +149,7 @@ public:
     look_up();
     if (known_ && !session_.check_sharing)
       return use(*known_, true);
-    FrontendResult frontend = run_frontend(invocation_, &messages, session_.strip_debug);
+    FrontendResult frontend = run_frontend(session_, invocation_, &messages);
     std::cerr << frontend.messages;
     if (!frontend.compiled)
       return CompileResult{CompileOutcome::failed, {}, {}};
@@ -161,6 +161,7 @@ public:
     KnownUnit unit;
     unit.plain = frontend.plain;
     unit.needs_optimisation = frontend.needs_optimisation;
+    unit.names_places = frontend.names_places;
     unit.messages = without_places(session_, frontend.messages);
     unit.bitcode = std::move(frontend.module.bitcode);
     XAAS_TRY(const Written made, make_object(unit));
@@ -238,7 +239,7 @@ private:
     XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, id));
     XAAS_TRY(const Digest contents, link::content_digest(object));
     XAAS_CHECK(remember_output(session_, contents, link::Note::Kind::unit, id));
-    XAAS_CHECK(log_compile(session_, {id, text_of_unit(), reused}));
+    XAAS_CHECK(log_compile(session_, {id, text_of_unit(), reused, known.names_places ? unit_.source : ""}));
     if (reused)
       std::cerr << with_places(session_, known.messages);
     // Where the file cannot be written, Clang says so in its own words.

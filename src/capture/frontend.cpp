@@ -52,23 +52,36 @@ std::string written_target(clang::CodeGenerator& generator, const llvm::Function
   return {};
 }
 
-bool holds_note(const llvm::Constant& constant) {
+// Is there a string constant, or a part of one, for which `holds` is true?
+template <typename Predicate> bool any_data(const llvm::Constant& constant, const Predicate& holds) {
   if (const auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(&constant))
-    return !link::find_note_bytes(std::string_view(data->getRawDataValues())).empty();
+    return holds(std::string_view(data->getRawDataValues()));
   // A long array with zeros at its end is a structure of two arrays.
   if (const auto* parts = llvm::dyn_cast<llvm::ConstantAggregate>(&constant))
     for (const llvm::Use& part : parts->operands())
-      if (const auto* each = llvm::dyn_cast<llvm::Constant>(part.get()); each && holds_note(*each))
+      if (const auto* each = llvm::dyn_cast<llvm::Constant>(part.get()); each && any_data(*each, holds))
         return true;
   return false;
 }
 
+template <typename Predicate> bool any_data(const llvm::Module& module, const Predicate& holds) {
+  return llvm::any_of(module.globals(), [&](const llvm::GlobalVariable& variable) {
+    return variable.hasInitializer() && any_data(*variable.getInitializer(), holds);
+  });
+}
+
 // An object or program of this build as an array (`xxd -i`): deploying would ship the working code in it.
 bool embeds_captured_code(const llvm::Module& module) {
-  for (const llvm::GlobalVariable& variable : module.globals())
-    if (variable.hasInitializer() && holds_note(*variable.getInitializer()))
-      return true;
-  return false;
+  return any_data(module, [](std::string_view data) { return !link::find_note_bytes(data).empty(); });
+}
+
+// Directories of the build in data: they are not there where the program will run.
+bool names_places(const llvm::Module& module, const Session& session) {
+  return any_data(module, [&](std::string_view data) {
+    return std::any_of(session.prefixes.begin(), session.prefixes.end(), [&](const auto& prefix) {
+      return data.find(prefix.first.string()) != std::string_view::npos;
+    });
+  });
 }
 
 // Registers that a version of the instruction set may lack, or give to inline assembly in another width.
@@ -122,8 +135,8 @@ bool has_vectors(const clang::ASTContext& context) {
 
 class CaptureAction : public clang::ASTFrontendAction {
 public:
-  CaptureAction(FrontendResult& result, bool strip_debug)
-      : result_(result), strip_debug_(strip_debug), context_(*new llvm::LLVMContext) {
+  CaptureAction(FrontendResult& result, const Session& session)
+      : result_(result), session_(session), context_(*new llvm::LLVMContext) {
     context_.setDiscardValueNames(true);
   }
 
@@ -153,7 +166,8 @@ protected:
       result_.refusal = "data with code of this build in it";
       return;
     }
-    if (strip_debug_)
+    result_.names_places = names_places(*module, session_);
+    if (session_.strip_debug)
       llvm::StripDebugInfo(*module);
     result_.needs_optimisation = ir::needs_optimisation(*module);
     Result<ir::FeatureResolver> resolver = ir::FeatureResolver::create(emitted_);
@@ -176,7 +190,7 @@ protected:
 
 private:
   FrontendResult& result_;
-  bool strip_debug_;
+  const Session& session_;
   llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free): this is a compiler's process
   ir::InstructionSet emitted_;
   clang::CodeGenerator* generator_ = nullptr; // owned by the compiler instance
@@ -184,8 +198,8 @@ private:
 
 } // namespace
 
-FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation,
-                            const clang::TextDiagnosticBuffer* messages, bool strip_debug) {
+FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+                            const clang::TextDiagnosticBuffer* messages) {
   FrontendResult result;
   // Collected, because they are said again where the outcome is known later.
   llvm::raw_string_ostream said(result.messages);
@@ -201,7 +215,7 @@ FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocatio
     return result;
   if (messages)
     messages->FlushDiagnostics(compiler.getDiagnostics());
-  CaptureAction action(result, strip_debug);
+  CaptureAction action(result, session);
   if (!compiler.ExecuteAction(action))
     result.compiled = false;
   return result;

@@ -1,6 +1,7 @@
 // Clang's front end in this process: one cc1 command to a canonical module.
 #pragma once
 
+#include <xaas/capture/session.h>
 #include <xaas/ir/canonical.h>
 
 #include <memory>
@@ -18,15 +19,16 @@ struct FrontendResult {
   bool compiled = false;      // false: the source has errors, which were printed
   ir::CanonicalModule module; // valid if compiled and `refusal` is empty
   bool needs_optimisation = false;
-  std::string refusal;  // why the module cannot be carried as IR
+  std::string refusal;       // why the module cannot be carried as IR
+  bool names_places = false; // a directory of the build is in its data
   bool plain = false;   // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
   std::string messages; // what Clang has to say
 };
 
 // Compiles as `invocation` says, writing the dependency files that it asks for, up to IR before any LLVM
 // pass. `messages` were said of its arguments, and come first in the result's; without them there are none.
-// With `strip_debug` the module has no debug information.
-FrontendResult run_frontend(std::shared_ptr<clang::CompilerInvocation> invocation,
-                            const clang::TextDiagnosticBuffer* messages, bool strip_debug);
+// Where the session says so, the module has no debug information.
+FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+                            const clang::TextDiagnosticBuffer* messages);
 
 } // namespace xaas::capture

@@ -164,6 +164,7 @@ constexpr uint64_t max_header = 1 << 20;
 std::string packed(const KnownUnit& unit) {
   const Json header{{"plain", unit.plain},
                     {"needs_optimisation", unit.needs_optimisation},
+                    {"names_places", unit.names_places},
                     {"messages", unit.messages.size()},
                     {"bitcode", unit.bitcode.size()},
                     {"lesser", unit.lesser.size()},
@@ -181,12 +182,14 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   value.remove_prefix(end + 1);
   const JsonReader reader(*header, "cache entry");
   KnownUnit unit;
-  const Result<bool> plain = reader.boolean_or("plain", false);
-  const Result<bool> optimised = reader.boolean_or("needs_optimisation", false);
-  if (!plain || !optimised)
-    return std::nullopt;
-  unit.plain = *plain;
-  unit.needs_optimisation = *optimised;
+  for (const auto& [name, flag] :
+       {std::pair{"plain", &unit.plain}, std::pair{"needs_optimisation", &unit.needs_optimisation},
+        std::pair{"names_places", &unit.names_places}}) {
+    const Result<bool> read = reader.boolean_or(name, false);
+    if (!read)
+      return std::nullopt;
+    *flag = *read;
+  }
   for (const auto& [name, part] : {std::pair{"messages", &unit.messages}, std::pair{"bitcode", &unit.bitcode},
                                    std::pair{"lesser", &unit.lesser}, std::pair{"object", &unit.object}}) {
     const auto size = header->find(name);

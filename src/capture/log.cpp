@@ -19,6 +19,10 @@ fs::path differences_path(const Session& session) {
   return session.directory / "differences";
 }
 
+fs::path places_path(const Session& session) {
+  return session.directory / "places";
+}
+
 Result<void> append(const fs::path& path, const std::string& line) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0)
@@ -34,6 +38,8 @@ Result<void> append(const fs::path& path, const std::string& line) {
 } // namespace
 
 Result<void> log_compile(const Session& session, const LoggedCompile& compile) {
+  if (!compile.places_in.empty())
+    XAAS_CHECK(append(places_path(session), compile.unit.to_string() + " " + compile.places_in + "\n"));
   return append(compiles_path(session), (compile.reused ? "reused " : "compiled ") +
                                             compile.unit.to_string() + " " +
                                             (compile.text ? compile.text->to_string() : "-") + "\n");
@@ -43,20 +49,33 @@ Result<void> log_difference(const Session& session, const std::string& differenc
   return append(differences_path(session), difference + "\n");
 }
 
+// The lines of a file; none if it is not there.
+static Result<std::vector<std::string>> lines_of(const fs::path& path) {
+  std::vector<std::string> lines;
+  std::error_code code;
+  if (!fs::exists(path, code))
+    return lines;
+  XAAS_TRY(const std::string text, read_file(path));
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
 Result<CompileLog> read_compile_log(const Session& session) {
   CompileLog log;
-  std::error_code code;
-  if (fs::exists(differences_path(session), code)) {
-    XAAS_TRY(const std::string differences, read_file(differences_path(session)));
-    std::istringstream lines(differences);
-    for (std::string line; std::getline(lines, line);)
-      log.differences.push_back(line);
+  XAAS_TRY(log.differences, lines_of(differences_path(session)));
+  XAAS_TRY(const std::vector<std::string> places, lines_of(places_path(session)));
+  for (const std::string& line : places) {
+    const size_t blank = line.find(' ');
+    XAAS_TRY(const Digest unit, Digest::parse(line.substr(0, blank)));
+    log.places[unit] = line.substr(blank + 1);
   }
-  if (!fs::exists(compiles_path(session), code))
-    return log;
-  XAAS_TRY(const std::string compiles, read_file(compiles_path(session)));
-  std::istringstream words(compiles);
-  for (std::string outcome, unit, text; words >> outcome >> unit >> text;) {
+  XAAS_TRY(const std::vector<std::string> compiles, lines_of(compiles_path(session)));
+  for (const std::string& line : compiles) {
+    std::istringstream words(line);
+    std::string outcome, unit, text;
+    words >> outcome >> unit >> text;
     ++(outcome == "reused" ? log.reused : log.compiled);
     if (text == "-")
       continue;

@@ -12,6 +12,7 @@ struct LoggedCompile {
   Digest unit;
   std::optional<Digest> text; // of its tokens, where they were looked at
   bool reused = false;
+  std::string places_in; // the source whose data name a directory of the build; empty: none
 };
 
 // Appended in one write: any number of compilers write to one log.

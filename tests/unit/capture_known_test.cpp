@@ -150,6 +150,18 @@ TEST_F(Known, CheckingFindsAWrongOutcome) {
   EXPECT_EQ(log->differences[0].find("a.c: known as module"), 0u) << log->differences[0];
 }
 
+TEST_F(Known, DirectoriesOfTheBuildInDataAreSeen) {
+  write("src/a.c", "const char* where(void) { return \"in \" PLACE \"/share\"; }\n");
+  write("src/b.c", "const char* where(void) { return __FILE__; }\n");
+  sh("for i in 1 2; do $CC -DPLACE=\\\"$PWD\\\" -c $PWD/a.c -o ../build/a.o; done");
+  sh("$CC -c $PWD/b.c -o ../build/b.o");
+  const auto log = read_compile_log(session_);
+  ASSERT_TRUE(log);
+  ASSERT_EQ(log->places.size(), 1u);
+  EXPECT_EQ(log->places.begin()->second, "a.c");
+  EXPECT_EQ(counts(), Counts(2, 1));
+}
+
 TEST_F(Known, ACacheThatCannotBeWrittenOnlyCostsTime) {
   write("src/a.c", "int f(void) { return 1; }\n");
   session_.cache = "/proc/no/such/place";
