@@ -19,10 +19,6 @@ fs::path differences_path(const Session& session) {
   return session.directory / "differences";
 }
 
-fs::path places_path(const Session& session) {
-  return session.directory / "places";
-}
-
 Result<void> append(const fs::path& path, const std::string& line) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0)
@@ -39,7 +35,7 @@ Result<void> append(const fs::path& path, const std::string& line) {
 
 Result<void> log_compile(const Session& session, const LoggedCompile& compile) {
   if (!compile.places_in.empty())
-    XAAS_CHECK(append(places_path(session), compile.unit.to_string() + " " + compile.places_in + "\n"));
+    XAAS_CHECK(write_file(session.directory / "leaks" / compile.unit.hex(), compile.places_in, 0644, false));
   return append(compiles_path(session), (compile.reused ? "reused " : "compiled ") +
                                             compile.unit.to_string() + " " +
                                             (compile.text ? compile.text->to_string() : "-") + "\n");
@@ -65,12 +61,6 @@ static Result<std::vector<std::string>> lines_of(const fs::path& path) {
 Result<CompileLog> read_compile_log(const Session& session) {
   CompileLog log;
   XAAS_TRY(log.differences, lines_of(differences_path(session)));
-  XAAS_TRY(const std::vector<std::string> places, lines_of(places_path(session)));
-  for (const std::string& line : places) {
-    const size_t blank = line.find(' ');
-    XAAS_TRY(const Digest unit, Digest::parse(line.substr(0, blank)));
-    log.places[unit] = line.substr(blank + 1);
-  }
   XAAS_TRY(const std::vector<std::string> compiles, lines_of(compiles_path(session)));
   for (const std::string& line : compiles) {
     std::istringstream words(line);

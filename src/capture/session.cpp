@@ -34,11 +34,8 @@ Json to_json(const Session& session) {
 Result<void> create_session(const Session& session, const fs::path& program) {
   const fs::path tools = session.directory / "tools";
   XAAS_CHECK(make_directories(tools));
-  XAAS_CHECK(make_directories(session.directory / "outputs"));
-  XAAS_CHECK(make_directories(session.directory / "native"));
-  XAAS_CHECK(make_directories(session.directory / "kit"));
-  XAAS_CHECK(make_directories(session.directory / "lesser"));
-  XAAS_CHECK(make_directories(session.directory / "plain"));
+  for (const char* name : {"outputs", "native", "kit", "lesser", "plain", "leaks"})
+    XAAS_CHECK(make_directories(session.directory / name));
   XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
   for (const char* name : {"xaas-cc", "xaas-c++", "ld"}) {
     std::error_code code;

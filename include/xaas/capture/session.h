@@ -39,8 +39,6 @@ struct CompileLog {
   uint64_t reused = 0;   // known from the cache
   // The preprocessed text of each unit, where it is known.
   std::map<Digest, Digest> texts;
-  // Units with a directory of the build in their data, and their sources.
-  std::map<Digest, std::string> places;
   // Of `check_sharing`: known outcomes that compiling contradicts, as `source: known module, compiled
   // module`.
   std::vector<std::string> differences;
