@@ -1,4 +1,5 @@
 #include "bundle_maker.h"
+#include "warnings.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -172,6 +173,7 @@ private:
       texts_[unit].insert(text);
     for (const std::string& difference : log.differences)
       differences_.push_back(configuration.id() + ": " + difference);
+    XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
     // The objects are not needed any more; the store has all that the image takes.
     remove_tree(directory);
     ConfigurationReport report;
@@ -181,6 +183,23 @@ private:
     report.reused = log.reused;
     report.seconds = watch.seconds();
     report_.configurations.push_back(std::move(report));
+    return {};
+  }
+
+  Result<void> collect_warnings(const project::ConfigurationBuild& build, const capture::Session& session,
+                                const image::BundleConfiguration& configuration) {
+    warnings_.add_findings(project::find_host_dependence(build));
+    const fs::path source = fs::absolute(request_.source).lexically_normal();
+    std::error_code code;
+    warnings_.add_installed(build.destination, configuration.installed,
+                            {{build.build.parent_path(), "build directory"},
+                             {source, "sources"},
+                             {fs::weakly_canonical(source, code), "sources"}});
+    XAAS_TRY(const image::Usage usage, image::usage_of(bundle_, configuration));
+    std::set<std::string> sources;
+    for (const Digest& unit : usage.units)
+      sources.insert(bundle_.units.at(unit).source);
+    warnings_.add_leaks(capture::leaking_sources(session), sources);
     return {};
   }
 
@@ -222,7 +241,7 @@ private:
   }
 
   Result<void> fill_report() {
-    XAAS_TRY(image::Coverage coverage, image::coverage_of(bundle_));
+    XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle_));
     for (size_t i = 0; i < coverage.configurations.size(); ++i) {
       const image::ConfigurationCoverage& covered = coverage.configurations[i];
       ConfigurationReport& each = report_.configurations[i];
@@ -236,8 +255,9 @@ private:
     report_.modules = coverage.modules;
     report_.unit_bytes = coverage.unit_bytes;
     report_.module_bytes = coverage.module_bytes;
-    for (image::NativeObject& native : coverage.native_objects)
-      report_.native_objects.push_back({std::move(native.name), std::move(native.reason)});
+    for (const image::NativeObject& native : coverage.native_objects)
+      report_.native_objects.push_back({native.name, native.reason});
+    report_.warnings = warnings_.finish(coverage);
     report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
     return {};
   }
@@ -248,6 +268,7 @@ private:
   store::ContentStore content_;
   image::Bundle bundle_;
   BundleMaker maker_;
+  WarningCollector warnings_;
   fs::path clang_;
   fs::path cache_;
   std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same

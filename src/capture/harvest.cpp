@@ -119,4 +119,13 @@ Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
   return origins;
 }
 
+std::set<std::string> leaking_sources(const Session& session) {
+  std::set<std::string> sources;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "leaks", code))
+    if (const Result<std::string> name = read_file(entry.path()); name && !trim(*name).empty())
+      sources.insert(trim(*name));
+  return sources;
+}
+
 } // namespace xaas::capture

@@ -5,8 +5,10 @@
 #include <xaas/build/build.h>
 #include <xaas/target/cpu.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <sys/stat.h>
 
 namespace xaas::cli {
@@ -54,6 +56,34 @@ std::string times_table(const build::Report& report) {
     add(each.id, each.steps, "", each.seconds);
   add("image", all_steps(report), wall_and_cpu(report.write), report.seconds);
   return table(rows);
+}
+
+Json warnings_json(const std::vector<build::Warning>& warnings) {
+  Json json = Json::array();
+  for (const build::Warning& each : warnings)
+    json.push_back(Json{{"kind", each.kind},
+                        {"file", each.file.empty() ? Json() : Json(each.file)},
+                        {"line", each.line ? Json(each.line) : Json()},
+                        {"message", each.message}});
+  return json;
+}
+
+// Of each kind the first few, unless all are asked for: a long list of one must not hide another.
+void print_warnings(const std::vector<build::Warning>& warnings, bool all) {
+  constexpr size_t shown = 4;
+  std::map<std::string, size_t> counts;
+  for (const build::Warning& each : warnings) {
+    if (++counts[each.kind] > shown && !all)
+      continue;
+    std::string place =
+        each.file.empty() ? "" : each.file + (each.line ? ":" + std::to_string(each.line) : "");
+    std::cerr << "xaas: warning: " << place << (place.empty() ? "" : ": ") << each.message << "\n";
+  }
+  size_t more = 0;
+  for (const auto& [kind, count] : counts)
+    more += count - std::min(count, shown);
+  if (more && !all)
+    std::cerr << "xaas: warning: and " << more << " more; -v lists all\n";
 }
 
 class BuildCommand : public Command {
@@ -116,6 +146,8 @@ public:
       print_json(report);
     else
       print_table(report);
+    if (!common.quiet)
+      print_warnings(report.warnings, common.verbosity > 0);
     return {};
   }
 
@@ -150,6 +182,7 @@ private:
                  {"module_bytes", report.module_bytes}}},
                {"native_objects", natives},
                {"loads_by_name", report.loaders},
+               {"warnings", warnings_json(report.warnings)},
                {"seconds", report.seconds.wall},
                {"steps", steps}});
   }

@@ -49,7 +49,12 @@ const std::vector<CommandEntry>& commands() {
        "xaas build xaas.json -o oci:./solver:ir\nxaas build src/solver -o solver.tar --isa "
        "x86-64-v2,x86-64-v3\n"
        "xaas build xaas.json --source ../solver-2.1 --config simd=avx2 -o oci:./solver:ir",
-       make_build_command},
+       make_build_command, false,
+       "Builds every configuration in a private directory and writes one image. At the end it says what each "
+       "holds, where the time went, which objects have no IR and why, and warns of what the build asked of "
+       "this "
+       "machine: programs that its configure step ran, -march=native, paths of this machine in installed "
+       "files."},
       {"detect", "Describe this machine",
        "xaas detect\nsrun xaas detect -o node.json\nxaas detect --cpu znver4 -o other.json",
        make_detect_command},

@@ -311,6 +311,14 @@ TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
   EXPECT_NE(*lesser, *session_.content().get(parsed->module));
 }
 
+TEST_F(FrontDoorTest, McpuIsRefusedOnX86InClangsWords) {
+  write("src/a.c", "int a(void) { return 1; }\n");
+  const std::string ours = sh("$CC -mcpu=native -c a.c -o ../build/a.o", 1);
+  EXPECT_NE(ours.find("unsupported option '-mcpu='"), std::string::npos) << ours;
+  EXPECT_NE(sh("$CLANG -mcpu=native -c a.c -o ../build/b.o", 1).find("unsupported option '-mcpu='"),
+            std::string::npos);
+}
+
 } // namespace
 
 } // namespace xaas::capture

@@ -8,6 +8,7 @@
 #include <xaas/oci/image.h>
 #include <xaas/spec/application.h>
 
+#include <compare>
 #include <map>
 #include <string>
 #include <vector>
@@ -50,6 +51,15 @@ struct NativeReport {
   std::string name, reason;
 };
 
+// What of this machine may have got into the image. Nothing of it is in the image's metadata.
+struct Warning {
+  std::string kind;  // "native", "probe", "machine", "path"; docs/command-line.md says what they mean
+  std::string file;  // relative to the sources, or installed (begins with `/`); empty: not known
+  uint64_t line = 0; // from 1; 0: not known, or no text
+  std::string message;
+  auto operator<=>(const Warning&) const = default;
+};
+
 struct Report {
   Digest digest;
   std::vector<ConfigurationReport> configurations;
@@ -58,6 +68,7 @@ struct Report {
   uint64_t preprocessed_texts = 0; // distinct ones of these units: what sharing by equal text would keep
   std::vector<NativeReport> native_objects; // distinct, sorted by name
   std::vector<std::string> loaders;         // libraries of the closure that load parts by name (dlopen)
+  std::vector<Warning> warnings;            // distinct, sorted
   Seconds write;                            // of the image
   Seconds seconds;                          // of all
 };

@@ -6,6 +6,7 @@
 #include <xaas/link/installed.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,9 @@ struct KitOrigin {
 
 // The origins of all files that links read and that are carried, by the digest of their content.
 Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session);
+
+// Portable names of the sources whose IR has a path of the build in it, as the front door noted them in the
+// session's `leaks/`: one file per unit, its text the name.
+std::set<std::string> leaking_sources(const Session& session);
 
 } // namespace xaas::capture

@@ -1,0 +1,140 @@
+#include "warnings.h"
+
+#include <xaas/base/file.h>
+#include <xaas/base/text.h>
+#include <xaas/link/note.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace xaas::build {
+
+namespace {
+
+using FileKind = link::InstalledFile::Kind;
+
+bool continues_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+}
+
+// Where `path` is in the text as a path or the beginning of one.
+size_t find_path(std::string_view text, const std::string& path) {
+  for (size_t at = text.find(path); at != std::string_view::npos; at = text.find(path, at + 1))
+    if (const size_t end = at + path.size(); end == text.size() || !continues_name(text[end]))
+      return at;
+  return std::string_view::npos;
+}
+
+// The line of a place in a text file; 0 in anything else.
+uint64_t line_of(std::string_view content, size_t position) {
+  const std::string_view before = content.substr(0, position);
+  if (before.find('\0') != std::string_view::npos)
+    return 0;
+  return 1 + static_cast<uint64_t>(std::count(before.begin(), before.end(), '\n'));
+}
+
+// Directories of the build in a RUNPATH do not reach the image: deploying writes the one that was harvested.
+void blank_runpath(std::string& content) {
+  const Result<link::Finish> finish = link::read_finish(content);
+  if (!finish || !finish->runpath || finish->runpath->empty())
+    return;
+  for (size_t at = content.find(*finish->runpath); at != std::string::npos;
+       at = content.find(*finish->runpath, at + 1))
+    std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(at), finish->runpath->size(), '\0');
+}
+
+std::string sources_text(const std::set<std::string>& sources) {
+  constexpr size_t shown = 3;
+  std::vector<std::string> names(sources.begin(), sources.end());
+  const size_t more = names.size() > shown + 1 ? names.size() - shown : 0;
+  names.resize(names.size() - more);
+  return std::to_string(sources.size()) + (sources.size() == 1 ? " source (" : " sources (") +
+         join(names, ", ") + (more ? " and " + std::to_string(more) + " more" : "") + ")";
+}
+
+std::string probe_message(const project::Finding& finding) {
+  return "configuring ran a program" + std::string(finding.asks_cpu ? " that asks this machine's CPU" : "") +
+         (finding.what.empty() ? "" : " (" + finding.what + ")") + "; the image is built for its answer";
+}
+
+Warning native_warning(const project::Finding& place, const std::set<std::string>& sources) {
+  return {"native", place.file, place.line,
+          place.what + " for " + sources_text(sources) +
+              ": it means the configuration's ISA level while building, and the target when deploying"};
+}
+
+} // namespace
+
+void WarningCollector::add_findings(const std::vector<project::Finding>& findings) {
+  using Kind = project::Finding::Kind;
+  for (const project::Finding& finding : findings) {
+    if (finding.kind == Kind::native)
+      native_.insert(finding);
+    else if (finding.kind == Kind::machine)
+      warnings_.insert(
+          {"machine", finding.file, finding.line,
+           "asks what machine this is (" + finding.what + "); the image is built for the answer"});
+    else
+      warnings_.insert({"probe", finding.file, finding.line, probe_message(finding)});
+  }
+}
+
+void WarningCollector::add_installed(const fs::path& destination,
+                                     const std::vector<link::InstalledFile>& files,
+                                     const std::vector<Place>& places) {
+  for (const link::InstalledFile& file : files) {
+    std::string content;
+    if (file.kind == FileKind::directory)
+      continue;
+    if (file.kind == FileKind::symlink) {
+      content = file.destination;
+    } else {
+      Result<std::string> read = read_file(destination / file.path);
+      if (!read)
+        continue; // harvested a moment ago
+      content = *std::move(read);
+    }
+    if (file.kind == FileKind::link)
+      blank_runpath(content);
+    for (const Place& place : places)
+      if (const size_t at = find_path(content, place.path.string()); at != std::string::npos) {
+        const bool link = file.kind == FileKind::symlink;
+        warnings_.insert({"path", "/" + file.path, link ? 0 : line_of(content, at),
+                          (link ? "is a link into the " : "has the path of the ") + place.name});
+      }
+  }
+}
+
+void WarningCollector::add_leaks(const std::set<std::string>& leaking, const std::set<std::string>& sources) {
+  for (const std::string& source : leaking)
+    if (sources.count(source))
+      warnings_.insert({"path", source, 0, "its code has the path of a directory of this build"});
+}
+
+std::vector<Warning> WarningCollector::finish(const image::Coverage& coverage) const {
+  std::set<std::string> cpu, tune;
+  for (const image::MachineFlagSource& each : coverage.machine_sources) {
+    if (each.machine.cpu == "native")
+      cpu.insert(each.source);
+    else if (each.machine.tune == "native")
+      tune.insert(each.source);
+  }
+  std::set<Warning> all = warnings_;
+  for (const auto& [sources, tuning] : {std::pair(&cpu, false), std::pair(&tune, true)}) {
+    if (sources->empty())
+      continue;
+    bool found = false;
+    for (const project::Finding& place : native_)
+      if ((place.what == "-mtune=native") == tuning) {
+        all.insert(native_warning(place, *sources));
+        found = true;
+      }
+    if (!found)
+      all.insert(native_warning(
+          {project::Finding::Kind::native, "", 0, tuning ? "-mtune=native" : "-march=native", false},
+          *sources));
+  }
+  return {all.begin(), all.end()};
+}
+
+} // namespace xaas::build

@@ -1,0 +1,89 @@
+#include <xaas/project/findings.h>
+
+#include "run_probes.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace xaas::project {
+
+namespace {
+
+struct Sign {
+  const char* text;
+  Finding::Kind kind;
+};
+
+constexpr std::array signs = {
+    Sign{"/proc/cpuinfo", Finding::Kind::machine},
+    Sign{"lscpu", Finding::Kind::machine},
+    Sign{"nproc", Finding::Kind::machine},
+    Sign{"uname -p", Finding::Kind::machine},
+    Sign{"sysctl hw.", Finding::Kind::machine},
+    Sign{"sysctl -n hw.", Finding::Kind::machine},
+    Sign{"machdep.cpu", Finding::Kind::machine},
+    Sign{"cmake_host_system_information", Finding::Kind::machine},
+    Sign{"-march=native", Finding::Kind::native},
+    Sign{"-mcpu=native", Finding::Kind::native},
+    Sign{"-mtune=native", Finding::Kind::native},
+};
+
+bool in_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+// Is `sign` in the line, and not as a part of another word?
+bool has_sign(std::string_view line, std::string_view sign) {
+  for (size_t at = line.find(sign); at != std::string_view::npos; at = line.find(sign, at + 1)) {
+    const size_t end = at + sign.size();
+    const bool begins = at == 0 || !in_word(sign.front()) || !in_word(line[at - 1]);
+    const bool ends = end == line.size() || !in_word(sign.back()) || !in_word(line[end]);
+    if (begins && ends)
+      return true;
+  }
+  return false;
+}
+
+bool is_comment(const std::string& line) {
+  const std::string text = trim(line);
+  return starts_with(text, "#") || starts_with(text, "dnl ") || starts_with(text, "//");
+}
+
+// How many jobs to run decides nothing of what is built.
+bool counts_jobs(std::string_view line, std::string_view sign) {
+  return sign == "nproc" && line.find("-j") != std::string_view::npos;
+}
+
+void scan(const BuildFile& file, std::set<Finding>& findings) {
+  const std::vector<std::string> lines = split(file.text, '\n');
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (is_comment(lines[i]))
+      continue;
+    for (const Sign& sign : signs)
+      if (has_sign(lines[i], sign.text) && !counts_jobs(lines[i], sign.text))
+        findings.insert({sign.kind, file.name, file.name.empty() ? 0 : i + 1, sign.text, false});
+  }
+}
+
+} // namespace
+
+std::vector<Finding> find_host_dependence(const ConfigurationBuild& build) {
+  Findings findings;
+  const std::vector<BuildFile> files = build_files(build);
+  for (const BuildFile& file : files)
+    scan(file, findings);
+  const spec::BuildSystem system = build.application->build.system;
+  const bool any = system == spec::BuildSystem::commands; // they may call each of the others
+  if (any || system == spec::BuildSystem::cmake)
+    find_cmake_runs(build, files, findings);
+  if (any || system == spec::BuildSystem::autotools)
+    find_autotools_runs(build, files, findings);
+  if (any || system == spec::BuildSystem::meson)
+    find_meson_runs(build, files, findings);
+  return {findings.begin(), findings.end()};
+}
+
+} // namespace xaas::project
