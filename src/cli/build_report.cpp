@@ -1,0 +1,142 @@
+#include "build_report.h"
+#include "terminal.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+namespace xaas::cli {
+
+namespace {
+
+Json seconds_json(const Seconds& seconds) {
+  return Json{{"wall", seconds.wall}, {"cpu", seconds.cpu}};
+}
+
+Json steps_json(const build::Steps& steps) {
+  return Json{{"configure", seconds_json(steps.configure)},
+              {"build", seconds_json(steps.build)},
+              {"install", seconds_json(steps.install)},
+              {"harvest", seconds_json(steps.harvest)}};
+}
+
+build::Steps all_steps(const build::Report& report) {
+  build::Steps sum;
+  for (const build::ConfigurationReport& each : report.configurations) {
+    sum.configure += each.steps.configure;
+    sum.build += each.steps.build;
+    sum.install += each.steps.install;
+    sum.harvest += each.steps.harvest;
+  }
+  return sum;
+}
+
+std::string wall_and_cpu(const Seconds& seconds) {
+  char text[80];
+  std::snprintf(text, sizeof(text), "%.1f (%.1f)", seconds.wall, seconds.cpu);
+  return text;
+}
+
+// Where the time went: a row for each configuration, one for the image, one for all.
+std::string times_table(const build::Report& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"SECONDS (CPU)", "CONFIGURE", "BUILD", "INSTALL", "HARVEST", "WRITE", "TOTAL"}};
+  auto add = [&](const std::string& name, const build::Steps& steps, const std::string& write,
+                 const Seconds& total) {
+    rows.push_back({name, wall_and_cpu(steps.configure), wall_and_cpu(steps.build),
+                    wall_and_cpu(steps.install), wall_and_cpu(steps.harvest), write, wall_and_cpu(total)});
+  };
+  for (const build::ConfigurationReport& each : report.configurations)
+    add(each.id, each.steps, "", each.seconds);
+  add("image", all_steps(report), wall_and_cpu(report.write), report.seconds);
+  return table(rows);
+}
+
+Json warnings_json(const std::vector<build::Warning>& warnings) {
+  Json json = Json::array();
+  for (const build::Warning& each : warnings)
+    json.push_back(Json{{"kind", each.kind},
+                        {"file", each.file.empty() ? Json() : Json(each.file)},
+                        {"line", each.line ? Json(each.line) : Json()},
+                        {"message", each.message}});
+  return json;
+}
+
+} // namespace
+
+Json report_json(const build::Report& report, const std::string& image) {
+  Json configurations = Json::array();
+  for (const build::ConfigurationReport& each : report.configurations)
+    configurations.push_back(Json{{"id", each.id},
+                                  {"units", each.units},
+                                  {"modules", each.modules},
+                                  {"native_objects", each.native_objects},
+                                  {"programs", each.programs},
+                                  {"compiled", each.compiled},
+                                  {"reused", each.reused},
+                                  {"seconds", each.seconds.wall},
+                                  {"steps", steps_json(each.steps)}});
+  Json natives = Json::array();
+  for (const build::NativeReport& each : report.native_objects)
+    natives.push_back(Json{{"name", each.name}, {"reason", each.reason}});
+  Json steps = steps_json(all_steps(report));
+  steps["write"] = seconds_json(report.write);
+  steps["total"] = seconds_json(report.seconds);
+  return Json{{"version", 1},
+              {"image", image},
+              {"digest", report.digest.to_string()},
+              {"configurations", configurations},
+              {"sharing",
+               {{"units", report.units},
+                {"modules", report.modules},
+                {"preprocessed_texts", report.preprocessed_texts},
+                {"unit_bytes", report.unit_bytes},
+                {"module_bytes", report.module_bytes}}},
+              {"native_objects", natives},
+              {"loads_by_name", report.loaders},
+              {"warnings", warnings_json(report.warnings)},
+              {"seconds", report.seconds.wall},
+              {"steps", steps}};
+}
+
+std::string report_text(const build::Report& report, const std::string& image, bool all) {
+  std::vector<std::vector<std::string>> rows = {
+      {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "COMPILED", "REUSED"}};
+  for (const build::ConfigurationReport& each : report.configurations)
+    rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules),
+                    std::to_string(each.native_objects), std::to_string(each.programs),
+                    std::to_string(each.compiled), std::to_string(each.reused)});
+  std::string text = table(rows) + "\n" + times_table(report) + "\n" + std::to_string(report.modules) +
+                     " IR modules (" + human_bytes(report.module_bytes) + ") serve " +
+                     std::to_string(report.units) + " units (" + human_bytes(report.unit_bytes) + ")\n";
+  std::vector<NativeLine> natives;
+  for (const build::NativeReport& each : report.native_objects)
+    natives.push_back({each.name, each.reason});
+  text += native_lines(natives, all);
+  for (const std::string& each : report.loaders)
+    text +=
+        "run-time library " + each + " loads parts by name (dlopen); name those in the spec's `runtime`\n";
+  return text + image + " " + report.digest.to_string() + "\n";
+}
+
+// Of each kind the first few, unless all are asked for: a long list of one must not hide another.
+std::string warnings_text(const std::vector<build::Warning>& warnings, bool all) {
+  constexpr size_t shown = 4;
+  std::map<std::string, size_t> counts;
+  std::string text;
+  for (const build::Warning& each : warnings) {
+    if (++counts[each.kind] > shown && !all)
+      continue;
+    std::string place =
+        each.file.empty() ? "" : each.file + (each.line ? ":" + std::to_string(each.line) : "");
+    text += "xaas: warning: " + place + (place.empty() ? "" : ": ") + each.message + "\n";
+  }
+  size_t more = 0;
+  for (const auto& [kind, count] : counts)
+    more += count - std::min(count, shown);
+  if (more && !all)
+    text += "xaas: warning: and " + std::to_string(more) + " more; -v lists all\n";
+  return text;
+}
+
+} // namespace xaas::cli

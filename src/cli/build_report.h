@@ -1,0 +1,18 @@
+// What a build says at its end, as JSON and for people.
+#pragma once
+
+#include <xaas/base/json.h>
+#include <xaas/build/build.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::cli {
+
+Json report_json(const build::Report& report, const std::string& image);
+
+// With `all` every name that is otherwise only counted.
+std::string report_text(const build::Report& report, const std::string& image, bool all);
+std::string warnings_text(const std::vector<build::Warning>& warnings, bool all);
+
+} // namespace xaas::cli
