@@ -153,7 +153,7 @@ private:
     return result;
   }
 
-  bool installs() const { return spec_.install.empty(); }
+  bool installs() const { return spec_.install.empty() || spec_.install_target; }
   std::string jobs() const { return std::to_string(std::max(1u, build_.jobs)); }
 
   // The front door's own binary tools, for build systems that would look for the compiler's first.

@@ -226,7 +226,7 @@ private:
       XAAS_CHECK(variables(build.arguments, "/build/arguments"));
       if (!build.targets.empty())
         return wrong("/build/targets", "the build system commands has no targets");
-      if (build.install_command == "target")
+      if (build.install_command == "target" || build.install_target)
         return wrong("/build/install", "the build system commands has no install target",
                      "give a shell command or a list of files");
       if (build.install_command.empty() && build.install.empty())

@@ -67,7 +67,7 @@ Json to_json(const Build& build) {
     json["build"] = build.build_command;
   }
   if (!build.install.empty()) {
-    json["install"] = Json::array();
+    json["install"] = build.install_target ? Json::array({"target"}) : Json::array();
     for (const InstallFile& file : build.install)
       json["install"].push_back({{"from", file.from}, {"to", file.to}});
   } else {

@@ -126,6 +126,10 @@ Result<Build> parse_build(const JsonReader& reader) {
   }
   XAAS_TRY(const std::vector<JsonReader> files, install.items());
   for (const JsonReader& json : files) {
+    if (json.json() == "target") {
+      build.install_target = true;
+      continue;
+    }
     InstallFile file;
     XAAS_TRY(file.from, json.string_at("from"));
     XAAS_TRY(file.to, json.string_at("to"));

@@ -173,6 +173,16 @@ TEST_F(ProjectTest, InstallListReplacesTheBuildSystemsInstall) {
   EXPECT_FALSE(fs::exists(build_.destination / "usr/local/bin/tiny"));
 }
 
+TEST_F(ProjectTest, InstallListWithTargetAddsToTheBuildSystemsInstall) {
+  source("CMakeLists.txt", cmake_lists);
+  source("main.c", main_c);
+  application_.build.install = {{"tiny", "libexec/"}};
+  application_.build.install_target = true;
+  expect_built();
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "plain\n");
+  EXPECT_EQ(output_of("usr/local/libexec/tiny"), "plain\n");
+}
+
 TEST_F(ProjectTest, AFailingCompileSpeaksWithTheCompilersWords) {
   source("CMakeLists.txt", cmake_lists);
   source("main.c", "int main(void) { return undeclared_thing; }\n");

@@ -101,6 +101,12 @@ TEST(Parse, JsonComesBack) {
   ASSERT_TRUE(commands) << commands.error().message;
   EXPECT_EQ(to_json(*parse_application(to_json(*commands).dump(), "again")), to_json(*commands));
   EXPECT_EQ(to_json(*with(""))["build"]["install"], "target");
+  const auto both = with("", R"("system": "make", "install": ["target", {"from": "a", "to": "bin/a"}])");
+  ASSERT_TRUE(both);
+  EXPECT_TRUE(both->build.install_target);
+  EXPECT_EQ(to_json(*both)["build"]["install"], Json::parse(R"(["target", {"from": "a", "to": "bin/a"}])"));
+  EXPECT_FALSE(
+      with("", R"("system": "make", "install": [{"from": "a", "to": "bin/a"}])")->build.install_target);
   EXPECT_TRUE(parse_application(to_json(*with("")).dump(), "again"));
 }
 
@@ -236,6 +242,10 @@ TEST(Parse, KeysOfOneBuildSystem) {
   expect_usage(with("", R"("system": "meson", "install": "cp a b")"), "x.json: /build/install: ", "commands");
   expect_usage(with("", R"("system": "commands", "build": "make")"), "x.json: /build/install: missing");
   expect_usage(with("", R"("system": "commands", "install": "target")"), "x.json: /build/install: ");
+  expect_usage(with("", R"("system": "commands", "install": ["target", {"from": "a", "to": "b"}])"),
+               "x.json: /build/install: the build system commands has no install target");
+  expect_usage(with("", R"("system": "make", "install": ["all"])"), "x.json: /build/install/0: \"all\"",
+               "target");
   expect_usage(with("", R"("system": "commands", "install": "a", "targets": ["b"])"),
                "x.json: /build/targets: ");
   expect_usage(with("", R"("system": "commands", "install": "a", "arguments": ["X=1", "-DY"])"),
