@@ -187,6 +187,26 @@ TEST(Select, ThisMachineHasItsOwnLevel) {
             "isa=" + level);
 }
 
+// What GROMACS itself advises for these CPUs, by the spec that we ship.
+TEST(Select, GromacsOnEachCpu) {
+  const auto gromacs = spec::read_application(fs::path(XAAS_SPECS) / "applications/gromacs.json");
+  ASSERT_TRUE(gromacs) << gromacs.error().message;
+  const auto on = [&](const std::string& cpu) {
+    const auto features = target::features_of("x86_64", cpu);
+    EXPECT_TRUE(features) << cpu;
+    return chosen(gromacs->points, machine(cpu, {features ? *features : v2})).configuration.id();
+  };
+  EXPECT_EQ(on("nehalem"), "simd=SSE4.1");
+  EXPECT_EQ(on("sandybridge"), "simd=AVX_256");
+  EXPECT_EQ(on("bdver2"), "simd=AVX_256");
+  EXPECT_EQ(on("znver1"), "simd=AVX2_128");
+  EXPECT_EQ(on("haswell"), "simd=AVX2_256");
+  EXPECT_EQ(on("znver3"), "simd=AVX2_256");
+  EXPECT_EQ(on("icelake-client"), "simd=AVX2_256");
+  EXPECT_EQ(on("skylake-avx512"), "simd=AVX_512");
+  EXPECT_EQ(on("znver4"), "simd=AVX_512");
+}
+
 TEST(Select, DefaultThenFirstSatisfiedValue) {
   Selection selection = chosen({threads()}, old());
   EXPECT_EQ(selection.configuration.id(), "threads=on");

@@ -60,6 +60,17 @@ void expect_usage(const Result<Application>& result, const std::string& start, c
   EXPECT_THAT(result.error().hint, HasSubstr(hint));
 }
 
+TEST(Parse, ReadsTheSpecsThatWeShip) {
+  size_t specs = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(XAAS_SPECS) / "applications")) {
+    const auto parsed = read_application(entry.path());
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(parsed->name, entry.path().stem());
+    ++specs;
+  }
+  EXPECT_GE(specs, 6u);
+}
+
 TEST(Parse, ReadsEveryKey) {
   const auto parsed = parse_application(solver, "xaas.json");
   ASSERT_TRUE(parsed) << parsed.error().message;

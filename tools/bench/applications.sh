@@ -6,12 +6,8 @@
 #
 #   tools/bench/applications.sh [--rounds N] [APPLICATION]...     minimap2 hmmer mmseqs2; all, if none is named
 #
-# Needs root once, for source packages (deb-src) and build dependencies. Works in $XAAS_BENCH_DIR, else in a directory below
-# the temporary one that it prints and keeps: what is finished there is not done again.
-set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-root=$PWD
-xaas=${XAAS:-$root/build/release/bin/xaas}
+# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
 applications=()
 while [ $# -gt 0 ]; do
@@ -22,51 +18,19 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2)
-[ -x "$xaas" ] || { echo "no program at $xaas: build it, or set XAAS" >&2; exit 4; }
+open_bench
 
-work=${XAAS_BENCH_DIR:-${TMPDIR:-/tmp}/xaas-bench}
-mkdir -p "$work"
-echo "working in $work"
-
-say() { printf '\n== %s\n' "$*"; }
-
-# timed FIGURE COMMAND...: runs it and keeps "wall cpu" in $work/$app/FIGURE. What has a figure is not run again.
-timed() {
-  local figure=$work/$app/$1; shift
-  [ -s "$figure" ] && return 0
-  local TIMEFORMAT='%R %U %S'
-  { time "$@" >"$figure.log" 2>&1; } 2>"$figure.time" || { tail -n 30 "$figure.log" >&2; return 1; }
-  awk '{printf "%.2f %.2f\n", $1, $2 + $3}' "$figure.time" >"$figure.new"
-  mv "$figure.new" "$figure"
-}
-wall() { cut -d' ' -f1 "$work/$app/$1"; }
-cpu() { cut -d' ' -f2 "$work/$app/$1"; }
-
-packages() {
-  if dpkg -s "$@" >/dev/null 2>&1; then return 0; fi
-  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >/dev/null
-}
-source_package() { # PACKAGE: its patched sources as $work/$app/source
-  [ -d "$work/$app/source" ] && return 0
-  if ! apt-get --print-uris source "$1" >/dev/null 2>&1; then
-    sed -i 's/^Types: deb$/Types: deb deb-src/' /etc/apt/sources.list.d/*.sources
-    apt-get update -qq
-  fi
-  packages dpkg-dev
-  rm -rf "$work/$app/fetch"; mkdir -p "$work/$app/fetch"
-  (cd "$work/$app/fetch" && apt-get source -q "$1" >/dev/null 2>&1)
-  mv "$work/$app/fetch"/*/ "$work/$app/source"
-}
-
-# Each application: its packages, a native build with extra compiler flags in $2 into $1, data, and a run of PROGRAM... whose
-# output is a function of the data.
-minimap2_prepare() { packages libsimde-dev zlib1g-dev; source_package minimap2; }
+# Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
+# PROGRAM... whose output is a function of the data.
+minimap2_packages() { packages libsimde-dev zlib1g-dev; }
 minimap2_native() {
-  cp -r "$work/$app/source" "$1"
-  make -C "$1" -j"$(nproc)" CC="clang-22 $2" minimap2
-  mkdir -p "$1/bin" && mv "$1/minimap2" "$1/bin/"
+  cp -r "$work/$app/source" "$2"
+  make -C "$2" -j"$(nproc)" CC="clang-22 $1" minimap2
+  mkdir "$2/bin"
+  mv "$2/minimap2" "$2/bin/"
 }
-minimap2_data() { # a random genome of 3 million bases and 3,000 reads of 4,000 with one base in ten changed
+minimap2_data() { # into the new directory $1: a random genome of 3 million bases and 3,000 reads of 4,000 with one base in ten changed
+  mkdir "$1"
   perl -e '
     srand(7); my @base = qw(A C G T); my $n = 3_000_000;
     my $genome = join "", map { $base[int rand 4] } 1 .. $n;
@@ -81,30 +45,37 @@ minimap2_data() { # a random genome of 3 million bases and 3,000 reads of 4,000 
 minimap2_run() { "$@" minimap2 -a -t 1 "$data/genome.fa" "$data/reads.fa"; }
 minimap2_filter() { grep -v '^@PG'; }
 
-hmmer_prepare() { packages libdivsufsort-dev libsimde-dev autoconf automake libtool; source_package hmmer; }
+hmmer_packages() { packages libdivsufsort-dev libsimde-dev autoconf automake libtool; }
 hmmer_native() {
-  cp -r "$work/$app/source" "$1.source"
-  (cd "$1.source" && AUTOHEADER=true autoreconf -fi && ./configure CC="clang-22 $2" --prefix="$1" --enable-threads --enable-sse &&
-    make -j"$(nproc)" && make install)
+  rm -rf "$2.objects"
+  cp -r "$work/$app/source" "$2.objects"
+  cd "$2.objects"
+  AUTOHEADER=true autoreconf -fi
+  ./configure CC="clang-22 $1" --prefix="$2" --enable-threads --enable-sse
+  make -j"$(nproc)"
+  make install
 }
 hmmer_data() {
+  mkdir "$1"
   cp "$work/$app/source/tutorial/globins4.hmm" "$1/"
   "$work/$app/native/bin/hmmemit" -N 60000 --seed 11 "$1/globins4.hmm" >"$1/sequences.fa"
 }
 hmmer_run() { "$@" hmmsearch --cpu 0 "$data/globins4.hmm" "$data/sequences.fa"; }
 hmmer_filter() { grep -v '^#'; }
 
-mmseqs2_prepare() {
+mmseqs2_packages() {
   packages libbz2-dev libc++-22-dev libc++abi-22-dev libgzstream-dev libsimde-dev libxxhash-dev libzstd-dev zlib1g-dev
-  source_package mmseqs2
 }
 mmseqs2_native() {
-  cmake -S "$work/$app/source" -B "$1.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
-    -DCMAKE_C_FLAGS="$2" -DCMAKE_CXX_FLAGS="$2" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$1" \
+  rm -rf "$2.objects"
+  cmake -S "$work/$app/source" -B "$2.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_C_FLAGS="$1" -DCMAKE_CXX_FLAGS="$1" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$2" \
     -DUSE_SYSTEM_ZSTD=1 -DNATIVE_ARCH=0 -DVERSION_OVERRIDE=14-7e284 -DINSTALL_UTIL=0
-  cmake --build "$1.objects" && cmake --install "$1.objects"
+  cmake --build "$2.objects"
+  cmake --install "$2.objects"
 }
 mmseqs2_data() {
+  mkdir "$1"
   local native=$work/$app/native/bin/mmseqs examples=$work/$app/source/examples
   "$native" createdb "$examples/QUERY.fasta" "$1/query" >/dev/null
   "$native" createdb "$examples/DB.fasta" "$1/target" >/dev/null
@@ -119,62 +90,82 @@ mmseqs2_filter() { cat; }
 
 native() { local bin=$1; shift; "$work/$app/$bin/bin/$1" "${@:2}"; } # native DIRECTORY PROGRAM ARGUMENT...
 container() {
-  (cd "$work/$app" && exec podman --root "$work/$app/podman" --runroot "$work/$app/podman-run" --storage-driver vfs run \
+  (cd "$here" && exec podman --root "$here/podman" --runroot "$here/podman-run" --storage-driver vfs run \
     --runtime runc --rm --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none -v "$data:$data" \
     --entrypoint "/usr/local/bin/$1" oci:image:here "${@:2}")
 }
-unpacked() { # the same image as a root directory: no container start-up in the times
-  bwrap --bind "$work/$app/rootfs" / --proc /proc --dev /dev --bind "$data" "$data" -- "/usr/local/bin/$1" "${@:2}"
+unpacked() { contained "$here/rootfs" "$data" "/usr/local/bin/$1" "${@:2}"; } # the same image, without podman's start-up
+
+ir_build() { # with an empty cache
+  rm -rf "$here/cache" "$here/image"
+  XAAS_CACHE_DIR=$here/cache "$xaas" build "$spec" --source "$work/$app/source" -o "oci:$here/image:ir"
 }
 
-compare() { # the deployed container's output against the native build's
-  "${app}_run" native native 2>/dev/null | "${app}_filter" >"$work/$app/native.out"
-  "${app}_run" container 2>"$work/$app/container.err" | "${app}_filter" >"$work/$app/container.out"
-  [ -s "$work/$app/native.out" ] || { echo "$app: the native build printed nothing" >&2; exit 1; }
-  cmp "$work/$app/native.out" "$work/$app/container.out" || { tail "$work/$app/container.err" >&2; exit 1; }
-  echo "output equal to the native build's: $(wc -c <"$work/$app/native.out") bytes"
+compare() { # the deployed container's output against the native build's; both into the new directory $1
+  mkdir "$1"
+  "${app}_run" native native 2>/dev/null | "${app}_filter" >"$1/native"
+  "${app}_run" container 2>"$1/container.err" | "${app}_filter" >"$1/container"
+  [ -s "$1/native" ] || die "$app: the native build printed nothing"
+  cmp "$1/native" "$1/container" || { tail "$1/container.err" >&2; exit 1; }
 }
 
-run_times() { # portable, native and deployed in turn; medians
-  local kind TIMEFORMAT='%U'
-  for kind in portable native deployed; do : >"$work/$app/run.$kind"; done
-  for ((round = 0; round < rounds; ++round)); do
-    for kind in portable native deployed; do
-      local how=(native "$kind")
-      [ $kind = deployed ] && how=(unpacked)
-      { time "${app}_run" "${how[@]}" >/dev/null 2>&1; } 2>>"$work/$app/run.$kind"
-    done
+kinds=(portable native deployed)
+run_round() { # one run of each kind in turn; CPU seconds into the new file $1
+  local kind how TIMEFORMAT='%U'
+  for kind in "${kinds[@]}"; do
+    how=(native "$kind")
+    [ "$kind" = deployed ] && how=(unpacked)
+    { time "${app}_run" "${how[@]}" >/dev/null 2>&1; } 2>>"$1"
   done
 }
-median() { sort -n "$work/$app/run.$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'; }
+run_median() { # KIND
+  local round line=1
+  until [ "${kinds[line - 1]}" = "$1" ]; do line=$((line + 1)); done
+  for ((round = 1; round <= rounds; ++round)); do sed -n "${line}p" "$here/run.$round"; done | median
+}
 
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
-
-for app in "${applications[@]}"; do
-  mkdir -p "$work/$app"
+in_application() { # NAME: sets what the functions above use
+  app=$1
+  here=$work/$app/$program
   data=$work/$app/data
   spec=$root/specs/applications/$app.json
+  mkdir -p "$here"
+}
+
+for application in "${applications[@]}"; do
+  in_application "$application"
   say "$app: sources"
-  "${app}_prepare"
+  "${app}_packages"
+  once "$work/$app/source" debian_source "$app"
   say "$app: native build, portable build"
-  timed native.build "${app}_native" "$work/$app/native" "-march=native"
-  timed portable.build "${app}_native" "$work/$app/portable" ""
+  timed "$work/$app/native.build" again "$work/$app/native" "${app}_native" "-march=native"
+  timed "$work/$app/portable.build" again "$work/$app/portable" "${app}_native" ""
   say "$app: xaas build, xaas deploy"
-  timed xaas.build "$xaas" build "$spec" --source "$work/$app/source" -o "oci:$work/$app/image:ir"
-  timed xaas.deploy "$xaas" deploy "oci:$work/$app/image:ir" -o "oci:$work/$app/image:here"
-  [ -d "$work/$app/rootfs" ] || "$xaas" deploy "oci:$work/$app/image:ir" -o "rootfs:$work/$app/rootfs" -q >/dev/null
-  [ -d "$data" ] || { rm -rf "$data.new"; mkdir "$data.new"; "${app}_data" "$data.new"; mv "$data.new" "$data"; }
+  timed "$here/xaas.build" ir_build
+  timed "$here/xaas.deploy" "$xaas" deploy "oci:$here/image:ir" -o "oci:$here/image:here"
+  once "$here/rootfs" unpack "$here/image" here
+  once "$data" "${app}_data"
   say "$app: output"
-  compare
+  once "$here/output" compare
+  echo "output equal to the native build's: $(wc -c <"$here/output/native") bytes"
   say "$app: run times, $rounds rounds"
-  run_times
+  for ((round = 1; round <= rounds; ++round)); do once "$here/run.$round" run_round; done
 done
 
-say "figures (seconds; medians of $rounds runs; $(nproc) cores, $("$xaas" detect --format json -q | jq -r .cpu.name))"
+figures() { # of the application that is set
+  local native=$work/$app/native.build build=$here/xaas.build deploy=$here/xaas.deploy sharing
+  sharing=$("$xaas" inspect "oci:$here/image:ir" --format json | jq -r '.sharing | "\(.units)|\(.modules)"')
+  local cells=("$app" "$(wall "$native")/$(cpu "$native")"
+    "$(wall "$build")/$(cpu "$build")" "$(ratio "$(cpu "$build")" "$(cpu "$native")")"
+    "$(wall "$deploy")/$(cpu "$deploy")" "$(ratio "$(cpu "$deploy")" "$(cpu "$native")")"
+    "$sharing" "$(image_bytes "oci:$here/image:ir" | human)" "$(image_bytes "oci:$here/image:here" | human)"
+    "$(run_median portable)" "$(run_median native)" "$(run_median deployed)"
+    "$(ratio "$(run_median deployed)" "$(run_median native)")" "$(ratio "$(run_median portable)" "$(run_median deployed)")")
+  (IFS='|'; echo "${cells[*]}")
+}
+
+say "figures (seconds; medians of $rounds runs; $machine)"
 {
   echo "application|native build s/CPU s|IR build, all levels s/CPU s|CPU ratio|deploy s/CPU s|CPU ratio|units|modules|IR image|deployed|run portable|run native|run deployed|deployed/native|portable/deployed"
-  for app in "${applications[@]}"; do
-    inspect=$("$xaas" inspect "oci:$work/$app/image:ir" --format json)
-    echo "$app|$(wall native.build)/$(cpu native.build)|$(wall xaas.build)/$(cpu xaas.build)|$(ratio "$(cpu xaas.build)" "$(cpu native.build)")|$(wall xaas.deploy)/$(cpu xaas.deploy)|$(ratio "$(cpu xaas.deploy)" "$(cpu native.build)")|$(jq .sharing.units <<<"$inspect")|$(jq .sharing.modules <<<"$inspect")|$(jq '[.layers[].size] | add' <<<"$inspect" | numfmt --to=iec)|$("$xaas" inspect "oci:$work/$app/image:here" --format json | jq '[.layers[].size] | add' | numfmt --to=iec)|$(median portable)|$(median native)|$(median deployed)|$(ratio "$(median deployed)" "$(median native)")|$(ratio "$(median portable)" "$(median deployed)")"
-  done
-} | awk -F'|' '{ for (i = 1; i <= NF; i++) cell[NR, i] = $i; n = NF } END { for (i = 1; i <= n; i++) { printf "%-30s", cell[1, i]; for (r = 2; r <= NR; r++) printf "%18s", cell[r, i]; print "" } }'
+  for application in "${applications[@]}"; do in_application "$application"; figures; done
+} | print_columns

@@ -1,0 +1,175 @@
+# shellcheck shell=bash
+# What the benchmarks of this directory share; sourced by them.
+#
+# Every step of a benchmark keeps its figures and its products in the benchmark's directory ($XAAS_BENCH_DIR, else one below
+# the temporary directory, which is kept). A finished step is not done again, an interrupted one is done again from its start.
+# Figures that belong to the program that is measured lie in a directory named after that program's digest, so that figures
+# of two programs never mix; one directory serves one machine.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+xaas=${XAAS:-$root/build/release/bin/xaas}
+
+die() { echo "$0: $*" >&2; exit 1; }
+say() { printf '\n== %s\n' "$*"; }
+
+packages() {
+  if dpkg -s "$@" >/dev/null 2>&1; then return 0; fi
+  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >/dev/null
+}
+
+open_bench() { # sets work, program and machine
+  [ -x "$xaas" ] || { echo "no program at $xaas: build it, or set XAAS" >&2; exit 4; }
+  packages jq
+  work=${XAAS_BENCH_DIR:-${TMPDIR:-/tmp}/xaas-bench}
+  mkdir -p "$work"
+  work=$(realpath "$work")
+  program=program-$(sha256sum "$xaas" | cut -c1-12)
+  machine="$("$xaas" detect --format json -q | jq -r '"\(.cpu.name), \(.cpu.model)"'), $(nproc) cores"
+  [ -f "$work/machine" ] || { echo "$machine" >"$work/machine.new" && mv "$work/machine.new" "$work/machine"; }
+  [ "$(cat "$work/machine")" = "$machine" ] ||
+    die "the figures in $work are of another machine ($(cat "$work/machine")): set XAAS_BENCH_DIR to a new directory"
+  echo "working in $work: $machine, $program"
+}
+
+# sampled_memory PID FILE: a process of its own; until PID ends, it writes to FILE each second what was seen so far below PID: the largest sum of the
+# anonymous memory of all processes at one time, and the largest peak of one process, both in KiB.
+sampled_memory() {
+  exec perl -e '
+    my ($top, $file) = @ARGV;
+    my ($sum_max, $one_max) = (0, 0);
+    while (kill 0, $top) {
+      my (%children, %anonymous, %peak);
+      for my $status (glob "/proc/[0-9]*/status") {
+        open my $in, "<", $status or next;
+        local $/;
+        my $text = <$in> // next;
+        my ($pid) = $text =~ /^Pid:\s+(\d+)/m or next;
+        push @{$children{$1}}, $pid if $text =~ /^PPid:\s+(\d+)/m;
+        $anonymous{$pid} = $text =~ /^RssAnon:\s+(\d+)/m ? $1 : 0;
+        $peak{$pid} = $text =~ /^VmHWM:\s+(\d+)/m ? $1 : 0;
+      }
+      my ($sum, @below) = (0, @{$children{$top} // []});
+      while (defined(my $pid = shift @below)) {
+        next if $pid == $$;
+        $sum += $anonymous{$pid};
+        $one_max = $peak{$pid} if $peak{$pid} > $one_max;
+        push @below, @{$children{$pid} // []};
+      }
+      $sum_max = $sum if $sum > $sum_max;
+      open my $out, ">", "$file.new" or die "$file.new: $!";
+      print $out "$sum_max $one_max\n";
+      close $out;
+      rename "$file.new", $file;
+      sleep 1;
+    }' "$1" "$2"
+}
+
+# timed FIGURE COMMAND...: runs it in a subshell with its output in FIGURE.log, and keeps in the file FIGURE, once it has
+# succeeded: seconds, CPU seconds of all its processes, KiB of sampled_memory (all processes, one process). What has a figure
+# is not run again.
+timed() {
+  local figure=$1 sampler code; shift
+  [ -s "$figure" ] && return 0
+  mkdir -p "$(dirname "$figure")"
+  rm -f "$figure.memory"
+  sampled_memory $$ "$figure.memory" & sampler=$!
+  while [ ! -s "$figure.memory" ]; do kill -0 "$sampler" && sleep 0.1; done # the first sample is there before it starts
+  local TIMEFORMAT='%R %U %S'
+  set +e
+  { time { (set -e; "$@") >"$figure.log" 2>&1; }; } 2>"$figure.time"
+  code=$?
+  set -e
+  kill "$sampler" 2>/dev/null; wait "$sampler" 2>/dev/null || true
+  [ $code -eq 0 ] || { tail -n 30 "$figure.log" >&2; die "$(basename "$figure") failed ($code); its log: $figure.log"; }
+  echo "$(awk '{printf "%.2f %.2f", $1, $2 + $3}' "$figure.time") $(cat "$figure.memory")" >"$figure.new"
+  mv "$figure.new" "$figure"
+  rm -f "$figure.time" "$figure.memory"
+}
+figure() { cut -d' ' -f"$2" "$1"; }
+wall() { figure "$1" 1; }
+cpu() { figure "$1" 2; }
+memory_of_all() { figure "$1" 3 | numfmt --from-unit=1024 --to=iec; }
+memory_of_one() { figure "$1" 4 | numfmt --from-unit=1024 --to=iec; }
+
+# again PRODUCT COMMAND...: runs COMMAND PRODUCT, which makes that file or directory anew.
+again() {
+  mkdir -p "$(dirname "$1")"
+  rm -rf "$1"
+  "${@:2}" "$1"
+}
+# once PRODUCT COMMAND...: the same where PRODUCT is not there yet; it gets its name when it is complete.
+once() {
+  [ -e "$1" ] && return 0
+  again "$1.new" "${@:2}"
+  mv "$1.new" "$1"
+}
+
+debian_source() { # PACKAGE DIRECTORY: its patched sources; for `once`
+  if ! apt-get --print-uris source "$1" >/dev/null 2>&1; then
+    sed -i 's/^Types: deb$/Types: deb deb-src/' /etc/apt/sources.list.d/*.sources
+    apt-get update -qq
+  fi
+  packages dpkg-dev
+  rm -rf "$2.fetch"; mkdir "$2.fetch"
+  (cd "$2.fetch" && apt-get source -q "$1") >"$2.fetch/log" 2>&1 || { cat "$2.fetch/log" >&2; return 1; }
+  mv "$2.fetch"/*/ "$2"
+  rm -rf "$2.fetch"
+}
+
+# Arguments for a native build, from a spec; its comments are whole lines.
+spec_json() { sed '/^ *\/\//d' "$1"; } # SPEC
+spec_arguments() { # SPEC K=V...: one on a line, those of the values last
+  spec_json "$1" | jq -r '.build.arguments[]?'
+  local choice
+  for choice in "${@:2}"; do
+    spec_json "$1" | jq -r --arg point "${choice%%=*}" --arg value "${choice#*=}" \
+      '.specializations[] | select(.name == $point).values[] | select(.value == $value).arguments[]?'
+  done
+}
+
+# runs_here IMAGE K=V...: whether this CPU can run these values of the image's points.
+runs_here() {
+  local code=0 choices
+  mapfile -t choices < <(printf -- '--set\n%s\n' "${@:2}")
+  "$xaas" deploy "$1" "${choices[@]}" --dry-run -q >/dev/null 2>&1 || code=$?
+  [ $code -eq 0 ] || [ $code -eq 3 ] || die "xaas deploy $1 ${*:2} --dry-run: exit code $code"
+  return $code
+}
+image_bytes() { "$xaas" inspect "$1" --format json | jq '[.layers[].size] | add'; } # IMAGE
+human() { numfmt --to=iec; }
+
+# unpack LAYOUT TAG DIRECTORY: the root of a deployed image. It has base scratch, so no layer takes anything away.
+unpack() {
+  local digest
+  mkdir "$3"
+  for digest in $("$xaas" inspect "oci:$1:$2" --format json | jq -r '.layers[].digest'); do
+    tar -xzf "$1/blobs/${digest/://}" -C "$3"
+  done
+}
+# contained ROOT DIRECTORY PROGRAM ARGUMENT...: runs a program of an unpacked image as a container runtime does: with its own
+# root, process space and network, and the DIRECTORY where it works.
+contained() {
+  bwrap --unshare-all --die-with-parent --bind "$1" / --proc /proc --dev /dev --ro-bind /sys /sys --bind "$2" "$2" -- "${@:3}"
+}
+# script_of FILE 'COMMAND' FUNCTION...: a program that runs COMMAND with its arguments; it has these functions.
+script_of() {
+  { echo "#!/bin/bash"; declare -f "${@:3}"; echo "$2 \"\$@\""; } >"$1"
+  chmod +x "$1"
+}
+
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'; }
+sum() { awk '{ s += $1 } END { printf "%.2f", s }'; }
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+# Reads a table with | between the cells; prints it with one column for each of its rows but the first.
+print_columns() {
+  awk -F'|' '
+    { for (i = 1; i <= NF; i++) cell[NR, i] = $i; n = NF }
+    END {
+      for (i = 1; i <= n; i++) {
+        printf "%-30s", cell[1, i]
+        for (r = 2; r <= NR; r++) printf "%18s", cell[r, i]
+        print ""
+      }
+    }'
+}
