@@ -90,9 +90,13 @@ mmseqs2_filter() { cat; }
 
 native() { local bin=$1; shift; "$work/$app/$bin/bin/$1" "${@:2}"; } # native DIRECTORY PROGRAM ARGUMENT...
 container() {
-  (cd "$here" && exec podman --root "$here/podman" --runroot "$here/podman-run" --storage-driver vfs run \
+  local run code=0
+  run=$(mktemp -d /tmp/podman-XXXXXX) # podman refuses long names
+  (cd "$here" && podman --root "$here/podman" --runroot "$run" --storage-driver vfs run \
     --runtime runc --rm --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none -v "$data:$data" \
-    --entrypoint "/usr/local/bin/$1" oci:image:here "${@:2}")
+    --entrypoint "/usr/local/bin/$1" oci:image:here "${@:2}") || code=$?
+  rm -rf "$run"
+  return $code
 }
 unpacked() { contained "$here/rootfs" "$data" "/usr/local/bin/$1" "${@:2}"; } # the same image, without podman's start-up
 
@@ -104,7 +108,7 @@ ir_build() { # with an empty cache
 compare() { # the deployed container's output against the native build's; both into the new directory $1
   mkdir "$1"
   "${app}_run" native native 2>/dev/null | "${app}_filter" >"$1/native"
-  "${app}_run" container 2>"$1/container.err" | "${app}_filter" >"$1/container"
+  "${app}_run" container 2>"$1/container.err" | "${app}_filter" >"$1/container" || true # shows itself below
   [ -s "$1/native" ] || die "$app: the native build printed nothing"
   cmp "$1/native" "$1/container" || { tail "$1/container.err" >&2; exit 1; }
 }

@@ -147,9 +147,9 @@ unpack() {
   done
 }
 # contained ROOT DIRECTORY PROGRAM ARGUMENT...: runs a program of an unpacked image as a container runtime does: with its own
-# root, process space and network, and the DIRECTORY where it works.
+# root and without network, and the DIRECTORY where it works. In a process space of its own its CPU time would not be seen.
 contained() {
-  bwrap --unshare-all --die-with-parent --bind "$1" / --proc /proc --dev /dev --ro-bind /sys /sys --bind "$2" "$2" -- "${@:3}"
+  bwrap --unshare-net --unshare-ipc --unshare-uts --die-with-parent --bind "$1" / --proc /proc --dev /dev --ro-bind /sys /sys --bind "$2" "$2" -- "${@:3}"
 }
 # script_of FILE 'COMMAND' FUNCTION...: a program that runs COMMAND with its arguments; it has these functions.
 script_of() {
