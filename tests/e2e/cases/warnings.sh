@@ -103,7 +103,7 @@ END
 printf '#include <stdio.h>\nint main(void) { puts(WHERE); }\n' >make/main.c
 echo '{"name": "tool", "build": {"system": "make", "arguments": ["CFLAGS=-mtune=native"]}, "isa": []}' >make/xaas.json
 build make
-expect_equal "warnings of make" "$(warnings | tail -n 2)" "$(printf 'native -:-\npath /usr/local/bin/tool:-')"
+expect_equal "warnings of make" "$(warnings | tail -n 3)" "$(printf 'native -:-\npath /usr/local/bin/tool:-\npath main.c:-')"
 expect_equal "lines about lscpu" "$(grep -c 'lscpu' stderr)" 4
 grep -q '^xaas: warning: and 5 more; -v lists all$' stderr || fail "no rest: $(cat stderr)"
 grep -q '^xaas: warning: /usr/local/bin/tool: ' stderr || fail "the path is hidden: $(cat stderr)"
