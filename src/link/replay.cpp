@@ -131,8 +131,10 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
                           const ReplayOptions& options) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   Staging staging(directory.path(), provider);
+  // A version script may name symbols that are not there, as GNU ld has it, whom projects' scripts and
+  // configure checks are written for; an option of the record still says otherwise.
   for (const char* argument : {"ld.lld", "--color-diagnostics=never", "--no-demangle", "--error-limit=0",
-                               "--no-dependent-libraries", "-Lin", "-oout"})
+                               "--no-dependent-libraries", "--undefined-version", "-Lin", "-oout"})
     staging.add(argument);
   staging.add("--threads=" + std::to_string(std::max(1u, options.threads)));
   if (record.kind == OutputKind::shared)

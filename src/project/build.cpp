@@ -41,15 +41,32 @@ bool newer(const fs::path& left, const fs::path& right) {
   return !code && one > other;
 }
 
+// Is what Autotools makes of this file older than the file? Its makefiles would make it again, beside it.
+bool outdates(const fs::path& input, const fs::path& macros) {
+  const fs::path directory = input.parent_path();
+  const std::string name = input.filename().string();
+  if (name == "Makefile.am")
+    return newer(input, directory / "Makefile.in");
+  if (name == "configure.ac" || name == "configure.in")
+    return newer(input, directory / "configure") || newer(input, directory / "aclocal.m4");
+  if (name == "aclocal.m4")
+    return newer(input, directory / "configure");
+  return input.extension() == ".m4" && newer(input, macros);
+}
+
 // Would Autotools write into the tree?
 bool needs_regeneration(const fs::path& source) {
   if (!present(source / "configure"))
     return true;
-  for (const char* input : {"configure.ac", "configure.in", "aclocal.m4"})
-    if (newer(source / input, source / "configure"))
+  std::error_code code;
+  for (auto it = fs::recursive_directory_iterator(source, code);
+       !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
+    if (it->path().filename() == ".git")
+      it.disable_recursion_pending();
+    else if (outdates(it->path(), source / "aclocal.m4"))
       return true;
-  return newer(source / "Makefile.am", source / "Makefile.in") ||
-         newer(source / "configure.ac", source / "aclocal.m4");
+  }
+  return false;
 }
 
 bool uses_copy(const ConfigurationBuild& build) {

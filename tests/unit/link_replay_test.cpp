@@ -173,6 +173,16 @@ TEST_F(ReplayTest, SharedLibrariesWithoutASonameAreNeededByFileName) {
   EXPECT_THAT(sh("readelf -d use.so"), Not(HasSubstr("in/")));
 }
 
+TEST_F(ReplayTest, AVersionScriptMayNameWhatIsNotThereUnlessTheProjectForbidsIt) {
+  write("map", "V1 { global: twice; thrice; local: *; };\n");
+  const std::string shared = "clang-22 -shared -Wl,--version-script=map lib.o -o libtwice.so";
+  ReplayResult result = link(record_of(linker_arguments(shared)));
+  write("libtwice.so", result.output);
+  EXPECT_THAT(sh("llvm-nm-22 -D libtwice.so"), AllOf(HasSubstr("twice@@V1"), Not(HasSubstr("thrice"))));
+  const Error error = link_error(record_of(linker_arguments(shared + " -Wl,--no-undefined-version")));
+  EXPECT_THAT(error.message, HasSubstr("thrice"));
+}
+
 TEST_F(ReplayTest, ErrorsOfTheLink) {
   write("a.c",
         "int missing_one(int); extern int missing_two; int main(void) { return missing_one(missing_two); }");

@@ -433,6 +433,26 @@ TEST_F(ProjectTest, StaleGeneratedFilesAreRegeneratedInACopyOnly) {
   EXPECT_EQ(compiled_source(build_), build_.build);
 }
 
+TEST_F(ProjectTest, AStaleGeneratedFileAnywhereInTheTreeIsSeen) {
+  application_.build.system = spec::BuildSystem::autotools;
+  for (const auto& [input, made] : {std::pair("doc/Makefile.am", "doc/Makefile.in"),
+                                    {"m4/own.m4", "aclocal.m4"},
+                                    {"part/configure.ac", "part/configure"}}) {
+    source("aclocal.m4", "");
+    source("configure", "exit 0\n");
+    source(input, "");
+    source(made, "");
+    const auto time = fs::last_write_time(build_.source / "configure");
+    fs::last_write_time(build_.source / "aclocal.m4", time);
+    fs::last_write_time(build_.source / input, time);
+    fs::last_write_time(build_.source / made, time);
+    EXPECT_EQ(compiled_source(build_), build_.source) << made;
+    fs::last_write_time(build_.source / made, time - std::chrono::hours(1));
+    EXPECT_EQ(compiled_source(build_), build_.build) << made;
+    fs::remove(build_.source / input);
+  }
+}
+
 TEST_F(ProjectTest, MesonBuildsAndInstalls) {
   if (!find_program("meson"))
     GTEST_SKIP() << "NOT TESTED: meson is not installed";
