@@ -169,7 +169,8 @@ protected:
     result_.names_places = names_places(*module, session_);
     if (session_.strip_debug)
       llvm::StripDebugInfo(*module);
-    result_.needs_optimisation = ir::needs_optimisation(*module);
+    result_.needs_optimisation = ir::needs_optimisation(
+        *module, [&](const llvm::Function& function) { return is_of_system(function); });
     Result<ir::FeatureResolver> resolver = ir::FeatureResolver::create(emitted_);
     if (!resolver) {
       result_.refusal = resolver.error().message;
@@ -189,6 +190,12 @@ protected:
   }
 
 private:
+  bool is_of_system(const llvm::Function& function) {
+    const clang::Decl* declaration = generator_->GetDeclForMangledName(function.getName());
+    return declaration &&
+           getCompilerInstance().getSourceManager().isInSystemHeader(declaration->getLocation());
+  }
+
   FrontendResult& result_;
   const Session& session_;
   llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free): this is a compiler's process

@@ -156,11 +156,21 @@ static bool may_lack_definition(const llvm::Function& function) {
          !function.hasFnAttribute(llvm::Attribute::AlwaysInline) && !function.getName().starts_with("_Z");
 }
 
-bool needs_optimisation(const llvm::Module& module) {
+// __builtin_constant_p in C keeps away calls of what is nowhere defined. In C++ it is the standard library's
+// way to choose between two definitions (std::char_traits), and most units have it; should it be more in one,
+// its link says so.
+static bool asks_for_constants(const llvm::Function& function) {
+  return function.getIntrinsicID() == llvm::Intrinsic::is_constant &&
+         llvm::any_of(function.users(), [](const llvm::User* user) {
+           const auto* call = llvm::dyn_cast<llvm::Instruction>(user);
+           return !call || !call->getFunction()->getName().starts_with("_Z");
+         });
+}
+
+bool needs_optimisation(const llvm::Module& module,
+                        const std::function<bool(const llvm::Function&)>& of_system) {
   for (const llvm::Function& function : module) {
-    if (may_lack_definition(function))
-      return true;
-    if (function.getIntrinsicID() == llvm::Intrinsic::is_constant && !function.use_empty())
+    if ((may_lack_definition(function) && !of_system(function)) || asks_for_constants(function))
       return true;
     for (const llvm::Instruction& instruction : llvm::instructions(function))
       if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);

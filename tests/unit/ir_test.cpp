@@ -261,17 +261,23 @@ TEST_F(Modules, AssemblyThatNamesFiles) {
 }
 
 TEST_F(Modules, NeedsOptimisation) {
-  EXPECT_FALSE(needs_optimisation(*parse("define void @f() { ret void }")));
-  EXPECT_TRUE(needs_optimisation(*parse("define available_externally i32 @f() { ret i32 1 }\ndefine i32 @g() "
-                                        "{ %a = call i32 @f() ret i32 %a }")));
-  EXPECT_FALSE(needs_optimisation(*parse("define available_externally i32 @_ZN1A1fEv() { ret i32 1 }\ndefine "
-                                         "i32 @g() { %a = call i32 @_ZN1A1fEv() ret i32 %a }")));
-  EXPECT_TRUE(needs_optimisation(*parse("declare i1 @llvm.is.constant.i32(i32)\ndefine i1 @g(i32 %a) { %b = "
-                                        "call i1 @llvm.is.constant.i32(i32 %a) ret i1 %b }")));
-  EXPECT_TRUE(
-      needs_optimisation(*parse("define void @f(i32 %a) { call void asm \"nop\", \"i\"(i32 %a) ret void }")));
-  EXPECT_FALSE(
-      needs_optimisation(*parse("define void @f() { call void asm \"nop\", \"i\"(i32 3) ret void }")));
+  const auto needs = [&](const char* text, const char* of_system = "") {
+    return needs_optimisation(
+        *parse(text), [&](const llvm::Function& function) { return function.getName() == of_system; });
+  };
+  EXPECT_FALSE(needs("define void @f() { ret void }"));
+  const char* inline_c = "define available_externally i32 @f() { ret i32 1 }\n"
+                         "define i32 @g() { %a = call i32 @f() ret i32 %a }";
+  EXPECT_TRUE(needs(inline_c));
+  EXPECT_FALSE(needs(inline_c, "f"));
+  EXPECT_FALSE(needs("define available_externally i32 @_ZN1A1fEv() { ret i32 1 }\n"
+                     "define i32 @g() { %a = call i32 @_ZN1A1fEv() ret i32 %a }"));
+  EXPECT_TRUE(needs("declare i1 @llvm.is.constant.i32(i32)\n"
+                    "define i1 @g(i32 %a) { %b = call i1 @llvm.is.constant.i32(i32 %a) ret i1 %b }"));
+  EXPECT_FALSE(needs("declare i1 @llvm.is.constant.i32(i32)\n"
+                     "define i1 @_Z1gi(i32 %a) { %b = call i1 @llvm.is.constant.i32(i32 %a) ret i1 %b }"));
+  EXPECT_TRUE(needs("define void @f(i32 %a) { call void asm \"nop\", \"i\"(i32 %a) ret void }"));
+  EXPECT_FALSE(needs("define void @f() { call void asm \"nop\", \"i\"(i32 3) ret void }"));
 }
 
 } // namespace

@@ -51,9 +51,10 @@ Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver
 Result<void> check_assembly(const llvm::Module& module);
 
 // Traits that make code generation at -O0 differ in what must link: C99 inline definitions that are not
-// emitted, calls that
-// __builtin_constant_p removes, asm operands that must become constants. Such a unit is lowered at its own -O
-// from the start.
-bool needs_optimisation(const llvm::Module& module);
+// emitted, calls that __builtin_constant_p removes, asm operands that must become constants. Such a unit is
+// lowered at its own -O from the start. `of_system` says which functions come from a system header: what is
+// inline there (atoi, getchar) is in the library as well.
+bool needs_optimisation(const llvm::Module& module,
+                        const std::function<bool(const llvm::Function&)>& of_system);
 
 } // namespace xaas::ir
