@@ -11,9 +11,9 @@
 //   calling convention of vectors (TargetInfo::getABI)      no vector type in the syntax tree
 //   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
 //   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
-//   _Float16 and __bf16 arithmetic                          no such word
+//   _Float16 and __bf16 arithmetic                          no such word, number or builtin
 //   __builtin_ia32_* (exist or not, and how)                no such word
-//   width of inline atomics (cx16)                          no such word, else the width is in the key
+//   width of inline atomics (cx16)                          no such word, no OpenMP; else the width is in the key
 //   functions with a target attribute of their own          none in the module
 //   constraints of inline assembly that name registers      none in the module
 //   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens

@@ -66,11 +66,18 @@ bool asks_atomic_width(const clang::IdentifierInfo& identifier) {
                       word.starts_with("__sync_") || word.starts_with("__scoped_atomic_")));
 }
 
-// `HF` is a mode (`__attribute__((mode(HF)))`); `omp` outside of a pragma is `[[omp::directive(...)]]`.
+// Also of a number: 1.0f16, 1.0bf16.
+bool is_of_half(llvm::StringRef word) {
+  return word.ends_with_insensitive("f16");
+}
+
+// `HF` is a mode (`__attribute__((mode(HF)))`); `omp` outside of a pragma is `[[omp::directive(...)]]`;
+// builtins like `__builtin_inff16` have the type in their name.
 bool reads_instruction_set(llvm::StringRef word, bool openmp) {
-  return word.starts_with("__builtin_ia32_") || word == "_Float16" || word == "__fp16" || word == "__bf16" ||
-         word == "HF" || word == "__HF__" || word == "HC" || word == "__HC__" || word == "BF" ||
-         word == "__BF__" || word == "__builtin_omp_required_simd_align" || (openmp && word == "omp");
+  return (word.starts_with("__builtin_") && is_of_half(word)) || word.starts_with("__builtin_ia32_") ||
+         word == "_Float16" || word == "__fp16" || word == "__bf16" || word == "HF" || word == "__HF__" ||
+         word == "HC" || word == "__HC__" || word == "BF" || word == "__BF__" ||
+         word == "__builtin_omp_required_simd_align" || (openmp && word == "omp");
 }
 
 // Of OpenMP's clauses and directives, those that Clang answers from the instruction set.
@@ -98,11 +105,15 @@ public:
       stream_.text(identifier->getName());
     } else if (token.isLiteral()) {
       spelling_.clear();
-      stream_.text(preprocessor_.getSpelling(token, spelling_));
+      const llvm::StringRef spelling = preprocessor_.getSpelling(token, spelling_);
+      result_.reads_instruction_set |= token.is(clang::tok::numeric_constant) && is_of_half(spelling);
+      stream_.text(std::string_view(spelling));
     }
   }
 
+  // OpenMP's atomic updates and reductions are as wide as inline atomics may be.
   void pragma_word(const clang::Token& token) {
+    result_.asks_atomic_width |= openmp_;
     if (openmp_)
       if (const clang::IdentifierInfo* identifier = token.getIdentifierInfo())
         result_.reads_instruction_set |= pragma_reads_instruction_set(identifier->getName());
