@@ -1,4 +1,5 @@
 #include "bundle_maker.h"
+#include "surroundings.h"
 #include "warnings.h"
 
 #include <xaas/base/process.h>
@@ -46,7 +47,8 @@ class Builder {
 public:
   Builder(const Request& request, Progress& progress, const fs::path& work)
       : request_(request), progress_(progress), work_(work), content_(work / "store"),
-        maker_(bundle_, content_) {}
+        maker_(bundle_, content_),
+        surroundings_(request.source, request.application.image.prefix, own_paths()) {}
 
   Result<Report> run() {
     XAAS_TRY(clang_, capture::find_clang());
@@ -138,6 +140,9 @@ private:
     build.build = directory / "build";
     build.destination = directory / "destination";
     build.log = directory / "log";
+    build.copy = directory / "source";
+    build.home = directory / "home";
+    build.outputs = own_paths();
     build.jobs = request_.jobs;
     XAAS_CHECK(make_directories(build.build));
     XAAS_CHECK(make_directories(build.destination));
@@ -150,9 +155,11 @@ private:
     XAAS_CHECK(make_directories(temporary));
     build.environment = {{"XAAS_SESSION", session.directory.string()}, {"TMPDIR", temporary.string()}};
 
-    const Result<project::StepTimes> built = project::build(build);
+    const Result<project::Built> built = project::build(build);
     if (!built)
       return failure(built.error(), build.log, configuration);
+    if (Result<void> kept = surroundings_.check(*built, project::compiled_source(build), progress_); !kept)
+      return failure(std::move(kept).error(), build.log, configuration);
     const Stopwatch harvesting;
     image::BundleConfiguration captured;
     captured.configuration = configuration;
@@ -178,7 +185,7 @@ private:
     remove_tree(directory);
     ConfigurationReport report;
     report.id = configuration.id();
-    report.steps = {built->configure, built->build, built->install, harvest};
+    report.steps = {built->times.configure, built->times.build, built->times.install, harvest};
     report.compiled = log.compiled;
     report.reused = log.reused;
     report.seconds = watch.seconds();
@@ -201,6 +208,11 @@ private:
       sources.insert(bundle_.units.at(unit).source);
     warnings_.add_leaks(capture::leaking_sources(session), sources);
     return {};
+  }
+
+  // What we write ourselves, and is no part of the sources where it lies among them.
+  std::vector<fs::path> own_paths() const {
+    return {temporary_root(), work_, request_.logs.parent_path(), request_.cache, request_.output.path};
   }
 
   Error failure(Error error, const fs::path& log, const spec::Configuration& configuration) {
@@ -249,6 +261,9 @@ private:
       each.modules = covered.modules;
       each.native_objects = covered.native_objects;
       each.programs = covered.programs;
+      if (each.units == 0 && each.programs > 0)
+        progress_.note("configuration " + each.id +
+                       ": no program has IR; does the build use the compilers that it is given (CC, CXX)?");
     }
     report_.preprocessed_texts = count_texts();
     report_.units = coverage.units;
@@ -273,6 +288,7 @@ private:
   fs::path cache_;
   std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
   std::vector<std::string> differences_;
+  Surroundings surroundings_;
   Report report_;
   Stopwatch watch_;
 };

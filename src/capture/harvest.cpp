@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 namespace xaas::capture {
 
@@ -23,6 +24,20 @@ void drop_build_directories(const Session& session, link::Finish& finish) {
     if (!directory.empty() && (!directory.starts_with("/") || !is_of_build(session, directory)))
       kept.push_back(directory);
   finish.runpath = kept.empty() ? std::nullopt : std::optional(join(kept, ":"));
+}
+
+// What a mode or an attribute lets a program do is not in an image: better refused than lost.
+Result<void> check_privileges(const fs::path& path, const struct stat& status, const InstalledFile& file) {
+  if (status.st_mode & (S_ISUID | S_ISGID))
+    return make_error(
+        ErrorKind::failed,
+        "/" + file.path +
+            ": is installed with the rights of its owner or group (set-user-ID or set-group-ID)",
+        "an image has no such programs: install it with an ordinary mode");
+  if (lgetxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
+    return make_error(ErrorKind::failed, "/" + file.path + ": is installed with capabilities (setcap)",
+                      "an image has no such programs: take that step out of the build");
+  return {};
 }
 
 Result<void> classify(const Session& session, const fs::path& path, InstalledFile& file) {
@@ -85,6 +100,7 @@ Result<std::vector<link::InstalledFile>> harvest(const Session& session, const f
     } else if (S_ISDIR(status.st_mode)) {
       file.kind = Kind::directory;
     } else if (S_ISREG(status.st_mode)) {
+      XAAS_CHECK(check_privileges(it->path(), status, file));
       XAAS_CHECK(classify(installing, it->path(), file));
     } else {
       return make_error(ErrorKind::failed,

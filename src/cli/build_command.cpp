@@ -33,6 +33,7 @@ public:
         ->type_name("ARCH");
     app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
         ->type_name("N")
+        ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
     app.add_flag("--check-sharing", check_sharing_,
                  "Compile also what is known from other configurations and earlier builds, and compare");

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/stat.h>
 
 namespace xaas::oci {
@@ -240,12 +241,26 @@ Result<Digest> write_image(const Reference& reference, const NewImage& image) {
   return rendered.manifest_digest;
 }
 
+// A mistyped name must not cost a file: only a tar archive, an empty file or a device is written over.
+static bool is_replaceable(const fs::path& path) {
+  std::error_code code;
+  if (!fs::is_regular_file(path, code))
+    return true;
+  std::ifstream stream(path, std::ios::binary);
+  char header[512] = {};
+  stream.read(header, sizeof(header));
+  return stream.gcount() == 0 || std::string_view(header + 257, 5) == "ustar";
+}
+
 Result<void> check_writable(const Reference& reference) {
   std::error_code code;
   const fs::path& path = reference.path;
   if (reference.transport == Transport::archive) {
     if (fs::is_directory(path, code))
       return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " is a directory");
+    if (fs::exists(path, code) && !is_replaceable(path))
+      return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " exists and is no archive",
+                        "remove it, or choose another file");
     return check_directory(fs::absolute(path).parent_path());
   }
   XAAS_CHECK(check_directory(path));

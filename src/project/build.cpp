@@ -3,7 +3,8 @@
 // Where a build happens: CMake, Meson and configure scripts build out of tree, in the build directory. Make
 // and commands know no such thing, so the build directory becomes a private copy of the sources. So it does
 // for an Autotools project whose generated files are missing or older than what they are made from:
-// autoreconf, or the rules that Automake adds to every makefile, would write them into the sources.
+// autoreconf, or the rules that Automake adds to every makefile, would write them into the sources. Any other
+// project that writes into its sources says so in its spec, and gets a copy beside its build directory.
 #include <xaas/project/project.h>
 
 #include "environment.h"
@@ -14,6 +15,7 @@
 #include <xaas/base/text.h>
 
 #include <algorithm>
+#include <unistd.h>
 
 namespace xaas::project {
 
@@ -26,6 +28,9 @@ Words operator+(Words left, const Words& right) {
   left.insert(left.end(), right.begin(), right.end());
   return left;
 }
+
+constexpr const char* no_destdir =
+    "does its install step honour DESTDIR? else list the files in build.install";
 
 bool present(const fs::path& path) {
   std::error_code code;
@@ -69,13 +74,14 @@ bool needs_regeneration(const fs::path& source) {
   return false;
 }
 
-bool uses_copy(const ConfigurationBuild& build) {
+// Does it build among its sources, so that the build directory has to be a copy of them?
+bool builds_in_copy(const ConfigurationBuild& build) {
   switch (build.application->build.system) {
   case spec::BuildSystem::make:
   case spec::BuildSystem::commands:
     return true;
   case spec::BuildSystem::autotools:
-    return needs_regeneration(build.source);
+    return build.application->build.copy || needs_regeneration(build.source);
   case spec::BuildSystem::cmake:
   case spec::BuildSystem::meson:
     break;
@@ -101,21 +107,54 @@ public:
         destination_(fs::absolute(build.destination).lexically_normal()),
         environment_(build_environment(build)) {}
 
-  Result<StepTimes> run() {
+  Result<Built> run() {
     XAAS_CHECK(check_sources());
     XAAS_CHECK(make_directories(destination_));
-    if (uses_copy(build_))
-      XAAS_CHECK(timed("configure", [&] {
-        return copy_sources(build_.source, directory_, {build_.destination, build_.log});
-      }));
-    XAAS_CHECK(drive());
+    const TreeState before = prefix_state();
+    if (compiled_source(build_) != build_.source)
+      XAAS_CHECK(timed("configure", [&] { return copy(); }));
+    if (!build_.home.empty())
+      XAAS_CHECK(make_directories(build_.home));
+    XAAS_CHECK(explained(drive()));
     if (!spec_.install.empty())
       XAAS_CHECK(timed("install", [&] { return install_files(); }));
-    XAAS_CHECK(check_installed());
-    return times_;
+    Built built{times_, before.changes(prefix_state())};
+    XAAS_CHECK(check_installed(built.outside));
+    return built;
   }
 
 private:
+  std::vector<fs::path> own_paths() const {
+    std::vector<fs::path> own = build_.outputs;
+    own.insert(own.end(), {build_.build, build_.destination, build_.log});
+    return own;
+  }
+
+  // Where an install step that knows no DESTDIR would write: bin/x, lib/<arch>/x, share/x/y. Only where we
+  // may.
+  TreeState prefix_state() const {
+    constexpr unsigned depth = 3;
+    return TreeState::read(access(prefix_.c_str(), W_OK) == 0 ? fs::path(prefix_) : fs::path(), own_paths(),
+                           depth);
+  }
+
+  Result<void> copy() {
+    XAAS_CHECK(make_directories(source_));
+    return copy_sources(build_.source, source_, own_paths());
+  }
+
+  // A tool that cannot read a source often says that there is none.
+  Result<void> explained(Result<void> result) const {
+    if (result || !result.error().hint.empty() || result.error().kind != ErrorKind::failed)
+      return result;
+    if (result.error().message.find("the install step") != std::string::npos &&
+        result.error().output.find(prefix_ + "/") != std::string::npos)
+      result.error().hint = no_destdir;
+    else if (const fs::path closed = first_unreadable(build_.source); !closed.empty())
+      result.error().hint = closed.string() + " of the sources cannot be read: give it read permission";
+    return result;
+  }
+
   Result<void> drive() {
     switch (spec_.system) {
     case spec::BuildSystem::cmake:
@@ -303,23 +342,25 @@ private:
   Result<void> install_files() {
     const fs::path root = destination_ / fs::path(prefix_).relative_path();
     for (const spec::InstallFile& file : spec_.install) {
-      fs::path to = root / fs::path(file.to).relative_path();
+      fs::path to = fs::path(file.to).relative_path();
       if (!to.has_filename()) // "bin/": under its own name
         to /= fs::path(file.from).filename();
       to = to.lexically_normal();
-      if (relative_under(to, root).empty())
+      if (relative_under(root / to, root).empty())
         return make_error(ErrorKind::usage, "build.install: `" + file.to + "` is not below the prefix");
-      XAAS_CHECK(copy_entry(directory_ / file.from, to).in("build.install"));
+      XAAS_CHECK(install_entry(directory_ / file.from, root, to).in("build.install"));
     }
     return {};
   }
 
-  Result<void> check_installed() {
+  Result<void> check_installed(const std::vector<TreeState::Change>& outside) const {
     std::error_code code;
     if (!fs::is_empty(destination_, code) && !code)
       return {};
-    return make_error(ErrorKind::failed, "the build of " + build_.application->name + " installed nothing",
-                      "does its install step honour DESTDIR? else list the files in build.install");
+    std::string message = "the build of " + build_.application->name + " installed nothing";
+    if (!outside.empty())
+      message += " below DESTDIR, but wrote into " + prefix_ + " of this machine: " + to_string(outside);
+    return make_error(ErrorKind::failed, message, no_destdir);
   }
 
   static Result<void> checked(const Result<fs::path>& tool) {
@@ -339,10 +380,12 @@ private:
 } // namespace
 
 fs::path compiled_source(const ConfigurationBuild& build) {
-  return uses_copy(build) ? build.build : build.source;
+  if (builds_in_copy(build))
+    return build.build;
+  return build.application->build.copy ? build.copy : build.source;
 }
 
-Result<StepTimes> build(const ConfigurationBuild& build) {
+Result<Built> build(const ConfigurationBuild& build) {
   return Driver(build).run();
 }
 

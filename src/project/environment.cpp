@@ -30,7 +30,9 @@ constexpr std::array unwanted = {
     "CMAKE_Fortran_COMPILER_LAUNCHER", "CMAKE_C_LINKER_LAUNCHER", "CMAKE_CXX_LINKER_LAUNCHER",
     "CMAKE_EXPORT_COMPILE_COMMANDS", "CMAKE_COLOR_DIAGNOSTICS",
     // shells and configure
-    "CONFIG_SITE", "CONFIG_SHELL", "BASH_ENV", "ENV", "CDPATH"};
+    "CONFIG_SITE", "CONFIG_SHELL", "BASH_ENV", "ENV", "CDPATH",
+    // places of the caller's own, outside the build's HOME
+    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"};
 
 bool wanted(std::string_view name) {
   if (starts_with(name, "CCACHE_") || starts_with(name, "DISTCC_") || starts_with(name, "SCCACHE_") ||
@@ -51,7 +53,14 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
   }
   result["CCACHE_DISABLE"] = "1"; // a compiler cache in front of the front door would hide compiles from it
   result.erase("LANGUAGE");
-  result["LC_ALL"] = "C"; // sort orders and messages decide what some builds make
+  result["LC_ALL"] = "C";                  // sort orders and messages decide what some builds make
+  result["PYTHONDONTWRITEBYTECODE"] = "1"; // a script's module would leave its bytecode among the sources
+  if (!build.home.empty()) {
+    // Programs that were installed with `pip --user` (Meson, CMake) still find their modules.
+    if (const std::string own = result["HOME"]; !own.empty())
+      result.emplace("PYTHONUSERBASE", (fs::path(own) / ".local").string());
+    result["HOME"] = build.home.string();
+  }
 
   for (const auto& [name, value] : build.application->build.environment)
     result[name] = value;

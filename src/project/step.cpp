@@ -15,6 +15,9 @@ namespace {
 
 constexpr size_t shown_lines = 20;
 constexpr size_t shown_columns = 400;
+constexpr size_t lines_before = 5;
+constexpr const char* asked_hint =
+    "did it ask a question? its standard input is empty: give the answers by arguments or `environment`";
 
 // As a person would type it, so that the log can be repeated by hand.
 std::string quoted(const std::string& word) {
@@ -81,10 +84,37 @@ std::string lines_that_matter(const std::string& output) {
       [](std::string_view line) { return has(line, "*** "); }};
   for (const auto matches : kinds) {
     const auto found = std::find_if(lines.begin(), lines.end(), matches);
-    if (found != lines.end())
-      return lines_from(lines, static_cast<size_t>(found - lines.begin()));
+    if (found == lines.end())
+      continue;
+    // Make only says which rule failed; why, a program or a shell said before.
+    const auto first = static_cast<size_t>(found - lines.begin());
+    return lines_from(lines, matches == kinds.back() ? first - std::min(first, lines_before) : first);
   }
   return lines_from(lines, lines.size() > shown_lines ? lines.size() - shown_lines : 0);
+}
+
+bool asks(const std::string& output) {
+  std::string tail = output.substr(output.size() - std::min<size_t>(output.size(), 400));
+  while (!tail.empty() && tail.back() == ' ')
+    tail.pop_back();
+  // A prompt is what is left on a line without an end.
+  if (!tail.empty() && std::string_view("?:]>").find(tail.back()) != std::string_view::npos)
+    return true;
+  std::transform(tail.begin(), tail.end(), tail.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const char* choice : {"[y/n]", "(y/n)", "[yes/no]", "(yes/no)", "yes or no?", "y or n?"})
+    if (has(tail, choice))
+      return true;
+  return false;
+}
+
+bool repeats(const std::string& output) {
+  constexpr size_t longest = 4096;
+  if (output.size() < 2 * longest)
+    return false;
+  for (size_t period = 1; period <= longest; ++period)
+    if (output.compare(period, std::string::npos, output, 0, output.size() - period) == 0)
+      return true;
+  return false;
 }
 
 Result<fs::path> need_tool(const std::string& name, const std::string& what) {
@@ -93,6 +123,24 @@ Result<fs::path> need_tool(const std::string& name, const std::string& what) {
     return make_error(ErrorKind::missing_tool, what + " needs " + name + ", which is not on PATH",
                       "install " + name + ", or put its directory on PATH");
   return *path;
+}
+
+// A step that asks a question gets no answer; one that asks again and again would fill the disk with it.
+static Result<void> check_output(const Step& step, const fs::path& log, uint64_t start) {
+  constexpr uint64_t suspicious = 16u << 20;
+  constexpr uint64_t looked_at = 64u << 10;
+  std::error_code code;
+  const uint64_t size = fs::file_size(log, code);
+  if (code || size < start + suspicious)
+    return {};
+  const std::string tail = read_from(log, size - looked_at).substr(0, looked_at);
+  if (!repeats(tail))
+    return {};
+  return make_error(ErrorKind::failed,
+                    "the " + step.name + " step prints the same without end, after " +
+                        std::to_string((size - start) >> 20) + " MiB of output",
+                    asked_hint)
+      .with_output(lines_that_matter(tail.substr(0, 1000)));
 }
 
 Result<void> run_step(const Step& step, const fs::path& log) {
@@ -107,12 +155,15 @@ Result<void> run_step(const Step& step, const fs::path& log) {
   command.environment = step.environment;
   command.inherit_environment = false;
   command.output = log;
+  command.watch = [&]() { return check_output(step, log, start); };
   XAAS_TRY(const ProcessResult result, run(command).in(step.name + " step"));
   if (result.exit_code == 0)
     return {};
+  const std::string output = read_from(log, start);
   return make_error(ErrorKind::failed,
-                    "the " + step.name + " step failed with exit code " + std::to_string(result.exit_code))
-      .with_output(lines_that_matter(read_from(log, start)));
+                    "the " + step.name + " step failed with exit code " + std::to_string(result.exit_code),
+                    asks(output) ? asked_hint : "")
+      .with_output(lines_that_matter(output));
 }
 
 } // namespace xaas::project

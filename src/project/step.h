@@ -17,7 +17,7 @@ struct Step {
 };
 
 // Runs it. A non-zero exit is a failed error with the step and the exit code; the compiler's words
-// are its output.
+// are its output. So is a step that prints the same without end.
 Result<void> run_step(const Step& step, const fs::path& log);
 
 // The path of a tool on our PATH, else a missing_tool error that says what needs it.
@@ -26,5 +26,11 @@ Result<fs::path> need_tool(const std::string& name, const std::string& what);
 // The lines of a failed step's output that tell why: from the first that looks like an error on, else the
 // last 20.
 std::string lines_that_matter(const std::string& output);
+
+// Does the output end as if somebody were to answer?
+bool asks(const std::string& output);
+
+// Is the output one piece of at most 4096 bytes over and over, at least twice?
+bool repeats(const std::string& output);
 
 } // namespace xaas::project

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <system_error>
+#include <unistd.h>
 
 namespace xaas::project {
 
 namespace {
 
 Error file_error(const std::error_code& code, const std::string& what) {
-  return errno_error(code.value(), what);
+  Error error = errno_error(code.value(), what);
+  if (code == std::errc::permission_denied)
+    error.hint = "give it read permission, or move it out of the source tree";
+  return error;
 }
 
 // A link of the copy: what pointed into the original tree by an absolute path points into the copy; what left
@@ -71,11 +75,21 @@ struct TreeCopy {
     return (sources && path.filename() == ".git") || std::find(skip.begin(), skip.end(), path) != skip.end();
   }
 
+  // What is installed replaces nothing, and is written through no link.
+  Result<void> check_place(const fs::path& copy, bool is_directory) const {
+    std::error_code code;
+    const fs::file_type type = fs::symlink_status(copy, code).type();
+    if (sources || type == fs::file_type::not_found || (is_directory && type == fs::file_type::directory))
+      return {};
+    return make_error(ErrorKind::usage, copy.string() + " is installed twice");
+  }
+
   Result<void> entry(const fs::directory_entry& entry, const fs::path& copy) {
     std::error_code code;
     const fs::file_status status = entry.symlink_status(code);
     if (code)
       return file_error(code, "reading " + entry.path().string());
+    XAAS_CHECK(check_place(copy, status.type() == fs::file_type::directory));
     switch (status.type()) {
     case fs::file_type::directory:
       return directory(entry.path(), copy);
@@ -127,15 +141,39 @@ Result<void> copy_sources(const fs::path& from, const fs::path& to, const std::v
   return TreeCopy{source, copy, left_out, true}.directory(source, copy);
 }
 
-Result<void> copy_entry(const fs::path& from, const fs::path& to) {
+fs::path first_unreadable(const fs::path& tree) {
+  std::error_code code;
+  for (fs::recursive_directory_iterator it(tree, fs::directory_options::skip_permission_denied, code), end;
+       !code && it != end; it.increment(code)) {
+    std::error_code ignored;
+    if (it->path().filename().string().starts_with("."))
+      it.disable_recursion_pending();
+    else if (!it->is_symlink(ignored) &&
+             access(it->path().c_str(), it->is_directory(ignored) ? R_OK | X_OK : R_OK) != 0)
+      return it->path();
+  }
+  return {};
+}
+
+Result<void> install_entry(const fs::path& from, const fs::path& root, const fs::path& to) {
   std::error_code code;
   const fs::directory_entry entry(from, code);
   if (code || !fs::exists(entry.symlink_status(code)))
     return make_error(
         ErrorKind::failed, "no file " + from.string() + " to install",
         "`from` in build.install is relative to the build directory; is it made by the default target?");
-  XAAS_CHECK(make_directories(to.parent_path()));
-  return TreeCopy{from, to, {}, false}.entry(entry, to);
+  XAAS_CHECK(make_directories(root));
+  fs::path place = root;
+  for (const fs::path& part : to.parent_path()) {
+    place /= part;
+    const fs::file_type type = fs::symlink_status(place, code).type();
+    if (type != fs::file_type::not_found && type != fs::file_type::directory)
+      return make_error(ErrorKind::usage, "`" + to.string() +
+                                              "`: " + place.lexically_relative(root).string() +
+                                              " is installed as a file or link, and no directory");
+    XAAS_CHECK(make_directories(place));
+  }
+  return TreeCopy{from, root / to, {}, false}.entry(entry, root / to).in("`" + to.string() + "`");
 }
 
 } // namespace xaas::project

@@ -14,8 +14,12 @@ namespace xaas::project {
 // into the original tree.
 Result<void> copy_sources(const fs::path& from, const fs::path& to, const std::vector<fs::path>& skip);
 
-// Copies one file, symbolic link or directory with all that is in it; permission bits are kept, links stay
-// links. A missing `from` is a failed error that names it.
-Result<void> copy_entry(const fs::path& from, const fs::path& to);
+// A file or directory of the tree that we may not read, or nothing.
+fs::path first_unreadable(const fs::path& tree);
+
+// Installs one file, symbolic link or directory with all that is in it as `to`, a normal relative path below
+// `root`; permission bits are kept, links stay links, directories are merged. Usage errors: something is
+// there already, or `to` leads through a link. A missing `from` is a failed error that names it.
+Result<void> install_entry(const fs::path& from, const fs::path& root, const fs::path& to);
 
 } // namespace xaas::project

@@ -61,7 +61,8 @@ Json to_json(const Build& build) {
   Json json = {{"system", to_string(build.system)},
                {"arguments", build.arguments},
                {"environment", object_of(build.environment)},
-               {"targets", build.targets}};
+               {"targets", build.targets},
+               {"copy", build.copy}};
   if (build.system == BuildSystem::commands) {
     json["configure"] = build.configure_command;
     json["build"] = build.build_command;

@@ -115,6 +115,7 @@ Result<Build> parse_build(const JsonReader& reader) {
   XAAS_TRY(build.arguments, strings_at(reader, "arguments"));
   XAAS_TRY(build.environment, assignment_at(reader, "environment"));
   XAAS_TRY(build.targets, strings_at(reader, "targets"));
+  XAAS_TRY(build.copy, reader.boolean_or("copy", false));
   XAAS_TRY(build.configure_command, reader.string_or("configure", ""));
   XAAS_TRY(build.build_command, reader.string_or("build", ""));
   if (!reader.has("install"))
@@ -244,8 +245,12 @@ Result<Application> parse_application(const std::string& text, const std::string
 }
 
 Result<Application> read_application(const fs::path& path) {
-  XAAS_TRY(const std::string text, read_file(path, uint64_t(1) << 22));
-  return parse_application(text, path.string());
+  Result<std::string> text = read_file(path, uint64_t(1) << 22);
+  if (!text && text.error().kind == ErrorKind::integrity) // too large
+    text.error().kind = ErrorKind::usage;
+  if (!text)
+    return std::move(text).error();
+  return parse_application(*text, path.string());
 }
 
 } // namespace xaas::spec

@@ -197,6 +197,41 @@ TEST_F(FrontDoor, ChangedFilesAreRefused) {
   EXPECT_NE(refused.find("b.o"), std::string::npos) << refused;
 }
 
+TEST_F(FrontDoor, ChangedProgramsAreNotInstalled) {
+  write("src/a.c", hello);
+  sh("$CC -O2 a.c -o ../build/a");
+  for (const char* change :
+       {"printf payload >> a",
+        "objcopy --dump-section .text=../text a && printf x | dd of=../text conv=notrunc 2>/dev/null && "
+        "objcopy --update-section .text=../text a",
+        "objcopy --add-section .more=../src/a.c --set-section-flags .more=alloc a"}) {
+    sh(std::string("rm -rf ../dest; mkdir ../dest; cp ../build/a ../dest && cd ../dest && ") + change);
+    const auto files = harvest(session_, path("dest"));
+    ASSERT_FALSE(files) << change;
+    EXPECT_EQ(files.error().kind, ErrorKind::failed) << change;
+    EXPECT_NE(files.error().message.find("dest/a: was changed after it was"), std::string::npos)
+        << files.error().message;
+    EXPECT_NE(files.error().hint.find("strip"), std::string::npos) << files.error().hint;
+  }
+}
+
+TEST_F(FrontDoor, ProgramsWithRightsOfTheirOwnAreNotInstalled) {
+  write("src/a.c", hello);
+  sh("$CC -O2 a.c -o ../build/a");
+  for (const char* change :
+       {"chmod u+s a", "chmod g+s a", "setcap cap_net_raw+ep a 2>/dev/null || chmod u+s a"}) {
+    sh(std::string("rm -rf ../dest; mkdir ../dest; cp ../build/a ../dest && cd ../dest && ") + change);
+    const auto files = harvest(session_, path("dest"));
+    ASSERT_FALSE(files) << change;
+    EXPECT_NE(files.error().message.find("/a: is installed with"), std::string::npos)
+        << files.error().message;
+  }
+  sh("rm -rf ../dest; mkdir -m 2755 ../dest ../dest/d; chmod g+s ../dest/d; cp ../build/a ../dest/d"); // a
+                                                                                                       // directory
+                                                                                                       // may
+  EXPECT_TRUE(harvest(session_, path("dest")));
+}
+
 TEST_F(FrontDoor, StrippedOfItsNoteAnObjectIsStillKnown) {
   write("src/a.c", hello);
   sh("$CC -c a.c -o ../build/a.o && $CC ../build/a.o -o ../build/a && objcopy -R .note.xaas ../build/a && "

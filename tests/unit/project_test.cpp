@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace xaas::project {
 namespace {
@@ -83,12 +84,12 @@ protected:
   }
 
   void expect_built() {
-    const Result<StepTimes> result = build(build_);
+    const Result<Built> result = build(build_);
     ASSERT_TRUE(result) << result.error().message << "\n" << result.error().hint << "\n" << log();
   }
 
   Error expect_error(ErrorKind kind) {
-    const Result<StepTimes> result = build(build_);
+    const Result<Built> result = build(build_);
     EXPECT_FALSE(result) << log();
     if (result)
       return {};
@@ -271,6 +272,35 @@ TEST_F(ProjectTest, AnInstallPathMayNotLeaveThePrefix) {
   EXPECT_THAT(expect_error(ErrorKind::usage).message, HasSubstr("escaped"));
 }
 
+TEST_F(ProjectTest, WhatIsInstalledReplacesNothing) {
+  application_.build.system = spec::BuildSystem::make;
+  source("Makefile", makefile);
+  source("main.c", main_c);
+  source("one/data", "1\n");
+  source("two/data", "2\n");
+  source("two/more", "3\n");
+  ASSERT_TRUE(make_directories(root() / "outside"));
+  fs::create_directory_symlink(root() / "outside", build_.source / "link");
+  const std::pair<std::vector<spec::InstallFile>, const char*> cases[] = {
+      {{{"tiny", "bin/tiny"}, {"main.c", "bin/tiny/main.c"}}, "bin/tiny/main.c"},
+      {{{"one", "share"}, {"two/data", "share/data"}}, "share/data"},
+      {{{"one", "share"}, {"two", "share"}}, "share/data"},
+      {{{"tiny", "share/data"}, {"one", "share"}}, "share/data"},
+      {{{"link", "share"}, {"one/data", "share/data"}}, "share/data"},
+      {{{"link", "share/link"}, {"one", "share/link"}}, "share/link"},
+  };
+  for (const auto& [install, place] : cases) {
+    again();
+    application_.build.install = install;
+    EXPECT_THAT(expect_error(ErrorKind::usage).message, HasSubstr(place));
+  }
+  EXPECT_TRUE(fs::is_empty(root() / "outside"));
+  again();
+  application_.build.install = {{"one", "share/all"}, {"two/more", "share/all/more"}, {"two", "share/other"}};
+  expect_built();
+  EXPECT_EQ(content(build_.destination / "usr/local/share/all/more"), "3\n");
+}
+
 TEST_F(ProjectTest, LinksOfTheCopyDoNotLeadIntoTheSources) {
   application_.build.system = spec::BuildSystem::make;
   source("Makefile", "tiny:\n\techo changed > absolute\n\techo changed > relative\n"
@@ -369,6 +399,53 @@ TEST_F(ProjectTest, AQuestionOnStandardInputDoesNotHang) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   EXPECT_THAT(error.message, HasSubstr("configure step failed with exit code 4"));
   EXPECT_EQ(error.output, "error: no answer");
+  EXPECT_THAT(error.hint, HasSubstr("standard input is empty"));
+}
+
+TEST_F(ProjectTest, APromptAtTheEndIsAQuestion) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.configure_command = "printf 'Install where? '; read answer && test -n \"$answer\"";
+  EXPECT_THAT(expect_error(ErrorKind::failed).hint, HasSubstr("did it ask a question?"));
+  application_.build.configure_command = "echo 'no compiler'; exit 1";
+  EXPECT_EQ(expect_error(ErrorKind::failed).hint, "");
+}
+
+TEST_F(ProjectTest, AQuestionAskedForEverEnds) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.configure_command =
+      "echo begin; until [ \"$answer\" ]; do echo 'Do you accept the licence?'; read answer; done";
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_THAT(error.message, HasSubstr("the configure step prints the same without end"));
+  EXPECT_THAT(error.output, HasSubstr("Do you accept the licence?\n"));
+  EXPECT_THAT(error.hint, HasSubstr("did it ask a question?"));
+}
+
+TEST_F(ProjectTest, AQuestionOnTheTerminalDoesNotStopTheBuild) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.configure_command = "read answer </dev/tty";
+  EXPECT_THAT(expect_error(ErrorKind::failed).output, HasSubstr("/dev/tty"));
+}
+
+TEST_F(ProjectTest, WhatAProgramSaidBeforeMakeGaveUpIsShown) {
+  application_.build.system = spec::BuildSystem::make;
+  source("Makefile", "all:\n\t@echo first; echo 'table.txt is out of date' >&2; exit 2\n");
+  EXPECT_THAT(expect_error(ErrorKind::failed).output, HasSubstr("table.txt is out of date\nmake: *** "));
+}
+
+TEST_F(ProjectTest, ABuildHasItsOwnHome) {
+  application_.build.system = spec::BuildSystem::commands;
+  const Scoped home("HOME", root().string()), cache("XDG_CACHE_HOME", root().string());
+  build_.home = root() / "home";
+  application_.build.install_command = "touch ~/.toolrc; mkdir \"$DESTDIR\"/d; echo \"$HOME "
+                                       "${XDG_CACHE_HOME-none} $PYTHONUSERBASE\" > \"$DESTDIR/env\"";
+  expect_built();
+  EXPECT_EQ(content(build_.destination / "env"),
+            build_.home.string() + " none " + root().string() + "/.local\n");
+  EXPECT_TRUE(fs::exists(build_.home / ".toolrc"));
+  again();
+  application_.build.environment = {{"HOME", root().string()}}; // the spec decides
+  expect_built();
+  EXPECT_TRUE(fs::exists(root() / ".toolrc"));
 }
 
 TEST_F(ProjectTest, OutputWithoutAnErrorLineGivesItsLastLines) {
@@ -386,6 +463,45 @@ TEST_F(ProjectTest, ABuildThatInstallsNothingFails) {
   const Error error = expect_error(ErrorKind::failed);
   EXPECT_THAT(error.message, HasSubstr("installed nothing"));
   EXPECT_THAT(error.hint, HasSubstr("DESTDIR"));
+}
+
+TEST_F(ProjectTest, AnInstallStepThatKnowsNoDestdirIsSeen) {
+  application_.build.system = spec::BuildSystem::commands;
+  application_.image.prefix = (root() / "prefix").string();
+  source("old", "1\n");
+  for (const char* name : {"bin", "lib/deep/deeper"})
+    ASSERT_TRUE(make_directories(root() / "prefix" / name));
+  ASSERT_TRUE(write_file(root() / "prefix/bin/kept", "1\n"));
+  application_.build.install_command =
+      "echo new > $PREFIX/bin/kept; touch $PREFIX/lib/deep/deeper/unseen $PREFIX/lib/x.a";
+  const Error error = expect_error(ErrorKind::failed);
+  EXPECT_THAT(error.message, HasSubstr("bin/kept (changed), lib/x.a (added)"));
+  EXPECT_THAT(error.message, Not(HasSubstr("unseen"))); // below the levels that are looked at
+  application_.build.install_command = "touch $PREFIX/bin/more; mkdir -p $DESTDIR/x";
+  const Result<Built> result = build(build_);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(to_string(result->outside), "bin/more (added)");
+}
+
+TEST_F(ProjectTest, ACopyForAProjectThatWritesIntoItsSources) {
+  source("CMakeLists.txt", std::string(cmake_lists) + "file(WRITE ${CMAKE_SOURCE_DIR}/generated.h x)\n");
+  source("main.c", main_c);
+  application_.build.copy = true;
+  build_.copy = root() / "copy";
+  const auto before = snapshot();
+  expect_built();
+  EXPECT_EQ(compiled_source(build_), build_.copy);
+  EXPECT_TRUE(fs::exists(build_.copy / "generated.h"));
+  EXPECT_EQ(snapshot(), before);
+  EXPECT_EQ(output_of("usr/local/bin/tiny"), "plain\n");
+}
+
+TEST_F(ProjectTest, AnUnreadableSourceIsNamed) {
+  if (geteuid() == 0)
+    GTEST_SKIP() << "root reads everything";
+  source("CMakeLists.txt", cmake_lists);
+  source("main.c", main_c, 0);
+  EXPECT_THAT(expect_error(ErrorKind::failed).hint, HasSubstr("main.c of the sources cannot be read"));
 }
 
 // --- Autotools and Meson

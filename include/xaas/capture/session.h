@@ -55,7 +55,7 @@ Result<Session> find_session(const std::string& argv0);
 Result<Session> read_session(const fs::path& directory);
 
 // The clang to use: $XAAS_CLANG, else the one this program was built with, else clang-22 on PATH.
-// missing_tool if none.
+// missing_tool if none, or if it is not Clang of this program's version.
 Result<fs::path> find_clang();
 
 // `path` with the session's prefixes replaced; a path under no prefix gives its file name.

@@ -6,6 +6,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
 #include <xaas/base/stopwatch.h>
+#include <xaas/project/tree_state.h>
 #include <xaas/spec/application.h>
 
 #include <map>
@@ -26,14 +27,17 @@ struct ConfigurationBuild {
   fs::path build;                     // exists and is empty
   fs::path destination;               // DESTDIR: what is installed appears below it, under the prefix
   fs::path log;                       // commands and their output are appended here
+  fs::path copy;                      // where a copy of the sources goes if one is needed beside `build`
+  fs::path home;                      // the build's HOME; empty: ours
+  std::vector<fs::path> outputs;      // what we write ourselves, and may lie among the sources
   Tools tools;
   std::map<std::string, std::string> environment; // on top of the spec's
   unsigned jobs = 1;
 };
 
-// The directory that the project's sources are compiled in: the build directory's private copy for make,
-// commands and in-tree builds, else the source directory itself. Used to make recorded paths independent of
-// the place.
+// The directory that the project's sources are compiled in: a private copy, which for make, commands and
+// in-tree builds is the build directory, else the source directory itself. Used to make recorded paths
+// independent of the place.
 fs::path compiled_source(const ConfigurationBuild& build);
 
 // What the steps of a build took. Copying the sources and making `configure` is part of configuring.
@@ -41,11 +45,18 @@ struct StepTimes {
   Seconds configure, build, install;
 };
 
+struct Built {
+  StepTimes times;
+  // Files that appeared or changed in the prefix itself, which a build that honours DESTDIR leaves alone.
+  // Only the prefix's upper levels are looked at.
+  std::vector<TreeState::Change> outside;
+};
+
 // Configures, builds and installs. A step that exits non-zero is a failed error whose message has the step
 // and the exit code, and whose output is the lines of the step's output that matter (the compiler's own
 // message first: the lines from the first one that looks like `error:` on, else the last 20). A build tool
-// that is not on PATH is missing_tool. Afterwards nothing outside `build`, `destination` and `log` has been
-// written by us.
-Result<StepTimes> build(const ConfigurationBuild& build);
+// that is not on PATH is missing_tool. Afterwards nothing outside `build`, `destination`, `copy` and `log`
+// has been written by us.
+Result<Built> build(const ConfigurationBuild& build);
 
 } // namespace xaas::project

@@ -69,6 +69,7 @@ struct Build {
   std::vector<std::string> arguments; // given to every configuration
   std::map<std::string, std::string> environment;
   std::vector<std::string> targets;                              // empty: the build system's own default
+  bool copy = false;                                             // each configuration gets its own sources
   std::vector<InstallFile> install;                              // empty: the build system's own install
   bool install_target = false;                                   // its own install, and `install` after it
   std::string configure_command, build_command, install_command; // of "commands" only

@@ -1,0 +1,54 @@
+#include "surroundings.h"
+
+#include <xaas/link/note.h>
+
+namespace xaas::build {
+
+using Changes = std::vector<project::TreeState::Change>;
+
+Surroundings::Surroundings(const fs::path& source, fs::path prefix, std::vector<fs::path> own)
+    : source_(source), prefix_(std::move(prefix)), own_(std::move(own)),
+      sources_(project::TreeState::read(source_, own_)) {}
+
+Result<void> Surroundings::check(const project::Built& built, const fs::path& compiled_source,
+                                 Progress& progress) const {
+  const Changes written = sources_.changes(project::TreeState::read(source_, own_));
+  if (written.empty())
+    return check_prefix(built, progress);
+  const bool copied = compiled_source != source_;
+  return make_error(
+      ErrorKind::failed,
+      "the sources in " + source_.string() + " were written while they were built: " + to_string(written),
+      copied ? "a build may write below its build directory only; or were they edited meanwhile?"
+             : "if the build does that, `\"copy\": true` in `build` of the spec gives each "
+               "configuration a copy of its own; put the sources in order first");
+}
+
+// Code of this build, by its origin note.
+static bool is_built_here(const fs::path& path) {
+  std::error_code code;
+  if (!fs::is_regular_file(path, code))
+    return false;
+  const Result<std::string> content = read_file(path);
+  if (!content)
+    return false;
+  const Result<std::vector<link::Note>> notes = link::read_notes(*content);
+  return (notes && !notes->empty()) || !link::find_note_bytes(*content).empty(); // the latter in an archive
+}
+
+Result<void> Surroundings::check_prefix(const project::Built& built, Progress& progress) const {
+  Changes ours;
+  for (const project::TreeState::Change& change : built.outside)
+    if (is_built_here(prefix_ / change.path))
+      ours.push_back(change);
+  if (!ours.empty())
+    return make_error(ErrorKind::failed,
+                      "the build installed into " + prefix_.string() + " of this machine: " + to_string(ours),
+                      "does its install step honour DESTDIR? else list the files in build.install");
+  if (!built.outside.empty())
+    progress.note("changed in " + prefix_.string() +
+                  " of this machine meanwhile: " + to_string(built.outside));
+  return {};
+}
+
+} // namespace xaas::build
