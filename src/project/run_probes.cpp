@@ -103,12 +103,21 @@ struct Place {
   Match match = Match::none;
 };
 
-Place find_place(const Files& files, const std::string& variable) {
-  Place best;
+std::vector<Place> calls_in(const Files& files, Language language, const std::vector<std::string>& names) {
+  std::vector<Place> places;
   for (const BuildFile& file : files)
-    for (Call& call : find_calls(file.text, Language::cmake, cmake_calls()))
-      if (const Match found = match(call, variable); found > best.match)
-        best = {&file, std::move(call), found};
+    for (Call& call : find_calls(file.text, language, names))
+      places.push_back({&file, std::move(call)});
+  return places;
+}
+
+Place find_place(const std::vector<Place>& calls, const std::string& variable) {
+  Place best;
+  for (const Place& place : calls)
+    if (const Match found = match(place.call, variable); found > best.match) {
+      best = place;
+      best.match = found;
+    }
   return best;
 }
 
@@ -173,13 +182,12 @@ std::string_view check_body(const BuildFile& file, const Call& call) {
                                        : rest.substr(0, std::min(end, size_t(8192)));
 }
 
-void find_script_run(const ScriptRun& run, const Files& files, Findings& findings) {
-  for (const BuildFile& file : files)
-    for (const Call& call : find_calls(file.text, Language::m4, {"ac_msg_checking", "ac_cache_check"})) {
-      const std::string message = message_of(call);
-      if (message.find_first_not_of("* ") != std::string::npos && glob_match(message, run.checking))
-        findings.insert(run_of(file, call, run.checking, check_body(file, call)));
-    }
+void find_script_run(const ScriptRun& run, const std::vector<Place>& checks, Findings& findings) {
+  for (const Place& place : checks) {
+    const std::string message = message_of(place.call);
+    if (message.find_first_not_of("* ") != std::string::npos && glob_match(message, run.checking))
+      findings.insert(run_of(*place.file, place.call, run.checking, check_body(*place.file, place.call)));
+  }
 }
 
 // name : '...' of a Meson call; "" if it has none, or one that is computed.
@@ -202,9 +210,11 @@ void find_cmake_runs(const ConfigurationBuild& build, const Files& files, Findin
   if (variables.empty())
     return;
   const Files modules = cmake_find_modules(build);
+  const std::vector<Place> calls = calls_in(files, Language::cmake, cmake_calls());
+  const std::vector<Place> theirs = calls_in(modules, Language::cmake, cmake_calls());
   for (const std::string& variable : variables) {
-    const Place place = find_place(files, variable);
-    if (place.match < Match::part && find_place(modules, variable).match >= Match::part)
+    const Place place = find_place(calls, variable);
+    if (place.match < Match::part && find_place(theirs, variable).match >= Match::part)
       continue; // CMake's own
     if (place.file)
       findings.insert(
@@ -215,22 +225,22 @@ void find_cmake_runs(const ConfigurationBuild& build, const Files& files, Findin
 }
 
 void find_autotools_runs(const ConfigurationBuild& build, const Files& files, Findings& findings) {
+  const std::vector<Place> checks = calls_in(files, Language::m4, {"ac_msg_checking", "ac_cache_check"});
   std::error_code code;
   for (auto it = fs::recursive_directory_iterator(build.build, code);
        !code && it != fs::recursive_directory_iterator(); it.increment(code))
     if (it->path().filename() == "config.log") // a project's parts may have configure scripts of their own
       for (const ScriptRun& run : script_runs(it->path()))
-        find_script_run(run, files, findings);
+        find_script_run(run, checks, findings);
 }
 
 void find_meson_runs(const ConfigurationBuild& build, const Files& files, Findings& findings) {
   const std::string log = log_text(build.build / "meson-logs" / "meson-log.txt");
-  for (const BuildFile& file : files)
-    for (const Call& call : find_calls(file.text, Language::meson, {"run"})) {
-      const std::string name = name_argument(call.text);
-      if (name.empty() || log.find("Checking if \"" + name + "\" runs") != std::string::npos)
-        findings.insert(run_of(file, call, name, call.text));
-    }
+  for (const Place& place : calls_in(files, Language::meson, {"run"})) {
+    const std::string name = name_argument(place.call.text);
+    if (name.empty() || log.find("Checking if \"" + name + "\" runs") != std::string::npos)
+      findings.insert(run_of(*place.file, place.call, name, place.call.text));
+  }
 }
 
 } // namespace xaas::project
