@@ -9,11 +9,13 @@ build=(
   nlohmann-json3-dev libcli11-dev libspdlog-dev libvalijson-dev libgtest-dev libgmock-dev
   libarchive-dev libssl-dev zlib1g-dev libzstd-dev libxml2-dev libz3-dev libcurl4-openssl-dev
 )
-# Runtimes and other readers of our images, the build systems that we drive, libraries of applications that we build.
+# Runtimes and other readers of our images, the build systems that we drive, libraries of applications that we build, what
+# applications of Fortran and MPI need.
 tests=(
   skopeo umoci podman runc bubblewrap jq xxd patchelf binutils xz-utils util-linux procps
   qemu-user mmdebstrap autoconf automake libtool meson dpkg-dev
   clang-format-22 clang-tidy-22 libsimde-dev libdivsufsort-dev
+  flang-22 mpich libmpich-dev
 )
 
 packages=("${build[@]}")

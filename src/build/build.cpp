@@ -52,6 +52,7 @@ public:
 
   Result<Report> run() {
     XAAS_TRY(clang_, capture::find_clang());
+    XAAS_TRY(flang_, capture::find_flang());
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
              spec::expand(request_.application, bundle_.points, request_.configurations,
@@ -122,6 +123,7 @@ private:
     if (const std::string* level = configuration.find("isa"))
       session.level = *level;
     session.clang = clang_;
+    session.flang = flang_.value_or(fs::path());
     session.strip_debug = request_.strip_debug;
     session.cache = cache_;
     session.check_sharing = request_.check_sharing;
@@ -148,7 +150,7 @@ private:
     XAAS_CHECK(make_directories(build.destination));
     XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
-    build.tools = {tools / "xaas-cc", tools / "xaas-c++", {}, tools};
+    build.tools = {tools / "xaas-cc", tools / "xaas-c++", tools / "flang", tools};
     // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this
     // build.
     const fs::path temporary = directory / "tmp";
@@ -157,7 +159,7 @@ private:
 
     const Result<project::Built> built = project::build(build);
     if (!built)
-      return failure(built.error(), build.log, configuration);
+      return failure(with_missing_flang(built.error(), session), build.log, configuration);
     if (Result<void> kept = surroundings_.check(*built, project::compiled_source(build), progress_); !kept)
       return failure(std::move(kept).error(), build.log, configuration);
     const Stopwatch harvesting;
@@ -208,6 +210,21 @@ private:
       sources.insert(bundle_.units.at(unit).source);
     warnings_.add_leaks(capture::leaking_sources(session), sources);
     return {};
+  }
+
+  // A build that found no working Fortran compiler may need none. Where its own words are of Fortran, it did.
+  static Error with_missing_flang(Error error, const capture::Session& session) {
+    if (error.kind != ErrorKind::failed || !capture::missed_flang(session))
+      return error;
+    const bool speaks_of_it =
+        error.output.find("ortran") != std::string::npos || error.output.find("flang") != std::string::npos;
+    const Error missing = capture::missing_flang();
+    if (speaks_of_it) {
+      error.kind = missing.kind;
+      error.message += ": " + missing.message;
+    }
+    error.hint = missing.hint;
+    return error;
   }
 
   // What we write ourselves, and is no part of the sources where it lies among them.
@@ -285,6 +302,7 @@ private:
   BundleMaker maker_;
   WarningCollector warnings_;
   fs::path clang_;
+  std::optional<fs::path> flang_;
   fs::path cache_;
   std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
   std::vector<std::string> differences_;

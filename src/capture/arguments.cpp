@@ -2,7 +2,6 @@
 
 #include <xaas/target/cpu.h>
 
-#include <algorithm>
 #include <set>
 
 namespace xaas::capture {
@@ -11,15 +10,49 @@ namespace {
 
 // Options whose value is the next argument: that value is not an option, whatever it looks like.
 const std::set<std::string>& options_with_value() {
-  static const std::set<std::string> options = {
-      "-o",         "-I",           "-D",      "-U",       "-include",
-      "-imacros",   "-x",           "-Xclang", "-Xlinker", "-Xassembler",
-      "-MF",        "-MT",          "-MQ",     "-isystem", "-iquote",
-      "-idirafter", "-isysroot",    "-L",      "-l",       "-mllvm",
-      "-e",         "-u",           "-T",      "-z",       "-Xpreprocessor",
-      "-iprefix",   "-iwithprefix", "-target", "-arch",    "-rpath",
-      "-G",         "-A",           "-B",      "-F",       "-framework",
-      "-dumpdir",   "-dumpbase"};
+  static const std::set<std::string> options = {"-o",
+                                                "-I",
+                                                "-D",
+                                                "-U",
+                                                "-include",
+                                                "-imacros",
+                                                "-x",
+                                                "-Xclang",
+                                                "-Xlinker",
+                                                "-Xassembler",
+                                                "-MF",
+                                                "-MT",
+                                                "-MQ",
+                                                "-isystem",
+                                                "-iquote",
+                                                "-idirafter",
+                                                "-isysroot",
+                                                "-L",
+                                                "-l",
+                                                "-mllvm",
+                                                "-e",
+                                                "-u",
+                                                "-T",
+                                                "-z",
+                                                "-Xpreprocessor",
+                                                "-iprefix",
+                                                "-iwithprefix",
+                                                "-target",
+                                                "-arch",
+                                                "-rpath",
+                                                "-G",
+                                                "-A",
+                                                "-B",
+                                                "-F",
+                                                "-framework",
+                                                "-dumpdir",
+                                                "-dumpbase",
+                                                "-J",
+                                                "-module-dir",
+                                                "-module",
+                                                "-Xflang",
+                                                "-mmlir",
+                                                "-fintrinsic-modules-path"};
   return options;
 }
 
@@ -37,9 +70,54 @@ bool changes_triple(const std::string& argument) {
          argument.starts_with("--target");
 }
 
+// What flang is told by others than its own users, and does without.
+bool is_foreign_word(const std::string& argument) {
+  // Meson before 1.5 takes every flang for the older compiler of that name, with its libraries, and asks it
+  // for dependency files.
+  for (const char* word : {"-MD", "-lflang", "-lpgmath"})
+    if (argument == word)
+      return true;
+  // The wrappers of an MPI library that was configured with gfortran add what makes gfortran accept calls
+  // that flang accepts anyway.
+  for (const char* word : {"-fallow-argument-mismatch", "-fallow-invalid-boz"})
+    if (argument == word)
+      return true;
+  return argument.starts_with("-Minform=");
+}
+
+std::vector<std::string> in_flangs_words(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "-MQ" || arguments[i] == "-MF")
+      ++i;
+    else if (arguments[i] == "-module")
+      words.push_back("-module-dir");
+    else if (!is_foreign_word(arguments[i]))
+      words.push_back(arguments[i]);
+  return words;
+}
+
+// Options before the project's own. Those that an invocation does not use (a link has no use for a prefix
+// map) must not be warned about.
+std::vector<std::string> first_options(const Session& session, bool other_triple, Compiler compiler) {
+  std::vector<std::string> options;
+  if (!session.level.empty() && !other_triple)
+    options.push_back("-march=" + session.level);
+  if (compiler == Compiler::flang)
+    return options;
+  options.insert(options.begin(), "--start-no-unused-arguments");
+  for (const auto& [prefix, name] : session.prefixes)
+    options.push_back("-ffile-prefix-map=" + prefix.string() + "=" + name);
+  options.push_back("-fno-record-command-line");
+  options.push_back("--end-no-unused-arguments");
+  return options;
+}
+
 } // namespace
 
-Arguments front_door_arguments(const Session& session, const std::vector<std::string>& arguments) {
+Arguments front_door_arguments(const Session& session, const std::vector<std::string>& given,
+                               Compiler compiler) {
+  const std::vector<std::string> arguments = compiler == Compiler::flang ? in_flangs_words(given) : given;
   Arguments result;
   std::vector<std::string> own;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -66,14 +144,7 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
     own.push_back(argument);
   }
 
-  // Options that an invocation does not use (a link has no use for a prefix map) must not be warned about.
-  result.all.push_back("--start-no-unused-arguments");
-  if (!session.level.empty() && !result.written.other_triple)
-    result.all.push_back("-march=" + session.level);
-  for (const auto& [prefix, name] : session.prefixes)
-    result.all.push_back("-ffile-prefix-map=" + prefix.string() + "=" + name);
-  result.all.push_back("-fno-record-command-line");
-  result.all.push_back("--end-no-unused-arguments");
+  result.all = first_options(session, result.written.other_triple, compiler);
   result.all.insert(result.all.end(), own.begin(), own.end());
   return result;
 }

@@ -14,6 +14,9 @@ struct WrittenMachine {
   bool other_triple = false; // -m32, --target and the like: nothing of ours is added
 };
 
+// Whom the front door stands in for.
+enum class Compiler { clang, clangxx, flang };
+
 struct Arguments {
   std::vector<std::string> all; // for Clang's driver, without argv[0]
   WrittenMachine written;
@@ -21,7 +24,9 @@ struct Arguments {
 
 // Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces
 // `native` by the level, and drops what would keep IR or objects from us: -flto (the IR is shipped anyway),
-// -fuse-ld, -save-temps, -gsplit-dwarf. `arguments` have their response files expanded.
-Arguments front_door_arguments(const Session& session, const std::vector<std::string>& arguments);
+// -fuse-ld, -save-temps, -gsplit-dwarf. `arguments` have their response files expanded. flang knows no prefix
+// maps; for it, words of other Fortran compilers that build tools use with every flang are put into its own.
+Arguments front_door_arguments(const Session& session, const std::vector<std::string>& arguments,
+                               Compiler compiler = Compiler::clang);
 
 } // namespace xaas::capture

@@ -3,15 +3,21 @@
 
 #include "arguments.h"
 
+#include <xaas/ir/unit.h>
+
 #include <string>
 #include <vector>
+
+namespace clang {
+class TargetOptions;
+}
 
 namespace xaas::capture {
 
 enum class CompileOutcome {
   captured, // object and unit are written
   failed,   // the source has errors, which were printed
-  not_ours, // this cc1 command makes no object from C or C++: run it as it is
+  not_ours, // this command makes no object from a source of our languages: run it as it is
   carried,  // makes an object that cannot be carried as IR: run the command as it is; the reason is written
             // down
 };
@@ -27,10 +33,10 @@ struct CompileResult {
 CompileResult capture_compile(const Session& session, const WrittenMachine& written,
                               const std::vector<std::string>& command);
 
+// -march and -mtune as the unit keeps them: what was not written stays open, `native` stays a symbol.
+ir::MachineFlags machine_flags(const clang::TargetOptions& options, const WrittenMachine& written);
+
 // Writes down why an object has no IR. `object` is the finished file.
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason);
-
-// The object of a stored unit for the build machine: as fast as it can be made, or at the project's own -O.
-Result<std::string> working_object(const Session& session, const Digest& unit, bool optimised);
 
 } // namespace xaas::capture

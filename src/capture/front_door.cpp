@@ -1,5 +1,6 @@
 #include "arguments.h"
 #include "compile.h"
+#include "fortran.h"
 #include "link.h"
 
 #include <xaas/capture/front_door.h>
@@ -35,11 +36,15 @@ std::vector<std::string> strings(const llvm::opt::ArgStringList& arguments) {
 // and by clang itself where they do anything else (preprocess, assemble, precompile).
 class DriverRun {
 public:
-  DriverRun(const Session& session, const std::vector<std::string>& arguments, bool cxx)
-      : session_(session), prepared_(front_door_arguments(session, expand(arguments))) {
-    strings_.push_back(session.clang.string());
-    if (cxx)
+  DriverRun(const Session& session, const std::vector<std::string>& arguments, Compiler compiler)
+      : session_(session), fortran_(compiler == Compiler::flang),
+        program_((fortran_ ? session.flang : session.clang).string()),
+        prepared_(front_door_arguments(session, expand(arguments), compiler)) {
+    strings_.push_back(program_);
+    if (compiler == Compiler::clangxx)
       strings_.push_back("--driver-mode=g++");
+    if (fortran_)
+      strings_.push_back("--driver-mode=flang");
     strings_.insert(strings_.end(), prepared_.all.begin(), prepared_.all.end());
   }
 
@@ -49,11 +54,11 @@ public:
       arguments.push_back(text.c_str());
     std::unique_ptr<clang::DiagnosticOptions> options = clang::CreateAndPopulateDiagOpts(arguments);
     auto* printer = new clang::TextDiagnosticPrinter(llvm::errs(), *options);
-    printer->setPrefix("clang");
+    printer->setPrefix(fortran_ ? "flang" : "clang");
     clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options,
                                          printer);
     clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
-    clang::driver::Driver driver(session_.clang.string(), llvm::sys::getDefaultTargetTriple(), diagnostics);
+    clang::driver::Driver driver(program_, llvm::sys::getDefaultTargetTriple(), diagnostics);
     driver.setCheckInputsExist(true);
     std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
     if (!compilation || compilation->containsError())
@@ -106,25 +111,27 @@ private:
   }
 
   int run_job(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
-    std::vector<std::string> arguments = strings(job.getArguments());
+    const std::vector<std::string> arguments = strings(job.getArguments());
     if (job.getCreator().isLinkJob())
       return capture_link(session_, arguments);
-    if (!arguments.empty() && arguments[0] == "-cc1") {
-      arguments.erase(arguments.begin());
-      const CompileResult result = capture_compile(session_, prepared_.written, arguments);
-      if (result.outcome == CompileOutcome::captured)
-        return 0;
-      if (result.outcome == CompileOutcome::failed)
-        return 1;
-      const int code = execute(compilation, job);
-      if (code == 0 && result.outcome == CompileOutcome::carried)
-        note_native_object(session_, result.output, result.reason);
-      return code;
-    }
-    return execute(compilation, job);
+    CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    if (!arguments.empty() && arguments[0] == "-cc1")
+      result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()});
+    else if (!arguments.empty() && arguments[0] == "-fc1")
+      result = capture_fortran(session_, prepared_.written, job.getExecutable(), arguments);
+    if (result.outcome == CompileOutcome::captured)
+      return 0;
+    if (result.outcome == CompileOutcome::failed)
+      return 1;
+    const int code = execute(compilation, job);
+    if (code == 0 && result.outcome == CompileOutcome::carried)
+      note_native_object(session_, result.output, result.reason);
+    return code;
   }
 
   const Session& session_;
+  bool fortran_;
+  std::string program_;
   Arguments prepared_;
   std::vector<std::string> strings_;
 };
@@ -133,30 +140,42 @@ bool is_linker(const std::string& argv0) {
   return fs::path(argv0).filename() == "ld";
 }
 
+Compiler compiler_named(const std::string& argv0) {
+  if (argv0.ends_with("c++"))
+    return Compiler::clangxx;
+  return fs::path(argv0).filename() == "flang" ? Compiler::flang : Compiler::clang;
+}
+
+int print_error(const Error& error) {
+  std::cerr << "xaas: error: " << error.message << "\n";
+  if (!error.hint.empty())
+    std::cerr << "hint: " << error.hint << "\n";
+  return exit_code(error.kind);
+}
+
 } // namespace
 
 bool is_front_door(const std::string& argv0) {
   const std::string name = fs::path(argv0).filename().string();
-  return name == "xaas-cc" || name == "xaas-c++" || name == "ld";
+  return name == "xaas-cc" || name == "xaas-c++" || name == "flang" || name == "ld";
 }
 
 static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
   // __DATE__ and __TIME__ are those of the image, so that building twice gives the same IR.
   setenv("SOURCE_DATE_EPOCH", "0", 0);
   const Result<Session> session = find_session(argv0);
-  if (!session) {
-    std::cerr << "xaas: error: " << session.error().message << "\n";
-    if (!session.error().hint.empty())
-      std::cerr << "hint: " << session.error().hint << "\n";
-    return exit_code(session.error().kind);
-  }
+  if (!session)
+    return print_error(session.error());
   if (is_linker(argv0))
     return capture_link(*session, arguments);
+  const Compiler compiler = compiler_named(argv0);
+  if (compiler == Compiler::flang && session->flang.empty())
+    return print_error(note_missing_flang(*session));
   llvm::InitializeAllTargets();
   llvm::InitializeAllTargetMCs();
   llvm::InitializeAllAsmPrinters();
   llvm::InitializeAllAsmParsers();
-  return DriverRun(*session, arguments, argv0.ends_with("c++")).run();
+  return DriverRun(*session, arguments, compiler).run();
 }
 
 int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {

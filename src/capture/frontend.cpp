@@ -161,32 +161,11 @@ protected:
         getCompilerInstance().getDiagnostics().hasErrorOccurred() ? nullptr : generator_->GetModule();
     if (!module)
       return;
-    result_.compiled = true;
-    if (embeds_captured_code(*module)) {
-      result_.refusal = "data with code of this build in it";
-      return;
-    }
-    result_.names_places = names_places(*module, session_);
-    if (session_.strip_debug)
-      llvm::StripDebugInfo(*module);
     result_.needs_optimisation = ir::needs_optimisation(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
-    Result<ir::FeatureResolver> resolver = ir::FeatureResolver::create(emitted_);
-    if (!resolver) {
-      result_.refusal = resolver.error().message;
-      return;
-    }
-    Result<ir::CanonicalModule> canonical =
-        ir::canonicalize(*module, *resolver, [&](const llvm::Function& function) {
-          return written_target(*generator_, function);
-        });
-    if (!canonical) {
-      result_.refusal = canonical.error().message;
-      return;
-    }
-    result_.plain = canonical->fixed_functions == 0 && module_is_plain(*module) &&
-                    !has_vectors(getCompilerInstance().getASTContext());
-    result_.module = *std::move(canonical);
+    finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
+    result_.plain = result_.refusal.empty() && result_.module.fixed_functions == 0 &&
+                    module_is_plain(*module) && !has_vectors(getCompilerInstance().getASTContext());
   }
 
 private:
@@ -194,6 +173,13 @@ private:
     const clang::Decl* declaration = generator_->GetDeclForMangledName(function.getName());
     return declaration &&
            getCompilerInstance().getSourceManager().isInSystemHeader(declaration->getLocation());
+  }
+
+  Result<ir::CanonicalModule> canonicalize(llvm::Module& module) const {
+    XAAS_TRY(const ir::FeatureResolver resolver, ir::FeatureResolver::create(emitted_));
+    return ir::canonicalize(module, resolver, [&](const llvm::Function& function) {
+      return written_target(*generator_, function);
+    });
   }
 
   FrontendResult& result_;
@@ -204,6 +190,24 @@ private:
 };
 
 } // namespace
+
+void finish_module(const Session& session, llvm::Module& module,
+                   const std::function<Result<ir::CanonicalModule>(llvm::Module&)>& canonicalize,
+                   FrontendResult& result) {
+  result.compiled = true;
+  if (embeds_captured_code(module)) {
+    result.refusal = "data with code of this build in it";
+    return;
+  }
+  result.names_places = names_places(module, session);
+  if (session.strip_debug)
+    llvm::StripDebugInfo(module);
+  Result<ir::CanonicalModule> canonical = canonicalize(module);
+  if (canonical)
+    result.module = *std::move(canonical);
+  else
+    result.refusal = canonical.error().message;
+}
 
 FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
                             const clang::TextDiagnosticBuffer* messages) {

@@ -4,6 +4,7 @@
 #include <xaas/capture/session.h>
 #include <xaas/ir/canonical.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ struct FrontendResult {
   bool plain = false;   // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
   std::string messages; // what Clang has to say
 };
+
+// What is done to every front end's module before any pass: `canonicalize` brings it into canonical form.
+void finish_module(const Session& session, llvm::Module& module,
+                   const std::function<Result<ir::CanonicalModule>(llvm::Module&)>& canonicalize,
+                   FrontendResult& result);
 
 // Compiles as `invocation` says, writing the dependency files that it asks for, up to IR before any LLVM
 // pass. `messages` were said of its arguments, and come first in the result's; without them there are none.

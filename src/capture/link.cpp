@@ -1,7 +1,7 @@
 #include "link.h"
-#include "compile.h"
 #include "identify.h"
 #include "output.h"
+#include "working_object.h"
 
 #include <xaas/link/command_line.h>
 #include <xaas/link/replay.h>

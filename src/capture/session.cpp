@@ -22,6 +22,7 @@ Json to_json(const Session& session) {
               {"arch", session.arch},
               {"level", session.level},
               {"clang", session.clang.string()},
+              {"flang", session.flang.string()},
               {"prefixes", prefixes},
               {"roots", roots},
               {"strip_debug", session.strip_debug},
@@ -37,7 +38,8 @@ Result<void> create_session(const Session& session, const fs::path& program) {
   for (const char* name : {"outputs", "native", "kit", "lesser", "plain", "leaks"})
     XAAS_CHECK(make_directories(session.directory / name));
   XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
-  for (const char* name : {"xaas-cc", "xaas-c++", "ld"}) {
+  // libtool knows a Fortran compiler by its name only.
+  for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"}) {
     std::error_code code;
     fs::create_symlink(program, tools / name, code);
     if (code)
@@ -55,6 +57,7 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(session.arch, reader.string_at("arch"));
   XAAS_TRY(session.level, reader.string_at("level"));
   XAAS_TRY(session.clang, reader.string_at("clang"));
+  XAAS_TRY(session.flang, reader.string_at("flang"));
   XAAS_TRY(const JsonReader prefixes, reader.at("prefixes"));
   XAAS_TRY(const std::vector<JsonReader> items, prefixes.items());
   for (const JsonReader& item : items) {
@@ -83,46 +86,6 @@ Result<Session> find_session(const std::string& argv0) {
   }
   return make_error(ErrorKind::usage, "the compiler front door was called outside a build",
                     "`xaas build` runs builds with it; people do not call it");
-}
-
-// Headers and the compiler around the front end must be of the front end's own version.
-static Result<fs::path> checked_clang(const fs::path& program) {
-  constexpr std::string_view words = "clang version ";
-  const std::string wanted =
-      std::string(XAAS_LLVM_VERSION).substr(0, std::string(XAAS_LLVM_VERSION).find('.'));
-  XAAS_TRY(const ProcessResult asked, run({.arguments = {program.string(), "--version"}}));
-  const size_t at = asked.output.find(words);
-  if (asked.exit_code != 0 || at == std::string::npos)
-    return make_error(ErrorKind::missing_tool, program.string() + ": is not Clang");
-  const std::string version = asked.output.substr(
-      at + words.size(), asked.output.find_first_of(" \n", at + words.size()) - at - words.size());
-  if (version.substr(0, version.find('.')) != wanted)
-    return make_error(ErrorKind::missing_tool,
-                      program.string() + ": is Clang " + version + ", and Clang " + wanted + " is needed");
-  return fs::weakly_canonical(program);
-}
-
-Result<fs::path> find_clang() {
-  const char* const hint = "install clang-22, or set XAAS_CLANG to its path";
-  if (const char* path = std::getenv("XAAS_CLANG"); path && *path) {
-    const std::optional<fs::path> found = find_program(path);
-    Result<fs::path> clang =
-        found ? checked_clang(*found) : make_error(ErrorKind::missing_tool, "there is no such program");
-    if (!clang)
-      return std::move(clang).error().in(std::string("XAAS_CLANG=") + path).with_hint(hint);
-    return clang;
-  }
-  std::string others;
-  for (const char* name : {XAAS_LLVM_TOOLS "/clang", "clang-22"})
-    if (const auto found = find_program(name)) {
-      Result<fs::path> clang = checked_clang(*found);
-      if (clang || clang.error().kind == ErrorKind::interrupted)
-        return clang;
-      others += "; " + clang.error().message;
-    }
-  return make_error(
-      ErrorKind::missing_tool,
-      "clang-22 is needed to build an image, and is neither on PATH nor in " XAAS_LLVM_TOOLS + others, hint);
 }
 
 // Names go into JSON, which is UTF-8: the bytes of any other name as %XX.

@@ -91,6 +91,7 @@ std::string overview_page() {
        "else ~/.cache/xaas"},
       {"XAAS_CACHE_MAX_SIZE", "what the kept compiles may take on disk, as in 20G; else 5G"},
       {"XAAS_CLANG", "the clang 22 that `xaas build` uses"},
+      {"XAAS_FLANG", "the flang 22 that `xaas build` uses for Fortran"},
       {"SOURCE_DATE_EPOCH", "the date of images and the files in them, in seconds since 1970"},
       {"TMPDIR", "where temporary files go"}};
   for (const auto& [name, meaning] : variables)

@@ -46,9 +46,12 @@ TargetAttributes attributes_of(const llvm::Function& function) {
   return {text("target-cpu"), text("tune-cpu"), text("target-features")};
 }
 
+// What the front end gives a function with this written attribute.
+using EmittedTarget = std::function<Result<TargetAttributes>(const std::string& written)>;
+
 // Replaces the target attributes of one function by what they are derived from. Returns false if they cannot
 // be derived.
-Result<bool> canonicalize_attributes(llvm::Function& function, const FeatureResolver& emitted,
+Result<bool> canonicalize_attributes(llvm::Function& function, const EmittedTarget& emitted,
                                      const WrittenTarget& written) {
   const TargetAttributes found = attributes_of(function);
   if (found == TargetAttributes()) {
@@ -58,7 +61,7 @@ Result<bool> canonicalize_attributes(llvm::Function& function, const FeatureReso
   const std::string source = written(function);
   if (source == "other")
     return false;
-  XAAS_TRY(const TargetAttributes derived, emitted.attributes(source));
+  XAAS_TRY(const TargetAttributes derived, emitted(source));
   if (!(derived == found))
     return false;
   for (const char* name : {"target-cpu", "tune-cpu", "target-features"})
@@ -113,8 +116,8 @@ void drop_derived_metadata(llvm::Module& module) {
 
 } // namespace
 
-Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
-                                     const WrittenTarget& written) {
+static Result<CanonicalModule> canonicalize_with(llvm::Module& module, const EmittedTarget& emitted,
+                                                 const WrittenTarget& written) {
   XAAS_CHECK(check_assembly(module));
   CanonicalModule result;
   for (llvm::Function& function : module) {
@@ -130,6 +133,18 @@ Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver
   stream.flush();
   result.digest = digest_of(result.bitcode);
   return result;
+}
+
+Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
+                                     const WrittenTarget& written) {
+  return canonicalize_with(
+      module, [&](const std::string& source) { return emitted.attributes(source); }, written);
+}
+
+Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttributes& emitted) {
+  return canonicalize_with(
+      module, [&](const std::string&) { return Result<TargetAttributes>(emitted); },
+      [](const llvm::Function&) { return std::string(); });
 }
 
 static bool has_immediate_operand(const llvm::CallBase& call) {

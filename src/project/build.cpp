@@ -323,13 +323,15 @@ private:
                           "with \"system\": \"commands\" every argument becomes an environment variable");
       environment_[argument.substr(0, equals)] = argument.substr(equals + 1);
     }
-    const Environment place = {{"SRC", source_.string()},
-                               {"BUILD", directory_.string()},
-                               {"DESTDIR", destination_.string()},
-                               {"PREFIX", prefix_},
-                               {"JOBS", jobs()},
-                               {"CC", build_.tools.c_compiler.string()},
-                               {"CXX", build_.tools.cxx_compiler.string()}};
+    Environment place = {{"SRC", source_.string()},
+                         {"BUILD", directory_.string()},
+                         {"DESTDIR", destination_.string()},
+                         {"PREFIX", prefix_},
+                         {"JOBS", jobs()},
+                         {"CC", build_.tools.c_compiler.string()},
+                         {"CXX", build_.tools.cxx_compiler.string()}};
+    if (!build_.tools.fortran_compiler.empty())
+      place["FC"] = build_.tools.fortran_compiler.string();
     for (const auto& [name, command] :
          {std::pair<std::string, std::string>{"configure", spec_.configure_command},
           {"build", spec_.build_command},

@@ -17,7 +17,9 @@ namespace {
 constexpr std::array unwanted = {
     // compilers and their options, as make and configure read them
     "CC", "CXX", "FC", "F77", "F90", "CPP", "CXXCPP", "AR", "AS", "LD", "NM", "RANLIB", "STRIP", "OBJCOPY",
-    "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "FCFLAGS", "ASFLAGS", "ARFLAGS", "LDFLAGS", "LDLIBS", "LIBS",
+    "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F77", "MPICH_F90", "OMPI_CC", "OMPI_CXX", "OMPI_FC",
+    "OMPI_F77", "OMPI_F90", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "FCFLAGS", "ASFLAGS", "ARFLAGS",
+    "LDFLAGS", "LDLIBS", "LIBS",
     // what the compilers read themselves
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
     "GCC_EXEC_PREFIX", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH",
@@ -42,6 +44,17 @@ bool wanted(std::string_view name) {
 }
 
 } // namespace
+
+// The compiler wrappers of MPICH and Open MPI run the compilers that they were configured with unless these
+// are set (mpicc(1) of both).
+static void use_compilers_in_mpi_wrappers(std::map<std::string, std::string>& environment) {
+  for (const auto& [wrapper, compiler] :
+       {std::pair{"CC", "CC"}, std::pair{"CXX", "CXX"}, std::pair{"FC", "FC"}, std::pair{"F77", "FC"},
+        std::pair{"F90", "FC"}})
+    for (const std::string family : {"MPICH_", "OMPI_"})
+      if (environment.count(compiler))
+        environment[family + wrapper] = environment[compiler];
+}
 
 std::map<std::string, std::string> build_environment(const ConfigurationBuild& build) {
   std::map<std::string, std::string> result;
@@ -70,8 +83,9 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
   result["CC"] = build.tools.c_compiler.string();
   result["CXX"] = build.tools.cxx_compiler.string();
   if (!build.tools.fortran_compiler.empty())
-    for (const char* name : {"FC", "F77"})
+    for (const char* name : {"FC", "F77", "F90"})
       result[name] = build.tools.fortran_compiler.string();
+  use_compilers_in_mpi_wrappers(result);
   if (!build.tools.directory.empty()) {
     const std::string path = result["PATH"];
     result["PATH"] = build.tools.directory.string() + (path.empty() ? "" : ":" + path);

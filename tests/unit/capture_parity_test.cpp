@@ -2,8 +2,6 @@
 // the source's own flags.
 #include "capture_testing.h"
 
-#include <xaas/lower/lower.h>
-
 namespace xaas::capture {
 
 namespace {
@@ -158,17 +156,6 @@ const Source sources[] = {
 
 class ParityTest : public FrontDoorTest {
 protected:
-  std::string lowered(const ir::Unit& unit, const std::string& cpu) {
-    auto target = target::cpu_by_name("x86_64", cpu);
-    auto bitcode = session_.content().get(unit.module);
-    EXPECT_TRUE(target && bitcode);
-    if (!target || !bitcode)
-      return {};
-    auto object = lower::lower({*bitcode, unit, options_of(unit), *target});
-    EXPECT_TRUE(object) << object.error().message;
-    return object ? *std::move(object) : std::string();
-  }
-
   // What clang makes with -march first, and the prefix maps that capture adds. `native` is the target.
   std::string compiled(const std::string& source, std::string flags, const std::string& cpu) {
     // A level is nothing to tune for.
@@ -179,20 +166,6 @@ protected:
     sh("$CLANG -march=" + cpu + " -ffile-prefix-map=$PWD=. -ffile-prefix-map=$PWD/../build=build " + flags +
        " -c " + source + " -o ../build/clang-" + cpu + ".o");
     return read("build/clang-" + cpu + ".o");
-  }
-
-  void expect_equal(const std::string& ours, const std::string& theirs, const std::string& cpu) {
-    const auto one = link::content_digest(ours);
-    const auto two = link::content_digest(theirs);
-    ASSERT_TRUE(one && two);
-    if (*one == *two)
-      return;
-    write("build/ours.o", ours);
-    write("build/theirs.o", theirs);
-    const std::string dump = "llvm-objdump-22 -dr -s -t ../build/";
-    ADD_FAILURE() << cpu << "\n"
-                  << sh(dump + "ours.o > ../build/1; " + dump +
-                        "theirs.o > ../build/2; diff ../build/1 ../build/2 | head -60");
   }
 };
 

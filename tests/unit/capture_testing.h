@@ -6,6 +6,7 @@
 #include <xaas/capture/session.h>
 #include <xaas/ir/unit.h>
 #include <xaas/link/note.h>
+#include <xaas/lower/lower.h>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,7 @@ protected:
     session_.arch = "x86_64";
     session_.level = level;
     session_.clang = fs::canonical(XAAS_TEST_CLANG);
+    session_.flang = fs::canonical(XAAS_TEST_FLANG);
     if (session_.prefixes.empty())
       session_.prefixes = {{path("src"), "."}, {path("build"), "build"}};
     session_.roots = {path("src"), path("build")};
@@ -57,15 +59,17 @@ protected:
     return content ? *std::move(content) : std::string();
   }
 
-  // Runs a shell command in src/ with $CC, $CXX and $LD set to the front door and $CLANG to the compiler
-  // itself.
+  // Runs a shell command in src/ with $CC, $CXX, $FC and $LD set to the front door and $CLANG and $FLANG to
+  // the compilers themselves.
   ProcessResult try_sh(const std::string& command) const {
     const auto result = run({.arguments = {"sh", "-c", command},
                              .directory = path("src"),
                              .environment = {{"CC", tool("xaas-cc")},
                                              {"CXX", tool("xaas-c++")},
+                                             {"FC", tool("flang")},
                                              {"LD", tool("ld")},
                                              {"CLANG", session_.clang.string()},
+                                             {"FLANG", session_.flang.string()},
                                              {"SESSION", session_.directory.string()}}});
     EXPECT_TRUE(result) << result.error().message;
     return result ? *result : ProcessResult{.exit_code = -1, .output = {}};
@@ -110,6 +114,33 @@ protected:
     EXPECT_TRUE(text) << text.error().message;
     auto json = text ? parse_json(*text, "stored") : Result<Json>(Json());
     return json ? *json : Json();
+  }
+
+  // The object of a unit for a CPU, as deploying makes it.
+  std::string lowered(const ir::Unit& unit, const std::string& cpu) {
+    auto target = target::cpu_by_name("x86_64", cpu);
+    auto bitcode = session_.content().get(unit.module);
+    EXPECT_TRUE(target && bitcode);
+    if (!target || !bitcode)
+      return {};
+    auto object = lower::lower({*bitcode, unit, options_of(unit), *target});
+    EXPECT_TRUE(object) << object.error().message;
+    return object ? *std::move(object) : std::string();
+  }
+
+  // Fails if two objects differ in anything that reaches a program.
+  void expect_equal(const std::string& ours, const std::string& theirs, const std::string& cpu) {
+    const auto one = link::content_digest(ours);
+    const auto two = link::content_digest(theirs);
+    ASSERT_TRUE(one && two);
+    if (*one == *two)
+      return;
+    write("build/ours.o", ours);
+    write("build/theirs.o", theirs);
+    const std::string dump = "llvm-objdump-22 -dr -s -t ../build/";
+    ADD_FAILURE() << cpu << "\n"
+                  << sh(dump + "ours.o > ../build/1; " + dump +
+                        "theirs.o > ../build/2; diff ../build/1 ../build/2 | head -60");
   }
 
   std::string tool(const std::string& name) const { return (session_.directory / "tools" / name).string(); }

@@ -364,20 +364,37 @@ TEST_F(ProjectTest, AnArgumentOfCommandsMustBeAnAssignment) {
 TEST_F(ProjectTest, WhatTheCallerHasSetDoesNotReachTheBuild) {
   const Scoped cflags("CFLAGS", "-O9"), flags("MAKEFLAGS", "n"), destdir("DESTDIR", "/wrong"),
       cc("CC", "wrong"), library("LIBRARY_PATH", "/x"), ccache("CCACHE_PREFIX", "icecc"), fortran("FC", "f"),
-      epoch("SOURCE_DATE_EPOCH", "7");
+      mpi("MPICH_FC", "f"), epoch("SOURCE_DATE_EPOCH", "7");
   application_.build.system = spec::BuildSystem::commands;
   application_.build.environment = {{"LDFLAGS", "-Wl,-O1"}};
   build_.environment = {{"EXTRA", "e"}};
   application_.build.install_command = "mkdir -p \"$DESTDIR\"; env > \"$DESTDIR/env\"";
   expect_built();
   const std::string seen = "\n" + content(build_.destination / "env");
-  for (const char* absent : {"\nCFLAGS=", "\nMAKEFLAGS=", "\nLIBRARY_PATH=", "\nCCACHE_PREFIX=", "\nFC="})
+  for (const char* absent :
+       {"\nCFLAGS=", "\nMAKEFLAGS=", "\nLIBRARY_PATH=", "\nCCACHE_PREFIX=", "\nFC=", "\nMPICH_FC="})
     EXPECT_THAT(seen, Not(HasSubstr(absent)));
   for (const std::string& present :
        {std::string("\nLDFLAGS=-Wl,-O1\n"), std::string("\nEXTRA=e\n"), std::string("\nCCACHE_DISABLE=1\n"),
         std::string("\nLC_ALL=C\n"), std::string("\nSOURCE_DATE_EPOCH=7\n"),
         "\nCC=" + build_.tools.c_compiler.string() + "\n", "\nDESTDIR=" + build_.destination.string() + "\n"})
     EXPECT_THAT(seen, HasSubstr(present));
+}
+
+// The wrappers of MPICH and Open MPI run what these variables name.
+TEST_F(ProjectTest, MpiWrappersAndFortranGetOurCompilers) {
+  const Scoped wrapper("MPICH_FC", "wrong");
+  application_.build.system = spec::BuildSystem::commands;
+  application_.build.install_command = "mkdir -p \"$DESTDIR\"; env > \"$DESTDIR/env\"";
+  build_.tools.fortran_compiler = "/session/tools/flang";
+  expect_built();
+  const std::string seen = "\n" + content(build_.destination / "env");
+  for (const std::string family : {"", "MPICH_", "OMPI_"}) {
+    for (const char* name : {"FC", "F77", "F90"})
+      EXPECT_THAT(seen, HasSubstr("\n" + family + name + "=/session/tools/flang\n"));
+    EXPECT_THAT(seen, HasSubstr("\n" + family + "CC=" + build_.tools.c_compiler.string() + "\n"));
+    EXPECT_THAT(seen, HasSubstr("\n" + family + "CXX=" + build_.tools.cxx_compiler.string() + "\n"));
+  }
 }
 
 TEST_F(ProjectTest, TheToolsDirectoryIsFirstOnThePath) {

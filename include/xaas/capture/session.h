@@ -21,6 +21,7 @@ struct Session {
   std::string arch;  // "x86_64"
   std::string level; // ISA level of the configuration; "": the compiler's default, no level is passed
   fs::path clang;    // the clang whose headers and helpers are used
+  fs::path flang;    // the flang that compiles Fortran; empty: none is installed
   // Directories whose files get names independent of the place: prefix and what replaces it. Later ones win.
   std::vector<std::pair<fs::path, std::string>> prefixes;
   // Directories that belong to the build: what a link reads from elsewhere is the link kit.
@@ -45,7 +46,7 @@ struct CompileLog {
 };
 Result<CompileLog> read_compile_log(const Session& session);
 
-// Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, ld: links to `program`).
+// Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, flang, ld: links to `program`).
 Result<void> create_session(const Session& session, const fs::path& program);
 
 // The session that a front-door process belongs to: $XAAS_SESSION, else the directory above that of argv[0].
@@ -57,6 +58,18 @@ Result<Session> read_session(const fs::path& directory);
 // The clang to use: $XAAS_CLANG, else the one this program was built with, else clang-22 on PATH.
 // missing_tool if none, or if it is not Clang of this program's version.
 Result<fs::path> find_clang();
+
+// The flang to use: $XAAS_FLANG, else the one beside the clang this program was built with, else flang-22 on
+// PATH. Nothing if there is none: most projects have no Fortran. missing_tool if $XAAS_FLANG names none
+// of this version.
+Result<std::optional<fs::path>> find_flang();
+
+// The error of a build that needs Fortran where there is no flang.
+Error missing_flang();
+// Writes down that the build called for flang and there is none; the error of that call.
+Error note_missing_flang(const Session& session);
+// True if the build has called for flang and there is none.
+bool missed_flang(const Session& session);
 
 // `path` with the session's prefixes replaced; a path under no prefix gives its file name.
 std::string portable_name(const Session& session, const fs::path& path);

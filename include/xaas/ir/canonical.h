@@ -46,6 +46,10 @@ using WrittenTarget = std::function<std::string(const llvm::Function&)>;
 Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
                                      const WrittenTarget& written);
 
+// The same for a front end whose language has no target attributes: it gives `emitted` to every function, or
+// nothing.
+Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttributes& emitted);
+
 // Refuses inline assembly that names a file, `.incbin` and `.include`: failed. By name only: a directive that
 // is put together by assembler macros is seen when lowering, which can open no file.
 Result<void> check_assembly(const llvm::Module& module);
