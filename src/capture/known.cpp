@@ -13,7 +13,7 @@
 //   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
 //   _Float16 and __bf16 arithmetic                          no such word, number or builtin
 //   __builtin_ia32_* (exist or not, and how)                no such word
-//   width of inline atomics (cx16)                          no such word, no OpenMP; else the width is in the key
+//   width of inline atomics (cx16)                          no such word or OpenMP, else in the key
 //   functions with a target attribute of their own          none in the module
 //   constraints of inline assembly that name registers      none in the module
 //   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
