@@ -68,6 +68,7 @@ killed() { # TENTHS COMMAND...: after a random part of that time
   echo "killed after $after s: $*"
 }
 sed -i 's/sleep 0.3/setsid sleep 0.3/' src/Makefile
+rm -r "$XAAS_CACHE_DIR"
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   killed 20 "$XAAS" build src -o oci:app:killed -q
   for ((wait = 0; wait < 50; ++wait)); do
@@ -76,6 +77,19 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
   done
   expect_equal "processes of a killed build" "$(still_running | wc -c)" 0
 done
+# Once where something is in the cache.
+setsid "$XAAS" build src -o oci:app:killed -q >/dev/null &
+process=$!
+while [ -z "$(find "$XAAS_CACHE_DIR" -type f 2>/dev/null)" ]; do sleep 0.02; done
+kill -KILL -- -"$process"
+wait "$process" || true
+"$XAAS" build src -o oci:app:ir -q --format json >after.json
+"$XAAS" build src -o oci:fresh:ir -q --format json --no-cache >fresh.json
+reused() { jq '[.configurations[].reused] | add' "$1.json"; }
+[ "$(reused after)" -gt "$(reused fresh)" ] || fail "nothing of killed builds is used: $(cat after.json)"
+expect_equal "digest after kills" "$(image_digest app ir)" "$want_ir"
+expect_equal "digest without a cache" "$(image_digest fresh ir)" "$want_ir"
+
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   killed 3 "$XAAS" deploy oci:app:ir -o oci:app:killed --cpu x86-64-v2 -q
 done
@@ -95,5 +109,3 @@ sed -i 's/setsid sleep 0.3/sleep 0.3/' src/Makefile
 build >out && deploy >out
 expect_equal "digest of the IR image" "$(image_digest app ir)" "$want_ir"
 expect_equal "digest of the deployed image" "$(image_digest app here)" "$want"
-"$XAAS" build src -o oci:fresh:ir -q >out
-expect_equal "digest in a new layout" "$(image_digest fresh ir)" "$want_ir"
