@@ -1,13 +1,16 @@
 #!/bin/bash
 # GROMACS from Debian's source package, with its five SIMD instruction sets for x86-64 as configurations: one IR build of all
 # beside a native build of each; sharing; a rebuild after one changed file; then for each configuration that this CPU runs a
-# deployed image, GROMACS' own regression tests with it, its
-# trajectories, energies and speed against the native build's.
+# deployed image, GROMACS' own regression tests with it, its trajectories, energies and speed against the native build's.
 #
-#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--no-check-sharing]
+#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--no-check-sharing]
 #
-# NAME: SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512; all, if none is named. Hours on few cores. Needs root once, for source
-# packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+# --configurations   SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512; all, if none is named
+# --ranks            parallel ranks of the regression tests, else GROMACS' own choice; they wait spinning, so give 1 where
+#                    other work runs beside the benchmark
+#
+# Hours on few cores. Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was
+# interrupted: lib.sh.
 #
 # The peer of a deployed program is native code for the same CPU: the native builds have -march=native before GROMACS' own
 # flags, as lowering has the target's CPU. Builds that are compared are taken in turn: the first two native builds, the IR
@@ -17,12 +20,14 @@ all=(SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512)
 configurations=("${all[@]}")
 rounds=3
 check_sharing=yes
+test_options=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --configurations) IFS=, read -ra configurations <<<"$2"; shift 2 ;;
   --rounds) rounds=$2; shift 2 ;;
+  --ranks) test_options=(-nt "$2"); shift 2 ;;
   --no-check-sharing) check_sharing=no; shift ;;
-  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--no-check-sharing]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--ranks N] [--no-check-sharing]" >&2; exit 2 ;;
   esac
 done
 for configuration in "${configurations[@]}"; do
@@ -105,7 +110,7 @@ deploy() { # CONFIGURATION
 regression_tests() {
   mkdir -p "$3/bin"
   script_of "$3/bin/gmx" "app='$app' here='$here'; $1_gmx '$2'" contained "$1_gmx"
-  (cd "$3" && PATH=$3/bin:$PATH perl "$tests/gmxtest.pl" complex) >"$3/log" 2>&1 || true
+  (cd "$3" && PATH=$3/bin:$PATH perl "$tests/gmxtest.pl" complex "${test_options[@]}") >"$3/log" 2>&1 || true
   grep '^All .* complex tests PASSED$' "$3/log" || { grep -e FAILED "$3/log" >&2; die "$1 gmx, $2: regression tests failed: $3/log"; }
 }
 passed() { sed -n 's/^All \([0-9]*\) complex tests PASSED$/\1/p' "$1/log"; }
@@ -209,13 +214,11 @@ target() {
     printf "%-58s %6.3f   at most %s: %s\n", text, value, limit, value <= limit ? "reached" : "MISSED by " sprintf("%.3f", value - limit) }'
 }
 
-reported() { # TAG KEY: of the report of `xaas build`
-  jq -r --arg key "$2" '.[$key] // "not reported by this program"' "$here/$1.json"
-}
+reported() { jq -r "$2" "$here/$1.json"; } # TAG FILTER: of the report of `xaas build`
 build_figures() { # TAG
   local figure=$here/$1.build
   echo "$(wall "$figure") s, $(cpu "$figure") CPU s; memory $(memory_of_all "$figure"), largest process $(memory_of_one "$figure");" \
-    "units compiled: $(reported "$1" compiled), reused: $(reported "$1" reused)"
+    "compiled: $(reported "$1" '[.configurations[].compiled] | add'), reused: $(reported "$1" '[.configurations[].reused] | add')"
 }
 
 say "figures: $machine, $program"
@@ -231,7 +234,7 @@ IR build after a change     $(build_figures changed)
 every use of a shared module compiled again: $(if [ -e "$here/check.build" ]; then tail -n 1 "$here/check.build.log"; else echo "not done"; fi)
 units                       $(sharing units), $(sharing unit_bytes) bytes
 IR modules                  $(sharing modules), $(sharing module_bytes) bytes, stored in $(sharing stored_bytes)
-preprocessed texts          $(reported ir preprocessed_texts)
+preprocessed texts          $(reported ir .sharing.preprocessed_texts)
 IR image                    $(image_bytes "oci:$here/image:ir") bytes
 
 END
