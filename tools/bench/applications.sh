@@ -1,10 +1,10 @@
 #!/bin/bash
-# Three real applications from Debian's source packages, each: `xaas build` with every ISA level, `xaas deploy` for this
+# Real applications from Debian's source packages, each: `xaas build` with every ISA level, `xaas deploy` for this
 # machine, run from the OCI layout under podman, the output compared with a native build's; then the figures: seconds and CPU
 # seconds of build and deploy beside a native build of one configuration in the same run, modules and units, sizes, run time
 # against portable and native builds (taken in turn).
 #
-#   tools/bench/applications.sh [--rounds N] [APPLICATION]...     minimap2 hmmer mmseqs2; all, if none is named
+#   tools/bench/applications.sh [--rounds N] [APPLICATION]...     minimap2 hmmer mmseqs2 btllib; all, if none is named
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -13,11 +13,11 @@ applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
-  minimap2 | hmmer | mmseqs2) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--rounds N] [minimap2|hmmer|mmseqs2]..." >&2; exit 2 ;;
+  minimap2 | hmmer | mmseqs2 | btllib) applications+=("$1"); shift ;;
+  *) echo "usage: $0 [--rounds N] [minimap2|hmmer|mmseqs2|btllib]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2)
+[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib)
 open_bench
 
 # Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
@@ -87,6 +87,23 @@ mmseqs2_run() { # the container writes below $data too
   cat "$data/align"
 }
 mmseqs2_filter() { cat; }
+
+btllib_packages() { packages libcpptoml-dev meson ninja-build pkg-config; }
+btllib_native() {
+  rm -rf "$2.objects"
+  CC=clang-22 CXX=clang++-22 CFLAGS="$1" CXXFLAGS="$1" meson setup --prefix="$2" -Dbuildtype=release "$2.objects" "$work/$app/source"
+  meson compile -C "$2.objects"
+  meson install -C "$2.objects"
+}
+btllib_data() { # a random genome of 100 pieces of 300,000 bases
+  mkdir "$1"
+  perl -e '
+    srand(7); my @base = qw(A C G T);
+    open my $out, ">", "$ARGV[0]/genome.fa";
+    print $out ">piece$_\n", (map { $base[int rand 4] } 1 .. 300_000), "\n" for 1 .. 100;' "$1"
+}
+btllib_run() { "$@" indexlr -k 32 -w 100 -t 1 --long --id --len --pos --strand "$data/genome.fa"; }
+btllib_filter() { cat; }
 
 native() { local bin=$1; shift; "$work/$app/$bin/bin/$1" "${@:2}"; } # native DIRECTORY PROGRAM ARGUMENT...
 container() {
