@@ -32,6 +32,11 @@ expect_equal "the sources after building" "$(find generating -printf '%p %T@ %s\
 (cd generating && "$XAAS" build . -o oci:app:ir -q 2>&1 | tee build.txt && "$XAAS" build . -o oci-archive:app.tar -q >out)
 expect_equal "digest from within" "$(image_digest generating/app ir)" "$(image_digest app ir)"
 
+# Nor does a copy have it.
+tiny_project within
+sed -i 's/^hello.o: hello.c$/&\n\ttest ! -e app/' within/Makefile
+(cd within && "$XAAS" build . -o oci:app:ir -q >out && "$XAAS" build . -o oci:app:ir -q >out)
+
 # Edited meanwhile, through an absolute path: also where the build has a copy.
 tiny_project src
 sed -i "s|^hello.o: hello.c\$|&\n\techo '/* more */' >>$PWD/src/hello.c|" src/Makefile
