@@ -62,6 +62,10 @@ bool is_dropped(const std::string& argument) {
         "-fno-fat-lto-objects", "-fwhole-program-vtables", "-fuse-linker-plugin", "-fno-use-linker-plugin"})
     if (argument.starts_with(prefix))
       return true;
+  // What makes gfortran accept calls that flang accepts anyway. The wrappers of an MPI library that was
+  // configured with gfortran add it, and CMake's FindMPI then gives it to C, too.
+  if (argument == "-fallow-argument-mismatch" || argument == "-fallow-invalid-boz")
+    return true;
   return argument.starts_with("-gsplit-dwarf");
 }
 
@@ -77,12 +81,9 @@ bool is_foreign_word(const std::string& argument) {
   for (const char* word : {"-MD", "-lflang", "-lpgmath"})
     if (argument == word)
       return true;
-  // The wrappers of an MPI library that was configured with gfortran add what makes gfortran accept calls
-  // that flang accepts anyway.
-  for (const char* word : {"-fallow-argument-mismatch", "-fallow-invalid-boz"})
-    if (argument == word)
-      return true;
-  return argument.starts_with("-Minform=");
+  // The wrappers of an MPI library that was configured with gfortran add its distribution's options of then.
+  return argument == "-fstack-protector-strong" || argument.starts_with("-ffile-prefix-map=") ||
+         argument.starts_with("-Minform=");
 }
 
 std::vector<std::string> in_flangs_words(const std::vector<std::string>& arguments) {

@@ -12,6 +12,7 @@
 // The module files that a compile writes are written by this run. If it fails for whatever reason, flang runs
 // once more with the job as it was: that makes a native object, or says in flang's words what is wrong.
 #include "fortran.h"
+#include "foreign_modules.h"
 #include "fortran_module.h"
 #include "fortran_options.h"
 #include "frontend.h"
@@ -133,9 +134,14 @@ std::string first_error(const std::string& messages) {
 Result<CompileResult> capture_command(const Session& session, const fs::path& flang,
                                       const FortranCommand& command, UnitWriter writer) {
   XAAS_TRY(const FrontEndRun done, run_front_end(flang, command.front_end));
-  if (!done.succeeded)
+  if (!done.succeeded) {
+    if (const std::optional<std::string> explained = explain_foreign_modules(done.messages)) {
+      std::cerr << *explained;
+      return CompileResult{CompileOutcome::failed, {}, {}};
+    }
     return CompileResult{CompileOutcome::carried, command.output,
                          "flang makes no IR of it before LLVM's passes: " + first_error(done.messages)};
+  }
   FrontendResult made = finish(session, command, done.bitcode);
   if (!made.refusal.empty())
     return CompileResult{CompileOutcome::carried, command.output, made.refusal};

@@ -1,5 +1,6 @@
 #include "arguments.h"
 #include "compile.h"
+#include "foreign_modules.h"
 #include "fortran.h"
 #include "link.h"
 
@@ -90,7 +91,7 @@ private:
   int run_jobs(clang::driver::Compilation& compilation) {
     int result = 0;
     std::vector<const clang::driver::Action*> failed;
-    for (const clang::driver::Command& job : compilation.getJobs()) {
+    for (clang::driver::Command& job : compilation.getJobs()) {
       // Later jobs need what failed; independent sources are still compiled, as clang does.
       if (!failed.empty() && job.getCreator().isLinkJob())
         break;
@@ -110,7 +111,17 @@ private:
     return compilation.ExecuteCommand(job, failing);
   }
 
-  int run_job(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
+  // For every use of the command, also by flang itself.
+  void add_modules(clang::driver::Compilation& compilation, clang::driver::Command& job) {
+    llvm::opt::ArgStringList arguments;
+    for (const std::string& argument : with_mpi_module(session_, session_.flang, strings(job.getArguments())))
+      arguments.push_back(compilation.getArgs().MakeArgString(argument));
+    job.replaceArguments(arguments);
+  }
+
+  int run_job(clang::driver::Compilation& compilation, clang::driver::Command& job) {
+    if (!job.getArguments().empty() && job.getArguments()[0] == llvm::StringRef("-fc1"))
+      add_modules(compilation, job);
     const std::vector<std::string> arguments = strings(job.getArguments());
     if (job.getCreator().isLinkJob())
       return capture_link(session_, arguments);

@@ -273,11 +273,40 @@ TEST_F(FortranTest, WhatCannotBeIrIsCarriedWithAReason) {
 // Meson up to 1.4 speaks the words of an older flang, MPI wrappers may speak gfortran's.
 TEST_F(FortranTest, WordsOfOtherCompilers) {
   write("src/unit.f90", loops);
-  sh("$FC -Minform=inform -fallow-argument-mismatch -fallow-invalid-boz -MD -MQ x -MF x.d -module ../build "
+  sh("$FC -Minform=inform -fallow-argument-mismatch -fallow-invalid-boz -fstack-protector-strong "
+     "-ffile-prefix-map=/a=. -MD -MQ x -MF x.d -module ../build "
      "-c unit.f90 -o "
      "../build/unit.o");
   EXPECT_TRUE(fs::exists(path("build/kernels.mod")));
   EXPECT_TRUE(is_captured("build/unit.o"));
+}
+
+// As distributions have MPI: the module for gfortran, in its format, and mpif.h, which every compiler can
+// read.
+TEST_F(FortranTest, TheMpiModuleIsMadeOfMpif) {
+  write("mpi/mpif.h",
+        "      integer MPI_SUM\n      parameter (MPI_SUM=1476395011)\n      external MPI_INIT\n");
+  write("mpi/mpi.mod", "\x1f\x8b\x08 module");
+  write("src/p.f90", "program p\nuse mpi\nimplicit none\nprint '(i0)', MPI_SUM\nend\n");
+  sh("$FC -I../mpi p.f90 -o ../build/p && $FC -I../mpi -fsyntax-only p.f90");
+  EXPECT_EQ(sh("../build/p"), "1476395011\n");
+  EXPECT_EQ(notes_of("build/p").size(), 2u);
+  // A module of flang's own is used as it is.
+  write("src/own.f90", "module mpi\ninteger, parameter :: MPI_SUM = 7\nend module\n");
+  sh("mkdir ../own && $FC -J../own -c own.f90 -o ../build/own.o && $FC -I../own -I../mpi p.f90 -o "
+     "../build/p");
+  EXPECT_EQ(sh("../build/p"), "7\n");
+}
+
+TEST_F(FortranTest, ModuleFilesOfOthersAreNamed) {
+  write("mpi/mpi_f08.mod", "\x1f\x8b\x08\x1f\x8b)?");
+  write("src/p.f90", "program p\nuse mpi_f08\ninteger :: i\ni = 'a'\nend\n");
+  const std::string messages = sh("$FC -I../mpi -c p.f90 -o ../build/p.o", 1);
+  EXPECT_NE(messages.find("p.f90:2:5: error: the file of module 'mpi_f08' was written by another compiler"),
+            std::string::npos)
+      << messages;
+  EXPECT_EQ(messages.find("bad character"), std::string::npos) << messages;
+  EXPECT_NE(messages.find("p.f90:4:1: error: No intrinsic"), std::string::npos) << messages;
 }
 
 TEST_F(FortranTest, WithoutFlangTheCallSaysSo) {

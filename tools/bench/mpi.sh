@@ -1,0 +1,162 @@
+#!/bin/bash
+# Two applications with MPI off and on as configurations, from Debian's source packages: HMMER (C, configure) and MUMPS
+# (Fortran and C, make). Each: the IR build beside a native build of each configuration; how much of it is IR, in Fortran too;
+# what the configurations share; then each deployed: HMMER's own test suite and MUMPS' own examples with the deployed
+# programs, and with MPI under mpirun with two ranks, each rank in the deployed image.
+#
+#   tools/bench/mpi.sh [hmmer|mumps]...     both, if none is named
+#
+# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+applications=()
+for name in "$@"; do
+  case "$name" in
+  hmmer | mumps) applications+=("$name") ;;
+  *) echo "usage: $0 [hmmer|mumps]..." >&2; exit 2 ;;
+  esac
+done
+[ ${#applications[@]} -gt 0 ] || applications=(hmmer mumps)
+open_bench
+packages bubblewrap mpich libmpich-dev
+
+# Debian has a name for MPICH's wrappers beside the one that any MPI library may have.
+export MPICH_CC=clang-22 MPICH_CXX=clang++-22 MPICH_FC=flang-22
+
+# The machine's namespaces are where ranks meet, and daemons and their clients.
+in_image() { # ROOT PROGRAM ARGUMENT...: in place of this shell
+  exec bwrap --die-with-parent --bind "$1" / --proc /proc --dev-bind /dev /dev --ro-bind /sys /sys --bind "$work" "$work" \
+    --dir /tmp -- "/usr/local/bin/$2" "${@:3}"
+}
+script_in_image() { script_of "$1" "work='$work'; in_image '$2' ${3:-}" in_image; } # FILE ROOT [PROGRAM]
+new_directory() { mkdir "${!#}" && "$@"; } # FUNCTION ARGUMENT... DIRECTORY
+two_ranks() { mpirun.mpich -n 2 "$here/in-on" "$@"; } # PROGRAM ARGUMENT...
+
+hmmer_packages() { packages libdivsufsort-dev libsimde-dev autoconf automake libtool python3; }
+hmmer_native() { # MPI PREFIX: its objects stay, for what its test suite has besides the installed programs
+  local options=(--disable-mpi CC="clang-22 -march=native")
+  [ "$1" = off ] || options=(--enable-mpi CC="mpicc.mpich -march=native")
+  rm -rf "$2.objects"
+  cp -r "$source" "$2.objects"
+  cd "$2.objects"
+  AUTOHEADER=true autoreconf -fi
+  ./configure "${options[@]}" --prefix="$2" --enable-threads --enable-sse
+  make -j"$(nproc)"
+  make install
+}
+# The lines of its test suite that run installed programs; what it calls unit tests are programs that nothing installs.
+hmmer_tests() { # MPI DIRECTORY
+  local program objects=$app/native-mpi/$1.objects
+  mkdir -p "$2/build/src" "$2/build/easel"
+  ln -s "$objects/easel/miniapps" "$2/build/easel/miniapps"
+  ln -s "$objects/src/hmmc2" "$2/build/src/" # a client of the deployed hmmpgmd
+  for program in "$here/rootfs/$1/usr/local/bin"/*; do
+    script_in_image "$2/build/src/$(basename "$program")" "$here/rootfs/$1" "$(basename "$program")"
+  done
+  grep -v -e _utest@ -e @src/itest_ "$source/testsuite/testsuite.sqc" >"$2/testsuite.sqc"
+  (cd "$2" && perl "$source/easel/devkit/sqc" 1 testsuite.sqc build "$source") >"$2/log" 2>&1 || true
+  grep -x 'All [0-9]* exercises at level <= 1 passed\.' "$2/log" >"$2/passed" ||
+    { grep -e FAILED "$2/log" >&2; die "HMMER's test suite failed, MPI $1: $2/log"; }
+}
+hmmer_ranks() { # DIRECTORY: the result of two ranks (HMMER's master and a worker) is that of the native program without MPI
+  "$app/native-mpi/off/bin/hmmemit" -N 2000 --seed 11 "$source/tutorial/globins4.hmm" >"$1/sequences.fa"
+  "$app/native-mpi/off/bin/hmmsearch" "$source/tutorial/globins4.hmm" "$1/sequences.fa" | grep -v '^#' >"$1/native"
+  two_ranks hmmsearch --mpi "$source/tutorial/globins4.hmm" "$1/sequences.fa" 2>"$1/errors" | grep -v '^#' >"$1/deployed"
+  [ -s "$1/native" ] || die "hmmsearch printed nothing"
+  cmp "$1/native" "$1/deployed"
+  echo "hmmsearch --mpi: equal to the native build's ($(wc -c <"$1/native") bytes)" >"$1/passed"
+}
+
+mumps_packages() { packages flang-22 liblapack-dev libopenblas-dev libscotch-dev libscalapack-mpich-dev; }
+mumps_native() { # MPI PREFIX: with the commands of its spec
+  local phase
+  rm -rf "$2.objects"
+  cp -r "$source" "$2.objects"
+  (
+    cd "$2.objects"
+    export CC="clang-22 -march=native" FC="flang-22 -march=native" JOBS PREFIX=$2
+    JOBS=$(nproc)
+    for argument in $(spec_arguments "$spec" "mpi=$1"); do export "$argument"; done
+    [ "$1" = off ] || MPICC+=" -march=native" MPIFC+=" -march=native"
+    for phase in configure build install; do bash -c "$(spec_json "$spec" | jq -r ".build.$phase")"; done
+  )
+  rm -rf "$2.objects"
+}
+# What the examples print as solution is known: README of the examples. Two of them save what they work on, and go on with it.
+mumps_examples() { # DIRECTORY COMMAND...
+  local program printed
+  for program in dsimpletest dsimpletest_save_restore c_example c_example_save_restore; do
+    printed=$1/$program
+    "${@:2}" "$program" <"$source/examples/input_simpletest_real" >"$printed" 2>"$printed.errors" || die "$program failed: $printed"
+    awk -v last="$(case "$program" in d*) echo 5 ;; c*) echo 2 ;; esac)" '
+      /Solution is/ { sub(/.*Solution is *:? */, ""); gsub(/[()]/, ""); text = $0; more = 1; next }
+      more && NF && /^[ 0-9.E+-]*$/ { text = text " " $0; next }
+      { more = 0 }
+      END {
+        n = split(text, value)
+        if (n != last) exit 1
+        for (i = 1; i <= n; i++) if (value[i] - i > 1e-6 || i - value[i] > 1e-6) exit 1
+      }' "$printed" || die "$program prints no solution, or a wrong one: $printed"
+    echo "$program"
+  done >"$1/passed.new"
+  echo "$(wc -l <"$1/passed.new") examples" >"$1/passed"
+}
+mumps_tests() { mumps_examples "$2" "$here/in-$1"; } # MPI DIRECTORY
+mumps_ranks() { mumps_examples "$1" two_ranks; } # DIRECTORY
+
+ir_build() { # with an empty cache
+  rm -rf "$here/cache" "$here/image"
+  XAAS_CACHE_DIR=$here/cache "$xaas" build "$spec" --source "$source" -o "oci:$here/image:ir" -j "$(nproc)" --format json \
+    >"$here/ir.json"
+}
+deploy() { "$xaas" deploy "oci:$here/image:ir" --set "mpi=$1" -o "oci:$here/image:$1"; } # MPI
+
+in_application() { # NAME: sets what the functions above use
+  name=$1
+  app=$work/$name
+  here=$app/$program/mpi
+  source=$app/source
+  spec=$root/specs/applications/$name.json
+  mkdir -p "$here"
+}
+
+for application in "${applications[@]}"; do
+  in_application "$application"
+  say "$name: sources"
+  "${name}_packages"
+  once "$source" debian_source "$name"
+  say "$name: native build without MPI, IR build, native build with MPI"
+  timed "$app/native-mpi/off.build" again "$app/native-mpi/off" "${name}_native" off
+  timed "$here/ir.build" ir_build
+  timed "$app/native-mpi/on.build" again "$app/native-mpi/on" "${name}_native" on
+  for mpi in off on; do
+    say "$name, MPI $mpi: deployed image, its tests"
+    timed "$here/$mpi.deploy" deploy "$mpi"
+    once "$here/rootfs/$mpi" unpack "$here/image" "$mpi"
+    script_in_image "$here/in-$mpi" "$here/rootfs/$mpi"
+    once "$here/tests/$mpi" new_directory "${name}_tests" "$mpi"
+  done
+  say "$name: two ranks"
+  once "$here/tests/ranks" new_directory "${name}_ranks"
+done
+
+figures() {
+  echo "MPI|native build s|CPU s|deploy s|CPU s|deployed image|checks|two ranks"
+  local mpi cells
+  for mpi in off on; do
+    cells=("$mpi" "$(wall "$app/native-mpi/$mpi.build")" "$(cpu "$app/native-mpi/$mpi.build")"
+      "$(wall "$here/$mpi.deploy")" "$(cpu "$here/$mpi.deploy")" "$(image_bytes "oci:$here/image:$mpi" | human)"
+      "$(cat "$here/tests/$mpi/passed")" "$([ $mpi = off ] || cat "$here/tests/ranks/passed")")
+    (IFS='|'; echo "${cells[*]}")
+  done
+}
+for application in "${applications[@]}"; do
+  in_application "$application"
+  say "$name: $machine, $program"
+  figures | print_columns
+  natives=$(for mpi in off on; do cpu "$app/native-mpi/$mpi.build"; done | sum)
+  echo "native builds of both $natives CPU s"
+  echo "IR build of all       $(cpu "$here/ir.build") CPU s, $(wall "$here/ir.build") s; ratio $(ratio "$(cpu "$here/ir.build")" "$natives")"
+  "$xaas" inspect "oci:$here/image:ir" --format json | jq -r '
+    "units \(.sharing.units), IR modules \(.sharing.modules); configurations \(.configurations | length)",
+    (.configurations[] | "\(.id): \(.units) units, \(.native_objects) native objects; bytes to fetch \(.transfer.bytes), shared with other configurations \(.transfer.shared_bytes)")'
+done
