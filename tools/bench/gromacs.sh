@@ -3,11 +3,12 @@
 # beside a native build of each; sharing; a rebuild after one changed file; then for each configuration that this CPU runs a
 # deployed image, GROMACS' own regression tests with it, its trajectories, energies and speed against the native build's.
 #
-#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--no-check-sharing]
+#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing]
 #
 # --configurations   SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512; all, if none is named
 # --ranks            parallel ranks of the regression tests, else GROMACS' own choice; they wait spinning, so give 1 where
 #                    other work runs beside the benchmark
+# --native-tests     GROMACS' own tests with the native programs too, to see which failures are its own
 #
 # Hours on few cores. Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was
 # interrupted: lib.sh.
@@ -20,14 +21,16 @@ all=(SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512)
 configurations=("${all[@]}")
 rounds=3
 check_sharing=yes
+tested=(deployed)
 test_options=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --configurations) IFS=, read -ra configurations <<<"$2"; shift 2 ;;
   --rounds) rounds=$2; shift 2 ;;
   --ranks) test_options=(-nt "$2"); shift 2 ;;
+  --native-tests) tested+=(native); shift ;;
   --no-check-sharing) check_sharing=no; shift ;;
-  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--ranks N] [--no-check-sharing]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing]" >&2; exit 2 ;;
   esac
 done
 for configuration in "${configurations[@]}"; do
@@ -113,7 +116,10 @@ regression_tests() {
   (cd "$3" && PATH=$3/bin:$PATH perl "$tests/gmxtest.pl" complex "${test_options[@]}") >"$3/log" 2>&1 || true
   grep '^All .* complex tests PASSED$' "$3/log" || { grep -e FAILED "$3/log" >&2; die "$1 gmx, $2: regression tests failed: $3/log"; }
 }
-passed() { sed -n 's/^All \([0-9]*\) complex tests PASSED$/\1/p' "$1/log"; }
+passed() { # KIND CONFIGURATION
+  local log=$here/tests/$2.$1/log
+  if [ -e "$log" ]; then sed -n 's/^All \([0-9]*\) complex tests PASSED$/\1 passed/p' "$log"; else echo "not run"; fi
+}
 
 prepare_run() { # CONFIGURATION SYSTEM FILE: the run input, made by the native program
   local from=$tests/complex/$2
@@ -170,7 +176,7 @@ for configuration in "${configurations[@]}"; do
   say "$configuration: deployed image"
   timed "$here/$configuration.deploy" deploy "$configuration"
   once "$here/rootfs/$configuration" unpack "$here/image" "$configuration"
-  for kind in deployed native; do
+  for kind in "${tested[@]}"; do
     say "$configuration: regression tests, $kind"
     once "$here/tests/$configuration.$kind" regression_tests "$kind" "$configuration"
   done
@@ -197,7 +203,7 @@ per_configuration() {
     cells=("$configuration" "$(wall "$native")" "$(cpu "$native")" "$(memory_of_all "$native")" "$(memory_of_one "$native")")
     if [ -e "$deploy" ]; then
       cells+=("$(wall "$deploy")" "$(cpu "$deploy")" "$(image_bytes "oci:$here/image:$configuration" | human)"
-        "$(passed "$here/tests/$configuration.deployed") passed" "$(passed "$here/tests/$configuration.native") passed")
+        "$(passed deployed "$configuration")" "$(passed native "$configuration")")
       for system in "${systems[@]}"; do
         cells+=("$(result "$configuration" "$system")" "$(run_median "$configuration" "$system" native)"
           "$(run_median "$configuration" "$system" deployed)"
