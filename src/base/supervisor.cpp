@@ -105,6 +105,15 @@ void kill_all(const sigset_t& signals) {
   }
 }
 
+// What lost its parent during the command and has ended: many would use up the processes that a user may
+// have.
+void reap_orphans(pid_t command) {
+  siginfo_t info{};
+  while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0 &&
+         info.si_pid != command)
+    waitpid(info.si_pid, nullptr, WNOHANG);
+}
+
 bool has_ended(pid_t command) {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(command), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -158,6 +167,7 @@ void supervise(const CommandStart& start, pid_t parent) {
   long end = 0; // when what was asked to end is killed; 0: not asked
   bool abandoned = false;
   while (!has_ended(command) && !abandoned && (end == 0 || now() < end)) {
+    reap_orphans(command);
     const int number = next_signal(signals, end == 0 ? 60'000 : 20);
     abandoned = number == SIGUSR1;
     if (number == SIGTERM && end == 0) {

@@ -51,6 +51,14 @@ public:
         surroundings_(request.source, request.application.image.prefix, own_paths()) {}
 
   Result<Report> run() {
+    Result<Report> report = build();
+    if (!cache_.empty() && !request_.cache.empty()) // also what a failed build kept counts
+      static_cast<void>(store::Cache::at(cache_).prune(request_.max_cache_bytes));
+    return report;
+  }
+
+private:
+  Result<Report> build() {
     XAAS_TRY(clang_, capture::find_clang());
     XAAS_TRY(flang_, capture::find_flang());
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
@@ -71,13 +79,10 @@ public:
     XAAS_CHECK(check_differences());
     XAAS_CHECK(write());
     XAAS_CHECK(fill_report());
-    if (!request_.cache.empty())
-      static_cast<void>(store::Cache::at(cache_).prune(request_.max_cache_bytes));
     report_.seconds = watch_.seconds();
     return std::move(report_);
   }
 
-private:
   void describe_application() {
     const spec::Application& application = request_.application;
     bundle_.name = application.name;
@@ -128,6 +133,9 @@ private:
     session.cache = cache_;
     session.check_sharing = request_.check_sharing;
     session.prefixes = {{build.build, "build"}, {project::compiled_source(build), "."}};
+    // The last that matches holds, and one may lie within the other.
+    std::sort(session.prefixes.begin(), session.prefixes.end(),
+              [](const auto& a, const auto& b) { return a.first.string().size() < b.first.string().size(); });
     session.roots = {fs::weakly_canonical(directory), fs::weakly_canonical(request_.source)};
     XAAS_CHECK(capture::create_session(session, request_.program));
     return session;

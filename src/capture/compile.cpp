@@ -3,6 +3,7 @@
 #include "known.h"
 #include "log.h"
 #include "places.h"
+#include "read_once.h"
 #include "working_object.h"
 
 #include <xaas/ir/options.h>
@@ -74,7 +75,7 @@ namespace {
 // prints and writes nothing: the first pass did. Empty if the source compiles only for the configuration's
 // level.
 std::string lesser_bitcode(std::vector<std::string> command, const Session& session,
-                           const std::string& level) {
+                           llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files, const std::string& level) {
   for (size_t i = 0; i + 1 < command.size(); ++i)
     if (command[i] == "-target-cpu" && command[i + 1] == session.level)
       command[i + 1] = level;
@@ -83,7 +84,7 @@ std::string lesser_bitcode(std::vector<std::string> command, const Session& sess
   if (!invocation)
     return {};
   invocation->getDependencyOutputOpts() = clang::DependencyOutputOptions();
-  FrontendResult frontend = run_frontend(session, invocation, nullptr);
+  FrontendResult frontend = run_frontend(session, invocation, std::move(files), nullptr);
   const bool usable = frontend.compiled && frontend.refusal.empty();
   return usable ? std::move(frontend.module.bitcode) : std::string();
 }
@@ -100,13 +101,16 @@ public:
     look_up();
     if (known_ && !session_.check_sharing)
       return use_known();
-    FrontendResult frontend = run_frontend(session_, invocation_, &messages);
-    std::cerr << frontend.messages;
-    if (!frontend.compiled)
-      return CompileResult{CompileOutcome::failed, {}, {}};
+    FrontendResult frontend = run_frontend(session_, invocation_, files_, &messages);
     frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
-    if (known_)
-      XAAS_CHECK(compare(frontend));
+    bool differs = false;
+    if (known_) {
+      XAAS_TRY(differs, compare(frontend));
+    }
+    if (!frontend.compiled) {
+      std::cerr << frontend.messages;
+      return CompileResult{CompileOutcome::failed, {}, {}};
+    }
     if (!frontend.refusal.empty())
       return CompileResult{CompileOutcome::carried, writer_.output(), frontend.refusal};
     KnownUnit unit;
@@ -115,11 +119,14 @@ public:
     unit.names_places = frontend.names_places;
     unit.messages = without_places(session_, frontend.messages);
     unit.bitcode = std::move(frontend.module.bitcode);
-    const auto lesser = [&](const std::string& level) { return lesser_bitcode(command_, session_, level); };
+    const auto lesser = [&](const std::string& level) {
+      return lesser_bitcode(command_, session_, files_, level);
+    };
     XAAS_TRY(const std::optional<std::string> refusal, writer_.make_object(unit, lesser));
     if (refusal)
       return CompileResult{CompileOutcome::carried, writer_.output(), *refusal};
-    if (keys_ && !known_)
+    std::cerr << frontend.messages; // what is carried is compiled again, by Clang, which says them itself
+    if (keys_ && (!known_ || differs))
       remember(session_, *keys_, unit);
     return writer_.write(unit, false, text_of_unit());
   }
@@ -128,25 +135,29 @@ private:
   void look_up() {
     if (session_.cache.empty() || !may_be_known(*invocation_))
       return;
-    preprocessed_ = preprocess(session_, *invocation_);
+    preprocessed_ = preprocess(session_, *invocation_, files_);
     if (!preprocessed_)
       return;
     // The preprocessor has written them.
     invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
-    keys_ = keys_of(session_, *invocation_, writer_.source(), *preprocessed_, working_level(session_));
+    keys_ = keys_of(session_, *invocation_, writer_.draft(), *preprocessed_, working_level(session_));
     known_ = find_known(session_, *keys_);
   }
 
-  Result<void> compare(const FrontendResult& frontend) {
+  // Whether compiling gives something else than what is known. It is then known no longer.
+  Result<bool> compare(const FrontendResult& frontend) {
     const Digest known = digest_of(known_->bitcode);
-    if (frontend.refusal.empty() && frontend.module.digest == known &&
+    if (frontend.compiled && frontend.refusal.empty() && frontend.module.digest == known &&
         frontend.needs_optimisation == known_->needs_optimisation && (frontend.plain || !known_->plain))
-      return {};
-    const std::string compiled =
-        frontend.refusal.empty() ? "module " + frontend.module.digest.to_string() : frontend.refusal;
-    return log_difference(session_, writer_.source() + ": known as module " + known.to_string() +
-                                        (known_->plain ? " for every instruction set" : "") +
-                                        ", but compiling it gives " + compiled);
+      return false;
+    forget(session_, *keys_);
+    const std::string compiled = !frontend.compiled         ? "an error"
+                                 : frontend.refusal.empty() ? "module " + frontend.module.digest.to_string()
+                                                            : frontend.refusal;
+    XAAS_CHECK(log_difference(session_, writer_.draft().source + ": known as module " + known.to_string() +
+                                            (known_->plain ? " for every instruction set" : "") +
+                                            ", but compiling it gives " + compiled));
+    return true;
   }
 
   Result<CompileResult> use_known() {
@@ -163,6 +174,8 @@ private:
   const std::vector<std::string>& command_;
   std::shared_ptr<clang::CompilerInvocation> invocation_;
   UnitWriter writer_;
+  // The key is of what the preprocessor read, the outcome of what the front end read: it must be the same.
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_ = files_read_once();
   std::optional<Preprocessed> preprocessed_;
   std::optional<Keys> keys_;
   std::optional<KnownUnit> known_;

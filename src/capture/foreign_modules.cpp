@@ -22,7 +22,7 @@ Arguments include_directories(const Arguments& command) {
   Arguments directories;
   for (size_t i = 0; i + 1 < command.size(); ++i)
     if (command[i] == "-I")
-      directories.push_back(command[i + 1]);
+      directories.push_back(fs::absolute(command[i + 1]).string());
   return directories;
 }
 
@@ -37,7 +37,7 @@ Result<void> make_module(const fs::path& flang, const Arguments& directories, co
   Command command;
   command.arguments = {flang.string(), "-fsyntax-only", "-module-dir", modules.string()};
   for (const std::string& directory : directories)
-    command.arguments.push_back("-I" + fs::absolute(directory).string());
+    command.arguments.push_back("-I" + directory);
   command.arguments.push_back(source.string());
   XAAS_TRY(const ProcessResult result, run(command));
   if (result.exit_code != 0)
@@ -81,7 +81,7 @@ Arguments with_mpi_module(const Session& session, const fs::path& flang, Argumen
   if (!fs::exists(place / "mpi.mod", code) && !make_module(flang, directories, place))
     return command;
   for (size_t i = 0; i + 1 < command.size(); ++i)
-    if (command[i] == "-I" && command[i + 1] == *gfortrans) {
+    if (command[i] == "-I" && fs::absolute(command[i + 1]) == *gfortrans) {
       const std::string ours[] = {"-I", place.string()};
       command.insert(command.begin() + static_cast<std::ptrdiff_t>(i), std::begin(ours), std::end(ours));
       break;

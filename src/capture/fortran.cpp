@@ -55,10 +55,10 @@ Result<FrontEndRun> run_front_end(const fs::path& flang, const Arguments& argume
   const int code = llvm::sys::ExecuteAndWait(
       program, command, std::nullopt, {std::nullopt, llvm::StringRef(messages), llvm::StringRef(messages)}, 0,
       0, &trouble);
+  if (code < 0) // not started, or killed: that is no property of the source
+    return make_error(ErrorKind::failed, "running " + program + ": " + trouble);
   FrontEndRun done;
   XAAS_TRY(done.messages, read_file(messages));
-  if (done.messages.empty())
-    done.messages = trouble;
   if (code != 0)
     return done;
   XAAS_TRY(done.bitcode, read_file(bitcode));

@@ -92,9 +92,9 @@ private:
     int result = 0;
     std::vector<const clang::driver::Action*> failed;
     for (clang::driver::Command& job : compilation.getJobs()) {
-      // Later jobs need what failed; independent sources are still compiled, as clang does.
-      if (!failed.empty() && job.getCreator().isLinkJob())
-        break;
+      // What needs the result of a failed job is left out; other sources are still compiled, as clang does.
+      if (needs_any(job.getSource(), failed))
+        continue;
       const int code = run_job(compilation, job);
       if (code == 0)
         continue;
@@ -104,6 +104,13 @@ private:
         compilation.CleanupFileMap(compilation.getResultFiles(), action, false);
     }
     return result;
+  }
+
+  static bool needs_any(const clang::driver::Action& action,
+                        const std::vector<const clang::driver::Action*>& failed) {
+    return std::any_of(action.input_begin(), action.input_end(), [&](const clang::driver::Action* input) {
+      return std::find(failed.begin(), failed.end(), input) != failed.end() || needs_any(*input, failed);
+    });
   }
 
   static int execute(clang::driver::Compilation& compilation, const clang::driver::Command& job) {

@@ -210,13 +210,14 @@ void finish_module(const Session& session, llvm::Module& module,
 }
 
 FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+                            llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,
                             const clang::TextDiagnosticBuffer* messages) {
   FrontendResult result;
   // Collected, because they are said again where the outcome is known later.
   llvm::raw_string_ostream said(result.messages);
   said.enable_colors(true); // whether there are any is the invocation's to say
   clang::CompilerInstance compiler(std::move(invocation));
-  compiler.createVirtualFileSystem();
+  compiler.createVirtualFileSystem(std::move(files));
   compiler.setVerboseOutputStream(said);
   clang::DiagnosticConsumer* consumer = new clang::IgnoringDiagConsumer;
   if (messages)

@@ -4,10 +4,16 @@
 #include <xaas/capture/session.h>
 #include <xaas/ir/canonical.h>
 
+#include <llvm/ADT/IntrusiveRefCntPtr.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace llvm::vfs {
+class FileSystem;
+} // namespace llvm::vfs
 
 namespace clang {
 class CompilerInvocation;
@@ -31,10 +37,11 @@ void finish_module(const Session& session, llvm::Module& module,
                    const std::function<Result<ir::CanonicalModule>(llvm::Module&)>& canonicalize,
                    FrontendResult& result);
 
-// Compiles as `invocation` says, writing the dependency files that it asks for, up to IR before any LLVM
-// pass. `messages` were said of its arguments, and come first in the result's; without them there are none.
-// Where the session says so, the module has no debug information.
+// Compiles the sources of `files` as `invocation` says, writing the dependency files that it asks for, up to
+// IR before any LLVM pass. `messages` were said of its arguments, and come first in the result's; without
+// them there are none. Where the session says so, the module has no debug information.
 FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+                            llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,
                             const clang::TextDiagnosticBuffer* messages);
 
 } // namespace xaas::capture

@@ -13,7 +13,7 @@
 //   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
 //   _Float16 and __bf16 arithmetic                          no such word, number or builtin
 //   __builtin_ia32_* (exist or not, and how)                no such word
-//   width of inline atomics (cx16)                          no such word or OpenMP, else in the key
+//   width of inline atomics (cx16)                          no such word, else in the key
 //   functions with a target attribute of their own          none in the module
 //   constraints of inline assembly that name registers      none in the module
 //   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
@@ -140,6 +140,7 @@ std::vector<std::string> options_of_meaning(const Session& session,
                                             const clang::CompilerInvocation& invocation) {
   clang::CompilerInvocation copy(invocation);
   copy.getHeaderSearchOpts() = clang::HeaderSearchOptions();
+  copy.getHeaderSearchOpts().Sysroot = invocation.getHeaderSearchOpts().Sysroot; // debug information has it
   copy.getPreprocessorOpts() = clang::PreprocessorOptions();
   copy.getDependencyOutputOpts() = clang::DependencyOutputOptions();
   copy.getTargetOpts().CPU.clear();
@@ -211,6 +212,13 @@ std::vector<std::string> features_of_meaning(const std::vector<std::string>& fla
   return kept;
 }
 
+// Lists of functions that get or lack instrumentation.
+static bool names_no_lists(const clang::LangOptions& options) {
+  return options.NoSanitizeFiles.empty() && options.ProfileListFiles.empty() &&
+         options.XRayAlwaysInstrumentFiles.empty() && options.XRayNeverInstrumentFiles.empty() &&
+         options.XRayAttrListFiles.empty();
+}
+
 bool may_be_known(const clang::CompilerInvocation& invocation) {
   const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
   const clang::PreprocessorOptions& preprocessor = invocation.getPreprocessorOpts();
@@ -226,17 +234,20 @@ bool may_be_known(const clang::CompilerInvocation& invocation) {
          codegen.StackUsageOutput.empty() && !codegen.MacroDebugInfo && !dependencies.ShowHeaderIncludes &&
          dependencies.HeaderIncludeOutputFile.empty() && dependencies.DOTOutputFile.empty() &&
          !invocation.getLangOpts().Modules && frontend.Plugins.empty() &&
+         frontend.OverrideRecordLayoutsFile.empty() &&
+         invocation.getDiagnosticOpts().DiagnosticSuppressionMappingsFile.empty() &&
+         names_no_lists(invocation.getLangOpts()) &&
          invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
          invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
 }
 
-Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation, const std::string& source,
+Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation, const ir::Unit& unit,
              const Preprocessed& preprocessed, const std::string& working_level) {
   Hasher common;
   add(common, "capture 1");
   add(common, build_id()); // another build of this program may give another canonical form
   add(common, preprocessed.text.to_string());
-  add(common, source);
+  add(common, unit.source);
   common.update_number(session.strip_debug);
   for (const std::string& option : options_of_meaning(session, invocation))
     add(common, option);
@@ -256,8 +267,13 @@ Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation
   add(exact, keys.plain.to_string());
   add(exact, target.CPU);
   add(exact, target.TuneCPU);
+  // The working object is made for these.
   add(exact, working_level);
-  for (const std::vector<std::string>* list : {&preprocessed.features, &target.FeaturesAsWritten}) {
+  add(exact, session.level);
+  add(exact, unit.machine.cpu);
+  add(exact, unit.machine.tune);
+  for (const std::vector<std::string>* list :
+       {&preprocessed.features, &target.FeaturesAsWritten, &unit.machine.features}) {
     exact.update_number(list->size());
     for (const std::string& feature : *list)
       add(exact, feature);
@@ -273,6 +289,11 @@ std::optional<KnownUnit> find_known(const Session& session, const Keys& keys) {
       if (std::optional<KnownUnit> unit = unpacked(*value); unit && unit->plain == (key == &keys.plain))
         return unit;
   return std::nullopt;
+}
+
+void forget(const Session& session, const Keys& keys) {
+  for (const Digest* key : {&keys.plain, &keys.exact})
+    store::Cache::at(session.cache).remove(*key);
 }
 
 void remember(const Session& session, const Keys& keys, const KnownUnit& unit) {

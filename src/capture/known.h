@@ -4,6 +4,7 @@
 #include "preprocess.h"
 
 #include <xaas/base/result.h>
+#include <xaas/ir/unit.h>
 #include <xaas/store/cache.h>
 
 #include <optional>
@@ -28,8 +29,9 @@ struct Keys {
   Digest exact; // everything
 };
 
-// `working_level` is what working objects that read the instruction set are made for.
-Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation, const std::string& source,
+// `working_level` is what working objects that read the instruction set are made for; `unit` has its source
+// and its machine flags.
+Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation, const ir::Unit& unit,
              const Preprocessed& preprocessed, const std::string& working_level);
 
 // The features of `flags` that do more than add instructions (`-sse2`, `+soft-float`, `+retpoline`): what
@@ -41,6 +43,7 @@ std::vector<std::string> features_of_meaning(const std::vector<std::string>& fla
 bool may_be_known(const clang::CompilerInvocation& invocation);
 
 std::optional<KnownUnit> find_known(const Session& session, const Keys& keys);
+void forget(const Session& session, const Keys& keys);
 // A cache that cannot be written (no space) only costs time.
 void remember(const Session& session, const Keys& keys, const KnownUnit& unit);
 

@@ -37,6 +37,13 @@ std::string without_places(const Session& session, std::string_view text) {
   return result;
 }
 
+std::string name_without_place(const Session& session, std::string_view name) {
+  for (size_t i = session.prefixes.size(); i-- > 0;) // of several, the last that matches
+    if (const std::string prefix = session.prefixes[i].first.string(); name.starts_with(prefix))
+      return mark + std::to_string(i) + mark + std::string(name.substr(prefix.size()));
+  return std::string(name);
+}
+
 std::string with_places(const Session& session, std::string_view text) {
   std::string result(text);
   for (const Place& place : places_of(session))

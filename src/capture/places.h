@@ -11,6 +11,9 @@ namespace xaas::capture {
 // Replaces every mention of a directory of the session's prefixes by a mark that no text has.
 std::string without_places(const Session& session, std::string_view text);
 
+// Replaces the directory that a file's name begins with, as -ffile-prefix-map does: nowhere else in the name.
+std::string name_without_place(const Session& session, std::string_view name);
+
 // Puts this session's directories where another session's were.
 std::string with_places(const Session& session, std::string_view text);
 

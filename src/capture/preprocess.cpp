@@ -56,7 +56,7 @@ private:
   std::string buffer_;
 };
 
-enum Entry : uint64_t { entry_token, entry_file, entry_change, entry_pragma, entry_content };
+enum Entry : uint64_t { entry_token, entry_file, entry_change, entry_pragma, entry_content, entry_embed };
 
 bool asks_atomic_width(const clang::IdentifierInfo& identifier) {
   const llvm::StringRef word = identifier.getName();
@@ -66,9 +66,9 @@ bool asks_atomic_width(const clang::IdentifierInfo& identifier) {
                       word.starts_with("__sync_") || word.starts_with("__scoped_atomic_")));
 }
 
-// Also of a number: 1.0f16, 1.0bf16.
+// Also of a number: 1.0f16, 1.0bf16, 1.0f16i.
 bool is_of_half(llvm::StringRef word) {
-  return word.ends_with_insensitive("f16");
+  return word.contains_insensitive("f16");
 }
 
 // `HF` is a mode (`__attribute__((mode(HF)))`); `omp` outside of a pragma is `[[omp::directive(...)]]`;
@@ -78,6 +78,11 @@ bool reads_instruction_set(llvm::StringRef word, bool openmp) {
          word == "_Float16" || word == "__fp16" || word == "__bf16" || word == "HF" || word == "__HF__" ||
          word == "HC" || word == "__HC__" || word == "BF" || word == "__BF__" ||
          word == "__builtin_omp_required_simd_align" || (openmp && word == "omp");
+}
+
+// OpenMP's atomic updates and reductions are as wide as inline atomics may be.
+bool pragma_asks_atomic_width(llvm::StringRef word) {
+  return word == "atomic" || word.contains("reduction");
 }
 
 // Of OpenMP's clauses and directives, those that Clang answers from the instruction set.
@@ -100,6 +105,10 @@ public:
     stream_.number(entry_token);
     place(token.getLocation());
     stream_.number(token.getKind());
+    // A type that has an attribute from a macro is printed with the macro's name.
+    if (token.is(clang::tok::kw___attribute) && token.getLocation().isMacroID())
+      stream_.text(std::string_view(
+          clang::Lexer::getImmediateMacroName(token.getLocation(), sources_, preprocessor_.getLangOpts())));
     if (const clang::IdentifierInfo* identifier = token.getIdentifierInfo()) {
       look_at(*identifier);
       stream_.text(identifier->getName());
@@ -111,12 +120,18 @@ public:
     }
   }
 
-  // OpenMP's atomic updates and reductions are as wide as inline atomics may be.
+  // The first word of a pragma after its namespace (GCC, clang, or none) says what it is, and asks nothing.
+  void pragma_name(std::string_view space, const clang::Token& first) {
+    change(first.getLocation(), 51, space);
+    stream_.text(preprocessor_.getSpelling(first));
+  }
+
   void pragma_word(const clang::Token& token) {
-    result_.asks_atomic_width |= openmp_;
-    if (openmp_)
-      if (const clang::IdentifierInfo* identifier = token.getIdentifierInfo())
-        result_.reads_instruction_set |= pragma_reads_instruction_set(identifier->getName());
+    const clang::IdentifierInfo* identifier = token.getIdentifierInfo();
+    if (!openmp_ || !identifier)
+      return;
+    result_.asks_atomic_width |= pragma_asks_atomic_width(identifier->getName());
+    result_.reads_instruction_set |= pragma_reads_instruction_set(identifier->getName());
   }
 
   void change(clang::SourceLocation location, uint64_t what, std::string_view text = {}) {
@@ -125,6 +140,10 @@ public:
     stream_.text(text);
     if (location.isValid())
       place(location);
+  }
+
+  bool is_start(clang::SourceLocation location) const {
+    return sources_.getDecomposedLoc(location).second == 0;
   }
 
   // #line, `# 12 "file"`, and `#pragma GCC system_header` change what later places are called.
@@ -140,12 +159,9 @@ public:
   void pragma(clang::SourceLocation location) {
     stream_.number(entry_pragma);
     place(location);
-    if (!location.isFileID())
-      return;
-    bool invalid = false;
-    const llvm::StringRef rest(sources_.getCharacterData(location, &invalid));
-    if (!invalid)
-      stream_.text(std::string_view(rest.substr(0, rest.find_first_of("\r\n"))));
+    bool invalid = !location.isFileID();
+    const llvm::StringRef rest(invalid ? "" : sources_.getCharacterData(location, &invalid));
+    stream_.text(invalid ? std::string_view() : std::string_view(rest.substr(0, rest.find_first_of("\r\n"))));
   }
 
   void entered(clang::FileID file) {
@@ -158,7 +174,8 @@ public:
 
   void give_up() { usable_ = false; }
 
-  std::optional<Preprocessed> finish() {
+  std::optional<Preprocessed> finish(const Digest& messages) {
+    stream_.text(messages.hex());
     result_.text = stream_.finish();
     return usable_ ? std::optional(std::move(result_)) : std::nullopt;
   }
@@ -170,7 +187,7 @@ private:
       usable_ = false;
       return;
     }
-    stream_.number(entry_token);
+    stream_.number(entry_embed);
     place(token.getLocation());
     stream_.text(std::string_view(
         static_cast<const clang::EmbedAnnotationData*>(token.getAnnotationValue())->BinaryData));
@@ -193,12 +210,20 @@ private:
       stream_.text(presumed.isValid() ? portable(presumed.getFilename()) : std::string());
       stream_.number(sources_.getFileCharacteristic(start));
     }
-    stream_.number(uint64_t(sources_.getLineNumber(file, offset)) << 32 |
-                   sources_.getColumnNumber(file, offset));
+    const bool expanded = location.isMacroID();
+    stream_.number(line_and_column(file, offset) << 1 | expanded);
+    if (expanded) { // __builtin_LINE is the end of the expansion
+      const auto [end_file, end] = sources_.getDecomposedLoc(sources_.getExpansionRange(location).getEnd());
+      stream_.number(line_and_column(end_file, end));
+    }
+  }
+
+  uint64_t line_and_column(clang::FileID file, unsigned offset) const {
+    return uint64_t(sources_.getLineNumber(file, offset)) << 31 | sources_.getColumnNumber(file, offset);
   }
 
   std::string portable(llvm::StringRef name) const {
-    return without_places(session_, std::string_view(name));
+    return name_without_place(session_, std::string_view(name));
   }
 
   const Session& session_;
@@ -217,8 +242,12 @@ class Callbacks : public clang::PPCallbacks {
 public:
   explicit Callbacks(Recorder& recorder) : recorder_(recorder) {}
   void FileChanged(clang::SourceLocation location, FileChangeReason reason,
-                   clang::SrcMgr::CharacteristicKind kind, clang::FileID) override {
-    if (reason == SystemHeaderPragma || reason == RenameFile)
+                   clang::SrcMgr::CharacteristicKind kind, clang::FileID left) override {
+    // `# 1 "file" 1` says that a file begins, in the middle of another; `# 9 "file" 2`, that no file was
+    // left.
+    const bool marker =
+        (reason == EnterFile && !recorder_.is_start(location)) || (reason == ExitFile && left.isInvalid());
+    if (marker || reason == SystemHeaderPragma || reason == RenameFile)
       recorder_.renamed(location, uint64_t(reason) << 8 | kind);
   }
   void LexedFileChanged(clang::FileID file, LexedFileChangeReason reason, clang::SrcMgr::CharacteristicKind,
@@ -261,12 +290,17 @@ private:
 // both forms are recorded.
 class AnyPragma : public clang::PragmaHandler {
 public:
-  explicit AnyPragma(Recorder& recorder) : recorder_(recorder) {}
+  AnyPragma(Recorder& recorder, std::string_view space) : recorder_(recorder), space_(space) {}
 
   void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer,
                     clang::Token& first) override {
     llvm::SmallVector<clang::Token, 16> tokens;
     clang::Token token = first;
+    if (first.isNot(clang::tok::eod) && first.isNot(clang::tok::eof)) {
+      recorder_.pragma_name(space_, first);
+      tokens.push_back(first);
+      preprocessor.LexUnexpandedToken(token);
+    }
     while (token.isNot(clang::tok::eod) && token.isNot(clang::tok::eof)) {
       see(token);
       tokens.push_back(token);
@@ -276,6 +310,8 @@ public:
     if (token.is(clang::tok::eof))
       return;
     preprocessor.EnterTokenStream(tokens, false, false);
+    if (tokens.size() > 1) // the first is not expanded by the parser either, which has found it
+      preprocessor.LexUnexpandedToken(token);
     do {
       preprocessor.Lex(token);
       see(token);
@@ -288,11 +324,44 @@ private:
     recorder_.pragma_word(token);
   }
   Recorder& recorder_;
+  std::string_view space_;
+};
+
+// What the preprocessor says (#warning, -Wundef) leaves no token, but is part of a compile's messages.
+class Messages : public clang::DiagnosticConsumer {
+public:
+  explicit Messages(const Session& session) : session_(session) {}
+
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& message) override {
+    DiagnosticConsumer::HandleDiagnostic(level, message);
+    llvm::SmallString<256> text;
+    message.FormatDiagnostic(text);
+    hasher_.update_number(level);
+    hasher_.update_number(message.getID());
+    add(without_places(session_, text.str().str()));
+    if (!message.hasSourceManager() || message.getLocation().isInvalid())
+      return;
+    const clang::PresumedLoc place = message.getSourceManager().getPresumedLoc(message.getLocation());
+    if (place.isInvalid())
+      return;
+    add(name_without_place(session_, place.getFilename()));
+    hasher_.update_number(uint64_t(place.getLine()) << 32 | place.getColumn());
+  }
+
+  Digest digest() { return hasher_.finish(); }
+
+private:
+  void add(const std::string& text) {
+    hasher_.update_number(text.size());
+    hasher_.update(text);
+  }
+  const Session& session_;
+  Hasher hasher_;
 };
 
 class RecordAction : public clang::PreprocessorFrontendAction {
 public:
-  explicit RecordAction(const Session& session) : session_(session) {}
+  RecordAction(const Session& session, Messages& messages) : session_(session), messages_(messages) {}
   std::optional<Preprocessed> result;
 
 protected:
@@ -304,7 +373,7 @@ protected:
     Recorder recorder(session_, preprocessor, debug);
     preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
     for (const char* space : {"", "GCC", "clang"})
-      preprocessor.AddPragmaHandler(space, new AnyPragma(recorder)); // the preprocessor owns it
+      preprocessor.AddPragmaHandler(space, new AnyPragma(recorder, space)); // the preprocessor owns it
     preprocessor.EnterMainSourceFile();
     clang::Token token;
     do {
@@ -313,7 +382,7 @@ protected:
     } while (token.isNot(clang::tok::eof));
     if (compiler.getDiagnostics().hasErrorOccurred())
       return;
-    result = recorder.finish();
+    result = recorder.finish(messages_.digest());
     if (result)
       describe_target(compiler);
   }
@@ -328,18 +397,21 @@ private:
   }
 
   const Session& session_;
+  Messages& messages_;
 };
 
 } // namespace
 
-std::optional<Preprocessed> preprocess(const Session& session, const clang::CompilerInvocation& invocation) {
+std::optional<Preprocessed> preprocess(const Session& session, const clang::CompilerInvocation& invocation,
+                                       llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
   clang::CompilerInstance compiler(std::make_shared<clang::CompilerInvocation>(invocation));
-  compiler.createVirtualFileSystem();
-  compiler.createDiagnostics(new clang::IgnoringDiagConsumer);
+  compiler.createVirtualFileSystem(std::move(files));
+  Messages messages(session);
+  compiler.createDiagnostics(&messages, false);
   compiler.setVerboseOutputStream(llvm::nulls());
   if (!compiler.hasDiagnostics())
     return std::nullopt;
-  RecordAction action(session);
+  RecordAction action(session, messages);
   if (!compiler.ExecuteAction(action))
     return std::nullopt;
   return std::move(action.result);

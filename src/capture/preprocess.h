@@ -4,7 +4,8 @@
 #include <xaas/base/digest.h>
 #include <xaas/capture/session.h>
 
-#include <memory>
+#include <llvm/ADT/IntrusiveRefCntPtr.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,16 @@
 namespace clang {
 class CompilerInvocation;
 } // namespace clang
+namespace llvm::vfs {
+class FileSystem;
+} // namespace llvm::vfs
 
 namespace xaas::capture {
 
 struct Preprocessed {
-  // Of every token with its place, every pragma as written and as expanded, and the files where debug
-  // information has their digests. Names of files are independent of where the build lies.
+  // Of every token with its place, every pragma as written and as expanded, every message of the
+  // preprocessor, and the files where debug information has their digests. Names of files are independent of
+  // where the build lies.
   Digest text;
   // Words that ask how wide an atomic operation may be.
   bool asks_atomic_width = false;
@@ -29,9 +34,10 @@ struct Preprocessed {
   unsigned atomic_width = 0;         // bits
 };
 
-// Runs the preprocessor alone, without printing. Writes the dependency files that the invocation asks for.
-// Nothing if there are errors, or things that tokens do not show (precompiled headers, modules): the source
-// must then be compiled to know what it is.
-std::optional<Preprocessed> preprocess(const Session& session, const clang::CompilerInvocation& invocation);
+// Runs the preprocessor alone over `files`, without printing. Writes the dependency files that the invocation
+// asks for. Nothing if there are errors, or things that tokens do not show (precompiled headers, modules):
+// the source must then be compiled to know what it is.
+std::optional<Preprocessed> preprocess(const Session& session, const clang::CompilerInvocation& invocation,
+                                       llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
 
 } // namespace xaas::capture

@@ -23,7 +23,7 @@ public:
   // `draft` has its source and its machine flags; `output` is the object that the build asked for.
   UnitWriter(const Session& session, ir::UnitOptions options, ir::Unit draft, fs::path output);
 
-  const std::string& source() const { return unit_.source; }
+  const ir::Unit& draft() const { return unit_; }
   const fs::path& output() const { return output_; }
 
   // Makes the working object of what a front end has just made. A text says why the back end refuses it.

@@ -43,6 +43,13 @@ std::string_view bytes_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes().data()), Digest::size};
 }
 
+// The files of a cache, and no others: whatever directory was named, nothing else in it is removed.
+constexpr size_t directory_name = 2, file_name = 2 * Digest::size - directory_name;
+
+bool is_hex(const std::string& name, size_t length) {
+  return name.size() == length && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 struct Entry {
   fs::path path;
   fs::file_time_type used;
@@ -60,17 +67,24 @@ std::vector<Entry> entries_below(const fs::path& root) {
   std::vector<Entry> entries;
   const fs::file_time_type now = fs::file_time_type::clock::now();
   std::error_code code;
-  for (fs::recursive_directory_iterator it(root, code), end; !code && it != end; it.increment(code)) {
+  for (fs::directory_iterator directory(root, code), end; !code && directory != end;
+       directory.increment(code)) {
     std::error_code ignored;
-    if (!it->is_regular_file(ignored))
+    if (!is_hex(directory->path().filename().string(), directory_name) || directory->is_symlink(ignored))
       continue;
-    if (is_leftover(*it, now)) {
-      fs::remove(it->path(), ignored);
-      continue;
+    for (fs::directory_iterator it(directory->path(), ignored); !ignored && it != end;
+         it.increment(ignored)) {
+      std::error_code trouble;
+      if (it->is_symlink(trouble) || !it->is_regular_file(trouble))
+        continue;
+      if (is_leftover(*it, now))
+        fs::remove(it->path(), trouble);
+      if (!is_hex(it->path().filename().string(), file_name))
+        continue;
+      Entry entry{it->path(), it->last_write_time(trouble), it->file_size(trouble)};
+      if (!trouble)
+        entries.push_back(std::move(entry));
     }
-    Entry entry{it->path(), it->last_write_time(ignored), it->file_size(ignored)};
-    if (!ignored)
-      entries.push_back(std::move(entry));
   }
   return entries;
 }
@@ -82,7 +96,7 @@ Result<Cache> Cache::open(fs::path root) {
   if (mkdir(root.c_str(), 0700) != 0 && errno != EEXIST)
     return errno_error(errno, "creating " + root.string());
   struct stat status{};
-  if (stat(root.c_str(), &status) != 0)
+  if (lstat(root.c_str(), &status) != 0)
     return errno_error(errno, "reading " + root.string());
   if (!S_ISDIR(status.st_mode))
     return errno_error(ENOTDIR, "reading " + root.string());
@@ -97,7 +111,7 @@ Result<Cache> Cache::open(fs::path root) {
 
 fs::path Cache::path_of(const Digest& key) const {
   const std::string hex = key.hex();
-  return root_ / hex.substr(0, 2) / hex.substr(2);
+  return root_ / hex.substr(0, directory_name) / hex.substr(directory_name);
 }
 
 std::optional<std::string> Cache::get(const Digest& key) const {
@@ -117,8 +131,14 @@ Result<void> Cache::put(const Digest& key, std::string_view value) const {
   if (frame.empty())
     return make_error(ErrorKind::failed, "compressing a cache entry");
   const fs::path path = path_of(key);
-  XAAS_CHECK(make_directories(path.parent_path()));
+  if (mkdir(path.parent_path().c_str(), 0700) != 0 && errno != EEXIST)
+    return errno_error(errno, "creating " + path.parent_path().string());
   return write_file(path, std::string(bytes_of(digest_of(frame))) + frame, 0600, false);
+}
+
+void Cache::remove(const Digest& key) const {
+  std::error_code code;
+  fs::remove(path_of(key), code);
 }
 
 Result<Cache::Use> Cache::prune(uint64_t max_bytes) const {

@@ -38,6 +38,39 @@ TEST_F(Known, MessagesAreSaidAgainWithTheirPlaces) {
   sh("$CC -Wall -Werror -c a.c -o ../build/a.o", 1);
 }
 
+TEST_F(Known, WarningsOfThePreprocessorAreOnesOwn) {
+  write("src/a.c", "#ifdef A\n#warning no threads\n#endif\nint f(void) { return 1; }\n");
+  EXPECT_NE(sh("$CC -DA -c a.c -o ../build/a.o").find("no threads"), std::string::npos);
+  EXPECT_EQ(sh("$CC -c a.c -o ../build/a.o"), "");
+  EXPECT_NE(sh("$CC -DA -c a.c -o ../build/a.o").find("no threads"), std::string::npos);
+  EXPECT_EQ(counts(), Counts(2, 1));
+}
+
+TEST_F(Known, FilesThatOptionsNameAreNotInTheKey) {
+  write("src/a.c", "int f(void) { return 1; }\n");
+  for (int i = 0; i < 2; ++i)
+    sh("touch list && $CC -fxray-instrument -fxray-attr-list=list -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts().second, 0u);
+}
+
+TEST_F(Known, OpenMpIsKnownUnderEveryLevel) {
+  write("src/a.c", "void f(float* x, int n) {\n#pragma omp parallel for\n"
+                   "  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n");
+  sh("$CC -O2 -fopenmp -c a.c -o ../build/a.o");
+  use_level("second", "x86-64-v3");
+  sh("$CC -O2 -fopenmp -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(0, 1));
+}
+
+TEST_F(Known, WarningsOfWhatIsCarriedAreSaidOnce) {
+  write("src/a.c",
+        "#include \"b.h\"\nint f(void) { int unused; return 1; }\n__asm__(\".incbin \\\"a.c\\\"\");\n");
+  write("src/b.h", "");
+  const std::string said = sh("$CC -Wall -c a.c -o ../build/a.o");
+  EXPECT_EQ(said.find("unused variable"), said.rfind("unused variable")) << said;
+  EXPECT_NE(said.find("unused variable"), std::string::npos);
+}
+
 TEST_F(Known, MessagesNameThePlacesOfThisBuild) {
   for (const char* place : {"one", "two"}) {
     write(std::string(place) + "/a.c", "int f(void) { int unused; return 1; }\n");

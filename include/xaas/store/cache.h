@@ -32,6 +32,7 @@ public:
   std::optional<std::string> get(const Digest& key) const;
   // Errors cost time only: callers may go on without.
   Result<void> put(const Digest& key, std::string_view value) const;
+  void remove(const Digest& key) const;
   // Removes the entries that were not used for the longest time until at most `max_bytes` are left, and what
   // killed writers left behind. Gives what is left.
   Result<Use> prune(uint64_t max_bytes) const;
