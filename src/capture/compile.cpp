@@ -101,7 +101,10 @@ public:
     look_up();
     if (known_ && !session_.check_sharing)
       return use_known();
-    FrontendResult frontend = run_frontend(session_, invocation_, files_, &messages);
+    FrontendResult frontend =
+        run_frontend(session_, invocation_, files_, &messages, listener_ ? &*listener_ : nullptr);
+    if (listener_ && frontend.compiled)
+      make_keys(frontend.preprocessed ? std::move(frontend.preprocessed) : preprocess_alone());
     frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
     bool differs = false;
     if (known_) {
@@ -127,7 +130,7 @@ public:
       return CompileResult{CompileOutcome::carried, writer_.output(), *refusal};
     std::cerr << frontend.messages; // what is carried is compiled again, by Clang, which says them itself
     if (keys_ && (!known_ || differs))
-      remember(session_, *keys_, unit);
+      remember(session_, marks_, *keys_, unit);
     return writer_.write(unit, false, text_of_unit());
   }
 
@@ -135,13 +138,29 @@ private:
   void look_up() {
     if (session_.cache.empty() || !may_be_known(*invocation_))
       return;
-    preprocessed_ = preprocess(session_, *invocation_, files_);
-    if (!preprocessed_)
+    marks_ = marks_of(session_, *invocation_, writer_.draft());
+    if (!session_.check_sharing && !may_be_found(session_, marks_)) {
+      listener_.emplace(session_);
+      return;
+    }
+    make_keys(preprocess(session_, *invocation_, files_));
+    if (!keys_)
       return;
     // The preprocessor has written them.
     invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
-    keys_ = keys_of(session_, *invocation_, writer_.draft(), *preprocessed_, working_level(session_));
     known_ = find_known(session_, *keys_);
+  }
+
+  std::optional<Preprocessed> preprocess_alone() const {
+    clang::CompilerInvocation invocation(*invocation_);
+    invocation.getDependencyOutputOpts() = clang::DependencyOutputOptions();
+    return preprocess(session_, invocation, files_);
+  }
+
+  void make_keys(std::optional<Preprocessed> preprocessed) {
+    preprocessed_ = std::move(preprocessed);
+    if (preprocessed_)
+      keys_ = keys_of(session_, *invocation_, writer_.draft(), *preprocessed_, working_level(session_));
   }
 
   // Whether compiling gives something else than what is known. It is then known no longer.
@@ -176,6 +195,8 @@ private:
   UnitWriter writer_;
   // The key is of what the preprocessor read, the outcome of what the front end read: it must be the same.
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_ = files_read_once();
+  Marks marks_;
+  std::optional<TokenListener> listener_; // where nothing can be known
   std::optional<Preprocessed> preprocessed_;
   std::optional<Keys> keys_;
   std::optional<KnownUnit> known_;

@@ -6,6 +6,7 @@
 #include <clang/AST/Attr.h>
 #include <clang/AST/Decl.h>
 #include <clang/CodeGen/ModuleBuilder.h>
+#include <clang/Frontend/ChainedDiagnosticConsumer.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendAction.h>
@@ -135,12 +136,18 @@ bool has_vectors(const clang::ASTContext& context) {
 
 class CaptureAction : public clang::ASTFrontendAction {
 public:
-  CaptureAction(FrontendResult& result, const Session& session)
-      : result_(result), session_(session), context_(*new llvm::LLVMContext) {
+  CaptureAction(FrontendResult& result, const Session& session, TokenListener* listener)
+      : result_(result), session_(session), listener_(listener), context_(*new llvm::LLVMContext) {
     context_.setDiscardValueNames(true);
   }
 
 protected:
+  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
+    if (listener_)
+      listener_->attach(compiler);
+    return true;
+  }
+
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef file) override {
     const clang::TargetOptions& options = compiler.getTargetOpts();
@@ -161,6 +168,8 @@ protected:
         getCompilerInstance().getDiagnostics().hasErrorOccurred() ? nullptr : generator_->GetModule();
     if (!module)
       return;
+    if (listener_)
+      result_.preprocessed = listener_->finish(getCompilerInstance());
     result_.needs_optimisation = ir::needs_optimisation(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
@@ -184,6 +193,7 @@ private:
 
   FrontendResult& result_;
   const Session& session_;
+  TokenListener* listener_;
   llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free): this is a compiler's process
   ir::InstructionSet emitted_;
   clang::CodeGenerator* generator_ = nullptr; // owned by the compiler instance
@@ -211,7 +221,7 @@ void finish_module(const Session& session, llvm::Module& module,
 
 FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,
-                            const clang::TextDiagnosticBuffer* messages) {
+                            const clang::TextDiagnosticBuffer* messages, TokenListener* listener) {
   FrontendResult result;
   // Collected, because they are said again where the outcome is known later.
   llvm::raw_string_ostream said(result.messages);
@@ -222,12 +232,15 @@ FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::Compi
   clang::DiagnosticConsumer* consumer = new clang::IgnoringDiagConsumer;
   if (messages)
     consumer = new clang::TextDiagnosticPrinter(said, compiler.getDiagnosticOpts());
+  if (listener)
+    consumer = new clang::ChainedDiagnosticConsumer(&listener->messages(),
+                                                    std::unique_ptr<clang::DiagnosticConsumer>(consumer));
   compiler.createDiagnostics(consumer);
   if (!compiler.hasDiagnostics())
     return result;
   if (messages)
     messages->FlushDiagnostics(compiler.getDiagnostics());
-  CaptureAction action(result, session);
+  CaptureAction action(result, session, listener);
   if (!compiler.ExecuteAction(action))
     result.compiled = false;
   return result;

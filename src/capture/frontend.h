@@ -1,6 +1,8 @@
 // Clang's front end in this process: one cc1 command to a canonical module.
 #pragma once
 
+#include "preprocess.h"
+
 #include <xaas/capture/session.h>
 #include <xaas/ir/canonical.h>
 
@@ -30,6 +32,7 @@ struct FrontendResult {
   bool names_places = false; // a directory of the build is in its data
   bool plain = false;   // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
   std::string messages; // what Clang has to say
+  std::optional<Preprocessed> preprocessed;
 };
 
 // What is done to every front end's module before any pass: `canonicalize` brings it into canonical form.
@@ -42,6 +45,6 @@ void finish_module(const Session& session, llvm::Module& module,
 // them there are none. Where the session says so, the module has no debug information.
 FrontendResult run_frontend(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,
-                            const clang::TextDiagnosticBuffer* messages);
+                            const clang::TextDiagnosticBuffer* messages, TokenListener* listener = nullptr);
 
 } // namespace xaas::capture

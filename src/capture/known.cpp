@@ -212,6 +212,14 @@ std::vector<std::string> features_of_meaning(const std::vector<std::string>& fla
   return kept;
 }
 
+// C++20 has modules switched on; a source that uses one shows it in its tokens.
+static bool reads_no_modules(const clang::CompilerInvocation& invocation) {
+  const clang::LangOptions& language = invocation.getLangOpts();
+  return (!language.Modules || language.CPlusPlusModules) &&
+         !invocation.getHeaderSearchOpts().ImplicitModuleMaps &&
+         invocation.getFrontendOpts().ModuleMapFiles.empty();
+}
+
 // Lists of functions that get or lack instrumentation.
 static bool names_no_lists(const clang::LangOptions& options) {
   return options.NoSanitizeFiles.empty() && options.ProfileListFiles.empty() &&
@@ -233,12 +241,37 @@ bool may_be_known(const clang::CompilerInvocation& invocation) {
          !invocation.getDiagnosticOpts().VerifyDiagnostics && codegen.OptRecordFile.empty() &&
          codegen.StackUsageOutput.empty() && !codegen.MacroDebugInfo && !dependencies.ShowHeaderIncludes &&
          dependencies.HeaderIncludeOutputFile.empty() && dependencies.DOTOutputFile.empty() &&
-         !invocation.getLangOpts().Modules && frontend.Plugins.empty() &&
+         reads_no_modules(invocation) && frontend.Plugins.empty() &&
          frontend.OverrideRecordLayoutsFile.empty() &&
          invocation.getDiagnosticOpts().DiagnosticSuppressionMappingsFile.empty() &&
          names_no_lists(invocation.getLangOpts()) &&
          invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
          invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
+}
+
+Marks marks_of(const Session& session, const clang::CompilerInvocation& invocation, const ir::Unit& unit) {
+  Hasher common;
+  add(common, "mark 1");
+  add(common, build_id());
+  add(common, unit.source);
+  for (const std::string& option : options_of_meaning(session, invocation))
+    add(common, option);
+  Marks marks;
+  marks.plain = common.finish();
+  const clang::TargetOptions& target = invocation.getTargetOpts();
+  Hasher exact;
+  add(exact, marks.plain.to_string());
+  add(exact, target.CPU);
+  add(exact, target.TuneCPU);
+  for (const std::string& feature : target.FeaturesAsWritten)
+    add(exact, feature);
+  marks.exact = exact.finish();
+  return marks;
+}
+
+bool may_be_found(const Session& session, const Marks& marks) {
+  const store::Cache cache = store::Cache::at(session.cache);
+  return cache.get(marks.plain) || cache.get(marks.exact);
 }
 
 Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation, const ir::Unit& unit,
@@ -296,8 +329,10 @@ void forget(const Session& session, const Keys& keys) {
     store::Cache::at(session.cache).remove(*key);
 }
 
-void remember(const Session& session, const Keys& keys, const KnownUnit& unit) {
-  static_cast<void>(store::Cache::at(session.cache).put(unit.plain ? keys.plain : keys.exact, packed(unit)));
+void remember(const Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {
+  const store::Cache cache = store::Cache::at(session.cache);
+  static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));
+  static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
 }
 
 } // namespace xaas::capture

@@ -38,6 +38,15 @@ Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation
 // remains of a plain unit's flags for its working object.
 std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags);
 
+// What is kept of a source and its options, whatever its contents: that an outcome was filed for every
+// instruction set, or for this one. Where neither is kept nothing can be found, and it need not be looked
+// for.
+struct Marks {
+  Digest plain, exact;
+};
+Marks marks_of(const Session& session, const clang::CompilerInvocation& invocation, const ir::Unit& unit);
+bool may_be_found(const Session& session, const Marks& marks);
+
 // Can the invocation's results be told by its tokens and options alone? Not where it reads or writes further
 // files.
 bool may_be_known(const clang::CompilerInvocation& invocation);
@@ -45,6 +54,6 @@ bool may_be_known(const clang::CompilerInvocation& invocation);
 std::optional<KnownUnit> find_known(const Session& session, const Keys& keys);
 void forget(const Session& session, const Keys& keys);
 // A cache that cannot be written (no space) only costs time.
-void remember(const Session& session, const Keys& keys, const KnownUnit& unit);
+void remember(const Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit);
 
 } // namespace xaas::capture

@@ -6,12 +6,15 @@
 
 #include <llvm/ADT/IntrusiveRefCntPtr.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace clang {
+class CompilerInstance;
 class CompilerInvocation;
+class DiagnosticConsumer;
 } // namespace clang
 namespace llvm::vfs {
 class FileSystem;
@@ -39,5 +42,23 @@ struct Preprocessed {
 // the source must then be compiled to know what it is.
 std::optional<Preprocessed> preprocess(const Session& session, const clang::CompilerInvocation& invocation,
                                        llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
+
+// Takes the same from a compile while it runs.
+class TokenListener {
+public:
+  explicit TokenListener(const Session& session);
+  ~TokenListener();
+
+  // Must see the compile's messages.
+  clang::DiagnosticConsumer& messages();
+  // Before the main file is entered.
+  void attach(clang::CompilerInstance& compiler);
+  // After a compile without errors. Nothing where a compile cannot tell: preprocess() then can.
+  std::optional<Preprocessed> finish(clang::CompilerInstance& compiler);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 } // namespace xaas::capture

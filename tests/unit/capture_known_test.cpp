@@ -71,6 +71,60 @@ TEST_F(Known, WarningsOfWhatIsCarriedAreSaidOnce) {
   EXPECT_NE(said.find("unused variable"), std::string::npos);
 }
 
+// The first compile takes its key from its own tokens, the second from the preprocessor alone.
+TEST_F(Known, WhatWasCompiledIsKnownByThePreprocessorAlone) {
+  write("src/a.cpp",
+        "#include <algorithm>\n#include <atomic>\n#include <immintrin.h>\n#include <iostream>\n"
+        "#include <map>\n#include <memory>\n#include <regex>\n#include <string>\n#include <thread>\n"
+        "#define COUNT 4\n#define QUIET _Pragma(\"GCC diagnostic ignored \\\"-Wall\\\"\")\nQUIET\n"
+        "#pragma GCC visibility push(hidden)\n"
+        "template <class T> struct each { T t; struct in { int i = sizeof(T); }; };\n"
+        "#pragma GCC visibility pop\n"
+        "#pragma pack(push, 4)\nstruct packed { char c; double d; };\n#pragma pack(pop)\n"
+        "#pragma weak later\nvoid later(); typedef int old; extern \"C\" int f(old);\n"
+        "int g(float* x, int n, const std::map<int, std::string>& m) {\n"
+        "#pragma omp parallel for simd schedule(static) \\\n  reduction(+ : n)\n"
+        "  for (int i = 0; i < n; ++i) { x[i] *= 2; n += i; }\n"
+        "#pragma unroll 4\n  for (int i = 0; i < n; ++i) x[i] += 2;\n"
+        "#pragma clang loop vectorize(enable)\n  for (int i = 0; i < n; ++i) x[i] += 3;\n"
+        "  int unused = (int)sizeof(each<int>); return m.at(2).size() < 3 ? n : (int)__LINE__; }\n");
+  for (const char* options : {"-O2", "-O2 -g", "-O2 -fopenmp -Wall", "-std=c++20 -O1"}) {
+    const std::string command = "$CXX " + std::string(options) + " -c a.cpp -o ../build/a.o";
+    use_level("one", "x86-64-v3");
+    const std::string said = sh(command);
+    EXPECT_EQ(counts(), Counts(1, 0)) << options;
+    use_level("two", "x86-64-v3");
+    EXPECT_EQ(sh(command), said) << options;
+    EXPECT_EQ(counts(), Counts(0, 1)) << options;
+    fs::remove_all(path("session-one"));
+    fs::remove_all(path("session-two"));
+  }
+}
+
+// What a compile does not show is asked of the preprocessor.
+TEST_F(Known, MacrosInPragmasCount) {
+  write("src/a.c", "void f(float* x, int n) {\n#pragma omp parallel for num_threads(COUNT)\n"
+                   "  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n");
+  const auto compile = [&](const std::string& count) {
+    sh("$CC -O2 -fopenmp -DCOUNT=" + count + " -c a.c -o ../build/a.o");
+    return unit_of("build/a.o").module;
+  };
+  const Digest four = compile("4");
+  EXPECT_NE(compile("5"), four);
+  EXPECT_EQ(counts(), Counts(2, 0));
+  EXPECT_EQ(compile("4"), four);
+  EXPECT_EQ(counts(), Counts(2, 1));
+}
+
+TEST_F(Known, LinesEndAsClangSaysTheyDo) {
+  write("src/a.c", "int a;\rint f(void) { return __builtin_LINE(); }\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  const Digest second = unit_of("build/a.o").module;
+  write("src/a.c", "int a; int f(void) { return __builtin_LINE(); }\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_NE(unit_of("build/a.o").module, second);
+}
+
 TEST_F(Known, MessagesNameThePlacesOfThisBuild) {
   for (const char* place : {"one", "two"}) {
     write(std::string(place) + "/a.c", "int f(void) { int unused; return 1; }\n");
@@ -162,17 +216,21 @@ TEST_F(Known, AWorkingObjectOfAnotherConfigurationRuns) {
 TEST_F(Known, CheckingFindsAWrongOutcome) {
   write("src/a.c", "int f(void) { return 1; }\n");
   write("src/b.c", "int f(void) { return 2; }\n");
+  const auto outcomes = [&] { // without the marks, which are empty
+    std::vector<fs::path> entries;
+    for (const auto& entry : fs::recursive_directory_iterator(path("cache")))
+      if (entry.is_regular_file() && entry.file_size() > 100)
+        entries.push_back(entry.path());
+    return entries;
+  };
   sh("$CC -c a.c -o ../build/a.o");
-  std::vector<fs::path> entries;
-  for (const auto& entry : fs::recursive_directory_iterator(path("cache")))
-    if (entry.is_regular_file())
-      entries.push_back(entry.path());
-  ASSERT_EQ(entries.size(), 1u);
-  const fs::path wrong = entries[0];
+  ASSERT_EQ(outcomes().size(), 1u);
+  const fs::path wrong = outcomes()[0];
   sh("$CC -c b.c -o ../build/b.o");
-  for (const auto& entry : fs::recursive_directory_iterator(path("cache")))
-    if (entry.is_regular_file() && entry.path() != wrong)
-      fs::copy_file(entry.path(), wrong, fs::copy_options::overwrite_existing);
+  ASSERT_EQ(outcomes().size(), 2u);
+  for (const fs::path& entry : outcomes())
+    if (entry != wrong)
+      fs::copy_file(entry, wrong, fs::copy_options::overwrite_existing);
   session_.check_sharing = true;
   use_level("checked", "x86-64");
   sh("$CC -c a.c -o ../build/a.o && $CC -c b.c -o ../build/b.o");
