@@ -324,13 +324,32 @@ const Pair pairs[] = {
 
 class Sharing : public FrontDoorTest {
 protected:
+  struct Outcome {
+    Digest module;
+    Digest object; // what of the working object reaches a program
+    std::string messages;
+    bool operator==(const Outcome&) const = default;
+  };
+
   // Compiles in a session of this name, or in the one of the level.
-  Digest module_of(const Pair& pair, const Compile& compile, const std::string& session = {}) {
+  Outcome outcome_of(const Pair& pair, const Compile& compile, const std::string& session = {}) {
     const std::string source = std::string("src/unit.") + pair.extension;
     write(source, compile.source.empty() ? pair.source : compile.source);
     use_level(session.empty() ? compile.level : session, compile.level);
-    sh("$CC " + compile.flags + " -c unit." + pair.extension + " -o ../build/unit.o");
-    return unit_of("build/unit.o").module;
+    Outcome outcome;
+    outcome.messages = sh("$CC " + compile.flags + " -c unit." + pair.extension + " -o ../build/unit.o");
+    outcome.module = unit_of("build/unit.o").module;
+    const auto object = link::content_digest(read("build/unit.o"));
+    EXPECT_TRUE(object);
+    if (object)
+      outcome.object = *object;
+    return outcome;
+  }
+  Digest module_of(const Pair& pair, const Compile& compile) { return outcome_of(pair, compile).module; }
+
+  void use_cache(const std::string& name) {
+    session_.cache = path(name);
+    ASSERT_TRUE(store::Cache::open(session_.cache));
   }
 };
 
@@ -343,20 +362,23 @@ TEST_P(SharingOf, Pair) {
   EXPECT_EQ(one == two, pair.share) << pair.name;
 }
 
-// Whatever was compiled before, a compile gives what it gives on its own: module, working object's meaning,
-// messages and exit code.
+// Whatever was compiled before, a compile gives what it gives on its own: module, working object, messages
+// and exit code.
 TEST_P(SharingOf, KnownOutcomesAreThoseOfCompiling) {
   const Pair& pair = GetParam();
   for (const bool swapped : {false, true}) {
     const Compile& first = swapped ? pair.two : pair.one;
     const Compile& second = swapped ? pair.one : pair.two;
+    const std::string suffix = swapped ? "-2" : "-1";
     session_.cache.clear();
-    const Digest truth = module_of(pair, second, swapped ? "truth-2" : "truth-1");
-    session_.cache = path(swapped ? "cache-2" : "cache-1");
-    ASSERT_TRUE(store::Cache::open(session_.cache));
-    module_of(pair, first, swapped ? "first-2" : "first-1");
-    EXPECT_EQ(module_of(pair, second, swapped ? "second-2" : "second-1"), truth) << pair.name << swapped;
-    EXPECT_EQ(module_of(pair, second, swapped ? "again-2" : "again-1"), truth) << pair.name << swapped;
+    const Digest module = outcome_of(pair, second, "without" + suffix).module;
+    use_cache("cache-alone" + suffix);
+    const Outcome truth = outcome_of(pair, second, "alone" + suffix);
+    EXPECT_EQ(truth.module, module) << pair.name << suffix;
+    use_cache("cache" + suffix);
+    outcome_of(pair, first, "first" + suffix);
+    EXPECT_EQ(outcome_of(pair, second, "second" + suffix), truth) << pair.name << suffix;
+    EXPECT_EQ(outcome_of(pair, second, "again" + suffix), truth) << pair.name << suffix;
     const auto log = read_compile_log(session_);
     ASSERT_TRUE(log);
     EXPECT_EQ(log->compiled, 0u);

@@ -100,6 +100,36 @@ TEST_F(CacheTest, PruningSweepsWhatKilledWritersLeft) {
   EXPECT_TRUE(fs::exists(young));
 }
 
+TEST_F(CacheTest, PruningRemovesNothingElse) {
+  const Cache cache = open();
+  ASSERT_TRUE(cache.put(digest_of("key"), "value"));
+  for (const char* name : {"notes.txt", "ab/notes.txt", "src/capture/known.cpp"}) {
+    ASSERT_TRUE(make_directories((root() / name).parent_path()));
+    ASSERT_TRUE(write_file(root() / name, "mine"));
+  }
+  const fs::path away = directory_.path() / "away";
+  ASSERT_TRUE(make_directories(away));
+  ASSERT_TRUE(write_file(away / digest_of("other").hex().substr(2), "mine"));
+  fs::create_directory_symlink(away, root() / "cd");
+  EXPECT_EQ(cache.prune(0)->entries, 0u);
+  EXPECT_FALSE(cache.get(digest_of("key")));
+  for (const char* name : {"notes.txt", "ab/notes.txt", "src/capture/known.cpp"})
+    EXPECT_TRUE(fs::exists(root() / name)) << name;
+  EXPECT_FALSE(fs::is_empty(away));
+}
+
+TEST_F(CacheTest, OnlyThisUserMayAddToIt) {
+  const mode_t before = umask(0002);
+  const Cache cache = open();
+  EXPECT_TRUE(cache.put(digest_of("key"), "value"));
+  umask(before);
+  for (const auto& entry : fs::recursive_directory_iterator(root()))
+    EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all), fs::perms::none)
+        << entry.path();
+  fs::create_directory_symlink(root(), directory_.path() / "link");
+  EXPECT_FALSE(Cache::open(directory_.path() / "link"));
+}
+
 TEST_F(CacheTest, OthersMayNotWriteIt) {
   static_cast<void>(open());
   chmod(root().c_str(), 0777);
