@@ -182,6 +182,25 @@ const Pair pairs[] = {
       "const char* f(int AS2* p) { return __PRETTY_FUNCTION__; }\n"},
      false,
      "cpp"},
+    {"macros in a pragma before another",
+     "extern int COUNT;\n#ifdef M\n#define COUNT 4\n#endif\nvoid f(float* x, int n) {\n"
+     "#pragma omp parallel num_threads(COUNT)\n#pragma omp for\n  for (int i = 0; i < n; ++i) x[i] *= "
+     "2;\n}\n",
+     {"-O2 -fopenmp -DM"},
+     {"-O2 -fopenmp"},
+     false},
+    {"macros in a pragma before a line's number",
+     "extern int COUNT;\n#ifdef M\n#define COUNT 4\n#endif\nvoid f(float* x, int n) {\n"
+     "#pragma omp parallel for num_threads(COUNT)\n#line 50\n  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n",
+     {"-O2 -fopenmp -DM"},
+     {"-O2 -fopenmp"},
+     false},
+    {"macros in a pragma on two lines",
+     "extern int COUNT;\n#ifdef M\n#define COUNT 4\n#endif\nvoid f(float* x, int n) {\n"
+     "#pragma omp parallel for num_threads(COU\\\nNT)\n  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n",
+     {"-O2 -fopenmp -DM"},
+     {"-O2 -fopenmp"},
+     false},
     {"OpenMP under two levels",
      "void f(float* x, int n) {\n#pragma omp parallel for simd\n  for (int i = 0; i < n; ++i) x[i] *= "
      "2;\n}\n",
