@@ -12,6 +12,7 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
 
 #include <iostream>
 
@@ -103,8 +104,8 @@ public:
       return use_known();
     FrontendResult frontend =
         run_frontend(session_, invocation_, files_, &messages, listener_ ? &*listener_ : nullptr);
-    if (listener_ && frontend.compiled)
-      make_keys(frontend.preprocessed ? std::move(frontend.preprocessed) : preprocess_alone());
+    if (listener_)
+      make_keys(std::move(frontend.preprocessed));
     frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
     bool differs = false;
     if (known_) {
@@ -131,6 +132,8 @@ public:
     std::cerr << frontend.messages; // what is carried is compiled again, by Clang, which says them itself
     if (keys_ && (!known_ || differs))
       remember(session_, marks_, *keys_, unit);
+    else if (listener_)
+      look_next_time(session_, marks_);
     return writer_.write(unit, false, text_of_unit());
   }
 
@@ -143,18 +146,13 @@ private:
       listener_.emplace(session_);
       return;
     }
+    files_ = files_read_once();
     make_keys(preprocess(session_, *invocation_, files_));
     if (!keys_)
       return;
     // The preprocessor has written them.
     invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
     known_ = find_known(session_, *keys_);
-  }
-
-  std::optional<Preprocessed> preprocess_alone() const {
-    clang::CompilerInvocation invocation(*invocation_);
-    invocation.getDependencyOutputOpts() = clang::DependencyOutputOptions();
-    return preprocess(session_, invocation, files_);
   }
 
   void make_keys(std::optional<Preprocessed> preprocessed) {
@@ -193,8 +191,8 @@ private:
   const std::vector<std::string>& command_;
   std::shared_ptr<clang::CompilerInvocation> invocation_;
   UnitWriter writer_;
-  // The key is of what the preprocessor read, the outcome of what the front end read: it must be the same.
-  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_ = files_read_once();
+  // Where the key is of what the preprocessor read, alone, the front end must read the same.
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_ = llvm::vfs::getRealFileSystem();
   Marks marks_;
   std::optional<TokenListener> listener_; // where nothing can be known
   std::optional<Preprocessed> preprocessed_;

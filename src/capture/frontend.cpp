@@ -109,13 +109,25 @@ bool is_wide_atomic(const llvm::Instruction& instruction) {
   return type->isSized() && type->getPrimitiveSizeInBits() > 64;
 }
 
+bool is_half(const llvm::Type* type) {
+  const llvm::Type* scalar = type->getScalarType();
+  return scalar->isHalfTy() || scalar->isBFloatTy();
+}
+
+// Arithmetic of half precision is widened, or is not.
+bool has_half(const llvm::Instruction& instruction) {
+  return is_half(instruction.getType()) || llvm::any_of(instruction.operands(), [](const llvm::Use& operand) {
+           return is_half(operand->getType());
+         });
+}
+
 // The witness of the module that nothing in it depends on features that only add instructions.
 bool module_is_plain(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86."))
       return false;
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (is_wide_atomic(instruction))
+      if (is_wide_atomic(instruction) || has_half(instruction))
         return false;
       if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
         if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
@@ -126,11 +138,13 @@ bool module_is_plain(const llvm::Module& module) {
   return true;
 }
 
-// The witness of the syntax tree: no vector type was ever made.
-bool has_vectors(const clang::ASTContext& context) {
-  return llvm::any_of(context.getTypes(), [](const clang::Type* type) {
-    return llvm::isa<clang::VectorType, clang::DependentVectorType, clang::DependentSizedExtVectorType,
-                     clang::MatrixType>(type);
+// The witness of the syntax tree: no vector type was ever made but those that every instruction set has.
+bool has_wide_vectors(const clang::ASTContext& context) {
+  constexpr uint64_t width_of_all = 128;
+  return llvm::any_of(context.getTypes(), [&](const clang::Type* type) {
+    if (const auto* vector = llvm::dyn_cast<clang::VectorType>(type))
+      return vector->getElementType()->isDependentType() || context.getTypeSize(vector) > width_of_all;
+    return llvm::isa<clang::DependentVectorType, clang::DependentSizedExtVectorType, clang::MatrixType>(type);
   });
 }
 
@@ -174,7 +188,7 @@ protected:
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
     result_.plain = result_.refusal.empty() && result_.module.fixed_functions == 0 &&
-                    module_is_plain(*module) && !has_vectors(getCompilerInstance().getASTContext());
+                    module_is_plain(*module) && !has_wide_vectors(getCompilerInstance().getASTContext());
   }
 
 private:

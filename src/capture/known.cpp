@@ -8,15 +8,20 @@
 // the key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything
 // that makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
 //
-//   calling convention of vectors (TargetInfo::getABI)      no vector type in the syntax tree
+//   calling convention of vectors (TargetInfo::getABI)      no vector type over 128 bits in the syntax tree
 //   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
 //   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
-//   _Float16 and __bf16 arithmetic                          no such word, number or builtin
+//   _Float16 and __bf16 arithmetic                          no such word, number or builtin, nor in the
+//   module
 //   __builtin_ia32_* (exist or not, and how)                no such word
 //   width of inline atomics (cx16)                          no such word, else in the key
 //   functions with a target attribute of their own          none in the module
 //   constraints of inline assembly that name registers      none in the module
 //   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
+//
+// Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
+// that is used shows in the module, and their macros stand where they are used. libstdc++'s <random> has
+// them.
 //
 // Everything else that is a feature (soft-float, retpoline, no SSE2) stays in the key. `xaas build
 // --check-sharing` compiles in spite of a known outcome, and compares. On other architectures nothing is left
@@ -327,6 +332,10 @@ std::optional<KnownUnit> find_known(const Session& session, const Keys& keys) {
 void forget(const Session& session, const Keys& keys) {
   for (const Digest* key : {&keys.plain, &keys.exact})
     store::Cache::at(session.cache).remove(*key);
+}
+
+void look_next_time(const Session& session, const Marks& marks) {
+  static_cast<void>(store::Cache::at(session.cache).put(marks.plain, {}));
 }
 
 void remember(const Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {

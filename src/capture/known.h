@@ -52,6 +52,8 @@ bool may_be_found(const Session& session, const Marks& marks);
 bool may_be_known(const clang::CompilerInvocation& invocation);
 
 std::optional<KnownUnit> find_known(const Session& session, const Keys& keys);
+// Nothing could be filed of a compile: next time it is to be looked for.
+void look_next_time(const Session& session, const Marks& marks);
 void forget(const Session& session, const Keys& keys);
 // A cache that cannot be written (no space) only costs time.
 void remember(const Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit);

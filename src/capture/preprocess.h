@@ -30,7 +30,7 @@ struct Preprocessed {
   // Words that ask how wide an atomic operation may be.
   bool asks_atomic_width = false;
   // Words whose meaning depends on the instruction set: `_Float16`, `__builtin_ia32_*`, `omp simd aligned`.
-  bool reads_instruction_set = false;
+  bool reads_instruction_set = false; // outside of Clang's own headers
 
   // Of the target as Clang resolved it from CPU and flags:
   std::vector<std::string> features; // that are on, sorted

@@ -2,6 +2,8 @@
 #include "places.h"
 
 #include <clang/Basic/Builtins.h>
+#include <clang/Lex/HeaderSearch.h>
+#include <clang/Lex/HeaderSearchOptions.h>
 #include <clang/Lex/Lexer.h>
 #include <clang/Lex/Preprocessor.h>
 
@@ -105,6 +107,7 @@ TokenRecorder::TokenRecorder(const Session& session, clang::Preprocessor& prepro
                              bool listening)
     : session_(session), preprocessor_(preprocessor), sources_(preprocessor.getSourceManager()),
       openmp_(preprocessor.getLangOpts().OpenMP || preprocessor.getLangOpts().OpenMPSimd),
+      headers_of_clang_(preprocessor.getHeaderSearchInfo().getHeaderSearchOpts().ResourceDir + "/include/"),
       with_content_(with_content), listening_(listening) {}
 
 void TokenRecorder::token(const clang::Token& token) {
@@ -116,18 +119,20 @@ void TokenRecorder::token(const clang::Token& token) {
   const clang::IdentifierInfo* identifier = token.getIdentifierInfo();
   llvm::StringRef text;
   if (identifier) {
-    look_at(*identifier);
     text = identifier->getName();
   } else if (token.isLiteral()) {
     spelling_.clear();
     text = preprocessor_.getSpelling(token, spelling_);
-    result_.reads_instruction_set |= token.is(clang::tok::numeric_constant) && is_of_half(text);
   }
   // The parser makes identifiers of some keywords, once it has met them as names.
   const unsigned kind = identifier ? clang::tok::identifier : token.getKind();
   stream_.number(entry_token | uint64_t(kind) << 8 | uint64_t(text.size()) << 32);
   place(token.getLocation());
   stream_.raw(std::string_view(text));
+  if (identifier)
+    look_at(*identifier);
+  else if (token.is(clang::tok::numeric_constant) && is_of_half(text))
+    result_.reads_instruction_set |= !lines_->of_clang;
   // A type that has an attribute from a macro is printed with the macro's name.
   if (token.is(clang::tok::kw___attribute) && token.getLocation().isMacroID())
     stream_.text(std::string_view(
@@ -264,10 +269,20 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
   if (!is_simple(text))
     return false;
   unsigned count = 0;
-  for (size_t at = text.find_first_of(letters); at != llvm::StringRef::npos;) {
-    const size_t end = std::min(text.find_first_not_of(letters, at), text.size());
-    const llvm::StringRef word = text.substr(at, end - at);
-    at = text.find_first_of(letters, end);
+  size_t end = 0;
+  for (size_t at = 0; at < text.size(); at = end) {
+    if (text[at] == '"') { // no macros within: #pragma push_macro("NAME") is in the predefined macros
+      end = text.find('"', at + 1);
+      if (end == llvm::StringRef::npos || text.slice(at, end).contains('\\'))
+        return false;
+      ++end;
+      continue;
+    }
+    end = at + 1;
+    if (!is_letter(text[at]))
+      continue;
+    end = std::min(text.find_first_not_of(letters, at), text.size());
+    const llvm::StringRef word = text.slice(at, end);
     const clang::IdentifierInfo& identifier = *preprocessor_.getIdentifierInfo(word);
     if (identifier.hasMacroDefinition())
       return false;
@@ -280,11 +295,13 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
   return true;
 }
 
+// At the place that was recorded last.
 void TokenRecorder::look_at(const clang::IdentifierInfo& identifier) {
-  if (!seen_.insert(&identifier).second)
+  if (!(lines_->of_clang ? seen_in_clang_ : seen_).insert(&identifier).second)
     return;
   result_.asks_atomic_width |= asks_atomic_width(identifier);
-  result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
+  if (!lines_->of_clang)
+    result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
 }
 
 void TokenRecorder::pragma_word(llvm::StringRef word) {
@@ -347,8 +364,11 @@ void TokenRecorder::place_in(clang::FileID file, unsigned offset, bool expanded)
 
 Lines& TokenRecorder::lines_of(clang::FileID file) {
   std::unique_ptr<Lines>& lines = lines_of_[file];
-  if (!lines)
+  if (!lines) {
     lines = std::make_unique<Lines>(sources_.getBufferData(file));
+    const clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file);
+    lines->of_clang = entry && entry->getName().starts_with(headers_of_clang_);
+  }
   return *lines;
 }
 

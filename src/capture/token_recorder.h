@@ -60,6 +60,8 @@ public:
   // A number for each place, equal where line and column are.
   uint64_t at(size_t offset);
 
+  bool of_clang = false; // a header of intrinsics, say
+
 private:
   bool ends_line(size_t at) const;
   size_t next_start() const;
@@ -113,7 +115,9 @@ private:
   const Session& session_;
   clang::Preprocessor& preprocessor_;
   const clang::SourceManager& sources_;
-  bool openmp_, with_content_, listening_;
+  bool openmp_;
+  std::string headers_of_clang_;
+  bool with_content_, listening_;
   bool usable_ = true;
   bool macros_in_pragma_ = false;
   // Listening:
@@ -127,7 +131,7 @@ private:
   std::pair<clang::FileID, unsigned> begin_;
   uint64_t end_ = 0;
   llvm::DenseMap<clang::FileID, std::unique_ptr<Lines>> lines_of_;
-  llvm::DenseSet<const clang::IdentifierInfo*> seen_;
+  llvm::DenseSet<const clang::IdentifierInfo*> seen_, seen_in_clang_;
   llvm::SmallString<256> spelling_;
   Preprocessed result_;
 };
