@@ -340,8 +340,9 @@ void look_next_time(const Session& session, const Marks& marks) {
 
 void remember(const Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {
   const store::Cache cache = store::Cache::at(session.cache);
-  static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));
+  // The mark first: an outcome without it is not looked for.
   static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
+  static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));
 }
 
 } // namespace xaas::capture
