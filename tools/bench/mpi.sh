@@ -67,8 +67,20 @@ hmmer_ranks() { # DIRECTORY: the result of two ranks (HMMER's master and a worke
 }
 
 mumps_packages() { packages flang-22 liblapack-dev libopenblas-dev libscotch-dev libscalapack-mpich-dev; }
+# flang for Debian's mpifort, which adds what gfortran was given for MPICH.
+plain_flang() {
+  local argument arguments=()
+  for argument in "$@"; do
+    case "$argument" in
+    -ffile-prefix-map=* | -fstack-protector-strong | -fallow-*) ;;
+    *) arguments+=("$argument") ;;
+    esac
+  done
+  exec flang-22 "${arguments[@]}"
+}
 mumps_native() { # MPI PREFIX: with the commands of its spec
   local phase
+  script_of "$app/plain-flang" plain_flang plain_flang
   rm -rf "$2.objects"
   cp -r "$source" "$2.objects"
   (
@@ -76,6 +88,7 @@ mumps_native() { # MPI PREFIX: with the commands of its spec
     export CC="clang-22 -march=native" FC="flang-22 -march=native" JOBS PREFIX=$2
     JOBS=$(nproc)
     for argument in $(spec_arguments "$spec" "mpi=$1"); do export "$argument"; done
+    export MPICH_FC=$app/plain-flang
     [ "$1" = off ] || MPICC+=" -march=native" MPIFC+=" -march=native"
     for phase in configure build install; do bash -c "$(spec_json "$spec" | jq -r ".build.$phase")"; done
   )
