@@ -78,7 +78,10 @@ Arguments with_mpi_module(const Session& session, const fs::path& flang, Argumen
     return command;
   const fs::path place = session.directory / "modules" / digest_of(join(directories, "\n")).hex();
   std::error_code code;
-  if (!fs::exists(place / "mpi.mod", code) && !make_module(flang, directories, place))
+  // Tried once for these directories: where flang cannot read mpif.h, the place stays empty.
+  if (!fs::exists(place, code) && !make_module(flang, directories, place))
+    static_cast<void>(make_directories(place));
+  if (!fs::exists(place / "mpi.mod", code))
     return command;
   for (size_t i = 0; i + 1 < command.size(); ++i)
     if (command[i] == "-I" && fs::absolute(command[i + 1]) == *gfortrans) {

@@ -11,8 +11,7 @@
 //   calling convention of vectors (TargetInfo::getABI)      no vector type over 128 bits in the syntax tree
 //   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
 //   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
-//   _Float16 and __bf16 arithmetic                          no such word, number or builtin, nor in the
-//   module
+//   _Float16 and __bf16 arithmetic                          no such word or number, none in the module
 //   __builtin_ia32_* (exist or not, and how)                no such word
 //   width of inline atomics (cx16)                          no such word, else in the key
 //   functions with a target attribute of their own          none in the module
@@ -20,8 +19,7 @@
 //   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
 //
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
-// that is used shows in the module, and their macros stand where they are used. libstdc++'s <random> has
-// them.
+// that is used shows in the module, and macros stand where they are used. <random> includes such headers.
 //
 // Everything else that is a feature (soft-float, retpoline, no SSE2) stays in the key. `xaas build
 // --check-sharing` compiles in spite of a known outcome, and compares. On other architectures nothing is left
