@@ -1,14 +1,16 @@
 #!/bin/bash
 # GROMACS from Debian's source package, with its five SIMD instruction sets for x86-64 as configurations: one IR build of all
 # beside a native build of each; sharing; a rebuild after one changed file; then for each configuration that this CPU runs a
-# deployed image, GROMACS' own regression tests with it, its trajectories, energies and speed against the native build's.
+# deployed image, GROMACS' own regression tests with it, its trajectories, energies and speed against the native build's; the
+# IR build once more after a kill, and with every use of a known outcome compiled again.
 #
-#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing]
+#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing] [--no-kill]
 #
 # --configurations   SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512; all, if none is named
 # --ranks            parallel ranks of the regression tests, else GROMACS' own choice; they wait spinning, so give 1 where
 #                    other work runs beside the benchmark
 # --native-tests     GROMACS' own tests with the native programs too, to see which failures are its own
+# --no-...           without these builds
 #
 # Hours on few cores. Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was
 # interrupted: lib.sh.
@@ -21,6 +23,7 @@ all=(SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512)
 configurations=("${all[@]}")
 rounds=3
 check_sharing=yes
+kill=yes
 tested=(deployed)
 test_options=()
 while [ $# -gt 0 ]; do
@@ -30,7 +33,8 @@ while [ $# -gt 0 ]; do
   --ranks) test_options=(-nt "$2"); shift 2 ;;
   --native-tests) tested+=(native); shift ;;
   --no-check-sharing) check_sharing=no; shift ;;
-  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing]" >&2; exit 2 ;;
+  --no-kill) kill=no; shift ;;
+  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing] [--no-kill]" >&2; exit 2 ;;
   esac
 done
 for configuration in "${configurations[@]}"; do
@@ -78,6 +82,27 @@ xaas_build() { # TAG OPTION...: with the cache of this benchmark; the report int
 ir_build() { # with an empty cache
   rm -rf "$here/cache" "$here/image"
   xaas_build ir
+}
+
+# Killed (SIGKILL) at a random instant with an empty cache, and built again.
+killed_build() {
+  local after options
+  mapfile -t options < <(configuration_options)
+  mkdir -p "$here/killed-tmp"
+  rm -rf "$here/killed-cache"
+  export TMPDIR=$here/killed-tmp XAAS_CACHE_DIR=$here/killed-cache
+  after=$(part_of "$(wall "$here/ir.build")" 0.1 0.9 $RANDOM)
+  killed_after "$after" "$xaas" build "$spec" --source "$source" -o "oci:$here/killed:killed" -j "$(nproc)" -q "${options[@]}"
+  [ -e "$here/killed-cache" ] || die "nothing was done before the kill after $after s"
+  if "$xaas" inspect "oci:$here/killed:killed" -q >/dev/null 2>&1; then die "the build ended before the kill after $after s"; fi
+  "$xaas" build "$spec" --source "$source" -o "oci:$here/killed:ir" -j "$(nproc)" --format json "${options[@]}" \
+    >"$here/after-kill.json"
+  [ "$(jq -r .digest "$here/after-kill.json")" = "$(jq -r .digest "$here/ir.json")" ] || die "another digest after a kill"
+  [ "$(reported after-kill '[.configurations[].reused] | add')" -gt "$(reported ir '[.configurations[].reused] | add')" ] ||
+    die "nothing of the killed build was reused"
+  [ -z "$(ls -A "$TMPDIR")" ] || die "left in $TMPDIR: $(ls -A "$TMPDIR")"
+  rm -rf "$here/killed-cache" "$here/killed"
+  echo "killed after $after s; then the digest of the undisturbed build"
 }
 
 # The changed file: one that depends on the SIMD instruction set no more than most do.
@@ -190,6 +215,10 @@ for configuration in "${configurations[@]}"; do
   done
 done
 
+if [ $kill = yes ]; then
+  say "IR build that is killed, and built again"
+  timed "$here/after-kill.build" killed_build
+fi
 if [ $check_sharing = yes ] && "$xaas" build --help | grep -q -e --check-sharing; then
   say "every shared module compiled for each of its units"
   timed "$here/check.build" check_build
@@ -237,6 +266,7 @@ cat <<END
 native builds of all        $natives CPU s
 IR build of all             $(build_figures ir)
 IR build after a change     $(build_figures changed)
+IR build after a kill       $(if [ -e "$here/after-kill.build" ]; then tail -n 1 "$here/after-kill.build.log"; else echo "not done"; fi)
 every use of a shared module compiled again: $(if [ -e "$here/check.build" ]; then tail -n 1 "$here/check.build.log"; else echo "not done"; fi)
 units                       $(sharing units), $(sharing unit_bytes) bytes
 IR modules                  $(sharing modules), $(sharing module_bytes) bytes, stored in $(sharing stored_bytes)

@@ -50,13 +50,6 @@ same_digest() { # TAG
   got=$(jq -r .digest "$here/$1.json")
   [ "$got" = "$want" ] || die "$1: digest $got, undisturbed $want"
 }
-running() { # the processes of a build in TMPDIR, zombies aside
-  local process
-  for process in $(grep -lsaF "XAAS_SESSION=$TMPDIR" /proc/[0-9]*/environ | cut -d/ -f1-3); do
-    grep -qs '^State:.Z' "$process/status" || echo "$process"
-  done
-}
-
 say "$name: undisturbed, with an empty cache"
 timed "$here/undisturbed.time" undisturbed
 if [ ! -s "$here/kills" ]; then
@@ -64,15 +57,10 @@ if [ ! -s "$here/kills" ]; then
   RANDOM=$seed
   rm -rf "$here/killed-cache"
   for ((i = 1; i <= kills; ++i)); do
-    after=$(awk -v part=$RANDOM -v all="$(wall "$here/undisturbed.time")" 'BEGIN { printf "%.2f", all * part / 32768 }')
-    XAAS_CACHE_DIR=$here/killed-cache setsid "$xaas" build "$root/specs/applications/$name.json" --source "$source" \
-      -o "oci:$here/image:killed" -q >/dev/null &
-    process=$!
-    sleep "$after"
-    kill -KILL -- -$process 2>/dev/null || true
-    wait $process 2>/dev/null || true
-    for ((j = 0; j < 100; ++j)); do [ -n "$(running)" ] || break; sleep 0.1; done
-    [ -z "$(running)" ] || die "still running after a kill: $(running)"
+    random=$RANDOM # here: a subshell has random numbers of its own, whatever the seed
+    after=$(part_of "$(wall "$here/undisturbed.time")" 0 1 $random)
+    XAAS_CACHE_DIR=$here/killed-cache killed_after "$after" "$xaas" build "$root/specs/applications/$name.json" \
+      --source "$source" -o "oci:$here/image:killed" -q
     echo "killed after $after s; $(find "$here/killed-cache" -type f 2>/dev/null | wc -l) files in the cache," \
       "$(ls "$TMPDIR" | wc -l) directories left" | tee -a "$here/kills.new"
   done

@@ -135,6 +135,27 @@ runs_here() {
   [ $code -eq 0 ] || [ $code -eq 3 ] || die "xaas deploy $1 ${*:2} --dry-run: exit code $code"
   return $code
 }
+# killed_after SECONDS COMMAND...: runs COMMAND, a build in TMPDIR, in a process group of its own, which is killed (SIGKILL) after
+# that time. Dies unless all processes of the build end with it.
+killed_after() {
+  local process wait
+  setsid "${@:2}" >/dev/null &
+  process=$!
+  sleep "$1"
+  kill -KILL -- -$process 2>/dev/null || true
+  wait $process 2>/dev/null || true
+  for ((wait = 0; wait < 100; ++wait)); do [ -n "$(build_processes)" ] || return 0; sleep 0.1; done
+  die "still running after a kill: $(build_processes)"
+}
+build_processes() { # of builds in TMPDIR, zombies aside
+  local process
+  for process in $(grep -lsaF "XAAS_SESSION=$TMPDIR" /proc/[0-9]*/environ | cut -d/ -f1-3); do
+    grep -qs '^State:.Z' "$process/status" || echo "$process"
+  done
+}
+part_of() { # ALL FROM TO RANDOM: of a number, the part that $RANDOM says, between two shares of it
+  awk -v all="$1" -v from="$2" -v to="$3" -v random="$4" 'BEGIN { printf "%.2f", all * (from + (to - from) * random / 32768) }'
+}
 image_bytes() { "$xaas" inspect "$1" --format json | jq '[.layers[].size] | add'; } # IMAGE
 human() { numfmt --to=iec; }
 
