@@ -59,6 +59,11 @@ bool outdates(const fs::path& input, const fs::path& macros) {
   return input.extension() == ".m4" && newer(input, macros);
 }
 
+// Where the build system begins in a copy of the sources.
+fs::path top_of(const fs::path& source, const spec::Build& build) {
+  return build.directory.empty() ? source : source / build.directory;
+}
+
 // Would Autotools write into the tree?
 bool needs_regeneration(const fs::path& source) {
   if (!present(source / "configure"))
@@ -81,7 +86,8 @@ bool builds_in_copy(const ConfigurationBuild& build) {
   case spec::BuildSystem::commands:
     return true;
   case spec::BuildSystem::autotools:
-    return build.application->build.copy || needs_regeneration(build.source);
+    return build.application->build.copy ||
+           needs_regeneration(top_of(build.source, build.application->build));
   case spec::BuildSystem::cmake:
   case spec::BuildSystem::meson:
     break;
@@ -102,7 +108,7 @@ class Driver {
 public:
   explicit Driver(const ConfigurationBuild& build)
       : build_(build), spec_(build.application->build), prefix_(build.application->image.prefix),
-        source_(fs::absolute(compiled_source(build)).lexically_normal()),
+        source_(fs::absolute(compiled_source(build)).lexically_normal()), top_(top_of(source_, spec_)),
         directory_(fs::absolute(build.build).lexically_normal()),
         destination_(fs::absolute(build.destination).lexically_normal()),
         environment_(build_environment(build)) {}
@@ -183,20 +189,25 @@ private:
       files = {"meson.build"};
     else if (spec_.system == spec::BuildSystem::autotools)
       files = {"configure", "configure.ac", "configure.in"};
-    const auto there = [&](const std::string& file) { return present(build_.source / file); };
+    const fs::path top = top_of(build_.source, spec_);
+    if (!fs::is_directory(top, code))
+      return make_error(ErrorKind::not_found, "build.directory: " + top.string() + " does not exist",
+                        "correct build.directory, or name the right sources with --source");
+    const auto there = [&](const std::string& file) { return present(top / file); };
     if (files.empty() || std::any_of(files.begin(), files.end(), there))
       return {};
     return make_error(ErrorKind::not_found,
-                      "build.system is " + spec::to_string(spec_.system) + ", but " + build_.source.string() +
+                      "build.system is " + spec::to_string(spec_.system) + ", but " + top.string() +
                           " has no " + join(files, " and no "),
-                      "correct build.system, or name the right directory with --source");
+                      "correct build.system or build.directory, or name the right sources with --source");
   }
 
   Result<void> step(const std::string& name, const Words& arguments, const Environment& extra = {}) {
     Environment environment = environment_;
     for (const auto& [variable, value] : extra)
       environment[variable] = value;
-    return timed(name, [&] { return run_step({name, arguments, directory_, environment}, build_.log); });
+    const fs::path from = builds_in_copy(build_) ? top_ : directory_;
+    return timed(name, [&] { return run_step({name, arguments, from, environment}, build_.log); });
   }
 
   template <typename Work> Result<void> timed(const std::string& step, Work work) {
@@ -227,7 +238,7 @@ private:
 
   Result<void> cmake() {
     XAAS_TRY(const fs::path program, need_tool("cmake", "a CMake build"));
-    Words arguments = {program.string(), "-S", source_.string(), "-B", directory_.string()};
+    Words arguments = {program.string(), "-S", top_.string(), "-B", directory_.string()};
     const bool generator =
         std::any_of(build_.arguments.begin(), build_.arguments.end(),
                     [](const std::string& argument) { return starts_with(argument, "-G"); });
@@ -267,16 +278,16 @@ private:
     tools.erase("LINKER");
     for (const auto& [variable, path] : tools)
       environment_.emplace(variable, path);
-    if (!present(source_ / "configure")) {
+    if (!present(top_ / "configure")) {
       XAAS_TRY(const fs::path autoreconf,
                need_tool("autoreconf", "an Autotools build of a source tree without `configure`"));
       XAAS_CHECK(step("autoreconf", {autoreconf.string(), "-fi"}));
-      if (!present(source_ / "configure"))
-        return make_error(ErrorKind::failed,
-                          "autoreconf made no `configure` in a copy of " + build_.source.string());
+      if (!present(top_ / "configure"))
+        return make_error(ErrorKind::failed, "autoreconf made no `configure` in a copy of " +
+                                                 top_of(build_.source, spec_).string());
     }
     // By way of the shell: an unpacked archive or a checkout may have lost the executable bit.
-    XAAS_CHECK(step("configure", Words{"/bin/sh", (source_ / "configure").string(), "--prefix=" + prefix_} +
+    XAAS_CHECK(step("configure", Words{"/bin/sh", (top_ / "configure").string(), "--prefix=" + prefix_} +
                                      build_.arguments));
     return make({"make"}, {});
   }
@@ -305,7 +316,7 @@ private:
     for (const auto& [variable, path] : tools)
       environment_.emplace(variable, path);
     XAAS_CHECK(step("configure", Words{program.string(), "setup", "--prefix=" + prefix_} + build_.arguments +
-                                     Words{directory_.string(), source_.string()}));
+                                     Words{directory_.string(), top_.string()}));
     XAAS_CHECK(step("build", Words{program.string(), "compile", "-C", directory_.string(), "-j", jobs()} +
                                  spec_.targets));
     if (!installs())
@@ -374,7 +385,8 @@ private:
   const ConfigurationBuild& build_;
   const spec::Build& spec_;
   std::string prefix_;
-  fs::path source_, directory_, destination_; // absolute; source_ is what is compiled
+  // Absolute: the sources that are compiled, where the build system begins in them, ...
+  fs::path source_, top_, directory_, destination_;
   Environment environment_;
   StepTimes times_;
 };

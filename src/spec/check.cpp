@@ -222,6 +222,7 @@ private:
 
   Result<void> build() {
     Build& build = application_.build;
+    XAAS_CHECK(directory());
     if (build.system == BuildSystem::commands) {
       XAAS_CHECK(variables(build.arguments, "/build/arguments"));
       if (!build.targets.empty())
@@ -254,6 +255,21 @@ private:
         *normal.begin() == "..")
       return {};
     return normal.generic_string();
+  }
+
+  Result<void> directory() {
+    Build& build = application_.build;
+    if (build.directory.empty())
+      return {};
+    if (build.system == BuildSystem::commands)
+      return wrong("/build/directory", "the build system commands begins in the sources' own directory",
+                   "give the commands `cd " + build.directory + "`");
+    const fs::path normal = (fs::path(build.directory) / "").lexically_normal().parent_path();
+    if (normal.is_absolute() || (!normal.empty() && *normal.begin() == ".."))
+      return wrong("/build/directory", "\"" + build.directory + "\" is no directory below the sources",
+                   "give a path relative to the sources, without `..`");
+    build.directory = normal == "." ? "" : normal.generic_string();
+    return {};
   }
 
   Result<void> install() {

@@ -63,6 +63,8 @@ Json to_json(const Build& build) {
                {"environment", object_of(build.environment)},
                {"targets", build.targets},
                {"copy", build.copy}};
+  if (!build.directory.empty())
+    json["directory"] = build.directory;
   if (build.system == BuildSystem::commands) {
     json["configure"] = build.configure_command;
     json["build"] = build.build_command;

@@ -112,6 +112,7 @@ Result<Build> parse_build(const JsonReader& reader) {
   Build build;
   XAAS_TRY(const JsonReader system, reader.at("system"));
   XAAS_TRY(build.system, parse_build_system(system));
+  XAAS_TRY(build.directory, reader.string_or("directory", ""));
   XAAS_TRY(build.arguments, strings_at(reader, "arguments"));
   XAAS_TRY(build.environment, assignment_at(reader, "environment"));
   XAAS_TRY(build.targets, strings_at(reader, "targets"));

@@ -1,6 +1,5 @@
 // Tiny projects of every kind, built with a plain compiler.
-#include <xaas/base/process.h>
-#include <xaas/project/project.h>
+#include "project_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,10 +16,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-constexpr const char* main_c = "#include <stdio.h>\n"
-                               "#ifndef WORD\n#define WORD \"plain\"\n#endif\n"
-                               "int main(void) { puts(WORD); return 0; }\n";
 
 class Scoped { // an environment variable for one test
 public:
@@ -43,87 +38,7 @@ private:
   std::optional<std::string> old_;
 };
 
-class ProjectTest : public testing::Test {
-protected:
-  void SetUp() override {
-    const std::optional<fs::path> c = find_program("clang-22"), cxx = find_program("clang++-22");
-    ASSERT_TRUE(c && cxx) << "the tests need clang-22";
-    application_.name = "tiny";
-    build_.application = &application_;
-    build_.source = root() / "src";
-    build_.build = root() / "build";
-    build_.destination = root() / "dest";
-    build_.log = root() / "build.log";
-    build_.tools = {*c, *cxx, {}, {}};
-    build_.jobs = 2;
-    ASSERT_TRUE(make_directories(build_.source));
-    ASSERT_TRUE(make_directories(build_.build));
-  }
-
-  const fs::path& root() const { return directory_.path(); }
-
-  void source(const std::string& name, const std::string& text, unsigned mode = 0644) {
-    ASSERT_TRUE(make_directories((build_.source / name).parent_path()));
-    ASSERT_TRUE(write_file(build_.source / name, text, mode, false));
-  }
-
-  void again() { // another configuration of the same sources
-    remove_tree(build_.build);
-    remove_tree(build_.destination);
-    ASSERT_TRUE(make_directories(build_.build));
-  }
-
-  std::string log() const {
-    const Result<std::string> text = read_file(build_.log);
-    return text ? *text : "";
-  }
-
-  std::string content(const fs::path& path) const {
-    const Result<std::string> text = read_file(path);
-    return text ? *text : "missing: " + path.string();
-  }
-
-  void expect_built() {
-    const Result<Built> result = build(build_);
-    ASSERT_TRUE(result) << result.error().message << "\n" << result.error().hint << "\n" << log();
-  }
-
-  Error expect_error(ErrorKind kind) {
-    const Result<Built> result = build(build_);
-    EXPECT_FALSE(result) << log();
-    if (result)
-      return {};
-    EXPECT_EQ(result.error().kind, kind) << result.error().message;
-    return result.error();
-  }
-
-  std::string output_of(const std::string& installed) const {
-    const Result<ProcessResult> result = run({.arguments = {(build_.destination / installed).string()}});
-    return result ? result->output : result.error().message;
-  }
-
-  // Every path below the sources with its time: building must not change it.
-  std::map<std::string, fs::file_time_type> snapshot() const {
-    std::map<std::string, fs::file_time_type> result;
-    for (const auto& entry : fs::recursive_directory_iterator(build_.source))
-      if (!entry.is_symlink())
-        result[entry.path().string()] = entry.last_write_time();
-    return result;
-  }
-
-  TemporaryDirectory directory_ = *TemporaryDirectory::create();
-  spec::Application application_;
-  ConfigurationBuild build_;
-};
-
 // --- CMake
-
-constexpr const char* cmake_lists =
-    "cmake_minimum_required(VERSION 3.13)\nproject(tiny C)\n"
-    "add_executable(tiny main.c)\n"
-    "if(WORD)\ntarget_compile_definitions(tiny PRIVATE WORD=\"${WORD}\")\nendif()\n"
-    "message(STATUS \"type=${CMAKE_BUILD_TYPE} prefix=${CMAKE_INSTALL_PREFIX}\")\n"
-    "install(TARGETS tiny)\n";
 
 TEST_F(ProjectTest, CmakeBuildsAndInstallsBelowThePrefix) {
   source("CMakeLists.txt", cmake_lists);
@@ -221,10 +136,6 @@ TEST_F(ProjectTest, AToolThatIsNotThereIsMissing) {
 }
 
 // --- make
-
-constexpr const char* makefile = "tiny: main.c\n\t$(CC) -o $@ main.c\n"
-                                 "install: tiny\n\tinstall -D tiny $(DESTDIR)$(PREFIX)/bin/tiny\n"
-                                 "other: main.c\n\t$(CC) -DWORD='\"other\"' -o other main.c\n";
 
 TEST_F(ProjectTest, MakeBuildsInAPrivateCopy) {
   application_.build.system = spec::BuildSystem::make;
@@ -519,86 +430,6 @@ TEST_F(ProjectTest, AnUnreadableSourceIsNamed) {
   source("CMakeLists.txt", cmake_lists);
   source("main.c", main_c, 0);
   EXPECT_THAT(expect_error(ErrorKind::failed).hint, HasSubstr("main.c of the sources cannot be read"));
-}
-
-// --- Autotools and Meson
-
-TEST_F(ProjectTest, AConfigureScriptBuildsOutOfTree) {
-  application_.build.system = spec::BuildSystem::autotools;
-  source("configure", "srcdir=$(dirname \"$0\")\nfor a; do case $a in --prefix=*) p=${a#*=};; --with-word=*) "
-                      "w=${a#*=};; esac; done\n"
-                      "printf 'tiny:\\n\\t%s -DWORD=\\\\\"%s\\\\\" -o tiny %s/main.c\\ninstall:\\n\\tinstall "
-                      "-D tiny $(DESTDIR)%s/bin/tiny\\n' "
-                      "\"$CC\" \"$w\" \"$srcdir\" \"$p\" > Makefile\n");
-  source("main.c", main_c);
-  build_.arguments = {"--with-word=script"};
-  const auto before = snapshot();
-  expect_built();
-  EXPECT_EQ(output_of("usr/local/bin/tiny"), "script\n");
-  EXPECT_EQ(snapshot(), before);
-  EXPECT_EQ(compiled_source(build_), build_.source);
-}
-
-TEST_F(ProjectTest, AutotoolsWithoutConfigureRunsAutoreconfInACopy) {
-  for (const char* tool : {"autoreconf", "automake"})
-    if (!find_program(tool))
-      GTEST_SKIP() << "NOT TESTED: " << tool << " is not installed";
-  application_.build.system = spec::BuildSystem::autotools;
-  source("configure.ac", "AC_INIT([tiny],[1])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\n"
-                         "AC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n");
-  source("Makefile.am", "bin_PROGRAMS = tiny\ntiny_SOURCES = main.c\n");
-  source("main.c", main_c);
-  const auto before = snapshot();
-  expect_built();
-  EXPECT_EQ(output_of("usr/local/bin/tiny"), "plain\n");
-  EXPECT_EQ(snapshot(), before);
-  EXPECT_EQ(compiled_source(build_), build_.build);
-}
-
-TEST_F(ProjectTest, StaleGeneratedFilesAreRegeneratedInACopyOnly) {
-  application_.build.system = spec::BuildSystem::autotools;
-  source("configure", "exit 0\n");
-  source("configure.ac", "AC_INIT\n");
-  fs::last_write_time(build_.source / "configure", fs::last_write_time(build_.source / "configure.ac"));
-  EXPECT_EQ(compiled_source(build_), build_.source);
-  fs::last_write_time(build_.source / "configure",
-                      fs::last_write_time(build_.source / "configure.ac") - std::chrono::hours(1));
-  EXPECT_EQ(compiled_source(build_), build_.build);
-}
-
-TEST_F(ProjectTest, AStaleGeneratedFileAnywhereInTheTreeIsSeen) {
-  application_.build.system = spec::BuildSystem::autotools;
-  for (const auto& [input, made] : {std::pair("doc/Makefile.am", "doc/Makefile.in"),
-                                    {"m4/own.m4", "aclocal.m4"},
-                                    {"part/configure.ac", "part/configure"}}) {
-    source("aclocal.m4", "");
-    source("configure", "exit 0\n");
-    source(input, "");
-    source(made, "");
-    const auto time = fs::last_write_time(build_.source / "configure");
-    fs::last_write_time(build_.source / "aclocal.m4", time);
-    fs::last_write_time(build_.source / input, time);
-    fs::last_write_time(build_.source / made, time);
-    EXPECT_EQ(compiled_source(build_), build_.source) << made;
-    fs::last_write_time(build_.source / made, time - std::chrono::hours(1));
-    EXPECT_EQ(compiled_source(build_), build_.build) << made;
-    fs::remove(build_.source / input);
-  }
-}
-
-TEST_F(ProjectTest, MesonBuildsAndInstalls) {
-  if (!find_program("meson"))
-    GTEST_SKIP() << "NOT TESTED: meson is not installed";
-  application_.build.system = spec::BuildSystem::meson;
-  source("meson.build", "project('tiny', 'c')\nexecutable('tiny', 'main.c', install: true,\n"
-                        "  c_args: '-DWORD=\"' + get_option('word') + '\"')\n");
-  source("meson_options.txt", "option('word', type: 'string', value: 'plain')\n");
-  source("main.c", main_c);
-  build_.arguments = {"-Dword=meson"};
-  const auto before = snapshot();
-  expect_built();
-  EXPECT_EQ(output_of("usr/local/bin/tiny"), "meson\n");
-  EXPECT_EQ(snapshot(), before);
 }
 
 } // namespace

@@ -16,7 +16,7 @@ constexpr const char* solver = R"({
   // A comment.
   "name": "solver", "version": "2.0.3", "license": "BSD-3-Clause",
   "build": {
-    "system": "cmake",
+    "system": "cmake", "directory": "build//cmake/",
     "arguments": ["-DWITH_PLOTS=OFF"],
     "environment": {"LC_ALL": "C"},
     "targets": ["all"],
@@ -77,6 +77,7 @@ TEST(Parse, ReadsEveryKey) {
   EXPECT_EQ(parsed->name, "solver");
   EXPECT_EQ(parsed->license, "BSD-3-Clause");
   EXPECT_EQ(parsed->build.environment.at("LC_ALL"), "C");
+  EXPECT_EQ(parsed->build.directory, "build/cmake");
   EXPECT_EQ(parsed->build.install.at(0).to, "bin/solver");
   ASSERT_EQ(parsed->points.size(), 2u);
   EXPECT_EQ(parsed->points[0].default_, "on");
@@ -239,6 +240,20 @@ TEST(Parse, InstallPathsStayBelowTheirRoots) {
       "x.json: /build/install/1/to: \"./x\" is installed twice");
 }
 
+TEST(Parse, TheBuildSystemBeginsBelowTheSources) {
+  const auto directory = [](const std::string& name) {
+    return with("", R"("system": "cmake", "directory": ")" + name + "\"");
+  };
+  for (const auto& [name, normal] :
+       {std::pair("build/cmake", "build/cmake"), {"./build/", "build"}, {"a/..", ""}, {".", ""}}) {
+    const Result<Application> application = directory(name);
+    ASSERT_TRUE(application) << application.error().message;
+    EXPECT_EQ(application->build.directory, normal) << name;
+  }
+  for (const char* bad : {"/usr", "..", "../x", "a/../../x", ""})
+    expect_usage(directory(bad), "x.json: /build/directory: ");
+}
+
 TEST(Parse, PrefixAndRuntimeAreAbsolute) {
   expect_usage(with(R"("image": {"prefix": "opt/x"})"),
                "x.json: /image/prefix: \"opt/x\" is no absolute path");
@@ -249,6 +264,8 @@ TEST(Parse, PrefixAndRuntimeAreAbsolute) {
 }
 
 TEST(Parse, KeysOfOneBuildSystem) {
+  expect_usage(with("", R"("system": "commands", "install": "x", "directory": "a")"),
+               "x.json: /build/directory: ", "cd a");
   expect_usage(with("", R"("system": "cmake", "configure": "./configure")"), "x.json: /build/configure: ");
   expect_usage(with("", R"("system": "meson", "install": "cp a b")"), "x.json: /build/install: ", "commands");
   expect_usage(with("", R"("system": "commands", "build": "make")"), "x.json: /build/install: missing");

@@ -1,21 +1,22 @@
 #!/bin/bash
-# Two applications with MPI off and on as configurations, from Debian's source packages: HMMER (C, configure) and MUMPS
-# (Fortran and C, make). Each: the IR build beside a native build of each configuration; how much of it is IR, in Fortran too;
-# what the configurations share; then each deployed: HMMER's own test suite and MUMPS' own examples with the deployed
-# programs, and with MPI under mpirun with two ranks, each rank in the deployed image.
+# Applications with MPI off and on as configurations, from Debian's source packages: HMMER (C, configure), MUMPS (Fortran and
+# C, make) and LAMMPS (C++, CMake in a directory beside the sources). Each: the IR build beside a native build of each
+# configuration; how much of it is IR, in Fortran too; what the configurations share; then each deployed: HMMER's own test
+# suite, MUMPS' own examples and LAMMPS' own benchmark problems with the deployed programs, and with MPI under mpirun with two
+# ranks, each rank in the deployed image.
 #
-#   tools/bench/mpi.sh [hmmer|mumps]...     both, if none is named
+#   tools/bench/mpi.sh [hmmer|mumps|lammps]...     all, if none is named
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=()
 for name in "$@"; do
   case "$name" in
-  hmmer | mumps) applications+=("$name") ;;
-  *) echo "usage: $0 [hmmer|mumps]..." >&2; exit 2 ;;
+  hmmer | mumps | lammps) applications+=("$name") ;;
+  *) echo "usage: $0 [hmmer|mumps|lammps]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(hmmer mumps)
+[ ${#applications[@]} -gt 0 ] || applications=(hmmer mumps lammps)
 open_bench
 packages bubblewrap mpich libmpich-dev
 
@@ -31,6 +32,7 @@ script_in_image() { script_of "$1" "work='$work'; in_image '$2' ${3:-}" in_image
 new_directory() { mkdir "${!#}" && "$@"; } # FUNCTION ARGUMENT... DIRECTORY
 two_ranks() { mpirun.mpich -n 2 "$here/in-on" "$@"; } # PROGRAM ARGUMENT...
 
+hmmer_configurations=() mumps_configurations=() # all
 hmmer_packages() { packages libdivsufsort-dev libsimde-dev autoconf automake libtool python3; }
 hmmer_native() { # MPI PREFIX: its objects stay, for what its test suite has besides the installed programs
   local options=(--disable-mpi CC="clang-22 -march=native")
@@ -116,10 +118,50 @@ mumps_examples() { # DIRECTORY COMMAND...
 mumps_tests() { mumps_examples "$2" "$here/in-$1"; } # MPI DIRECTORY
 mumps_ranks() { mumps_examples "$1" two_ranks; } # DIRECTORY
 
+lammps_packages() { packages cmake ninja-build libomp-22-dev; }
+lammps_native() { # MPI PREFIX
+  local arguments
+  mapfile -t arguments < <(spec_arguments "$spec" "mpi=$1" openmp=off)
+  rm -rf "$2.objects"
+  cmake -S "$source/cmake" -B "$2.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_C_FLAGS=-march=native -DCMAKE_CXX_FLAGS=-march=native -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$2" \
+    "${arguments[@]}"
+  cmake --build "$2.objects" -j "$(nproc)"
+  cmake --install "$2.objects"
+  rm -rf "$2.objects"
+}
+lammps_configurations=(--config mpi=off --config mpi=on) # of the weakest ISA level
+# lammps_problems DIRECTORY NATIVE DEPLOYED: what both commands print of the problems must be equal, times aside. The last digit
+# printed is one that the order of sums may change, but the order is the same.
+lammps_problems() {
+  local problem kind
+  for problem in lj chain eam chute rhodo; do
+    for kind in native deployed; do
+      mkdir "$1/$problem.$kind"
+      (cd "$1/$problem.$kind" && cp "$source"/bench/{data.*,*.eam} . &&
+        bash -c "$([ $kind = native ] && echo "$2" || echo "$3") -in '$source/bench/in.$problem'") >"$1/$problem.$kind.log" 2>&1 ||
+        die "LAMMPS, $kind, failed: $1/$problem.$kind.log"
+      rm -r "${1:?}/$problem.$kind"
+      grep -v -i -e time -e performance -e 'CPU use' -e '|' -e 'seconds' -e memory "$1/$problem.$kind.log" >"$1/$problem.$kind"
+    done
+    grep -q '^Step\|Step *[0-9]' "$1/$problem.native" || die "LAMMPS printed no steps: $1/$problem.native.log"
+    cmp "$1/$problem.native" "$1/$problem.deployed"
+  done
+  echo "5 problems equal" >"$1/passed"
+}
+lammps_tests() { # MPI DIRECTORY
+  lammps_problems "$2" "'$app/native-mpi/$1/bin/lmp'" "'$here/in-$1' lmp"
+}
+lammps_ranks() { # DIRECTORY
+  lammps_problems "$1" "mpirun.mpich -n 2 '$app/native-mpi/on/bin/lmp'" "mpirun.mpich -n 2 '$here/in-on' lmp"
+  grep -q '2 by 1 by 1\|1 by 2 by 1\|1 by 1 by 2' "$1/lj.deployed" || die "not two ranks: $1/lj.deployed.log"
+}
+
 ir_build() { # with an empty cache
+  local -n configurations=${name}_configurations
   rm -rf "$here/cache" "$here/image"
   XAAS_CACHE_DIR=$here/cache "$xaas" build "$spec" --source "$source" -o "oci:$here/image:ir" -j "$(nproc)" --format json \
-    >"$here/ir.json"
+    "${configurations[@]}" >"$here/ir.json"
 }
 deploy() { "$xaas" deploy "oci:$here/image:ir" --set "mpi=$1" -o "oci:$here/image:$1"; } # MPI
 

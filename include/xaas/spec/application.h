@@ -66,6 +66,7 @@ struct InstallFile {
 
 struct Build {
   BuildSystem system = BuildSystem::cmake;
+  std::string directory; // of the build system's first file, relative to the sources; empty: theirs
   std::vector<std::string> arguments; // given to every configuration
   std::map<std::string, std::string> environment;
   std::vector<std::string> targets;                              // empty: the build system's own default
