@@ -245,12 +245,12 @@ TEST(Parse, TheBuildSystemBeginsBelowTheSources) {
     return with("", R"("system": "cmake", "directory": ")" + name + "\"");
   };
   for (const auto& [name, normal] :
-       {std::pair("build/cmake", "build/cmake"), {"./build/", "build"}, {"a/..", ""}, {".", ""}}) {
+       {std::pair("build/cmake", "build/cmake"), {"./build/", "build"}, {"a/..", ""}, {".", ""}, {"", ""}}) {
     const Result<Application> application = directory(name);
     ASSERT_TRUE(application) << application.error().message;
     EXPECT_EQ(application->build.directory, normal) << name;
   }
-  for (const char* bad : {"/usr", "..", "../x", "a/../../x", ""})
+  for (const char* bad : {"/usr", "..", "../x", "a/../../x"})
     expect_usage(directory(bad), "x.json: /build/directory: ");
 }
 
