@@ -264,8 +264,10 @@ private:
     if (build.system == BuildSystem::commands)
       return wrong("/build/directory", "the build system commands begins in the sources' own directory",
                    "give the commands `cd " + build.directory + "`");
-    const fs::path normal = (fs::path(build.directory) / "").lexically_normal().parent_path();
-    if (normal.is_absolute() || (!normal.empty() && *normal.begin() == ".."))
+    fs::path normal = fs::path(build.directory).lexically_normal();
+    if (!normal.has_filename()) // "cmake/"
+      normal = normal.parent_path();
+    if (normal.is_absolute() || *normal.begin() == "..")
       return wrong("/build/directory", "\"" + build.directory + "\" is no directory below the sources",
                    "give a path relative to the sources, without `..`");
     build.directory = normal == "." ? "" : normal.generic_string();
