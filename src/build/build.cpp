@@ -51,14 +51,6 @@ public:
         surroundings_(request.source, request.application.image.prefix, own_paths()) {}
 
   Result<Report> run() {
-    Result<Report> report = build();
-    if (!cache_.empty() && !request_.cache.empty()) // also what a failed build kept counts
-      static_cast<void>(store::Cache::at(cache_).prune(request_.max_cache_bytes));
-    return report;
-  }
-
-private:
-  Result<Report> build() {
     XAAS_TRY(clang_, capture::find_clang());
     XAAS_TRY(flang_, capture::find_flang());
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
@@ -83,6 +75,7 @@ private:
     return std::move(report_);
   }
 
+private:
   void describe_application() {
     const spec::Application& application = request_.application;
     bundle_.name = application.name;
@@ -96,13 +89,9 @@ private:
 
   // Without a cache of the user's, outcomes are still known from one configuration to the next.
   Result<void> open_cache() {
-    if (!request_.cache.empty()) {
-      const Result<store::Cache> cache = store::Cache::open(request_.cache);
-      if (cache) {
-        cache_ = cache->root();
-        return {};
-      }
-      progress_.note("nothing is kept for later builds: " + cache.error().message);
+    if (request_.cache) {
+      cache_ = request_.cache->root();
+      return {};
     }
     cache_ = work_ / "cache";
     const Result<store::Cache> own = store::Cache::open(cache_);
@@ -237,7 +226,10 @@ private:
 
   // What we write ourselves, and is no part of the sources where it lies among them.
   std::vector<fs::path> own_paths() const {
-    return {temporary_root(), work_, request_.logs.parent_path(), request_.cache, request_.output.path};
+    std::vector<fs::path> own = {temporary_root(), work_, request_.logs.parent_path(), request_.output.path};
+    if (request_.cache)
+      own.push_back(request_.cache->root());
+    return own;
   }
 
   Error failure(Error error, const fs::path& log, const spec::Configuration& configuration) {

@@ -1,4 +1,5 @@
 #include "build_report.h"
+#include "caches.h"
 #include "images.h"
 
 #include <xaas/base/process.h>
@@ -62,14 +63,17 @@ public:
     request.jobs = jobs_ ? jobs_ : default_jobs();
     XAAS_TRY(request.program, program_path());
     request.logs = cache_directory() / "logs";
-    if (!no_cache_)
-      request.cache = cache_directory() / "capture";
-    XAAS_TRY(request.max_cache_bytes, max_cache_bytes());
+    XAAS_TRY(const uint64_t max_bytes, max_cache_bytes());
     request.check_sharing = check_sharing_;
     XAAS_TRY(const std::optional<int64_t> time, source_date_epoch());
     request.time = time.value_or(0);
     TerminalProgress progress(common.quiet, common.verbosity);
-    XAAS_TRY(const build::Report report, build::build_ir_image(request, progress));
+    if (!no_cache_)
+      request.cache = open_cache("capture", progress);
+    const Result<build::Report> result = build::build_ir_image(request, progress);
+    if (request.cache) // also what a failed build kept counts
+      prune_caches(max_bytes);
+    XAAS_TRY(const build::Report report, result);
     if (common.json())
       print(report_json(report, output_));
     else

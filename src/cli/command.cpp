@@ -63,6 +63,10 @@ const std::vector<CommandEntry>& commands() {
        "node.json\n"
        "xaas deploy oci:./solver:ir --explain --dry-run --cpu haswell",
        make_deploy_command},
+      {"cache", "Show or shrink what is kept for later builds and deploys",
+       "xaas cache info\nxaas cache prune --max-size 2G", make_cache_command, false,
+       "Builds keep the outcomes of compiles, deploys the objects that they lowered. Each command that keeps "
+       "something removes what was not used for the longest time once both together are over the limit."},
       {"manual", "Write the manual pages", "xaas manual --directory share/man/man1", make_manual_command,
        true},
   };

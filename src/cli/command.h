@@ -54,6 +54,7 @@ std::unique_ptr<Command> make_build_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_detect_command();
 std::unique_ptr<Command> make_deploy_command();
+std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_manual_command();
 
 } // namespace xaas::cli

@@ -1,3 +1,4 @@
+#include "caches.h"
 #include "images.h"
 
 #include <xaas/base/process.h>
@@ -25,6 +26,7 @@ public:
         ->type_name("K=V");
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
     app.add_flag("--dry-run", dry_run_, "Choose the configuration only; write nothing");
+    app.add_flag("--no-cache", no_cache_, "Use and keep no objects of earlier deploys");
     app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
     app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
         ->type_name("N")
@@ -50,8 +52,15 @@ public:
       request.selected = [](const select::Selection& selection) {
         std::cout << select::explain(selection) << std::flush;
       };
+    XAAS_TRY(const uint64_t max_bytes, max_cache_bytes());
     TerminalProgress progress(common.quiet, common.verbosity);
-    XAAS_TRY(const deploy::Report report, deploy::deploy(request, progress));
+    if (!no_cache_ && !dry_run_)
+      if (std::optional<store::Cache> cache = open_cache("objects", progress))
+        request.objects.emplace(*std::move(cache));
+    const Result<deploy::Report> result = deploy::deploy(request, progress);
+    if (request.objects) // also what a failed deploy kept counts
+      prune_caches(max_bytes);
+    XAAS_TRY(const deploy::Report report, result);
     if (common.json())
       print_json(report);
     else if (!dry_run_)
@@ -92,7 +101,8 @@ private:
     std::cout << table(
         {{"configuration", report.selection.configuration.id()},
          {"CPU", report.target.name},
-         {"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.links) + " links"},
+         {"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +
+                         " known, " + std::to_string(report.links) + " links"},
          {"native objects", std::to_string(report.native_objects)},
          {"time", human_seconds(report.seconds.total) + " (lowering " + human_seconds(report.seconds.lower) +
                       ", linking " + human_seconds(report.seconds.link) + ")"}});
@@ -101,7 +111,7 @@ private:
 
   std::string image_, output_, system_, cpu_;
   std::vector<std::string> set_;
-  bool explain_ = false, dry_run_ = false, offline_ = false;
+  bool explain_ = false, dry_run_ = false, offline_ = false, no_cache_ = false;
   unsigned jobs_ = 0;
 };
 

@@ -26,14 +26,11 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
 // The system that --system and --cpu describe: a file, else this machine; then the CPU's name.
 Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu);
 
+// Empty if it is not set.
+std::string environment(const char* name);
+
 // SOURCE_DATE_EPOCH, if it is set. Usage error if it is not a number of seconds.
 Result<std::optional<int64_t>> source_date_epoch();
-
-// $XAAS_CACHE_DIR, else $XDG_CACHE_HOME/xaas, else ~/.cache/xaas, else a directory for temporary files.
-fs::path cache_directory();
-
-// $XAAS_CACHE_MAX_SIZE ("800M", "20G"; powers of 1024), else 5 GiB. What is no size: usage error.
-Result<uint64_t> max_cache_bytes();
 
 // This program, as builds must call it.
 Result<fs::path> program_path();

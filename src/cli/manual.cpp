@@ -89,7 +89,8 @@ std::string overview_page() {
       {"XAAS_CACHE_DIR",
        "where compiles whose outcome is known and logs of failed builds are kept; else $XDG_CACHE_HOME/xaas, "
        "else ~/.cache/xaas"},
-      {"XAAS_CACHE_MAX_SIZE", "what the kept compiles may take on disk, as in 20G; else 5G"},
+      {"XAAS_CACHE_MAX_SIZE",
+       "what is kept of compiles and lowered objects may take on disk, as in 20G; else 5G"},
       {"XAAS_CLANG", "the clang 22 that `xaas build` uses"},
       {"XAAS_FLANG", "the flang 22 that `xaas build` uses for Fortran"},
       {"SOURCE_DATE_EPOCH", "the date of images and the files in them, in seconds since 1970"},

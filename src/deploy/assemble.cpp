@@ -35,9 +35,10 @@ class Assembler {
 public:
   Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
             const image::Usage& usage, const std::map<Digest, std::string>& contents,
-            const target::Cpu& target, unsigned jobs, Progress& progress, const fs::path& work)
+            const target::Cpu& target, Objects objects, const lower::ObjectCache* cache, const fs::path& work,
+            unsigned jobs, Progress& progress)
       : bundle_(bundle), configuration_(configuration), usage_(usage), contents_(contents), target_(target),
-        jobs_(jobs), progress_(progress), work_(work) {}
+        objects_(std::move(objects)), cache_(cache), work_(work), jobs_(jobs), progress_(progress) {}
 
   Result<Assembly> run() {
     for (const link::InstalledFile& file : configuration_.installed)
@@ -58,7 +59,8 @@ private:
     std::vector<const ir::Unit*> units;
     std::vector<Digest> ids;
     for (const Digest& id : usage_.units)
-      ids.push_back(id);
+      if (!objects_.has(id))
+        ids.push_back(id);
     auto bytes = [&](const Digest& id) { return bundle_.modules.at(bundle_.units.at(id).module); };
     // The longest first, so that no core waits for it at the end.
     std::sort(ids.begin(), ids.end(), [&](const Digest& a, const Digest& b) {
@@ -71,7 +73,10 @@ private:
     };
     auto done = [&](size_t i, std::string object) -> Result<void> {
       ++assembly_.lowered;
-      return keep("u" + ids[i].hex(), object);
+      const ir::Unit& unit = bundle_.units.at(ids[i]);
+      if (cache_)
+        cache_->keep(unit, bundle_.options.at(unit.options), target_, object);
+      return objects_.keep(ids[i], object);
     };
     XAAS_CHECK(lower::lower_all(ids.size(), job, done, jobs_, progress_));
     progress_.finish();
@@ -86,7 +91,7 @@ private:
   Result<fs::path> provide(const link::FileRef& file) {
     switch (file.kind) {
     case RefKind::unit:
-      return work_ / ("u" + file.digest.hex());
+      return objects_.path(file.digest);
     case RefKind::archive:
       return work_ / ("a" + file.digest.hex());
     case RefKind::link:
@@ -186,7 +191,7 @@ private:
         assembly_.contents[file.path] = contents_.at(file.digest);
         continue;
       case FileKind::unit:
-        path = work_ / ("u" + file.digest.hex());
+        path = objects_.path(file.digest);
         break;
       case FileKind::archive:
         path = work_ / ("a" + file.digest.hex());
@@ -205,22 +210,41 @@ private:
   const image::Usage& usage_;
   const std::map<Digest, std::string>& contents_;
   const target::Cpu& target_;
+  Objects objects_;
+  const lower::ObjectCache* cache_;
+  fs::path work_;
   unsigned jobs_;
   Progress& progress_;
-  fs::path work_;
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
   Assembly assembly_;
 };
 
 } // namespace
 
+Result<void> Objects::keep(const Digest& unit, const std::string& object) {
+  units_.insert(unit);
+  return write_file(path(unit), object, 0644, false);
+}
+
+Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Digest>& units,
+                              const target::Cpu& target, const lower::ObjectCache& cache,
+                              const fs::path& directory) {
+  Objects objects(directory);
+  for (const Digest& id : units) {
+    const ir::Unit& unit = bundle.units.at(id);
+    if (const std::optional<std::string> object = cache.find(unit, bundle.options.at(unit.options), target))
+      XAAS_CHECK(objects.keep(id, *object));
+  }
+  return objects;
+}
+
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                           const image::Usage& usage, const std::map<Digest, std::string>& contents,
-                          const target::Cpu& target, unsigned jobs, Progress& progress) {
-  for (const fs::path& left : remove_abandoned())
-    progress.note("removed " + left.string() + ", which a killed run left");
-  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
-  return Assembler(bundle, configuration, usage, contents, target, jobs, progress, work.path()).run();
+                          const target::Cpu& target, Objects objects, const lower::ObjectCache* cache,
+                          const fs::path& work, unsigned jobs, Progress& progress) {
+  return Assembler(bundle, configuration, usage, contents, target, std::move(objects), cache, work, jobs,
+                   progress)
+      .run();
 }
 
 } // namespace xaas::deploy

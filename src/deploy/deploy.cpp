@@ -1,5 +1,6 @@
 #include "package.h"
 
+#include <xaas/base/process.h>
 #include <xaas/deploy/deploy.h>
 
 #include <chrono>
@@ -33,9 +34,11 @@ Result<const image::BundleConfiguration*> find_configuration(const image::Bundle
 }
 
 // Everything that lowering and linking read, in one pass over the layers.
-std::set<Digest> contents_of(const image::Usage& usage) {
-  std::set<Digest> wanted = usage.modules;
-  wanted.insert(usage.kit.begin(), usage.kit.end());
+std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& usage, const Objects& objects) {
+  std::set<Digest> wanted = usage.kit;
+  for (const Digest& unit : usage.units)
+    if (!objects.has(unit))
+      wanted.insert(bundle.units.at(unit).module);
   wanted.insert(usage.tree.begin(), usage.tree.end());
   return wanted;
 }
@@ -47,13 +50,23 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   XAAS_TRY(const image::BundleConfiguration* configuration,
            find_configuration(bundle, report.selection.configuration));
   XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
+  for (const fs::path& left : remove_abandoned())
+    progress.note("removed " + left.string() + ", which a killed run left");
+  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
   progress.start("reading " + request.image.text, 0);
-  XAAS_TRY(const auto contents, source.fetch(contents_of(usage), configuration->configuration.id()));
+  const lower::ObjectCache* cache = request.objects ? &*request.objects : nullptr;
+  Objects objects(work.path());
+  if (cache) {
+    XAAS_TRY(objects, known_objects(bundle, usage.units, report.target, *cache, work.path()));
+  }
+  report.cached = objects.size();
+  XAAS_TRY(const auto contents,
+           source.fetch(contents_of(bundle, usage, objects), configuration->configuration.id()));
   progress.finish();
   report.seconds.fetch = since(start);
 
-  XAAS_TRY(const Assembly assembly,
-           assemble(bundle, *configuration, usage, contents, report.target, request.jobs, progress));
+  XAAS_TRY(const Assembly assembly, assemble(bundle, *configuration, usage, contents, report.target,
+                                             std::move(objects), cache, work.path(), request.jobs, progress));
   report.lowered = assembly.lowered;
   report.links = assembly.links;
   report.native_objects = usage.native_objects;

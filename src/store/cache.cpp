@@ -62,8 +62,9 @@ bool is_leftover(const fs::directory_entry& file, fs::file_time_type now) {
   return !code && file.path().filename().string().starts_with(".xaas-tmp-") && now - written > abandoned;
 }
 
-// Files that vanish while they are listed were removed by somebody else, which is fine.
-std::vector<Entry> entries_below(const fs::path& root) {
+// With `clean`, also removes what killed writers left. Files that vanish while they are listed were removed
+// by somebody else, which is fine.
+std::vector<Entry> entries_below(const fs::path& root, bool clean) {
   std::vector<Entry> entries;
   const fs::file_time_type now = fs::file_time_type::clock::now();
   std::error_code code;
@@ -77,7 +78,7 @@ std::vector<Entry> entries_below(const fs::path& root) {
       std::error_code trouble;
       if (it->is_symlink(trouble) || !it->is_regular_file(trouble))
         continue;
-      if (is_leftover(*it, now))
+      if (clean && is_leftover(*it, now))
         fs::remove(it->path(), trouble);
       if (!is_hex(it->path().filename().string(), file_name))
         continue;
@@ -141,10 +142,22 @@ void Cache::remove(const Digest& key) const {
   fs::remove(path_of(key), code);
 }
 
-Result<Cache::Use> Cache::prune(uint64_t max_bytes) const {
-  std::vector<Entry> entries = entries_below(root_);
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used > b.used; });
+Cache::Use Cache::use() const {
   Use use;
+  for (const Entry& entry : entries_below(root_, false)) {
+    ++use.entries;
+    use.bytes += entry.bytes;
+  }
+  return use;
+}
+
+Result<Cache::Use> prune(const std::vector<Cache>& caches, uint64_t max_bytes) {
+  std::vector<Entry> entries;
+  for (const Cache& cache : caches)
+    for (Entry& entry : entries_below(cache.root(), true))
+      entries.push_back(std::move(entry));
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used > b.used; });
+  Cache::Use use;
   bool full = false;
   for (const Entry& entry : entries) {
     full = full || use.bytes + entry.bytes > max_bytes;

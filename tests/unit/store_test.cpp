@@ -77,7 +77,7 @@ TEST_F(CacheTest, PruningTakesWhatWasNotUsedForLongest) {
   }
   const uint64_t bytes = fs::file_size(file_of(cache, keys[0]));
   ASSERT_EQ(cache.get(keys[0]), "value"); // used now
-  const auto left = cache.prune(2 * bytes);
+  const auto left = prune({cache}, 2 * bytes);
   ASSERT_TRUE(left);
   EXPECT_EQ(left->entries, 2u);
   EXPECT_EQ(left->bytes, 2 * bytes);
@@ -85,7 +85,7 @@ TEST_F(CacheTest, PruningTakesWhatWasNotUsedForLongest) {
   EXPECT_FALSE(cache.get(keys[1]));
   EXPECT_FALSE(cache.get(keys[2]));
   EXPECT_TRUE(cache.get(keys[3]));
-  EXPECT_EQ(cache.prune(0)->entries, 0u);
+  EXPECT_EQ(prune({cache}, 0)->entries, 0u);
 }
 
 TEST_F(CacheTest, PruningSweepsWhatKilledWritersLeft) {
@@ -95,7 +95,7 @@ TEST_F(CacheTest, PruningSweepsWhatKilledWritersLeft) {
   ASSERT_TRUE(write_file(old, "half"));
   ASSERT_TRUE(write_file(young, "half"));
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
-  ASSERT_TRUE(cache.prune(1000));
+  ASSERT_TRUE(prune({cache}, 1000));
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(young));
 }
@@ -111,7 +111,7 @@ TEST_F(CacheTest, PruningRemovesNothingElse) {
   ASSERT_TRUE(make_directories(away));
   ASSERT_TRUE(write_file(away / digest_of("other").hex().substr(2), "mine"));
   fs::create_directory_symlink(away, root() / "cd");
-  EXPECT_EQ(cache.prune(0)->entries, 0u);
+  EXPECT_EQ(prune({cache}, 0)->entries, 0u);
   EXPECT_FALSE(cache.get(digest_of("key")));
   for (const char* name : {"notes.txt", "ab/notes.txt", "src/capture/known.cpp"})
     EXPECT_TRUE(fs::exists(root() / name)) << name;

@@ -7,9 +7,11 @@
 #include <xaas/image/bundle.h>
 #include <xaas/oci/image.h>
 #include <xaas/spec/application.h>
+#include <xaas/store/cache.h>
 
 #include <compare>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +27,11 @@ struct Request {
   size_t max_configurations = 64;
   bool strip_debug = false;
   unsigned jobs = 1;
-  fs::path program; // this program; builds call it under the compilers' names
-  fs::path logs;    // where the log of a failed build is kept
-  fs::path cache;   // of compiles whose outcome is known; empty: nothing is kept for later builds
-  uint64_t max_cache_bytes = uint64_t(5) << 30; // what the cache is brought down to at the end
-  bool check_sharing = false;                   // compile also what is known, and compare
-  int64_t time = 0;                             // of the image and the files in it, seconds since 1970
+  fs::path program;                  // this program; builds call it under the compilers' names
+  fs::path logs;                     // where the log of a failed build is kept
+  std::optional<store::Cache> cache; // of outcomes of compiles; absent: nothing is kept for later builds
+  bool check_sharing = false;        // compile also what is known, and compare
+  int64_t time = 0;                  // of the image and the files in it, seconds since 1970
 };
 
 // Where the time of one configuration went.

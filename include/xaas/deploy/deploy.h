@@ -7,6 +7,7 @@
 
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
@@ -26,7 +27,8 @@ struct Request {
   std::map<std::string, std::string> set; // values by hand
   bool dry_run = false;                   // select only
   unsigned jobs = 1;
-  std::optional<int64_t> time; // of the deployed image; absent: as the IR image
+  std::optional<int64_t> time;               // of the deployed image; absent: as the IR image
+  std::optional<lower::ObjectCache> objects; // of earlier deploys; absent: everything is lowered
   // Called with the selection, before the long work.
   std::function<void(const select::Selection&)> selected;
 };
@@ -40,7 +42,7 @@ struct Report {
   std::optional<Digest> digest; // of the deployed image; absent with dry_run
   select::Selection selection;
   target::Cpu target;
-  uint64_t lowered = 0, cached = 0; // objects
+  uint64_t lowered = 0, cached = 0; // objects that were lowered, that were known
   uint64_t native_objects = 0, links = 0;
   Seconds seconds;
 };

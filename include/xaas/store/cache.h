@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace xaas::store {
 
@@ -33,14 +34,16 @@ public:
   // Errors cost time only: callers may go on without.
   Result<void> put(const Digest& key, std::string_view value) const;
   void remove(const Digest& key) const;
-  // Removes the entries that were not used for the longest time until at most `max_bytes` are left, and what
-  // killed writers left behind. Gives what is left.
-  Result<Use> prune(uint64_t max_bytes) const;
+  Use use() const;
 
 private:
   explicit Cache(fs::path root) : root_(std::move(root)) {}
   fs::path path_of(const Digest& key) const;
   fs::path root_;
 };
+
+// Removes, of all these caches, the entries that were not used for the longest time until at most `max_bytes`
+// are left of all together, and what killed writers left behind. Gives what is left.
+Result<Cache::Use> prune(const std::vector<Cache>& caches, uint64_t max_bytes);
 
 } // namespace xaas::store

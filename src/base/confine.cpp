@@ -1,0 +1,215 @@
+// Problem: LLVM and lld are large and read what strangers wrote. One fault, and a module does what it likes
+// with the rights of the person who deploys.
+//
+// Approach: three fences, each of which would do. A limit of no open files, where none is needed, which every
+// system has. Landlock, which knows paths. seccomp, which knows calls; it alone keeps off sockets, programs
+// and other processes. What a container or an old kernel lacks is left out and told by missing_confinement().
+//
+// The filter has a list of calls that are allowed; all others give an error, as on a kernel without them:
+// libraries then do without, where a signal would end them for asking.
+#include <xaas/base/confine.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <fstream>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <new>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace xaas {
+
+namespace {
+
+// --- Landlock
+
+constexpr uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE;
+constexpr uint64_t rename_or_link = uint64_t(1) << 13; // since its ABI 2
+constexpr uint64_t truncating = uint64_t(1) << 14;     // since its ABI 3
+constexpr uint64_t first_abi = rename_or_link - 1;     // all rights of ABI 1
+constexpr uint64_t writing = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
+                             LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                             LANDLOCK_ACCESS_FS_MAKE_REG | rename_or_link | truncating;
+
+long landlock_abi() {
+  return syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+uint64_t handled_rights(long abi) {
+  return first_abi | (abi >= 2 ? rename_or_link : 0) | (abi >= 3 ? truncating : 0);
+}
+
+class Descriptor {
+public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0)
+      close(fd_);
+  }
+  int get() const { return fd_; }
+
+private:
+  int fd_;
+};
+
+Result<void> allow(int ruleset, const fs::path& path, uint64_t rights) {
+  const Descriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+  landlock_path_beneath_attr rule{};
+  rule.allowed_access = rights;
+  rule.parent_fd = file.get();
+  if (file.get() < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
+    return errno_error(errno, "confining a worker to " + path.string());
+  return {};
+}
+
+Result<void> confine_paths(const Confinement& confinement) {
+  const long abi = landlock_abi();
+  if (abi < 1)
+    return {};
+  landlock_ruleset_attr attributes{};
+  attributes.handled_access_fs = handled_rights(abi);
+  const Descriptor ruleset(static_cast<int>(
+      syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes.handled_access_fs), 0)));
+  if (ruleset.get() < 0)
+    return errno_error(errno, "confining a worker");
+  for (const fs::path& file : confinement.readable)
+    XAAS_CHECK(allow(ruleset.get(), file, reading));
+  if (!confinement.writable.empty())
+    XAAS_CHECK(allow(ruleset.get(), confinement.writable, writing & handled_rights(abi)));
+  if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0)
+    return errno_error(errno, "confining a worker");
+  return {};
+}
+
+// --- seccomp
+
+// What computing, threads, and reading and writing open files need.
+constexpr auto common_calls = std::to_array<const char*>(
+    {"brk",          "clock_getres", "clock_gettime",   "clock_nanosleep",   "close",
+     "dup",          "exit",         "exit_group",      "fadvise64",         "futex",
+     "getcpu",       "getegid",      "geteuid",         "getgid",            "getpid",
+     "getrandom",    "getrlimit",    "getrusage",       "gettid",            "gettimeofday",
+     "getuid",       "madvise",      "membarrier",      "mmap",              "mprotect",
+     "mremap",       "munmap",       "nanosleep",       "poll",              "ppoll",
+     "pread64",      "preadv",       "prlimit64",       "pwrite64",          "read",
+     "readv",        "restart_syscall", "rseq",         "rt_sigaction",      "rt_sigpending",
+     "rt_sigprocmask", "rt_sigreturn", "sched_getaffinity", "sched_yield",   "set_robust_list",
+     "sigaltstack",  "sysinfo",      "time",            "uname",             "write",
+     "writev"});
+
+// Which files these reach is Landlock's to say.
+constexpr auto file_calls = std::to_array<const char*>(
+    {"access",   "chdir",     "chmod",    "faccessat", "faccessat2", "fallocate", "fchmod",   "fchmodat",
+     "fcntl",    "fdatasync", "flock",    "fstat",     "fstatfs",    "fsync",     "ftruncate", "getcwd",
+     "getdents64", "lseek",   "lstat",    "msync",     "newfstatat", "open",      "openat",   "readlink",
+     "readlinkat", "rename",  "renameat", "renameat2", "stat",       "statfs",    "statx",    "umask",
+     "unlink",   "unlinkat"});
+
+bool has_seccomp() {
+  const uint32_t action = SECCOMP_RET_ERRNO;
+  return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+class Filter {
+public:
+  Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(ENOSYS))) {}
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+  ~Filter() { seccomp_release(context_); }
+
+  template <size_t count> bool allow(const std::array<const char*, count>& names) {
+    return std::all_of(names.begin(), names.end(), [this](const char* name) {
+      const int number = seccomp_syscall_resolve_name(name);
+      // A negative number is a call that this architecture does not have.
+      return number < 0 || seccomp_rule_add(context_, SCMP_ACT_ALLOW, number, 0) == 0;
+    });
+  }
+  // Threads, but no processes. clone3 has its flags in memory, where no filter sees them: without it the C
+  // library takes clone.
+  bool allow_threads() {
+    return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+                            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0;
+  }
+  // abort() and raise(): a signal to itself.
+  bool allow_own_signals() {
+    return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                            SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid()))) == 0;
+  }
+  bool load() { return seccomp_load(context_) == 0; }
+  explicit operator bool() const { return context_ != nullptr; }
+
+private:
+  scmp_filter_ctx context_;
+};
+
+Result<void> confine_calls(const Confinement& confinement) {
+  if (!has_seccomp())
+    return {};
+  Filter filter;
+  const bool made = filter && filter.allow(common_calls) &&
+                    (!confinement.uses_files() || filter.allow(file_calls)) && filter.allow_threads() &&
+                    filter.allow_own_signals();
+  if (!made || !filter.load())
+    return make_error(ErrorKind::failed, "confining a worker: its filter of system calls was refused");
+  return {};
+}
+
+// --- limits
+
+// Pages of data and stack that the process has (proc(5), statm); 0 where there is no /proc.
+uint64_t own_data_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t field[6] = {};
+  for (uint64_t& value : field)
+    statm >> value;
+  return statm ? field[5] * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+Result<void> limit(int resource, uint64_t value) {
+  rlimit now{};
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0)
+    return errno_error(errno, "confining a worker");
+  const rlimit wanted{std::min<rlim_t>(value, now.rlim_max), std::min<rlim_t>(value, now.rlim_max)};
+  if (setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) != 0)
+    return errno_error(errno, "confining a worker");
+  return {};
+}
+
+} // namespace
+
+Result<void> confine(const Confinement& confinement) {
+  XAAS_CHECK(limit(RLIMIT_CORE, 0));
+  if (confinement.max_memory)
+    XAAS_CHECK(limit(RLIMIT_DATA, own_data_bytes() + confinement.max_memory));
+  // Landlock and seccomp ask for this of a process without privileges.
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return errno_error(errno, "confining a worker");
+  XAAS_CHECK(confine_paths(confinement));
+  XAAS_CHECK(confine_calls(confinement));
+  return confinement.uses_files() ? Result<void>() : limit(RLIMIT_NOFILE, 0);
+}
+
+std::vector<std::string> missing_confinement() {
+  std::vector<std::string> missing;
+  if (landlock_abi() < 1)
+    missing.emplace_back("Landlock");
+  if (!has_seccomp())
+    missing.emplace_back("seccomp");
+  return missing;
+}
+
+void exit_on_no_memory() {
+  std::set_new_handler([] { _exit(no_memory_status); });
+}
+
+} // namespace xaas

@@ -1,0 +1,108 @@
+#include "caches.h"
+#include "command.h"
+
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+class CacheCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option("ACTION", action_,
+                   "info: what is kept; prune: remove what was not used for the longest time")
+        ->required()
+        ->check(CLI::IsMember({"info", "prune"}));
+    app.add_option("--max-size", max_size_,
+                   "prune: leave at most this much, as in 2G; else the limit; 0: nothing")
+        ->type_name("SIZE");
+  }
+
+  Result<void> run() override {
+    if (!max_size_.empty() && action_ != "prune")
+      return make_error(ErrorKind::usage, "xaas cache " + action_ + ": --max-size is for prune");
+    XAAS_TRY(const uint64_t limit, max_cache_bytes());
+    uint64_t removed = 0;
+    if (action_ == "prune") {
+      uint64_t max_bytes = limit;
+      if (!max_size_.empty()) {
+        XAAS_TRY(max_bytes, parse_size("--max-size ", max_size_));
+      }
+      const std::vector<store::Cache> caches = existing_caches();
+      const uint64_t before = bytes_of(caches);
+      XAAS_CHECK(store::prune(caches, max_bytes));
+      const uint64_t after = bytes_of(caches);
+      removed = before > after ? before - after : 0; // others may add meanwhile
+    }
+    const std::vector<Row> rows = state();
+    if (common.json())
+      print_json(rows, limit, removed);
+    else
+      print_table(rows, limit, removed);
+    return {};
+  }
+
+private:
+  struct Row {
+    std::string name, directory, trouble; // trouble: why it is not used
+    store::Cache::Use use;
+  };
+
+  static uint64_t bytes_of(const std::vector<store::Cache>& caches) {
+    uint64_t bytes = 0;
+    for (const store::Cache& cache : caches)
+      bytes += cache.use().bytes;
+    return bytes;
+  }
+
+  static std::vector<Row> state() {
+    std::vector<Row> rows;
+    for (const std::string& name : cache_names()) {
+      Row row{name, (cache_directory() / name).string(), {}, {}};
+      std::error_code code;
+      if (fs::exists(row.directory, code)) {
+        const Result<store::Cache> cache = store::Cache::open(row.directory);
+        if (cache)
+          row.use = cache->use();
+        else
+          row.trouble = cache.error().message;
+      }
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  static void print_json(const std::vector<Row>& rows, uint64_t limit, uint64_t removed) {
+    Json caches = Json::array();
+    for (const Row& row : rows)
+      caches.push_back(Json{{"name", row.name},
+                            {"directory", row.directory},
+                            {"entries", row.use.entries},
+                            {"bytes", row.use.bytes},
+                            {"trouble", row.trouble.empty() ? Json() : Json(row.trouble)}});
+    print(Json{{"version", 1}, {"caches", caches}, {"max_bytes", limit}, {"removed_bytes", removed}});
+  }
+
+  static void print_table(const std::vector<Row>& rows, uint64_t limit, uint64_t removed) {
+    std::vector<std::vector<std::string>> cells;
+    for (const Row& row : rows)
+      cells.push_back({row.name,
+                       row.trouble.empty() ? human_bytes(row.use.bytes) : "not used: " + row.trouble,
+                       std::to_string(row.use.entries) + " entries", row.directory});
+    cells.push_back({"limit", human_bytes(limit)});
+    if (removed)
+      cells.push_back({"removed", human_bytes(removed)});
+    std::cout << table(cells);
+  }
+
+  std::string action_, max_size_;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_cache_command() {
+  return std::make_unique<CacheCommand>();
+}
+
+} // namespace xaas::cli

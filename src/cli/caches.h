@@ -1,0 +1,40 @@
+// The cache directory: what builds and deploys keep for later ones.
+#pragma once
+
+#include "terminal.h"
+
+#include <xaas/base/file.h>
+#include <xaas/base/result.h>
+#include <xaas/store/cache.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace xaas::cli {
+
+// $XAAS_CACHE_DIR, else $XDG_CACHE_HOME/xaas, else ~/.cache/xaas, else a directory for temporary files.
+fs::path cache_directory();
+
+// What kinds of things are kept there, each in a directory of its own: "capture" (outcomes of compiles),
+// "objects" (lowered objects).
+const std::vector<std::string>& cache_names();
+
+// "800M", "20G", "0": powers of 1024. What is no size: usage error that begins with `what`.
+Result<uint64_t> parse_size(const std::string& what, const std::string& text);
+
+// $XAAS_CACHE_MAX_SIZE, else 5 GiB: what all caches together may take.
+Result<uint64_t> max_cache_bytes();
+
+// Opens one of them, and makes it where there is none. Where it cannot be used, that is said and nothing is
+// opened.
+std::optional<store::Cache> open_cache(const std::string& name, TerminalProgress& progress);
+
+// Those that exist and can be used.
+std::vector<store::Cache> existing_caches();
+
+// Brings them down to the limit, at the end of a command that may have kept something.
+void prune_caches(uint64_t max_bytes);
+
+} // namespace xaas::cli

@@ -1,0 +1,45 @@
+#include <xaas/base/build_id.h>
+#include <xaas/lower/object_cache.h>
+
+namespace xaas::lower {
+
+namespace {
+
+// Of contents, never of what a bundle calls them: an image whose bundle lies about a digest must not leave
+// objects that another image then finds. A module's own digest was checked when it was read.
+Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
+              const std::string& program) {
+  Hasher hasher;
+  const auto add = [&hasher](std::string_view text) {
+    hasher.update_number(text.size());
+    hasher.update(text);
+  };
+  add("object 1");
+  add(program);
+  add(unit.id().to_string());
+  add(options.digest().to_string());
+  add(target.arch);
+  add(target.name);
+  hasher.update_number(target.features.size());
+  for (const std::string& feature : target.features)
+    add(feature);
+  return hasher.finish();
+}
+
+} // namespace
+
+std::optional<std::string> ObjectCache::find(const ir::Unit& unit, const ir::UnitOptions& options,
+                                             const target::Cpu& target) const {
+  const std::string program = build_id();
+  if (program.empty()) // whose objects these would be cannot be told
+    return std::nullopt;
+  return cache_.get(key_of(unit, options, target, program));
+}
+
+void ObjectCache::keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
+                       const std::string& object) const {
+  if (const std::string program = build_id(); !program.empty())
+    static_cast<void>(cache_.put(key_of(unit, options, target, program), object));
+}
+
+} // namespace xaas::lower
