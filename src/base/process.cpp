@@ -253,6 +253,12 @@ Result<void> check_interrupt() {
   return {};
 }
 
+uint64_t memory_limit() {
+  const auto pages = static_cast<uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
+  const uint64_t memory = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return std::min(memory, number_in_file("/sys/fs/cgroup/memory.max", memory));
+}
+
 unsigned default_jobs() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -267,10 +273,7 @@ unsigned default_jobs() {
       jobs = std::min(jobs, std::max<uint64_t>(1, std::strtoull(parts[0].c_str(), nullptr, 10) / period));
     }
   }
-  const auto pages = static_cast<uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
-  uint64_t memory = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  memory = std::min(memory, number_in_file("/sys/fs/cgroup/memory.max", memory));
-  jobs = std::min(jobs, std::max<uint64_t>(1, memory >> 30));
+  jobs = std::min(jobs, std::max<uint64_t>(1, memory_limit() >> 30));
   const bool batch = std::getenv("SLURM_JOB_ID") || std::getenv("PBS_JOBID") || std::getenv("LSB_JOBID");
   return static_cast<unsigned>(batch ? jobs : std::min<uint64_t>(jobs, 8));
 }

@@ -66,6 +66,8 @@ private:
     std::sort(ids.begin(), ids.end(), [&](const Digest& a, const Digest& b) {
       return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
     });
+    if (ids.empty())
+      return {};
     progress_.start("lowering for " + target_.name, ids.size());
     auto job = [&](size_t i) -> Result<lower::Job> {
       const ir::Unit& unit = bundle_.units.at(ids[i]);
@@ -78,7 +80,7 @@ private:
         cache_->keep(unit, bundle_.options.at(unit.options), target_, object);
       return objects_.keep(ids[i], object);
     };
-    XAAS_CHECK(lower::lower_all(ids.size(), job, done, jobs_, progress_));
+    XAAS_CHECK(lower::lower_all(ids.size(), job, done, {.workers = jobs_}, progress_));
     progress_.finish();
     return {};
   }

@@ -1,6 +1,8 @@
 #include "package.h"
 
+#include <xaas/base/confine.h>
 #include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
 
 #include <chrono>
@@ -47,6 +49,9 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
                      Progress& progress) {
   const Clock::time_point start = Clock::now();
   const image::Bundle& bundle = source.bundle();
+  if (const std::vector<std::string> missing = missing_confinement(); !missing.empty())
+    progress.note("workers that read the image are confined without " + join(missing, " and ") +
+                  ", which this system does not have");
   XAAS_TRY(const image::BundleConfiguration* configuration,
            find_configuration(bundle, report.selection.configuration));
   XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));

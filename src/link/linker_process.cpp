@@ -7,18 +7,20 @@
 
 #include "vet.h"
 
+#include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 
 #include <lld/Common/Driver.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +31,7 @@ namespace {
 
 constexpr int refused_status = 250;         // of the child: the message is one about a refused input
 constexpr size_t message_limit = 16u << 20; // bytes of messages that are kept
+constexpr time_t cpu_limit = 3600;          // seconds, of all threads
 
 // Kernels before 5.9 (which clusters run) have no close_range.
 void close_from(int first) {
@@ -45,8 +48,6 @@ void isolate(int pipe_end, const fs::path& directory) {
   setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
     std::signal(number, SIG_DFL);
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
   // An empty standard input: a pipe that nobody writes to, because an empty root has no /dev/null.
   int nothing[2];
   if (pipe(nothing) != 0 || dup2(pipe_end, STDOUT_FILENO) < 0 || dup2(pipe_end, STDERR_FILENO) < 0 ||
@@ -56,9 +57,17 @@ void isolate(int pipe_end, const fs::path& directory) {
   clearenv(); // LLD_REPRODUCE and its like
 }
 
-[[noreturn]] void link_in_child(const std::vector<std::string>& arguments,
-                                const std::vector<VettedInput>& inputs) {
+[[noreturn]] void link_in_child(const fs::path& directory, const std::vector<std::string>& arguments,
+                                const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files) {
   llvm::raw_fd_ostream output(STDOUT_FILENO, false), errors(STDERR_FILENO, false, true);
+  exit_on_no_memory();
+  llvm::install_bad_alloc_error_handler(
+      [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
+  if (const auto confined = confine({.readable = files, .writable = directory, .max_memory = memory_limit()});
+      !confined) {
+    errors << confined.error().message;
+    _exit(refused_status);
+  }
   for (const VettedInput& input : inputs)
     if (const auto vetted = vet_input(input.path, input.name, input.script); !vetted) {
       errors << vetted.error().message;
@@ -73,7 +82,14 @@ void isolate(int pipe_end, const fs::path& directory) {
   _exit(result.retCode & 0xff);
 }
 
-// The messages until the child closes the pipe; a child that fills memory with them is not waited for.
+bool is_over_time(pid_t child) {
+  clockid_t clock{};
+  timespec time{};
+  return clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &time) == 0 &&
+         time.tv_sec > cpu_limit;
+}
+
+// The messages until the child closes the pipe. What it prints beyond a limit is not kept.
 Result<std::string> read_messages(int fd, pid_t child) {
   std::string messages;
   char buffer[4096];
@@ -82,6 +98,12 @@ Result<std::string> read_messages(int fd, pid_t child) {
       kill(-child, SIGKILL);
       kill(child, SIGKILL);
       return std::move(interrupted).error();
+    }
+    if (is_over_time(child)) {
+      kill(-child, SIGKILL);
+      kill(child, SIGKILL);
+      return make_error(ErrorKind::failed,
+                        "the linker took more than " + std::to_string(cpu_limit) + " seconds of CPU time");
     }
     pollfd waiting{fd, POLLIN, 0};
     if (poll(&waiting, 1, 200) <= 0)
@@ -118,7 +140,7 @@ std::string without_private_paths(const std::string& messages) {
 } // namespace
 
 Result<std::string> run_linker(const fs::path& directory, const std::vector<std::string>& arguments,
-                               const std::vector<VettedInput>& inputs) {
+                               const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return errno_error(errno, "creating a pipe");
@@ -131,7 +153,7 @@ Result<std::string> run_linker(const fs::path& directory, const std::vector<std:
   }
   if (child == 0) {
     isolate(ends[1], directory);
-    link_in_child(arguments, inputs);
+    link_in_child(directory, arguments, inputs, files);
   }
   close(ends[1]);
   const Result<std::string> raw = read_messages(ends[0], child);
@@ -147,6 +169,9 @@ Result<std::string> run_linker(const fs::path& directory, const std::vector<std:
   if (WIFEXITED(status) && WEXITSTATUS(status) == refused_status)
     return make_error(ErrorKind::integrity,
                       messages.empty() ? "the linker's process could not be set up" : messages);
+  if ((WIFEXITED(status) && WEXITSTATUS(status) == no_memory_status) ||
+      (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+    return make_error(ErrorKind::failed, "the linker ran out of memory");
   // lld itself turns a signal into 128 and its number.
   if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128)
     return make_error(ErrorKind::integrity,

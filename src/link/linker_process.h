@@ -15,9 +15,10 @@ struct VettedInput {
   bool script = false;
 };
 
-// Runs lld with `arguments` in `directory` and returns what it printed. An error of the link: failed, with
-// lld's messages; a refused input or a crash: integrity.
+// Runs lld with `arguments` in `directory` and returns what it printed. It sees that directory and `files`
+// (links in it), and nothing else (base/confine.h). An error of the link, or too much memory or time: failed,
+// with lld's messages; a refused input or a crash: integrity.
 Result<std::string> run_linker(const fs::path& directory, const std::vector<std::string>& arguments,
-                               const std::vector<VettedInput>& inputs);
+                               const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files);
 
 } // namespace xaas::link

@@ -40,6 +40,12 @@ public:
 
   std::vector<std::string> arguments;
   std::vector<VettedInput> inputs;
+  std::vector<fs::path> files() const { // all that lld may read
+    std::vector<fs::path> files;
+    for (const auto& [file, place] : placed_)
+      files.push_back(directory_ / "in" / place);
+    return files;
+  }
 
 private:
   // Values are always joined: an argument of its own that begins with `@` would be read as a response file.
@@ -151,7 +157,7 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
     staging.add("note.o");
   }
   ReplayResult result;
-  XAAS_TRY(result.messages, run_linker(directory.path(), staging.arguments, staging.inputs));
+  XAAS_TRY(result.messages, run_linker(directory.path(), staging.arguments, staging.inputs, staging.files()));
   XAAS_TRY(result.output, read_file(directory.path() / "out"));
   if (options.note)
     XAAS_CHECK(seal(result.output, Note::Kind::link));

@@ -6,21 +6,33 @@
 // along; LLVM's options are process state), and exec of this program (needs to know where it is, which an
 // archive started by its own loader does not).
 //
+// A worker computes and nothing else: base/confine.h. Memory is shared out evenly; a module that needs more
+// than its share is done again at the end, alone, with all of it. Time is counted in CPU seconds of the
+// worker, so that a busy machine makes nobody late.
+//
 // The protocol is one message each way: eight bytes of length, then the content. A request is a JSON line
 // with the unit, options and target, then the bitcode; an answer is one byte (0: object follows; else 1 +
 // ErrorKind: message follows).
+#include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 #include <xaas/lower/lower.h>
+
+#include <llvm/Support/ErrorHandling.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace xaas::lower {
 
@@ -94,16 +106,22 @@ Result<Job> decode(const std::string& message) {
   return job;
 }
 
-[[noreturn]] void serve(int fd) {
+Result<std::string> answer_to(const std::string& message) {
+  XAAS_TRY(const Job job, decode(message));
+  return lower(job);
+}
+
+[[noreturn]] void serve(int fd, uint64_t max_memory) {
   signal(SIGINT, SIG_IGN); // the parent decides; it ends us by closing the socket
   signal(SIGTERM, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL); // no worker outlives the run that started it
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_NOFILE, &none); // for good: nothing that a worker reads can make it open a file
+  exit_on_no_memory();
+  llvm::install_bad_alloc_error_handler(
+      [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
+  const Result<void> confined = confine({.readable = {}, .writable = {}, .max_memory = max_memory});
   std::string message;
   while (receive_message(fd, message)) {
-    const Result<Job> job = decode(message);
-    Result<std::string> object = job ? lower(*job) : Result<std::string>(job.error());
+    const Result<std::string> object = confined ? answer_to(message) : Result<std::string>(confined.error());
     std::string answer;
     if (object)
       answer = std::string(1, '\0') + *object;
@@ -116,9 +134,11 @@ Result<Job> decode(const std::string& message) {
   _exit(0);
 }
 
+enum class Death { crashed, no_memory };
+
 class Worker {
 public:
-  static Result<Worker> start(const std::vector<Worker>& others) {
+  static Result<Worker> start(const std::vector<Worker>& others, uint64_t max_memory) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
       return errno_error(errno, "starting a worker");
@@ -129,14 +149,15 @@ public:
       close(ends[0]);
       for (const Worker& other : others)
         close(other.fd_); // else a sibling would never see end of file
-      serve(ends[1]);
+      serve(ends[1], max_memory);
     }
     close(ends[1]);
     return Worker(child, ends[0]);
   }
 
   Worker(Worker&& other) noexcept
-      : child_(other.child_), fd_(other.fd_), job_(other.job_), busy_(other.busy_) {
+      : child_(other.child_), fd_(other.fd_), job_(other.job_), busy_(other.busy_),
+        cpu_before_(other.cpu_before_) {
     other.child_ = -1;
   }
   Worker& operator=(Worker&&) = delete;
@@ -151,20 +172,22 @@ public:
 
   int fd() const { return fd_; }
   bool busy() const { return busy_; }
-  bool dead() const { return child_ < 0; }
   size_t job() const { return job_; }
+  // CPU seconds of the job that it has.
+  double seconds() const { return busy_ ? cpu() - cpu_before_ : 0; }
 
   bool assign(size_t number, const std::string& message) {
     job_ = number;
     busy_ = true;
+    cpu_before_ = cpu();
     return send_message(fd_, message);
   }
 
-  // The answer to the assigned job. A worker that died is an error without a name; the caller adds it.
-  Result<std::string> answer() {
+  // The answer to the assigned job: its object, or an error that names it. Nothing if the worker died.
+  std::optional<Result<std::string>> answer() {
     std::string message;
     if (!receive_message(fd_, message) || message.empty())
-      return make_error(ErrorKind::integrity, death());
+      return std::nullopt;
     busy_ = false;
     const int kind = message[0];
     message.erase(0, 1);
@@ -173,71 +196,143 @@ public:
     return make_error(static_cast<ErrorKind>(kind - 1), message);
   }
 
-private:
-  Worker(pid_t child, int fd) : child_(child), fd_(fd) {}
-
-  std::string death() {
+  // After it died.
+  std::pair<Death, std::string> bury() {
     int status = 0;
     close(fd_);
     waitpid(child_, &status, 0);
     child_ = -1;
+    busy_ = false;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == no_memory_status)
+      return {Death::no_memory, "the worker ran out of memory"};
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) // the kernel's answer where there is no more
+      return {Death::no_memory, "the worker was killed, as for want of memory"};
     if (WIFSIGNALED(status))
-      return std::string("the worker was ended by signal ") + strsignal(WTERMSIG(status));
-    return "the worker ended without an answer";
+      return {Death::crashed, std::string("the worker was ended by signal ") + strsignal(WTERMSIG(status))};
+    return {Death::crashed, "the worker ended without an answer"};
+  }
+
+private:
+  Worker(pid_t child, int fd) : child_(child), fd_(fd) {}
+
+  double cpu() const {
+    clockid_t clock{};
+    timespec time{};
+    if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0)
+      return 0;
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
   }
 
   pid_t child_;
   int fd_;
   size_t job_ = 0;
   bool busy_ = false;
+  double cpu_before_ = 0;
+};
+
+class Pool {
+public:
+  Pool(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits, Progress& progress)
+      : count_(count), job_(job), done_(done), limits_(limits), progress_(progress),
+        memory_(limits.memory ? limits.memory : memory_limit()) {}
+
+  Result<void> run() {
+    const unsigned workers = std::max(1u, limits_.workers);
+    std::vector<size_t> all(count_);
+    std::iota(all.begin(), all.end(), size_t(0));
+    XAAS_CHECK(work(all, workers, memory_ / workers));
+    const std::vector<size_t> alone = std::exchange(too_large_, {});
+    last_try_ = true;
+    return work(alone, 1, memory_);
+  }
+
+private:
+  Result<void> work(const std::vector<size_t>& numbers, unsigned workers, uint64_t max_memory) {
+    std::vector<Worker> pool;
+    pool.reserve(workers);
+    size_t next = 0;
+    size_t finished = 0;
+    while (finished < numbers.size()) {
+      while (pool.size() < workers && next < numbers.size()) {
+        XAAS_TRY(Worker worker, Worker::start(pool, max_memory));
+        pool.push_back(std::move(worker));
+        XAAS_CHECK(assign(pool.back(), numbers[next++]));
+      }
+      XAAS_CHECK(check_interrupt());
+      std::vector<pollfd> waiting;
+      for (const Worker& worker : pool)
+        waiting.push_back({worker.busy() ? worker.fd() : -1, POLLIN, 0});
+      const bool any = poll(waiting.data(), waiting.size(), 200) > 0;
+      std::vector<Worker> alive;
+      alive.reserve(workers);
+      for (size_t i = 0; i < pool.size(); ++i) {
+        Worker& worker = pool[i];
+        if (any && waiting[i].revents) {
+          XAAS_TRY(const bool lives, take(worker));
+          ++finished;
+          if (!lives)
+            continue;
+          if (next < numbers.size())
+            XAAS_CHECK(assign(worker, numbers[next++]));
+        } else if (worker.seconds() > limits_.cpu_seconds) {
+          return make_error(ErrorKind::failed, names_[worker.job()] + ": took more than " +
+                                                   std::to_string(static_cast<int>(limits_.cpu_seconds)) +
+                                                   " seconds of CPU time");
+        }
+        alive.push_back(std::move(worker));
+      }
+      pool.swap(alive);
+    }
+    return {};
+  }
+
+  Result<void> assign(Worker& worker, size_t number) {
+    XAAS_TRY(const Job task, job_(number));
+    names_[number] = "lowering " + task.unit.source + " (module " + task.unit.module.to_string() + ")";
+    // A worker that died while it was written to shows itself when its answer is read.
+    worker.assign(number, encode(task));
+    return {};
+  }
+
+  // Takes a worker's answer; false if it died of a module that is to be tried again.
+  Result<bool> take(Worker& worker) {
+    const size_t number = worker.job();
+    std::optional<Result<std::string>> object = worker.answer();
+    if (!object) {
+      const auto [death, message] = worker.bury();
+      if (death == Death::crashed)
+        return make_error(ErrorKind::integrity, message).in(names_[number]);
+      if (last_try_)
+        return make_error(ErrorKind::failed, message,
+                          "on a machine or in a batch job with more memory it may do")
+            .in(names_[number]);
+      too_large_.push_back(number);
+      return false;
+    }
+    if (!*object)
+      return std::move(*object).error();
+    names_.erase(number);
+    XAAS_CHECK(done_(number, **std::move(object)));
+    progress_.advance();
+    return true;
+  }
+
+  size_t count_;
+  const JobSource& job_;
+  const ObjectSink& done_;
+  Limits limits_;
+  Progress& progress_;
+  uint64_t memory_;
+  std::map<size_t, std::string> names_; // of jobs that a worker has
+  std::vector<size_t> too_large_;       // for a share of the memory
+  bool last_try_ = false;
 };
 
 } // namespace
 
-Result<void> lower_all(size_t count, const std::function<Result<Job>(size_t)>& job,
-                       const std::function<Result<void>(size_t, std::string)>& done, unsigned workers,
+Result<void> lower_all(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits,
                        Progress& progress) {
-  std::vector<Worker> pool;
-  std::map<size_t, std::string> names;
-  size_t next = 0;
-  size_t finished = 0;
-  auto assign = [&](Worker& worker) -> Result<void> {
-    XAAS_TRY(const Job task, job(next));
-    names[next] = "lowering " + task.unit.source + " (module " + task.unit.module.to_string() + ")";
-    // A worker that died while it was written to shows itself when its answer is read.
-    worker.assign(next++, encode(task));
-    return {};
-  };
-  pool.reserve(workers);
-  while (pool.size() < workers && next < count) {
-    XAAS_TRY(Worker worker, Worker::start(pool));
-    pool.push_back(std::move(worker));
-    XAAS_CHECK(assign(pool.back()));
-  }
-  while (finished < count) {
-    XAAS_CHECK(check_interrupt());
-    std::vector<pollfd> waiting;
-    for (const Worker& worker : pool)
-      waiting.push_back({worker.busy() ? worker.fd() : -1, POLLIN, 0});
-    if (poll(waiting.data(), waiting.size(), 200) <= 0)
-      continue;
-    for (size_t i = 0; i < pool.size(); ++i) {
-      if (!waiting[i].revents)
-        continue;
-      Worker& worker = pool[i];
-      const size_t number = worker.job();
-      Result<std::string> object = worker.answer();
-      if (!object)
-        return worker.dead() ? std::move(object).error().in(names[number]) : std::move(object).error();
-      names.erase(number);
-      XAAS_CHECK(done(number, *std::move(object)));
-      ++finished;
-      progress.advance();
-      if (next < count)
-        XAAS_CHECK(assign(worker));
-    }
-  }
-  return {};
+  return Pool(count, job, done, limits, progress).run();
 }
 
 } // namespace xaas::lower

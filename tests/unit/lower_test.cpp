@@ -17,6 +17,7 @@ namespace xaas::lower {
 
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string bitcode_of(const std::string& text) {
@@ -99,7 +100,7 @@ TEST(LowerAll, ManyJobsFewWorkers) {
         objects[i] = std::move(object);
         return {};
       },
-      2);
+      {.workers = 2});
   ASSERT_TRUE(done) << done.error().message;
   ASSERT_EQ(objects.size(), 9u);
   EXPECT_EQ(objects[4], *lower(job_of("define i32 @f4() { ret i32 4 }")));
@@ -111,7 +112,7 @@ TEST(LowerAll, AWorkerThatDiesIsAnErrorThatNamesTheModule) {
   const auto run = [&](const Job& bad) {
     return lower_all(
         3, [&](size_t i) -> Result<Job> { return i == 1 ? bad : job; },
-        [](size_t, std::string) { return Result<void>(); }, 2);
+        [](size_t, std::string) { return Result<void>(); }, {.workers = 2});
   };
   ASSERT_TRUE(run(job));
   Job hostile = job;
@@ -125,6 +126,36 @@ TEST(LowerAll, AWorkerThatDiesIsAnErrorThatNamesTheModule) {
   const auto died = run(crash);
   ASSERT_FALSE(died);
   EXPECT_THAT(died.error().message, HasSubstr("a.c (module sha256:"));
+}
+
+// The assembler writes this out: gigabytes, for as long as it takes.
+constexpr const char* endless = "module asm \".rept 2000000000\\0A.byte 1\\0A.endr\"";
+
+TEST(LowerAll, AModuleThatTakesTooLongIsAnErrorThatNamesIt) {
+  const auto over = lower_all(
+      1, [](size_t) -> Result<Job> { return job_of(endless); },
+      [](size_t, std::string) { return Result<void>(); }, {.workers = 1, .memory = 0, .cpu_seconds = 0.1});
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().kind, ErrorKind::failed);
+  EXPECT_THAT(over.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("CPU time")));
+}
+
+TEST(LowerAll, AModuleThatNeedsTooMuchMemoryIsTriedAloneAndThenAnErrorThatNamesIt) {
+  size_t finished = 0;
+  const auto over = lower_all(
+      4,
+      [](size_t i) -> Result<Job> {
+        return job_of(i == 1 ? endless : "define i32 @f() { ret i32 " + std::to_string(i) + " }");
+      },
+      [&](size_t, std::string) {
+        ++finished;
+        return Result<void>();
+      },
+      {.workers = 2, .memory = 160 << 20});
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().kind, ErrorKind::failed);
+  EXPECT_THAT(over.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("memory")));
+  EXPECT_EQ(finished, 3u); // the others first
 }
 
 } // namespace

@@ -30,10 +30,6 @@ Result<void> confine(const Confinement& confinement);
 // container's own filter.
 std::vector<std::string> missing_confinement();
 
-// The memory that this process and its children may have together: the machine's, or the cgroup's limit.
-// Bytes.
-uint64_t memory_limit();
-
 // The exit status of a confined process that ran out of memory: exit_on_no_memory() makes it so.
 constexpr int no_memory_status = 251;
 void exit_on_no_memory();

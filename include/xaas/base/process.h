@@ -4,6 +4,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -43,6 +44,10 @@ void install_interrupt_handler();
 int interrupt_signal();
 // An error of kind interrupted if we were asked to stop.
 Result<void> check_interrupt();
+
+// The memory in bytes that this process and its children may have together: the machine's, or the cgroup's
+// limit.
+uint64_t memory_limit();
 
 // How many jobs to run at once: what affinity, cgroup and memory allow (a job is taken to need 1 GiB), and at
 // most 8 outside a batch job, so that a login node stays usable. At least 1.

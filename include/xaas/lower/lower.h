@@ -25,13 +25,22 @@ struct Job {
 // of the back end (inline assembly that the target refuses): failed.
 Result<std::string> lower(const Job& job);
 
-// Lowers `count` jobs in worker processes, at most `workers` at once, in the order given (put the longest
-// first). `job` is called in this process when a worker is free; `done` in this process with each object, in
-// any order. A worker that dies is an integrity error that names the module. The first error ends the work.
-// Must be called from a process with one thread: workers are forked, without exec, so that nothing on the
-// machine but this program takes part.
-Result<void> lower_all(size_t count, const std::function<Result<Job>(size_t)>& job,
-                       const std::function<Result<void>(size_t, std::string)>& done, unsigned workers,
+// What lowering many modules may use.
+struct Limits {
+  unsigned workers = 1;      // at once
+  uint64_t memory = 0;       // bytes, of all workers together; 0: what this process may have
+  double cpu_seconds = 3600; // of one module
+};
+
+using JobSource = std::function<Result<Job>(size_t)>;
+using ObjectSink = std::function<Result<void>(size_t, std::string)>;
+
+// Lowers `count` jobs in worker processes, in the order given (put the longest first). `job` is called in
+// this process when a worker is free; `done` in this process with each object, in any order. Workers are
+// confined (base/confine.h). One that dies is an integrity error that names the module; one that takes too
+// long, or all the memory, a failed one. The first error ends the work. Must be called from a process with
+// one thread: workers are forked, without exec, so that nothing on the machine but this program takes part.
+Result<void> lower_all(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits,
                        Progress& progress = no_progress());
 
 } // namespace xaas::lower

@@ -1,0 +1,132 @@
+// Each question is asked by a child that confined itself: its exit status is the answer.
+#include <xaas/base/confine.h>
+#include <xaas/base/file.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <functional>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace xaas {
+namespace {
+
+// The wait status of a child that is confined and then asked.
+int status_of(const Confinement& confinement, const std::function<bool()>& ask) {
+  const pid_t child = fork();
+  if (child == 0) {
+    exit_on_no_memory();
+    if (!confine(confinement))
+      _exit(2);
+    _exit(ask() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+bool holds(const Confinement& confinement, const std::function<bool()>& ask) {
+  const int status = status_of(confinement, ask);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool opens(const fs::path& path, int flags = O_RDONLY) {
+  return open(path.c_str(), flags, 0600) >= 0;
+}
+
+bool has(const std::string& protection) {
+  const std::vector<std::string> missing = missing_confinement();
+  return std::find(missing.begin(), missing.end(), protection) == missing.end();
+}
+
+class ConfineTest : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_TRUE(write_file(file("allowed"), "1\n"));
+    ASSERT_TRUE(write_file(file("other"), "1\n"));
+    ASSERT_TRUE(make_directories(file("work")));
+  }
+  fs::path file(const std::string& name) const { return directory_.path() / name; }
+  Confinement to_files() const { return {.readable = {file("allowed")}, .writable = file("work")}; }
+
+  TemporaryDirectory directory_ = *TemporaryDirectory::create();
+};
+
+TEST_F(ConfineTest, WithoutFilesNothingCanBeOpened) {
+  EXPECT_TRUE(holds({}, [] { return !opens("/etc/hostname") && !opens("/dev/null"); }));
+}
+
+TEST_F(ConfineTest, OpenFilesStayOpen) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_TRUE(holds({}, [&] { return write(ends[1], "x", 1) == 1; }));
+  char answer = 0;
+  EXPECT_EQ(read(ends[0], &answer, 1), 1);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_F(ConfineTest, NamedFilesCanBeReadAndNoOthers) {
+  EXPECT_TRUE(holds(to_files(), [this] { return opens(file("allowed")); }));
+  if (!has("Landlock"))
+    GTEST_SKIP() << "NOT TESTED: this kernel has no Landlock";
+  EXPECT_TRUE(holds(to_files(), [this] { return !opens(file("allowed"), O_WRONLY); }));
+  EXPECT_TRUE(holds(to_files(), [this] { return !opens(file("other")) && !opens("/etc/hostname"); }));
+  EXPECT_TRUE(holds(to_files(), [this] { return !opens(file("new"), O_WRONLY | O_CREAT); }));
+}
+
+TEST_F(ConfineTest, TheWorkDirectoryIsForWriting) {
+  EXPECT_TRUE(holds(to_files(), [this] {
+    return opens(file("work/a"), O_RDWR | O_CREAT) &&
+           rename(file("work/a").c_str(), file("work/b").c_str()) == 0 && unlink(file("work/b").c_str()) == 0;
+  }));
+}
+
+TEST_F(ConfineTest, NoSocketsProcessesOrPrograms) {
+  if (!has("seccomp"))
+    GTEST_SKIP() << "NOT TESTED: this kernel has no seccomp";
+  for (const Confinement& confinement : {Confinement(), to_files()}) {
+    EXPECT_TRUE(holds(confinement, [] { return socket(AF_INET, SOCK_STREAM, 0) < 0; }));
+    EXPECT_TRUE(holds(confinement, [] { return fork() < 0; }));
+    EXPECT_TRUE(holds(confinement, [] {
+      char program[] = "/bin/true";
+      char* const arguments[] = {program, nullptr};
+      return execv(program, arguments) < 0;
+    }));
+    EXPECT_TRUE(holds(confinement, [parent = getpid()] { return kill(parent, 0) != 0; }));
+  }
+}
+
+TEST_F(ConfineTest, ThreadsWork) {
+  EXPECT_TRUE(holds({}, [] {
+    int answer = 0;
+    std::thread([&answer] { answer = 42; }).join();
+    return answer == 42;
+  }));
+}
+
+TEST_F(ConfineTest, AnAbortIsStillOne) {
+  const int status = status_of({}, []() -> bool { abort(); });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGABRT);
+}
+
+TEST_F(ConfineTest, MemoryHasALimit) {
+  const auto take = [] {
+    const std::string data(256 << 20, 'x');
+    return data[static_cast<size_t>(getpid())] == 'x';
+  };
+  EXPECT_TRUE(holds({.readable = {}, .writable = {}, .max_memory = 512 << 20}, take));
+  const int status = status_of({.readable = {}, .writable = {}, .max_memory = 128 << 20}, take);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), no_memory_status);
+}
+
+} // namespace
+} // namespace xaas
