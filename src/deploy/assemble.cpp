@@ -2,6 +2,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/link/replay.h>
+#include <xaas/lower/cpu_guard.h>
 #include <xaas/lower/lower.h>
 
 #include <algorithm>
@@ -48,6 +49,8 @@ public:
     XAAS_CHECK(lower_units());
     assembly_.lower_seconds = since(start);
     const Clock::time_point linking = Clock::now();
+    XAAS_TRY(program_guard_, lower::cpu_guard(target_, lower::GuardedFile::program));
+    XAAS_TRY(library_guard_, lower::cpu_guard(target_, lower::GuardedFile::library));
     XAAS_CHECK(make_outputs());
     XAAS_CHECK(collect_installed());
     assembly_.link_seconds = since(linking);
@@ -175,6 +178,7 @@ private:
       options.finish = output.finish;
       options.threads = jobs_;
       const link::LinkRecord& record = bundle_.links.at(digest);
+      options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
       XAAS_TRY(const link::ReplayResult result, link::replay(record, provider, options));
       XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
       ++assembly_.links;
@@ -218,6 +222,7 @@ private:
   unsigned jobs_;
   Progress& progress_;
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
+  std::string program_guard_, library_guard_;                           // objects
   Assembly assembly_;
 };
 

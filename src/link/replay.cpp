@@ -156,6 +156,10 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
                           /*durable=*/false));
     staging.add("note.o");
   }
+  if (!options.guard.empty() && record.kind != OutputKind::relocatable) {
+    XAAS_CHECK(write_file(directory.path() / "guard.o", options.guard, 0600, /*durable=*/false));
+    staging.add("guard.o");
+  }
   ReplayResult result;
   XAAS_TRY(result.messages, run_linker(directory.path(), staging.arguments, staging.inputs, staging.files()));
   XAAS_TRY(result.output, read_file(directory.path() / "out"));

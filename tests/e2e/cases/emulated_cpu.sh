@@ -18,6 +18,19 @@ check nehalem Nehalem
 expect_equal configuration "$(json deploy.json .configuration.isa)" x86-64
 check x86-64 qemu64
 
+# On a lesser CPU it says what is missing, in place of SIGILL; so does a library that another program loads.
+refuses() { # QEMU FEATURE PROGRAM...
+  local code=0
+  qemu-x86_64 -cpu "$1" "${@:3}" >out 2>err || code=$?
+  expect_equal "exit code on $1" $code 126
+  grep -qE "this CPU lacks .*\b$2\b.*; it was deployed for" err || fail "no word about $2: $(cat err)"
+  [ ! -s out ] || fail "it went on: $(cat out)"
+}
+refuses Nehalem avx -L "$PWD/haswell" haswell/usr/local/bin/hello 1 2
+"$XAAS" deploy oci:app:ir -o rootfs:level4 --cpu x86-64-v4 -q >/dev/null
+refuses Haswell "avx512f, avx512dq" -L "$PWD/level4" level4/usr/local/bin/hello 1 2
+readelf -Wn level4/usr/local/bin/hello | grep -q 'x86 ISA used: .*x86-64-v4' || fail "no ISA level in the program"
+
 detected() { # QEMU
   qemu-x86_64 -cpu "$1" "$XAAS" detect --format json 2>err || fail "detect on $1: $(cat err)"
 }

@@ -1,0 +1,87 @@
+// The first code of a deployed program or library: does this CPU have what it was made for? Without it the
+// answer would be SIGILL, somewhere.
+//
+// It runs before the program's own code, on CPUs that lack what the rest is made of: it is compiled for plain
+// x86-64, needs no library (a static program may have none), and asks the system by its numbers.
+// Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, CPUID and XGETBV; psABI of
+// x86-64, appendix A.2 (system calls).
+typedef unsigned int u32;
+typedef unsigned long u64;
+
+// As cpu_guard.cpp writes them; sorted by leaf and subleaf.
+struct feature {
+  u32 leaf, subleaf;
+  u32 word, bit;  // eax, ebx, ecx, edx; 0 to 31
+  u32 state;      // bits of XCR0 that the system must have switched on
+  char name[20];  // LLVM's
+};
+extern const struct feature xaas_features[] __attribute__((visibility("hidden")));
+extern const u32 xaas_feature_count __attribute__((visibility("hidden")));
+extern const char xaas_target[] __attribute__((visibility("hidden"))); // the CPU's name
+
+static void ask(u32 leaf, u32 subleaf, u32 words[4]) {
+  __asm__ volatile("cpuid" : "=a"(words[0]), "=b"(words[1]), "=c"(words[2]), "=d"(words[3]) : "0"(leaf), "2"(subleaf));
+}
+
+// Register state that the system saves: 0 where it cannot be asked.
+static u32 enabled_state(void) {
+  u32 words[4], low, high;
+  ask(1, 0, words);
+  if (!(words[2] >> 27 & 1)) // OSXSAVE
+    return 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+static u64 call(u64 number, u64 a, u64 b, u64 c) {
+  u64 result;
+  __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return result;
+}
+
+static void say(const char* text) {
+  u64 size = 0;
+  while (text[size])
+    ++size;
+  call(1, 2, (u64)text, size); // write
+}
+
+static void say_missing(const char* program, const char* name) {
+  if (program) {
+    say(program);
+    say(": ");
+  }
+  say("this CPU lacks ");
+  say(name);
+}
+
+__attribute__((visibility("hidden"))) void xaas_cpu_guard(int count, char** arguments) {
+  const u32 state = enabled_state();
+  u32 words[4] = {0, 0, 0, 0}, leaf = 0xffffffff, subleaf = 0, missing = 0;
+  for (u32 i = 0; i < xaas_feature_count; ++i) {
+    const struct feature* feature = &xaas_features[i];
+    if (feature->leaf != leaf || feature->subleaf != subleaf) {
+      leaf = feature->leaf;
+      subleaf = feature->subleaf;
+      ask(leaf & 0x80000000, 0, words); // how many leaves there are
+      if (words[0] < leaf)
+        words[0] = words[1] = words[2] = words[3] = 0;
+      else
+        ask(leaf, subleaf, words);
+    }
+    if ((words[feature->word] >> feature->bit & 1) && (state & feature->state) == feature->state)
+      continue;
+    if (missing++ == 0) {
+      say_missing(count > 0 && arguments ? arguments[0] : 0, feature->name);
+    } else {
+      say(", ");
+      say(feature->name);
+    }
+  }
+  if (missing == 0)
+    return;
+  say("; it was deployed for ");
+  say(xaas_target);
+  say("\nhint: deploy it for this machine with `xaas deploy`\n");
+  call(231, 126, 0, 0); // exit_group
+}
