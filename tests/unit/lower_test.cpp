@@ -1,11 +1,4 @@
-#include <xaas/lower/lower.h>
-
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/Support/SourceMgr.h>
-#include <llvm/Support/raw_ostream.h>
+#include "lower_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,29 +12,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-std::string bitcode_of(const std::string& text) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic error;
-  auto module = llvm::parseAssemblyString("target triple = \"x86_64-pc-linux-gnu\"\n" + text, error, context);
-  EXPECT_TRUE(module) << error.getMessage().str();
-  std::string bitcode;
-  llvm::raw_string_ostream stream(bitcode);
-  if (module)
-    llvm::WriteBitcodeToFile(*module, stream);
-  return bitcode;
-}
-
-Job job_of(const std::string& text) {
-  Job job;
-  job.bitcode = bitcode_of(text);
-  job.unit.source = "a.c";
-  job.unit.module = digest_of(job.bitcode);
-  job.options.text["triple"] = "x86_64-pc-linux-gnu";
-  job.options.codegen["OptimizationLevel"] = 2;
-  job.target = *target::cpu_by_name("x86_64", "haswell");
-  return job;
-}
 
 TEST(Lower, MakesAnObject) {
   const auto object = lower(job_of("define i32 @f(i32 %a) { %b = add i32 %a, 1 ret i32 %b }"));
