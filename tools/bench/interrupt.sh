@@ -1,8 +1,8 @@
 #!/bin/bash
-# Builds of a real application from Debian's source package that are killed (SIGKILL) at random instants, with one cache for
-# all; then the undisturbed build after them, and two at once over an empty cache. Each must give the digest of an
-# undisturbed build with an empty cache, leave no process and no temporary directory, and what was compiled is not compiled
-# again.
+# Builds and deploys of a real application from Debian's source package that are killed (SIGKILL) at random instants, with
+# one cache for all; then an undisturbed one after them, and two at once over an empty cache. Each must give the digest of an
+# undisturbed one with an empty cache, leave no process and no temporary directory, and what was compiled or lowered is not
+# compiled or lowered again.
 #
 #   tools/bench/interrupt.sh [--kills N] [--seed N] [hmmer|fftw]        10 kills of hmmer
 #
@@ -19,8 +19,14 @@ while [ $# -gt 0 ]; do
 done
 open_bench
 case $name in
-hmmer) package=hmmer; packages libdivsufsort-dev libsimde-dev autoconf automake libtool ;;
-fftw) package=fftw3; packages cmake make ninja-build ;;
+hmmer)
+  package=hmmer configurations=(isa=x86-64,mpi=off isa=x86-64-v3,mpi=off)
+  packages libdivsufsort-dev libsimde-dev autoconf automake libtool
+  ;;
+fftw)
+  package=fftw3 configurations=(precision=single,simd=SSE2 precision=double,simd=SSE2)
+  packages cmake make ninja-build
+  ;;
 esac
 source=$work/$name/source
 once "$source" debian_source $package
@@ -28,60 +34,71 @@ here=$work/interrupt/$name/$program
 mkdir -p "$here/tmp"
 export TMPDIR=$here/tmp
 
-build() { # CACHE TAG: leaves TAG.json
+build() { # CACHE TAG
   XAAS_CACHE_DIR=$here/$1 "$xaas" build "$root/specs/applications/$name.json" --source "$source" -o "oci:$here/image:$2" \
-    --format json -q >"$here/$2.json"
+    --format json -q $(printf -- '--config %s ' "${configurations[@]}") >"$here/$2.json"
 }
-total() { jq "[.configurations[].$2] | add" "$here/$1.json"; } # TAG KEY
-undisturbed() {
-  rm -rf "$here/cache" "$here/image"
-  build cache undisturbed
+build_reused() { jq '[.configurations[].reused] | add' "$1"; }
+deploy() { # CACHE TAG
+  XAAS_CACHE_DIR=$here/$1 "$xaas" deploy "oci:$here/image:build-undisturbed" -o "oci:$here/image:$2" --format json -q >"$here/$2.json"
 }
-after_kills() { build killed-cache after-kills; }
-at_once() {
-  rm -rf "$here/shared-cache"
-  build shared-cache one & local one=$!
-  build shared-cache two & local two=$!
+deploy_reused() { jq .modules.cached "$1"; }
+
+fresh() { # KIND CACHE TAG: with an empty cache
+  rm -rf "${here:?}/$2"
+  "$1" "$2" "$3"
+}
+at_once() { # KIND
+  rm -rf "$here/$1-shared-cache"
+  "$1" "$1-shared-cache" "$1-one" & local one=$!
+  "$1" "$1-shared-cache" "$1-two" & local two=$!
   wait $one && wait $two
 }
-same_digest() { # TAG
+expect_undisturbed() { # KIND TAG: the digest of the undisturbed one, and nothing is left
   local want got
-  want=$(jq -r .digest "$here/undisturbed.json")
-  got=$(jq -r .digest "$here/$1.json")
-  [ "$got" = "$want" ] || die "$1: digest $got, undisturbed $want"
+  want=$(jq -r .digest "$here/$1-undisturbed.json")
+  got=$(jq -r .digest "$here/$2.json")
+  [ "$got" = "$want" ] || die "$2: digest $got, undisturbed $want"
+  [ -z "$(ls -A "$TMPDIR")" ] || die "left in $TMPDIR after $2: $(ls -A "$TMPDIR")"
 }
-say "$name: undisturbed, with an empty cache"
-timed "$here/undisturbed.time" undisturbed
-if [ ! -s "$here/kills" ]; then
-  say "$name: $kills kills, seed $seed"
+kill_some() { # KIND FILE
+  local i random after
   RANDOM=$seed
-  rm -rf "$here/killed-cache"
+  rm -rf "$here/$1-killed-cache"
   for ((i = 1; i <= kills; ++i)); do
     random=$RANDOM # here: a subshell has random numbers of its own, whatever the seed
-    after=$(part_of "$(wall "$here/undisturbed.time")" 0 1 $random)
-    XAAS_CACHE_DIR=$here/killed-cache killed_after "$after" "$xaas" build "$root/specs/applications/$name.json" \
-      --source "$source" -o "oci:$here/image:killed" -q
-    echo "killed after $after s; $(find "$here/killed-cache" -type f 2>/dev/null | wc -l) files in the cache," \
-      "$(ls "$TMPDIR" | wc -l) directories left" | tee -a "$here/kills.new"
-  done
-  mv "$here/kills.new" "$here/kills"
-fi
-say "$name: undisturbed after the kills"
-timed "$here/after-kills.time" after_kills
-same_digest after-kills
-[ -z "$(ls -A "$TMPDIR")" ] || die "left in $TMPDIR: $(ls -A "$TMPDIR")"
-[ "$(total after-kills reused)" -gt "$(total undisturbed reused)" ] || die "nothing of the killed builds was reused"
-say "$name: two at once"
-timed "$here/at-once.time" at_once
-same_digest one
-same_digest two
+    after=$(part_of "$(wall "$here/$1-undisturbed.time")" 0 1 $random)
+    killed_after "$after" "$here/$1-killed" "$1-killed-cache" "$1-killed"
+    echo "killed after $after s; $(find "$here/$1-killed-cache" -type f 2>/dev/null | wc -l) files in the cache," \
+      "$(ls "$TMPDIR" | wc -l) directories left"
+  done >"$2"
+}
 
-say "figures ($machine)"
-cat "$here/kills"
+for kind in build deploy; do
+  say "$name: $kind, undisturbed, with an empty cache"
+  timed "$here/$kind-undisturbed.time" fresh $kind $kind-cache $kind-undisturbed
+  say "$name: $kind, $kills kills, seed $seed"
+  script_of "$here/$kind-killed" "$(declare -p configurations here xaas root name source); $kind" $kind
+  once "$here/$kind-kills" kill_some $kind
+  cat "$here/$kind-kills"
+  say "$name: $kind, undisturbed after the kills"
+  timed "$here/$kind-after-kills.time" $kind $kind-killed-cache $kind-after-kills
+  expect_undisturbed $kind $kind-after-kills
+  [ "$(${kind}_reused "$here/$kind-after-kills.json")" -gt "$(${kind}_reused "$here/$kind-undisturbed.json")" ] ||
+    die "nothing of the killed ones was reused"
+  say "$name: $kind, two at once"
+  timed "$here/$kind-at-once.time" at_once $kind
+  expect_undisturbed $kind $kind-one
+  expect_undisturbed $kind $kind-two
+done
+
+say "figures: $machine, $program"
 {
-  echo "build|seconds|CPU seconds|compiled|reused"
-  for tag in undisturbed after-kills; do
-    echo "$tag|$(wall "$here/$tag.time")|$(cpu "$here/$tag.time")|$(total $tag compiled)|$(total $tag reused)"
+  echo "|seconds|CPU seconds|reused"
+  for kind in build deploy; do
+    for tag in undisturbed after-kills; do
+      echo "$kind $tag|$(wall "$here/$kind-$tag.time")|$(cpu "$here/$kind-$tag.time")|$(${kind}_reused "$here/$kind-$tag.json")"
+    done
+    echo "$kind, two at once|$(wall "$here/$kind-at-once.time")|$(cpu "$here/$kind-at-once.time")|$(${kind}_reused "$here/$kind-one.json") and $(${kind}_reused "$here/$kind-two.json")"
   done
-  echo "two at once|$(wall "$here/at-once.time")|$(cpu "$here/at-once.time")|$(total one compiled) and $(total two compiled)|$(total one reused) and $(total two reused)"
 } | column -t -s '|'

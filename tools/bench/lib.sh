@@ -135,21 +135,25 @@ runs_here() {
   [ $code -eq 0 ] || [ $code -eq 3 ] || die "xaas deploy $1 ${*:2} --dry-run: exit code $code"
   return $code
 }
-# killed_after SECONDS COMMAND...: runs COMMAND, a build in TMPDIR, in a process group of its own, which is killed (SIGKILL) after
-# that time. Dies unless all processes of the build end with it.
+# killed_after SECONDS COMMAND...: runs COMMAND, with TMPDIR as its directory for temporary files, in a process group of its own,
+# which is killed (SIGKILL) after that time. Dies unless all that it started ends with it.
 killed_after() {
   local process wait
-  setsid "${@:2}" >/dev/null &
+  setsid "${@:2}" >/dev/null 2>&1 &
   process=$!
   sleep "$1"
   kill -KILL -- -$process 2>/dev/null || true
   wait $process 2>/dev/null || true
-  for ((wait = 0; wait < 100; ++wait)); do [ -n "$(build_processes)" ] || return 0; sleep 0.1; done
-  die "still running after a kill: $(build_processes)"
+  for ((wait = 0; wait < 100; ++wait)); do [ -n "$(started_processes)" ] || return 0; sleep 0.1; done
+  die "still running after a kill: $(started_processes)"
 }
-build_processes() { # of builds in TMPDIR, zombies aside
+started_processes() { # xaas and what a build of it runs, below TMPDIR; zombies aside
   local process
-  for process in $(grep -lsaF "XAAS_SESSION=$TMPDIR" /proc/[0-9]*/environ | cut -d/ -f1-3); do
+  for process in $(grep -lsaF -e "XAAS_SESSION=$TMPDIR" -e "TMPDIR=$TMPDIR" /proc/[0-9]*/environ | cut -d/ -f1-3); do
+    case $(readlink "$process/exe" 2>/dev/null) in
+    "$(realpath "$xaas")" | "$TMPDIR"/*) ;;
+    *) grep -qsaF "XAAS_SESSION=$TMPDIR" "$process/environ" || continue ;;
+    esac
     grep -qs '^State:.Z' "$process/status" || echo "$process"
   done
 }
