@@ -1,9 +1,11 @@
 // Problem: LLVM and lld are large and read what strangers wrote. One fault, and a module does what it likes
 // with the rights of the person who deploys.
 //
-// Approach: three fences, each of which would do. A limit of no open files, where none is needed, which every
-// system has. Landlock, which knows paths. seccomp, which knows calls; it alone keeps off sockets, programs
-// and other processes. What a container or an old kernel lacks is left out and told by missing_confinement().
+// Approach: three fences. A limit of no open files, where none is needed, which every system has. Landlock,
+// which knows paths: it alone keeps a process that uses files from other people's files. seccomp, which knows
+// calls: it alone keeps off sockets, programs, other processes, and what Landlock leaves free (modes of
+// files, limits of other processes). What a container or an old kernel lacks is left out and told by
+// missing_confinement().
 //
 // The filter has a list of calls that are allowed; all others give an error, as on a kernel without them:
 // libraries then do without, where a signal would end them for asking.
@@ -12,17 +14,23 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
 #include <fcntl.h>
-#include <fstream>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <new>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace xaas {
@@ -117,7 +125,6 @@ constexpr auto common_calls = std::to_array<const char*>({"brk",
                                                           "getuid",
                                                           "madvise",
                                                           "membarrier",
-                                                          "mmap",
                                                           "mprotect",
                                                           "mremap",
                                                           "munmap",
@@ -126,7 +133,6 @@ constexpr auto common_calls = std::to_array<const char*>({"brk",
                                                           "ppoll",
                                                           "pread64",
                                                           "preadv",
-                                                          "prlimit64",
                                                           "pwrite64",
                                                           "read",
                                                           "readv",
@@ -148,15 +154,22 @@ constexpr auto common_calls = std::to_array<const char*>({"brk",
 
 // Which files these reach is Landlock's to say.
 constexpr auto file_calls = std::to_array<const char*>(
-    {"access",    "chdir",  "chmod",      "faccessat",  "faccessat2", "fallocate", "fchmod",
-     "fchmodat",  "fcntl",  "fdatasync",  "flock",      "fstat",      "fstatfs",   "fsync",
-     "ftruncate", "getcwd", "getdents64", "lseek",      "lstat",      "msync",     "newfstatat",
-     "open",      "openat", "readlink",   "readlinkat", "rename",     "renameat",  "renameat2",
-     "stat",      "statfs", "statx",      "umask",      "unlink",     "unlinkat"});
+    {"access",     "faccessat", "faccessat2", "fallocate", "fchmod",     "fcntl",   "fdatasync", "fstat",
+     "fstatfs",    "fsync",     "ftruncate",  "getcwd",    "getdents64", "lseek",   "lstat",     "msync",
+     "newfstatat", "open",      "openat",     "readlink",  "readlinkat", "rename",  "renameat",  "renameat2",
+     "stat",       "statfs",    "statx",      "umask",     "unlink",     "unlinkat"});
 
 bool has_seccomp() {
   const uint32_t action = SECCOMP_RET_ERRNO;
   return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+// As the macros SCMP_A0 and its like, which are C only.
+scmp_arg_cmp equals(unsigned argument, scmp_datum_t value) {
+  return {argument, SCMP_CMP_EQ, value, 0};
+}
+scmp_arg_cmp masked_equals(unsigned argument, scmp_datum_t mask, scmp_datum_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
 }
 
 class Filter {
@@ -177,12 +190,25 @@ public:
   // library takes clone.
   bool allow_threads() {
     return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)) == 0;
+                            masked_equals(0, CLONE_THREAD, CLONE_THREAD)) == 0;
   }
   // abort() and raise(): a signal to itself.
   bool allow_own_signals() {
     return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                            SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid()))) == 0;
+                            equals(0, static_cast<scmp_datum_t>(getpid()))) == 0;
+  }
+  // Of memory that several processes share the limit of data knows nothing.
+  bool allow_own_memory() {
+    constexpr scmp_datum_t mask = MAP_SHARED | MAP_ANONYMOUS;
+    for (const scmp_datum_t kind : {scmp_datum_t(0), scmp_datum_t(MAP_SHARED), scmp_datum_t(MAP_ANONYMOUS)})
+      if (seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, masked_equals(3, mask, kind)) != 0)
+        return false;
+    return true;
+  }
+  // To ask for its own limits, not to set them.
+  bool allow_own_limits() {
+    return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, equals(0, 0), equals(2, 0)) ==
+           0;
   }
   bool load() { return seccomp_load(context_) == 0; }
   explicit operator bool() const { return context_ != nullptr; }
@@ -197,7 +223,7 @@ Result<void> confine_calls(const Confinement& confinement) {
   Filter filter;
   const bool made = filter && filter.allow(common_calls) &&
                     (!confinement.uses_files() || filter.allow(file_calls)) && filter.allow_threads() &&
-                    filter.allow_own_signals();
+                    filter.allow_own_signals() && filter.allow_own_memory() && filter.allow_own_limits();
   if (!made || !filter.load())
     return make_error(ErrorKind::failed, "confining a worker: its filter of system calls was refused");
   return {};
@@ -205,13 +231,11 @@ Result<void> confine_calls(const Confinement& confinement) {
 
 // --- limits
 
-// Pages of data and stack that the process has (proc(5), statm); 0 where there is no /proc.
+// What the process has of data already, generously: the allocator's memory and something for the rest. Not
+// asked of /proc, which an empty root has not.
 uint64_t own_data_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  uint64_t field[6] = {};
-  for (uint64_t& value : field)
-    statm >> value;
-  return statm ? field[5] * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+  const struct mallinfo2 memory = mallinfo2();
+  return memory.arena + memory.hblkhd + (uint64_t(64) << 20);
 }
 
 Result<void> limit(int resource, uint64_t value) {
@@ -228,14 +252,17 @@ Result<void> limit(int resource, uint64_t value) {
 
 Result<void> confine(const Confinement& confinement) {
   XAAS_CHECK(limit(RLIMIT_CORE, 0));
-  if (confinement.max_memory)
+  if (confinement.max_memory) {
     XAAS_CHECK(limit(RLIMIT_DATA, own_data_bytes() + confinement.max_memory));
+    XAAS_CHECK(limit(RLIMIT_FSIZE, confinement.max_memory));
+  }
   // Landlock and seccomp ask for this of a process without privileges.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return errno_error(errno, "confining a worker");
   XAAS_CHECK(confine_paths(confinement));
-  XAAS_CHECK(confine_calls(confinement));
-  return confinement.uses_files() ? Result<void>() : limit(RLIMIT_NOFILE, 0);
+  if (!confinement.uses_files())
+    XAAS_CHECK(limit(RLIMIT_NOFILE, 0));
+  return confine_calls(confinement);
 }
 
 std::vector<std::string> missing_confinement() {
@@ -245,6 +272,71 @@ std::vector<std::string> missing_confinement() {
   if (!has_seccomp())
     missing.emplace_back("seccomp");
   return missing;
+}
+
+// Kernels before 5.9 (which clusters run) have no close_range.
+static void close_from(int first) {
+  if (close_range(static_cast<unsigned>(first), ~0u, 0) == 0)
+    return;
+  const long limit = sysconf(_SC_OPEN_MAX);
+  for (int fd = first; fd < (limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536); ++fd)
+    close(fd);
+}
+
+void detach(int output, int errors) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setpgid(0, 0); // the terminal's signals are the parent's
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
+    std::signal(number, SIG_DFL);
+  // An empty standard input: a pipe that nobody writes to, because an empty root has no /dev/null. First to
+  // places that none of the three is at.
+  int nothing[2];
+  constexpr int free = 3;
+  if (pipe(nothing) != 0 || (output = fcntl(output, F_DUPFD, free)) < 0 ||
+      (errors = fcntl(errors, F_DUPFD, free)) < 0 || dup2(nothing[0], STDIN_FILENO) < 0 ||
+      dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
+    _exit(unconfined_status);
+  close_from(free);
+  clearenv(); // LLD_REPRODUCE and its like
+}
+
+ChildEnd end_child(pid_t child) {
+  constexpr auto patience = std::chrono::seconds(2);
+  auto rest = std::chrono::microseconds(100); // it has most often ended by now
+  const auto start = std::chrono::steady_clock::now();
+  int status = 0;
+  while (std::chrono::steady_clock::now() - start < patience) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child)
+      return {WIFEXITED(status), WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)};
+    if (ended < 0 && errno != EINTR)
+      return {false, SIGKILL};
+    std::this_thread::sleep_for(rest);
+    rest = std::min<std::chrono::microseconds>(2 * rest, std::chrono::milliseconds(10));
+  }
+  kill(-child, SIGKILL);
+  kill(child, SIGKILL);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return {false, SIGKILL};
+}
+
+std::string ChildClock::overdue() {
+  constexpr auto longest_rest = std::chrono::minutes(10);
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return {}; // it has ended
+  const double cpu = static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  const auto now = std::chrono::steady_clock::now();
+  if (cpu > last_cpu_)
+    last_progress_ = now;
+  last_cpu_ = cpu;
+  if (cpu > cpu_seconds_)
+    return "took more than " + std::to_string(static_cast<int>(cpu_seconds_)) + " seconds of CPU time";
+  if (now - last_progress_ > longest_rest)
+    return "did nothing for ten minutes";
+  return {};
 }
 
 void exit_on_no_memory() {

@@ -253,10 +253,32 @@ Result<void> check_interrupt() {
   return {};
 }
 
+// What a cgroup and those above it allow. `mount` has `file` in the directory of each.
+static uint64_t cgroup_limit(const fs::path& mount, const fs::path& group, const char* file, uint64_t limit) {
+  fs::path directory = mount / group.relative_path();
+  for (;; directory = directory.parent_path()) {
+    limit = std::min(limit, number_in_file((directory / file).c_str(), limit));
+    if (directory == mount || relative_under(directory, mount).empty())
+      return limit;
+  }
+}
+
 uint64_t memory_limit() {
   const auto pages = static_cast<uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
-  const uint64_t memory = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return std::min(memory, number_in_file("/sys/fs/cgroup/memory.max", memory));
+  uint64_t limit = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  // "0::/group" of version 2, "4:memory:/group" of version 1 (cgroups(7), /proc/pid/cgroup). In a container
+  // the group may be named as the host sees it, and the mount is its own.
+  const Result<std::string> groups = read_file("/proc/self/cgroup");
+  for (const std::string& line : split(groups ? *groups : "0::/\n", '\n')) {
+    const std::vector<std::string> parts = split(line, ':');
+    if (parts.size() != 3)
+      continue;
+    if (parts[1].empty())
+      limit = cgroup_limit("/sys/fs/cgroup", parts[2], "memory.max", limit);
+    else if (parts[1] == "memory")
+      limit = cgroup_limit("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", limit);
+  }
+  return limit;
 }
 
 unsigned default_jobs() {

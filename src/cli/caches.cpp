@@ -3,8 +3,7 @@
 
 #include <xaas/base/process.h>
 
-#include <algorithm>
-#include <cstdlib>
+#include <charconv>
 
 namespace xaas::cli {
 
@@ -24,14 +23,15 @@ const std::vector<std::string>& cache_names() {
 }
 
 Result<uint64_t> parse_size(const std::string& what, const std::string& text) {
-  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string unit = text.substr(digits);
-  const size_t power = std::string_view("KMGT").find(unit.empty() ? '?' : unit[0]);
-  const bool known = unit.empty() || (unit.size() == 1 && power != std::string_view::npos);
-  if (digits == 0 || digits > 9 || !known)
+  uint64_t number = 0;
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string unit(end, text.data() + text.size());
+  const size_t power = unit.empty() ? 0 : std::string_view(" KMGT").find(unit);
+  if (trouble != std::errc() || unit.size() > 1 || unit == " " || power == std::string_view::npos ||
+      number > UINT64_MAX >> (10 * power))
     return make_error(ErrorKind::usage, what + text + ": not a size",
                       "a number of bytes, or one with K, M, G or T, as in 20G");
-  return std::strtoull(text.c_str(), nullptr, 10) << (unit.empty() ? 0 : 10 * (power + 1));
+  return number << (10 * power);
 }
 
 Result<uint64_t> max_cache_bytes() {

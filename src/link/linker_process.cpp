@@ -16,12 +16,8 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -31,31 +27,7 @@ namespace {
 
 constexpr int refused_status = 250;         // of the child: the message is one about a refused input
 constexpr size_t message_limit = 16u << 20; // bytes of messages that are kept
-constexpr time_t cpu_limit = 3600;          // seconds, of all threads
-
-// Kernels before 5.9 (which clusters run) have no close_range.
-void close_from(int first) {
-  if (close_range(static_cast<unsigned>(first), ~0u, 0) == 0)
-    return;
-  const long limit = sysconf(_SC_OPEN_MAX);
-  for (int fd = first; fd < (limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536); ++fd)
-    close(fd);
-}
-
-// In the child: nothing of the parent but the pipe.
-void isolate(int pipe_end, const fs::path& directory) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // no link outlives the run that asked for it
-  setpgid(0, 0);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
-    std::signal(number, SIG_DFL);
-  // An empty standard input: a pipe that nobody writes to, because an empty root has no /dev/null.
-  int nothing[2];
-  if (pipe(nothing) != 0 || dup2(pipe_end, STDOUT_FILENO) < 0 || dup2(pipe_end, STDERR_FILENO) < 0 ||
-      dup2(nothing[0], STDIN_FILENO) < 0 || chdir(directory.c_str()) != 0)
-    _exit(refused_status);
-  close_from(3);
-  clearenv(); // LLD_REPRODUCE and its like
-}
+constexpr double cpu_seconds = 3600;        // of all threads
 
 [[noreturn]] void link_in_child(const fs::path& directory, const std::vector<std::string>& arguments,
                                 const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files) {
@@ -66,7 +38,8 @@ void isolate(int pipe_end, const fs::path& directory) {
   if (const auto confined = confine({.readable = files, .writable = directory, .max_memory = memory_limit()});
       !confined) {
     errors << confined.error().message;
-    _exit(refused_status);
+    errors.flush();
+    _exit(unconfined_status);
   }
   for (const VettedInput& input : inputs)
     if (const auto vetted = vet_input(input.path, input.name, input.script); !vetted) {
@@ -82,15 +55,9 @@ void isolate(int pipe_end, const fs::path& directory) {
   _exit(result.retCode & 0xff);
 }
 
-bool is_over_time(pid_t child) {
-  clockid_t clock{};
-  timespec time{};
-  return clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &time) == 0 &&
-         time.tv_sec > cpu_limit;
-}
-
 // The messages until the child closes the pipe. What it prints beyond a limit is not kept.
 Result<std::string> read_messages(int fd, pid_t child) {
+  ChildClock clock(child, cpu_seconds);
   std::string messages;
   char buffer[4096];
   for (;;) {
@@ -99,11 +66,10 @@ Result<std::string> read_messages(int fd, pid_t child) {
       kill(child, SIGKILL);
       return std::move(interrupted).error();
     }
-    if (is_over_time(child)) {
+    if (const std::string overdue = clock.overdue(); !overdue.empty()) {
       kill(-child, SIGKILL);
       kill(child, SIGKILL);
-      return make_error(ErrorKind::failed,
-                        "the linker took more than " + std::to_string(cpu_limit) + " seconds of CPU time");
+      return make_error(ErrorKind::failed, "the linker " + overdue);
     }
     pollfd waiting{fd, POLLIN, 0};
     if (poll(&waiting, 1, 200) <= 0)
@@ -152,31 +118,31 @@ Result<std::string> run_linker(const fs::path& directory, const std::vector<std:
     return errno_error(number, "starting the linker");
   }
   if (child == 0) {
-    isolate(ends[1], directory);
+    detach(ends[1], ends[1]);
+    if (chdir(directory.c_str()) != 0)
+      _exit(unconfined_status);
     link_in_child(directory, arguments, inputs, files);
   }
   close(ends[1]);
   const Result<std::string> raw = read_messages(ends[0], child);
   close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const ChildEnd end = end_child(child);
   if (!raw)
     return raw.error();
   const std::string messages = without_private_paths(*raw);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+  if (end.exited && end.status == 0)
     return messages;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == refused_status)
-    return make_error(ErrorKind::integrity,
+  if (end.exited && end.status == unconfined_status)
+    return make_error(ErrorKind::failed,
                       messages.empty() ? "the linker's process could not be set up" : messages);
-  if ((WIFEXITED(status) && WEXITSTATUS(status) == no_memory_status) ||
-      (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+  if (end.exited && end.status == refused_status)
+    return make_error(ErrorKind::integrity, messages);
+  if ((end.exited && end.status == no_memory_status) || (!end.exited && end.status == SIGKILL))
     return make_error(ErrorKind::failed, "the linker ran out of memory");
   // lld itself turns a signal into 128 and its number.
-  if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128)
-    return make_error(ErrorKind::integrity,
-                      "the linker crashed with signal " +
-                          std::to_string(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128));
+  if (!end.exited || end.status >= 128)
+    return make_error(ErrorKind::integrity, "the linker crashed with signal " +
+                                                std::to_string(end.exited ? end.status - 128 : end.status));
   return make_error(ErrorKind::failed, messages.empty() ? "the linker failed without a message" : messages);
 }
 

@@ -147,6 +147,10 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
     staging.add("--shared");
   else if (record.kind == OutputKind::relocatable)
     staging.add("--relocatable");
+  if (!options.guard.empty() && record.kind != OutputKind::relocatable) {
+    XAAS_CHECK(write_file(directory.path() / "guard.o", options.guard, 0600, /*durable=*/false));
+    staging.add("guard.o");
+  }
   XAAS_CHECK(staging.add_items(record, options.finish));
   if (options.finish)
     add_finish(staging, *options.finish, record.kind);
@@ -155,10 +159,6 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
                           note_object(options.arch, Note::Kind::link, *options.note), 0600,
                           /*durable=*/false));
     staging.add("note.o");
-  }
-  if (!options.guard.empty() && record.kind != OutputKind::relocatable) {
-    XAAS_CHECK(write_file(directory.path() / "guard.o", options.guard, 0600, /*durable=*/false));
-    staging.add("guard.o");
   }
   ReplayResult result;
   XAAS_TRY(result.messages, run_linker(directory.path(), staging.arguments, staging.inputs, staging.files()));

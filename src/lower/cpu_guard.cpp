@@ -19,7 +19,8 @@ std::string_view guard_ir(); // guard/guard.c, compiled for plain x86-64
 
 namespace {
 
-constexpr uint32_t avx = 0x6, avx512 = 0xe6; // XCR0: SSE and AVX; also opmask and both halves of ZMM
+// XCR0: SSE and AVX; also opmask and both halves of ZMM; the registers of APX.
+constexpr uint32_t avx = 0x6, avx512 = 0xe6, apx = 1 << 19;
 enum Word : uint32_t { eax, ebx, ecx, edx };
 
 struct CpuidBit {
@@ -49,7 +50,6 @@ constexpr auto cpuid_bits = std::to_array<CpuidBit>({
     {7, 0, ebx, 8, 0, "bmi2"},
     {7, 0, ebx, 16, avx512, "avx512f"},
     {7, 0, ebx, 17, avx512, "avx512dq"},
-    {7, 0, ebx, 19, 0, "adx"},
     {7, 0, ebx, 21, avx512, "avx512ifma"},
     {7, 0, ebx, 28, avx512, "avx512cd"},
     {7, 0, ebx, 30, avx512, "avx512bw"},
@@ -61,7 +61,6 @@ constexpr auto cpuid_bits = std::to_array<CpuidBit>({
     {7, 0, ecx, 11, avx512, "avx512vnni"},
     {7, 0, ecx, 12, avx512, "avx512bitalg"},
     {7, 0, ecx, 14, avx512, "avx512vpopcntdq"},
-    {7, 0, edx, 8, avx512, "avx512vp2intersect"},
     {7, 0, edx, 23, avx512, "avx512fp16"},
     {7, 1, eax, 4, avx, "avxvnni"},
     {7, 1, eax, 5, avx512, "avx512bf16"},
@@ -70,6 +69,8 @@ constexpr auto cpuid_bits = std::to_array<CpuidBit>({
     {7, 1, edx, 4, avx, "avxvnniint8"},
     {7, 1, edx, 5, avx, "avxneconvert"},
     {7, 1, edx, 10, avx, "avxvnniint16"},
+    {7, 1, edx, 19, avx512, "avx10.1"},
+    {7, 1, edx, 21, apx, "egpr"}, // of APX, whose features come together
     {0x80000001, 0, ecx, 0, 0, "sahf"},
     {0x80000001, 0, ecx, 5, 0, "lzcnt"},
     {0x80000001, 0, ecx, 6, 0, "sse4a"},
@@ -117,12 +118,16 @@ void define_table(llvm::Module& module, const target::Cpu& target, const std::ve
 }
 
 void run_first(llvm::Module& module, GuardedFile file) {
-  llvm::Function* const guard = module.getFunction("xaas_cpu_guard");
-  guard->setLinkage(llvm::GlobalValue::InternalLinkage);
-  guard->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  llvm::Function* const guard =
+      module.getFunction(file == GuardedFile::program ? "xaas_guard_program" : "xaas_guard_library");
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration()) { // what is not used goes
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
+      function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+    }
   auto* pointer = new llvm::GlobalVariable(module, guard->getType(), true, llvm::GlobalValue::PrivateLinkage,
                                            guard, "xaas_run_guard");
-  // The linker sorts .init_array by this number; 0 is before every constructor.
+  // The linker sorts .init_array by this number; among equals the first input comes first.
   llvm::appendToCompilerUsed(module, {pointer});
   pointer->setSection(file == GuardedFile::program ? ".preinit_array" : ".init_array.00000");
 }

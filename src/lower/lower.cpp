@@ -1,3 +1,5 @@
+#include "targets.h"
+
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/options.h>
 #include <xaas/ir/retarget.h>
@@ -24,8 +26,6 @@
 
 namespace xaas::lower {
 
-namespace {
-
 void initialize_targets() {
   static const bool once = [] {
     llvm::InitializeAllTargets();
@@ -36,6 +36,8 @@ void initialize_targets() {
   }();
   static_cast<void>(once);
 }
+
+namespace {
 
 std::string describe(const Job& job) {
   return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";

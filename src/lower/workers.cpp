@@ -1,18 +1,21 @@
 // Worker processes.
 //
-// LLVM may crash on a damaged module, run out of memory or never end, and a deploying process must survive
-// that. So modules are lowered only in children. A child is forked without exec: no second program, no
-// environment, no loader takes part, and start-up costs nothing. Rejected: threads (a crash takes everything
-// along; LLVM's options are process state), and exec of this program (needs to know where it is, which an
-// archive started by its own loader does not).
+// LLVM may crash on a damaged module, run out of memory or never end, and a module may be made to take over
+// what reads it. So modules are lowered only in children, and each child lowers one: a child that somebody
+// has taken over has no other module's answer to give, and what is kept of its answer (the object cache) is
+// its own module's. A child is forked without exec: no second program, no environment, no loader takes part,
+// the job is there already, and start-up costs a millisecond. Rejected: threads (a crash takes everything
+// along; LLVM's options are process state), exec of this program (needs to know where it is, which an archive
+// started by its own loader does not), and children that serve many modules (see above).
 //
 // A worker computes and nothing else: base/confine.h. Memory is shared out evenly; a module that needs more
 // than its share is done again at the end, alone, with all of it. Time is counted in CPU seconds of the
 // worker, so that a busy machine makes nobody late.
 //
-// The protocol is one message each way: eight bytes of length, then the content. A request is a JSON line
-// with the unit, options and target, then the bitcode; an answer is one byte (0: object follows; else 1 +
-// ErrorKind: message follows).
+// The answer is one byte (0: object follows; else 1 + ErrorKind: message follows) and then all until the end
+// of the pipe. The parent waits for nothing that a child could keep back.
+#include "targets.h"
+
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 #include <xaas/lower/lower.h>
@@ -22,14 +25,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <ctime>
-#include <map>
+#include <fcntl.h>
 #include <numeric>
 #include <optional>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -38,203 +37,183 @@ namespace xaas::lower {
 
 namespace {
 
-bool write_bytes(int fd, const char* data, size_t size) {
-  while (size) {
-    const ssize_t count = write(fd, data, size);
+constexpr size_t max_answer = size_t(1) << 32; // bytes; no object is larger than that
+constexpr size_t max_words = 4096;             // of what a worker printed
+
+bool write_bytes(int fd, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t count = write(fd, data.data(), data.size());
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0)
       return false;
-    data += count;
-    size -= static_cast<size_t>(count);
+    data.remove_prefix(static_cast<size_t>(count));
   }
   return true;
 }
 
-bool read_bytes(int fd, char* data, size_t size) {
-  while (size) {
-    const ssize_t count = read(fd, data, size);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return false;
-    data += count;
-    size -= static_cast<size_t>(count);
-  }
-  return true;
-}
-
-bool send_message(int fd, const std::string& message) {
-  const uint64_t size = message.size();
-  return write_bytes(fd, reinterpret_cast<const char*>(&size), sizeof(size)) &&
-         write_bytes(fd, message.data(), message.size());
-}
-
-bool receive_message(int fd, std::string& message) {
-  uint64_t size = 0;
-  if (!read_bytes(fd, reinterpret_cast<char*>(&size), sizeof(size)) || size > (uint64_t(1) << 34))
-    return false;
-  message.resize(size);
-  return read_bytes(fd, message.data(), size);
-}
-
-std::string encode(const Job& job) {
-  const Json head{
-      {"unit", ir::to_json(job.unit)},
-      {"options", ir::to_json(job.options)},
-      {"target", {{"arch", job.target.arch}, {"name", job.target.name}, {"features", job.target.features}}},
-      {"working", job.working}};
-  return head.dump() + "\n" + job.bitcode;
-}
-
-Result<Job> decode(const std::string& message) {
-  const size_t line = message.find('\n');
-  XAAS_TRY(const Json head, parse_json(std::string_view(message).substr(0, line), "request"));
-  const JsonReader reader(head, "request");
-  Job job;
-  XAAS_TRY(const JsonReader unit, reader.at("unit"));
-  XAAS_TRY(job.unit, ir::parse_unit(unit));
-  XAAS_TRY(const JsonReader options, reader.at("options"));
-  XAAS_TRY(job.options, ir::parse_unit_options(options));
-  XAAS_TRY(const JsonReader target, reader.at("target"));
-  XAAS_TRY(job.target.arch, target.string_at("arch"));
-  XAAS_TRY(job.target.name, target.string_at("name"));
-  XAAS_TRY(const JsonReader features, target.at("features"));
-  XAAS_TRY(job.target.features, features.strings());
-  XAAS_TRY(job.working, reader.boolean_or("working", false));
-  job.bitcode = message.substr(line + 1);
-  return job;
-}
-
-Result<std::string> answer_to(const std::string& message) {
-  XAAS_TRY(const Job job, decode(message));
-  return lower(job);
-}
-
-[[noreturn]] void serve(int fd, uint64_t max_memory) {
-  signal(SIGINT, SIG_IGN); // the parent decides; it ends us by closing the socket
-  signal(SIGTERM, SIG_IGN);
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // no worker outlives the run that started it
+[[noreturn]] void serve(const Job& job, uint64_t max_memory) {
   exit_on_no_memory();
   llvm::install_bad_alloc_error_handler(
       [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
   const Result<void> confined = confine({.readable = {}, .writable = {}, .max_memory = max_memory});
-  std::string message;
-  while (receive_message(fd, message)) {
-    const Result<std::string> object = confined ? answer_to(message) : Result<std::string>(confined.error());
-    std::string answer;
-    if (object)
-      answer = std::string(1, '\0') + *object;
-    else
-      answer = std::string(1, static_cast<char>(1 + static_cast<int>(object.error().kind))) +
-               object.error().message;
-    if (!send_message(fd, answer))
-      break;
+  const Result<std::string> object = confined ? lower(job) : Result<std::string>(confined.error());
+  if (object) {
+    write_bytes(STDOUT_FILENO, std::string_view("\0", 1));
+    write_bytes(STDOUT_FILENO, *object);
+  } else {
+    const char kind = static_cast<char>(1 + static_cast<int>(object.error().kind));
+    write_bytes(STDOUT_FILENO, std::string_view(&kind, 1));
+    write_bytes(STDOUT_FILENO, object.error().message);
   }
   _exit(0);
 }
+
+class Pipe {
+public:
+  static Result<Pipe> open() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      return errno_error(errno, "starting a worker");
+    return Pipe(ends[0], ends[1]);
+  }
+  Pipe(Pipe&& other) noexcept
+      : read_(std::exchange(other.read_, -1)), write_(std::exchange(other.write_, -1)) {}
+  Pipe& operator=(Pipe&&) = delete;
+  ~Pipe() {
+    close_write();
+    if (read_ >= 0)
+      close(read_);
+  }
+  int read_end() const { return read_; }
+  int write_end() const { return write_; }
+  void close_write() {
+    if (write_ >= 0)
+      close(std::exchange(write_, -1));
+  }
+
+private:
+  Pipe(int read_end, int write_end) : read_(read_end), write_(write_end) {}
+  int read_, write_;
+};
 
 enum class Death { crashed, no_memory };
 
 class Worker {
 public:
-  static Result<Worker> start(const std::vector<Worker>& others, uint64_t max_memory) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-      return errno_error(errno, "starting a worker");
+  static Result<Worker> start(size_t number, const Job& job, uint64_t max_memory, double cpu_seconds) {
+    XAAS_TRY(Pipe answer, Pipe::open());
+    XAAS_TRY(Pipe words, Pipe::open());
+    // What does not fit is lost: nobody reads it before the end.
+    for (const int fd : {answer.read_end(), words.read_end(), words.write_end()})
+      fcntl(fd, F_SETFL, O_NONBLOCK);
     const pid_t child = fork();
     if (child < 0)
       return errno_error(errno, "starting a worker");
     if (child == 0) {
-      close(ends[0]);
-      for (const Worker& other : others)
-        close(other.fd_); // else a sibling would never see end of file
-      serve(ends[1], max_memory);
+      detach(answer.write_end(), words.write_end());
+      serve(job, max_memory);
     }
-    close(ends[1]);
-    return Worker(child, ends[0]);
+    answer.close_write();
+    words.close_write();
+    return Worker(child, number, std::move(answer), std::move(words), cpu_seconds);
   }
 
   Worker(Worker&& other) noexcept
-      : child_(other.child_), fd_(other.fd_), job_(other.job_), busy_(other.busy_),
-        cpu_before_(other.cpu_before_) {
-    other.child_ = -1;
-  }
+      : child_(std::exchange(other.child_, -1)), number_(other.number_), answer_(std::move(other.answer_)),
+        words_(std::move(other.words_)), clock_(other.clock_), received_(std::move(other.received_)) {}
   Worker& operator=(Worker&&) = delete;
   ~Worker() {
     if (child_ < 0)
       return;
-    close(fd_);
-    if (busy_)
-      kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
+    kill(child_, SIGKILL);
+    end_child(child_);
   }
 
-  int fd() const { return fd_; }
-  bool busy() const { return busy_; }
-  size_t job() const { return job_; }
-  // CPU seconds of the job that it has.
-  double seconds() const { return busy_ ? cpu() - cpu_before_ : 0; }
+  int fd() const { return answer_.read_end(); }
+  size_t number() const { return number_; }
+  std::string overdue() { return clock_.overdue(); }
 
-  bool assign(size_t number, const std::string& message) {
-    job_ = number;
-    busy_ = true;
-    cpu_before_ = cpu();
-    return send_message(fd_, message);
+  // Takes what is there; true at the end of the answer.
+  bool receive() {
+    char buffer[1 << 16];
+    for (;;) {
+      const ssize_t count = read(answer_.read_end(), buffer, sizeof(buffer));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count < 0 && errno == EAGAIN)
+        return false;
+      if (count <= 0)
+        return true;
+      received_.append(buffer, static_cast<size_t>(count));
+      if (received_.size() > max_answer)
+        return true;
+    }
   }
 
-  // The answer to the assigned job: its object, or an error that names it. Nothing if the worker died.
+  // After the end of the answer: the object, or the error that lowering gave. Nothing if the worker died.
   std::optional<Result<std::string>> answer() {
-    std::string message;
-    if (!receive_message(fd_, message) || message.empty())
+    end_ = end_child(std::exchange(child_, -1));
+    if (!end_.exited || end_.status != 0 || received_.empty() || received_.size() > max_answer)
       return std::nullopt;
-    busy_ = false;
-    const int kind = message[0];
-    message.erase(0, 1);
+    const int kind = received_[0];
+    received_.erase(0, 1);
     if (kind == 0)
-      return message;
-    return make_error(static_cast<ErrorKind>(kind - 1), message);
+      return std::move(received_);
+    const auto error = static_cast<ErrorKind>(kind - 1);
+    if (error != ErrorKind::failed && error != ErrorKind::integrity && error != ErrorKind::unsatisfied)
+      return std::nullopt;
+    return make_error(error, printable(received_));
   }
 
-  // After it died.
-  std::pair<Death, std::string> bury() {
-    int status = 0;
-    close(fd_);
-    waitpid(child_, &status, 0);
-    child_ = -1;
-    busy_ = false;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == no_memory_status)
+  std::pair<Death, std::string> death() {
+    if (end_.exited && end_.status == no_memory_status)
       return {Death::no_memory, "the worker ran out of memory"};
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) // the kernel's answer where there is no more
+    if (!end_.exited && end_.status == SIGKILL) // the kernel's answer where there is no more
       return {Death::no_memory, "the worker was killed, as for want of memory"};
-    if (WIFSIGNALED(status))
-      return {Death::crashed, std::string("the worker was ended by signal ") + strsignal(WTERMSIG(status))};
-    return {Death::crashed, "the worker ended without an answer"};
+    std::string message = end_.exited
+                              ? "the worker ended without an answer"
+                              : std::string("the worker was ended by signal ") + strsignal(end_.status);
+    if (const std::string words = last_words(); !words.empty())
+      message += ": " + words;
+    return {Death::crashed, message};
   }
 
 private:
-  Worker(pid_t child, int fd) : child_(child), fd_(fd) {}
+  Worker(pid_t child, size_t number, Pipe answer, Pipe words, double cpu_seconds)
+      : child_(child), number_(number), answer_(std::move(answer)), words_(std::move(words)),
+        clock_(child, cpu_seconds) {}
 
-  double cpu() const {
-    clockid_t clock{};
-    timespec time{};
-    if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0)
-      return 0;
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  // What a module can choose goes to a terminal.
+  static std::string printable(std::string text) {
+    for (char& c : text)
+      if ((c < ' ' && c != '\n') || c == 127)
+        c = '?';
+    return text;
+  }
+
+  // The first line that it printed.
+  std::string last_words() {
+    std::string text(max_words, '\0');
+    const ssize_t count = read(words_.read_end(), text.data(), text.size());
+    text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+    text.resize(std::min(text.find('\n'), text.size()));
+    return printable(std::move(text));
   }
 
   pid_t child_;
-  int fd_;
-  size_t job_ = 0;
-  bool busy_ = false;
-  double cpu_before_ = 0;
+  size_t number_;
+  Pipe answer_, words_;
+  ChildClock clock_;
+  std::string received_;
+  ChildEnd end_;
 };
 
 class Pool {
 public:
   Pool(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits, Progress& progress)
       : count_(count), job_(job), done_(done), limits_(limits), progress_(progress),
-        memory_(limits.memory ? limits.memory : memory_limit()) {}
+        memory_(limits.memory ? limits.memory : memory_limit()), names_(count) {}
 
   Result<void> run() {
     const unsigned workers = std::max(1u, limits_.workers);
@@ -249,36 +228,26 @@ public:
 private:
   Result<void> work(const std::vector<size_t>& numbers, unsigned workers, uint64_t max_memory) {
     std::vector<Worker> pool;
-    pool.reserve(workers);
-    size_t next = 0;
-    size_t finished = 0;
-    while (finished < numbers.size()) {
+    for (size_t next = 0; next < numbers.size() || !pool.empty();) {
       while (pool.size() < workers && next < numbers.size()) {
-        XAAS_TRY(Worker worker, Worker::start(pool, max_memory));
+        XAAS_TRY(Worker worker, start(numbers[next++], max_memory));
         pool.push_back(std::move(worker));
-        XAAS_CHECK(assign(pool.back(), numbers[next++]));
       }
       XAAS_CHECK(check_interrupt());
       std::vector<pollfd> waiting;
       for (const Worker& worker : pool)
-        waiting.push_back({worker.busy() ? worker.fd() : -1, POLLIN, 0});
-      const bool any = poll(waiting.data(), waiting.size(), 200) > 0;
+        waiting.push_back({worker.fd(), POLLIN, 0});
+      if (poll(waiting.data(), waiting.size(), 200) < 0)
+        continue;
       std::vector<Worker> alive;
-      alive.reserve(workers);
       for (size_t i = 0; i < pool.size(); ++i) {
         Worker& worker = pool[i];
-        if (any && waiting[i].revents) {
-          XAAS_TRY(const bool lives, take(worker));
-          ++finished;
-          if (!lives)
-            continue;
-          if (next < numbers.size())
-            XAAS_CHECK(assign(worker, numbers[next++]));
-        } else if (worker.seconds() > limits_.cpu_seconds) {
-          return make_error(ErrorKind::failed, names_[worker.job()] + ": took more than " +
-                                                   std::to_string(static_cast<int>(limits_.cpu_seconds)) +
-                                                   " seconds of CPU time");
+        if (waiting[i].revents && worker.receive()) {
+          XAAS_CHECK(take(worker));
+          continue;
         }
+        if (const std::string overdue = worker.overdue(); !overdue.empty())
+          return make_error(ErrorKind::failed, names_[worker.number()] + ": " + overdue);
         alive.push_back(std::move(worker));
       }
       pool.swap(alive);
@@ -286,20 +255,18 @@ private:
     return {};
   }
 
-  Result<void> assign(Worker& worker, size_t number) {
-    XAAS_TRY(const Job task, job_(number));
-    names_[number] = "lowering " + task.unit.source + " (module " + task.unit.module.to_string() + ")";
-    // A worker that died while it was written to shows itself when its answer is read.
-    worker.assign(number, encode(task));
-    return {};
+  Result<Worker> start(size_t number, uint64_t max_memory) {
+    XAAS_TRY(const Job job, job_(number));
+    names_[number] = "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";
+    return Worker::start(number, job, max_memory, limits_.cpu_seconds);
   }
 
-  // Takes a worker's answer; false if it died of a module that is to be tried again.
-  Result<bool> take(Worker& worker) {
-    const size_t number = worker.job();
+  Result<void> take(Worker& worker) {
+    const size_t number = worker.number();
     std::optional<Result<std::string>> object = worker.answer();
     if (!object) {
-      const auto [death, message] = worker.bury();
+      XAAS_CHECK(check_interrupt());
+      const auto [death, message] = worker.death();
       if (death == Death::crashed)
         return make_error(ErrorKind::integrity, message).in(names_[number]);
       if (last_try_)
@@ -307,14 +274,13 @@ private:
                           "on a machine or in a batch job with more memory it may do")
             .in(names_[number]);
       too_large_.push_back(number);
-      return false;
+      return {};
     }
     if (!*object)
       return std::move(*object).error();
-    names_.erase(number);
     XAAS_CHECK(done_(number, **std::move(object)));
     progress_.advance();
-    return true;
+    return {};
   }
 
   size_t count_;
@@ -323,8 +289,8 @@ private:
   Limits limits_;
   Progress& progress_;
   uint64_t memory_;
-  std::map<size_t, std::string> names_; // of jobs that a worker has
-  std::vector<size_t> too_large_;       // for a share of the memory
+  std::vector<std::string> names_; // of jobs that were started
+  std::vector<size_t> too_large_;  // for a share of the memory
   bool last_try_ = false;
 };
 
@@ -332,6 +298,7 @@ private:
 
 Result<void> lower_all(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits,
                        Progress& progress) {
+  initialize_targets(); // once, and not in each worker
   return Pool(count, job, done, limits, progress).run();
 }
 

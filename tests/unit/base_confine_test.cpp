@@ -9,7 +9,10 @@
 #include <csignal>
 #include <fcntl.h>
 #include <functional>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -101,6 +104,75 @@ TEST_F(ConfineTest, NoSocketsProcessesOrPrograms) {
     }));
     EXPECT_TRUE(holds(confinement, [parent = getpid()] { return kill(parent, 0) != 0; }));
   }
+}
+
+// What Landlock leaves free.
+TEST_F(ConfineTest, OtherFilesKeepTheirModes) {
+  if (!has("seccomp"))
+    GTEST_SKIP() << "NOT TESTED: this kernel has no seccomp";
+  ASSERT_EQ(chmod(file("other").c_str(), 0600), 0);
+  EXPECT_TRUE(holds(to_files(), [this] { return chmod(file("other").c_str(), 0666) != 0; }));
+  EXPECT_EQ(fs::status(file("other")).permissions(), fs::perms(0600));
+}
+
+TEST_F(ConfineTest, LimitsAreFixed) {
+  if (!has("seccomp"))
+    GTEST_SKIP() << "NOT TESTED: this kernel has no seccomp";
+  for (const Confinement& confinement : {Confinement(), to_files()})
+    EXPECT_TRUE(holds(confinement, [parent = getpid()] {
+      rlimit now{};
+      const rlimit second{1, 1};
+      return getrlimit(RLIMIT_CPU, &now) == 0 && prlimit(parent, RLIMIT_CPU, &second, nullptr) != 0 &&
+             setrlimit(RLIMIT_CPU, &now) != 0;
+    }));
+}
+
+TEST_F(ConfineTest, NoMemoryBesideTheLimit) {
+  if (!has("seccomp"))
+    GTEST_SKIP() << "NOT TESTED: this kernel has no seccomp";
+  EXPECT_TRUE(holds({}, [] {
+    return mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+           mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+  }));
+}
+
+TEST(Child, EndsAndTellsHow) {
+  const auto end_of = [](const std::function<void()>& work) {
+    const pid_t child = fork();
+    if (child == 0) {
+      work();
+      _exit(7);
+    }
+    return end_child(child);
+  };
+  EXPECT_TRUE(end_of([] {}).exited);
+  EXPECT_EQ(end_of([] {}).status, 7);
+  EXPECT_EQ(end_of([] { raise(SIGSEGV); }).status, SIGSEGV);
+  const ChildEnd stopped = end_of([] { raise(SIGSTOP); }); // is not waited for
+  EXPECT_FALSE(stopped.exited);
+  EXPECT_EQ(stopped.status, SIGKILL);
+}
+
+TEST(Child, DetachedHasNothingOfTheParent) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int other = open("/dev/null", O_RDONLY);
+  const pid_t child = fork();
+  if (child == 0) {
+    detach(ends[1], ends[1]);
+    char none = 0;
+    const bool closed = fcntl(other, F_GETFD) < 0 && fcntl(ends[0], F_GETFD) < 0;
+    const bool empty = read(STDIN_FILENO, &none, 1) == 0;
+    _exit(closed && empty && write(STDOUT_FILENO, "x", 1) == 1 ? 0 : 1);
+  }
+  close(ends[1]);
+  char answer = 0;
+  EXPECT_EQ(read(ends[0], &answer, 1), 1);
+  const ChildEnd end = end_child(child);
+  EXPECT_TRUE(end.exited);
+  EXPECT_EQ(end.status, 0);
+  close(ends[0]);
+  close(other);
 }
 
 TEST_F(ConfineTest, ThreadsWork) {

@@ -17,7 +17,7 @@ struct ReplayOptions {
   std::optional<Finish> finish; // strip and RPATH of the installed file; absent: as the record says
   std::optional<Digest>
       note;             // link in an origin note that names this record and seal the output (capture only)
-  std::string guard;    // an object that is linked in last, where the output is a program or library
+  std::string guard;    // an object that is the first input, where the output is a program or library
   unsigned threads = 1; // of lld; the output does not depend on it
 };
 

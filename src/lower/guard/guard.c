@@ -39,23 +39,20 @@ static u64 call(u64 number, u64 a, u64 b, u64 c) {
   return result;
 }
 
-static void say(const char* text) {
-  u64 size = 0;
-  while (text[size])
-    ++size;
-  call(1, 2, (u64)text, size); // write
+// The message in one piece: the ranks of a parallel program speak at once.
+struct line {
+  u64 size;
+  char text[1024];
+};
+
+static void add(struct line* line, const char* text) {
+  while (*text && line->size < sizeof(line->text))
+    line->text[line->size++] = *text++;
 }
 
-static void say_missing(const char* program, const char* name) {
-  if (program) {
-    say(program);
-    say(": ");
-  }
-  say("this CPU lacks ");
-  say(name);
-}
-
-__attribute__((visibility("hidden"))) void xaas_cpu_guard(int count, char** arguments) {
+static void check(const char* program) {
+  struct line line;
+  line.size = 0;
   const u32 state = enabled_state();
   u32 words[4] = {0, 0, 0, 0}, leaf = 0xffffffff, subleaf = 0, missing = 0;
   for (u32 i = 0; i < xaas_feature_count; ++i) {
@@ -72,16 +69,31 @@ __attribute__((visibility("hidden"))) void xaas_cpu_guard(int count, char** argu
     if ((words[feature->word] >> feature->bit & 1) && (state & feature->state) == feature->state)
       continue;
     if (missing++ == 0) {
-      say_missing(count > 0 && arguments ? arguments[0] : 0, feature->name);
+      if (program) {
+        add(&line, program);
+        add(&line, ": ");
+      }
+      add(&line, "this CPU lacks ");
     } else {
-      say(", ");
-      say(feature->name);
+      add(&line, ", ");
     }
+    add(&line, feature->name);
   }
   if (missing == 0)
     return;
-  say("; it was deployed for ");
-  say(xaas_target);
-  say("\nhint: deploy it for this machine with `xaas deploy`\n");
-  call(231, 126, 0, 0); // exit_group
+  add(&line, "; it was deployed for ");
+  add(&line, xaas_target);
+  add(&line, "\nhint: deploy it for this machine with `xaas deploy`\n");
+  call(1, 2, (u64)line.text, line.size); // write
+  call(231, 126, 0, 0);                  // exit_group
+}
+
+// Entries of DT_PREINIT_ARRAY get the program's arguments.
+__attribute__((visibility("hidden"))) void xaas_guard_program(int count, char** arguments) {
+  check(count > 0 && arguments ? arguments[0] : 0);
+}
+
+// Not every C library gives them to those of DT_INIT_ARRAY.
+__attribute__((visibility("hidden"))) void xaas_guard_library(void) {
+  check(0);
 }

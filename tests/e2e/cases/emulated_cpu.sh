@@ -31,6 +31,20 @@ refuses Nehalem avx -L "$PWD/haswell" haswell/usr/local/bin/hello 1 2
 refuses Haswell "avx512f, avx512dq" -L "$PWD/level4" level4/usr/local/bin/hello 1 2
 readelf -Wn level4/usr/local/bin/hello | grep -q 'x86 ISA used: .*x86-64-v4' || fail "no ISA level in the program"
 
+# A library that another program loads, with an initialiser of its own.
+mkdir library
+printf 'long twice(long a) { return 2 * a; }\n' >library/twice.c
+cat >library/own.c <<'END'
+#include <unistd.h>
+__attribute__((constructor(0))) static void own(void) { write(1, "own\n", 4); }
+END
+printf 'libtwice.so: twice.c own.c\n\t$(CC) $(CFLAGS) -shared -fPIC -o $@ twice.c own.c\ninstall: libtwice.so\n\tinstall -D libtwice.so $(DESTDIR)$(PREFIX)/lib/libtwice.so\n' >library/Makefile
+echo '{"name": "twice", "build": {"system": "make"}, "isa": ["x86-64"]}' >library/xaas.json
+"$XAAS" build library -o oci:twice:ir -q >/dev/null
+"$XAAS" deploy oci:twice:ir -o rootfs:twice-haswell --cpu haswell -q >/dev/null
+refuses Nehalem avx2 -E "LD_PRELOAD=$PWD/twice-haswell/usr/local/lib/libtwice.so" /bin/true
+expect_equal "on a CPU that will do" "$(qemu-x86_64 -cpu Haswell -E "LD_PRELOAD=$PWD/twice-haswell/usr/local/lib/libtwice.so" /bin/true 2>/dev/null)" own
+
 detected() { # QEMU
   qemu-x86_64 -cpu "$1" "$XAAS" detect --format json 2>err || fail "detect on $1: $(cat err)"
 }

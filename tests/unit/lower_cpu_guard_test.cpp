@@ -1,0 +1,50 @@
+// What the guard does on other CPUs: tests/e2e/cases/emulated_cpu.sh.
+#include <xaas/lower/cpu_guard.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::lower {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(CpuGuard, NamesTheTargetAndItsFeatures) {
+  const auto guard = cpu_guard(*target::cpu_by_name("x86_64", "haswell"), GuardedFile::program);
+  ASSERT_TRUE(guard) << guard.error().message;
+  for (const char* text : {"avx2", "bmi2", "haswell", ".preinit_array", ".note.xaas.isa"})
+    EXPECT_THAT(*guard, HasSubstr(text));
+  for (const char* text : {"avx512f", ".init_array.0"})
+    EXPECT_THAT(*guard, Not(HasSubstr(text)));
+}
+
+TEST(CpuGuard, OfALibraryRunsFirst) {
+  const auto guard = cpu_guard(*target::cpu_by_name("x86_64", "haswell"), GuardedFile::library);
+  ASSERT_TRUE(guard) << guard.error().message;
+  EXPECT_THAT(*guard, HasSubstr(".init_array.0"));
+  EXPECT_THAT(*guard, Not(HasSubstr(".preinit_array")));
+}
+
+TEST(CpuGuard, NothingToGuardOnTheLeastCpu) {
+  EXPECT_EQ(*cpu_guard(*target::cpu_by_name("x86_64", "x86-64"), GuardedFile::program), "");
+  EXPECT_EQ(*cpu_guard(*target::cpu_by_name("aarch64", "neoverse-v2"), GuardedFile::program), "");
+}
+
+// It needs no other symbol, and keeps what control-flow protection the other inputs have.
+TEST(CpuGuard, BringsNothingAlong) {
+  for (const char* name : {"x86-64-v2", "x86-64-v4", "znver5", "diamondrapids", "bdver4"}) {
+    const auto cpu = target::cpu_by_name("x86_64", name);
+    ASSERT_TRUE(cpu) << name;
+    const auto guard = cpu_guard(*cpu, GuardedFile::library);
+    ASSERT_TRUE(guard) << name << ": " << guard.error().message;
+    if (guard->empty())
+      continue;
+    EXPECT_THAT(*guard, HasSubstr(".note.gnu.property")) << name;
+    for (const char* symbol : {"memset", "strlen", "__stack_chk_fail"})
+      EXPECT_THAT(*guard, Not(HasSubstr(symbol))) << name;
+  }
+}
+
+} // namespace
+} // namespace xaas::lower
