@@ -50,12 +50,12 @@ for level in x86-64 x86-64-v3; do
   rm -rf less
   cp -r app less
   while read -r digest; do rm "$(blob less "$digest")"; done <others
-  "$XAAS" deploy oci:less:ir -o "rootfs:tree-$level" --set isa=$level -q
+  "$XAAS" deploy oci:less:ir -o "rootfs:tree-$level" --set isa=$level --no-cache -q
   while read -r digest; do
     rm -rf less
     cp -r app less
     rm "$(blob less "$digest")"
-    ! "$XAAS" deploy oci:less:ir -o oci:out:x --set isa=$level -q 2>stderr || fail "not read by isa=$level: $digest"
+    ! "$XAAS" deploy oci:less:ir -o oci:out:x --set isa=$level --no-cache -q 2>stderr || fail "not read by isa=$level: $digest"
     grep -q "${digest#sha256:}" stderr || fail "another error: $(cat stderr)"
   done <read
 done

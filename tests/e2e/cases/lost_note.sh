@@ -27,7 +27,7 @@ prog: main.c work.c
 MAKE
 for kind in object archive; do
   "$XAAS" build $kind -o oci:$kind-image:ir -q >/dev/null
-  result=$("$XAAS" deploy oci:$kind-image:ir -o oci:$kind-image:here -q --format json)
+  result=$("$XAAS" deploy oci:$kind-image:ir -o oci:$kind-image:here --no-cache -q --format json)
   expect_equal "$kind: native objects" "$(jq .native_objects <<<"$result")" 0
   expect_equal "$kind: lowered" "$(jq .modules.lowered <<<"$result")" 2
 done
