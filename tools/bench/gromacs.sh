@@ -220,7 +220,7 @@ if [ $kill = yes ]; then
   timed "$here/after-kill.build" killed_build
 fi
 if [ $check_sharing = yes ] && "$xaas" build --help | grep -q -e --check-sharing; then
-  say "every shared module compiled for each of its units"
+  say "every known outcome compiled again"
   timed "$here/check.build" check_build
 fi
 
@@ -267,7 +267,7 @@ native builds of all        $natives CPU s
 IR build of all             $(build_figures ir)
 IR build after a change     $(build_figures changed)
 IR build after a kill       $(if [ -e "$here/after-kill.build" ]; then tail -n 1 "$here/after-kill.build.log"; else echo "not done"; fi)
-every use of a shared module compiled again: $(if [ -e "$here/check.build" ]; then tail -n 1 "$here/check.build.log"; else echo "not done"; fi)
+every known outcome compiled again: $(if [ -e "$here/check.build" ]; then echo "nothing else came out ($(wall "$here/check.build") s, $(cpu "$here/check.build") CPU s)"; else echo "not done"; fi)
 units                       $(sharing units), $(sharing unit_bytes) bytes
 IR modules                  $(sharing modules), $(sharing module_bytes) bytes, stored in $(sharing stored_bytes)
 preprocessed texts          $(reported ir .sharing.preprocessed_texts)
