@@ -92,9 +92,9 @@ killed_build() {
   rm -rf "$here/killed-cache"
   export TMPDIR=$here/killed-tmp XAAS_CACHE_DIR=$here/killed-cache
   after=$(part_of "$(wall "$here/ir.build")" 0.1 0.9 $RANDOM)
-  killed_after "$after" "$xaas" build "$spec" --source "$source" -o "oci:$here/killed:killed" -j "$(nproc)" -q "${options[@]}"
+  killed_after "$after" "$xaas" build "$spec" --source "$source" -o "oci:$here/killed:killed" -j "$(nproc)" -q "${options[@]}" ||
+    die "the build ended before the kill after $after s"
   [ -e "$here/killed-cache" ] || die "nothing was done before the kill after $after s"
-  if "$xaas" inspect "oci:$here/killed:killed" -q >/dev/null 2>&1; then die "the build ended before the kill after $after s"; fi
   "$xaas" build "$spec" --source "$source" -o "oci:$here/killed:ir" -j "$(nproc)" --format json "${options[@]}" \
     >"$here/after-kill.json"
   [ "$(jq -r .digest "$here/after-kill.json")" = "$(jq -r .digest "$here/ir.json")" ] || die "another digest after a kill"

@@ -62,13 +62,16 @@ expect_undisturbed() { # KIND TAG: the digest of the undisturbed one, and nothin
   [ -z "$(ls -A "$TMPDIR")" ] || die "left in $TMPDIR after $2: $(ls -A "$TMPDIR")"
 }
 kill_some() { # KIND FILE
-  local i random after
+  local i=0 random after longest
+  longest=$(wall "$here/$1-undisturbed.time")
   RANDOM=$seed
   rm -rf "$here/$1-killed-cache"
-  for ((i = 1; i <= kills; ++i)); do
+  while [ $i -lt "$kills" ]; do
     random=$RANDOM # here: a subshell has random numbers of its own, whatever the seed
-    after=$(part_of "$(wall "$here/$1-undisturbed.time")" 0 1 $random)
-    killed_after "$after" "$here/$1-killed" "$1-killed-cache" "$1-killed"
+    after=$(part_of "$longest" 0 1 $random)
+    # What the killed ones did makes the next one shorter; one that ended is no kill.
+    killed_after "$after" "$here/$1-killed" "$1-killed-cache" "$1-killed" || { longest=$after; continue; }
+    i=$((i + 1))
     echo "killed after $after s; $(find "$here/$1-killed-cache" -type f 2>/dev/null | wc -l) files in the cache," \
       "$(ls "$TMPDIR" | wc -l) directories left"
   done >"$2"

@@ -136,15 +136,15 @@ runs_here() {
   return $code
 }
 # killed_after SECONDS COMMAND...: runs COMMAND, with TMPDIR as its directory for temporary files, in a process group of its own,
-# which is killed (SIGKILL) after that time. Dies unless all that it started ends with it.
+# which is killed (SIGKILL) after that time. Fails if it had ended by itself. Dies unless all that it started ends with it.
 killed_after() {
-  local process wait
+  local process wait code=0
   setsid "${@:2}" >/dev/null 2>&1 &
   process=$!
   sleep "$1"
   kill -KILL -- -$process 2>/dev/null || true
-  wait $process 2>/dev/null || true
-  for ((wait = 0; wait < 100; ++wait)); do [ -n "$(started_processes)" ] || return 0; sleep 0.1; done
+  wait $process 2>/dev/null || code=$?
+  for ((wait = 0; wait < 100; ++wait)); do [ -n "$(started_processes)" ] || { [ $code -eq 137 ]; return; }; sleep 0.1; done
   die "still running after a kill: $(started_processes)"
 }
 started_processes() { # xaas and what a build of it runs, below TMPDIR; zombies aside
