@@ -1,3 +1,5 @@
+#include "descriptor.h"
+
 #include <xaas/base/file.h>
 
 #include <cerrno>
@@ -9,27 +11,6 @@
 namespace xaas {
 
 namespace {
-
-// Closes a file descriptor on every way out.
-class Descriptor {
-public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  int get() const { return fd_; }
-  int close() {
-    const int result = ::close(fd_);
-    fd_ = -1;
-    return result;
-  }
-
-private:
-  int fd_;
-};
 
 Result<void> write_all(int fd, std::string_view content, const fs::path& path) {
   while (!content.empty()) {

@@ -7,6 +7,7 @@
 
 #include "vet.h"
 
+#include <xaas/base/child.h>
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 

@@ -16,6 +16,7 @@
 // of the pipe. The parent waits for nothing that a child could keep back.
 #include "targets.h"
 
+#include <xaas/base/child.h>
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 #include <xaas/lower/lower.h>

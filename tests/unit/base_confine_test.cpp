@@ -1,4 +1,5 @@
 // Each question is asked by a child that confined itself: its exit status is the answer.
+#include <xaas/base/child.h>
 #include <xaas/base/confine.h>
 #include <xaas/base/file.h>
 

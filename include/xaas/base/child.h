@@ -1,0 +1,40 @@
+// A forked child that serves its parent and is not trusted: a worker.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <sys/types.h>
+
+namespace xaas {
+
+// In a child, before anything else: standard input is empty, `output` and `errors` (open for writing) are
+// standard output and standard error, no other descriptor is open, no signal of ours has a handler, and the
+// child does not outlive the thread that forked it.
+void detach(int output, int errors);
+
+// Exit statuses of a confined process: it ran out of memory (exit_on_no_memory() makes it so); it could not
+// be confined.
+constexpr int no_memory_status = 251, unconfined_status = 252;
+void exit_on_no_memory();
+
+// What became of a child. Waits for it, for a short while, and then kills it: it has nothing more to say.
+struct ChildEnd {
+  bool exited = false; // else a signal ended it
+  int status = 0;      // of the exit; else the signal
+};
+ChildEnd end_child(pid_t child);
+
+// Tells a child that takes too long: of CPU time, or of time without using any (it was stopped, or sleeps).
+class ChildClock {
+public:
+  ChildClock(pid_t child, double cpu_seconds) : child_(child), cpu_seconds_(cpu_seconds) {}
+  // Ask often. Empty, or what was too long.
+  std::string overdue();
+
+private:
+  pid_t child_;
+  double cpu_seconds_, last_cpu_ = 0;
+  std::chrono::steady_clock::time_point last_progress_ = std::chrono::steady_clock::now();
+};
+
+} // namespace xaas
