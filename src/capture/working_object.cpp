@@ -22,8 +22,8 @@ fs::path lesser_path(const Session& session, const Digest& unit) {
 // constants) as the project asks for.
 Result<std::string> lower_working(lower::Job& job) {
   Result<std::string> object = lower::lower(job);
-  if (!object && object.error().kind == ErrorKind::failed && job.working) {
-    job.working = false;
+  if (!object && object.error().kind == ErrorKind::failed && job.form == lower::Form::working) {
+    job.form = lower::Form::object;
     object = lower::lower(job);
   }
   return object;
@@ -68,7 +68,7 @@ Result<std::optional<std::string>> UnitWriter::make_object(KnownUnit& unit, cons
   job.unit = unit_;
   job.unit.module = digest_of(unit.bitcode);
   job.options = options_;
-  job.working = !unit.needs_optimisation;
+  job.form = unit.needs_optimisation ? lower::Form::object : lower::Form::working;
   std::string level = working_level(session_);
   if (unit.plain) {
     XAAS_CHECK(make_plain(job, session_.arch));
@@ -127,7 +127,7 @@ Result<std::string> working_object(const Session& session, const Digest& unit_id
     XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
   }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
-  job.working = !optimised;
+  job.form = optimised ? lower::Form::object : lower::Form::working;
   XAAS_TRY(std::string object, lower::lower(job));
   XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, unit_id));
   return object;

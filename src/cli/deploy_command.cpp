@@ -24,6 +24,7 @@ public:
         ->type_name("NAME");
     app.add_option("--set", set_, "Choose this value of a specialization point; can be repeated")
         ->type_name("K=V");
+    app.add_flag("--lto", lto_, "Optimise each program and library as a whole (ThinLTO); takes longer");
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
     app.add_flag("--dry-run", dry_run_, "Choose the configuration only; write nothing");
     app.add_flag("--no-cache", no_cache_, "Use and keep no objects of earlier deploys");
@@ -47,6 +48,7 @@ public:
     XAAS_TRY(request.system, system_of(system_, cpu_));
     XAAS_TRY(request.time, source_date_epoch());
     request.dry_run = dry_run_;
+    request.lto = lto_;
     request.jobs = jobs_ ? jobs_ : default_jobs();
     if (explain_ && !common.json())
       request.selected = [](const select::Selection& selection) {
@@ -78,40 +80,50 @@ private:
     Json rejected = Json::array();
     for (const select::Rejection& rejection : report.selection.rejected)
       rejected.push_back(Json{{"configuration", rejection.configuration}, {"reason", rejection.reason}});
-    print(Json{{"version", 1},
-               {"image", report.image.empty() ? Json() : Json(report.image)},
-               {"digest", report.digest ? Json(report.digest->to_string()) : Json()},
-               {"configuration", report.selection.configuration.values()},
-               {"target",
-                {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
-               {"modules", {{"lowered", report.lowered}, {"cached", report.cached}}},
-               {"native_objects", report.native_objects},
-               {"links", report.links},
-               {"seconds",
-                {{"fetch", report.seconds.fetch},
-                 {"lower", report.seconds.lower},
-                 {"link", report.seconds.link},
-                 {"package", report.seconds.package},
-                 {"total", report.seconds.total}}},
-               {"selection", selection},
-               {"rejected", rejected}});
+    print(Json{
+        {"version", 1},
+        {"image", report.image.empty() ? Json() : Json(report.image)},
+        {"digest", report.digest ? Json(report.digest->to_string()) : Json()},
+        {"configuration", report.selection.configuration.values()},
+        {"target",
+         {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
+        {"modules", {{"lowered", report.lowered}, {"cached", report.cached}}},
+        {"native_objects", report.native_objects},
+        {"links", report.links},
+        {"lto", report.lto ? Json{{"units", report.lto->units}, {"without", report.lto->without}} : Json()},
+        {"seconds",
+         {{"fetch", report.seconds.fetch},
+          {"lower", report.seconds.lower},
+          {"link", report.seconds.link},
+          {"package", report.seconds.package},
+          {"total", report.seconds.total}}},
+        {"selection", selection},
+        {"rejected", rejected}});
   }
 
   static void print_table(const deploy::Report& report) {
-    std::cout << table(
-        {{"configuration", report.selection.configuration.id()},
-         {"CPU", report.target.name},
-         {"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +
-                         " known, " + std::to_string(report.links) + " links"},
-         {"native objects", std::to_string(report.native_objects)},
-         {"time", human_seconds(report.seconds.total) + " (lowering " + human_seconds(report.seconds.lower) +
-                      ", linking " + human_seconds(report.seconds.link) + ")"}});
+    std::vector<std::vector<std::string>> rows = {{"configuration", report.selection.configuration.id()},
+                                                  {"CPU", report.target.name},
+                                                  {"objects", std::to_string(report.lowered) + " lowered, " +
+                                                                  std::to_string(report.cached) + " known, " +
+                                                                  std::to_string(report.links) + " links"},
+                                                  {"native objects", std::to_string(report.native_objects)}};
+    if (report.lto) {
+      std::string units = std::to_string(report.lto->units) + " units";
+      for (const auto& [reason, count] : report.lto->without)
+        units += ", " + std::to_string(count) + " not (" + reason + ")";
+      rows.push_back({"LTO", units});
+    }
+    rows.push_back({"time", human_seconds(report.seconds.total) + " (lowering " +
+                                human_seconds(report.seconds.lower) + ", linking " +
+                                human_seconds(report.seconds.link) + ")"});
+    std::cout << table(rows);
     std::cout << report.image << " " << report.digest->to_string() << "\n";
   }
 
   std::string image_, output_, system_, cpu_;
   std::vector<std::string> set_;
-  bool explain_ = false, dry_run_ = false, offline_ = false, no_cache_ = false;
+  bool explain_ = false, dry_run_ = false, lto_ = false, offline_ = false, no_cache_ = false;
   unsigned jobs_ = 0;
 };
 

@@ -35,11 +35,12 @@ struct Output {
 class Assembler {
 public:
   Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-            const image::Usage& usage, const std::map<Digest, std::string>& contents,
+            const image::Usage& usage, const Forms& forms, const std::map<Digest, std::string>& contents,
             const target::Cpu& target, Objects objects, const lower::ObjectCache* cache, const fs::path& work,
             unsigned jobs, Progress& progress)
-      : bundle_(bundle), configuration_(configuration), usage_(usage), contents_(contents), target_(target),
-        objects_(std::move(objects)), cache_(cache), work_(work), jobs_(jobs), progress_(progress) {}
+      : bundle_(bundle), configuration_(configuration), usage_(usage), forms_(forms), contents_(contents),
+        target_(target), objects_(std::move(objects)), cache_(cache), work_(work), jobs_(jobs),
+        progress_(progress) {}
 
   Result<Assembly> run() {
     for (const link::InstalledFile& file : configuration_.installed)
@@ -59,32 +60,35 @@ public:
 
 private:
   Result<void> lower_units() {
-    std::vector<const ir::Unit*> units;
-    std::vector<Digest> ids;
-    for (const Digest& id : usage_.units)
-      if (!objects_.has(id))
-        ids.push_back(id);
-    auto bytes = [&](const Digest& id) { return bundle_.modules.at(bundle_.units.at(id).module); };
+    std::vector<LoweredUnit> wanted;
+    for (const LoweredUnit& unit : lowered_units(forms_))
+      if (!objects_.has(unit))
+        wanted.push_back(unit);
+    auto bytes = [&](const LoweredUnit& unit) {
+      return bundle_.modules.at(bundle_.units.at(unit.first).module);
+    };
     // The longest first, so that no core waits for it at the end.
-    std::sort(ids.begin(), ids.end(), [&](const Digest& a, const Digest& b) {
+    std::sort(wanted.begin(), wanted.end(), [&](const LoweredUnit& a, const LoweredUnit& b) {
       return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
     });
-    if (ids.empty())
-      return {};
-    progress_.start("lowering for " + target_.name, ids.size());
-    auto job = [&](size_t i) -> Result<lower::Job> {
-      const ir::Unit& unit = bundle_.units.at(ids[i]);
-      return lower::Job{contents_.at(unit.module), unit, bundle_.options.at(unit.options), target_, false};
-    };
-    auto done = [&](size_t i, std::string object) -> Result<void> {
-      ++assembly_.lowered;
-      const ir::Unit& unit = bundle_.units.at(ids[i]);
-      if (cache_)
-        cache_->keep(unit, bundle_.options.at(unit.options), target_, object);
-      return objects_.keep(ids[i], object);
-    };
-    XAAS_CHECK(lower::lower_all(ids.size(), job, done, {.workers = jobs_}, progress_));
-    progress_.finish();
+    if (!wanted.empty()) {
+      progress_.start("lowering for " + target_.name, wanted.size());
+      auto job = [&](size_t i) -> Result<lower::Job> {
+        const ir::Unit& unit = bundle_.units.at(wanted[i].first);
+        return lower::Job{contents_.at(unit.module), unit, bundle_.options.at(unit.options), target_,
+                          wanted[i].second};
+      };
+      auto done = [&](size_t i, std::string object) -> Result<void> {
+        ++assembly_.lowered;
+        const ir::Unit& unit = bundle_.units.at(wanted[i].first);
+        if (cache_)
+          cache_->keep(unit, bundle_.options.at(unit.options), target_, wanted[i].second, object);
+        return objects_.keep(wanted[i], object);
+      };
+      XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = jobs_}, progress_));
+      progress_.finish();
+    }
+    assembly_.refused_bitcode = objects_.refused_bitcode();
     return {};
   }
 
@@ -92,13 +96,19 @@ private:
     return write_file(work_ / name, content, 0644, false);
   }
 
-  // Kit files are written when a link asks for them: most links of a bundle share them.
-  Result<fs::path> provide(const link::FileRef& file) {
+  fs::path archive_path(const Digest& archive, bool lto) const {
+    return work_ / ((lto ? "b" : "a") + archive.hex());
+  }
+
+  // For a link or archive with LTO, or one without. Kit files are written when a link asks for them: most
+  // links of a bundle share them.
+  Result<fs::path> provide(const link::FileRef& file, bool lto) {
     switch (file.kind) {
     case RefKind::unit:
-      return objects_.path(file.digest);
+      return objects_.path({file.digest, lto && forms_.bitcode.count(file.digest) ? lower::Form::thin_lto
+                                                                                  : lower::Form::object});
     case RefKind::archive:
-      return work_ / ("a" + file.digest.hex());
+      return archive_path(file.digest, lto);
     case RefKind::link:
       return work_ / ("l" + digest_of(input_output(file.digest).key()).hex());
     case RefKind::kit: {
@@ -120,7 +130,6 @@ private:
 
   Result<void> make_outputs() {
     progress_.start("linking", usage_.links.size());
-    const link::FileProvider provider = [&](const link::FileRef& file) { return provide(file); };
     // Archives and links are each listed after what they read; an archive may hold a relocatable link's
     // output and a link may read an archive, so both lists advance together.
     size_t archives = 0;
@@ -131,13 +140,12 @@ private:
       while (archives < usage_.archives.size() &&
              is_ready(bundle_.archives.at(usage_.archives[archives]), ready)) {
         const Digest& digest = usage_.archives[archives++];
-        XAAS_TRY(const std::string archive, link::write_archive(bundle_.archives.at(digest), provider));
-        XAAS_CHECK(keep("a" + digest.hex(), archive));
+        XAAS_CHECK(make_archive(digest));
         ready.insert(digest);
       }
       while (links < usage_.links.size() && is_ready(bundle_.links.at(usage_.links[links]), ready)) {
         const Digest& digest = usage_.links[links++];
-        XAAS_CHECK(make_link(digest, provider));
+        XAAS_CHECK(make_link(digest));
         ready.insert(digest);
         progress_.advance();
       }
@@ -161,7 +169,20 @@ private:
     });
   }
 
-  Result<void> make_link(const Digest& digest, const link::FileProvider& provider) {
+  Result<void> make_archive(const Digest& digest) {
+    const link::ArchiveRecord& record = bundle_.archives.at(digest);
+    if (forms_.archives.count(digest)) {
+      XAAS_TRY(const std::string archive, link::write_archive(record, objects_provider_));
+      XAAS_CHECK(keep(archive_path(digest, false).filename(), archive));
+    }
+    if (forms_.lto_archives.count(digest)) {
+      XAAS_TRY(const std::string archive, link::write_lto_archive(record, bitcode_provider_));
+      XAAS_CHECK(keep(archive_path(digest, true).filename(), archive));
+    }
+    return {};
+  }
+
+  Result<void> make_link(const Digest& digest) {
     std::vector<Output> outputs;
     if (const auto found = finishes_.find(digest); found != finishes_.end())
       for (const std::optional<link::Finish>& finish : found->second)
@@ -178,8 +199,14 @@ private:
       options.finish = output.finish;
       options.threads = jobs_;
       const link::LinkRecord& record = bundle_.links.at(digest);
+      const bool lto = forms_.lto_level != 0 && record.kind != link::OutputKind::relocatable;
+      if (lto) {
+        options.lto_level = forms_.lto_level;
+        options.cpu_seconds += 60 * static_cast<double>(forms_.bitcode.size());
+      }
       options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
-      XAAS_TRY(const link::ReplayResult result, link::replay(record, provider, options));
+      XAAS_TRY(const link::ReplayResult result,
+               link::replay(record, lto ? bitcode_provider_ : objects_provider_, options));
       XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
       ++assembly_.links;
     }
@@ -197,10 +224,10 @@ private:
         assembly_.contents[file.path] = contents_.at(file.digest);
         continue;
       case FileKind::unit:
-        path = objects_.path(file.digest);
+        path = objects_.path({file.digest, lower::Form::object});
         break;
       case FileKind::archive:
-        path = work_ / ("a" + file.digest.hex());
+        path = archive_path(file.digest, false);
         break;
       case FileKind::link:
         path = work_ / ("l" + digest_of(Output{file.digest, file.finish}.key()).hex());
@@ -214,6 +241,7 @@ private:
   const image::Bundle& bundle_;
   const image::BundleConfiguration& configuration_;
   const image::Usage& usage_;
+  const Forms& forms_;
   const std::map<Digest, std::string>& contents_;
   const target::Cpu& target_;
   Objects objects_;
@@ -223,34 +251,52 @@ private:
   Progress& progress_;
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
   std::string program_guard_, library_guard_;                           // objects
+  const link::FileProvider objects_provider_ = [this](const link::FileRef& file) {
+    return provide(file, false);
+  };
+  const link::FileProvider bitcode_provider_ = [this](const link::FileRef& file) {
+    return provide(file, true);
+  };
   Assembly assembly_;
 };
 
 } // namespace
 
-Result<void> Objects::keep(const Digest& unit, const std::string& object) {
+std::set<LoweredUnit> lowered_units(const Forms& forms) {
+  std::set<LoweredUnit> units;
+  for (const Digest& unit : forms.objects)
+    units.emplace(unit, lower::Form::object);
+  for (const Digest& unit : forms.bitcode)
+    units.emplace(unit, lower::Form::thin_lto);
+  return units;
+}
+
+Result<void> Objects::keep(const LoweredUnit& unit, const std::string& object) {
   units_.insert(unit);
+  refused_bitcode_ += unit.second == lower::Form::thin_lto && link::is_elf(object);
   return write_file(path(unit), object, 0644, false);
 }
 
-Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Digest>& units,
+Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
                               const target::Cpu& target, const lower::ObjectCache& cache,
                               const fs::path& directory) {
   Objects objects(directory);
-  for (const Digest& id : units) {
-    const ir::Unit& unit = bundle.units.at(id);
-    if (const std::optional<std::string> object = cache.find(unit, bundle.options.at(unit.options), target))
-      XAAS_CHECK(objects.keep(id, *object));
+  for (const LoweredUnit& wanted : units) {
+    const ir::Unit& unit = bundle.units.at(wanted.first);
+    if (const std::optional<std::string> object =
+            cache.find(unit, bundle.options.at(unit.options), target, wanted.second))
+      XAAS_CHECK(objects.keep(wanted, *object));
   }
   return objects;
 }
 
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-                          const image::Usage& usage, const std::map<Digest, std::string>& contents,
-                          const target::Cpu& target, Objects objects, const lower::ObjectCache* cache,
-                          const fs::path& work, unsigned jobs, Progress& progress) {
-  return Assembler(bundle, configuration, usage, contents, target, std::move(objects), cache, work, jobs,
-                   progress)
+                          const image::Usage& usage, const Forms& forms,
+                          const std::map<Digest, std::string>& contents, const target::Cpu& target,
+                          Objects objects, const lower::ObjectCache* cache, const fs::path& work,
+                          unsigned jobs, Progress& progress) {
+  return Assembler(bundle, configuration, usage, forms, contents, target, std::move(objects), cache, work,
+                   jobs, progress)
       .run();
 }
 

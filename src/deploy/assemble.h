@@ -1,6 +1,8 @@
 // From a bundle's records to the installed files of one configuration.
 #pragma once
 
+#include "forms.h"
+
 #include <xaas/base/file.h>
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
@@ -18,34 +20,45 @@ struct Assembly {
   // What each installed file holds, by its path. Directories and symlinks are not in it.
   std::map<std::string, std::string> contents;
   uint64_t lowered = 0, links = 0;
+  uint64_t refused_bitcode = 0; // Objects::refused_bitcode()
   double lower_seconds = 0, link_seconds = 0;
 };
 
-// The objects of units, by the unit's digest, as files below a directory.
+// A unit and what it is lowered to.
+using LoweredUnit = std::pair<Digest, lower::Form>;
+std::set<LoweredUnit> lowered_units(const Forms& forms);
+
+// What units were lowered to, as files below a directory.
 class Objects {
 public:
   explicit Objects(fs::path directory) : directory_(std::move(directory)) {}
-  fs::path path(const Digest& unit) const { return directory_ / ("u" + unit.hex()); }
-  bool has(const Digest& unit) const { return units_.count(unit) != 0; }
+  fs::path path(const LoweredUnit& unit) const {
+    return directory_ / ((unit.second == lower::Form::thin_lto ? "t" : "u") + unit.first.hex());
+  }
+  bool has(const LoweredUnit& unit) const { return units_.count(unit) != 0; }
   size_t size() const { return units_.size(); }
-  Result<void> keep(const Digest& unit, const std::string& object);
+  Result<void> keep(const LoweredUnit& unit, const std::string& object);
+  // Units that should be bitcode and that lowering made objects of.
+  uint64_t refused_bitcode() const { return refused_bitcode_; }
 
 private:
   fs::path directory_;
-  std::set<Digest> units_;
+  std::set<LoweredUnit> units_;
+  uint64_t refused_bitcode_ = 0;
 };
 
 // Those of `units` that the cache has for this target.
-Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Digest>& units,
+Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
                               const target::Cpu& target, const lower::ObjectCache& cache,
                               const fs::path& directory);
 
-// Lowers the units that the configuration uses and `objects` does not have, makes archives and links again in
+// Lowers the units that `forms` has and `objects` does not, makes archives and links again in
 // the order of their needs, each from the contents given alone (modules, kit files and tree files by digest)
 // and in the directory `work`.
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-                          const image::Usage& usage, const std::map<Digest, std::string>& contents,
-                          const target::Cpu& target, Objects objects, const lower::ObjectCache* cache,
-                          const fs::path& work, unsigned jobs, Progress& progress);
+                          const image::Usage& usage, const Forms& forms,
+                          const std::map<Digest, std::string>& contents, const target::Cpu& target,
+                          Objects objects, const lower::ObjectCache* cache, const fs::path& work,
+                          unsigned jobs, Progress& progress);
 
 } // namespace xaas::deploy

@@ -36,11 +36,12 @@ Result<const image::BundleConfiguration*> find_configuration(const image::Bundle
 }
 
 // Everything that lowering and linking read, in one pass over the layers.
-std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& usage, const Objects& objects) {
+std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& usage, const Forms& forms,
+                             const Objects& objects) {
   std::set<Digest> wanted = usage.kit;
-  for (const Digest& unit : usage.units)
+  for (const LoweredUnit& unit : lowered_units(forms))
     if (!objects.has(unit))
-      wanted.insert(bundle.units.at(unit).module);
+      wanted.insert(bundle.units.at(unit.first).module);
   wanted.insert(usage.tree.begin(), usage.tree.end());
   return wanted;
 }
@@ -55,6 +56,7 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   XAAS_TRY(const image::BundleConfiguration* configuration,
            find_configuration(bundle, report.selection.configuration));
   XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
+  const Forms forms = forms_of(bundle, *configuration, usage, request.lto);
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
@@ -62,19 +64,24 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   const lower::ObjectCache* cache = request.objects ? &*request.objects : nullptr;
   Objects objects(work.path());
   if (cache) {
-    XAAS_TRY(objects, known_objects(bundle, usage.units, report.target, *cache, work.path()));
+    XAAS_TRY(objects, known_objects(bundle, lowered_units(forms), report.target, *cache, work.path()));
   }
   report.cached = objects.size();
   XAAS_TRY(const auto contents,
-           source.fetch(contents_of(bundle, usage, objects), configuration->configuration.id()));
+           source.fetch(contents_of(bundle, usage, forms, objects), configuration->configuration.id()));
   progress.finish();
   report.seconds.fetch = since(start);
 
-  XAAS_TRY(const Assembly assembly, assemble(bundle, *configuration, usage, contents, report.target,
+  XAAS_TRY(const Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
                                              std::move(objects), cache, work.path(), request.jobs, progress));
   report.lowered = assembly.lowered;
   report.links = assembly.links;
   report.native_objects = usage.native_objects;
+  if (request.lto) {
+    report.lto = Lto{forms.bitcode.size() - assembly.refused_bitcode, forms.without};
+    if (assembly.refused_bitcode)
+      report.lto->without["inline assembly with directives"] = assembly.refused_bitcode;
+  }
   report.seconds.lower = assembly.lower_seconds;
   report.seconds.link = assembly.link_seconds;
 
@@ -86,7 +93,8 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   } else {
     XAAS_TRY(time, image::parse_rfc3339(source.image().config().created).in(request.image.text));
   }
-  XAAS_TRY(const oci::NewImage image, package(source, *configuration, assembly, report.target, time));
+  XAAS_TRY(const oci::NewImage image,
+           package(source, *configuration, assembly, report.target, request.lto, time));
   XAAS_TRY(report.digest, write(*request.output, image).in("writing " + request.output->text));
   progress.finish();
   report.seconds.package = since(packaging);

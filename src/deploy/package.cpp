@@ -118,7 +118,7 @@ void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage
 } // namespace
 
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              const Assembly& assembly, const target::Cpu& target, int64_t time) {
+                              const Assembly& assembly, const target::Cpu& target, bool lto, int64_t time) {
   oci::NewImage image;
   const std::string id = configuration.configuration.id();
   // Read once more only if the layer has to be written: the closure must not stay in memory.
@@ -148,6 +148,7 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
                        {"dev.xaas.features", join(target.features, ",")},
                        {"dev.xaas.gpu", "none"},
                        {"dev.xaas.glibc", needs.glibc},
+                       {"dev.xaas.lto", lto ? "thin" : "none"},
                        {"dev.xaas.mpi", ""},
                        {"org.opencontainers.image.created", image.config.created},
                        {"org.opencontainers.image.title", bundle.name},

@@ -22,21 +22,44 @@ bool names_a_file(llvm::StringRef assembly) {
   return assembly.contains_insensitive(".incbin") || assembly.contains_insensitive(".include");
 }
 
-} // namespace
+// What stands where the assembler expects a statement begins as an instruction or a label does. `:` ends a
+// label, after which a statement may follow; elsewhere (`%fs:0`) what follows it does no harm but may be
+// refused.
+bool has_only_instructions(llvm::StringRef assembly) {
+  llvm::SmallVector<llvm::StringRef> statements;
+  for (const char* separators = "\n;:"; !assembly.empty();) {
+    const size_t end = assembly.find_first_of(separators);
+    statements.push_back(assembly.take_front(end).trim());
+    assembly = assembly.drop_front(std::min(end, assembly.size() - 1) + 1);
+  }
+  return llvm::all_of(statements, [](llvm::StringRef statement) {
+    return statement.empty() || llvm::isAlnum(statement.front()) || statement.front() == '#';
+  });
+}
 
-Result<void> check_assembly(const llvm::Module& module) {
-  auto refusal = [] {
-    return make_error(ErrorKind::failed, "inline assembly that reads a file (.incbin, .include)");
-  };
-  if (names_a_file(module.getModuleInlineAsm()))
-    return refusal();
+// Whether `accepts` is true of all inline assembly of the module.
+bool all_assembly(const llvm::Module& module, llvm::function_ref<bool(llvm::StringRef)> accepts) {
+  if (!accepts(module.getModuleInlineAsm()))
+    return false;
   for (const llvm::Function& function : module)
     for (const llvm::Instruction& instruction : llvm::instructions(function))
       if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
         if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
-          if (names_a_file(assembly->getAsmString()))
-            return refusal();
-  return {};
+          if (!accepts(assembly->getAsmString()))
+            return false;
+  return true;
+}
+
+} // namespace
+
+Result<void> check_assembly(const llvm::Module& module) {
+  if (all_assembly(module, [](llvm::StringRef assembly) { return !names_a_file(assembly); }))
+    return {};
+  return make_error(ErrorKind::failed, "inline assembly that reads a file (.incbin, .include)");
+}
+
+bool only_instructions(const llvm::Module& module) {
+  return all_assembly(module, has_only_instructions);
 }
 
 namespace {

@@ -10,6 +10,8 @@
 #include <clang/Basic/TargetOptions.h>
 #include <clang/Frontend/CompilerInvocation.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 
 namespace xaas::ir {
@@ -244,6 +246,92 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
   }
   XAAS_CHECK(check_names(codegen));
   return check_supported(codegen, invocation.getLangOpts());
+}
+
+// Options that have done their work when there is IR, that IR carries (attributes, module flags), or that
+// choose how much is optimised and not what the program does. Clang's backend
+// (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions) reads others, and what is not here is taken for one.
+static constexpr auto carried_by_ir = std::to_array<std::string_view>({"Addrsig",
+                                                                       "AsmVerbose",
+                                                                       "AssignmentTrackingMode",
+                                                                       "AssumeSaneOperatorNew",
+                                                                       "AssumeUniqueVTables",
+                                                                       "Autolink",
+                                                                       "CFProtectionBranch",
+                                                                       "CFProtectionReturn",
+                                                                       "CXAAtExit",
+                                                                       "CXXCtorDtorAliases",
+                                                                       "CodeViewCommandLine",
+                                                                       "DataSections",
+                                                                       "DebugColumnInfo",
+                                                                       "DebugInfo",
+                                                                       "DebugKeyInstructions",
+                                                                       "DebugNameTable",
+                                                                       "DebugStrictDwarf",
+                                                                       "DebugStructorDeclLinkageNames",
+                                                                       "DebuggerTuning",
+                                                                       "DefaultTLSModel",
+                                                                       "DirectAccessExternalData",
+                                                                       "DisableRedZone",
+                                                                       "Dwarf2CFIAsm",
+                                                                       "DwarfVersion",
+                                                                       "EmitCallSiteInfo",
+                                                                       "EnableNoundefAttrs",
+                                                                       "FiniteLoops",
+                                                                       "FramePointer",
+                                                                       "FunctionSections",
+                                                                       "IndirectTlsSegRefs",
+                                                                       "Inlining",
+                                                                       "MergeAllConstants",
+                                                                       "NoCommon",
+                                                                       "NoImplicitFloat",
+                                                                       "NoPLT",
+                                                                       "NullPointerIsValid",
+                                                                       "OptimizationLevel",
+                                                                       "OptimizeSize",
+                                                                       "PointerTBAA",
+                                                                       "RegisterGlobalDtorsWithAtExit",
+                                                                       "RelaxedAliasing",
+                                                                       "RelocationModel",
+                                                                       "SSPBufferSize",
+                                                                       "SanitizeAddressUseOdrIndicator",
+                                                                       "SanitizeMemoryParamRetval",
+                                                                       "SplitDwarfInlining",
+                                                                       "StackClashProtector",
+                                                                       "StackRealignment",
+                                                                       "StrictEnums",
+                                                                       "StructPathTBAA",
+                                                                       "UniqueBasicBlockSectionNames",
+                                                                       "UnrollLoops",
+                                                                       "UnwindTables",
+                                                                       "UseInitArray",
+                                                                       "VectorizeLoop",
+                                                                       "VectorizeSLP",
+                                                                       "X86RelaxRelocations",
+                                                                       "ZeroCallUsedRegs"});
+
+std::optional<std::string> lto_obstacle(const UnitOptions& options) {
+  const auto codegen = [&](const char* name) {
+    const auto found = options.codegen.find(name);
+    return found == options.codegen.end() ? 0 : found->second;
+  };
+  if (codegen("OptimizationLevel") == 0)
+    return "-O0";
+  if (codegen("UseInitArray") == 0)
+    return "-fno-use-init-array";
+  for (const auto& [name, value] : options.codegen)
+    if (std::find(carried_by_ir.begin(), carried_by_ir.end(), name) == carried_by_ir.end())
+      return name;
+  if (const auto model = options.language.find("ThreadModel"); model != options.language.end())
+    return "ThreadModel";
+  for (const auto& [name, value] : options.text) {
+    const bool carried = name == "triple" || name == "abi" || name == "TrapFuncName" ||
+                         name == "PreferVectorWidth" || (name == "BBSections" && value == "none") ||
+                         (name.ends_with("CodeModel") && (value == "default" || value == "small"));
+    if (!carried)
+      return name;
+  }
+  return std::nullopt;
 }
 
 } // namespace xaas::ir

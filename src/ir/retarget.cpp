@@ -85,4 +85,13 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
   return {};
 }
 
+Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& set) {
+  XAAS_TRY(const FeatureResolver resolver, FeatureResolver::create(set));
+  XAAS_TRY(const TargetAttributes attributes, resolver.attributes(""));
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration() && !function.hasFnAttribute("target-cpu"))
+      set_attributes(function, attributes);
+  return {};
+}
+
 } // namespace xaas::ir

@@ -13,25 +13,35 @@ bool is_bitcode(std::string_view file) {
   return file.substr(0, 4) == "BC\xc0\xde" || file.substr(0, 4) == "\xde\xc0\x17\x0b";
 }
 
-Result<std::string> write_archive(const ArchiveRecord& record, const FileProvider& provider) {
+static Result<std::string> write_members(const ArchiveRecord& record, const FileProvider& provider,
+                                         bool for_lto) {
   std::vector<std::string> contents;
   contents.reserve(record.members.size()); // the archive's members refer to them
   std::vector<llvm::NewArchiveMember> members;
   for (const ArchiveRecord::Member& member : record.members) {
     XAAS_TRY(const fs::path path, provider(member.file).in("archive member " + member.name));
     XAAS_TRY(std::string content, read_file(path));
-    if (is_bitcode(content))
+    if (is_bitcode(content) && !(for_lto && member.file.kind == FileRef::Kind::unit))
       return make_error(ErrorKind::integrity,
                         "archive member " + member.name + ": LLVM bitcode, expected machine code");
     contents.push_back(std::move(content));
     members.emplace_back(llvm::MemoryBufferRef(contents.back(), member.name));
   }
   auto archive = llvm::writeArchiveToBuffer(
-      members, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+      members, for_lto ? llvm::SymtabWritingMode::NoSymtab : llvm::SymtabWritingMode::NormalSymtab,
+      llvm::object::Archive::K_GNU, /*Deterministic=*/true,
       /*Thin=*/false, [](llvm::Error warning) { llvm::consumeError(std::move(warning)); });
   if (!archive)
     return make_error(ErrorKind::integrity, "writing an archive: " + llvm::toString(archive.takeError()));
   return (*archive)->getBuffer().str();
+}
+
+Result<std::string> write_archive(const ArchiveRecord& record, const FileProvider& provider) {
+  return write_members(record, provider, false);
+}
+
+Result<std::string> write_lto_archive(const ArchiveRecord& record, const FileProvider& provider) {
+  return write_members(record, provider, true);
 }
 
 Result<std::vector<ArchiveMember>> read_archive(const fs::path& path) {

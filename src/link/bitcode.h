@@ -1,5 +1,5 @@
-// LLVM bitcode is no input of a link: lld would compile it, with all that inline assembly and options can
-// name.
+// LLVM bitcode is no input of a link, unless this program lowered it for LTO: lld would compile it, with all
+// that inline assembly and options can name.
 #pragma once
 
 #include <string_view>

@@ -28,7 +28,6 @@ namespace {
 
 constexpr int refused_status = 250;         // of the child: the message is one about a refused input
 constexpr size_t message_limit = 16u << 20; // bytes of messages that are kept
-constexpr double cpu_seconds = 3600;        // of all threads
 
 [[noreturn]] void link_in_child(const fs::path& directory, const std::vector<std::string>& arguments,
                                 const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files) {
@@ -43,7 +42,7 @@ constexpr double cpu_seconds = 3600;        // of all threads
     _exit(unconfined_status);
   }
   for (const VettedInput& input : inputs)
-    if (const auto vetted = vet_input(input.path, input.name, input.script); !vetted) {
+    if (const auto vetted = vet_input(input.path, input.name, input.script, input.bitcode); !vetted) {
       errors << vetted.error().message;
       _exit(refused_status);
     }
@@ -57,7 +56,7 @@ constexpr double cpu_seconds = 3600;        // of all threads
 }
 
 // The messages until the child closes the pipe. What it prints beyond a limit is not kept.
-Result<std::string> read_messages(int fd, pid_t child) {
+Result<std::string> read_messages(int fd, pid_t child, double cpu_seconds) {
   ChildClock clock(child, cpu_seconds);
   std::string messages;
   char buffer[4096];
@@ -107,7 +106,8 @@ std::string without_private_paths(const std::string& messages) {
 } // namespace
 
 Result<std::string> run_linker(const fs::path& directory, const std::vector<std::string>& arguments,
-                               const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files) {
+                               const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files,
+                               double cpu_seconds) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return errno_error(errno, "creating a pipe");
@@ -125,7 +125,7 @@ Result<std::string> run_linker(const fs::path& directory, const std::vector<std:
     link_in_child(directory, arguments, inputs, files);
   }
   close(ends[1]);
-  const Result<std::string> raw = read_messages(ends[0], child);
+  const Result<std::string> raw = read_messages(ends[0], child, cpu_seconds);
   close(ends[0]);
   const ChildEnd end = end_child(child);
   if (!raw)

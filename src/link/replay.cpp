@@ -16,8 +16,8 @@ namespace {
 // Turns a record into a directory of links to its inputs, and arguments for lld.
 class Staging {
 public:
-  Staging(const fs::path& directory, const FileProvider& provider)
-      : directory_(directory), provider_(provider) {}
+  Staging(const fs::path& directory, const FileProvider& provider, bool lto)
+      : directory_(directory), provider_(provider), lto_(lto) {}
 
   Result<void> add_items(const LinkRecord& record, const std::optional<Finish>& finish) {
     for (const LinkItem& item : record.items) {
@@ -81,7 +81,8 @@ private:
     XAAS_TRY(const bool shared, is_shared(file));
     // As a library that was searched for, its name for DT_NEEDED is its file name and not this path.
     add(shared ? "-l:" + path : "in/" + path);
-    inputs.push_back({"in/" + path, file.name, false});
+    const bool made_here = file.kind == FileRef::Kind::unit || file.kind == FileRef::Kind::archive;
+    inputs.push_back({"in/" + path, file.name, false, lto_ && made_here});
     return {};
   }
 
@@ -119,6 +120,7 @@ private:
 
   fs::path directory_;
   const FileProvider& provider_;
+  bool lto_;
   std::map<FileRef, std::string> placed_;
 };
 
@@ -136,13 +138,16 @@ void add_finish(Staging& staging, const Finish& finish, OutputKind kind) {
 Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider,
                           const ReplayOptions& options) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
-  Staging staging(directory.path(), provider);
+  const bool lto = options.lto_level != 0 && record.kind != OutputKind::relocatable;
+  Staging staging(directory.path(), provider, lto);
   // A version script may name symbols that are not there, as GNU ld has it, whom projects' scripts and
   // configure checks are written for; an option of the record still says otherwise.
   for (const char* argument : {"ld.lld", "--color-diagnostics=never", "--no-demangle", "--error-limit=0",
                                "--no-dependent-libraries", "--undefined-version", "-Lin", "-oout"})
     staging.add(argument);
   staging.add("--threads=" + std::to_string(std::max(1u, options.threads)));
+  if (lto)
+    staging.add("--lto-O" + std::to_string(options.lto_level));
   if (record.kind == OutputKind::shared)
     staging.add("--shared");
   else if (record.kind == OutputKind::relocatable)
@@ -161,7 +166,8 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
     staging.add("note.o");
   }
   ReplayResult result;
-  XAAS_TRY(result.messages, run_linker(directory.path(), staging.arguments, staging.inputs, staging.files()));
+  XAAS_TRY(result.messages, run_linker(directory.path(), staging.arguments, staging.inputs, staging.files(),
+                                       options.cpu_seconds));
   XAAS_TRY(result.output, read_file(directory.path() / "out"));
   if (options.note)
     XAAS_CHECK(seal(result.output, Note::Kind::link));

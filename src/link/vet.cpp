@@ -16,7 +16,7 @@ Error refused(const std::string& name, const std::string& why) {
 }
 
 // A damaged archive is left to lld, which says what is wrong with it.
-Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name) {
+Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name, bool may_have_bitcode) {
   auto archive = llvm::object::Archive::create(file.getMemBufferRef());
   if (!archive) {
     llvm::consumeError(archive.takeError());
@@ -34,14 +34,14 @@ Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name
       bitcode = true;
   }
   llvm::consumeError(std::move(error));
-  if (bitcode)
+  if (bitcode && !may_have_bitcode)
     return refused(name, "an archive of LLVM bitcode, expected machine code");
   return {};
 }
 
 } // namespace
 
-Result<void> vet_input(const fs::path& path, const std::string& name, bool script) {
+Result<void> vet_input(const fs::path& path, const std::string& name, bool script, bool bitcode) {
   auto file = llvm::MemoryBuffer::getFile(path.string(), /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
     return make_error(ErrorKind::failed, "reading " + name + ": " + file.getError().message());
@@ -49,7 +49,9 @@ Result<void> vet_input(const fs::path& path, const std::string& name, bool scrip
   if (!script && is_elf(content))
     return {};
   if (!script && is_archive(content))
-    return vet_archive(**file, name);
+    return vet_archive(**file, name, bitcode);
+  if (!script && bitcode && is_bitcode(content))
+    return {};
   if (!script && is_bitcode(content))
     return refused(name, "LLVM bitcode, expected machine code");
   if (const auto command = file_command(content))

@@ -117,8 +117,13 @@ Result<std::string> lower(const Job& job) {
   target.FeaturesAsWritten.insert(target.FeaturesAsWritten.end(), set.features.begin(), set.features.end());
   invocation->getCodeGenOpts().VerifyModule = 0;
   invocation->getCodeGenOpts().VerifyEach = 0;
-  if (job.working)
+  if (job.form == Form::working)
     make_working(invocation->getCodeGenOpts());
+  const bool thin_lto = job.form == Form::thin_lto && ir::only_instructions(module);
+  if (thin_lto) {
+    XAAS_CHECK(ir::set_plain_attributes(module, set).in(describe(job)));
+    invocation->getCodeGenOpts().PrepareForThinLTO = 1;
+  }
 
   llvm::raw_string_ostream error_stream(errors);
   clang::CompilerInstance compiler(invocation);
@@ -131,7 +136,8 @@ Result<std::string> lower(const Job& job) {
   const NoFiles no_files;
   llvm::SmallString<0> object;
   clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(),
-                           &module, clang::Backend_EmitObj, compiler.getVirtualFileSystemPtr(),
+                           &module, thin_lto ? clang::Backend_EmitBC : clang::Backend_EmitObj,
+                           compiler.getVirtualFileSystemPtr(),
                            std::make_unique<llvm::raw_svector_ostream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);

@@ -7,14 +7,15 @@ namespace {
 
 // Of contents, never of what a bundle calls them: an image whose bundle lies about a digest must not leave
 // objects that another image then finds. A module's own digest was checked when it was read.
-Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
+Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
               const std::string& program) {
   Hasher hasher;
   const auto add = [&hasher](std::string_view text) {
     hasher.update_number(text.size());
     hasher.update(text);
   };
-  add("object 1");
+  add("object 2");
+  hasher.update_number(static_cast<uint64_t>(form));
   add(program);
   add(unit.id().to_string());
   add(options.digest().to_string());
@@ -29,17 +30,17 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
 } // namespace
 
 std::optional<std::string> ObjectCache::find(const ir::Unit& unit, const ir::UnitOptions& options,
-                                             const target::Cpu& target) const {
+                                             const target::Cpu& target, Form form) const {
   const std::string program = build_id();
   if (program.empty()) // whose objects these would be cannot be told
     return std::nullopt;
-  return cache_.get(key_of(unit, options, target, program));
+  return cache_.get(key_of(unit, options, target, form, program));
 }
 
 void ObjectCache::keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
-                       const std::string& object) const {
+                       Form form, const std::string& object) const {
   if (const std::string program = build_id(); !program.empty())
-    static_cast<void>(cache_.put(key_of(unit, options, target, program), object));
+    static_cast<void>(cache_.put(key_of(unit, options, target, form, program), object));
 }
 
 } // namespace xaas::lower

@@ -260,6 +260,44 @@ TEST_F(Modules, AssemblyThatNamesFiles) {
   EXPECT_TRUE(check_assembly(*parse("module asm \"nop\"")));
 }
 
+TEST_F(Modules, AssemblyOfInstructionsAlone) {
+  const auto accepts = [&](const std::string& assembly) {
+    return only_instructions(
+        *parse("define void @f() { call void asm \"" + assembly + "\", \"r,i\"(i32 1, ptr @f) ret void }"));
+  };
+  for (const char* assembly :
+       {"", "nop", "lock; xaddl $0, (%rax)", "1: pause\\0A\\09jmp 1b", "# words", "movq %fs:0, $0"})
+    EXPECT_TRUE(accepts(assembly)) << assembly;
+  // A directive anywhere that a statement may begin, also one that an operand completes.
+  for (const char* assembly :
+       {".byte 1", "nop; .byte 1", "nop\\0A .incbin \\22x\\22", "1: .long 2", "1:.long 2", "$1 \\22x\\22",
+        "nop;${1:c} x", "{.byte 1|nop}", "\\22.incbin\\22 x"})
+    EXPECT_FALSE(accepts(assembly)) << assembly;
+  EXPECT_FALSE(only_instructions(*parse("module asm \".symver a, a@V1\"")));
+}
+
+TEST(Options, WhatLtoCannotCarry) {
+  UnitOptions options;
+  EXPECT_EQ(lto_obstacle(options), "-O0");
+  options.codegen = {{"OptimizationLevel", 3}, {"VectorizeLoop", 1}};
+  EXPECT_EQ(lto_obstacle(options), "-fno-use-init-array");
+  options.codegen["UseInitArray"] = 1;
+  options.text = {{"triple", "x86_64-pc-linux-gnu"}, {"BBSections", "none"}, {"CodeModel", "default"}};
+  options.lists["NoBuiltinFuncs"] = {"memcpy"};
+  options.language["DefaultFPContractMode"] = 2;
+  EXPECT_EQ(lto_obstacle(options), std::nullopt);
+  const auto with = [&](const auto& change) {
+    UnitOptions changed = options;
+    change(changed);
+    return lto_obstacle(changed);
+  };
+  EXPECT_EQ(with([](UnitOptions& changed) { changed.codegen["VecLib"] = 1; }), "VecLib");
+  EXPECT_EQ(with([](UnitOptions& changed) { changed.codegen["EmulatedTLS"] = 1; }), "EmulatedTLS");
+  EXPECT_EQ(with([](UnitOptions& changed) { changed.text["CodeModel"] = "large"; }), "CodeModel");
+  EXPECT_EQ(with([](UnitOptions& changed) { changed.text["FloatABI"] = "soft"; }), "FloatABI");
+  EXPECT_EQ(with([](UnitOptions& changed) { changed.language["ThreadModel"] = 1; }), "ThreadModel");
+}
+
 TEST_F(Modules, NeedsOptimisation) {
   const auto needs = [&](const char* text, const char* of_system = "") {
     return needs_optimisation(

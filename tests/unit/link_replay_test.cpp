@@ -301,5 +301,45 @@ TEST_F(ReplayTest, ArchivesBothWays) {
   EXPECT_EQ(read_archive(path("damaged.a")).error().kind, ErrorKind::integrity);
 }
 
+TEST_F(ReplayTest, LinksBitcodeOfUnitsAlone) {
+  write("f.c", "int lib(void); int f(void) { return lib(); }");
+  write("l.c", "int lib(void) { return 3; }");
+  sh("clang-22 -O2 -fPIC -flto=thin -c f.c l.c");
+  const auto unit = [&](const char* name) {
+    FileRef file = kit(path(name));
+    file.kind = FileRef::Kind::unit;
+    return file;
+  };
+  const ArchiveRecord inner{{{"l.o", unit("l.o")}}};
+  const auto archive = write_lto_archive(inner, provider());
+  ASSERT_TRUE(archive) << archive.error().message;
+  write("l.a", *archive);
+  FileRef archive_file = kit(path("l.a"));
+  archive_file.kind = FileRef::Kind::archive;
+  const auto link = [&](const FileRef& first, const FileRef& second, unsigned lto_level) {
+    LinkRecord record{OutputKind::shared, "lib.so", {}};
+    record.items.push_back({LinkItem::Kind::input, "", "", first});
+    record.items.push_back({LinkItem::Kind::input, "", "", second});
+    ReplayOptions options;
+    options.arch = "x86_64";
+    options.lto_level = lto_level;
+    return replay(record, provider(), options);
+  };
+  const auto linked = link(unit("f.o"), archive_file, 2);
+  ASSERT_TRUE(linked) << linked.error().message;
+  write("lib.so", linked->output);
+  EXPECT_EQ(sh("nm -D --defined-only lib.so | cut -d' ' -f3"), "f\nlib\n");
+
+  for (const auto& refused : {link(unit("f.o"), archive_file, 0), link(kit(path("f.o")), archive_file, 2),
+                              link(unit("f.o"), kit(path("l.a")), 2)}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity);
+    EXPECT_THAT(refused.error().message, HasSubstr("bitcode"));
+  }
+  const ArchiveRecord carried{{{"l.o", kit(path("l.o"))}}};
+  EXPECT_EQ(write_lto_archive(carried, provider()).error().kind, ErrorKind::integrity);
+  EXPECT_EQ(write_archive(inner, provider()).error().kind, ErrorKind::integrity);
+}
+
 } // namespace
 } // namespace xaas::link

@@ -1,5 +1,7 @@
 #include "lower_testing.h"
 
+#include <llvm/Bitcode/BitcodeReader.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,6 +128,33 @@ TEST(LowerAll, AModuleThatNeedsTooMuchMemoryIsTriedAloneAndThenAnErrorThatNamesI
   EXPECT_EQ(over.error().kind, ErrorKind::failed);
   EXPECT_THAT(over.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("memory")));
   EXPECT_EQ(finished, 3u); // the others first
+}
+
+TEST(Lower, ForThinLto) {
+  Job job = job_of("define internal void @g() \"xaas-plain\" { ret void }\n"
+                   "define void @f() { call void @g() ret void }");
+  job.form = Form::thin_lto;
+  const auto bitcode = lower(job);
+  ASSERT_TRUE(bitcode) << bitcode.error().message;
+  llvm::LLVMContext context;
+  const llvm::MemoryBufferRef buffer(*bitcode, "a.c");
+  auto info = llvm::getBitcodeLTOInfo(buffer);
+  ASSERT_TRUE(static_cast<bool>(info));
+  EXPECT_TRUE(info->IsThinLTO);
+  EXPECT_TRUE(info->HasSummary);
+  auto module = llvm::parseBitcodeFile(buffer, context);
+  ASSERT_TRUE(static_cast<bool>(module));
+  for (const llvm::Function& function : **module) {
+    EXPECT_EQ(function.getFnAttribute("target-cpu").getValueAsString(), "haswell")
+        << function.getName().str();
+    EXPECT_TRUE(function.getFnAttribute("target-features").getValueAsString().contains("+avx2"));
+  }
+
+  Job directive = job_of("define void @f() { call void asm \".byte 144\", \"\"() ret void }");
+  directive.form = Form::thin_lto;
+  const auto object = lower(directive);
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_EQ(object->substr(0, 4), "\177ELF");
 }
 
 } // namespace

@@ -25,6 +25,7 @@ struct Request {
   std::optional<oci::Reference> output; // may be left out with dry_run
   system::SystemDescription system;
   std::map<std::string, std::string> set; // values by hand
+  bool lto = false;                       // optimise each program and library as a whole (ThinLTO)
   bool dry_run = false;                   // select only
   unsigned jobs = 1;
   std::optional<int64_t> time;               // of the deployed image; absent: as the IR image
@@ -37,6 +38,11 @@ struct Seconds {
   double fetch = 0, lower = 0, link = 0, package = 0, total = 0;
 };
 
+struct Lto {
+  uint64_t units = 0;                      // that took part
+  std::map<std::string, uint64_t> without; // units that are linked but did not, by reason
+};
+
 struct Report {
   std::string image;            // the output as it was given
   std::optional<Digest> digest; // of the deployed image; absent with dry_run
@@ -44,6 +50,7 @@ struct Report {
   target::Cpu target;
   uint64_t lowered = 0, cached = 0; // objects that were lowered, that were known
   uint64_t native_objects = 0, links = 0;
+  std::optional<Lto> lto;
   Seconds seconds;
 };
 

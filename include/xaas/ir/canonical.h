@@ -54,6 +54,11 @@ Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttribute
 // is put together by assembler macros is seen when lowering, which can open no file.
 Result<void> check_assembly(const llvm::Module& module);
 
+// True if the module's inline assembly is instructions and labels alone: no directives, no macros, nothing
+// that becomes a statement only when operands are put in. What is assembled by a process that may open files
+// (a link with LTO) must be so.
+bool only_instructions(const llvm::Module& module);
+
 // Traits that make code generation at -O0 differ in what must link: C99 inline definitions that are not
 // emitted, calls that __builtin_constant_p removes, asm operands that must become constants. Such a unit is
 // lowered at its own -O from the start. `of_system` says which functions come from a system header: what is

@@ -3,6 +3,9 @@
 
 #include <xaas/ir/unit.h>
 
+#include <optional>
+#include <string>
+
 namespace clang {
 class CompilerInvocation;
 }
@@ -17,5 +20,9 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation);
 // Sets the options in an invocation that has Clang's defaults. A name that this LLVM does not know, or a
 // value out of range, is an integrity error.
 Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation& invocation);
+
+// Why a unit with these options cannot take part in LTO, where one process generates code for many units and
+// knows of each what its IR says: the option that IR does not carry. Nothing if it can.
+std::optional<std::string> lto_obstacle(const UnitOptions& options);
 
 } // namespace xaas::ir

@@ -18,4 +18,8 @@ namespace xaas::ir {
 Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_is_fixed,
                       const std::string& source);
 
+// Says in the IR what a compiler process otherwise knows: gives functions that the front end left without
+// target attributes those of `set`. For ThinLTO, where a link has many units and no one instruction set.
+Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& set);
+
 } // namespace xaas::ir

@@ -19,6 +19,10 @@ struct ReplayOptions {
       note;             // link in an origin note that names this record and seal the output (capture only)
   std::string guard;    // an object that is the first input, where the output is a program or library
   unsigned threads = 1; // of lld; the output does not depend on it
+  // The level, 1 to 3, at which ThinLTO optimises the program. Inputs that are units, or archives made by
+  // write_lto_archive(), may then be bitcode. 0: none is.
+  unsigned lto_level = 0;
+  double cpu_seconds = 3600; // that the link may take, of all threads together
 };
 
 struct ReplayResult {
@@ -40,6 +44,10 @@ std::vector<std::string> undefined_symbols(const std::string& messages);
 
 // A regular, deterministic archive with a symbol table; members in record order.
 Result<std::string> write_archive(const ArchiveRecord& record, const FileProvider& provider);
+
+// The same for a link with LTO: units may be bitcode, and there is no symbol table, which would have them
+// read here and which lld does not need.
+Result<std::string> write_lto_archive(const ArchiveRecord& record, const FileProvider& provider);
 
 // The members of an archive file (also thin: members are read from beside it), in order, with their bytes.
 struct ArchiveMember {

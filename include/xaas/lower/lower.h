@@ -11,13 +11,19 @@
 
 namespace xaas::lower {
 
+enum class Form {
+  object,
+  working,  // an object made as fast as it can be, without optimisation: only the build runs it
+  thin_lto, // bitcode with a summary, optimised as far as ThinLTO has it done before the link. An object
+            // all the same where only lowering can be trusted with the inline assembly
+};
+
 struct Job {
   std::string bitcode; // of an IR module in canonical form
   ir::Unit unit;
-  ir::UnitOptions options;
+  ir::UnitOptions options; // with Form::thin_lto without ir::lto_obstacle()
   target::Cpu target;
-  bool working =
-      false; // as fast as it can be made, without optimisation: for objects that only the build runs
+  Form form = Form::object;
 };
 
 // Lowers in this process, which can open no file meanwhile, so other threads must not need one. Bitcode that

@@ -3,6 +3,7 @@
 
 #include <xaas/base/result.h>
 #include <xaas/ir/unit.h>
+#include <xaas/lower/lower.h>
 #include <xaas/store/cache.h>
 #include <xaas/target/cpu.h>
 
@@ -11,18 +12,18 @@
 
 namespace xaas::lower {
 
-// An object is a function of its unit (module, options, machine flags, source name), the target and this
-// build of the program, and is filed under their digest and by nothing else: any image and any configuration
-// that has the unit finds it. Concurrency, damage and who may write: store::Cache.
+// An object is a function of its unit (module, options, machine flags, source name), the target, its form and
+// this build of the program, and is filed under their digest and by nothing else: any image and any
+// configuration that has the unit finds it. Concurrency, damage and who may write: store::Cache.
 class ObjectCache {
 public:
   explicit ObjectCache(store::Cache cache) : cache_(std::move(cache)) {}
 
   // `options` are the unit's. Nothing if it is not there.
   std::optional<std::string> find(const ir::Unit& unit, const ir::UnitOptions& options,
-                                  const target::Cpu& target) const;
+                                  const target::Cpu& target, Form form) const;
   // An object that was lowered without error. A cache that cannot be written (no space) only costs time.
-  void keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
+  void keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
             const std::string& object) const;
 
 private:
