@@ -21,12 +21,12 @@ fs::path lesser_path(const Session& session, const Digest& unit) {
 // Lowers without optimisation; what does not lower so (operands of inline assembly that must become
 // constants) as the project asks for.
 Result<std::string> lower_working(lower::Job& job) {
-  Result<std::string> object = lower::lower(job);
+  Result<lower::Object> object = lower::lower(job);
   if (!object && object.error().kind == ErrorKind::failed && job.form == lower::Form::working) {
     job.form = lower::Form::object;
     object = lower::lower(job);
   }
-  return object;
+  return object ? Result<std::string>(std::move(object->bytes)) : object.error();
 }
 
 // Working objects of units that do not read the instruction set are made for the architecture's first level:
@@ -128,9 +128,9 @@ Result<std::string> working_object(const Session& session, const Digest& unit_id
   }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
   job.form = optimised ? lower::Form::object : lower::Form::working;
-  XAAS_TRY(std::string object, lower::lower(job));
-  XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, unit_id));
-  return object;
+  XAAS_TRY(lower::Object object, lower::lower(job));
+  XAAS_CHECK(link::add_note(object.bytes, link::Note::Kind::unit, unit_id));
+  return std::move(object.bytes);
 }
 
 } // namespace xaas::capture

@@ -63,6 +63,17 @@ const std::vector<CommandEntry>& commands() {
        "node.json\n"
        "xaas deploy oci:./solver:ir --explain --dry-run --cpu haswell",
        make_deploy_command},
+      {"verify", "Check whether a deployed image can run, here or on another machine",
+       "xaas verify oci:./solver:here\nxaas verify oci:./solver:here --system node.json\n"
+       "xaas verify solver.tar --cpu haswell",
+       make_verify_command, false,
+       "Reads the image's files and runs none. Every program and library is disassembled: instructions that "
+       "the CPU lacks are a problem in what deploying linked, unless the source asked for them itself (a "
+       "function's target attribute, a file's -m flags, inline assembly), which it must not run before it "
+       "has "
+       "asked the CPU; other files are shown and not judged, because libraries choose at run time. Every "
+       "loader, library and symbol version that is needed must be in the image. Without --system and --cpu "
+       "the image is checked against the CPU that it was deployed for."},
       {"cache", "Show or shrink what is kept for later builds and deploys",
        "xaas cache info\nxaas cache prune --max-size 2G", make_cache_command, false,
        "Builds keep the outcomes of compiles, deploys the objects that they lowered. Each command that keeps "

@@ -76,7 +76,7 @@ std::string overview_page() {
       {"1", "the operation failed (a build, a link)"},
       {"2",
        "usage: an unknown option, a malformed reference, an invalid spec, an unknown point, value or CPU"},
-      {"3", "nothing fits this system, or an image of a newer format or LLVM"},
+      {"3", "nothing fits this system; an image cannot run there; or it is of a newer format or LLVM"},
       {"4", "not found: a file, source tree, spec, tag or image"},
       {"7", "integrity: digest or size does not match, a damaged or malicious image"},
       {"8", "a needed tool is missing"},

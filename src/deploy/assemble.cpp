@@ -78,7 +78,7 @@ private:
         return lower::Job{contents_.at(unit.module), unit, bundle_.options.at(unit.options), target_,
                           wanted[i].second};
       };
-      auto done = [&](size_t i, std::string object) -> Result<void> {
+      auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
         ++assembly_.lowered;
         const ir::Unit& unit = bundle_.units.at(wanted[i].first);
         if (cache_)
@@ -213,6 +213,47 @@ private:
     return {};
   }
 
+  // Of a file and all that was linked into it.
+  CodeOrigin origin_of(const link::FileRef& file) {
+    CodeOrigin origin;
+    const auto add = [&](const link::FileRef& part) {
+      const CodeOrigin& other = known_origin(part);
+      origin.own.features.insert(other.own.features.begin(), other.own.features.end());
+      origin.own.assembly |= other.own.assembly;
+      origin.native |= other.native;
+    };
+    switch (file.kind) {
+    case RefKind::unit:
+      for (const lower::Form form : {lower::Form::object, lower::Form::thin_lto})
+        if (objects_.has({file.digest, form}))
+          origin.own = objects_.own({file.digest, form});
+      break;
+    case RefKind::archive:
+      for (const link::ArchiveRecord::Member& member : bundle_.archives.at(file.digest).members)
+        add(member.file);
+      break;
+    case RefKind::link:
+      for (const link::LinkItem& item : bundle_.links.at(file.digest).items)
+        if (item.kind == link::LinkItem::Kind::input)
+          add(item.file);
+      break;
+    case RefKind::kit:
+      origin.native = bundle_.kit.at(file.digest).native;
+      break;
+    }
+    return origin;
+  }
+
+  // Another link's output counts where it is linked in, not where it is loaded.
+  const CodeOrigin& known_origin(const link::FileRef& part) {
+    static const CodeOrigin nothing;
+    if (part.kind == RefKind::link && bundle_.links.at(part.digest).kind == link::OutputKind::shared)
+      return nothing;
+    const auto found = origins_.find(part.digest);
+    return found != origins_.end() ? found->second
+                                   : origins_.emplace(part.digest, origin_of(part)).first->second;
+  }
+
   Result<void> collect_installed() {
     for (const link::InstalledFile& file : configuration_.installed) {
       fs::path path;
@@ -231,6 +272,7 @@ private:
         break;
       case FileKind::link:
         path = work_ / ("l" + digest_of(Output{file.digest, file.finish}.key()).hex());
+        assembly_.origins[file.path] = origin_of({RefKind::link, file.digest, ""});
         break;
       }
       XAAS_TRY(assembly_.contents[file.path], read_file(path));
@@ -250,6 +292,7 @@ private:
   unsigned jobs_;
   Progress& progress_;
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
+  std::map<Digest, CodeOrigin> origins_;                                // of what was linked
   std::string program_guard_, library_guard_;                           // objects
   const link::FileProvider objects_provider_ = [this](const link::FileRef& file) {
     return provide(file, false);
@@ -271,10 +314,10 @@ std::set<LoweredUnit> lowered_units(const Forms& forms) {
   return units;
 }
 
-Result<void> Objects::keep(const LoweredUnit& unit, const std::string& object) {
-  units_.insert(unit);
-  refused_bitcode_ += unit.second == lower::Form::thin_lto && link::is_elf(object);
-  return write_file(path(unit), object, 0644, false);
+Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object) {
+  units_.emplace(unit, object.own);
+  refused_bitcode_ += unit.second == lower::Form::thin_lto && link::is_elf(object.bytes);
+  return write_file(path(unit), object.bytes, 0644, false);
 }
 
 Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
@@ -283,7 +326,7 @@ Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Lowere
   Objects objects(directory);
   for (const LoweredUnit& wanted : units) {
     const ir::Unit& unit = bundle.units.at(wanted.first);
-    if (const std::optional<std::string> object =
+    if (const std::optional<lower::Object> object =
             cache.find(unit, bundle.options.at(unit.options), target, wanted.second))
       XAAS_CHECK(objects.keep(wanted, *object));
   }

@@ -16,9 +16,16 @@
 
 namespace xaas::deploy {
 
+// What is in a linked file beside code for the target.
+struct CodeOrigin {
+  lower::OwnCode own;  // of its units
+  bool native = false; // objects that did not come from IR
+};
+
 struct Assembly {
   // What each installed file holds, by its path. Directories and symlinks are not in it.
   std::map<std::string, std::string> contents;
+  std::map<std::string, CodeOrigin> origins; // of those that were linked here, by path
   uint64_t lowered = 0, links = 0;
   uint64_t refused_bitcode = 0; // Objects::refused_bitcode()
   double lower_seconds = 0, link_seconds = 0;
@@ -37,13 +44,14 @@ public:
   }
   bool has(const LoweredUnit& unit) const { return units_.count(unit) != 0; }
   size_t size() const { return units_.size(); }
-  Result<void> keep(const LoweredUnit& unit, const std::string& object);
+  Result<void> keep(const LoweredUnit& unit, const lower::Object& object);
+  const lower::OwnCode& own(const LoweredUnit& unit) const { return units_.at(unit); }
   // Units that should be bitcode and that lowering made objects of.
   uint64_t refused_bitcode() const { return refused_bitcode_; }
 
 private:
   fs::path directory_;
-  std::set<LoweredUnit> units_;
+  std::map<LoweredUnit, lower::OwnCode> units_;
   uint64_t refused_bitcode_ = 0;
 };
 

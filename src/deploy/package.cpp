@@ -85,6 +85,15 @@ Result<Needs> needs_of(const image::BundleConfiguration& configuration, const As
   return needs;
 }
 
+// For who checks the image: which files were linked here, and what each has beside code for the target.
+std::string code_annotation(const Assembly& assembly) {
+  Json files = Json::object();
+  for (const auto& [path, origin] : assembly.origins)
+    files["/" + path] =
+        Json{{"own", origin.own.features}, {"assembly", origin.own.assembly}, {"native", origin.native}};
+  return files.dump();
+}
+
 // What is passed on byte for byte is read once all the same: it must be what config and manifest say of it.
 Result<void> check_runtime_layer(const image::IrImage& source, size_t index) {
   const oci::Descriptor& layer = source.image().manifest().layers[index];
@@ -147,6 +156,7 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
                        {"dev.xaas.cpu", target.name},
                        {"dev.xaas.features", join(target.features, ",")},
                        {"dev.xaas.gpu", "none"},
+                       {"dev.xaas.code", code_annotation(assembly)},
                        {"dev.xaas.glibc", needs.glibc},
                        {"dev.xaas.lto", lto ? "thin" : "none"},
                        {"dev.xaas.mpi", ""},

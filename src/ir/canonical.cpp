@@ -58,6 +58,10 @@ Result<void> check_assembly(const llvm::Module& module) {
   return make_error(ErrorKind::failed, "inline assembly that reads a file (.incbin, .include)");
 }
 
+bool has_assembly(const llvm::Module& module) {
+  return !all_assembly(module, [](llvm::StringRef assembly) { return assembly.trim().empty(); });
+}
+
 bool only_instructions(const llvm::Module& module) {
   return all_assembly(module, has_only_instructions);
 }

@@ -1,5 +1,6 @@
 #include <xaas/lower/cpu_guard.h>
 #include <xaas/lower/lower.h>
+#include <xaas/target/cpuid.h>
 
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -19,69 +20,11 @@ std::string_view guard_ir(); // guard/guard.c, compiled for plain x86-64
 
 namespace {
 
-// XCR0: SSE and AVX; also opmask and both halves of ZMM; the registers of APX.
-constexpr uint32_t avx = 0x6, avx512 = 0xe6, apx = 1 << 19;
-enum Word : uint32_t { eax, ebx, ecx, edx };
-
-struct CpuidBit {
-  uint32_t leaf, subleaf;
-  Word word;
-  uint32_t bit, state;
-  const char* name; // LLVM's
-};
-
-// What code generation may use of its own accord. Instructions that only an intrinsic gives (random numbers,
-// SHA, AES, those of the system) are used by functions that ask for them, which they do after asking the CPU.
-// Sources: Intel SDM, volume 2, CPUID; AMD64 APM, volume 3, appendix E. Sorted as the guard wants it.
-constexpr auto cpuid_bits = std::to_array<CpuidBit>({
-    {1, 0, ecx, 0, 0, "sse3"},
-    {1, 0, ecx, 1, 0, "pclmul"},
-    {1, 0, ecx, 9, 0, "ssse3"},
-    {1, 0, ecx, 12, avx, "fma"},
-    {1, 0, ecx, 13, 0, "cx16"},
-    {1, 0, ecx, 19, 0, "sse4.1"},
-    {1, 0, ecx, 20, 0, "sse4.2"},
-    {1, 0, ecx, 22, 0, "movbe"},
-    {1, 0, ecx, 23, 0, "popcnt"},
-    {1, 0, ecx, 28, avx, "avx"},
-    {1, 0, ecx, 29, avx, "f16c"},
-    {7, 0, ebx, 3, 0, "bmi"},
-    {7, 0, ebx, 5, avx, "avx2"},
-    {7, 0, ebx, 8, 0, "bmi2"},
-    {7, 0, ebx, 16, avx512, "avx512f"},
-    {7, 0, ebx, 17, avx512, "avx512dq"},
-    {7, 0, ebx, 21, avx512, "avx512ifma"},
-    {7, 0, ebx, 28, avx512, "avx512cd"},
-    {7, 0, ebx, 30, avx512, "avx512bw"},
-    {7, 0, ebx, 31, avx512, "avx512vl"},
-    {7, 0, ecx, 1, avx512, "avx512vbmi"},
-    {7, 0, ecx, 6, avx512, "avx512vbmi2"},
-    {7, 0, ecx, 8, 0, "gfni"},
-    {7, 0, ecx, 10, avx, "vpclmulqdq"},
-    {7, 0, ecx, 11, avx512, "avx512vnni"},
-    {7, 0, ecx, 12, avx512, "avx512bitalg"},
-    {7, 0, ecx, 14, avx512, "avx512vpopcntdq"},
-    {7, 0, edx, 23, avx512, "avx512fp16"},
-    {7, 1, eax, 4, avx, "avxvnni"},
-    {7, 1, eax, 5, avx512, "avx512bf16"},
-    {7, 1, eax, 7, 0, "cmpccxadd"},
-    {7, 1, eax, 23, avx, "avxifma"},
-    {7, 1, edx, 4, avx, "avxvnniint8"},
-    {7, 1, edx, 5, avx, "avxneconvert"},
-    {7, 1, edx, 10, avx, "avxvnniint16"},
-    {7, 1, edx, 19, avx512, "avx10.1"},
-    {7, 1, edx, 21, apx, "egpr"}, // of APX, whose features come together
-    {0x80000001, 0, ecx, 0, 0, "sahf"},
-    {0x80000001, 0, ecx, 5, 0, "lzcnt"},
-    {0x80000001, 0, ecx, 6, 0, "sse4a"},
-    {0x80000001, 0, ecx, 11, avx, "xop"},
-    {0x80000001, 0, ecx, 16, avx, "fma4"},
-    {0x80000001, 0, ecx, 21, 0, "tbm"},
-});
+using target::CpuidBit;
 
 std::vector<CpuidBit> needed(const target::Cpu& target) {
   std::vector<CpuidBit> bits;
-  for (const CpuidBit& bit : cpuid_bits)
+  for (const CpuidBit& bit : target::cpuid_bits())
     if (std::find(target.features.begin(), target.features.end(), bit.name) != target.features.end())
       bits.push_back(bit);
   return bits;
@@ -108,7 +51,7 @@ void define_table(llvm::Module& module, const target::Cpu& target, const std::ve
     std::string name = bit.name;
     name.resize(20);
     entries.push_back(llvm::ConstantStruct::get(
-        entry, {number(bit.leaf), number(bit.subleaf), number(bit.word), number(bit.bit), number(bit.state),
+        entry, {number(bit.leaf), number(bit.subleaf), number(static_cast<uint32_t>(bit.word)), number(bit.bit), number(bit.state),
                 llvm::ConstantDataArray::getString(context, name, false)}));
   }
   define(module, "xaas_features",
@@ -169,7 +112,8 @@ Result<std::string> cpu_guard(const target::Cpu& target, GuardedFile file) {
   job.options.text["triple"] = target::triple(target.arch);
   job.options.codegen["OptimizationLevel"] = 2;
   XAAS_TRY(job.target, target::cpu_by_name(target.arch, "x86-64"));
-  return lower(job);
+  XAAS_TRY(Object object, lower(job));
+  return std::move(object.bytes);
 }
 
 } // namespace xaas::lower

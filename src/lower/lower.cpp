@@ -1,5 +1,6 @@
 #include "targets.h"
 
+#include <xaas/base/text.h>
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/options.h>
 #include <xaas/ir/retarget.h>
@@ -22,6 +23,7 @@
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <sys/resource.h>
 
 namespace xaas::lower {
@@ -85,7 +87,54 @@ private:
 
 } // namespace
 
-Result<std::string> lower(const Job& job) {
+// Features that functions have and the target has not: of the unit's flags, of attributes.
+static OwnCode own_code(const llvm::Module& module, const target::Cpu& target) {
+  OwnCode own;
+  std::set<llvm::StringRef> seen;
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration())
+      continue;
+    const llvm::StringRef features = function.getFnAttribute("target-features").getValueAsString();
+    if (!seen.insert(features).second)
+      continue;
+    for (const std::string& feature : split(features.str(), ','))
+      if (feature.starts_with("+") && target::is_feature(target.arch, feature.substr(1)) &&
+          !std::binary_search(target.features.begin(), target.features.end(), feature.substr(1)))
+        own.features.insert(feature.substr(1));
+  }
+  own.assembly = ir::has_assembly(module);
+  return own;
+}
+
+std::string to_bytes(const Object& object) {
+  std::string bytes = object.own.assembly ? "asm" : "";
+  for (const std::string& feature : object.own.features)
+    bytes += " " + feature;
+  return bytes + "\n" + object.bytes;
+}
+
+Result<Object> parse_object(const std::string& bytes) {
+  const size_t end = bytes.find('\n');
+  if (end > 10000)
+    return make_error(ErrorKind::integrity, "an object without its first line");
+  Object object;
+  const std::vector<std::string> words = split(bytes.substr(0, end), ' ');
+  for (size_t i = 0; i < words.size(); ++i) {
+    const bool valid =
+        i == 0 ? words[0].empty() || words[0] == "asm"
+               : target::is_feature("x86_64", words[i]) || target::is_feature("aarch64", words[i]);
+    if (!valid)
+      return make_error(ErrorKind::integrity, "an object with a damaged first line");
+    if (i == 0)
+      object.own.assembly = !words[0].empty();
+    else
+      object.own.features.insert(words[i]);
+  }
+  object.bytes = bytes.substr(end + 1);
+  return object;
+}
+
+Result<Object> lower(const Job& job) {
   initialize_targets();
   std::string errors;
   llvm::LLVMContext context;
@@ -107,6 +156,8 @@ Result<std::string> lower(const Job& job) {
   const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, job.target);
   const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
   XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
+
+  OwnCode own = own_code(module, job.target);
 
   auto invocation = std::make_shared<clang::CompilerInvocation>();
   XAAS_CHECK(ir::apply_options(job.options, *invocation).in(describe(job)));
@@ -141,7 +192,7 @@ Result<std::string> lower(const Job& job) {
                            std::make_unique<llvm::raw_svector_ostream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);
-  return std::string(object.str());
+  return Object{std::string(object.str()), std::move(own)};
 }
 
 } // namespace xaas::lower

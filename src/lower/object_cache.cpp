@@ -14,7 +14,7 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
     hasher.update_number(text.size());
     hasher.update(text);
   };
-  add("object 2");
+  add("object 3");
   hasher.update_number(static_cast<uint64_t>(form));
   add(program);
   add(unit.id().to_string());
@@ -29,18 +29,22 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
 
 } // namespace
 
-std::optional<std::string> ObjectCache::find(const ir::Unit& unit, const ir::UnitOptions& options,
-                                             const target::Cpu& target, Form form) const {
+std::optional<Object> ObjectCache::find(const ir::Unit& unit, const ir::UnitOptions& options,
+                                        const target::Cpu& target, Form form) const {
   const std::string program = build_id();
   if (program.empty()) // whose objects these would be cannot be told
     return std::nullopt;
-  return cache_.get(key_of(unit, options, target, form, program));
+  const std::optional<std::string> bytes = cache_.get(key_of(unit, options, target, form, program));
+  if (!bytes)
+    return std::nullopt;
+  Result<Object> object = parse_object(*bytes);
+  return object ? std::optional<Object>(*std::move(object)) : std::nullopt;
 }
 
 void ObjectCache::keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
-                       Form form, const std::string& object) const {
+                       Form form, const Object& object) const {
   if (const std::string program = build_id(); !program.empty())
-    static_cast<void>(cache_.put(key_of(unit, options, target, form, program), object));
+    static_cast<void>(cache_.put(key_of(unit, options, target, form, program), to_bytes(object)));
 }
 
 } // namespace xaas::lower

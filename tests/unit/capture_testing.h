@@ -125,7 +125,7 @@ protected:
       return {};
     auto object = lower::lower({*bitcode, unit, options_of(unit), *target});
     EXPECT_TRUE(object) << object.error().message;
-    return object ? *std::move(object) : std::string();
+    return object ? std::move(object->bytes) : std::string();
   }
 
   // Fails if two objects differ in anything that reaches a program.

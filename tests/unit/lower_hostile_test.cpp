@@ -63,7 +63,7 @@ attributes #0 = { nounwind "target-features"="+sse2" }
 // In a worker, with little of everything.
 Result<void> lower_one(const Job& job) {
   return lower_all(
-      1, [&](size_t) -> Result<Job> { return job; }, [](size_t, std::string) { return Result<void>(); },
+      1, [&](size_t) -> Result<Job> { return job; }, [](size_t, const Object&) { return Result<void>(); },
       {.workers = 1, .memory = 1u << 30, .cpu_seconds = 2});
 }
 

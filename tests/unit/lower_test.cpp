@@ -13,13 +13,15 @@ namespace xaas::lower {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Lower, MakesAnObject) {
   const auto object = lower(job_of("define i32 @f(i32 %a) { %b = add i32 %a, 1 ret i32 %b }"));
   ASSERT_TRUE(object) << object.error().message;
-  EXPECT_TRUE(object->starts_with("\177ELF"));
-  EXPECT_EQ(*object, *lower(job_of("define i32 @f(i32 %a) { %b = add i32 %a, 1 ret i32 %b }")));
+  EXPECT_TRUE(object->bytes.starts_with("\177ELF"));
+  EXPECT_EQ(object->bytes, lower(job_of("define i32 @f(i32 %a) { %b = add i32 %a, 1 ret i32 %b }"))->bytes);
 }
 
 TEST(Lower, NamesUnitAndModuleOfDamagedBitcode) {
@@ -62,20 +64,20 @@ TEST(Lower, RefusedAssemblyIsAnErrorOfTheModule) {
 }
 
 TEST(LowerAll, ManyJobsFewWorkers) {
-  std::map<size_t, std::string> objects;
+  std::map<size_t, Object> objects;
   const auto done = lower_all(
       9,
       [](size_t i) -> Result<Job> {
         return job_of("define i32 @f" + std::to_string(i) + "() { ret i32 " + std::to_string(i) + " }");
       },
-      [&](size_t i, std::string object) -> Result<void> {
+      [&](size_t i, Object object) -> Result<void> {
         objects[i] = std::move(object);
         return {};
       },
       {.workers = 2});
   ASSERT_TRUE(done) << done.error().message;
   ASSERT_EQ(objects.size(), 9u);
-  EXPECT_EQ(objects[4], *lower(job_of("define i32 @f4() { ret i32 4 }")));
+  EXPECT_EQ(objects[4].bytes, lower(job_of("define i32 @f4() { ret i32 4 }"))->bytes);
 }
 
 TEST(LowerAll, AWorkerThatDiesIsAnErrorThatNamesTheModule) {
@@ -84,7 +86,7 @@ TEST(LowerAll, AWorkerThatDiesIsAnErrorThatNamesTheModule) {
   const auto run = [&](const Job& bad) {
     return lower_all(
         3, [&](size_t i) -> Result<Job> { return i == 1 ? bad : job; },
-        [](size_t, std::string) { return Result<void>(); }, {.workers = 2});
+        [](size_t, const Object&) { return Result<void>(); }, {.workers = 2});
   };
   ASSERT_TRUE(run(job));
   Job hostile = job;
@@ -106,7 +108,7 @@ constexpr const char* endless = "module asm \".rept 2000000000\\0A.byte 1\\0A.en
 TEST(LowerAll, AModuleThatTakesTooLongIsAnErrorThatNamesIt) {
   const auto over = lower_all(
       1, [](size_t) -> Result<Job> { return job_of(endless); },
-      [](size_t, std::string) { return Result<void>(); }, {.workers = 1, .memory = 0, .cpu_seconds = 0.1});
+      [](size_t, const Object&) { return Result<void>(); }, {.workers = 1, .memory = 0, .cpu_seconds = 0.1});
   ASSERT_FALSE(over);
   EXPECT_EQ(over.error().kind, ErrorKind::failed);
   EXPECT_THAT(over.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("CPU time")));
@@ -119,7 +121,7 @@ TEST(LowerAll, AModuleThatNeedsTooMuchMemoryIsTriedAloneAndThenAnErrorThatNamesI
       [](size_t i) -> Result<Job> {
         return job_of(i == 1 ? endless : "define i32 @f() { ret i32 " + std::to_string(i) + " }");
       },
-      [&](size_t, std::string) {
+      [&](size_t, const Object&) {
         ++finished;
         return Result<void>();
       },
@@ -137,7 +139,7 @@ TEST(Lower, ForThinLto) {
   const auto bitcode = lower(job);
   ASSERT_TRUE(bitcode) << bitcode.error().message;
   llvm::LLVMContext context;
-  const llvm::MemoryBufferRef buffer(*bitcode, "a.c");
+  const llvm::MemoryBufferRef buffer(bitcode->bytes, "a.c");
   auto info = llvm::getBitcodeLTOInfo(buffer);
   ASSERT_TRUE(static_cast<bool>(info));
   EXPECT_TRUE(info->IsThinLTO);
@@ -154,7 +156,28 @@ TEST(Lower, ForThinLto) {
   directive.form = Form::thin_lto;
   const auto object = lower(directive);
   ASSERT_TRUE(object) << object.error().message;
-  EXPECT_EQ(object->substr(0, 4), "\177ELF");
+  EXPECT_EQ(object->bytes.substr(0, 4), "\177ELF");
+}
+
+TEST(Lower, SaysWhatTheSourceAskedForItself) {
+  Job job =
+      job_of("define void @f() \"xaas-target\"=\"target:avx512f\" { ret void }\n"
+             "define void @g() \"xaas-target\"=\"target:avx2\" { call void asm \"\", \"\"() ret void }");
+  const auto object = lower(job);
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_THAT(object->own.features, Contains("avx512f"));
+  EXPECT_THAT(object->own.features, Not(Contains("avx2"))); // Haswell has it
+  EXPECT_FALSE(object->own.assembly);
+  job.unit.machine.features = {"+sse4a"};
+  EXPECT_THAT(lower(job)->own.features, Contains("sse4a"));
+  EXPECT_TRUE(lower(job_of("define void @f() { call void asm \"nop\", \"\"() ret void }"))->own.assembly);
+
+  const auto again = parse_object(to_bytes(*object));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->own, object->own);
+  EXPECT_EQ(again->bytes, object->bytes);
+  for (const char* damaged : {"", "asm", "what\nELF", " nofeature\nELF"})
+    EXPECT_FALSE(parse_object(damaged)) << damaged;
 }
 
 } // namespace

@@ -48,6 +48,9 @@ tests=$source/regressiontests
 spec=$root/specs/applications/gromacs.json
 here=$app/$program/$(IFS=+; echo "${configurations[*]}") # figures of one program and one set of configurations
 systems=(nbnxn_pme nbnxn_vsite)                          # compared bit by bit: with PME, so with FFTW; with constraints
+# Of its own, so that what a killed build leaves is seen; for all builds, because GROMACS keeps the path of its build directory.
+export TMPDIR=$here/tmp
+mkdir -p "$TMPDIR"
 
 configuration_options() { # for `xaas build`
   [ ${#configurations[@]} -eq ${#all[@]} ] || printf -- '--config\nsimd=%s\n' "${configurations[@]}"
@@ -88,9 +91,8 @@ ir_build() { # with an empty cache
 killed_build() {
   local after options
   mapfile -t options < <(configuration_options)
-  mkdir -p "$here/killed-tmp"
   rm -rf "$here/killed-cache"
-  export TMPDIR=$here/killed-tmp XAAS_CACHE_DIR=$here/killed-cache
+  export XAAS_CACHE_DIR=$here/killed-cache
   after=$(part_of "$(wall "$here/ir.build")" 0.1 0.9 $RANDOM)
   killed_after "$after" "$xaas" build "$spec" --source "$source" -o "oci:$here/killed:killed" -j "$(nproc)" -q "${options[@]}" ||
     die "the build ended before the kill after $after s"

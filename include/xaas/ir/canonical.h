@@ -54,6 +54,8 @@ Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttribute
 // is put together by assembler macros is seen when lowering, which can open no file.
 Result<void> check_assembly(const llvm::Module& module);
 
+bool has_assembly(const llvm::Module& module); // other than the empty one, which only orders memory
+
 // True if the module's inline assembly is instructions and labels alone: no directives, no macros, nothing
 // that becomes a statement only when operands are put in. What is assembled by a process that may open files
 // (a link with LTO) must be so.

@@ -3,6 +3,8 @@
 
 #include <xaas/base/result.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,11 @@ struct Dynamic {
   std::vector<std::string> runpath;        // directories of DT_RUNPATH or DT_RPATH
   bool imports_dlopen = false;             // loads parts by name that no ELF file names
   std::vector<std::string> glibc_versions; // GLIBC_* symbol versions that it needs, without the prefix
+  bool rpath_is_first = false;             // `runpath` is of DT_RPATH: before LD_LIBRARY_PATH, and inherited
+  uint16_t machine = 0;                    // e_machine
+  std::vector<std::string> versions;       // symbol versions that it defines; none: it has no versions
+  std::map<std::string, std::vector<std::string>> needed_versions; // of each library, weak ones aside
+  std::string kernel; // the least version of Linux that it runs on ("3.2.0"; note NT_GNU_ABI_TAG); empty: any
 };
 
 // Damaged ELF: integrity error. An ELF file without a dynamic section gives an empty description.

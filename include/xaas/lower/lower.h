@@ -7,6 +7,7 @@
 #include <xaas/target/cpu.h>
 
 #include <functional>
+#include <set>
 #include <string>
 
 namespace xaas::lower {
@@ -26,10 +27,26 @@ struct Job {
   Form form = Form::object;
 };
 
+// What the source itself asked for on top of the target: code that it must not run before it has asked the
+// CPU.
+struct OwnCode {
+  std::set<std::string> features; // of its flags and `target` attributes, LLVM's names, that the target lacks
+  bool assembly = false;          // inline assembly, of which no feature is known
+  bool operator==(const OwnCode&) const = default;
+};
+
+struct Object {
+  std::string bytes;
+  OwnCode own;
+};
+// As a worker answers and a cache keeps it.
+std::string to_bytes(const Object& object);
+Result<Object> parse_object(const std::string& bytes); // anything else: integrity error
+
 // Lowers in this process, which can open no file meanwhile, so other threads must not need one. Bitcode that
 // cannot be parsed, or options that cannot be applied: integrity error that names unit and module. An error
 // of the back end (inline assembly that the target refuses): failed.
-Result<std::string> lower(const Job& job);
+Result<Object> lower(const Job& job);
 
 // What lowering many modules may use.
 struct Limits {
@@ -39,7 +56,7 @@ struct Limits {
 };
 
 using JobSource = std::function<Result<Job>(size_t)>;
-using ObjectSink = std::function<Result<void>(size_t, std::string)>;
+using ObjectSink = std::function<Result<void>(size_t, Object)>;
 
 // Lowers `count` jobs in worker processes, in the order given (put the longest first). `job` is called in
 // this process when a worker is free; `done` in this process with each object, in any order. Workers are

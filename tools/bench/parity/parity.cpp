@@ -151,7 +151,8 @@ private:
     XAAS_TRY(job.bitcode, session_.content().get(unit.module));
     job.unit = unit;
     job.target = target_;
-    return lower::lower(job);
+    XAAS_TRY(lower::Object object, lower::lower(job));
+    return std::move(object.bytes);
   }
 
   Result<void> keep(const Compile& compile, const std::string& lowered, const std::string& native) const {

@@ -1,0 +1,100 @@
+#include "images.h"
+
+#include <xaas/base/text.h>
+#include <xaas/verify/verify.h>
+
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+class VerifyCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option("IMAGE", image_, "Deployed image: oci:DIR[:TAG], oci-archive:FILE[:TAG] or a path")
+        ->required();
+    app.add_option("--system", system_, "The machine that this file describes (from `xaas detect`)")
+        ->type_name("FILE");
+    app.add_option("--cpu", cpu_, "A machine with this CPU: an LLVM name (haswell, znver4) or an ISA level")
+        ->type_name("NAME");
+    app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
+  }
+
+  Result<void> run() override {
+    XAAS_TRY(const oci::Reference image, oci::parse_reference(image_));
+    std::optional<system::SystemDescription> system;
+    if (!system_.empty() || !cpu_.empty()) {
+      XAAS_TRY(system, system_of(system_, cpu_));
+    }
+    TerminalProgress progress(common.quiet, common.verbosity);
+    XAAS_TRY(const verify::Report report, verify::verify(image, system, progress));
+    if (common.json())
+      print_json(report);
+    else
+      print_table(report);
+    if (report.problems.empty())
+      return {};
+    return make_error(ErrorKind::unsatisfied, "verifying " + image_ + ": it cannot run on " + report.on +
+                                                  ": " + std::to_string(report.problems.size()) +
+                                                  (report.problems.size() == 1 ? " problem" : " problems"));
+  }
+
+private:
+  void print_json(const verify::Report& report) const {
+    Json files = Json::array();
+    for (const verify::CheckedFile& file : report.files) {
+      Json beyond = Json::array();
+      for (const auto& [feature, use] : file.beyond)
+        beyond.push_back(
+            Json{{"feature", feature}, {"instructions", use.instructions}, {"functions", use.functions}});
+      files.push_back(Json{
+          {"path", file.path}, {"lowered", file.lowered}, {"beyond", beyond}, {"explained", file.explained}});
+    }
+    Json problems = Json::array();
+    for (const verify::Problem& problem : report.problems)
+      problems.push_back(Json{{"kind", verify::name_of(problem.kind)},
+                              {"file", problem.file.empty() ? Json() : Json(problem.file)},
+                              {"message", problem.message}});
+    print(Json{{"version", 1},
+               {"image", image_},
+               {"digest", report.digest.to_string()},
+               {"runs", report.problems.empty()},
+               {"deployed_for", report.cpu.name},
+               {"checked_for", report.on},
+               {"problems", problems},
+               {"files", files}});
+  }
+
+  void print_table(const verify::Report& report) const {
+    size_t lowered = 0;
+    for (const verify::CheckedFile& file : report.files)
+      lowered += file.lowered;
+    std::cout << table({{"image", image_ + " " + report.digest.to_string()},
+                        {"deployed for", report.cpu.name},
+                        {"checked for", report.on},
+                        {"files", std::to_string(report.files.size()) + " programs and libraries, " +
+                                      std::to_string(lowered) + " of them lowered"}});
+    for (const verify::CheckedFile& file : report.files)
+      for (const auto& [feature, use] : file.beyond)
+        if (file.explained && (file.lowered || common.verbosity > 0))
+          std::cout << file.path << (file.lowered ? ": chooses at run time: " : ": has ") << feature << ", " << use.instructions
+                    << " instructions, in " << join(use.functions, ", ") << "\n";
+    for (const verify::Problem& problem : report.problems)
+      std::cout << "problem: " << (problem.file.empty() ? "" : problem.file + ": ") << problem.message
+                << "\n";
+    if (report.problems.empty())
+      std::cout << "it can run there\n";
+  }
+
+  std::string image_, system_, cpu_;
+  bool offline_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_verify_command() {
+  return std::make_unique<VerifyCommand>();
+}
+
+} // namespace xaas::cli

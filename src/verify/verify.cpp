@@ -1,0 +1,288 @@
+// ELF files are read and taken apart in workers, one for each file, because the image may be hostile.
+#include "audit.h"
+#include "closure.h"
+#include "tree.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/base/worker.h>
+#include <xaas/image/ir_image.h>
+#include <xaas/target/cpuid.h>
+#include <xaas/verify/verify.h>
+
+#include <llvm/BinaryFormat/ELF.h>
+
+#include <algorithm>
+#include <set>
+
+namespace xaas::verify {
+
+namespace {
+
+// What the image says of a file that deploying linked: annotation dev.xaas.code.
+struct CodeOrigin {
+  std::set<std::string> own; // features that the source asked for itself
+  bool assembly = false, native = false;
+};
+
+struct Recorded {
+  target::Cpu cpu;
+  std::map<std::string, CodeOrigin> files;
+};
+
+std::string arch_of(const std::string& oci_architecture) {
+  for (const char* arch : {"x86_64", "aarch64"})
+    if (target::oci_architecture(arch) == oci_architecture)
+      return arch;
+  return oci_architecture;
+}
+
+Result<Recorded> recorded_by(const oci::Image& image) {
+  if (image::kind_of(image) != "deployed")
+    return make_error(ErrorKind::usage, "not a deployed image", "`xaas deploy` makes one of an IR image");
+  const auto& annotations = image.manifest().annotations;
+  const auto annotation = [&](const char* key) {
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? std::string() : found->second;
+  };
+  Recorded recorded;
+  recorded.cpu.arch = arch_of(image.config().architecture);
+  recorded.cpu.name = annotation("dev.xaas.cpu");
+  if (target::isa_levels(recorded.cpu.arch).empty())
+    return make_error(ErrorKind::usage, "architecture " + image.config().architecture + " is not known");
+  recorded.cpu.features =
+      target::with_implied(recorded.cpu.arch, split(annotation("dev.xaas.features"), ','));
+  const std::string where = "annotation dev.xaas.code";
+  XAAS_TRY(const Json code, parse_json(annotation("dev.xaas.code"), where, false, ErrorKind::integrity));
+  if (!code.is_object())
+    return JsonReader(code, where).wrong("an object");
+  for (const auto& [path, description] : code.items()) {
+    const JsonReader file(description, where + "/" + path);
+    CodeOrigin origin;
+    XAAS_TRY(const JsonReader own, file.at("own"));
+    XAAS_TRY(const auto features, own.strings());
+    origin.own = {features.begin(), features.end()};
+    XAAS_TRY(const JsonReader assembly, file.at("assembly"));
+    XAAS_TRY(origin.assembly, assembly.boolean());
+    XAAS_TRY(const JsonReader native, file.at("native"));
+    XAAS_TRY(origin.native, native.boolean());
+    recorded.files[path] = std::move(origin);
+  }
+  return recorded;
+}
+
+// --- what a worker answers
+
+Json to_json(const std::map<std::string, Use>& uses) {
+  Json json = Json::object();
+  for (const auto& [feature, use] : uses)
+    json[feature] = Json{{"instructions", use.instructions}, {"functions", use.functions}};
+  return json;
+}
+
+Json to_json(const link::Dynamic& dynamic) {
+  return Json{{"interpreter", dynamic.interpreter},
+              {"soname", dynamic.soname},
+              {"needed", dynamic.needed},
+              {"runpath", dynamic.runpath},
+              {"rpath_is_first", dynamic.rpath_is_first},
+              {"machine", dynamic.machine},
+              {"versions", dynamic.versions},
+              {"needed_versions", dynamic.needed_versions},
+              {"kernel", dynamic.kernel}};
+}
+
+// Of a worker's answer: what has another form comes from one that was taken over.
+struct Examined {
+  link::Dynamic dynamic;
+  std::map<std::string, Use> beyond;
+};
+
+Result<Examined> parse_examined(const std::string& text) {
+  const Error damaged = make_error(ErrorKind::integrity, "the worker's answer has another form");
+  const Json json = Json::parse(text, nullptr, false);
+  Examined examined;
+  try {
+    const Json& dynamic = json.at("dynamic");
+    examined.dynamic.interpreter = dynamic.at("interpreter").get<std::string>();
+    examined.dynamic.soname = dynamic.at("soname").get<std::string>();
+    examined.dynamic.needed = dynamic.at("needed").get<std::vector<std::string>>();
+    examined.dynamic.runpath = dynamic.at("runpath").get<std::vector<std::string>>();
+    examined.dynamic.rpath_is_first = dynamic.at("rpath_is_first").get<bool>();
+    examined.dynamic.machine = dynamic.at("machine").get<uint16_t>();
+    examined.dynamic.versions = dynamic.at("versions").get<std::vector<std::string>>();
+    examined.dynamic.needed_versions =
+        dynamic.at("needed_versions").get<std::map<std::string, std::vector<std::string>>>();
+    examined.dynamic.kernel = dynamic.at("kernel").get<std::string>();
+    for (const auto& [feature, use] : json.at("beyond").items())
+      examined.beyond[feature] = {use.at("instructions").get<uint64_t>(),
+                                  use.at("functions").get<std::vector<std::string>>()};
+  } catch (const nlohmann::json::exception&) {
+    return damaged;
+  }
+  return examined;
+}
+
+Result<Examined> examine(const std::string& path, const std::string& elf, const target::Cpu& cpu) {
+  const WorkerTask task = [&]() -> Result<std::string> {
+    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(elf));
+    XAAS_TRY(const auto beyond, instructions_beyond(elf, cpu));
+    return Json{{"dynamic", to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
+  };
+  XAAS_TRY(const std::string answer, run_worker(path, task, {.memory = 0, .cpu_seconds = 600}));
+  return parse_examined(answer).in(path);
+}
+
+// --- the checks
+
+uint16_t machine_of(const std::string& arch) {
+  return arch == "aarch64" ? llvm::ELF::EM_AARCH64 : llvm::ELF::EM_X86_64;
+}
+
+std::string text_of(const Use& use) {
+  return std::to_string(use.instructions) +
+         (use.instructions == 1 ? " instruction, in " : " instructions, in ") + join(use.functions, ", ");
+}
+
+// "6.1.0-18-amd64" < "6.2".
+bool kernel_less(const std::string& a, const std::string& b) {
+  const auto numbers = [](const std::string& text) {
+    std::vector<unsigned long> list;
+    for (const std::string& part : split(text.substr(0, text.find_first_not_of("0123456789.")), '.'))
+      list.push_back(std::strtoul(part.c_str(), nullptr, 10));
+    list.resize(3);
+    return list;
+  };
+  return numbers(a) < numbers(b);
+}
+
+class Verification {
+public:
+  Verification(const oci::Image& image, const Recorded& recorded,
+               const std::optional<system::SystemDescription>& system)
+      : image_(image), recorded_(recorded), system_(system), on_(recorded.cpu) {
+    if (system)
+      on_ = system::target_cpu(*system);
+  }
+
+  Result<Report> run(Progress& progress) {
+    report_.digest = image_.digest();
+    report_.cpu = recorded_.cpu;
+    report_.on = on_.name;
+    if (system_ && system_->arch != recorded_.cpu.arch) {
+      problem(Problem::Kind::architecture, "",
+              "the image is for " + recorded_.cpu.arch + ", this system is " + system_->arch);
+      return std::move(report_);
+    }
+    check_guarded_features();
+    XAAS_TRY(const Tree tree, Tree::read(image_));
+    progress.start("checking", tree.programs().size());
+    std::map<std::string, link::Dynamic> dynamic;
+    for (const auto& [path, elf] : tree.programs()) {
+      XAAS_TRY(Examined examined, examine(path, elf, on_));
+      check_file(path, examined);
+      dynamic[path] = std::move(examined.dynamic);
+      progress.advance();
+    }
+    progress.finish();
+    for (Problem& each : check_closure(tree, dynamic, {recorded_.cpu.arch, library_path()}))
+      report_.problems.push_back(std::move(each));
+    return std::move(report_);
+  }
+
+private:
+  void problem(Problem::Kind kind, const std::string& file, const std::string& message) {
+    report_.problems.push_back({kind, file, message});
+  }
+
+  // What the guard of deployed programs asks for before they start.
+  void check_guarded_features() {
+    std::vector<std::string> required;
+    for (const target::CpuidBit& bit : target::cpuid_bits())
+      if (std::binary_search(recorded_.cpu.features.begin(), recorded_.cpu.features.end(), bit.name))
+        required.emplace_back(bit.name);
+    if (recorded_.cpu.arch == "aarch64")
+      required = recorded_.cpu.features;
+    for (const std::string& feature : target::missing_features(required, on_.features)) {
+      reported_.insert(feature);
+      problem(Problem::Kind::feature, "",
+              "deployed for " + recorded_.cpu.name + ": " + on_.name + " lacks " + feature);
+    }
+  }
+
+  void check_file(const std::string& path, const Examined& examined) {
+    CheckedFile file{path, false, examined.beyond, true};
+    if (examined.dynamic.machine != machine_of(recorded_.cpu.arch)) {
+      problem(Problem::Kind::architecture, path,
+              "is for another architecture (ELF machine " + std::to_string(examined.dynamic.machine) + ")");
+      return;
+    }
+    if (const auto found = recorded_.files.find(path); found != recorded_.files.end()) {
+      file.lowered = true;
+      const CodeOrigin& origin = found->second;
+      for (const auto& [feature, use] : file.beyond) {
+        // What it was deployed for it uses wherever it likes.
+        const bool chosen =
+            !std::binary_search(recorded_.cpu.features.begin(), recorded_.cpu.features.end(), feature);
+        if (chosen && (origin.own.count(feature) || origin.assembly || origin.native))
+          continue;
+        file.explained = false;
+        if (!reported_.count(feature)) // the guard stops it before
+          problem(Problem::Kind::instruction, path, on_.name + " lacks " + feature + ": " + text_of(use));
+      }
+    }
+    const std::string& kernel = examined.dynamic.kernel;
+    if (system_ && !kernel.empty() && !system_->kernel.empty() && kernel_less(system_->kernel, kernel))
+      problem(Problem::Kind::kernel, path, "needs Linux " + kernel + ", this system has " + system_->kernel);
+    report_.files.push_back(std::move(file));
+  }
+
+  std::vector<std::string> library_path() const {
+    for (const std::string& variable : image_.config().env)
+      if (variable.starts_with("LD_LIBRARY_PATH="))
+        return split(variable.substr(variable.find('=') + 1), ':');
+    return {};
+  }
+
+  const oci::Image& image_;
+  const Recorded& recorded_;
+  const std::optional<system::SystemDescription>& system_;
+  target::Cpu on_;
+  std::set<std::string> reported_; // features
+  Report report_;
+};
+
+} // namespace
+
+const char* name_of(Problem::Kind kind) {
+  switch (kind) {
+  case Problem::Kind::architecture:
+    return "architecture";
+  case Problem::Kind::feature:
+    return "feature";
+  case Problem::Kind::instruction:
+    return "instruction";
+  case Problem::Kind::loader:
+    return "loader";
+  case Problem::Kind::library:
+    return "library";
+  case Problem::Kind::symbol_version:
+    return "symbol-version";
+  case Problem::Kind::kernel:
+    return "kernel";
+  }
+  return "";
+}
+
+Result<Report> verify(const oci::Reference& reference, const std::optional<system::SystemDescription>& system,
+                      Progress& progress) {
+  const std::string what = "verifying " + reference.text;
+  const std::string arch = system ? system->arch : target::host_arch();
+  XAAS_TRY(const std::unique_ptr<oci::Image> image,
+           oci::open_image(reference, target::oci_architecture(arch)));
+  XAAS_TRY(const Recorded recorded, recorded_by(*image).in(what));
+  return Verification(*image, recorded, system).run(progress).in(what);
+}
+
+} // namespace xaas::verify

@@ -1,0 +1,57 @@
+#!/bin/bash
+# Whether a deployed image can run: on the CPU that it was deployed for, on others, without a library, with instructions that
+# somebody forced on it.
+source "$E2E/lib.sh"
+needs jq make clang-22 umoci
+
+tiny_project src
+cat >src/hello.c <<'END'
+#include <stdio.h>
+__attribute__((target("avx512f"))) static void wide(float *x) { for (int i = 0; i < 4096; ++i) x[i] += 1; }
+__attribute__((optnone)) int main(int argc, char **argv) {
+  static float x[4096];
+  (void)argv;
+  if (argc > 1 && __builtin_cpu_supports("avx512f")) wide(x);
+  printf("hello %.1f\n", x[0]);
+  return 0;
+}
+END
+"$XAAS" build src -o oci:app:ir -q >/dev/null
+"$XAAS" deploy oci:app:ir -o oci:app:haswell --cpu haswell -q >/dev/null
+
+verify() { # TAG OPTION...: leaves TAG.json
+  "$XAAS" verify "oci:app:$1" -q --format json "${@:2}" >"$1.json"
+}
+verify haswell
+assert_json haswell.json '.runs and .deployed_for == "haswell" and .checked_for == "haswell" and .problems == []'
+assert_json haswell.json '.files[] | select(.path == "/usr/local/bin/hello") | .lowered and .explained and
+  (.beyond[] | select(.feature == "avx512f") | .instructions > 0 and (.functions | index("wide") or index("main")))'
+assert_json haswell.json '.digest == "'"$(image_digest app haswell)"'"'
+"$XAAS" verify oci:app:haswell >table
+grep -q '^it can run there$' table || fail "not said: $(cat table)"
+grep -q '^/usr/local/bin/hello: chooses at run time: avx512f' table || fail "not said: $(cat table)"
+verify haswell --cpu znver4
+"$XAAS" detect --cpu haswell -o haswell-node.json -q
+verify haswell --system haswell-node.json
+
+expect_exit 3 verify haswell --cpu nehalem
+assert_json haswell.json '.runs == false and ([.problems[] | select(.kind == "feature") | .message] | any(endswith("nehalem lacks avx2")))'
+expect_error 3 "it cannot run on nehalem" "$XAAS" verify oci:app:haswell --cpu nehalem
+
+# What the source did not ask for itself: the same image with another word about it.
+umoci config --image app:haswell --tag forced --config.label x=y \
+  --manifest.annotation "dev.xaas.code={\"/usr/local/bin/hello\": {\"own\": [], \"assembly\": false, \"native\": false}}" 2>umoci.err ||
+  fail "umoci: $(cat umoci.err)"
+expect_exit 3 verify forced
+assert_json forced.json '.problems | length == 1 and .[0].kind == "instruction" and .[0].file == "/usr/local/bin/hello" and (.[0].message | contains("haswell lacks avx512f"))'
+
+# A library goes missing.
+umoci unpack --rootless --image app:haswell bundle >/dev/null 2>&1 || umoci unpack --image app:haswell bundle >/dev/null
+rm "$(find bundle/rootfs -name libc.so.6)"
+umoci repack --image app:broken bundle >/dev/null 2>&1
+expect_exit 3 verify broken
+assert_json broken.json '.problems | any(.kind == "library" and (.message | contains("libc.so.6")))'
+
+expect_error 2 "not a deployed image" "$XAAS" verify oci:app:ir
+expect_error 4 "no image tagged 'none'" "$XAAS" verify oci:app:none
+expect_error 2 "nonsense" "$XAAS" verify oci:app:haswell --cpu nonsense

@@ -1,0 +1,205 @@
+#include <xaas/base/file.h>
+#include <xaas/image/ir_image.h>
+#include <xaas/oci/layer.h>
+#include <xaas/verify/verify.h>
+
+#include <gmock/gmock.h>
+
+namespace xaas::verify {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// A program that needs a library with versions, as images hold them.
+class VerifyTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    auto made = TemporaryDirectory::create();
+    ASSERT_TRUE(made);
+    directory_.emplace(*std::move(made));
+    write("one.c", "int one(void) { return 1; }");
+    write("one.map", "V1 { global: one; local: *; };");
+    write("two.map", "V1 { local: *; }; V2 { global: one; } V1;");
+    write("main.c", "int one(void); void _start(void) { for (;;) one(); }");
+    const std::string link = "clang-22 --target=x86_64-linux-gnu -fuse-ld=lld -nostdlib -fPIC -O1 ";
+    sh(link + "-shared -Wl,-soname,libone.so.1 -Wl,--version-script=two.map one.c -o new.so");
+    sh(link + "-shared -Wl,-soname,libone.so.1 -Wl,--version-script=one.map one.c -o old.so");
+    sh(link + "-Wl,--dynamic-linker=/lib64/ld.so main.c new.so -o main");
+    sh(link + "-shared one.c -o ld.so");
+    files = {{"usr/bin/main", read("main")},
+             {"usr/lib/libone.so.1", read("new.so")},
+             {"lib64/ld.so", read("ld.so")}};
+  }
+
+  void write(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(write_file(directory_->path() / name, text));
+  }
+  std::string read(const std::string& name) {
+    const auto content = read_file(directory_->path() / name);
+    EXPECT_TRUE(content) << name;
+    return content ? *content : std::string();
+  }
+  void sh(const std::string& command) {
+    ASSERT_EQ(std::system(("cd '" + directory_->path().string() + "' && " + command).c_str()), 0) << command;
+  }
+
+  Result<Report> check(const std::string& on = "") {
+    oci::LayerBuilder builder;
+    for (const auto& [path, content] : files)
+      XAAS_CHECK(builder.add_file(path, content, 0755));
+    for (const auto& [path, destination] : symlinks)
+      XAAS_CHECK(builder.add_symlink(path, destination));
+    XAAS_TRY(oci::NewLayer layer, builder.finish(oci::Compression::gzip, "test"));
+    oci::NewImage image;
+    image.layers.push_back(std::move(layer));
+    image.config.env = environment;
+    image.annotations = {{image::annotation::kind, kind},
+                         {"dev.xaas.cpu", "haswell"},
+                         {"dev.xaas.features", "avx2,bmi2,fma"},
+                         {"dev.xaas.code", code}};
+    const auto reference =
+        oci::parse_reference("oci:" + (directory_->path() / ("image" + std::to_string(++images_))).string());
+    XAAS_CHECK(oci::write_image(*reference, image));
+    std::optional<system::SystemDescription> system;
+    if (!on.empty()) {
+      XAAS_TRY(system, system::any_system("x86_64", on));
+      system->kernel = "5.4.0-1";
+    }
+    return verify(*reference, system);
+  }
+
+  static std::vector<std::string> messages(const Result<Report>& report) {
+    if (!report)
+      return {"error: " + report.error().message};
+    std::vector<std::string> list;
+    for (const Problem& problem : report->problems)
+      list.push_back(std::string(name_of(problem.kind)) + ": " + problem.file + ": " + problem.message);
+    return list;
+  }
+
+  std::map<std::string, std::string> files, symlinks;
+  std::vector<std::string> environment;
+  std::string kind = "deployed", code = "{}";
+
+private:
+  std::optional<TemporaryDirectory> directory_;
+  int images_ = 0;
+};
+
+TEST_F(VerifyTest, Runs) {
+  const auto report = check();
+  EXPECT_THAT(messages(report), IsEmpty());
+  EXPECT_EQ(report->on, "haswell");
+  EXPECT_EQ(report->files.size(), 3u);
+  EXPECT_THAT(messages(check("haswell")), IsEmpty());
+}
+
+TEST_F(VerifyTest, TheLibraryIsMissingOrElsewhere) {
+  const std::string library = files.extract("usr/lib/libone.so.1").mapped();
+  EXPECT_THAT(messages(check()),
+              ::testing::ElementsAre("library: /usr/bin/main: needs libone.so.1, which is not in the image"));
+  files["opt/parts/libone.so.1"] = library;
+  EXPECT_THAT(messages(check()), ::testing::SizeIs(1));
+  environment = {"LD_LIBRARY_PATH=/nowhere:/opt/parts"};
+  EXPECT_THAT(messages(check()), IsEmpty());
+  environment = {};
+  sh("clang-22 --target=x86_64-linux-gnu -fuse-ld=lld -nostdlib -Wl,--dynamic-linker=/lib64/ld.so "
+     "'-Wl,-rpath,$ORIGIN/../../opt/parts' "
+     "main.c new.so -o main");
+  files["usr/bin/main"] = read("main");
+  EXPECT_THAT(messages(check()), IsEmpty());
+  // Through links, as distributions have them.
+  files["opt/parts/libone.so.1.0"] = files.extract("opt/parts/libone.so.1").mapped();
+  symlinks["opt/parts/libone.so.1"] = "libone.so.1.0";
+  EXPECT_THAT(messages(check()), IsEmpty());
+  symlinks["opt/parts/libone.so.1"] = "libone.so.1";
+  EXPECT_THAT(messages(check()), ::testing::SizeIs(1));
+}
+
+TEST_F(VerifyTest, ALibraryForAnotherMachineIsNone) {
+  sh("clang-22 --target=aarch64-linux-gnu -fuse-ld=lld -nostdlib -shared -Wl,-soname,libone.so.1 one.c -o "
+     "arm.so");
+  files["usr/lib/libone.so.1"] = read("arm.so");
+  EXPECT_THAT(messages(check()), AllOf(Contains(HasSubstr("needs libone.so.1")),
+                                       Contains(HasSubstr("architecture: /usr/lib/libone.so.1"))));
+}
+
+TEST_F(VerifyTest, AnOlderLibrary) {
+  files["usr/lib/libone.so.1"] = read("old.so");
+  EXPECT_THAT(messages(check()),
+              ::testing::ElementsAre("symbol-version: /usr/bin/main: needs version V2 of libone.so.1, which "
+                                     "/usr/lib/libone.so.1 does not have"));
+}
+
+TEST_F(VerifyTest, NoLoader) {
+  files.erase("lib64/ld.so");
+  EXPECT_THAT(messages(check()),
+              ::testing::ElementsAre("loader: /usr/bin/main: its loader /lib64/ld.so is not in the image"));
+}
+
+TEST_F(VerifyTest, AnotherCpu) {
+  EXPECT_THAT(messages(check("nehalem")),
+              AllOf(Contains(HasSubstr("nehalem lacks avx2")), Contains(HasSubstr("nehalem lacks fma"))));
+  EXPECT_THAT(messages(check("znver3")), IsEmpty());
+}
+
+TEST_F(VerifyTest, InstructionsThatNobodyAskedFor) {
+  write("main.c", "int one(void);\n"
+                  "__attribute__((target(\"avx512f\"))) void wide(float *x) { for (int i = 0; i < 4096; ++i) "
+                  "x[i] += 1; }\n"
+                  "void _start(void) { static float x[4096]; for (;;) { one(); wide(x); } }");
+  sh("clang-22 --target=x86_64-linux-gnu -fuse-ld=lld -nostdlib -O3 -mprefer-vector-width=512 "
+     "-Wl,--dynamic-linker=/lib64/ld.so main.c new.so -o main");
+  files["usr/bin/main"] = read("main");
+  EXPECT_THAT(messages(check()), IsEmpty()); // carried as it was: not judged
+  code = R"({"/usr/bin/main": {"own": [], "assembly": false, "native": false}})";
+  EXPECT_THAT(
+      messages(check()),
+      Contains(AllOf(HasSubstr("instruction: /usr/bin/main: haswell lacks avx512f"), HasSubstr("wide"))));
+  for (const char* chosen : {R"({"/usr/bin/main": {"own": ["avx512f"], "assembly": false, "native": false}})",
+                             R"({"/usr/bin/main": {"own": [], "assembly": true, "native": false}})",
+                             R"({"/usr/bin/main": {"own": [], "assembly": false, "native": true}})"}) {
+    code = chosen;
+    EXPECT_THAT(messages(check()), IsEmpty()) << chosen;
+  }
+  EXPECT_THAT(messages(check("x86-64-v2")), Not(IsEmpty()));
+}
+
+TEST_F(VerifyTest, AnOlderKernel) {
+  write("note.c", "__asm__(\".section .note.ABI-tag,\\\"a\\\",@note\\n.long 4,16,1\\n.asciz "
+                  "\\\"GNU\\\"\\n.long 0,6,1,0\\n.text\");");
+  sh("clang-22 --target=x86_64-linux-gnu -fuse-ld=lld -nostdlib -shared note.c one.c -o ld.so");
+  files["lib64/ld.so"] = read("ld.so");
+  EXPECT_THAT(messages(check("haswell")),
+              ::testing::ElementsAre("kernel: /lib64/ld.so: needs Linux 6.1.0, this system has 5.4.0-1"));
+  EXPECT_THAT(messages(check()), IsEmpty()); // of no system is anything known
+}
+
+TEST_F(VerifyTest, BadImages) {
+  kind = "ir";
+  EXPECT_EQ(check().error().kind, ErrorKind::usage);
+  kind = "deployed";
+  for (const char* damaged : {"", "[]", "{\"/a\": 1}"}) {
+    code = damaged;
+    EXPECT_EQ(check().error().kind, ErrorKind::integrity) << damaged;
+  }
+  code = "{}";
+  const std::string whole = files["usr/lib/libone.so.1"];
+  for (size_t i = 16; i < 64; ++i) { // the header says where all is
+    std::string damaged = whole;
+    damaged[i] = '\xff';
+    files["usr/lib/libone.so.1"] = damaged;
+    const auto report = check();
+    if (!report) {
+      EXPECT_EQ(report.error().kind, ErrorKind::integrity) << i;
+      EXPECT_THAT(report.error().message, HasSubstr("/usr/lib/libone.so.1")) << i;
+    }
+  }
+}
+
+} // namespace
+} // namespace xaas::verify
