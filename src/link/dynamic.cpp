@@ -10,31 +10,72 @@ namespace xaas::link {
 
 namespace {
 
-std::string text_of(const auto& name) {
-  return name.c_str(); // LLVM's string runs on to the end of its table
-}
+// Sections of symbol versions (Linux Standard Base, "Symbol Versioning": .gnu.version_r, .gnu.version_d) are
+// chains of entries with chains of names. LLVM follows them as often as the file says, wherever they lead.
+class VersionSection {
+public:
+  VersionSection(const ElfImage& image, const ElfSection& section) : bytes_(section.bytes) {
+    const size_t strings = section.header->sh_link;
+    if (strings < image.sections().size())
+      strings_ = image.sections()[strings].bytes;
+  }
 
-// Linux Standard Base, "Symbol Versioning": .gnu.version_r, .gnu.version_d.
+  template <typename Entry> Result<Entry> at(uint64_t offset) {
+    // No more entries than there is room for, so no chain goes in circles.
+    if (offset > bytes_.size() || bytes_.size() - offset < sizeof(Entry) || ++seen_ > bytes_.size() / 8)
+      return damaged("its symbol versions lead out of their section");
+    Entry entry;
+    std::memcpy(&entry, bytes_.data() + offset, sizeof(entry));
+    return entry;
+  }
+  Result<std::string> name(uint64_t offset) const {
+    const size_t end = offset < strings_.size() ? strings_.find('\0', offset) : std::string_view::npos;
+    if (end == std::string_view::npos)
+      return damaged("the name of a symbol version is not in its string table");
+    return std::string(strings_.substr(offset, end - offset));
+  }
+
+private:
+  std::string_view bytes_, strings_;
+  size_t seen_ = 0;
+};
+
 Result<void> read_needed_versions(const ElfImage& image, const ElfSection& section, Dynamic& dynamic) {
-  XAAS_TRY(const auto libraries, checked(image.file().getVersionDependencies(*section.header)));
+  VersionSection versions(image, section);
   std::set<std::string> glibc;
-  for (const llvm::object::VerNeed& library : libraries)
-    for (const llvm::object::VernAux& entry : library.AuxV) {
-      const std::string name = text_of(entry.Name);
-      if (!(entry.Flags & llvm::ELF::VER_FLG_WEAK))
-        dynamic.needed_versions[text_of(library.File)].push_back(name);
+  for (uint64_t at = 0;;) {
+    XAAS_TRY(const auto library, versions.at<Elf::Verneed>(at));
+    XAAS_TRY(const std::string file, versions.name(library.vn_file));
+    uint64_t name_at = at + library.vn_aux;
+    for (unsigned i = 0; i < library.vn_cnt; ++i) {
+      XAAS_TRY(const auto entry, versions.at<Elf::Vernaux>(name_at));
+      XAAS_TRY(const std::string name, versions.name(entry.vna_name));
+      if (!(entry.vna_flags & llvm::ELF::VER_FLG_WEAK))
+        dynamic.needed_versions[file].push_back(name);
       if (name.starts_with("GLIBC_") && name != "GLIBC_PRIVATE")
         glibc.insert(name.substr(6));
+      name_at += entry.vna_next;
     }
+    if (library.vn_next == 0)
+      break;
+    at += library.vn_next;
+  }
   dynamic.glibc_versions.assign(glibc.begin(), glibc.end());
   return {};
 }
 
 Result<void> read_versions(const ElfImage& image, const ElfSection& section, Dynamic& dynamic) {
-  XAAS_TRY(const auto definitions, checked(image.file().getVersionDefinitions(*section.header)));
-  for (const llvm::object::VerDef& definition : definitions)
-    dynamic.versions.push_back(text_of(definition.Name));
-  return {};
+  VersionSection versions(image, section);
+  for (uint64_t at = 0;;) {
+    XAAS_TRY(const auto definition, versions.at<Elf::Verdef>(at));
+    XAAS_TRY(const auto first,
+             versions.at<Elf::Verdaux>(at + definition.vd_aux)); // others are what it is built on
+    XAAS_TRY(std::string name, versions.name(first.vda_name));
+    dynamic.versions.push_back(std::move(name));
+    if (definition.vd_next == 0)
+      return {};
+    at += definition.vd_next;
+  }
 }
 
 // Four words: the system (0: Linux), and the version of its kernel.

@@ -20,8 +20,8 @@ public:
   explicit ObjectCache(store::Cache cache) : cache_(std::move(cache)) {}
 
   // `options` are the unit's. Nothing if it is not there.
-  std::optional<Object> find(const ir::Unit& unit, const ir::UnitOptions& options,
-                                  const target::Cpu& target, Form form) const;
+  std::optional<Object> find(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
+                             Form form) const;
   // An object that was lowered without error. A cache that cannot be written (no space) only costs time.
   void keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
             const Object& object) const;
