@@ -35,7 +35,7 @@ struct Output {
 class Assembler {
 public:
   Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-            const image::Usage& usage, const Forms& forms, const std::map<Digest, std::string>& contents,
+            const image::Usage& usage, const Forms& forms, const Contents& contents,
             const target::Cpu& target, Objects objects, const lower::ObjectCache* cache, const fs::path& work,
             unsigned jobs, Progress& progress)
       : bundle_(bundle), configuration_(configuration), usage_(usage), forms_(forms), contents_(contents),
@@ -75,7 +75,8 @@ private:
       progress_.start("lowering for " + target_.name, wanted.size());
       auto job = [&](size_t i) -> Result<lower::Job> {
         const ir::Unit& unit = bundle_.units.at(wanted[i].first);
-        return lower::Job{contents_.at(unit.module), unit, bundle_.options.at(unit.options), target_,
+        XAAS_TRY(std::string bitcode, contents_.read(unit.module));
+        return lower::Job{std::move(bitcode), unit, bundle_.options.at(unit.options), target_,
                           wanted[i].second};
       };
       auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
@@ -100,8 +101,7 @@ private:
     return work_ / ((lto ? "b" : "a") + archive.hex());
   }
 
-  // For a link or archive with LTO, or one without. Kit files are written when a link asks for them: most
-  // links of a bundle share them.
+  // For a link or archive with LTO, or one without.
   Result<fs::path> provide(const link::FileRef& file, bool lto) {
     switch (file.kind) {
     case RefKind::unit:
@@ -111,13 +111,8 @@ private:
       return archive_path(file.digest, lto);
     case RefKind::link:
       return work_ / ("l" + digest_of(input_output(file.digest).key()).hex());
-    case RefKind::kit: {
-      const fs::path path = work_ / ("k" + file.digest.hex());
-      std::error_code code;
-      if (!fs::exists(path, code))
-        XAAS_CHECK(keep(path.filename().string(), contents_.at(file.digest)));
-      return path;
-    }
+    case RefKind::kit:
+      return contents_.path(file.digest);
     }
     return make_error(ErrorKind::integrity, "unknown kind of file");
   }
@@ -262,8 +257,8 @@ private:
       case FileKind::symlink:
         continue;
       case FileKind::file:
-        assembly_.contents[file.path] = contents_.at(file.digest);
-        continue;
+        path = contents_.path(file.digest);
+        break;
       case FileKind::unit:
         path = objects_.path({file.digest, lower::Form::object});
         break;
@@ -284,7 +279,7 @@ private:
   const image::BundleConfiguration& configuration_;
   const image::Usage& usage_;
   const Forms& forms_;
-  const std::map<Digest, std::string>& contents_;
+  const Contents& contents_;
   const target::Cpu& target_;
   Objects objects_;
   const lower::ObjectCache* cache_;
@@ -334,10 +329,9 @@ Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Lowere
 }
 
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-                          const image::Usage& usage, const Forms& forms,
-                          const std::map<Digest, std::string>& contents, const target::Cpu& target,
-                          Objects objects, const lower::ObjectCache* cache, const fs::path& work,
-                          unsigned jobs, Progress& progress) {
+                          const image::Usage& usage, const Forms& forms, const Contents& contents,
+                          const target::Cpu& target, Objects objects, const lower::ObjectCache* cache,
+                          const fs::path& work, unsigned jobs, Progress& progress) {
   return Assembler(bundle, configuration, usage, forms, contents, target, std::move(objects), cache, work,
                    jobs, progress)
       .run();

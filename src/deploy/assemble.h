@@ -16,6 +16,21 @@
 
 namespace xaas::deploy {
 
+// Modules, kit files and tree files, by digest, as files below a directory: together they are larger than
+// what lowering or linking takes.
+class Contents {
+public:
+  explicit Contents(fs::path directory) : directory_(std::move(directory)) {}
+  fs::path path(const Digest& digest) const { return directory_ / ("c" + digest.hex()); }
+  Result<void> keep(const Digest& digest, const std::string& content) const {
+    return write_file(path(digest), content, 0644, false);
+  }
+  Result<std::string> read(const Digest& digest) const { return read_file(path(digest)); }
+
+private:
+  fs::path directory_;
+};
+
 // What is in a linked file beside code for the target.
 struct CodeOrigin {
   lower::OwnCode own;  // of its units
@@ -64,9 +79,8 @@ Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Lowere
 // the order of their needs, each from the contents given alone (modules, kit files and tree files by digest)
 // and in the directory `work`.
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-                          const image::Usage& usage, const Forms& forms,
-                          const std::map<Digest, std::string>& contents, const target::Cpu& target,
-                          Objects objects, const lower::ObjectCache* cache, const fs::path& work,
-                          unsigned jobs, Progress& progress);
+                          const image::Usage& usage, const Forms& forms, const Contents& contents,
+                          const target::Cpu& target, Objects objects, const lower::ObjectCache* cache,
+                          const fs::path& work, unsigned jobs, Progress& progress);
 
 } // namespace xaas::deploy

@@ -67,13 +67,15 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
     XAAS_TRY(objects, known_objects(bundle, lowered_units(forms), report.target, *cache, work.path()));
   }
   report.cached = objects.size();
-  XAAS_TRY(const auto contents,
-           source.fetch(contents_of(bundle, usage, forms, objects), configuration->configuration.id()));
+  const Contents contents(work.path());
+  XAAS_CHECK(source.fetch(
+      contents_of(bundle, usage, forms, objects), configuration->configuration.id(),
+      [&](const Digest& digest, const std::string& content) { return contents.keep(digest, content); }));
   progress.finish();
   report.seconds.fetch = since(start);
 
-  XAAS_TRY(const Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
-                                             std::move(objects), cache, work.path(), request.jobs, progress));
+  XAAS_TRY(Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
+                                       std::move(objects), cache, work.path(), request.jobs, progress));
   report.lowered = assembly.lowered;
   report.links = assembly.links;
   report.native_objects = usage.native_objects;
@@ -94,7 +96,7 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
     XAAS_TRY(time, image::parse_rfc3339(source.image().config().created).in(request.image.text));
   }
   XAAS_TRY(const oci::NewImage image,
-           package(source, *configuration, assembly, report.target, request.lto, time));
+           package(source, *configuration, std::move(assembly), report.target, request.lto, time));
   XAAS_TRY(report.digest, write(*request.output, image).in("writing " + request.output->text));
   progress.finish();
   report.seconds.package = since(packaging);

@@ -15,8 +15,8 @@ namespace {
 
 using FileKind = link::InstalledFile::Kind;
 
-Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration,
-                                        const Assembly& assembly, int64_t time) {
+Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration, Assembly& assembly,
+                                        int64_t time) {
   oci::LayerBuilder builder(time);
   for (const link::InstalledFile& file : configuration.installed) {
     if (file.kind == FileKind::directory)
@@ -24,7 +24,7 @@ Result<oci::NewLayer> application_layer(const image::BundleConfiguration& config
     else if (file.kind == FileKind::symlink)
       XAAS_CHECK(builder.add_symlink(file.path, file.destination));
     else
-      XAAS_CHECK(builder.add_file(file.path, assembly.contents.at(file.path), file.mode));
+      XAAS_CHECK(builder.add_file(file.path, std::move(assembly.contents.at(file.path)), file.mode));
   }
   return builder.finish(oci::Compression::gzip, "xaas deploy: application",
                         {{image::annotation::role, "application"}});
@@ -127,7 +127,7 @@ void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage
 } // namespace
 
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              const Assembly& assembly, const target::Cpu& target, bool lto, int64_t time) {
+                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time) {
   oci::NewImage image;
   const std::string id = configuration.configuration.id();
   // Read once more only if the layer has to be written: the closure must not stay in memory.
@@ -141,10 +141,10 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
     layer.bytes = [&source, index] { return source.image().blob(source.image().manifest().layers[index]); };
     image.layers.push_back(std::move(layer));
   }
+  XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
   XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time));
   image.layers.push_back(std::move(application));
 
-  XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
   fill_config(source, needs, image);
   image.config.created = image::rfc3339(time);
   const image::Bundle& bundle = source.bundle();

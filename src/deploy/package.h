@@ -11,7 +11,7 @@ namespace xaas::deploy {
 // The deployed image: the closure's layers of the IR image byte for byte, one application layer, annotations
 // that lead back to what made it.
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              const Assembly& assembly, const target::Cpu& target, bool lto, int64_t time);
+                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time);
 
 // Writes it to a layout or archive, or unpacks it into a directory. Returns the image's digest, also for a
 // directory.

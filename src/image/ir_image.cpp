@@ -99,33 +99,30 @@ Result<IrImage> IrImage::open(std::unique_ptr<oci::Image> image) {
   return opened;
 }
 
-Result<std::map<Digest, std::string>> IrImage::fetch(const std::set<Digest>& wanted,
-                                                     const std::string& configuration) const {
-  std::map<Digest, std::string> contents;
+Result<void>
+IrImage::fetch(std::set<Digest> wanted, const std::string& configuration,
+               const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
   const std::string name = image_->reference().text;
-  for (size_t i = 0; i < image_->manifest().layers.size() && contents.size() < wanted.size(); ++i) {
+  for (size_t i = 0; i < image_->manifest().layers.size() && !wanted.empty(); ++i) {
     const oci::Descriptor& layer = image_->manifest().layers[i];
     const std::string role = layer_role(layer);
     if (role == "base" || role == "metadata" || !used_by(layer, configuration))
       continue;
     XAAS_TRY(const std::string blob, image_->blob(layer));
     XAAS_CHECK(oci::read_layer(blob, layer.media_type, &image_->config().diff_ids[i],
-                               [&](oci::LayerEntry entry) -> Result<void> {
+                               [&](const oci::LayerEntry& entry) -> Result<void> {
                                  if (entry.kind != oci::LayerEntry::Kind::file)
                                    return {};
                                  const Digest digest = digest_of(entry.content);
-                                 if (wanted.count(digest))
-                                   contents.emplace(digest, std::move(entry.content));
-                                 return {};
+                                 return wanted.erase(digest) ? keep(digest, entry.content) : Result<void>();
                                })
                    .in(name));
   }
-  for (const Digest& digest : wanted)
-    if (!contents.count(digest))
-      return make_error(ErrorKind::integrity,
-                        name + ": content " + digest.to_string() +
-                            " is named in the bundle but in no layer of configuration " + configuration);
-  return contents;
+  if (!wanted.empty())
+    return make_error(ErrorKind::integrity, name + ": content " + wanted.begin()->to_string() +
+                                                " is named in the bundle but in no layer of configuration " +
+                                                configuration);
+  return {};
 }
 
 std::vector<size_t> IrImage::runtime_layers(const std::string& configuration) const {

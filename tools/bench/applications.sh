@@ -2,7 +2,7 @@
 # Real applications from Debian's source packages, each: `xaas build` with every ISA level, `xaas deploy` for this
 # machine, run from the OCI layout under podman, the output compared with a native build's; then the figures: seconds and CPU
 # seconds of build and deploy beside a native build of one configuration in the same run, modules and units, sizes, run time
-# against portable and native builds (taken in turn).
+# against portable and native builds and with --lto (taken in turn).
 #
 #   tools/bench/applications.sh [--rounds N] [APPLICATION]...     minimap2 hmmer mmseqs2 btllib; all, if none is named
 #
@@ -115,7 +115,7 @@ container() {
   rm -rf "$run"
   return $code
 }
-unpacked() { contained "$here/rootfs" "$data" "/usr/local/bin/$1" "${@:2}"; } # the same image, without podman's start-up
+unpacked() { contained "$here/$1" "$data" "/usr/local/bin/$2" "${@:3}"; } # ROOT PROGRAM ARGUMENT...: without podman's start-up
 
 ir_build() { # with an empty cache
   rm -rf "$here/cache" "$here/image"
@@ -128,14 +128,16 @@ compare() { # the deployed container's output against the native build's; both i
   "${app}_run" container 2>"$1/container.err" | "${app}_filter" >"$1/container" || true # shows itself below
   [ -s "$1/native" ] || die "$app: the native build printed nothing"
   cmp "$1/native" "$1/container" || { tail "$1/container.err" >&2; exit 1; }
+  "${app}_run" unpacked rootfs-lto 2>/dev/null | "${app}_filter" >"$1/lto" || true
+  cmp "$1/native" "$1/lto"
 }
 
-kinds=(portable native deployed)
+kinds=(portable native deployed lto)
 run_round() { # one run of each kind in turn; CPU seconds into the new file $1
   local kind how TIMEFORMAT='%U'
   for kind in "${kinds[@]}"; do
     how=(native "$kind")
-    [ "$kind" = deployed ] && how=(unpacked)
+    case $kind in deployed) how=(unpacked rootfs) ;; lto) how=(unpacked rootfs-lto) ;; esac
     { time "${app}_run" "${how[@]}" >/dev/null 2>&1; } 2>>"$1"
   done
 }
@@ -163,8 +165,12 @@ for application in "${applications[@]}"; do
   timed "$work/$app/portable.build" again "$work/$app/portable" "${app}_native" ""
   say "$app: xaas build, xaas deploy"
   timed "$here/xaas.build" ir_build
-  timed "$here/xaas.deploy" "$xaas" deploy "oci:$here/image:ir" -o "oci:$here/image:here"
+  timed "$here/xaas.deploy" deploy_cold "oci:$here/image:ir" "oci:$here/image:here"
+  timed "$here/xaas.again" deploy_warm "oci:$here/image:ir" "oci:$here/image:again"
+  timed "$here/xaas.lto" deploy_cold "oci:$here/image:ir" "oci:$here/image:lto" --lto
+  "$xaas" verify "oci:$here/image:here" -q >"$here/verify" || die "$app: the deployed image cannot run: $(cat "$here/verify")"
   once "$here/rootfs" unpack "$here/image" here
+  once "$here/rootfs-lto" unpack "$here/image" lto
   once "$data" "${app}_data"
   say "$app: output"
   once "$here/output" compare
@@ -179,14 +185,16 @@ figures() { # of the application that is set
   local cells=("$app" "$(wall "$native")/$(cpu "$native")"
     "$(wall "$build")/$(cpu "$build")" "$(ratio "$(cpu "$build")" "$(cpu "$native")")"
     "$(wall "$deploy")/$(cpu "$deploy")" "$(ratio "$(cpu "$deploy")" "$(cpu "$native")")"
+    "$(ratio "$(cpu "$here/xaas.again")" "$(cpu "$native")")" "$(ratio "$(cpu "$here/xaas.lto")" "$(cpu "$native")")"
     "$sharing" "$(image_bytes "oci:$here/image:ir" | human)" "$(image_bytes "oci:$here/image:here" | human)"
     "$(run_median portable)" "$(run_median native)" "$(run_median deployed)"
-    "$(ratio "$(run_median deployed)" "$(run_median native)")" "$(ratio "$(run_median portable)" "$(run_median deployed)")")
+    "$(run_median lto)" "$(ratio "$(run_median deployed)" "$(run_median native)")"
+    "$(ratio "$(run_median portable)" "$(run_median deployed)")" "$(ratio "$(run_median lto)" "$(run_median deployed)")")
   (IFS='|'; echo "${cells[*]}")
 }
 
 say "figures (seconds; medians of $rounds runs; $machine)"
 {
-  echo "application|native build s/CPU s|IR build, all levels s/CPU s|CPU ratio|deploy s/CPU s|CPU ratio|units|modules|IR image|deployed|run portable|run native|run deployed|deployed/native|portable/deployed"
+  echo "application|native build s/CPU s|IR build, all levels s/CPU s|CPU ratio|deploy s/CPU s|CPU ratio|again|with LTO|units|modules|IR image|deployed|run portable|run native|run deployed|run LTO|deployed/native|portable/deployed|LTO/deployed"
   for application in "${applications[@]}"; do in_application "$application"; figures; done
 } | print_columns

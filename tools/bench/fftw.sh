@@ -61,7 +61,7 @@ tag() { tr ,= _- <<<"$1"; } # of a configuration's id
 deploy() { # CONFIGURATION
   local choices
   mapfile -t choices < <(printf -- '--set\n%s\n' $(values "$1"))
-  "$xaas" deploy "oci:$here/image:ir" "${choices[@]}" -o "oci:$here/image:$(tag "$1")"
+  deploy_cold "oci:$here/image:ir" "oci:$here/image:$(tag "$1")" "${choices[@]}"
 }
 
 # own_tests ROUNDS COMMAND DIRECTORY: what `make check` does, with a `bench` that is the deployed one.
@@ -99,7 +99,7 @@ done
 
 without_avx() { # the library that chooses at run time, on a CPU that has less than its machine flags name
   local roots=$here/rootfs/nehalem
-  "$xaas" deploy "oci:$here/image:ir" --cpu nehalem -o "oci:$here/image:nehalem" -q >/dev/null
+  deploy_cold "oci:$here/image:ir" "oci:$here/image:nehalem" --cpu nehalem -q >/dev/null
   once "$roots" unpack "$here/image" nehalem
   own_tests 2 "qemu-x86_64 -cpu Nehalem -L '$roots' '$roots/usr/local/bin/fftw-bench'" "$1"
 }

@@ -134,7 +134,7 @@ deployed_gmx() { contained "$here/rootfs/$1" "$app" /usr/local/bin/gmx "${@:2}";
 native_gmx() { "$app/native/$1/bin/gmx" "${@:2}"; }
 
 deploy() { # CONFIGURATION
-  "$xaas" deploy "oci:$here/image:ir" --set "simd=$1" -o "oci:$here/image:$1"
+  deploy_cold "oci:$here/image:ir" "oci:$here/image:$1" --set "simd=$1"
 }
 # regression_tests KIND CONFIGURATION DIRECTORY: GROMACS' `complex` tests, with a gmx on PATH that runs one of those above.
 regression_tests() {

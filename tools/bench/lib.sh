@@ -171,6 +171,13 @@ unpack() {
     tar -xzf "$1/blobs/${digest/://}" -C "$3"
   done
 }
+# deploy_cold, deploy_warm IMAGE IMAGE OPTION...: `xaas deploy` with an empty cache of objects, and with the one that the last
+# deploy_cold left.
+deploy_cold() {
+  rm -rf "$here/objects-cache"
+  deploy_warm "$@"
+}
+deploy_warm() { XAAS_CACHE_DIR=$here/objects-cache "$xaas" deploy "$1" -o "$2" "${@:3}"; }
 # contained ROOT DIRECTORY PROGRAM ARGUMENT...: runs a program of an unpacked image as a container runtime does: with its own
 # root and without network, and the DIRECTORY where it works. In a process space of its own its CPU time would not be seen.
 contained() {

@@ -164,7 +164,7 @@ ir_build() { # with an empty cache
   XAAS_CACHE_DIR=$here/cache "$xaas" build "$spec" --source "$source" -o "oci:$here/image:ir" -j "$(nproc)" --format json \
     "${configurations[@]}" >"$here/ir.json"
 }
-deploy() { "$xaas" deploy "oci:$here/image:ir" --set "mpi=$1" -o "oci:$here/image:$1"; } # MPI
+deploy() { deploy_cold "oci:$here/image:ir" "oci:$here/image:$1" --set "mpi=$1"; } # MPI
 
 in_application() { # NAME: sets what the functions above use
   name=$1

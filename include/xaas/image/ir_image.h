@@ -44,10 +44,11 @@ public:
   const oci::Image& image() const { return *image_; }
   const Bundle& bundle() const { return bundle_; }
 
-  // The contents with these digests (modules, kit files, tree files, closure files), each checked. Only
-  // layers that the configuration uses are read. One that is missing is an integrity error.
-  Result<std::map<Digest, std::string>> fetch(const std::set<Digest>& wanted,
-                                              const std::string& configuration) const;
+  // Gives the contents with these digests (modules, kit files, tree files, closure files) to `keep`, one
+  // after the other, each checked and once. Only layers that the configuration uses are read. One that is
+  // missing is an integrity error.
+  Result<void> fetch(std::set<Digest> wanted, const std::string& configuration,
+                     const std::function<Result<void>(const Digest&, const std::string&)>& keep) const;
 
   // The closure's layers that a configuration uses, as they are.
   std::vector<size_t>
