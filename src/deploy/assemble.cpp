@@ -167,7 +167,7 @@ private:
   Result<void> make_archive(const Digest& digest) {
     const link::ArchiveRecord& record = bundle_.archives.at(digest);
     if (forms_.archives.count(digest)) {
-      XAAS_TRY(const std::string archive, link::write_archive(record, objects_provider_));
+      XAAS_TRY(const std::string archive, link::write_archive_in_worker(record, objects_provider_));
       XAAS_CHECK(keep(archive_path(digest, false).filename(), archive));
     }
     if (forms_.lto_archives.count(digest)) {

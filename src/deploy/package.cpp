@@ -73,7 +73,7 @@ Result<Needs> needs_of(const image::BundleConfiguration& configuration, const As
   for (const auto& [path, content] : assembly.contents) {
     if (!link::is_elf(content))
       continue;
-    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in("/" + path));
+    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic_in_worker("/" + path, content));
     for (const std::string& version : dynamic.glibc_versions)
       if (version_less(needs.glibc, version))
         needs.glibc = version;

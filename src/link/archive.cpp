@@ -1,3 +1,4 @@
+#include <xaas/base/worker.h>
 #include <xaas/link/note.h>
 #include <xaas/link/replay.h>
 
@@ -13,35 +14,51 @@ bool is_bitcode(std::string_view file) {
   return file.substr(0, 4) == "BC\xc0\xde" || file.substr(0, 4) == "\xde\xc0\x17\x0b";
 }
 
-static Result<std::string> write_members(const ArchiveRecord& record, const FileProvider& provider,
-                                         bool for_lto) {
-  std::vector<std::string> contents;
-  contents.reserve(record.members.size()); // the archive's members refer to them
-  std::vector<llvm::NewArchiveMember> members;
+namespace {
+
+Result<std::vector<ArchiveMember>> members_of(const ArchiveRecord& record, const FileProvider& provider,
+                                              bool for_lto) {
+  std::vector<ArchiveMember> members;
   for (const ArchiveRecord::Member& member : record.members) {
     XAAS_TRY(const fs::path path, provider(member.file).in("archive member " + member.name));
     XAAS_TRY(std::string content, read_file(path));
     if (is_bitcode(content) && !(for_lto && member.file.kind == FileRef::Kind::unit))
       return make_error(ErrorKind::integrity,
                         "archive member " + member.name + ": LLVM bitcode, expected machine code");
-    contents.push_back(std::move(content));
-    members.emplace_back(llvm::MemoryBufferRef(contents.back(), member.name));
+    members.push_back({member.name, std::move(content)});
   }
+  return members;
+}
+
+Result<std::string> archive_of(const std::vector<ArchiveMember>& members, llvm::SymtabWritingMode symbols) {
+  std::vector<llvm::NewArchiveMember> parts;
+  for (const ArchiveMember& member : members)
+    parts.emplace_back(llvm::MemoryBufferRef(member.content, member.name));
   auto archive = llvm::writeArchiveToBuffer(
-      members, for_lto ? llvm::SymtabWritingMode::NoSymtab : llvm::SymtabWritingMode::NormalSymtab,
-      llvm::object::Archive::K_GNU, /*Deterministic=*/true,
+      parts, symbols, llvm::object::Archive::K_GNU, /*Deterministic=*/true,
       /*Thin=*/false, [](llvm::Error warning) { llvm::consumeError(std::move(warning)); });
   if (!archive)
     return make_error(ErrorKind::integrity, "writing an archive: " + llvm::toString(archive.takeError()));
   return (*archive)->getBuffer().str();
 }
 
+} // namespace
+
 Result<std::string> write_archive(const ArchiveRecord& record, const FileProvider& provider) {
-  return write_members(record, provider, false);
+  XAAS_TRY(const std::vector<ArchiveMember> members, members_of(record, provider, false));
+  return archive_of(members, llvm::SymtabWritingMode::NormalSymtab);
+}
+
+Result<std::string> write_archive_in_worker(const ArchiveRecord& record, const FileProvider& provider) {
+  XAAS_TRY(const std::vector<ArchiveMember> members, members_of(record, provider, false));
+  const std::string what =
+      "an archive of " + (members.empty() ? "nothing" : members.front().name) + " and others";
+  return run_worker(what, [&] { return archive_of(members, llvm::SymtabWritingMode::NormalSymtab); });
 }
 
 Result<std::string> write_lto_archive(const ArchiveRecord& record, const FileProvider& provider) {
-  return write_members(record, provider, true);
+  XAAS_TRY(const std::vector<ArchiveMember> members, members_of(record, provider, true));
+  return archive_of(members, llvm::SymtabWritingMode::NoSymtab);
 }
 
 Result<std::vector<ArchiveMember>> read_archive(const fs::path& path) {

@@ -1,6 +1,7 @@
 #include "note_format.h"
 
 #include <xaas/base/text.h>
+#include <xaas/base/worker.h>
 #include <xaas/link/dynamic.h>
 
 #include <cstring>
@@ -142,6 +143,59 @@ Result<Dynamic> read_dynamic(std::string_view elf) {
     }
   }
   return dynamic;
+}
+
+Json to_json(const Dynamic& dynamic) {
+  return Json{{"shared", dynamic.shared},
+              {"interpreter", dynamic.interpreter},
+              {"soname", dynamic.soname},
+              {"needed", dynamic.needed},
+              {"runpath", dynamic.runpath},
+              {"rpath_is_first", dynamic.rpath_is_first},
+              {"imports_dlopen", dynamic.imports_dlopen},
+              {"glibc_versions", dynamic.glibc_versions},
+              {"machine", dynamic.machine},
+              {"versions", dynamic.versions},
+              {"needed_versions", dynamic.needed_versions},
+              {"kernel", dynamic.kernel}};
+}
+
+Result<Dynamic> parse_dynamic(const JsonReader& reader) {
+  Dynamic dynamic;
+  const auto texts = [&](const char* key, std::vector<std::string>& list) -> Result<void> {
+    XAAS_TRY(const JsonReader member, reader.at(key));
+    XAAS_TRY(list, member.strings());
+    return {};
+  };
+  XAAS_TRY(dynamic.shared, reader.boolean_or("shared", false));
+  XAAS_TRY(dynamic.rpath_is_first, reader.boolean_or("rpath_is_first", false));
+  XAAS_TRY(dynamic.imports_dlopen, reader.boolean_or("imports_dlopen", false));
+  XAAS_TRY(dynamic.interpreter, reader.string_at("interpreter"));
+  XAAS_TRY(dynamic.soname, reader.string_at("soname"));
+  XAAS_TRY(dynamic.kernel, reader.string_at("kernel"));
+  XAAS_CHECK(texts("needed", dynamic.needed));
+  XAAS_CHECK(texts("runpath", dynamic.runpath));
+  XAAS_CHECK(texts("glibc_versions", dynamic.glibc_versions));
+  XAAS_CHECK(texts("versions", dynamic.versions));
+  XAAS_TRY(const JsonReader machine, reader.at("machine"));
+  XAAS_TRY(const uint64_t number, machine.size());
+  dynamic.machine = static_cast<uint16_t>(number);
+  XAAS_TRY(const JsonReader needed, reader.at("needed_versions"));
+  if (!needed.json().is_object())
+    return needed.wrong("an object");
+  for (const auto& [library, list] : needed.json().items()) {
+    XAAS_TRY(dynamic.needed_versions[library], JsonReader(list, needed.where() + "/" + library).strings());
+  }
+  return dynamic;
+}
+
+Result<Dynamic> read_dynamic_in_worker(const std::string& name, std::string_view elf) {
+  XAAS_TRY(const std::string answer, run_worker(name, [&]() -> Result<std::string> {
+             XAAS_TRY(const Dynamic dynamic, read_dynamic(elf));
+             return to_json(dynamic).dump(-1, ' ', false, Json::error_handler_t::replace);
+           }));
+  XAAS_TRY(const Json json, parse_json(answer, name, false, ErrorKind::integrity));
+  return parse_dynamic(JsonReader(json, name));
 }
 
 } // namespace xaas::link

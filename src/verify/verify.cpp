@@ -80,45 +80,27 @@ Json to_json(const std::map<std::string, Use>& uses) {
   return json;
 }
 
-Json to_json(const link::Dynamic& dynamic) {
-  return Json{{"interpreter", dynamic.interpreter},
-              {"soname", dynamic.soname},
-              {"needed", dynamic.needed},
-              {"runpath", dynamic.runpath},
-              {"rpath_is_first", dynamic.rpath_is_first},
-              {"machine", dynamic.machine},
-              {"versions", dynamic.versions},
-              {"needed_versions", dynamic.needed_versions},
-              {"kernel", dynamic.kernel}};
-}
-
 // Of a worker's answer: what has another form comes from one that was taken over.
 struct Examined {
   link::Dynamic dynamic;
   std::map<std::string, Use> beyond;
 };
 
-Result<Examined> parse_examined(const std::string& text) {
-  const Error damaged = make_error(ErrorKind::integrity, "the worker's answer has another form");
-  const Json json = Json::parse(text, nullptr, false);
+Result<Examined> parse_examined(const std::string& path, const std::string& text) {
+  XAAS_TRY(const Json json, parse_json(text, path, false, ErrorKind::integrity));
+  const JsonReader reader(json, path);
   Examined examined;
-  try {
-    const Json& dynamic = json.at("dynamic");
-    examined.dynamic.interpreter = dynamic.at("interpreter").get<std::string>();
-    examined.dynamic.soname = dynamic.at("soname").get<std::string>();
-    examined.dynamic.needed = dynamic.at("needed").get<std::vector<std::string>>();
-    examined.dynamic.runpath = dynamic.at("runpath").get<std::vector<std::string>>();
-    examined.dynamic.rpath_is_first = dynamic.at("rpath_is_first").get<bool>();
-    examined.dynamic.machine = dynamic.at("machine").get<uint16_t>();
-    examined.dynamic.versions = dynamic.at("versions").get<std::vector<std::string>>();
-    examined.dynamic.needed_versions =
-        dynamic.at("needed_versions").get<std::map<std::string, std::vector<std::string>>>();
-    examined.dynamic.kernel = dynamic.at("kernel").get<std::string>();
-    for (const auto& [feature, use] : json.at("beyond").items())
-      examined.beyond[feature] = {use.at("instructions").get<uint64_t>(),
-                                  use.at("functions").get<std::vector<std::string>>()};
-  } catch (const nlohmann::json::exception&) {
-    return damaged;
+  XAAS_TRY(const JsonReader dynamic, reader.at("dynamic"));
+  XAAS_TRY(examined.dynamic, link::parse_dynamic(dynamic));
+  XAAS_TRY(const JsonReader beyond, reader.at("beyond"));
+  if (!beyond.json().is_object())
+    return beyond.wrong("an object");
+  for (const auto& [feature, description] : beyond.json().items()) {
+    const JsonReader use(description, beyond.where() + "/" + feature);
+    XAAS_TRY(const JsonReader instructions, use.at("instructions"));
+    XAAS_TRY(examined.beyond[feature].instructions, instructions.size());
+    XAAS_TRY(const JsonReader functions, use.at("functions"));
+    XAAS_TRY(examined.beyond[feature].functions, functions.strings());
   }
   return examined;
 }
@@ -127,11 +109,11 @@ Result<Examined> examine(const std::string& path, const std::string& elf, const 
   const WorkerTask task = [&]() -> Result<std::string> {
     XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(elf));
     XAAS_TRY(const auto beyond, instructions_beyond(elf, cpu));
-    return Json{{"dynamic", to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
+    return Json{{"dynamic", link::to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
         -1, ' ', false, Json::error_handler_t::replace);
   };
   XAAS_TRY(const std::string answer, run_worker(path, task, {.memory = 0, .cpu_seconds = 600}));
-  return parse_examined(answer).in(path);
+  return parse_examined(path, answer);
 }
 
 // --- the checks

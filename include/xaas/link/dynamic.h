@@ -1,6 +1,7 @@
 // What the dynamic loader reads of an ELF file.
 #pragma once
 
+#include <xaas/base/json.h>
 #include <xaas/base/result.h>
 
 #include <cstdint>
@@ -28,5 +29,13 @@ struct Dynamic {
 
 // Damaged ELF: integrity error. An ELF file without a dynamic section gives an empty description.
 Result<Dynamic> read_dynamic(std::string_view elf);
+
+// The same for a file of strangers, read in a worker (base/worker.h); `name` is for errors. Must be called
+// from a process with one thread.
+Result<Dynamic> read_dynamic_in_worker(const std::string& name, std::string_view elf);
+
+// For workers' answers.
+Json to_json(const Dynamic& dynamic);
+Result<Dynamic> parse_dynamic(const JsonReader& reader);
 
 } // namespace xaas::link

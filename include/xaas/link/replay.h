@@ -45,6 +45,10 @@ std::vector<std::string> undefined_symbols(const std::string& messages);
 // A regular, deterministic archive with a symbol table; members in record order.
 Result<std::string> write_archive(const ArchiveRecord& record, const FileProvider& provider);
 
+// The same where members come from strangers: what they have is read in a worker (base/worker.h). Must be
+// called from a process with one thread.
+Result<std::string> write_archive_in_worker(const ArchiveRecord& record, const FileProvider& provider);
+
 // The same for a link with LTO: units may be bitcode, and there is no symbol table, which would have them
 // read here and which lld does not need.
 Result<std::string> write_lto_archive(const ArchiveRecord& record, const FileProvider& provider);
