@@ -5,8 +5,9 @@
 // and process numbers, which are used again and mean nothing in another container, do not matter. Its reach
 // is one machine: on a network file system it may not be seen by others. So the machine, more exactly the
 // kernel's boot, is part of the name, and only directories of the same are looked at. Where flock fails,
-// nothing is removed. Rejected: a file in the directory (a second thing to create and to lose), an age
-// (builds take days).
+// nothing is removed. A directory with a name of its own (create_named) has the machine in a file instead,
+// without which it is nobody's to remove. Rejected: a file in the directory (a second thing to create and to
+// lose), an age (builds take days).
 #include <xaas/base/digest.h>
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
@@ -52,6 +53,14 @@ bool is_named(const std::string& name, const std::string& prefix) {
          name.compare(name.size() - random_part - middle.size(), middle.size(), middle) == 0;
 }
 
+constexpr const char* machine_file = ".xaas-machine"; // in a directory with a name of its own
+
+bool has_our_mark(const fs::path& path) {
+  const Result<std::string> mark =
+      machine().empty() ? Result<std::string>("") : read_file(path / machine_file, 64);
+  return mark && !machine().empty() && *mark == machine();
+}
+
 bool remove_if_abandoned(const fs::path& path) {
   const int directory = open_directory(path);
   if (directory < 0)
@@ -91,6 +100,29 @@ Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent, co
   }
 }
 
+Result<TemporaryDirectory> TemporaryDirectory::create_named(const fs::path& parent, const std::string& prefix,
+                                                            const std::string& name) {
+  XAAS_CHECK(make_directories(parent));
+  const fs::path path = parent / (prefix + name);
+  if (machine().empty())
+    return create(parent, prefix);
+  bool made = mkdir(path.c_str(), 0700) == 0;
+  if (!made && errno == EEXIST && has_our_mark(path) && remove_if_abandoned(path))
+    made = mkdir(path.c_str(), 0700) == 0;
+  if (!made)
+    return create(parent, prefix); // and gives the error, should there be no place at all
+  const int directory = open_directory(path);
+  if (directory < 0 || flock(directory, LOCK_EX | LOCK_NB) != 0) { // a file system without locks
+    if (directory >= 0)
+      close(directory);
+    rmdir(path.c_str());
+    return create(parent, prefix);
+  }
+  TemporaryDirectory taken(path, directory);
+  XAAS_CHECK(write_file(path / machine_file, machine(), 0600, false));
+  return taken;
+}
+
 TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
 
@@ -111,7 +143,8 @@ std::vector<fs::path> remove_abandoned(const fs::path& parent, const std::string
   std::vector<fs::path> candidates;
   std::error_code code;
   for (fs::directory_iterator it(parent, code), end; !code && it != end; it.increment(code))
-    if (is_named(it->path().filename().string(), prefix))
+    if (const std::string name = it->path().filename().string();
+        is_named(name, prefix) || (starts_with(name, prefix) && has_our_mark(it->path())))
       candidates.push_back(it->path());
   std::vector<fs::path> removed;
   std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(removed), remove_if_abandoned);

@@ -14,6 +14,7 @@
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
@@ -41,6 +42,14 @@ bool ran_out_of_space(const fs::path& log) {
       std::string_view(*text).substr(text->size() - std::min<size_t>(text->size(), 16384));
   return end.find(std::strerror(ENOSPC)) != std::string_view::npos ||
          end.find(std::strerror(EDQUOT)) != std::string_view::npos;
+}
+
+// A file name of an application's name.
+std::string directory_name(std::string name) {
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_')
+      c = '-';
+  return name.substr(0, 40);
 }
 
 class Builder {
@@ -331,7 +340,10 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
   XAAS_CHECK(oci::check_writable(request.output));
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
-  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-build-"));
+  // Programs may keep the path of their build directory.
+  XAAS_TRY(const TemporaryDirectory work,
+           TemporaryDirectory::create_named(temporary_root(), "xaas-build-",
+                                            directory_name(request.application.name)));
   return Builder(request, progress, fs::weakly_canonical(work.path())).run();
 }
 

@@ -99,6 +99,48 @@ TEST(File, WhatKilledProcessesLeftIsRemoved) {
     EXPECT_TRUE(fs::exists(parent.path() / kept)) << kept;
 }
 
+TEST(File, TemporaryDirectoriesWithNamesOfTheirOwn) {
+  const auto parent = *TemporaryDirectory::create();
+  const fs::path path = parent.path() / "xaas-own";
+  const auto make = [&] { return TemporaryDirectory::create_named(parent.path(), "xaas-", "own"); };
+  {
+    const auto first = make();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->path(), path);
+    const auto second = make(); // while it is in use
+    ASSERT_TRUE(second);
+    EXPECT_NE(second->path(), path);
+    EXPECT_TRUE(remove_abandoned(parent.path()).empty());
+  }
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_EQ(make()->path(), path);
+
+  // What a killed process left: its lock is gone, its mark is there.
+  const auto leave = [&](const std::string& mark) {
+    fs::create_directories(path / "c0");
+    if (!mark.empty())
+      EXPECT_TRUE(write_file(path / ".xaas-machine", mark));
+  };
+  std::string mark;
+  {
+    const auto used = make();
+    mark = *read_file(path / ".xaas-machine");
+  }
+  leave(mark);
+  EXPECT_EQ(make()->path(), path);
+  EXPECT_FALSE(fs::exists(path / "c0"));
+  leave(mark);
+  EXPECT_EQ(remove_abandoned(parent.path()), std::vector<fs::path>{path});
+  // Nobody's, or another machine's: it stays.
+  for (const char* other : {"", "01234567"}) {
+    leave(other);
+    EXPECT_NE(make()->path(), path);
+    EXPECT_TRUE(remove_abandoned(parent.path()).empty());
+    EXPECT_TRUE(fs::exists(path / "c0"));
+    remove_tree(path);
+  }
+}
+
 TEST(File, AnotherUsersTemporaryDirectoryStays) {
   if (geteuid() != 0)
     GTEST_SKIP() << "needs root to make one";

@@ -42,6 +42,11 @@ public:
   // started.
   static Result<TemporaryDirectory> create(const fs::path& parent = temporary_root(),
                                            const std::string& prefix = "xaas-");
+  // Creates `<parent>/<prefix><name>`, for work whose results may have the directory's path in them and
+  // should be the same each time. What a killed process left there goes. Where somebody else has it, the name
+  // is as above. `name` is a file name.
+  static Result<TemporaryDirectory> create_named(const fs::path& parent, const std::string& prefix,
+                                                 const std::string& name);
   TemporaryDirectory(TemporaryDirectory&& other) noexcept;
   TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
   ~TemporaryDirectory();

@@ -19,6 +19,25 @@ expect_equal "digest of the deployed image" "$(image_digest two/second v3)" "$(i
 "$XAAS" deploy oci:first:ir -o oci:first:v2 --cpu x86-64-v2
 [ "$(image_digest first v2)" != "$(image_digest first v3)" ] || fail "two targets gave one image"
 
+# A program that keeps the path of its build directory: the same for the same directory for temporary files.
+mkdir placed tmp
+cat >placed/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(placed C)
+file(WRITE ${CMAKE_BINARY_DIR}/where.h "#define WHERE \"${CMAKE_BINARY_DIR}\"\n")
+add_executable(placed placed.c)
+target_include_directories(placed PRIVATE ${CMAKE_BINARY_DIR})
+install(TARGETS placed)
+install(FILES ${CMAKE_BINARY_DIR}/where.h DESTINATION include)
+END
+printf '#include <stdio.h>\n#include "where.h"\nint main(void) { puts(WHERE); return 0; }\n' >placed/placed.c
+echo '{"name": "placed", "isa": [], "build": {"system": "cmake"}}' >placed/xaas.json
+for n in 1 2; do
+  TMPDIR=$PWD/tmp XAAS_CACHE_DIR=$PWD/cache-placed-$n "$XAAS" build placed -o oci:placed-$n:ir -q --format json >placed-$n.json
+  assert_json placed-$n.json '[.warnings[] | select(.kind == "path")] | length >= 2'
+done
+expect_equal "two builds of a program that says where it was built" "$(image_digest placed-2 ir)" "$(image_digest placed-1 ir)"
+
 # The date of the compile, and a command that compiles and links at once (its objects have random names).
 mkdir dated && printf '#include <stdio.h>\nint main(void) { puts(__DATE__ " " __TIME__); return 0; }\n' >dated/a.c
 printf 'p: a.c\n\t$(CC) a.c -o p\n' >dated/Makefile
