@@ -2,6 +2,7 @@
 // the end of the pipe. The parent waits for nothing that a child could keep back.
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/base/worker.h>
 
 #include <cerrno>
@@ -15,8 +16,7 @@ namespace xaas {
 
 namespace {
 
-constexpr size_t max_answer = size_t(1) << 32; // bytes; no object is larger than that
-constexpr size_t max_words = 4096;             // of what a worker printed
+constexpr size_t max_words = 4096; // of what a worker printed
 
 bool write_bytes(int fd, std::string_view data) {
   while (!data.empty()) {
@@ -45,14 +45,6 @@ bool write_bytes(int fd, std::string_view data) {
   _exit(0);
 }
 
-// What somebody else can choose goes to a terminal.
-std::string printable(std::string text) {
-  for (char& c : text)
-    if ((c < ' ' && c != '\n') || c == 127)
-      c = '?';
-  return text;
-}
-
 } // namespace
 
 Result<Pipe> Pipe::open() {
@@ -73,8 +65,9 @@ void Pipe::close_write() {
     close(std::exchange(write_, -1));
 }
 
-Worker::Worker(pid_t child, Pipe answer, Pipe words, double cpu_seconds)
-    : child_(child), answer_(std::move(answer)), words_(std::move(words)), clock_(child, cpu_seconds) {}
+Worker::Worker(pid_t child, Pipe answer, Pipe words, const WorkerLimits& limits)
+    : child_(child), answer_(std::move(answer)), words_(std::move(words)), clock_(child, limits.cpu_seconds),
+      max_answer_(limits.answer) {}
 
 Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits) {
   XAAS_TRY(Pipe answer, Pipe::open());
@@ -91,7 +84,7 @@ Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits)
   }
   answer.close_write();
   words.close_write();
-  return Worker(child, std::move(answer), std::move(words), limits.cpu_seconds);
+  return Worker(child, std::move(answer), std::move(words), limits);
 }
 
 Worker::~Worker() {
@@ -112,14 +105,14 @@ bool Worker::receive() {
     if (count <= 0)
       return true;
     received_.append(buffer, static_cast<size_t>(count));
-    if (received_.size() > max_answer)
+    if (received_.size() > max_answer_)
       return true;
   }
 }
 
 std::optional<Result<std::string>> Worker::answer() {
   end_ = end_child(std::exchange(child_, -1));
-  if (!end_.exited || end_.status != 0 || received_.empty() || received_.size() > max_answer)
+  if (!end_.exited || end_.status != 0 || received_.empty() || received_.size() > max_answer_)
     return std::nullopt;
   const int kind = received_[0];
   received_.erase(0, 1);

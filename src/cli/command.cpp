@@ -31,7 +31,8 @@ private:
 } // namespace
 
 void Command::print(const Json& json) {
-  std::cout << json.dump(2) << "\n";
+  // Names in images need not be UTF-8.
+  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
 const std::vector<CommandEntry>& commands() {

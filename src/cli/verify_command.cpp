@@ -71,17 +71,20 @@ private:
     for (const verify::CheckedFile& file : report.files)
       lowered += file.lowered;
     std::cout << table({{"image", image_ + " " + report.digest.to_string()},
-                        {"deployed for", report.cpu.name},
-                        {"checked for", report.on},
+                        {"deployed for", printable(report.cpu.name)},
+                        {"checked for", printable(report.on)},
                         {"files", std::to_string(report.files.size()) + " programs and libraries, " +
                                       std::to_string(lowered) + " of them lowered"}});
     for (const verify::CheckedFile& file : report.files)
       for (const auto& [feature, use] : file.beyond)
         if (file.explained && (file.lowered || common.verbosity > 0))
-          std::cout << file.path << (file.lowered ? ": chooses at run time: " : ": has ") << feature << ", " << use.instructions
-                    << " instructions, in " << join(use.functions, ", ") << "\n";
+          std::cout << printable(file.path + (file.lowered ? ": chooses at run time: " : ": has ") + feature +
+                                 ", " + std::to_string(use.instructions) + " instructions, in " +
+                                 join(use.functions, ", "))
+                    << "\n";
     for (const verify::Problem& problem : report.problems)
-      std::cout << "problem: " << (problem.file.empty() ? "" : problem.file + ": ") << problem.message
+      std::cout << printable("problem: " + (problem.file.empty() ? "" : problem.file + ": ") +
+                             problem.message)
                 << "\n";
     if (report.problems.empty())
       std::cout << "it can run there\n";

@@ -200,12 +200,26 @@ private:
         options.cpu_seconds += 60 * static_cast<double>(forms_.bitcode.size());
       }
       options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
-      XAAS_TRY(const link::ReplayResult result,
-               link::replay(record, lto ? bitcode_provider_ : objects_provider_, options));
+      Result<link::ReplayResult> linked =
+          link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
+      if (!linked && lto && linked.error().kind == ErrorKind::failed)
+        return make_error(ErrorKind::failed, linked.error().message, "without --lto it may link");
+      XAAS_TRY(const link::ReplayResult result, std::move(linked));
       XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
       ++assembly_.links;
     }
     return {};
+  }
+
+  // Objects and archives of the machine where the image was built, which choose at run time as they like
+  // (libc.a). Not what the compiler puts into every program, which has code for every CPU.
+  static bool is_foreign_code(const link::FileRef& file) {
+    for (const char* own : {"libgcc.a", "libgcc_eh.a", "libc_nonshared.a"})
+      if (file.name == own)
+        return false;
+    if (file.name.ends_with(".o"))
+      return file.name.find("crt") == std::string::npos;
+    return file.name.ends_with(".a");
   }
 
   // Of a file and all that was linked into it.
@@ -233,7 +247,7 @@ private:
           add(item.file);
       break;
     case RefKind::kit:
-      origin.native = bundle_.kit.at(file.digest).native;
+      origin.native = bundle_.kit.at(file.digest).native || is_foreign_code(file);
       break;
     }
     return origin;

@@ -82,7 +82,8 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   if (request.lto) {
     report.lto = Lto{forms.bitcode.size() - assembly.refused_bitcode, forms.without};
     if (assembly.refused_bitcode)
-      report.lto->without["inline assembly with directives"] = assembly.refused_bitcode;
+      report.lto->without["inline assembly with more than instructions, or -fshort-wchar"] =
+          assembly.refused_bitcode;
   }
   report.seconds.lower = assembly.lower_seconds;
   report.seconds.link = assembly.link_seconds;

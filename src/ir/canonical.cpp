@@ -1,5 +1,6 @@
 #include <xaas/ir/canonical.h>
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Frontend/OpenMP/OMPConstants.h>
 #include <llvm/IR/Constants.h>
@@ -22,19 +23,34 @@ bool names_a_file(llvm::StringRef assembly) {
   return assembly.contains_insensitive(".incbin") || assembly.contains_insensitive(".include");
 }
 
-// What stands where the assembler expects a statement begins as an instruction or a label does. `:` ends a
-// label, after which a statement may follow; elsewhere (`%fs:0`) what follows it does no harm but may be
+// An instruction, perhaps behind numeric labels, a comment, or nothing.
+bool is_instruction(llvm::StringRef statement) {
+  const auto word_of = [](llvm::StringRef text) {
+    return text.take_while(
+        [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '@'; });
+  };
+  statement = statement.trim();
+  for (;;) {
+    const llvm::StringRef word = word_of(statement);
+    const llvm::StringRef rest = statement.drop_front(word.size()).ltrim();
+    if (!rest.starts_with(":"))
+      break;
+    if (word.empty() || !llvm::all_of(word, llvm::isDigit))
+      return false; // a symbol: there twice once its function is inlined or imported
+    statement = rest.drop_front().ltrim();
+  }
+  return statement.empty() || statement.front() == '#' || llvm::isAlpha(statement.front());
+}
+
+// Whatever operands are put in. Other ends of lines than these, and comments that could hide them, are
 // refused.
 bool has_only_instructions(llvm::StringRef assembly) {
+  const auto is_plain = [](char c) { return c == '\n' || c == '\t' || (c >= ' ' && c != 127); };
+  if (!llvm::all_of(assembly, is_plain) || assembly.contains("/*"))
+    return false;
   llvm::SmallVector<llvm::StringRef> statements;
-  for (const char* separators = "\n;:"; !assembly.empty();) {
-    const size_t end = assembly.find_first_of(separators);
-    statements.push_back(assembly.take_front(end).trim());
-    assembly = assembly.drop_front(std::min(end, assembly.size() - 1) + 1);
-  }
-  return llvm::all_of(statements, [](llvm::StringRef statement) {
-    return statement.empty() || llvm::isAlnum(statement.front()) || statement.front() == '#';
-  });
+  llvm::SplitString(assembly, statements, "\n;");
+  return llvm::all_of(statements, is_instruction);
 }
 
 // Whether `accepts` is true of all inline assembly of the module.
@@ -64,6 +80,12 @@ bool has_assembly(const llvm::Module& module) {
 
 bool only_instructions(const llvm::Module& module) {
   return all_assembly(module, has_only_instructions);
+}
+
+bool suits_lto(const llvm::Module& module) {
+  constexpr uint64_t wchar_size = 4; // of all targets; a link takes no units that differ
+  const auto* own = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag("wchar_size"));
+  return only_instructions(module) && (!own || own->equalsInt(wchar_size));
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <set>
 
@@ -92,6 +93,15 @@ Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& se
     if (!function.isDeclaration() && !function.hasFnAttribute("target-cpu"))
       set_attributes(function, attributes);
   return {};
+}
+
+void keep_sections(llvm::Module& module) {
+  llvm::SmallVector<llvm::GlobalValue*> kept;
+  for (llvm::GlobalObject& object : module.global_objects())
+    if (object.hasSection() && !object.isDeclaration() && !object.hasLocalLinkage() &&
+        !object.hasAvailableExternallyLinkage())
+      kept.push_back(&object);
+  llvm::appendToCompilerUsed(module, kept);
 }
 
 } // namespace xaas::ir

@@ -11,6 +11,8 @@ namespace xaas::link {
 
 namespace {
 
+constexpr uint64_t max_description = uint64_t(16) << 20; // bytes of a Dynamic as JSON
+
 // Sections of symbol versions (Linux Standard Base, "Symbol Versioning": .gnu.version_r, .gnu.version_d) are
 // chains of entries with chains of names. LLVM follows them as often as the file says, wherever they lead.
 class VersionSection {
@@ -114,6 +116,27 @@ Result<std::string> interpreter_of(const ElfImage& image) {
 
 } // namespace
 
+namespace {
+
+// Many names may lie in one string: a small file can have a large description.
+Result<void> check_size(const Dynamic& dynamic) {
+  uint64_t size = dynamic.interpreter.size() + dynamic.soname.size();
+  const auto add = [&](const std::vector<std::string>& list) {
+    for (const std::string& each : list)
+      size += each.size() + 8;
+  };
+  for (const auto* list : {&dynamic.needed, &dynamic.runpath, &dynamic.versions, &dynamic.glibc_versions})
+    add(*list);
+  for (const auto& [library, versions] : dynamic.needed_versions) {
+    size += library.size();
+    add(versions);
+  }
+  return size > max_description / 8 ? damaged("its dynamic section has more names than a file can need")
+                                    : Result<void>();
+}
+
+} // namespace
+
 Result<Dynamic> read_dynamic(std::string_view elf) {
   XAAS_TRY(const ElfImage image, ElfImage::open(elf));
   Dynamic dynamic;
@@ -142,6 +165,7 @@ Result<Dynamic> read_dynamic(std::string_view elf) {
       XAAS_TRY(dynamic.imports_dlopen, imports(image, section, "dlopen"));
     }
   }
+  XAAS_CHECK(check_size(dynamic));
   return dynamic;
 }
 
@@ -190,10 +214,12 @@ Result<Dynamic> parse_dynamic(const JsonReader& reader) {
 }
 
 Result<Dynamic> read_dynamic_in_worker(const std::string& name, std::string_view elf) {
-  XAAS_TRY(const std::string answer, run_worker(name, [&]() -> Result<std::string> {
-             XAAS_TRY(const Dynamic dynamic, read_dynamic(elf));
-             return to_json(dynamic).dump(-1, ' ', false, Json::error_handler_t::replace);
-           }));
+  const WorkerTask task = [&]() -> Result<std::string> {
+    XAAS_TRY(const Dynamic dynamic, read_dynamic(elf));
+    return to_json(dynamic).dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  XAAS_TRY(const std::string answer,
+           run_worker(name, task, {.memory = 0, .cpu_seconds = 600, .answer = max_description}));
   XAAS_TRY(const Json json, parse_json(answer, name, false, ErrorKind::integrity));
   return parse_dynamic(JsonReader(json, name));
 }

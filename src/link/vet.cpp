@@ -3,8 +3,12 @@
 #include "bitcode.h"
 #include "script.h"
 
+#include <xaas/ir/canonical.h>
 #include <xaas/link/note.h>
 
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
 #include <llvm/Object/Archive.h>
 #include <llvm/Support/MemoryBuffer.h>
 
@@ -13,6 +17,17 @@ namespace {
 
 Error refused(const std::string& name, const std::string& why) {
   return make_error(ErrorKind::integrity, name + ": " + why);
+}
+
+// Lowering has made it so, but a worker that was taken over may have answered something else.
+Result<void> vet_bitcode(const llvm::MemoryBufferRef& bitcode, const std::string& name) {
+  llvm::LLVMContext context;
+  llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile(bitcode, context);
+  if (!module)
+    return refused(name, "damaged LLVM bitcode: " + llvm::toString(module.takeError()));
+  if (!ir::only_instructions(**module))
+    return refused(name, "LLVM bitcode with inline assembly that is more than instructions");
+  return {};
 }
 
 // A damaged archive is left to lld, which says what is wrong with it.
@@ -25,18 +40,20 @@ Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name
   if ((*archive)->isThin())
     return refused(name, "a thin archive");
   llvm::Error error = llvm::Error::success();
-  bool bitcode = false;
+  Result<void> vetted;
   for (const llvm::object::Archive::Child& child : (*archive)->children(error)) {
     auto bytes = child.getBuffer();
-    if (!bytes)
+    if (!bytes) {
       llvm::consumeError(bytes.takeError());
-    else if (is_bitcode({bytes->data(), bytes->size()}))
-      bitcode = true;
+    } else if (is_bitcode({bytes->data(), bytes->size()})) {
+      vetted = may_have_bitcode ? vet_bitcode(llvm::MemoryBufferRef(*bytes, name), name)
+                                : refused(name, "an archive of LLVM bitcode, expected machine code");
+      if (!vetted)
+        break;
+    }
   }
   llvm::consumeError(std::move(error));
-  if (bitcode && !may_have_bitcode)
-    return refused(name, "an archive of LLVM bitcode, expected machine code");
-  return {};
+  return vetted;
 }
 
 } // namespace
@@ -51,7 +68,7 @@ Result<void> vet_input(const fs::path& path, const std::string& name, bool scrip
   if (!script && is_archive(content))
     return vet_archive(**file, name, bitcode);
   if (!script && bitcode && is_bitcode(content))
-    return {};
+    return vet_bitcode((*file)->getMemBufferRef(), name);
   if (!script && is_bitcode(content))
     return refused(name, "LLVM bitcode, expected machine code");
   if (const auto command = file_command(content))

@@ -170,9 +170,10 @@ Result<Object> lower(const Job& job) {
   invocation->getCodeGenOpts().VerifyEach = 0;
   if (job.form == Form::working)
     make_working(invocation->getCodeGenOpts());
-  const bool thin_lto = job.form == Form::thin_lto && ir::only_instructions(module);
+  const bool thin_lto = job.form == Form::thin_lto && ir::suits_lto(module);
   if (thin_lto) {
     XAAS_CHECK(ir::set_plain_attributes(module, set).in(describe(job)));
+    ir::keep_sections(module);
     invocation->getCodeGenOpts().PrepareForThinLTO = 1;
   }
 

@@ -142,8 +142,9 @@ public:
     }
     // Those that bring no others along first: SME decodes SVE, too.
     judge->by_size_.assign(candidates.begin(), candidates.end());
-    std::stable_sort(judge->by_size_.begin(), judge->by_size_.end(), [&](const auto& a, const auto& b) {
-      return target::with_implied(cpu.arch, {a}).size() < target::with_implied(cpu.arch, {b}).size();
+    std::sort(judge->by_size_.begin(), judge->by_size_.end(), [&](const auto& a, const auto& b) {
+      return std::pair(target::with_implied(cpu.arch, {a}).size(), a) <
+             std::pair(target::with_implied(cpu.arch, {b}).size(), b);
     });
     judge->triple_ = triple;
     return std::unique_ptr<Judge>(std::move(judge));

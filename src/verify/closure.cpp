@@ -36,7 +36,10 @@ public:
           std::vector<Problem>& problems, std::set<std::string>& reached)
       : tree_(tree), files_(files), settings_(settings), problems_(problems), reached_(reached) {}
 
-  void run(const std::string& path) {
+  // The loader itself is there from the start.
+  void run(const std::string& path, const std::string& loader) {
+    if (!loader.empty())
+      loaded_[fs::path(files_.at(path).interpreter).filename()] = loaded_[files_.at(loader).soname] = loader;
     load(path, "", {});
     while (!pending_.empty()) {
       const Loaded loaded = pending_.front();
@@ -84,7 +87,8 @@ private:
     if (const std::string path = find(by, name); !path.empty())
       return load(path, name, by.rpath);
     loaded_[name] = ""; // said once
-    problems_.push_back({Problem::Kind::library, by.path, "needs " + name + ", which is not in the image"});
+    problems_.push_back(
+        {Problem::Kind::library, by.path, "needs " + name + ", which is not where the loader looks", name});
   }
 
   std::string find(const Loaded& by, const std::string& name) const {
@@ -142,6 +146,15 @@ private:
 
 } // namespace
 
+// Whether the library that a problem is about is one of `loaded`.
+static bool is_library_of(const std::map<std::string, link::Dynamic>& files,
+                          const std::set<std::string>& loaded, const Problem& problem) {
+  return std::any_of(loaded.begin(), loaded.end(), [&](const std::string& path) {
+    const std::string& soname = files.at(path).soname;
+    return problem.library == (soname.empty() ? fs::path(path).filename().string() : soname);
+  });
+}
+
 std::vector<Problem> check_closure(const Tree& tree, const std::map<std::string, link::Dynamic>& files,
                                    const LoaderSettings& settings) {
   std::vector<Problem> problems;
@@ -157,11 +170,18 @@ std::vector<Problem> check_closure(const Tree& tree, const std::map<std::string,
       continue;
     }
     reached.insert(loader);
-    Loading(tree, files, settings, problems, reached).run(path);
+    Loading(tree, files, settings, problems, reached).run(path, loader);
   }
+  const std::set<std::string> of_programs = reached;
   for (const auto& [path, file] : files) // libraries for others, and plugins
-    if (!reached.count(path))
-      Loading(tree, files, settings, problems, reached).run(path);
+    if (!reached.count(path)) {
+      std::vector<Problem> own;
+      Loading(tree, files, settings, own, reached).run(path, "");
+      // A plugin finds what the program that loads it has loaded.
+      for (Problem& problem : own)
+        if (problem.kind != Problem::Kind::library || !is_library_of(files, of_programs, problem))
+          problems.push_back(std::move(problem));
+    }
   // Programs share libraries, and their problems.
   std::vector<Problem> once;
   std::set<std::pair<std::string, std::string>> said;

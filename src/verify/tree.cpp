@@ -1,6 +1,8 @@
 #include "tree.h"
 
 #include <xaas/base/file.h>
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/link/note.h>
 
 namespace xaas::verify {
@@ -12,70 +14,94 @@ constexpr const char* opaque = ".wh..wh..opq"; // OCI image specification, layer
 
 } // namespace
 
-void Tree::remove(const std::string& path) {
-  const auto drop = [&](auto& map) {
-    map.erase(path);
-    const std::string below = path + "/";
-    for (auto at = map.lower_bound(below); at != map.end() && at->first.starts_with(below);)
-      at = map.erase(at);
-  };
-  drop(entries_);
-  drop(programs_);
+void Tree::remove(const std::string& path, size_t layer, bool only_below) {
+  const std::string below = path == "/" ? path : path + "/";
+  for (auto at = entries_.lower_bound(path); at != entries_.end() && at->first.starts_with(path);) {
+    const bool is_meant = at->first == path ? !only_below : at->first.starts_with(below);
+    if (is_meant && at->second.layer < layer) {
+      programs_.erase(at->first);
+      scripts_.erase(at->first);
+      at = entries_.erase(at);
+    } else {
+      ++at;
+    }
+  }
 }
 
-void Tree::add(oci::LayerEntry entry) {
-  const std::string path = "/" + entry.path;
-  const fs::path name = fs::path(path).filename();
-  const std::string parent = fs::path(path).parent_path();
+std::string Tree::place(const std::string& path, size_t layer) {
+  fs::path at = "/";
+  for (const fs::path& part : fs::path(path).parent_path().relative_path()) {
+    const std::string there = resolve(at / part);
+    if (there.empty()) {
+      at /= part;
+      entries_.try_emplace(at, Entry{Kind::directory, {}, layer}); // a link that leads nowhere stays
+    } else {
+      at = there;
+    }
+  }
+  return at / fs::path(path).filename();
+}
+
+void Tree::add(oci::LayerEntry entry, size_t layer) {
+  const std::string path = place("/" + entry.path, layer);
+  const std::string name = fs::path(path).filename();
+  const fs::path parent = fs::path(path).parent_path();
   if (name == opaque)
-    return remove(parent);
-  if (name.string().starts_with(whiteout))
-    return remove((fs::path(parent) / name.string().substr(4)).string());
+    return remove(parent, layer, true);
+  if (name.starts_with(whiteout))
+    return remove(parent / name.substr(4), layer, false);
+  if (entry.kind == oci::LayerEntry::Kind::directory) {
+    if (const auto found = entries_.find(path); found == entries_.end() || found->second.kind == Kind::file)
+      entries_[path] = {Kind::directory, {}, layer};
+    return;
+  }
+  programs_.erase(path);
+  scripts_.erase(path);
   switch (entry.kind) {
-  case oci::LayerEntry::Kind::directory:
-    if (const auto found = entries_.find(path);
-        found == entries_.end() || found->second.kind != Kind::symlink)
-      entries_[path] = {Kind::directory, {}};
-    break;
   case oci::LayerEntry::Kind::symlink:
-    remove(path);
-    entries_[path] = {Kind::symlink, entry.link};
+    entries_[path] = {Kind::symlink, entry.link, layer};
     break;
   case oci::LayerEntry::Kind::hard_link:
-    remove(path);
-    entries_[path] = {Kind::symlink, "/" + entry.link};
+    entries_[path] = {Kind::file, {}, layer};
+    if (const auto found = programs_.find(resolve("/" + entry.link)); found != programs_.end())
+      programs_[path] = found->second;
     break;
   case oci::LayerEntry::Kind::file: {
-    // Through a symlinked directory of an earlier layer (merged /usr) the file is elsewhere.
-    const std::string directory = resolve(parent);
-    const std::string place = directory.empty() ? path : (fs::path(directory) / name).string();
-    remove(place);
-    entries_[place] = {Kind::file, {}};
+    entries_[path] = {Kind::file, {}, layer};
     constexpr size_t class_at = 4, data_at = 5;
     if (link::is_elf(entry.content) && entry.content.size() > 64 && entry.content[class_at] == 2 &&
         entry.content[data_at] == 1)
-      programs_[place] = std::move(entry.content);
+      programs_[path] = std::move(entry.content);
+    else if (entry.content.starts_with("#!"))
+      scripts_[path] = trim(entry.content.substr(2, entry.content.find('\n') - 2));
     break;
   }
-  case oci::LayerEntry::Kind::other:
+  default:
     break;
   }
 }
 
 Result<Tree> Tree::read(const oci::Image& image) {
   Tree tree;
-  tree.entries_["/"] = {Kind::directory, {}};
+  tree.entries_["/"] = {Kind::directory, {}, 0};
   const auto& layers = image.manifest().layers;
   for (size_t i = 0; i < layers.size(); ++i) {
     XAAS_TRY(const std::string blob, image.blob(layers[i]));
     const Digest* const diff_id = i < image.config().diff_ids.size() ? &image.config().diff_ids[i] : nullptr;
-    XAAS_CHECK(
-        oci::read_layer(blob, layers[i].media_type, diff_id, [&](oci::LayerEntry entry) -> Result<void> {
-          tree.add(std::move(entry));
-          return {};
-        }).in("layer " + layers[i].digest.to_string()));
+    const auto add = [&](oci::LayerEntry entry) -> Result<void> {
+      tree.add(std::move(entry), i + 1);
+      return {};
+    };
+    // A file is read whole, and programs stay.
+    XAAS_CHECK(oci::read_layer(blob, layers[i].media_type, diff_id, add, memory_limit() / 2)
+                   .in("layer " + layers[i].digest.to_string()));
   }
   return tree;
+}
+
+std::string Tree::interpreter(const std::string& path) const {
+  const auto found = scripts_.find(path);
+  return found == scripts_.end() ? std::string() : found->second;
 }
 
 std::string Tree::resolve(const std::string& path) const {

@@ -14,20 +14,27 @@ public:
 
   // ELF files for 64-bit little-endian machines, by absolute path.
   const std::map<std::string, std::string>& programs() const { return programs_; }
+  // The first line of a file that begins with "#!", without that; empty: it is no script.
+  std::string interpreter(const std::string& path) const;
   // The path of the file that an absolute path leads to, through symlinks; empty: there is none.
   std::string resolve(const std::string& path) const;
 
 private:
-  void add(oci::LayerEntry entry);
-  void remove(const std::string& path);
+  void add(oci::LayerEntry entry, size_t layer);
+  // What lower layers have at a path, and below it.
+  void remove(const std::string& path, size_t layer, bool only_below);
+  // Where an entry of a layer goes: through the symlinks that are there, with the directories that it needs.
+  std::string place(const std::string& path, size_t layer);
 
   enum class Kind { directory, file, symlink };
   struct Entry {
     Kind kind;
     std::string destination; // of a symlink
+    size_t layer = 0;
   };
   std::map<std::string, Entry> entries_; // by absolute path
   std::map<std::string, std::string> programs_;
+  std::map<std::string, std::string> scripts_; // what is behind "#!"
 };
 
 } // namespace xaas::verify

@@ -112,14 +112,22 @@ Result<Examined> examine(const std::string& path, const std::string& elf, const 
     return Json{{"dynamic", link::to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
         -1, ' ', false, Json::error_handler_t::replace);
   };
-  XAAS_TRY(const std::string answer, run_worker(path, task, {.memory = 0, .cpu_seconds = 600}));
+  XAAS_TRY(const std::string answer,
+           run_worker(path, task, {.memory = 0, .cpu_seconds = 600, .answer = uint64_t(32) << 20}));
   return parse_examined(path, answer);
 }
 
 // --- the checks
 
-uint16_t machine_of(const std::string& arch) {
-  return arch == "aarch64" ? llvm::ELF::EM_AARCH64 : llvm::ELF::EM_X86_64;
+// A program or library of this architecture.
+bool is_for(std::string_view elf, const std::string& arch) {
+  const auto number = [&](size_t at) {
+    return static_cast<unsigned char>(elf[at]) | static_cast<unsigned char>(elf[at + 1]) << 8;
+  };
+  const int machine = arch == "aarch64" ? llvm::ELF::EM_AARCH64 : llvm::ELF::EM_X86_64;
+  constexpr size_t type_at = 16, machine_at = 18; // Elf64_Ehdr
+  return (number(type_at) == llvm::ELF::ET_EXEC || number(type_at) == llvm::ELF::ET_DYN) &&
+         number(machine_at) == machine;
 }
 
 std::string text_of(const Use& use) {
@@ -162,13 +170,19 @@ public:
     progress.start("checking", tree.programs().size());
     std::map<std::string, link::Dynamic> dynamic;
     for (const auto& [path, elf] : tree.programs()) {
+      progress.advance();
+      if (!is_for(elf, recorded_.cpu.arch)) {
+        if (recorded_.files.count(path))
+          problem(Problem::Kind::architecture, path, "is for another architecture");
+        continue; // else data, such as code for a GPU
+      }
       XAAS_TRY(Examined examined, examine(path, elf, on_));
       check_file(path, examined);
       dynamic[path] = std::move(examined.dynamic);
-      progress.advance();
     }
     progress.finish();
-    for (Problem& each : check_closure(tree, dynamic, {recorded_.cpu.arch, library_path()}))
+    check_presence(tree);
+    for (Problem& each : check_closure(tree, dynamic, {recorded_.cpu.arch, variable("LD_LIBRARY_PATH")}))
       report_.problems.push_back(std::move(each));
     return std::move(report_);
   }
@@ -195,11 +209,6 @@ private:
 
   void check_file(const std::string& path, const Examined& examined) {
     CheckedFile file{path, false, examined.beyond, true};
-    if (examined.dynamic.machine != machine_of(recorded_.cpu.arch)) {
-      problem(Problem::Kind::architecture, path,
-              "is for another architecture (ELF machine " + std::to_string(examined.dynamic.machine) + ")");
-      return;
-    }
     if (const auto found = recorded_.files.find(path); found != recorded_.files.end()) {
       file.lowered = true;
       const CodeOrigin& origin = found->second;
@@ -220,10 +229,39 @@ private:
     report_.files.push_back(std::move(file));
   }
 
-  std::vector<std::string> library_path() const {
-    for (const std::string& variable : image_.config().env)
-      if (variable.starts_with("LD_LIBRARY_PATH="))
-        return split(variable.substr(variable.find('=') + 1), ':');
+  // What was linked, and what starts, is there.
+  void check_presence(const Tree& tree) {
+    for (const auto& [path, origin] : recorded_.files)
+      if (!tree.programs().count(tree.resolve(path)))
+        problem(Problem::Kind::program, path, "was linked by deploying and is not in the image");
+    if (image_.config().entrypoint.empty())
+      return;
+    std::string name = image_.config().entrypoint.front();
+    for (int interpreters = 0; interpreters < 4; ++interpreters) { // as Linux
+      const std::string path = find_program(tree, name);
+      if (path.empty())
+        return problem(Problem::Kind::program, name, "starts the image and is not in it");
+      const std::string next = tree.interpreter(path);
+      if (next.empty())
+        return;
+      name = next.substr(0, next.find_first_of(" \t"));
+    }
+  }
+
+  std::string find_program(const Tree& tree, const std::string& name) const {
+    if (name.find('/') != std::string::npos)
+      return tree.resolve(name);
+    for (const std::string& directory : variable("PATH"))
+      if (const std::string path = tree.resolve(directory + "/" + name); !path.empty())
+        return path;
+    return {};
+  }
+
+  // The parts of a variable of the image's environment.
+  std::vector<std::string> variable(const std::string& name) const {
+    for (const std::string& each : image_.config().env)
+      if (each.starts_with(name + "="))
+        return split(each.substr(name.size() + 1), ':');
     return {};
   }
 
@@ -251,6 +289,8 @@ const char* name_of(Problem::Kind kind) {
     return "library";
   case Problem::Kind::symbol_version:
     return "symbol-version";
+  case Problem::Kind::program:
+    return "program";
   case Problem::Kind::kernel:
     return "kernel";
   }

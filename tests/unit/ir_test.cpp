@@ -265,15 +265,19 @@ TEST_F(Modules, AssemblyOfInstructionsAlone) {
     return only_instructions(
         *parse("define void @f() { call void asm \"" + assembly + "\", \"r,i\"(i32 1, ptr @f) ret void }"));
   };
-  for (const char* assembly :
-       {"", "nop", "lock; xaddl $0, (%rax)", "1: pause\\0A\\09jmp 1b", "# words", "movq %fs:0, $0"})
+  for (const char* assembly : {"", "nop", "lock; xaddl $0, (%rax)", "1: pause\\0A\\09jmp 1b", "# words",
+                               "movq %fs:0, $0", "1: 2: nop"})
     EXPECT_TRUE(accepts(assembly)) << assembly;
-  // A directive anywhere that a statement may begin, also one that an operand completes.
+  // A directive anywhere that a statement may begin, also one that an operand completes; other ends of lines;
+  // symbols.
   for (const char* assembly :
        {".byte 1", "nop; .byte 1", "nop\\0A .incbin \\22x\\22", "1: .long 2", "1:.long 2", "$1 \\22x\\22",
-        "nop;${1:c} x", "{.byte 1|nop}", "\\22.incbin\\22 x"})
+        "nop;${1:c} x", "{.byte 1|nop}", "\\22.incbin\\22 x", "nop\\0D.byte 1", "nop\\0C.byte 1",
+        "/* \\0A */ .byte 1", "label: nop", "a.b : nop", ".Lone: nop", "$1: nop", "1: label: nop"})
     EXPECT_FALSE(accepts(assembly)) << assembly;
   EXPECT_FALSE(only_instructions(*parse("module asm \".symver a, a@V1\"")));
+  EXPECT_TRUE(suits_lto(*parse("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"wchar_size\", i32 4}")));
+  EXPECT_FALSE(suits_lto(*parse("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"wchar_size\", i32 2}")));
 }
 
 TEST(Options, WhatLtoCannotCarry) {

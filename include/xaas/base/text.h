@@ -7,6 +7,9 @@
 
 namespace xaas {
 
+// For a terminal: control characters of what somebody else chose become `?`; lines stay.
+std::string printable(std::string text);
+
 std::vector<std::string> split(std::string_view text, char separator); // "" gives no parts
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string trim(std::string_view text);

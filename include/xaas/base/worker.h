@@ -25,6 +25,7 @@ namespace xaas {
 struct WorkerLimits {
   uint64_t memory = 0; // bytes; 0: what this process may have
   double cpu_seconds = 3600;
+  uint64_t answer = uint64_t(1) << 32; // bytes; no object is larger than that
 };
 
 // What the worker computes: an answer, or an error (only `failed`, `integrity` and `unsatisfied` pass).
@@ -54,7 +55,8 @@ public:
 
   Worker(Worker&& other) noexcept
       : child_(std::exchange(other.child_, -1)), answer_(std::move(other.answer_)),
-        words_(std::move(other.words_)), clock_(other.clock_), received_(std::move(other.received_)) {}
+        words_(std::move(other.words_)), clock_(other.clock_), max_answer_(other.max_answer_),
+        received_(std::move(other.received_)) {}
   Worker& operator=(Worker&&) = delete;
   ~Worker();
 
@@ -72,12 +74,13 @@ public:
   Death death();
 
 private:
-  Worker(pid_t child, Pipe answer, Pipe words, double cpu_seconds);
+  Worker(pid_t child, Pipe answer, Pipe words, const WorkerLimits& limits);
   std::string last_words();
 
   pid_t child_;
   Pipe answer_, words_;
   ChildClock clock_;
+  uint64_t max_answer_;
   std::string received_;
   ChildEnd end_;
 };

@@ -56,10 +56,13 @@ Result<void> check_assembly(const llvm::Module& module);
 
 bool has_assembly(const llvm::Module& module); // other than the empty one, which only orders memory
 
-// True if the module's inline assembly is instructions and labels alone: no directives, no macros, nothing
+// True if the module's inline assembly is instructions and numeric labels alone: no directives, no macros, nothing
 // that becomes a statement only when operands are put in. What is assembled by a process that may open files
 // (a link with LTO) must be so.
 bool only_instructions(const llvm::Module& module);
+
+// That, and nothing else that a link with LTO cannot have beside other units (-fshort-wchar).
+bool suits_lto(const llvm::Module& module);
 
 // Traits that make code generation at -O0 differ in what must link: C99 inline definitions that are not
 // emitted, calls that __builtin_constant_p removes, asm operands that must become constants. Such a unit is

@@ -22,4 +22,8 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
 // target attributes those of `set`. For ThinLTO, where a link has many units and no one instruction set.
 Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& set);
 
+// Keeps what others can see and what has a section of its own (`.init_array`, tables that a linker script or
+// the program walks): nobody names it, so LTO would drop it, where an object keeps it.
+void keep_sections(llvm::Module& module);
+
 } // namespace xaas::ir

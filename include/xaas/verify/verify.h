@@ -20,6 +20,7 @@ struct Problem {
     architecture,   // of the image or of a file
     feature,        // of the CPU, that the image was deployed for
     instruction,    // that a file has and the CPU lacks
+    program,        // that is not there
     loader,         // of a program
     library,        // that a file needs
     symbol_version, // of a library
@@ -28,6 +29,7 @@ struct Problem {
   Kind kind;
   std::string file; // its path in the image; empty: the image
   std::string message;
+  std::string library = {}; // that is needed
 };
 const char* name_of(Problem::Kind kind);
 

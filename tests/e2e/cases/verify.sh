@@ -52,6 +52,13 @@ umoci repack --image app:broken bundle >/dev/null 2>&1
 expect_exit 3 verify broken
 assert_json broken.json '.problems | any(.kind == "library" and (.message | contains("libc.so.6")))'
 
+# The C library in the program: it chooses at run time as it likes.
+tiny_project static
+sed -i 's/ -o / -static -o /' static/Makefile
+"$XAAS" build static -o oci:fixed:ir -q >/dev/null
+"$XAAS" deploy oci:fixed:ir -o oci:fixed:haswell --cpu haswell -q >/dev/null
+"$XAAS" verify oci:fixed:haswell -q >table || fail "a static program: $(cat table)"
+
 expect_error 2 "not a deployed image" "$XAAS" verify oci:app:ir
 expect_error 4 "no image tagged 'none'" "$XAAS" verify oci:app:none
 expect_error 2 "nonsense" "$XAAS" verify oci:app:haswell --cpu nonsense
