@@ -51,8 +51,9 @@ void define_table(llvm::Module& module, const target::Cpu& target, const std::ve
     std::string name = bit.name;
     name.resize(20);
     entries.push_back(llvm::ConstantStruct::get(
-        entry, {number(bit.leaf), number(bit.subleaf), number(static_cast<uint32_t>(bit.word)), number(bit.bit), number(bit.state),
-                llvm::ConstantDataArray::getString(context, name, false)}));
+        entry,
+        {number(bit.leaf), number(bit.subleaf), number(static_cast<uint32_t>(bit.word)), number(bit.bit),
+         number(bit.state), llvm::ConstantDataArray::getString(context, name, false)}));
   }
   define(module, "xaas_features",
          llvm::ConstantArray::get(llvm::ArrayType::get(entry, entries.size()), entries));

@@ -56,9 +56,9 @@ Result<void> check_assembly(const llvm::Module& module);
 
 bool has_assembly(const llvm::Module& module); // other than the empty one, which only orders memory
 
-// True if the module's inline assembly is instructions and numeric labels alone: no directives, no macros, nothing
-// that becomes a statement only when operands are put in. What is assembled by a process that may open files
-// (a link with LTO) must be so.
+// True if the module's inline assembly is instructions and numeric labels alone: no directives, no macros,
+// nothing that becomes a statement only when operands are put in. What is assembled by a process that may
+// open files (a link with LTO) must be so.
 bool only_instructions(const llvm::Module& module);
 
 // That, and nothing else that a link with LTO cannot have beside other units (-fshort-wchar).
