@@ -5,9 +5,9 @@
 // and process numbers, which are used again and mean nothing in another container, do not matter. Its reach
 // is one machine: on a network file system it may not be seen by others. So the machine, more exactly the
 // kernel's boot, is part of the name, and only directories of the same are looked at. Where flock fails,
-// nothing is removed. A directory with a name of its own (create_named) has the machine in a file instead,
-// without which it is nobody's to remove. Rejected: a file in the directory (a second thing to create and to
-// lose), an age (builds take days).
+// nothing is removed. Rejected: a file in the directory that names the machine (a second thing to create and
+// to lose), an age (builds take days). Only a directory whose name must be the same each time (create_named)
+// has that file; one that lost it is nobody's to remove.
 #include <xaas/base/digest.h>
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
@@ -56,8 +56,7 @@ bool is_named(const std::string& name, const std::string& prefix) {
 constexpr const char* machine_file = ".xaas-machine"; // in a directory with a name of its own
 
 bool has_our_mark(const fs::path& path) {
-  const Result<std::string> mark =
-      machine().empty() ? Result<std::string>("") : read_file(path / machine_file, 64);
+  const Result<std::string> mark = read_file(path / machine_file, 64);
   return mark && !machine().empty() && *mark == machine();
 }
 

@@ -340,10 +340,13 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
   XAAS_CHECK(oci::check_writable(request.output));
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
-  // Programs may keep the path of their build directory.
+  const std::string name = directory_name(request.application.name);
   XAAS_TRY(const TemporaryDirectory work,
-           TemporaryDirectory::create_named(temporary_root(), "xaas-build-",
-                                            directory_name(request.application.name)));
+           TemporaryDirectory::create_named(temporary_root(), "xaas-build-", name));
+  if (work.path().filename() != "xaas-build-" + name)
+    progress.note((temporary_root() / ("xaas-build-" + name)).string() +
+                  " is in use or another machine's: what keeps the path of its build directory differs from "
+                  "other builds");
   return Builder(request, progress, fs::weakly_canonical(work.path())).run();
 }
 

@@ -203,7 +203,7 @@ private:
       Result<link::ReplayResult> linked =
           link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
       if (!linked && lto && linked.error().kind == ErrorKind::failed)
-        return make_error(ErrorKind::failed, linked.error().message, "without --lto it may link");
+        return std::move(linked).error().with_hint("without --lto it may link");
       XAAS_TRY(const link::ReplayResult result, std::move(linked));
       XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
       ++assembly_.links;

@@ -173,7 +173,7 @@ public:
       progress.advance();
       if (!is_for(elf, recorded_.cpu.arch)) {
         if (recorded_.files.count(path))
-          problem(Problem::Kind::architecture, path, "is for another architecture");
+          problem(Problem::Kind::architecture, path, "is no program or library for " + recorded_.cpu.arch);
         continue; // else data, such as code for a GPU
       }
       XAAS_TRY(Examined examined, examine(path, elf, on_));

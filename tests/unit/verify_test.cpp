@@ -192,7 +192,9 @@ TEST_F(VerifyTest, CodeForOthersIsData) {
   files["usr/share/kernels.bin"] = read("kernels.so");
   EXPECT_THAT(messages(check()), IsEmpty());
   code = R"({"/usr/share/kernels.bin": {"own": [], "assembly": false, "native": false}})";
-  EXPECT_THAT(messages(check()), ::testing::ElementsAre(HasSubstr("architecture: /usr/share/kernels.bin")));
+  EXPECT_THAT(messages(check()),
+              ::testing::ElementsAre(
+                  HasSubstr("architecture: /usr/share/kernels.bin: is no program or library for x86_64")));
 }
 
 TEST_F(VerifyTest, WhatStartsIsThere) {
