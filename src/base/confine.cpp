@@ -73,8 +73,8 @@ Result<void> confine_paths(const Confinement& confinement) {
     return errno_error(errno, "confining a worker");
   for (const fs::path& file : confinement.readable)
     XAAS_CHECK(allow(ruleset.get(), file, reading));
-  if (!confinement.writable.empty())
-    XAAS_CHECK(allow(ruleset.get(), confinement.writable, writing & handled_rights(abi)));
+  for (const fs::path& directory : confinement.writable)
+    XAAS_CHECK(allow(ruleset.get(), directory, writing & handled_rights(abi)));
   if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0)
     return errno_error(errno, "confining a worker");
   return {};
@@ -135,10 +135,10 @@ constexpr auto common_calls = std::to_array<const char*>({"brk",
 
 // Which files these reach is Landlock's to say.
 constexpr auto file_calls = std::to_array<const char*>(
-    {"access",     "faccessat", "faccessat2", "fallocate", "fchmod",     "fcntl",   "fdatasync", "fstat",
-     "fstatfs",    "fsync",     "ftruncate",  "getcwd",    "getdents64", "lseek",   "lstat",     "msync",
-     "newfstatat", "open",      "openat",     "readlink",  "readlinkat", "rename",  "renameat",  "renameat2",
-     "stat",       "statfs",    "statx",      "umask",     "unlink",     "unlinkat"});
+    {"access",   "faccessat", "faccessat2", "fallocate", "fchmod",     "fcntl",    "fdatasync",  "fstat",
+     "fstatfs",  "fsync",     "ftruncate",  "getcwd",    "getdents64", "lseek",    "lstat",      "mkdir",
+     "mkdirat",  "msync",     "newfstatat", "open",      "openat",     "readlink", "readlinkat", "rename",
+     "renameat", "renameat2", "stat",       "statfs",    "statx",      "umask",    "unlink",     "unlinkat"});
 
 bool has_seccomp() {
   const uint32_t action = SECCOMP_RET_ERRNO;

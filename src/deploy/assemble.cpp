@@ -197,6 +197,8 @@ private:
       const bool lto = forms_.lto_level != 0 && record.kind != link::OutputKind::relocatable;
       if (lto) {
         options.lto_level = forms_.lto_level;
+        options.lto_cache = work_ / "thinlto";
+        XAAS_CHECK(make_directories(options.lto_cache));
         options.cpu_seconds += 60 * static_cast<double>(forms_.bitcode.size());
       }
       options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;

@@ -29,13 +29,15 @@ namespace {
 constexpr int refused_status = 250;         // of the child: the message is one about a refused input
 constexpr size_t message_limit = 16u << 20; // bytes of messages that are kept
 
-[[noreturn]] void link_in_child(const fs::path& directory, const std::vector<std::string>& arguments,
+[[noreturn]] void link_in_child(const std::vector<fs::path>& directories,
+                                const std::vector<std::string>& arguments,
                                 const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files) {
   llvm::raw_fd_ostream output(STDOUT_FILENO, false), errors(STDERR_FILENO, false, true);
   exit_on_no_memory();
   llvm::install_bad_alloc_error_handler(
       [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
-  if (const auto confined = confine({.readable = files, .writable = directory, .max_memory = memory_limit()});
+  if (const auto confined =
+          confine({.readable = files, .writable = directories, .max_memory = memory_limit()});
       !confined) {
     errors << confined.error().message;
     errors.flush();
@@ -105,7 +107,8 @@ std::string without_private_paths(const std::string& messages) {
 
 } // namespace
 
-Result<std::string> run_linker(const fs::path& directory, const std::vector<std::string>& arguments,
+Result<std::string> run_linker(const std::vector<fs::path>& directories,
+                               const std::vector<std::string>& arguments,
                                const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files,
                                double cpu_seconds) {
   int ends[2];
@@ -120,9 +123,9 @@ Result<std::string> run_linker(const fs::path& directory, const std::vector<std:
   }
   if (child == 0) {
     detach(ends[1], ends[1]);
-    if (chdir(directory.c_str()) != 0)
+    if (chdir(directories.front().c_str()) != 0)
       _exit(unconfined_status);
-    link_in_child(directory, arguments, inputs, files);
+    link_in_child(directories, arguments, inputs, files);
   }
   close(ends[1]);
   const Result<std::string> raw = read_messages(ends[0], child, cpu_seconds);

@@ -16,10 +16,12 @@ struct VettedInput {
   bool bitcode = false; // may be bitcode
 };
 
-// Runs lld with `arguments` in `directory` and returns what it printed. It sees that directory and `files`
-// (links in it), and nothing else (base/confine.h), and has `cpu_seconds`. An error of the link, or too much
-// memory or time: failed, with lld's messages; a refused input or a crash: integrity.
-Result<std::string> run_linker(const fs::path& directory, const std::vector<std::string>& arguments,
+// Runs lld with `arguments` in `directories.front()` and returns what it printed. It may read and write those
+// directories and read `files` (links in the first), and nothing else (base/confine.h), and has
+// `cpu_seconds`. An error of the link, or too much memory or time: failed, with lld's messages; a refused
+// input or a crash: integrity.
+Result<std::string> run_linker(const std::vector<fs::path>& directories,
+                               const std::vector<std::string>& arguments,
                                const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files,
                                double cpu_seconds);
 

@@ -146,8 +146,14 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
                                "--no-dependent-libraries", "--undefined-version", "-Lin", "-oout"})
     staging.add(argument);
   staging.add("--threads=" + std::to_string(std::max(1u, options.threads)));
-  if (lto)
+  std::vector<fs::path> directories = {directory.path()};
+  if (lto) {
     staging.add("--lto-O" + std::to_string(options.lto_level));
+    if (!options.lto_cache.empty()) {
+      staging.add("--thinlto-cache-dir=" + fs::absolute(options.lto_cache).string());
+      directories.push_back(options.lto_cache);
+    }
+  }
   if (record.kind == OutputKind::shared)
     staging.add("--shared");
   else if (record.kind == OutputKind::relocatable)
@@ -166,8 +172,8 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
     staging.add("note.o");
   }
   ReplayResult result;
-  XAAS_TRY(result.messages, run_linker(directory.path(), staging.arguments, staging.inputs, staging.files(),
-                                       options.cpu_seconds));
+  XAAS_TRY(result.messages,
+           run_linker(directories, staging.arguments, staging.inputs, staging.files(), options.cpu_seconds));
   XAAS_TRY(result.output, read_file(directory.path() / "out"));
   if (options.note)
     XAAS_CHECK(seal(result.output, Note::Kind::link));

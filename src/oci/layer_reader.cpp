@@ -4,7 +4,6 @@
 // uncompressed bytes hold whatever the tar inside says; libarchive parses the tar; every name is checked
 // here, before anything acts on it. What depends on the tree that is being unpacked (a path through a
 // symlink) is checked by unpack.
-#include "layer_stream.h"
 
 #include "compression.h"
 #include "raw_locale.h"
@@ -62,12 +61,12 @@ Result<void> check_symlink(const std::string& path, const std::string& destinati
 Result<void> check_whiteout(const std::string& path) {
   const std::vector<std::string> parts = split(path, '/');
   for (size_t i = 0; i + 1 < parts.size(); ++i)
-    if (starts_with(parts[i], whiteout_prefix))
+    if (parts[i].starts_with(whiteout_prefix))
       return damaged("'" + path + "' lies below a whiteout");
   if (!is_whiteout(path))
     return {};
   const std::string& name = parts.back();
-  const std::string removed = name.substr(std::string(whiteout_prefix).size());
+  const std::string removed = name.substr(whiteout_prefix.size());
   if (removed.empty() || removed == "." || removed == "..")
     return damaged("'" + path + "' is not a valid whiteout");
   if (parts[0] == ".xaas" || path == ".wh..xaas" || path == opaque_whiteout)
@@ -196,12 +195,8 @@ Result<LayerEntry> checked_entry(archive_entry* from) {
 
 } // namespace
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 bool is_whiteout(const std::string& path) {
-  return starts_with(base_name(path), whiteout_prefix);
+  return path.substr(path.rfind('/') + 1).starts_with(whiteout_prefix);
 }
 
 Result<void> stream_layer(std::string_view blob, const std::string& media_type, const Digest* diff_id,

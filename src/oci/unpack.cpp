@@ -1,11 +1,11 @@
 // Unpacking layers into a directory. The tree is made in a temporary directory beside its final place and
 // renamed at the end: a refused image leaves nothing behind, and a killed run at most a directory
 // `.xaas-tmp-*`.
-#include "layer_stream.h"
 #include "rooted_tree.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/oci/layer.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace xaas::oci {
 
 namespace {
 
-constexpr uint64_t unpack_limit = uint64_t(64) << 30; // all layers together
+constexpr uint64_t unpack_limit = layer_limit; // all layers together
 
 Result<void> write_content(int file, LayerContent& content, const std::string& path, uint64_t& left) {
   while (true) {
@@ -39,8 +39,8 @@ Result<void> write_content(int file, LayerContent& content, const std::string& p
 }
 
 Result<void> apply_whiteout(RootedTree& tree, const std::string& path) {
-  const std::string name = base_name(path);
-  const std::string prefix = whiteout_prefix;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string prefix(whiteout_prefix);
   // Other names that begin so are notes of a union file system to itself.
   if (name != opaque_whiteout && starts_with(name, prefix + prefix))
     return {};

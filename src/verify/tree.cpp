@@ -1,16 +1,23 @@
 #include "tree.h"
 
 #include <xaas/base/file.h>
-#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/link/note.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
 
 namespace xaas::verify {
 
 namespace {
 
-constexpr const char* whiteout = ".wh.";
-constexpr const char* opaque = ".wh..wh..opq"; // OCI image specification, layer.md, "Whiteouts"
+constexpr size_t script_line = 256; // BINPRM_BUF_SIZE of Linux: more of the first line it does not read
+
+bool is_program(std::string_view content) {
+  constexpr size_t class_at = 4, data_at = 5;
+  return link::is_elf(content) && content.size() > 64 && content[class_at] == 2 && content[data_at] == 1;
+}
 
 } // namespace
 
@@ -42,18 +49,22 @@ std::string Tree::place(const std::string& path, size_t layer) {
   return at / fs::path(path).filename();
 }
 
-void Tree::add(oci::LayerEntry entry, size_t layer) {
+Result<void> Tree::add(oci::LayerEntry& entry, oci::LayerContent& content, size_t layer) {
   const std::string path = place("/" + entry.path, layer);
   const std::string name = fs::path(path).filename();
   const fs::path parent = fs::path(path).parent_path();
-  if (name == opaque)
-    return remove(parent, layer, true);
-  if (name.starts_with(whiteout))
-    return remove(parent / name.substr(4), layer, false);
+  if (name == oci::opaque_whiteout) {
+    remove(parent, layer, true);
+    return {};
+  }
+  if (name.starts_with(oci::whiteout_prefix)) {
+    remove(parent / name.substr(oci::whiteout_prefix.size()), layer, false);
+    return {};
+  }
   if (entry.kind == oci::LayerEntry::Kind::directory) {
     if (const auto found = entries_.find(path); found == entries_.end() || found->second.kind == Kind::file)
       entries_[path] = {Kind::directory, {}, layer};
-    return;
+    return {};
   }
   programs_.erase(path);
   scripts_.erase(path);
@@ -66,34 +77,46 @@ void Tree::add(oci::LayerEntry entry, size_t layer) {
     if (const auto found = programs_.find(resolve("/" + entry.link)); found != programs_.end())
       programs_[path] = found->second;
     break;
-  case oci::LayerEntry::Kind::file: {
-    entries_[path] = {Kind::file, {}, layer};
-    constexpr size_t class_at = 4, data_at = 5;
-    if (link::is_elf(entry.content) && entry.content.size() > 64 && entry.content[class_at] == 2 &&
-        entry.content[data_at] == 1)
-      programs_[path] = std::move(entry.content);
-    else if (entry.content.starts_with("#!"))
-      scripts_[path] = trim(entry.content.substr(2, entry.content.find('\n') - 2));
-    break;
-  }
+  case oci::LayerEntry::Kind::file:
+    return add_file(path, content, layer);
   default:
     break;
   }
+  return {};
+}
+
+Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content, size_t layer) {
+  entries_[path] = {Kind::file, {}, layer};
+  XAAS_TRY(std::string_view piece, content.next());
+  if (piece.starts_with("#!"))
+    scripts_[path] = trim(std::string(piece.substr(2, std::min(piece.find('\n'), script_line) - 2)));
+  if (!is_program(piece))
+    return {};
+  const fs::path kept = directory_.path() / std::to_string(kept_++); // a hard link may have the old one
+  std::ofstream stream(kept, std::ios::binary);
+  while (!piece.empty()) {
+    stream.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+    XAAS_TRY(piece, content.next());
+  }
+  stream.close();
+  if (!stream)
+    return errno_error(errno, "writing " + kept.string());
+  programs_[path] = kept;
+  return {};
 }
 
 Result<Tree> Tree::read(const oci::Image& image) {
-  Tree tree;
+  XAAS_TRY(TemporaryDirectory directory, TemporaryDirectory::create());
+  Tree tree(std::move(directory));
   tree.entries_["/"] = {Kind::directory, {}, 0};
   const auto& layers = image.manifest().layers;
   for (size_t i = 0; i < layers.size(); ++i) {
     XAAS_TRY(const std::string blob, image.blob(layers[i]));
     const Digest* const diff_id = i < image.config().diff_ids.size() ? &image.config().diff_ids[i] : nullptr;
-    const auto add = [&](oci::LayerEntry entry) -> Result<void> {
-      tree.add(std::move(entry), i + 1);
-      return {};
+    const auto add = [&](oci::LayerEntry& entry, oci::LayerContent& content) {
+      return tree.add(entry, content, i + 1);
     };
-    // A file is read whole, and programs stay.
-    XAAS_CHECK(oci::read_layer(blob, layers[i].media_type, diff_id, add, memory_limit() / 2)
+    XAAS_CHECK(oci::stream_layer(blob, layers[i].media_type, diff_id, oci::layer_limit, add)
                    .in("layer " + layers[i].digest.to_string()));
   }
   return tree;

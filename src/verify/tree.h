@@ -1,6 +1,8 @@
-// The files of an image, as its layers make them.
+// The files of an image, as its layers make them. Programs lie in files of a temporary directory, so that an
+// image may be larger than memory.
 #pragma once
 
+#include <xaas/base/file.h>
 #include <xaas/oci/layer.h>
 
 #include <map>
@@ -12,15 +14,19 @@ class Tree {
 public:
   static Result<Tree> read(const oci::Image& image);
 
-  // ELF files for 64-bit little-endian machines, by absolute path.
-  const std::map<std::string, std::string>& programs() const { return programs_; }
+  // ELF files for 64-bit little-endian machines, by absolute path: where their bytes are, as long as the
+  // tree.
+  const std::map<std::string, fs::path>& programs() const { return programs_; }
   // The first line of a file that begins with "#!", without that; empty: it is no script.
   std::string interpreter(const std::string& path) const;
   // The path of the file that an absolute path leads to, through symlinks; empty: there is none.
   std::string resolve(const std::string& path) const;
 
 private:
-  void add(oci::LayerEntry entry, size_t layer);
+  explicit Tree(TemporaryDirectory directory) : directory_(std::move(directory)) {}
+
+  Result<void> add(oci::LayerEntry& entry, oci::LayerContent& content, size_t layer);
+  Result<void> add_file(const std::string& path, oci::LayerContent& content, size_t layer);
   // What lower layers have at a path, and below it.
   void remove(const std::string& path, size_t layer, bool only_below);
   // Where an entry of a layer goes: through the symlinks that are there, with the directories that it needs.
@@ -33,8 +39,10 @@ private:
     size_t layer = 0;
   };
   std::map<std::string, Entry> entries_; // by absolute path
-  std::map<std::string, std::string> programs_;
+  std::map<std::string, fs::path> programs_;
   std::map<std::string, std::string> scripts_; // what is behind "#!"
+  TemporaryDirectory directory_;
+  size_t kept_ = 0; // files in it
 };
 
 } // namespace xaas::verify

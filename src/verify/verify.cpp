@@ -169,8 +169,9 @@ public:
     XAAS_TRY(const Tree tree, Tree::read(image_));
     progress.start("checking", tree.programs().size());
     std::map<std::string, link::Dynamic> dynamic;
-    for (const auto& [path, elf] : tree.programs()) {
+    for (const auto& [path, file] : tree.programs()) {
       progress.advance();
+      XAAS_TRY(const std::string elf, read_file(file));
       if (!is_for(elf, recorded_.cpu.arch)) {
         if (recorded_.files.count(path))
           problem(Problem::Kind::architecture, path, "is no program or library for " + recorded_.cpu.arch);

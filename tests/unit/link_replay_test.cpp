@@ -311,6 +311,7 @@ TEST_F(ReplayTest, LinksBitcodeOfUnitsAlone) {
     return file;
   };
   const ArchiveRecord inner{{{"l.o", unit("l.o")}}};
+  std::string cache;
   const auto archive = write_lto_archive(inner, provider());
   ASSERT_TRUE(archive) << archive.error().message;
   write("l.a", *archive);
@@ -323,6 +324,7 @@ TEST_F(ReplayTest, LinksBitcodeOfUnitsAlone) {
     ReplayOptions options;
     options.arch = "x86_64";
     options.lto_level = lto_level;
+    options.lto_cache = cache;
     return replay(record, provider(), options);
   };
   const auto linked = link(unit("f.o"), archive_file, 2);
@@ -339,6 +341,45 @@ TEST_F(ReplayTest, LinksBitcodeOfUnitsAlone) {
   const ArchiveRecord carried{{{"l.o", kit(path("l.o"))}}};
   EXPECT_EQ(write_lto_archive(carried, provider()).error().kind, ErrorKind::integrity);
   EXPECT_EQ(write_archive(inner, provider()).error().kind, ErrorKind::integrity);
+
+  // The second link compiles nothing, and has the same result.
+  cache = path("thinlto");
+  ASSERT_TRUE(make_directories(cache));
+  const std::string entries = "ls thinlto | grep -c '^llvmcache-[0-9A-F]'";
+  for (int i = 0; i < 2; ++i) {
+    const auto again = link(unit("f.o"), archive_file, 2);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->output, linked->output);
+    EXPECT_EQ(sh(entries), "2\n");
+  }
+}
+
+TEST_F(ReplayTest, LooksAtTheBitcodeOfUnits) {
+  write("plain.c", "int plain(void) { __asm__ volatile(\"nop\"); return 1; }");
+  write("file.c", "__asm__(\".incbin \\\"/etc/passwd\\\"\");\nint file(void) { return 1; }");
+  sh("clang-22 -O2 -fPIC -flto=thin -c plain.c file.c -Wno-everything || true");
+  sh("head -c 1000 plain.o >damaged.o; ar rc file.a plain.o file.o; ar rc damaged.a plain.o damaged.o");
+  const auto link = [&](const char* name, FileRef::Kind kind) {
+    FileRef file = kit(path(name));
+    file.kind = kind;
+    LinkRecord record{OutputKind::shared, "lib.so", {}};
+    record.items.push_back({LinkItem::Kind::option, "--whole-archive", "", {}});
+    record.items.push_back({LinkItem::Kind::input, "", "", file});
+    ReplayOptions options;
+    options.arch = "x86_64";
+    options.lto_level = 2;
+    return replay(record, provider(), options);
+  };
+  EXPECT_TRUE(link("plain.o", FileRef::Kind::unit));
+  for (const auto& [refused, message] :
+       {std::pair{link("file.o", FileRef::Kind::unit), "more than instructions"},
+        std::pair{link("file.a", FileRef::Kind::archive), "more than instructions"},
+        std::pair{link("damaged.o", FileRef::Kind::unit), "damaged LLVM bitcode"},
+        std::pair{link("damaged.a", FileRef::Kind::archive), "damaged LLVM bitcode"}}) {
+    ASSERT_FALSE(refused) << message;
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity) << refused.error().message;
+    EXPECT_THAT(refused.error().message, HasSubstr(message));
+  }
 }
 
 } // namespace

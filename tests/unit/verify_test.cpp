@@ -1,3 +1,5 @@
+#include "oci_testing.h"
+
 #include <xaas/base/file.h>
 #include <xaas/image/ir_image.h>
 #include <xaas/oci/layer.h>
@@ -62,6 +64,8 @@ protected:
       image.layers.push_back(std::move(made));
     }
     image.layers.push_back(std::move(layer));
+    for (const auto& members : above)
+      image.layers.push_back(raw_layer(members));
     image.config.entrypoint = entrypoint;
     image.config.env = environment;
     image.annotations = {{image::annotation::kind, kind},
@@ -79,6 +83,11 @@ protected:
     return verify(*reference, system);
   }
 
+  static oci::NewLayer raw_layer(const std::vector<oci::testing::RawMember>& members) {
+    auto [tar, descriptor] = oci::testing::raw_layer(members);
+    return {descriptor, descriptor.digest, "test", [tar] { return Result<std::string>(tar); }};
+  }
+
   static std::vector<std::string> messages(const Result<Report>& report) {
     if (!report)
       return {"error: " + report.error().message};
@@ -90,6 +99,7 @@ protected:
 
   std::map<std::string, std::string> files, symlinks;
   std::vector<std::function<Result<void>(oci::LayerBuilder&)>> layers; // below the files'
+  std::vector<std::vector<oci::testing::RawMember>> above; // on top of the files', as tar has them
   std::vector<std::string> environment, entrypoint;
   std::string kind = "deployed", code = "{}";
 
@@ -227,6 +237,39 @@ TEST_F(VerifyTest, LaterLayers) {
   environment = {"LD_LIBRARY_PATH=/usr/lib/extra"};
   files.erase("usr/lib/libone.so.1");
   EXPECT_THAT(messages(check()), IsEmpty());
+}
+
+TEST_F(VerifyTest, WhatALayerTakesAway) {
+  const std::string missing =
+      "library: /usr/bin/main: needs libone.so.1, which is not where the loader looks";
+  above = {{{"usr/lib/.wh.libone.so.1"}}};
+  EXPECT_THAT(messages(check()), ::testing::ElementsAre(missing));
+  above = {{{"usr/lib/.wh..wh..opq"}}};
+  EXPECT_THAT(messages(check()), ::testing::ElementsAre(missing));
+  above = {{{"usr/.wh.lib"}}};
+  EXPECT_THAT(messages(check()), ::testing::ElementsAre(missing));
+  // What the same layer has stays, in whatever order.
+  const std::string library = files["usr/lib/libone.so.1"];
+  above = {{{"usr/lib/libone.so.1", '0', library}, {"usr/lib/.wh..wh..opq"}}};
+  EXPECT_THAT(messages(check()), IsEmpty());
+  above = {{{"usr/.wh.lib"}}, {{"usr/lib/libone.so.1", '0', library}}};
+  EXPECT_THAT(messages(check()), IsEmpty());
+  above = {{{"usr/bin/.wh.main"}}};
+  EXPECT_THAT(messages(check()), IsEmpty());
+  EXPECT_EQ(check()->files.size(), 2u);
+}
+
+TEST_F(VerifyTest, HardLinks) {
+  files["opt/real.so"] = files.extract("usr/lib/libone.so.1").mapped();
+  above = {{{"usr/lib/libone.so.1", '1', "", "opt/real.so"}}};
+  EXPECT_THAT(messages(check()), IsEmpty());
+  // It keeps what it was when the other name gets a new file, or goes.
+  above.push_back({{"opt/real.so", '0', "text"}});
+  EXPECT_THAT(messages(check()), IsEmpty());
+  above.back() = {{"opt/.wh.real.so"}};
+  EXPECT_THAT(messages(check()), IsEmpty());
+  above = {{{"usr/lib/libone.so.1", '1', "", "opt/other.so"}}};
+  EXPECT_THAT(messages(check()), ::testing::ElementsAre(HasSubstr("needs libone.so.1")));
 }
 
 TEST_F(VerifyTest, TheLoaderIsNotSearched) {

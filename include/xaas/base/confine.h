@@ -16,7 +16,7 @@ namespace xaas {
 // Landlock, which paths the calls of a process that uses files reach is not limited.
 struct Confinement {
   std::vector<fs::path> readable; // files
-  fs::path writable;              // a directory, below which files may be read, made and removed
+  std::vector<fs::path> writable; // directories, below which files may be read, made and removed
   uint64_t max_memory = 0;        // bytes of data on top of what it has, and of a file; 0: no limit
 
   bool uses_files() const { return !readable.empty() || !writable.empty(); }

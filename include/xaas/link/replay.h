@@ -22,6 +22,10 @@ struct ReplayOptions {
   // The level, 1 to 3, at which ThinLTO optimises the program. Inputs that are units, or archives made by
   // write_lto_archive(), may then be bitcode. 0: none is.
   unsigned lto_level = 0;
+  // A directory in which links with LTO of one deploy keep what they compiled, for each other: programs that
+  // have a library's objects in common compile most of them once. Empty: none. The linker may write there, so
+  // it is of one image only.
+  fs::path lto_cache;
   double cpu_seconds = 3600; // that the link may take, of all threads together
 };
 

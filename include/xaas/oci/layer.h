@@ -5,6 +5,7 @@
 #include <xaas/oci/image.h>
 
 #include <cstdint>
+#include <string_view>
 
 namespace xaas::oci {
 
@@ -47,13 +48,35 @@ struct LayerEntry {
   std::string content; // of a file
 };
 
+// The limit of a layer's bytes, where nothing smaller is asked for.
+inline constexpr uint64_t layer_limit = uint64_t(64) << 30;
+
 // Reads a layer's entries in their order. The blob must have been checked against its digest. A layer that is
 // damaged, has a path or link that leaves the root or a whiteout of /.xaas, expands to more than `limit`
 // bytes, or whose uncompressed digest is not `diff_id` (if given) is an integrity error; an unknown media
 // type is unsatisfied. Whiteouts are given as the files that they are. The callback's error ends the reading.
 Result<void> read_layer(const std::string& blob, const std::string& media_type, const Digest* diff_id,
-                        const std::function<Result<void>(LayerEntry)>& entry,
-                        uint64_t limit = uint64_t(64) << 30);
+                        const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit = layer_limit);
+
+// The content of the entry at hand.
+class LayerContent {
+public:
+  virtual ~LayerContent() = default;
+  // The next piece, valid until the next call; empty at the end.
+  virtual Result<std::string_view> next() = 0;
+};
+
+// As read_layer, but an entry comes without its content, which may be larger than memory. `limit` counts the
+// uncompressed layer and, apart from it, the contents that are read (a sparse file can be larger than its
+// layer).
+Result<void> stream_layer(std::string_view blob, const std::string& media_type, const Digest* diff_id,
+                          uint64_t limit,
+                          const std::function<Result<void>(LayerEntry&, LayerContent&)>& entry);
+
+// Whether a path is that of a whiteout (OCI image specification, layer.md, "Whiteouts").
+bool is_whiteout(const std::string& path);
+inline constexpr std::string_view opaque_whiteout = ".wh..wh..opq";
+inline constexpr std::string_view whiteout_prefix = ".wh.";
 
 // Unpacks layers (checked bytes and their descriptor), in order, into a directory that is absent or empty:
 // whiteouts applied, nothing written outside it whatever the layers say. A path through a symlink of an
