@@ -13,7 +13,7 @@ build=(
 # applications of Fortran and MPI need.
 tests=(
   skopeo umoci podman runc bubblewrap jq xxd patchelf binutils xz-utils util-linux procps
-  qemu-user mmdebstrap autoconf automake libtool meson dpkg-dev
+  qemu-user libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross mmdebstrap autoconf automake libtool meson dpkg-dev
   clang-format-22 clang-tidy-22 libsimde-dev libdivsufsort-dev
   flang-22 mpich libmpich-dev
 )

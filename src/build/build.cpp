@@ -143,6 +143,7 @@ private:
     const Stopwatch watch;
     project::ConfigurationBuild build;
     build.application = &request_.application;
+    build.arch = request_.arch;
     build.arguments = spec::arguments_of(request_.application, bundle_.points, configuration);
     build.source = request_.source;
     build.build = directory / "build";
@@ -326,10 +327,9 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
   std::error_code code;
   if (!fs::is_directory(request.source, code))
     return make_error(ErrorKind::not_found, "source tree " + request.source.string() + ": no such directory");
-  if (request.arch != target::host_arch())
-    return make_error(ErrorKind::usage, "architecture '" + request.arch +
-                                            "': this version builds for the machine's own (" +
-                                            target::host_arch() + ") only");
+  if (target::isa_levels(request.arch).empty())
+    return make_error(ErrorKind::usage, "architecture '" + request.arch + "' is not known",
+                      "x86_64 and aarch64 are");
   if (request.application.image.base != "scratch")
     return make_error(ErrorKind::usage, "base image '" + request.application.image.base +
                                             "': this version makes images on base `scratch` only");

@@ -131,6 +131,7 @@ Result<void> BundleMaker::add(const capture::Session& session, image::BundleConf
       XAAS_CHECK(reach({RefKind::link, file.digest, name}, reached));
   }
   ClosureInput input;
+  input.arch = bundle_.arch;
   for (const Digest& library : reached.libraries)
     if (const auto origin = origins_.find(library); origin != origins_.end())
       input.libraries.push_back(origin->second.path);

@@ -3,6 +3,7 @@
 #include <xaas/base/text.h>
 #include <xaas/link/dynamic.h>
 #include <xaas/link/note.h>
+#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <deque>
@@ -40,33 +41,49 @@ void add_configured(const fs::path& file, std::vector<fs::path>& directories, in
 
 class Gatherer {
 public:
-  explicit Gatherer(const store::ContentStore& content) : content_(content) {}
+  Gatherer(const ClosureInput& input, const store::ContentStore& content)
+      : input_(input), content_(content), multiarch_(input.arch + "-linux-gnu") {}
 
-  Result<Closure> gather(const ClosureInput& input) {
-    for (const fs::path& library : input.libraries)
+  Result<Closure> gather() {
+    for (const fs::path& library : input_.libraries)
       search_.push_back(library.parent_path());
-    add_configured("/etc/ld.so.conf", search_);
-    for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"})
-      search_.push_back(directory);
-    for (const fs::path& library : input.libraries)
+    if (is_cross_build()) {
+      for (const std::string& directory :
+           {"/usr/" + multiarch_ + "/lib", "/lib/" + multiarch_, "/usr/lib/" + multiarch_})
+        search_.emplace_back(directory);
+    } else {
+      add_configured("/etc/ld.so.conf", search_);
+      for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"})
+        search_.emplace_back(directory);
+    }
+    for (const fs::path& library : input_.libraries)
       XAAS_CHECK(add_library(library, library.filename().string(), "the link kit"));
-    for (const auto& [name, needed_by] : input.needed)
+    for (const auto& [name, needed_by] : input_.needed)
       pending_.emplace_back(name, needed_by);
-    for (const std::string& extra : input.extras)
+    for (const std::string& extra : input_.extras)
       XAAS_CHECK(add_tree(extra));
     while (!pending_.empty()) {
       const auto [name, needed_by] = pending_.front();
       pending_.pop_front();
       XAAS_CHECK(find_library(name, needed_by));
     }
-    for (const std::string& interpreter : input.interpreters)
-      XAAS_CHECK(add_file(interpreter, interpreter));
+    for (const std::string& interpreter : input_.interpreters)
+      XAAS_CHECK(add_file(place_of(interpreter), interpreter));
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
     return std::move(closure_);
   }
 
 private:
+  bool is_cross_build() const { return input_.arch != target::host_arch(); }
+
+  // Where a program interpreter of the application's architecture lies here.
+  fs::path place_of(const fs::path& interpreter) const {
+    std::error_code code;
+    const fs::path beside = fs::path("/usr/" + multiarch_ + "/lib") / interpreter.filename();
+    return is_cross_build() && fs::exists(beside, code) ? beside : interpreter;
+  }
+
   Result<void> find_library(const std::string& name, const std::string& needed_by) {
     if (done_.count(name))
       return {};
@@ -109,10 +126,12 @@ private:
 
   // Debian's and Fedora's loaders search different directories by themselves; /usr/lib64 where there is no
   // multiarch one.
-  static fs::path library_directory() {
+  fs::path library_directory() const {
     std::error_code code;
-    return fs::exists("/usr/lib/" XAAS_MULTIARCH "/libc.so.6", code) ? "usr/lib/" XAAS_MULTIARCH
-                                                                     : "usr/lib64";
+    const fs::path multiarch = "usr/lib/" + multiarch_;
+    const bool is_there = fs::exists(fs::path("/") / multiarch / "libc.so.6", code) ||
+                          fs::exists("/usr/" + multiarch_ + "/lib/libc.so.6", code);
+    return is_there ? multiarch : "usr/lib64";
   }
 
   Result<void> add_file(const fs::path& from, const fs::path& to) {
@@ -159,7 +178,9 @@ private:
     return {};
   }
 
+  const ClosureInput& input_;
   const store::ContentStore& content_;
+  std::string multiarch_; // Debian's name of the architecture, of directories
   std::vector<fs::path> search_;
   std::deque<std::pair<std::string, std::string>> pending_;
   std::set<std::string> done_;
@@ -170,7 +191,7 @@ private:
 } // namespace
 
 Result<Closure> gather_closure(const ClosureInput& input, const store::ContentStore& content) {
-  return Gatherer(content).gather(input);
+  return Gatherer(input, content).gather();
 }
 
 } // namespace xaas::build

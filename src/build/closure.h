@@ -14,6 +14,7 @@
 namespace xaas::build {
 
 struct ClosureInput {
+  std::string arch;                // of the application
   std::vector<fs::path> libraries; // shared libraries that links read, as they lie on this machine
   std::map<std::string, std::string>
       needed;                         // libraries that installed native files need, and which file does

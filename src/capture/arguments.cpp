@@ -102,6 +102,8 @@ std::vector<std::string> in_flangs_words(const std::vector<std::string>& argumen
 // map) must not be warned about.
 std::vector<std::string> first_options(const Session& session, bool other_triple, Compiler compiler) {
   std::vector<std::string> options;
+  if (session.arch != target::host_arch() && !other_triple)
+    options.push_back("--target=" + target::triple(session.arch));
   if (!session.level.empty() && !other_triple)
     options.push_back("-march=" + session.level);
   if (compiler == Compiler::flang)

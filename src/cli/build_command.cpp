@@ -30,7 +30,11 @@ public:
         ->type_name("LEVEL,...");
     app.add_option("--config", configurations_, "Build this configuration only; can be repeated")
         ->type_name("K=V,...");
-    app.add_option("--arch", arch_, "Architecture; this version builds for the machine's own")
+    app.add_option(
+           "--arch", arch_,
+           "Architecture, x86_64 or aarch64, instead of the machine's own; another one's C library and "
+           "compiler run-time must be there (Debian: libc6-dev-arm64-cross, "
+           "libstdc++-12-dev-arm64-cross)")
         ->type_name("ARCH");
     app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
         ->type_name("N")

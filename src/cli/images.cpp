@@ -35,7 +35,13 @@ Result<system::SystemDescription> system_of(const std::string& file, const std::
   }
   if (cpu.empty())
     return description;
-  return system::with_cpu(std::move(description), cpu);
+  Result<system::SystemDescription> changed = system::with_cpu(description, cpu);
+  // A CPU of another architecture is in another machine, of which nothing else is known.
+  if (!changed && file.empty())
+    for (const char* arch : {"x86_64", "aarch64"})
+      if (Result<system::SystemDescription> other = system::any_system(arch, cpu))
+        return other;
+  return changed;
 }
 
 Result<std::optional<int64_t>> source_date_epoch() {

@@ -236,6 +236,29 @@ private:
     return result;
   }
 
+  bool is_cross_build() const { return build_.arch != target::host_arch(); }
+
+  bool has_argument(std::string_view prefix) const {
+    return std::any_of(build_.arguments.begin(), build_.arguments.end(),
+                       [&](const std::string& argument) { return argument.starts_with(prefix); });
+  }
+
+  // What Meson knows of a machine that it cannot ask.
+  Result<fs::path> meson_cross_file() const {
+    std::string text = "[host_machine]\nsystem = 'linux'\nendian = 'little'\ncpu_family = '" + build_.arch +
+                       "'\ncpu = '" + build_.arch + "'\n[binaries]\nc = '" +
+                       build_.tools.c_compiler.string() + "'\ncpp = '" + build_.tools.cxx_compiler.string() +
+                       "'\npkg-config = 'pkg-config'\n";
+    if (!build_.tools.fortran_compiler.empty())
+      text += "fortran = '" + build_.tools.fortran_compiler.string() + "'\n";
+    for (const auto& [variable, name] : {std::pair{"AR", "ar"}, std::pair{"STRIP", "strip"}})
+      if (const auto tools = binary_tools(); tools.count(variable))
+        text += std::string(name) + " = '" + tools.at(variable) + "'\n";
+    const fs::path file = directory_ / "xaas-cross.ini";
+    XAAS_CHECK(write_file(file, text));
+    return file;
+  }
+
   Result<void> cmake() {
     XAAS_TRY(const fs::path program, need_tool("cmake", "a CMake build"));
     Words arguments = {program.string(), "-S", top_.string(), "-B", directory_.string()};
@@ -254,6 +277,10 @@ private:
     arguments.push_back("-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF");
     if (!sets_variable(build_.arguments, "CMAKE_BUILD_TYPE"))
       arguments.push_back("-DCMAKE_BUILD_TYPE=Release");
+    // A toolchain file of the spec says it itself.
+    if (is_cross_build() && !sets_variable(build_.arguments, "CMAKE_SYSTEM_NAME") &&
+        !sets_variable(build_.arguments, "CMAKE_TOOLCHAIN_FILE"))
+      arguments = arguments + Words{"-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=" + build_.arch};
     for (const auto& [variable, path] : binary_tools()) {
       arguments.push_back("-DCMAKE_" + variable + "=" + path);
       // With link-time optimisation CMake takes these instead.
@@ -287,8 +314,10 @@ private:
                                                  top_of(build_.source, spec_).string());
     }
     // By way of the shell: an unpacked archive or a checkout may have lost the executable bit.
-    XAAS_CHECK(step("configure", Words{"/bin/sh", (top_ / "configure").string(), "--prefix=" + prefix_} +
-                                     build_.arguments));
+    Words configure = {"/bin/sh", (top_ / "configure").string(), "--prefix=" + prefix_};
+    if (is_cross_build() && !has_argument("--host"))
+      configure.push_back("--host=" + target::triple(build_.arch));
+    XAAS_CHECK(step("configure", configure + build_.arguments));
     return make({"make"}, {});
   }
 
@@ -315,8 +344,12 @@ private:
     tools.erase("LINKER");
     for (const auto& [variable, path] : tools)
       environment_.emplace(variable, path);
-    XAAS_CHECK(step("configure", Words{program.string(), "setup", "--prefix=" + prefix_} + build_.arguments +
-                                     Words{directory_.string(), top_.string()}));
+    Words setup = {program.string(), "setup", "--prefix=" + prefix_};
+    if (is_cross_build() && !has_argument("--cross-file")) {
+      XAAS_TRY(const fs::path file, meson_cross_file());
+      setup.push_back("--cross-file=" + file.string());
+    }
+    XAAS_CHECK(step("configure", setup + build_.arguments + Words{directory_.string(), top_.string()}));
     XAAS_CHECK(step("build", Words{program.string(), "compile", "-C", directory_.string(), "-j", jobs()} +
                                  spec_.targets));
     if (!installs())

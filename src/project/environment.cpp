@@ -75,6 +75,11 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
     result["HOME"] = build.home.string();
   }
 
+  if (build.arch != target::host_arch()) {
+    const std::string multiarch = build.arch + "-linux-gnu";
+    result["PKG_CONFIG_LIBDIR"] = "/usr/lib/" + multiarch + "/pkgconfig:/usr/" + multiarch +
+                                  "/lib/pkgconfig:/usr/share/pkgconfig"; // not this machine's
+  }
   for (const auto& [name, value] : build.application->build.environment)
     result[name] = value;
   for (const auto& [name, value] : build.environment)

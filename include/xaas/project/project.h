@@ -8,6 +8,7 @@
 #include <xaas/base/stopwatch.h>
 #include <xaas/project/tree_state.h>
 #include <xaas/spec/application.h>
+#include <xaas/target/cpu.h>
 
 #include <map>
 #include <string>
@@ -22,14 +23,15 @@ struct Tools {
 
 struct ConfigurationBuild {
   const spec::Application* application = nullptr;
-  std::vector<std::string> arguments; // of this configuration, after the spec's own
-  fs::path source;                    // never written
-  fs::path build;                     // exists and is empty
-  fs::path destination;               // DESTDIR: what is installed appears below it, under the prefix
-  fs::path log;                       // commands and their output are appended here
-  fs::path copy;                      // where a copy of the sources goes if one is needed beside `build`
-  fs::path home;                      // the build's HOME; empty: ours
-  std::vector<fs::path> outputs;      // what we write ourselves, and may lie among the sources
+  std::string arch = target::host_arch(); // that the application is built for
+  std::vector<std::string> arguments;     // of this configuration, after the spec's own
+  fs::path source;                        // never written
+  fs::path build;                         // exists and is empty
+  fs::path destination;                   // DESTDIR: what is installed appears below it, under the prefix
+  fs::path log;                           // commands and their output are appended here
+  fs::path copy;                          // where a copy of the sources goes if one is needed beside `build`
+  fs::path home;                          // the build's HOME; empty: ours
+  std::vector<fs::path> outputs;          // what we write ourselves, and may lie among the sources
   Tools tools;
   std::map<std::string, std::string> environment; // on top of the spec's
   unsigned jobs = 1;

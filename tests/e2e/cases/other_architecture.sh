@@ -1,0 +1,130 @@
+#!/bin/bash
+# An IR image for AArch64, built here with a cross C library, and deployed for CPUs with and without SVE: each gets its
+# instructions, runs under emulation with the same results, and `xaas verify` knows which it needs.
+source "$E2E/lib.sh"
+needs jq skopeo cmake ninja meson autoreconf clang-22 clang++-22 qemu-aarch64
+[ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] && [ -e /usr/lib/gcc-cross/aarch64-linux-gnu ] ||
+  skip "no C library for AArch64 here (libc6-dev-arm64-cross, libstdc++-12-dev-arm64-cross)"
+[ "$(uname -m)" = x86_64 ] || skip "this machine is no other architecture"
+
+mkdir src
+cat >src/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(vectors C CXX)
+option(VECTORS_NEON "Intrinsics of NEON" OFF)
+add_library(kernels SHARED kernels.c)
+if(VECTORS_NEON)
+  target_compile_definitions(kernels PRIVATE VECTORS_NEON)
+endif()
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" OR NOT CMAKE_CROSSCOMPILING)
+  message(FATAL_ERROR "this is no build for AArch64")
+endif()
+add_executable(vectors main.cpp)
+target_link_libraries(vectors kernels)
+install(TARGETS vectors kernels)
+END
+cat >src/kernels.c <<'END'
+#ifdef VECTORS_NEON
+#include <arm_neon.h>
+#endif
+void scale(float *restrict out, const float *restrict in, int count) {
+  int i = 0;
+#ifdef VECTORS_NEON
+  for (; i + 4 <= count; i += 4)
+    vst1q_f32(out + i, vmulq_n_f32(vld1q_f32(in + i), 3.0f));
+#endif
+  for (; i < count; ++i)
+    out[i] = in[i] * 3.0f;
+}
+int total(const int *values, int count) {
+  int sum = 0;
+  for (int i = 0; i < count; ++i)
+    sum += values[i] > 3 ? values[i] : 1;
+  return sum;
+}
+#include <arm_sve.h>
+__attribute__((target("+sve2"))) long chosen(const int *values) {
+  return svaddv_s32(svptrue_b32(), svld1_s32(svptrue_b32(), values));
+}
+END
+cat >src/main.cpp <<'END'
+#include <cstdio>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+extern "C" void scale(float *out, const float *in, int count);
+extern "C" int total(const int *values, int count);
+static thread_local int calls;
+int main() {
+  std::vector<float> in(1000, 1.5f), out(1000);
+  scale(out.data(), in.data(), 1000);
+  std::vector<int> values(1000);
+  std::iota(values.begin(), values.end(), 0);
+  ++calls;
+  try {
+    throw std::runtime_error("caught");
+  } catch (const std::exception &error) {
+    std::printf("%.1f %d %d %s\n", std::accumulate(out.begin(), out.end(), 0.0f), total(values.data(), 1000), calls, error.what());
+  }
+}
+END
+cat >src/xaas.json <<'END'
+{"name": "vectors", "build": {"system": "cmake"}, "isa": [],
+ "specializations": [{"name": "simd", "category": "cpu", "default": "none",
+   "values": [{"value": "none", "arguments": ["-DVECTORS_NEON=OFF"]},
+              {"value": "neon", "arguments": ["-DVECTORS_NEON=ON"], "requires": {"cpu": ["neon"]}}]}],
+ "image": {"entrypoint": ["/usr/local/bin/vectors"]}}
+END
+"$XAAS" build src --arch aarch64 -o oci:app:ir -q >/dev/null
+"$XAAS" inspect oci:app:ir --format json >inspect.json
+assert_json inspect.json '.arch == "aarch64" and .sharing.units == 4 and .sharing.modules == 3'
+expect_equal "architecture" "$(skopeo inspect --raw --config oci:app:ir | jq -r .architecture)" arm64
+
+run() { qemu-aarch64 -cpu "$2" -L "$1" -E LD_LIBRARY_PATH=/usr/local/lib "$1/usr/local/bin/vectors"; }
+uses() { llvm-objdump-22 -d --mattr=+sve2 "$1/usr/local/lib/libkernels.so" --disassemble-symbols="$2" | grep -c "$3" || true; }
+for cpu in cortex-a72 neoverse-v1 neoverse-v2; do
+  "$XAAS" deploy oci:app:ir -o rootfs:$cpu --cpu $cpu --set simd=none -q >/dev/null
+  "$XAAS" deploy oci:app:ir -o oci:app:$cpu --cpu $cpu -q --format json >$cpu.json
+  assert_json $cpu.json '.configuration == {simd: "neon"}'
+  "$XAAS" verify oci:app:$cpu --cpu $cpu -q --format json >verify.json
+  assert_json verify.json '.runs and .deployed_for == "'$cpu'"'
+  expect_equal "$cpu" "$(run $cpu max)" "4500.0 499498 1 caught"
+  [ "$(uses $cpu chosen 'z[0-9]')" -gt 0 ] || fail "$cpu: a function's own target attribute is lost"
+done
+expect_equal "SVE for cortex-a72" "$(uses cortex-a72 total 'z[0-9]')" 0
+expect_equal "cortex-a72 there" "$(run cortex-a72 cortex-a72)" "4500.0 499498 1 caught"
+[ "$(uses neoverse-v1 total 'z[0-9]')" -gt 0 ] || fail "no SVE for neoverse-v1"
+"$XAAS" deploy oci:app:ir -o rootfs:lto --cpu neoverse-v1 --lto -q >/dev/null
+expect_equal "with LTO" "$(run lto max)" "4500.0 499498 1 caught"
+
+expect_exit 3 "$XAAS" verify oci:app:neoverse-v1 --cpu cortex-a72 -q
+expect_exit 3 "$XAAS" deploy oci:app:ir -o oci:app:none --cpu haswell -q
+
+# The other build systems know for whom they build.
+mkdir tools
+cat >tools/main.c <<'END'
+#include <stdio.h>
+int main(void) { return puts("four") < 0; }
+END
+cat >tools/meson.build <<'END'
+project('tools', 'c')
+assert(meson.is_cross_build() and host_machine.cpu_family() == 'aarch64', 'this is no build for AArch64')
+executable('tools', 'main.c', install: true)
+END
+cat >tools/configure.ac <<'END'
+AC_INIT([tools], [1])
+AC_CANONICAL_HOST
+AC_CONFIG_AUX_DIR([build-aux])
+AM_INIT_AUTOMAKE([foreign])
+AC_PROG_CC
+AS_IF([test "$host_cpu $cross_compiling" = "aarch64 yes"], [], [AC_MSG_ERROR([this is no build for AArch64])])
+AC_CONFIG_FILES([Makefile])
+AC_OUTPUT
+END
+printf 'bin_PROGRAMS = tools\ntools_SOURCES = main.c\n' >tools/Makefile.am
+for system in meson autotools; do
+  printf '{"name": "tools", "build": {"system": "%s"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/tools"]}}\n' $system >tools/xaas.json
+  "$XAAS" build tools --arch aarch64 -o oci:tools-$system:ir -q >/dev/null
+  "$XAAS" deploy oci:tools-$system:ir -o rootfs:tools-rootfs-$system --cpu cortex-a72 -q >/dev/null
+  expect_equal "$system" "$(qemu-aarch64 -L tools-rootfs-$system tools-rootfs-$system/usr/local/bin/tools)" four
+done
