@@ -57,7 +57,7 @@ protected:
     ASSERT_TRUE(make_directories(file("work")));
   }
   fs::path file(const std::string& name) const { return directory_.path() / name; }
-  Confinement to_files() const { return {.readable = {file("allowed")}, .writable = file("work")}; }
+  Confinement to_files() const { return {.readable = {file("allowed")}, .writable = {file("work")}}; }
 
   TemporaryDirectory directory_ = *TemporaryDirectory::create();
 };
@@ -83,12 +83,23 @@ TEST_F(ConfineTest, NamedFilesCanBeReadAndNoOthers) {
   EXPECT_TRUE(holds(to_files(), [this] { return !opens(file("allowed"), O_WRONLY); }));
   EXPECT_TRUE(holds(to_files(), [this] { return !opens(file("other")) && !opens("/etc/hostname"); }));
   EXPECT_TRUE(holds(to_files(), [this] { return !opens(file("new"), O_WRONLY | O_CREAT); }));
+  EXPECT_TRUE(holds(to_files(), [this] {
+    return mkdir(file("new").c_str(), 0700) != 0 && mkdir(file("work/new").c_str(), 0700) != 0;
+  }));
 }
 
 TEST_F(ConfineTest, TheWorkDirectoryIsForWriting) {
   EXPECT_TRUE(holds(to_files(), [this] {
     return opens(file("work/a"), O_RDWR | O_CREAT) &&
            rename(file("work/a").c_str(), file("work/b").c_str()) == 0 && unlink(file("work/b").c_str()) == 0;
+  }));
+  ASSERT_TRUE(make_directories(file("second")));
+  Confinement two = to_files();
+  two.writable.push_back(file("second"));
+  EXPECT_TRUE(holds(two, [this] {
+    return opens(file("work/a"), O_RDWR | O_CREAT) && opens(file("second/a"), O_RDWR | O_CREAT) &&
+           // libraries ask for the directory that they have
+           mkdir(file("second").c_str(), 0700) != 0 && errno == EEXIST;
   }));
 }
 
