@@ -27,17 +27,17 @@ packages python3 libsimde-dev zlib1g-dev libdivsufsort-dev autoconf automake lib
 
 package_of() { case $1 in fftw) echo fftw3 ;; *) echo "$1" ;; esac; }
 
-# A compiler that writes down how it was called, for the build in the new directory $1.
+# A compiler that writes down how it was called, where that worked, for the build in the new directory $1.
 logging_compilers() {
   local name
   mkdir -p "$1/commands"
   for name in clang clang++; do
     cat >"$1/$name" <<END
 #!/bin/bash
+$name-22 "\$@" || exit
 for argument; do
   [ "\$argument" != -c ] || { printf '%s\\0' "\$PWD" $name "\$@" >"\$(mktemp '$1/commands/XXXXXXXX')"; break; }
 done
-exec $name-22 "\$@"
 END
     chmod +x "$1/$name"
   done

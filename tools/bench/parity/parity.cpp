@@ -84,7 +84,7 @@ public:
   Result<Outcome> check(const Compile& compile) {
     const fs::path ours = work_ / "ours.o", theirs = work_ / "theirs.o";
     const std::vector<std::string> march = {"-march=" + target_.name};
-    XAAS_TRY(const bool compiled, run_compiler(compile, clang_for(compile), march, theirs));
+    XAAS_TRY(const bool compiled, run_compiler(on_target(compile), clang_for(compile), march, theirs));
     if (!compiled)
       return Outcome::fails;
     XAAS_TRY(const bool captured, run_compiler(compile, front_door_for(compile), {}, ours));
@@ -108,6 +108,13 @@ public:
   }
 
 private:
+  // As on the target itself, where `native` is the target and not this machine.
+  Compile on_target(Compile compile) const {
+    for (std::string& argument : compile.arguments)
+      if (argument == "-march=native" || argument == "-mtune=native" || argument == "-mcpu=native")
+        argument.replace(argument.find('=') + 1, std::string::npos, target_.name);
+    return compile;
+  }
   static bool is_cxx(const Compile& compile) {
     return fs::path(compile.compiler).filename().string().find("++") != std::string::npos;
   }
