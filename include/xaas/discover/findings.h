@@ -1,0 +1,82 @@
+// What a source tree says about how it can be built, with the place of every finding. Read, never executed.
+//
+// Sources: cmake-language(7), cmake-commands(7); Autoconf manual (AC_ARG_ENABLE, AC_ARG_WITH); Meson reference
+// manual (build options); GNU make manual (conditionals, assignments).
+#pragma once
+
+#include <xaas/base/file.h>
+#include <xaas/base/result.h>
+#include <xaas/spec/application.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace xaas::discover {
+
+struct Place {
+  std::string file; // relative to the tree
+  unsigned line = 0;
+  auto operator<=>(const Place&) const = default;
+};
+
+// What the person who builds may set.
+struct Option {
+  enum class Kind { boolean, choice, text };
+  Kind kind = Kind::boolean;
+  std::string name; // CMake, Meson and make: of the variable; configure: "enable-openmp", "with-blas"
+  std::string help;
+  // What it is if nobody sets it, as far as that can be read: "ON" and "OFF" of a boolean. Absent: the build
+  // decides.
+  std::optional<std::string> initial;
+  std::vector<std::string> values; // of a choice
+  bool takes_place = false;        // its value is a directory or file: says where something is, not whether
+  bool internal = false;           // hidden from users: advanced
+  std::vector<std::string> conditions; // of the build's own language: where the option exists
+  Place place;
+};
+
+// A library, compiler or tool that the build looks for.
+struct Package {
+  std::string name; // as it is looked for: "FFTW", "fftw3f", "CUDAToolkit"
+  std::string version;
+  bool required = false;
+  std::vector<std::string> conditions;
+  Place place;
+};
+
+// What sources use and the build may hide.
+struct Sign {
+  std::string name; // of the knowledge: "avx2", "OpenMP"
+  uint64_t files = 0;
+  Place place; // the first
+};
+
+struct Findings {
+  std::optional<spec::BuildSystem> system;
+  std::string name, version;         // of the project
+  std::string minimum_version;       // of the build system
+  std::vector<std::string> languages; // "C", "CXX", "Fortran", "CUDA", ...
+  std::vector<Option> options;       // in the order in which the build meets them, each once
+  std::vector<Package> packages;
+  std::vector<Sign> signs;
+  std::map<std::string, Place> flags; // compiler flags that the build knows
+  std::vector<std::string> notes;    // what could not be read, for people
+};
+
+// Where a search ends; a tree that has more is read so far, and that is noted.
+struct Limits {
+  uint64_t files = 200'000;             // directory entries
+  uint64_t file_bytes = 4u << 20;       // of a build file or source; larger ones are left out
+  uint64_t source_bytes = 512u << 20;   // of all sources
+  uint64_t commands = 2'000'000;        // of CMake, followed
+};
+
+// Reads a tree. The build system is CMake, Meson, Autotools or make, the first that the tree has, unless `system`
+// says which. Symlinks that leave the tree, and special files, are not followed. Not a directory: not_found.
+Result<Findings> read_tree(const fs::path& tree, std::optional<spec::BuildSystem> system = {},
+                           const Limits& limits = {});
+
+} // namespace xaas::discover

@@ -1,0 +1,1061 @@
+// Reads a CMake project as a language: its commands are followed as CMake would, through include(), add_subdirectory(),
+// functions and macros, so that an option is found whoever declares it and whatever the declaring macro is called.
+//
+// Problem: nothing may be executed, and no machine is known; yet defaults come out of variables, conditions and
+// checks. Approach: an interpreter of the small part of the language that decides options, over values that may be
+// unknown. What a check, a program or a file of the machine would answer is unknown. Both sides of a condition are
+// followed, because options that somebody sets decide it; of what they assign, the side counts that a build without
+// any option takes (where that is unknown: the first, which is what projects write for "found"). Only what no option
+// can change, such as another operating system, is left out.
+//
+// Rejected: searching for `option(` (finds no macro, no value list, no default that is a variable), and running
+// CMake with a trace (executes the project, needs its dependencies, and sees one path only).
+#include "cmake_language.h"
+#include "readers.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+namespace xaas::discover {
+
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+struct Value {
+  std::string text;
+  bool known = true; // else the text is what is left of it
+};
+
+enum class Truth { no, yes, unknown };
+
+struct Verdict {
+  Truth truth = Truth::unknown;
+  bool fixed = false; // no option can change it
+};
+
+// Variables of CMake's own that say what machine and compiler this is. Ours is Linux, with Clang.
+const std::unordered_map<std::string, std::string>& fixed_variables() {
+  static const std::unordered_map<std::string, std::string> variables = {
+      {"WIN32", ""},   {"APPLE", ""},  {"MSVC", ""},       {"MINGW", ""},     {"CYGWIN", ""},    {"ANDROID", ""},
+      {"IOS", ""},     {"BORLAND", ""}, {"MSYS", ""},       {"XCODE", ""},     {"EMSCRIPTEN", ""}, {"UNIX", "1"},
+      {"LINUX", "1"},  {"CMAKE_SYSTEM_NAME", "Linux"},      {"CMAKE_HOST_SYSTEM_NAME", "Linux"},
+      {"CMAKE_HOST_UNIX", "1"}, {"CMAKE_HOST_WIN32", ""},   {"CMAKE_HOST_APPLE", ""},
+      {"CMAKE_CROSSCOMPILING", ""}, {"CMAKE_C_COMPILER_ID", "Clang"}, {"CMAKE_CXX_COMPILER_ID", "Clang"},
+      {"CMAKE_COMPILER_IS_GNUCC", ""}, {"CMAKE_COMPILER_IS_GNUCXX", ""}};
+  return variables;
+}
+
+class Reader {
+public:
+  Reader(const TreeFiles& tree, const Limits& limits, Findings& findings)
+      : tree_(tree), commands_left_(limits.commands), findings_(findings) {
+    for (const std::string& path : tree.paths())
+      if (path.ends_with(".cmake"))
+        modules_[path.substr(path.rfind('/') + 1)].push_back(path);
+    scopes_.emplace_back();
+    set("CMAKE_SOURCE_DIR", {root_name});
+    set("CMAKE_BINARY_DIR", {"/build"});
+  }
+
+  void read() {
+    run_directory("");
+    if (commands_left_ == 0)
+      findings_.notes.push_back("CMake: more commands than are followed; the rest is not read");
+  }
+
+private:
+  // The tree, as a directory of its own: no path of this machine comes into a value.
+  static constexpr const char* root_name = "/source";
+  static constexpr int max_depth = 48; // of files, calls and blocks together
+
+  struct File {
+    std::string path; // relative
+    CMakeFile content;
+  };
+  struct Function {
+    std::shared_ptr<const File> file;
+    size_t begin = 0, end = 0; // of its body
+    std::vector<std::string> parameters;
+    bool is_macro = false;
+  };
+  using Variables = std::unordered_map<std::string, Value>;
+
+  // --- files
+
+  std::shared_ptr<const File> open(const std::string& path) {
+    if (const auto found = files_.find(path); found != files_.end())
+      return found->second;
+    std::shared_ptr<File> file;
+    if (const std::optional<std::string> text = tree_.text(path)) {
+      file = std::make_shared<File>();
+      file->path = path;
+      file->content = parse_cmake(*text);
+      if (!file->content.error.empty())
+        findings_.notes.push_back(path + ":" + std::to_string(file->content.error_line) + ": " +
+                                  file->content.error + "; what follows is not read");
+    }
+    return files_[path] = file;
+  }
+
+  // The path in the tree of an absolute or relative name; empty: it is not in the tree.
+  static std::string in_tree(const std::string& name, const std::string& directory) {
+    const fs::path path =
+        (name.starts_with("/") ? fs::path(name) : fs::path(root_name) / directory / name).lexically_normal();
+    const std::string text = path.string();
+    const std::string prefix = std::string(root_name) + "/";
+    if (text == root_name)
+      return "";
+    return text.starts_with(prefix) ? text.substr(prefix.size()) : std::string("\n");
+  }
+
+  void run_directory(const std::string& directory) {
+    const std::string path = directory.empty() ? "CMakeLists.txt" : directory + "/CMakeLists.txt";
+    const std::shared_ptr<const File> file = open(path);
+    if (!file || !entered_directories_.insert(directory).second)
+      return;
+    const std::string before = directory_;
+    directory_ = directory;
+    scopes_.emplace_back();
+    set("CMAKE_CURRENT_SOURCE_DIR", {std::string(root_name) + (directory.empty() ? "" : "/" + directory)});
+    run_file(file);
+    scopes_.pop_back();
+    directory_ = before;
+  }
+
+  void run_file(const std::shared_ptr<const File>& file) {
+    const std::shared_ptr<const File> before = file_;
+    const std::string list_before = list_directory_;
+    file_ = file;
+    list_directory_ = file->path.find('/') == std::string::npos ? "" : file->path.substr(0, file->path.rfind('/'));
+    guarded_ = false;
+    run(0, file->content.commands.size());
+    guarded_ = false;
+    file_ = before;
+    list_directory_ = list_before;
+  }
+
+  void include(const std::string& name) {
+    std::string path = in_tree(name, directory_);
+    if (!tree_.has(path)) {
+      const auto found = modules_.find(fs::path(name).filename().string() + (name.ends_with(".cmake") ? "" : ".cmake"));
+      if (found == modules_.end())
+        return; // CMake's own
+      path = found->second.front();
+      for (const std::string& each : found->second) // the nearest to who asks
+        if (each.starts_with(directory_ + "/"))
+          path = each;
+    }
+    if (includes_[path]++ < 4)
+      if (const auto file = open(path))
+        run_file(file);
+  }
+
+  // --- values
+
+  void set(const std::string& name, Value value) { scopes_.back()[name] = std::move(value); }
+
+  const Value* find(const std::string& name) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      if (const auto found = scope->find(name); found != scope->end())
+        return &found->second;
+    const auto cached = cache_.find(name);
+    return cached == cache_.end() ? nullptr : &cached->second;
+  }
+
+  Value value_of(const std::string& name) const {
+    if (name == "CMAKE_CURRENT_LIST_DIR")
+      return {std::string(root_name) + (list_directory_.empty() ? "" : "/" + list_directory_)};
+    if (const Value* found = find(name))
+      return *found;
+    if (const auto fixed = fixed_variables().find(name); fixed != fixed_variables().end())
+      return {fixed->second};
+    return {"", !name.starts_with("CMAKE_") && !name.ends_with("_FOUND")};
+  }
+
+  // ${...}, also within each other.
+  Value expand(const std::string& text) const {
+    Value result;
+    size_t at = 0;
+    expand_until(text, at, '\0', result);
+    return result;
+  }
+  void expand_until(const std::string& text, size_t& at, char end, Value& result) const {
+    while (at < text.size() && (end == '\0' || text[at] != end)) {
+      if (text.compare(at, 2, "${") == 0) {
+        at += 2;
+        Value name;
+        expand_until(text, at, '}', name);
+        ++at;
+        const Value value = value_of(name.text);
+        result.known &= name.known && value.known;
+        if (result.text.size() < 100'000)
+          result.text += value.text;
+      } else if (text.compare(at, 5, "$ENV{") == 0) {
+        at = std::min(text.find('}', at), text.size() - 1) + 1;
+        result.known = false;
+      } else {
+        result.text.push_back(text[at++]);
+      }
+    }
+  }
+
+  struct Word {
+    std::string text;
+    bool known = true, quoted = false;
+  };
+  std::vector<Word> words_of(const CMakeCommand& command) const {
+    std::vector<Word> words;
+    for (const CMakeArgument& argument : command.arguments) {
+      if (argument.bracket) {
+        words.push_back({argument.text, true, true});
+        continue;
+      }
+      Value value = expand(argument.text);
+      if (argument.quoted) {
+        words.push_back({std::move(value.text), value.known, true});
+      } else if (argument.text.find("${") == std::string::npos && value.text.find(';') == std::string::npos) {
+        words.push_back({std::move(value.text), value.known, false});
+      } else {
+        for (std::string& part : split(value.text, ';'))
+          if (!part.empty())
+            words.push_back({std::move(part), value.known, false});
+      }
+    }
+    return words;
+  }
+
+  // --- conditions
+
+  static Truth constant(const std::string& text) {
+    const std::string word = upper(text);
+    if (word == "1" || word == "ON" || word == "YES" || word == "TRUE" || word == "Y")
+      return Truth::yes;
+    if (word.empty() || word == "0" || word == "OFF" || word == "NO" || word == "FALSE" || word == "N" ||
+        word == "IGNORE" || word == "NOTFOUND" || word.ends_with("-NOTFOUND"))
+      return Truth::no;
+    if (word.find_first_not_of("0123456789") == std::string::npos)
+      return Truth::yes;
+    return Truth::unknown;
+  }
+
+  // if(<variable|constant>)
+  Verdict truth_of(const Word& word) const {
+    if (!word.known)
+      return {};
+    if (const Truth truth = constant(word.text); truth != Truth::unknown && !(word.text.empty() && word.quoted))
+      return {truth, true};
+    if (fixed_variables().count(word.text) && !find(word.text))
+      return {constant(fixed_variables().at(word.text)), true};
+    const Value value = value_of(word.text);
+    if (!value.known)
+      return {};
+    const Truth truth = constant(value.text);
+    return {truth == Truth::unknown ? Truth::yes : truth, false};
+  }
+
+  // A side of a comparison: a variable's value where there is one of that name.
+  Value side(const Word& word) const {
+    if (!word.known)
+      return {word.text, false};
+    if (!word.quoted && (find(word.text) || fixed_variables().count(word.text)))
+      return value_of(word.text);
+    return {word.text};
+  }
+
+  class Condition {
+  public:
+    Condition(const Reader& reader, const std::vector<Word>& words) : reader_(reader), words_(words) {}
+    Verdict evaluate() { return any(); }
+
+  private:
+    bool is(const char* word) const { return at_ < words_.size() && !words_[at_].quoted && words_[at_].text == word; }
+    Verdict any() {
+      Verdict left = all();
+      while (is("OR")) {
+        ++at_;
+        const Verdict right = all();
+        if (left.truth == Truth::yes || right.truth == Truth::yes)
+          left = {Truth::yes, left.truth == Truth::yes ? left.fixed : right.fixed};
+        else if (left.truth == Truth::no && right.truth == Truth::no)
+          left = {Truth::no, left.fixed && right.fixed};
+        else
+          left = {};
+      }
+      return left;
+    }
+    Verdict all() {
+      Verdict left = one();
+      while (is("AND")) {
+        ++at_;
+        const Verdict right = one();
+        if (left.truth == Truth::no || right.truth == Truth::no)
+          left = {Truth::no, (left.truth == Truth::no && left.fixed) || (right.truth == Truth::no && right.fixed)};
+        else if (left.truth == Truth::yes && right.truth == Truth::yes)
+          left = {Truth::yes, left.fixed && right.fixed};
+        else
+          left = {};
+      }
+      return left;
+    }
+    Verdict one() {
+      if (is("NOT")) {
+        ++at_;
+        Verdict verdict = one();
+        if (verdict.truth != Truth::unknown)
+          verdict.truth = verdict.truth == Truth::yes ? Truth::no : Truth::yes;
+        return verdict;
+      }
+      if (is("(")) {
+        ++at_;
+        const Verdict verdict = any();
+        at_ += is(")");
+        return verdict;
+      }
+      for (const char* test : {"EXISTS", "TARGET", "COMMAND", "POLICY", "IS_DIRECTORY", "TEST", "IS_ABSOLUTE",
+                               "IS_SYMLINK", "IS_READABLE"})
+        if (is(test) && at_ + 1 < words_.size()) {
+          at_ += 2;
+          return {};
+        }
+      if (is("DEFINED") && at_ + 1 < words_.size()) {
+        const std::string& name = words_[at_ + 1].text;
+        at_ += 2;
+        return {reader_.find(name) ? Truth::yes : name.starts_with("CMAKE_") ? Truth::unknown : Truth::no, false};
+      }
+      if (at_ >= words_.size())
+        return {};
+      const Word& left = words_[at_++];
+      if (at_ + 1 < words_.size() && !words_[at_].quoted)
+        if (const auto compare = comparison(words_[at_].text)) {
+          const Verdict verdict = (this->**compare)(left, words_[at_ + 1], words_[at_].text);
+          at_ += 2;
+          return verdict;
+        }
+      return reader_.truth_of(left);
+    }
+
+    using Compare = Verdict (Condition::*)(const Word&, const Word&, const std::string&) const;
+    static std::optional<Compare> comparison(const std::string& name) {
+      if (name == "STREQUAL" || name == "EQUAL" || name == "VERSION_EQUAL" || name == "PATH_EQUAL")
+        return &Condition::equal;
+      if (name == "MATCHES")
+        return &Condition::matches;
+      for (const char* other : {"LESS", "GREATER", "LESS_EQUAL", "GREATER_EQUAL", "STRLESS", "STRGREATER",
+                                "STRLESS_EQUAL", "STRGREATER_EQUAL", "VERSION_LESS", "VERSION_GREATER",
+                                "VERSION_LESS_EQUAL", "VERSION_GREATER_EQUAL", "IN_LIST", "IS_NEWER_THAN"})
+        if (name == other)
+          return &Condition::unknown;
+      return std::nullopt;
+    }
+    Verdict equal(const Word& left, const Word& right, const std::string&) const {
+      const Value a = reader_.side(left), b = reader_.side(right);
+      if (!a.known || !b.known)
+        return {};
+      return {a.text == b.text ? Truth::yes : Truth::no, is_fixed(left)};
+    }
+    // A plain word within a plain word; other expressions are not tried.
+    Verdict matches(const Word& left, const Word& right, const std::string&) const {
+      const Value value = reader_.side(left);
+      std::string pattern = right.text;
+      if (pattern.starts_with("^"))
+        pattern.erase(0, 1);
+      if (pattern.ends_with("$"))
+        pattern.pop_back();
+      if (!value.known || !right.known || pattern.find_first_of("[]()*+?.|\\^$") != std::string::npos)
+        return {};
+      return {value.text.find(pattern) != std::string::npos ? Truth::yes : Truth::no, is_fixed(left)};
+    }
+    Verdict unknown(const Word&, const Word&, const std::string&) const { return {}; }
+    bool is_fixed(const Word& left) const {
+      for (const auto& [name, value] : fixed_variables())
+        if (left.text == name || (!value.empty() && left.text == value))
+          return !reader_.find(name);
+      return false;
+    }
+
+    const Reader& reader_;
+    const std::vector<Word>& words_;
+    size_t at_ = 0;
+  };
+
+  static std::string text_of(const CMakeCommand& command) {
+    std::string text;
+    for (const CMakeArgument& argument : command.arguments)
+      text += (text.empty() ? "" : " ") + argument.text;
+    return text.substr(0, 200);
+  }
+
+  // --- running
+
+  const std::vector<CMakeCommand>& commands() const { return file_->content.commands; }
+
+  // The command that ends the block which begins at `at`.
+  size_t end_of_block(size_t at, size_t end, const char* open, const char* close) const {
+    int depth = 0;
+    for (; at < end; ++at) {
+      depth += commands()[at].name == open;
+      if (commands()[at].name == close && --depth == 0)
+        return at;
+    }
+    return end;
+  }
+
+  void run(size_t begin, size_t end) {
+    if (depth_ >= max_depth)
+      return;
+    ++depth_;
+    for (size_t i = begin; i < end && commands_left_ > 0 && !guarded_; ++i) {
+      --commands_left_;
+      const CMakeCommand& command = commands()[i];
+      if (command.name == "if") {
+        const size_t last = end_of_block(i, end, "if", "endif");
+        run_if(i, last);
+        i = last;
+      } else if (command.name == "foreach") {
+        const size_t last = end_of_block(i, end, "foreach", "endforeach");
+        run_foreach(i, last);
+        i = last;
+      } else if (command.name == "while") {
+        const size_t last = end_of_block(i, end, "while", "endwhile");
+        run(i + 1, last);
+        i = last;
+      } else if (command.name == "function" || command.name == "macro") {
+        const size_t last =
+            end_of_block(i, end, command.name.c_str(), command.name == "macro" ? "endmacro" : "endfunction");
+        define(command, i, last);
+        i = last;
+      } else {
+        execute(command);
+      }
+    }
+    --depth_;
+  }
+
+  void run_if(size_t begin, size_t end) {
+    // The parts: the command that begins each, and where it ends.
+    std::vector<size_t> parts = {begin};
+    int depth = 0;
+    for (size_t i = begin; i < end; ++i) {
+      const std::string& name = commands()[i].name;
+      depth += name == "if";
+      depth -= name == "endif";
+      if (depth == 1 && (name == "elseif" || name == "else"))
+        parts.push_back(i);
+    }
+    parts.push_back(end);
+
+    const Variables before = scopes_.back();
+    std::optional<Variables> chosen; // after the part that a build without options takes
+    std::vector<Variables> others;
+    Verdict earlier{Truth::no, true}; // whether an earlier part is taken
+    std::vector<std::string> negated;
+    for (size_t part = 0; part + 1 < parts.size(); ++part) {
+      const CMakeCommand& command = commands()[parts[part]];
+      Verdict verdict{Truth::yes, true};
+      std::string condition = "NOT (" + join(negated, ") AND NOT (") + ")";
+      if (command.name != "else") {
+        verdict = Condition(*this, condition_words(command)).evaluate();
+        condition = text_of(command);
+        negated.push_back(condition);
+      }
+      const bool impossible = (verdict.truth == Truth::no && verdict.fixed) || (earlier.truth == Truth::yes && earlier.fixed);
+      if (impossible)
+        continue;
+      const bool taken = !chosen && verdict.truth != Truth::no && by_default_;
+      scopes_.back() = before;
+      conditions_.push_back(condition);
+      const bool by_default = by_default_;
+      by_default_ = taken;
+      run(parts[part] + 1, parts[part + 1]);
+      by_default_ = by_default;
+      conditions_.pop_back();
+      if (taken || (!by_default_ && !chosen))
+        chosen = scopes_.back();
+      else
+        others.push_back(scopes_.back());
+      if (verdict.truth == Truth::yes)
+        earlier = verdict;
+    }
+    scopes_.back() = chosen ? *chosen : before;
+    // What only the other parts know is better than nothing.
+    for (const Variables& other : others)
+      for (const auto& [name, value] : other)
+        if (!before.count(name))
+          scopes_.back().emplace(name, value);
+  }
+
+  // As words_of, but a name stays a name.
+  std::vector<Word> condition_words(const CMakeCommand& command) const { return words_of(command); }
+
+  void run_foreach(size_t begin, size_t end) {
+    const std::vector<Word> words = words_of(commands()[begin]);
+    if (words.empty())
+      return;
+    std::vector<Word> items;
+    if (words.size() > 1 && words[1].text == "IN") {
+      bool lists = false;
+      for (size_t i = 2; i < words.size(); ++i) {
+        if (words[i].text == "LISTS" || words[i].text == "ITEMS") {
+          lists = words[i].text == "LISTS";
+        } else if (lists) {
+          const Value list = value_of(words[i].text);
+          for (std::string& item : split(list.text, ';'))
+            items.push_back({std::move(item), list.known, false});
+        } else {
+          items.push_back(words[i]);
+        }
+      }
+    } else if (words.size() > 1 && words[1].text == "RANGE") {
+      items.push_back({"0", true, false});
+    } else {
+      items.assign(words.begin() + 1, words.end());
+    }
+    constexpr size_t max_items = 200;
+    if (items.size() > max_items)
+      items.resize(max_items);
+    for (const Word& item : items) {
+      set(words[0].text, {item.text, item.known});
+      run(begin + 1, end);
+    }
+  }
+
+  void define(const CMakeCommand& command, size_t begin, size_t end) {
+    const std::vector<Word> words = words_of(command);
+    if (words.empty())
+      return;
+    Function function{file_, begin + 1, end, {}, command.name == "macro"};
+    for (size_t i = 1; i < words.size(); ++i)
+      function.parameters.push_back(words[i].text);
+    functions_[lower(words[0].text)] = std::move(function);
+  }
+
+  void call(const Function& function, const CMakeCommand& command) {
+    if (depth_ >= max_depth)
+      return;
+    const std::vector<Word> words = words_of(command);
+    Variables arguments;
+    std::vector<std::string> all, rest;
+    bool all_known = true;
+    for (size_t i = 0; i < words.size(); ++i) {
+      arguments["ARGV" + std::to_string(i)] = {words[i].text, words[i].known};
+      if (i < function.parameters.size())
+        arguments[function.parameters[i]] = {words[i].text, words[i].known};
+      else
+        rest.push_back(words[i].text);
+      all.push_back(words[i].text);
+      all_known &= words[i].known;
+    }
+    for (size_t i = words.size(); i < function.parameters.size(); ++i)
+      arguments[function.parameters[i]] = {};
+    arguments["ARGC"] = {std::to_string(words.size())};
+    arguments["ARGN"] = {join(rest, ";"), all_known};
+    arguments["ARGV"] = {join(all, ";"), all_known};
+
+    const size_t options_before = findings_.options.size();
+    const std::optional<Place> call_before = call_;
+    if (!call_)
+      call_ = Place{file_->path, command.line};
+    const std::shared_ptr<const File> file_before = file_;
+    const std::string list_before = list_directory_;
+    file_ = function.file;
+    if (function.is_macro) {
+      // Its parameters are no variables, but nobody can tell: they are taken away at the end.
+      Variables hidden;
+      for (const auto& [name, value] : arguments) {
+        if (const auto found = scopes_.back().find(name); found != scopes_.back().end())
+          hidden[name] = found->second;
+        scopes_.back()[name] = value;
+      }
+      run(function.begin, function.end);
+      for (const auto& [name, value] : arguments)
+        scopes_.back().erase(name);
+      for (auto& [name, value] : hidden)
+        scopes_.back()[name] = std::move(value);
+    } else {
+      scopes_.push_back(std::move(arguments));
+      run(function.begin, function.end);
+      scopes_.pop_back();
+    }
+    file_ = file_before;
+    list_directory_ = list_before;
+    call_ = call_before;
+    // An argument that names other options says when this one is there: "GPU STREQUAL CUDA;MPI".
+    for (size_t i = options_before; i < findings_.options.size(); ++i)
+      for (const Word& word : words)
+        if (word.text.size() < 200 && mentions_option(word.text, findings_.options[i].name))
+          findings_.options[i].conditions.push_back(word.text);
+  }
+
+  bool mentions_option(const std::string& text, const std::string& but) const {
+    size_t at = 0;
+    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    bool mentioned = false;
+    while (at < text.size()) {
+      if (!is_part(text[at])) {
+        ++at;
+        continue;
+      }
+      size_t end = at;
+      while (end < text.size() && is_part(text[end]))
+        ++end;
+      const std::string word = text.substr(at, end - at);
+      if (word == but || (end < text.size() && text[end] == '.'))
+        return false; // a description
+      mentioned |= options_.count(word) > 0 && options_.at(word) < findings_.options.size();
+      at = end;
+    }
+    return mentioned && text.find("  ") == std::string::npos && split(text, ' ').size() <= 8;
+  }
+
+  // --- commands
+
+  void execute(const CMakeCommand& command) {
+    if (const auto function = functions_.find(command.name); function != functions_.end())
+      return call(Function(function->second), command);
+    static const std::unordered_map<std::string, void (Reader::*)(const std::vector<Word>&, const CMakeCommand&)>
+        known = {{"set", &Reader::set_command},
+                 {"unset", &Reader::unset_command},
+                 {"option", &Reader::option_command},
+                 {"cmake_dependent_option", &Reader::dependent_option},
+                 {"set_property", &Reader::set_property},
+                 {"mark_as_advanced", &Reader::mark_as_advanced},
+                 {"include", &Reader::include_command},
+                 {"add_subdirectory", &Reader::add_subdirectory},
+                 {"include_guard", &Reader::include_guard},
+                 {"project", &Reader::project_command},
+                 {"enable_language", &Reader::enable_language},
+                 {"cmake_minimum_required", &Reader::minimum_required},
+                 {"find_package", &Reader::find_package},
+                 {"find_dependency", &Reader::find_package},
+                 {"pkg_check_modules", &Reader::check_modules},
+                 {"pkg_search_module", &Reader::check_modules},
+                 {"find_library", &Reader::find_library},
+                 {"list", &Reader::list_command},
+                 {"string", &Reader::string_command},
+                 {"cmake_parse_arguments", &Reader::parse_arguments},
+                 {"add_compile_options", &Reader::compile_options},
+                 {"target_compile_options", &Reader::compile_options},
+                 {"execute_process", &Reader::outside},
+                 {"try_compile", &Reader::outside},
+                 {"try_run", &Reader::outside},
+                 {"find_path", &Reader::outside},
+                 {"find_program", &Reader::outside},
+                 {"find_file", &Reader::outside},
+                 {"file", &Reader::outside},
+                 {"cmake_host_system_information", &Reader::outside},
+                 {"get_target_property", &Reader::outside},
+                 {"get_property", &Reader::outside}};
+    const std::vector<Word> words = words_of(command);
+    if (const auto found = known.find(command.name); found != known.end())
+      return (this->*found->second)(words, command);
+    if (command.name.starts_with("check_"))
+      return check(words, command);
+  }
+
+  Place place(const CMakeCommand& command) const { return call_ ? *call_ : Place{file_->path, command.line}; }
+
+  // A new option, or the one that is there already.
+  Option& add_option(const std::string& name, const CMakeCommand& command) {
+    const auto [found, added] = options_.emplace(name, findings_.options.size());
+    if (added) {
+      Option option;
+      option.name = name;
+      option.place = place(command);
+      option.conditions = conditions_;
+      findings_.options.push_back(std::move(option));
+      first_by_default_[name] = by_default_;
+    } else if (conditions_.size() < findings_.options[found->second].conditions.size()) {
+      findings_.options[found->second].conditions = conditions_;
+    }
+    return findings_.options[found->second];
+  }
+  bool is_new(const std::string& name) const { return !options_.count(name); }
+
+  void set_initial(Option& option, const Word& value) {
+    if (option.kind == Option::Kind::boolean) {
+      const Word name{value.text, value.known, false};
+      const Truth truth = constant(value.text);
+      if (value.known && truth != Truth::unknown)
+        option.initial = truth == Truth::yes ? "ON" : "OFF";
+      else if (value.known && find(value.text) && find(value.text)->known)
+        option.initial = constant(find(value.text)->text) == Truth::yes ? "ON" : "OFF";
+    } else if (value.known) {
+      option.initial = value.text;
+    }
+  }
+
+  void declare_boolean(const std::string& name, const std::string& help, const Word& value,
+                       const CMakeCommand& command) {
+    if (name.empty() || name.find_first_of("$ ;/") != std::string::npos)
+      return;
+    const bool fresh = is_new(name) || (by_default_ && !first_by_default_[name]);
+    Option& option = add_option(name, command);
+    if (!fresh)
+      return;
+    first_by_default_[name] = by_default_;
+    option.kind = Option::Kind::boolean;
+    if (option.help.empty())
+      option.help = help;
+    set_initial(option, value);
+    cache_.emplace(name, Value{option.initial.value_or("OFF"), option.initial.has_value()});
+  }
+
+  void option_command(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (!words.empty())
+      declare_boolean(words[0].text, words.size() > 1 ? words[1].text : "",
+                      words.size() > 2 ? words[2] : Word{"OFF"}, command);
+  }
+
+  void dependent_option(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (words.size() < 4)
+      return;
+    declare_boolean(words[0].text, words[1].text, words[2], command);
+    if (const auto found = options_.find(words[0].text); found != options_.end())
+      for (const std::string& part : split(words[3].text, ';'))
+        findings_.options[found->second].conditions.push_back(part);
+  }
+
+  void set_command(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (words.empty())
+      return;
+    const std::string& name = words[0].text;
+    const auto cache = std::find_if(words.begin(), words.end(), [](const Word& word) { return !word.quoted && word.text == "CACHE"; });
+    std::vector<std::string> parts;
+    bool known = true;
+    const bool parent = words.back().text == "PARENT_SCOPE" && words.size() > 1;
+    for (auto word = words.begin() + 1; word != (parent ? words.end() - 1 : cache); ++word) {
+      parts.push_back(word->text);
+      known &= word->known;
+    }
+    const Value value{join(parts, ";"), known};
+    if (cache == words.end()) {
+      if (parent && scopes_.size() > 1)
+        scopes_[scopes_.size() - 2][name] = value;
+      else if (!parent && parts.empty())
+        scopes_.back().erase(name);
+      else
+        set(name, value);
+      return;
+    }
+    const std::string type = cache + 1 != words.end() ? (cache + 1)->text : "";
+    const std::string help = cache + 2 < words.end() ? (cache + 2)->text : "";
+    if (type == "BOOL")
+      return declare_boolean(name, help, {value.text, value.known, false}, command);
+    if (type == "INTERNAL" || type == "STATIC" || name.starts_with("CMAKE_") || name.starts_with("CPACK_")) {
+      cache_.emplace(name, value);
+      return;
+    }
+    if (name.empty() || name.find_first_of("$ ;/") != std::string::npos)
+      return;
+    const bool fresh = is_new(name) || (by_default_ && !first_by_default_[name]);
+    Option& option = add_option(name, command);
+    if (fresh) {
+      first_by_default_[name] = by_default_;
+      option.kind = Option::Kind::text;
+      option.help = help;
+      option.takes_place = type == "PATH" || type == "FILEPATH";
+      option.initial.reset();
+      set_initial(option, {value.text, value.known, false});
+      cache_[name] = value;
+    }
+  }
+
+  void unset_command(const std::vector<Word>& words, const CMakeCommand&) {
+    if (!words.empty())
+      scopes_.back().erase(words[0].text);
+  }
+
+  // set_property(CACHE NAME... PROPERTY STRINGS VALUE...)
+  void set_property(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.size() < 4 || words[0].text != "CACHE")
+      return;
+    const auto property = std::find_if(words.begin(), words.end(), [](const Word& word) { return word.text == "PROPERTY"; });
+    if (property == words.end() || property + 1 == words.end() || (property + 1)->text != "STRINGS")
+      return;
+    for (auto name = words.begin() + 1; name != property; ++name) {
+      const auto found = options_.find(name->text);
+      if (found == options_.end())
+        continue;
+      Option& option = findings_.options[found->second];
+      if (!option.values.empty())
+        continue;
+      for (auto value = property + 2; value != words.end(); ++value)
+        for (const std::string& part : split(value->text, ';'))
+          if (!part.empty())
+            option.values.push_back(part);
+      if (!option.values.empty())
+        option.kind = Option::Kind::choice;
+      // A value may be listed with a remark that is no part of it: the call has it as people read it.
+    }
+  }
+
+  void mark_as_advanced(const std::vector<Word>& words, const CMakeCommand&) {
+    for (const Word& word : words)
+      if (const auto found = options_.find(word.text); found != options_.end())
+        findings_.options[found->second].internal = true;
+  }
+
+  void include_command(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.empty())
+      return;
+    const bool guarded = guarded_;
+    include(words[0].text);
+    guarded_ = guarded;
+  }
+  void add_subdirectory(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.empty())
+      return;
+    const std::string path = in_tree(words[0].text, directory_);
+    const bool guarded = guarded_;
+    if (path != "\n")
+      run_directory(path);
+    guarded_ = guarded;
+  }
+  void include_guard(const std::vector<Word>&, const CMakeCommand&) { guarded_ = includes_[file_->path] > 1; }
+
+  void project_command(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.empty())
+      return;
+    const std::string& name = words[0].text;
+    const std::string here = std::string(root_name) + (directory_.empty() ? "" : "/" + directory_);
+    for (const std::string& prefix : {std::string("PROJECT"), name})
+      set(prefix + "_SOURCE_DIR", {here});
+    set("PROJECT_NAME", {name});
+    if (directory_.empty() && findings_.name.empty())
+      findings_.name = name;
+    for (size_t i = 1; i < words.size(); ++i)
+      if (words[i].text == "VERSION" && i + 1 < words.size()) {
+        set("PROJECT_VERSION", {words[i + 1].text, words[i + 1].known});
+        if (directory_.empty() && findings_.version.empty() && words[i + 1].known)
+          findings_.version = words[i + 1].text;
+        ++i;
+      } else {
+        add_language(words[i].text);
+      }
+    if (directory_.empty() && words.size() == 1)
+      for (const char* language : {"C", "CXX"})
+        add_language(language);
+  }
+  void enable_language(const std::vector<Word>& words, const CMakeCommand&) {
+    for (const Word& word : words)
+      add_language(word.text);
+  }
+  void add_language(const std::string& name) {
+    static const std::set<std::string> languages = {"C", "CXX", "Fortran", "CUDA", "HIP", "OBJC", "ISPC", "ASM"};
+    if (languages.count(name) &&
+        std::find(findings_.languages.begin(), findings_.languages.end(), name) == findings_.languages.end())
+      findings_.languages.push_back(name);
+  }
+
+  void minimum_required(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.size() > 1 && words[0].text == "VERSION" && findings_.minimum_version.empty() && directory_.empty())
+      findings_.minimum_version = words[1].text.substr(0, words[1].text.find("..."));
+  }
+
+  void add_package(const std::string& name, const std::string& version, bool required, const CMakeCommand& command) {
+    if (name.empty() || name.find('$') != std::string::npos)
+      return;
+    for (Package& package : findings_.packages)
+      if (package.name == name) {
+        if (package.version.empty())
+          package.version = version;
+        if (conditions_.size() < package.conditions.size())
+          package.conditions = conditions_;
+        package.required |= required;
+        return;
+      }
+    findings_.packages.push_back({name, version, required, conditions_, place(command)});
+  }
+
+  void find_package(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (words.empty())
+      return;
+    std::string version;
+    if (words.size() > 1 && !words[1].text.empty() && std::isdigit(static_cast<unsigned char>(words[1].text[0])))
+      version = words[1].text.substr(0, words[1].text.find("..."));
+    const bool required =
+        std::any_of(words.begin(), words.end(), [](const Word& word) { return word.text == "REQUIRED"; });
+    add_package(words[0].text, version, required, command);
+    for (const std::string& name : {words[0].text + "_FOUND", upper(words[0].text) + "_FOUND"})
+      set(name, {"", false});
+  }
+  void check_modules(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (words.empty())
+      return;
+    bool required = false;
+    for (size_t i = 1; i < words.size(); ++i) {
+      const std::string& word = words[i].text;
+      required |= word == "REQUIRED";
+      if (word != upper(word) && !word.empty()) {
+        const size_t end = word.find_first_of("<>=");
+        add_package(word.substr(0, end),
+                    end == std::string::npos ? "" : word.substr(word.find_first_not_of("<>=", end)), required, command);
+      }
+    }
+    set(words[0].text + "_FOUND", {"", false});
+  }
+  void find_library(const std::vector<Word>& words, const CMakeCommand& command) {
+    bool names = true;
+    for (size_t i = 1; i < words.size(); ++i) {
+      const std::string& word = words[i].text;
+      if (word == "NAMES")
+        names = true;
+      else if (word == upper(word) && word.size() > 3 && word.find_first_of("0123456789.") == std::string::npos)
+        names = false;
+      else if (names && !words[i].text.empty() && word.find('/') == std::string::npos)
+        add_package(word, "", false, command);
+      if (i == 1)
+        names = word == "NAMES" || names;
+    }
+    if (!words.empty())
+      set(words[0].text, {"", false});
+  }
+
+  void list_command(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.size() < 2)
+      return;
+    const std::string& action = words[0].text;
+    if (action == "APPEND" || action == "PREPEND") {
+      Value value = value_of(words[1].text);
+      for (size_t i = 2; i < words.size(); ++i) {
+        if (value.text.size() > 100'000)
+          break;
+        value.text += (value.text.empty() ? "" : ";") + words[i].text;
+        value.known &= words[i].known;
+      }
+      set(words[1].text, value);
+    } else if (action == "LENGTH" || action == "GET" || action == "FIND" || action == "JOIN") {
+      set(words.back().text, {"", false});
+    }
+  }
+
+  void string_command(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.size() < 2)
+      return;
+    const std::string& action = words[0].text;
+    if ((action == "TOUPPER" || action == "TOLOWER") && words.size() > 2) {
+      set(words[2].text, {action == "TOUPPER" ? upper(words[1].text) : lower(words[1].text), words[1].known});
+    } else if (action == "REPLACE" && words.size() > 4) {
+      std::string text;
+      bool known = true;
+      for (size_t i = 4; i < words.size(); ++i) {
+        text += words[i].text;
+        known &= words[i].known;
+      }
+      const std::string &from = words[1].text, &to = words[2].text;
+      for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos && text.size() < 100'000;
+           at += to.size())
+        text.replace(at, from.size(), to);
+      set(words[3].text, {text, known});
+    } else if (action == "APPEND" || action == "CONCAT") {
+      Value value = action == "APPEND" ? value_of(words[1].text) : Value();
+      for (size_t i = 2; i < words.size() && value.text.size() < 100'000; ++i) {
+        value.text += words[i].text;
+        value.known &= words[i].known;
+      }
+      set(words[1].text, value);
+    } else if (action == "STRIP" && words.size() > 2) {
+      set(words[2].text, {trim(words[1].text), words[1].known});
+    } else if (action == "REGEX" && words.size() > 3) {
+      set(words[1].text == "REPLACE" && words.size() > 4 ? words[4].text : words[3].text, {"", false});
+    } else {
+      set(words.back().text, {"", false});
+    }
+  }
+
+  // cmake_parse_arguments(PREFIX "FLAGS" "ONE" "MANY" ARGS...)
+  void parse_arguments(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.size() < 4 || words[0].text == "PARSE_ARGV")
+      return;
+    const std::string prefix = words[0].text + "_";
+    std::map<std::string, int> kinds;
+    for (int kind = 0; kind < 3; ++kind)
+      for (const std::string& name : split(words[1 + static_cast<size_t>(kind)].text, ';'))
+        kinds[name] = kind;
+    for (const auto& [name, kind] : kinds)
+      set(prefix + name, {kind == 0 ? "FALSE" : ""});
+    std::string current;
+    for (size_t i = 4; i < words.size(); ++i) {
+      if (const auto found = kinds.find(words[i].text); found != kinds.end() && !words[i].quoted) {
+        current = found->second == 0 ? "" : found->first;
+        if (found->second == 0)
+          set(prefix + found->first, {"TRUE"});
+        continue;
+      }
+      const std::string name = prefix + (current.empty() ? "UNPARSED_ARGUMENTS" : current);
+      Value value = find(name) ? *find(name) : Value();
+      value.text += (value.text.empty() ? "" : ";") + words[i].text;
+      value.known &= words[i].known;
+      set(name, value);
+      if (!current.empty() && kinds[current] == 1)
+        current.clear();
+    }
+  }
+
+  void add_flag(const std::string& flag, const CMakeCommand& command) {
+    if (flag.size() > 1 && flag[0] == '-' && flag.find_first_of("$ ") == std::string::npos)
+      findings_.flags.emplace(flag, place(command));
+  }
+  void compile_options(const std::vector<Word>& words, const CMakeCommand& command) {
+    for (const Word& word : words)
+      for (const std::string& flag : split(word.text, ' '))
+        add_flag(flag, command);
+  }
+  void check(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (command.name.find("_flag") != std::string::npos)
+      compile_options(words, command);
+    if (!words.empty())
+      set(words.back().text, {"", false});
+  }
+  // The answer of something outside: every name in it may have got a value.
+  void outside(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (command.name.starts_with("find_") || command.name.starts_with("try_") || command.name.starts_with("get_")) {
+      if (!words.empty())
+        set(words[0].text, {"", false});
+      return;
+    }
+    for (size_t i = 1; i < words.size(); ++i)
+      if (words[i - 1].text.ends_with("_VARIABLE") || (command.name == "file" && i == words.size() - 1))
+        set(words[i].text, {"", false});
+  }
+
+  const TreeFiles& tree_;
+  uint64_t commands_left_;
+  Findings& findings_;
+  std::map<std::string, std::vector<std::string>> modules_; // files *.cmake by name
+  std::map<std::string, std::shared_ptr<const File>> files_;
+  std::map<std::string, int> includes_;
+  std::set<std::string> entered_directories_;
+  std::unordered_map<std::string, Function> functions_;
+  std::vector<Variables> scopes_;
+  Variables cache_;
+  std::unordered_map<std::string, size_t> options_; // index in the findings
+  std::unordered_map<std::string, bool> first_by_default_;
+  std::shared_ptr<const File> file_;
+  std::string directory_, list_directory_; // of the running CMakeLists.txt, of the running file
+  std::vector<std::string> conditions_;
+  std::optional<Place> call_; // of the project's own macro
+  bool by_default_ = true;    // a build without any option comes here
+  bool guarded_ = false;      // the rest of the file was read before
+  int depth_ = 0;
+};
+
+} // namespace
+
+void read_cmake(const TreeFiles& tree, const Limits& limits, Findings& findings) {
+  Reader(tree, limits, findings).read();
+}
+
+} // namespace xaas::discover

@@ -1,0 +1,16 @@
+// One reader for each build system, and one for sources. Each adds to the findings; what cannot be read is noted.
+#pragma once
+
+#include "tree_files.h"
+
+#include <xaas/discover/findings.h>
+
+namespace xaas::discover {
+
+void read_cmake(const TreeFiles& tree, const Limits& limits, Findings& findings);
+void read_meson(const TreeFiles& tree, Findings& findings);
+void read_autotools(const TreeFiles& tree, Findings& findings);
+void read_make(const TreeFiles& tree, Findings& findings);
+void read_sources(const TreeFiles& tree, const Limits& limits, Findings& findings);
+
+} // namespace xaas::discover
