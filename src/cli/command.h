@@ -51,6 +51,7 @@ const std::vector<CommandEntry>& commands();
 std::unique_ptr<CLI::App> make_app(const CommandEntry& entry, Command& command);
 
 std::unique_ptr<Command> make_build_command();
+std::unique_ptr<Command> make_init_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_detect_command();
 std::unique_ptr<Command> make_deploy_command();

@@ -1,5 +1,6 @@
 #include "images.h"
 #include "inspect_ir.h"
+#include "inspect_tree.h"
 
 #include <xaas/base/text.h>
 #include <xaas/image/ir_image.h>
@@ -55,12 +56,32 @@ class InspectCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("TARGET", target_,
-                   "An image, an application spec, or a source directory that has a xaas.json")
+                   "An image, an application spec, or a source directory: its xaas.json, else what its build "
+                   "system and sources say")
         ->required();
+    app.add_option("--schema", schema_,
+                   "`paper`: of a source directory, the JSON document of the published evaluation")
+        ->check(CLI::IsMember({"paper"}))
+        ->type_name("NAME");
     app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
   }
 
   Result<void> run() override {
+    std::error_code code;
+    const bool tree = fs::is_directory(target_, code) && is_spec();
+    if (!schema_.empty()) {
+      if (!tree)
+        return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
+      XAAS_TRY(const Json document, describe_tree_for_paper(target_));
+      print(document);
+      return {};
+    }
+    if (tree && !fs::exists(fs::path(target_) / "xaas.json", code)) {
+      XAAS_TRY(const TreeDescription found, describe_tree(target_));
+      for (const std::string& note : found.notes)
+        std::cerr << printable("note: " + note) << "\n";
+      return show(found.json);
+    }
     if (is_spec())
       return inspect_spec();
     XAAS_TRY(const oci::Reference reference, oci::parse_reference(target_));
@@ -164,7 +185,7 @@ private:
     std::cout << "\n" << table(rows);
   }
 
-  std::string target_;
+  std::string target_, schema_;
   bool offline_ = false;
 };
 

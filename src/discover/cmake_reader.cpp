@@ -11,6 +11,7 @@
 // Rejected: searching for `option(` (finds no macro, no value list, no default that is a variable), and running
 // CMake with a trace (executes the project, needs its dependencies, and sees one path only).
 #include "cmake_language.h"
+#include "knowledge.h"
 #include "readers.h"
 
 #include <xaas/base/text.h>
@@ -67,6 +68,7 @@ public:
     scopes_.emplace_back();
     set("CMAKE_SOURCE_DIR", {root_name});
     set("CMAKE_BINARY_DIR", {"/build"});
+    set("CMAKE_BUILD_TYPE", {"Release"}); // as `xaas build` has it
   }
 
   void read() {
@@ -137,6 +139,7 @@ private:
   void run_file(const std::shared_ptr<const File>& file) {
     const std::shared_ptr<const File> before = file_;
     const std::string list_before = list_directory_;
+    const Returning returning(*this);
     file_ = file;
     list_directory_ = file->path.find('/') == std::string::npos ? "" : file->path.substr(0, file->path.rfind('/'));
     guarded_ = false;
@@ -260,7 +263,7 @@ private:
       return {constant(fixed_variables().at(word.text)), true};
     const Value value = value_of(word.text);
     if (!value.known)
-      return {};
+      return Knowledge::get().is_other_compiler(Knowledge::words_of(word.text)) ? Verdict{Truth::no, false} : Verdict();
     const Truth truth = constant(value.text);
     return {truth == Truth::unknown ? Truth::yes : truth, false};
   }
@@ -360,9 +363,10 @@ private:
       return std::nullopt;
     }
     Verdict equal(const Word& left, const Word& right, const std::string&) const {
+      // Of all values that an unknown one may have, few are this one.
       const Value a = reader_.side(left), b = reader_.side(right);
       if (!a.known || !b.known)
-        return {};
+        return {Truth::no, false};
       return {a.text == b.text ? Truth::yes : Truth::no, is_fixed(left)};
     }
     // A plain word within a plain word; other expressions are not tried.
@@ -373,8 +377,10 @@ private:
         pattern.erase(0, 1);
       if (pattern.ends_with("$"))
         pattern.pop_back();
-      if (!value.known || !right.known || pattern.find_first_of("[]()*+?.|\\^$") != std::string::npos)
+      if (!right.known || pattern.find_first_of("[]()*+?.|\\^$") != std::string::npos)
         return {};
+      if (!value.known)
+        return {Truth::no, false};
       return {value.text.find(pattern) != std::string::npos ? Truth::yes : Truth::no, is_fixed(left)};
     }
     Verdict unknown(const Word&, const Word&, const std::string&) const { return {}; }
@@ -398,6 +404,26 @@ private:
   }
 
   // --- running
+
+  // A file or function: what return() says holds to its end.
+  class Returning {
+  public:
+    explicit Returning(Reader& reader)
+        : reader_(reader), returned_(reader.returned_), by_default_(reader.by_default_), certain_(reader.certain_) {
+      reader.returned_ = false;
+    }
+    Returning(const Returning&) = delete;
+    Returning& operator=(const Returning&) = delete;
+    ~Returning() {
+      reader_.returned_ = returned_;
+      reader_.by_default_ = by_default_;
+      reader_.certain_ = certain_;
+    }
+
+  private:
+    Reader& reader_;
+    bool returned_, by_default_, certain_;
+  };
 
   const std::vector<CMakeCommand>& commands() const { return file_->content.commands; }
 
@@ -459,8 +485,9 @@ private:
     const Variables before = scopes_.back();
     std::optional<Variables> chosen; // after the part that a build without options takes
     std::vector<Variables> others;
-    Verdict earlier{Truth::no, true}; // whether an earlier part is taken
+    Verdict earlier{Truth::no, true}; // of the parts before
     std::vector<std::string> negated;
+    bool doubt = false; // whether an earlier part is taken
     for (size_t part = 0; part + 1 < parts.size(); ++part) {
       const CMakeCommand& command = commands()[parts[part]];
       Verdict verdict{Truth::yes, true};
@@ -476,10 +503,13 @@ private:
       const bool taken = !chosen && verdict.truth != Truth::no && by_default_;
       scopes_.back() = before;
       conditions_.push_back(condition);
-      const bool by_default = by_default_;
+      const bool by_default = by_default_, certain = certain_;
       by_default_ = taken;
+      certain_ = certain && taken && verdict.truth == Truth::yes && !doubt;
+      doubt |= verdict.truth == Truth::unknown;
       run(parts[part] + 1, parts[part + 1]);
       by_default_ = by_default;
+      certain_ = certain;
       conditions_.pop_back();
       if (taken || (!by_default_ && !chosen))
         chosen = scopes_.back();
@@ -489,6 +519,8 @@ private:
         earlier = verdict;
     }
     scopes_.back() = chosen ? *chosen : before;
+    if (returned_)
+      by_default_ = certain_ = false;
     // What only the other parts know is better than nothing.
     for (const Variables& other : others)
       for (const auto& [name, value] : other)
@@ -569,6 +601,7 @@ private:
       call_ = Place{file_->path, command.line};
     const std::shared_ptr<const File> file_before = file_;
     const std::string list_before = list_directory_;
+    const Returning returning(*this);
     file_ = function.file;
     if (function.is_macro) {
       // Its parameters are no variables, but nobody can tell: they are taken away at the end.
@@ -591,11 +624,22 @@ private:
     file_ = file_before;
     list_directory_ = list_before;
     call_ = call_before;
+    for (Option& option : findings_.options)
+      if (option.kind == Option::Kind::choice && option.place == Place{file_->path, command.line} && !call_)
+        take_remarks(option, words);
     // An argument that names other options says when this one is there: "GPU STREQUAL CUDA;MPI".
     for (size_t i = options_before; i < findings_.options.size(); ++i)
       for (const Word& word : words)
         if (word.text.size() < 200 && mentions_option(word.text, findings_.options[i].name))
           findings_.options[i].conditions.push_back(word.text);
+  }
+
+  // A value may be written with a remark, "fftpack[built-in]", that the macro takes away.
+  static void take_remarks(Option& option, const std::vector<Word>& words) {
+    for (std::string& value : option.values)
+      for (const Word& word : words)
+        if (word.text.ends_with(']') && word.text.starts_with(value + "["))
+          value = word.text;
   }
 
   bool mentions_option(const std::string& text, const std::string& but) const {
@@ -634,6 +678,7 @@ private:
                  {"include", &Reader::include_command},
                  {"add_subdirectory", &Reader::add_subdirectory},
                  {"include_guard", &Reader::include_guard},
+                 {"return", &Reader::return_command},
                  {"project", &Reader::project_command},
                  {"enable_language", &Reader::enable_language},
                  {"cmake_minimum_required", &Reader::minimum_required},
@@ -676,8 +721,11 @@ private:
       option.conditions = conditions_;
       findings_.options.push_back(std::move(option));
       first_by_default_[name] = by_default_;
-    } else if (conditions_.size() < findings_.options[found->second].conditions.size()) {
+    } else if (by_default_ && !first_by_default_[name]) {
       findings_.options[found->second].conditions = conditions_;
+      findings_.options[found->second].place = place(command);
+      findings_.options[found->second].help.clear();
+      findings_.options[found->second].values.clear();
     }
     return findings_.options[found->second];
   }
@@ -706,10 +754,10 @@ private:
       return;
     first_by_default_[name] = by_default_;
     option.kind = Option::Kind::boolean;
-    if (option.help.empty())
-      option.help = help;
+    option.help = help;
+    option.initial.reset();
     set_initial(option, value);
-    cache_.emplace(name, Value{option.initial.value_or("OFF"), option.initial.has_value()});
+    cache_[name] = Value{option.initial.value_or("OFF"), option.initial.has_value()};
   }
 
   void option_command(const std::vector<Word>& words, const CMakeCommand& command) {
@@ -797,7 +845,6 @@ private:
             option.values.push_back(part);
       if (!option.values.empty())
         option.kind = Option::Kind::choice;
-      // A value may be listed with a remark that is no part of it: the call has it as people read it.
     }
   }
 
@@ -824,6 +871,12 @@ private:
     guarded_ = guarded;
   }
   void include_guard(const std::vector<Word>&, const CMakeCommand&) { guarded_ = includes_[file_->path] > 1; }
+
+  // What follows is still read: some option may lead there.
+  void return_command(const std::vector<Word>&, const CMakeCommand&) {
+    if (certain_)
+      returned_ = true;
+  }
 
   void project_command(const std::vector<Word>& words, const CMakeCommand&) {
     if (words.empty())
@@ -1048,6 +1101,8 @@ private:
   std::vector<std::string> conditions_;
   std::optional<Place> call_; // of the project's own macro
   bool by_default_ = true;    // a build without any option comes here
+  bool certain_ = true;       // so does every build
+  bool returned_ = false;     // the rest of this file or function is for other builds
   bool guarded_ = false;      // the rest of the file was read before
   int depth_ = 0;
 };

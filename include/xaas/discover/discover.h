@@ -1,0 +1,49 @@
+// From findings to specialization points: what of a build's options matters for performance on a machine.
+#pragma once
+
+#include <xaas/base/json.h>
+#include <xaas/discover/findings.h>
+#include <xaas/spec/application.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::discover {
+
+// What a library, programming model or instruction set is to the application.
+struct Choice {
+  enum class Group { parallel, gpu, linear_algebra, fft, simd };
+  Group group = Group::parallel;
+  std::string name;    // usual name, or a value's own
+  std::string flag;    // what a person types; empty: nothing
+  bool by_default = false;
+  bool built_in = false;
+  std::string version; // at least
+  std::string condition;
+  Place place;
+};
+
+struct DiscoveredPoint {
+  spec::SpecializationPoint point;
+  std::string option; // of the build, that sets it
+  std::vector<Place> evidence;
+};
+
+struct Discovery {
+  std::vector<DiscoveredPoint> points; // in the order of the options
+  std::vector<Choice> choices;         // for the document of `--schema paper`
+  std::string gpu_flag;                // the switch for GPUs as such
+  std::string own_library, own_flag;   // a library that the build can make itself
+};
+
+// Classifies findings by the knowledge in specs/discovery.json.
+Discovery classify(const Findings& findings);
+
+// The document of the published evaluation's JSON schema: gpu_build, gpu_backends, ..., internal_build.
+Json paper_document(const Findings& findings, const Discovery& discovery);
+
+// An application spec with the discovered points, for its author to edit. Values that `exclude` each other are
+// not known.
+spec::Application draft(const Findings& findings, const Discovery& discovery);
+
+} // namespace xaas::discover

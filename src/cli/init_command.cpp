@@ -1,0 +1,57 @@
+#include "command.h"
+
+#include <xaas/base/file.h>
+#include <xaas/base/text.h>
+#include <xaas/discover/discover.h>
+
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+class InitCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option("SRC", source_, "Source directory")->required();
+    app.add_option("-o,--output", output_, "Spec to write, instead of SRC/xaas.json; `-` is standard output")->type_name("FILE");
+    app.add_flag("--force", force_, "Replace a spec that is there");
+  }
+
+  Result<void> run() override {
+    XAAS_TRY(const discover::Findings findings, discover::read_tree(source_));
+    if (!findings.system)
+      return make_error(ErrorKind::not_found, "source tree " + source_ + ": no build system that is known",
+                        "CMake, Meson, Autotools and make are; for another write a spec with \"system\": \"commands\"");
+    const discover::Discovery discovery = discover::classify(findings);
+    const std::string text = spec::to_json(discover::draft(findings, discovery)).dump(2) + "\n";
+    if (output_ == "-") {
+      std::cout << text;
+      return {};
+    }
+    const fs::path path = output_.empty() ? fs::path(source_) / "xaas.json" : fs::path(output_);
+    std::error_code code;
+    if (fs::exists(path, code) && !force_)
+      return make_error(ErrorKind::usage, path.string() + ": is there already", "--force replaces it");
+    XAAS_CHECK(write_file(path, text));
+    for (const std::string& note : findings.notes)
+      std::cerr << printable("note: " + note) << "\n";
+    if (common.json())
+      print(Json{{"version", 1}, {"spec", path.string()}, {"points", discovery.points.size()}});
+    else
+      std::cout << path.string() << ": " << discovery.points.size() << " specialization points; look through them, and leave out the values that you do not want\n";
+    return {};
+  }
+
+private:
+  std::string source_, output_;
+  bool force_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_init_command() {
+  return std::make_unique<InitCommand>();
+}
+
+} // namespace xaas::cli

@@ -1,0 +1,56 @@
+#include "inspect_tree.h"
+
+#include <xaas/discover/discover.h>
+
+namespace xaas::cli {
+
+namespace {
+
+Json to_json(const discover::Place& place) {
+  return Json{{"file", place.file}, {"line", place.line}};
+}
+
+} // namespace
+
+Result<TreeDescription> describe_tree(const std::string& directory) {
+  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory));
+  const discover::Discovery discovery = discover::classify(findings);
+  Json points = Json::array(), packages = Json::array(), signs = Json::array();
+  for (const discover::DiscoveredPoint& found : discovery.points) {
+    Json point = spec::to_json(found.point);
+    point["option"] = found.option;
+    point["evidence"] = Json::array();
+    for (const discover::Place& place : found.evidence)
+      point["evidence"].push_back(to_json(place));
+    points.push_back(std::move(point));
+  }
+  for (const discover::Package& package : findings.packages)
+    packages.push_back(Json{{"name", package.name},
+                            {"version", package.version.empty() ? Json() : Json(package.version)},
+                            {"required", package.required},
+                            {"conditions", package.conditions},
+                            {"evidence", Json::array({to_json(package.place)})}});
+  for (const discover::Sign& sign : findings.signs)
+    signs.push_back(Json{{"name", sign.name}, {"files", sign.files}, {"evidence", Json::array({to_json(sign.place)})}});
+  TreeDescription description;
+  description.notes = findings.notes;
+  description.json = Json{{"version", 1},
+                          {"kind", "source-tree"},
+                          {"name", findings.name},
+                          {"build",
+                           {{"system", findings.system ? Json(spec::to_string(*findings.system)) : Json()},
+                            {"minimum_version", findings.minimum_version.empty() ? Json() : Json(findings.minimum_version)},
+                            {"languages", findings.languages}}},
+                          {"specializations", points},
+                          {"packages", packages},
+                          {"sources", signs},
+                          {"notes", findings.notes}};
+  return description;
+}
+
+Result<Json> describe_tree_for_paper(const std::string& directory) {
+  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory));
+  return discover::paper_document(findings, discover::classify(findings));
+}
+
+} // namespace xaas::cli

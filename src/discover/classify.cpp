@@ -1,0 +1,459 @@
+// Which options are specialization points.
+//
+// An option is one if its name, without the project's prefix and words that say nothing ("ENABLE", "USE"), is the name of
+// something that the knowledge has, or if at least half of its values are. Names decide and not descriptions: a
+// description that mentions CUDA may be about anything. Rejected: a score over many weak signs, whose result nobody can
+// predict from the sources.
+#include "knowledge.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace xaas::discover {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Words that most options begin with: the project's prefix.
+size_t prefix_length(const std::vector<Words>& names, const Words& prefix, size_t& count) {
+  std::map<std::string, size_t> first;
+  size_t with_prefix = 0;
+  for (const Words& words : names)
+    if (words.size() > prefix.size() + 1 && std::equal(prefix.begin(), prefix.end(), words.begin())) {
+      ++with_prefix;
+      ++first[words[prefix.size()]];
+    }
+  count = with_prefix;
+  size_t best = 0;
+  for (const auto& [word, times] : first)
+    best = std::max(best, times);
+  return best;
+}
+
+Words project_prefix(const Findings& findings) {
+  // configure and Meson name options without one; "enable" and "with" are no prefix.
+  std::vector<Words> names;
+  for (const Option& option : findings.options)
+    names.push_back(Knowledge::words_of(option.name));
+  Words prefix;
+  for (int depth = 0; depth < 2; ++depth) {
+    size_t count = 0;
+    const size_t best = prefix_length(names, prefix, count);
+    std::string word;
+    for (const Words& words : names)
+      if (words.size() > prefix.size() + 1 && std::equal(prefix.begin(), prefix.end(), words.begin())) {
+        size_t times = 0;
+        for (const Words& other : names)
+          times += other.size() > prefix.size() + 1 && std::equal(prefix.begin(), prefix.end(), other.begin()) &&
+                   other[prefix.size()] == words[prefix.size()];
+        if (times == best) {
+          word = words[prefix.size()];
+          break;
+        }
+      }
+    const bool is_neutral = Knowledge::get().entry({word}) || word == "enable" || word == "with" || word == "use" ||
+                            word == "build" || word == "tpl" || word == "have";
+    if (word.empty() || is_neutral || best < 3 || best * 5 < (depth == 0 ? names.size() * 2 : count * 4))
+      break;
+    prefix.push_back(word);
+  }
+  return prefix;
+}
+
+std::string category_of(Choice::Group group) {
+  switch (group) {
+  case Choice::Group::gpu:
+    return "gpu";
+  case Choice::Group::linear_algebra:
+    return "linear-algebra";
+  case Choice::Group::fft:
+    return "fft";
+  case Choice::Group::simd:
+    return "cpu";
+  case Choice::Group::parallel:
+    break;
+  }
+  return "threading";
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+class Classifier {
+public:
+  explicit Classifier(const Findings& findings)
+      : findings_(findings), knowledge_(Knowledge::get()), prefix_(project_prefix(findings)),
+        system_(findings.system.value_or(spec::BuildSystem::make)) {}
+
+  Discovery run() {
+    for (const Option& option : findings_.options)
+      if (option.kind == Option::Kind::choice && !is_yes_no_choice(option))
+        add_choice(option);
+      else
+        add_switch(option);
+    for (const Package& package : findings_.packages)
+      add_package(package);
+    join_blas_and_lapack();
+    find_gpu_switch();
+    return std::move(discovery_);
+  }
+
+private:
+  Words words_of(const std::string& name) const {
+    Words words = Knowledge::words_of(name);
+    if (words.size() > prefix_.size() && std::equal(prefix_.begin(), prefix_.end(), words.begin()))
+      words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(prefix_.size()));
+    return words;
+  }
+
+  bool is_yes_no_choice(const Option& option) const {
+    return std::all_of(option.values.begin(), option.values.end(),
+                       [this](const auto& value) { return knowledge_.is_neutral_value(value); });
+  }
+
+  // What a person types for one value of an option, and as an argument of the build system.
+  std::string typed(const Option& option, const std::string& value) const {
+    switch (system_) {
+    case spec::BuildSystem::cmake:
+    case spec::BuildSystem::meson:
+      return "-D" + option.name + "=" + value;
+    case spec::BuildSystem::autotools:
+      return "--" + option.name + "=" + value;
+    case spec::BuildSystem::make:
+    case spec::BuildSystem::commands:
+      break;
+    }
+    return option.name + "=" + value;
+  }
+  std::string typed_on(const Option& option) const {
+    switch (system_) {
+    case spec::BuildSystem::cmake:
+      return "-D" + option.name;
+    case spec::BuildSystem::meson:
+      return "-D" + option.name + (option.values.empty() ? "=true" : "=enabled");
+    case spec::BuildSystem::autotools:
+      return "--" + option.name;
+    case spec::BuildSystem::make:
+    case spec::BuildSystem::commands:
+      break;
+    }
+    return option.name + "=" + (option.values.empty() ? "1" : option.values.front());
+  }
+  std::vector<std::string> arguments_of(const Option& option, bool on) const {
+    switch (system_) {
+    case spec::BuildSystem::cmake:
+      return {"-D" + option.name + (on ? "=ON" : "=OFF")};
+    case spec::BuildSystem::meson:
+      return {"-D" + option.name + (option.values.empty() ? on ? "=true" : "=false" : on ? "=enabled" : "=disabled")};
+    case spec::BuildSystem::autotools: {
+      const size_t dash = option.name.find('-');
+      const bool enable = option.name.starts_with("enable");
+      return {(on ? enable ? "--enable" : "--with" : enable ? "--disable" : "--without") + option.name.substr(dash)};
+    }
+    case spec::BuildSystem::make:
+    case spec::BuildSystem::commands:
+      break;
+    }
+    if (!on)
+      return {};
+    return {typed_on(option)};
+  }
+
+  static bool is_on(const Option& option) { return option.initial == "ON" || option.initial == "enabled" || option.initial == "auto"; }
+
+  Choice& choice(Choice::Group group, const std::string& name) {
+    for (Choice& known : discovery_.choices)
+      if (known.group == group && lower(known.name) == lower(name))
+        return known;
+    Choice added;
+    added.group = group;
+    added.name = name;
+    discovery_.choices.push_back(std::move(added));
+    return discovery_.choices.back();
+  }
+
+  void add_point(const Option& option, const std::string& name, const std::string& category, const spec::Requirement& needs) {
+    DiscoveredPoint found;
+    found.option = option.name;
+    found.evidence = {option.place};
+    found.point.name = lower(name);
+    std::replace(found.point.name.begin(), found.point.name.end(), '/', '-');
+    for (const DiscoveredPoint& other : discovery_.points)
+      if (other.point.name == found.point.name)
+        return;
+    found.point.category = category;
+    found.point.default_ = is_on(option) ? "on" : "off";
+    found.point.values = {{"off", arguments_of(option, false), {}}, {"on", arguments_of(option, true), needs}};
+    discovery_.points.push_back(std::move(found));
+  }
+
+  static spec::Requirement needs_of(const SimdEntry& simd) {
+    spec::Requirement needs;
+    needs.cpu = simd.features;
+    return needs;
+  }
+
+  void add_switch(const Option& option) {
+    const Words words = words_of(option.name);
+    if (knowledge_.has_own_word(words)) {
+      const Entry* const entry = knowledge_.entry(knowledge_.without(words, true, false));
+      if (entry && discovery_.own_library.empty() && option.kind == Option::Kind::boolean) {
+        discovery_.own_library = entry->name;
+        discovery_.own_flag = typed_on(option);
+      }
+      return;
+    }
+    if (const SimdEntry* const simd = knowledge_.simd(words); simd && option.kind == Option::Kind::boolean) {
+      Choice& known = choice(Choice::Group::simd, display_of(words));
+      known.flag = typed_on(option);
+      known.by_default = is_on(option);
+      known.place = option.place;
+      if (simd->arch.empty())
+        add_point(option, join(without_neutral(words), "-"), "cpu", needs_of(*simd));
+      return;
+    }
+    if (const std::string precision = knowledge_.precision(words); !precision.empty() && option.kind == Option::Kind::boolean) {
+      add_point(option, precision, "precision", {});
+      return;
+    }
+    const Entry* entry = knowledge_.entry(words);
+    const bool where = !entry && knowledge_.has_where_word(words);
+    if (where)
+      entry = knowledge_.entry(knowledge_.without(words, false, true));
+    if (!entry)
+      return;
+    Choice& known = choice(entry->group, entry->name);
+    if (known.place.file.empty())
+      known.place = option.place;
+    known.built_in = entry->built_in;
+    if (where || option.takes_place || (option.kind == Option::Kind::text))
+      return;
+    if (known.flag.empty()) {
+      known.flag = typed_on(option);
+      known.by_default = is_on(option);
+      known.condition = join(option.conditions, " AND ");
+      add_point(option, entry->name, entry->category, entry->needs);
+    }
+  }
+
+  Words without_neutral(const Words& words) const {
+    Words kept;
+    for (const std::string& word : words)
+      if (word != "enable" && word != "with" && word != "use" && word != "kernels" && word != "have")
+        kept.push_back(word);
+    return kept;
+  }
+  std::string display_of(const Words& words) const {
+    std::string text = join(without_neutral(words), "-");
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+    return text;
+  }
+
+  // One option with values.
+  void add_choice(const Option& option) {
+    std::map<Choice::Group, size_t> groups;
+    size_t counted = 0, simd = 0;
+    for (const std::string& value : option.values) {
+      if (knowledge_.is_neutral_value(value))
+        continue;
+      ++counted;
+      const Words words = Knowledge::words_of(plain(value));
+      simd += knowledge_.simd(words) != nullptr;
+      for (const Choice::Group group : {Choice::Group::parallel, Choice::Group::gpu, Choice::Group::linear_algebra, Choice::Group::fft})
+        groups[group] += knowledge_.entry(words, group) != nullptr;
+    }
+    const Words words = words_of(option.name);
+    // What the option is called weighs as much as a value.
+    const bool fft = std::find(words.begin(), words.end(), "fft") != words.end();
+    groups[Choice::Group::fft] += fft ? groups[Choice::Group::linear_algebra] : 0;
+    Choice::Group group = Choice::Group::simd;
+    size_t best = simd;
+    for (const auto& [each, count] : groups)
+      if (count > best)
+        group = each, best = count;
+    if (best == 0 || best * 2 < counted)
+      return;
+    DiscoveredPoint found;
+    found.option = option.name;
+    found.evidence = {option.place};
+    found.point.name = lower(join(words, "-"));
+    found.point.category = category_of(group);
+    for (const std::string& value : option.values)
+      add_value(option, value, group, found.point);
+    if (option.initial && found.point.find(*option.initial))
+      found.point.default_ = *option.initial;
+    discovery_.points.push_back(std::move(found));
+  }
+
+  // "fftpack[built-in]" is typed and known as "fftpack".
+  static std::string plain(const std::string& value) { return value.substr(0, value.find('[')); }
+
+  void add_value(const Option& option, const std::string& value, Choice::Group group, spec::SpecializationPoint& point) {
+    const Words words = Knowledge::words_of(plain(value));
+    const Entry* const entry = knowledge_.entry(words, group);
+    spec::Value added;
+    added.value = plain(value);
+    added.arguments = {typed(option, plain(value))};
+    if (const SimdEntry* const simd = knowledge_.simd(words); simd && group == Choice::Group::simd) {
+      if (!simd->arch.empty())
+        added.arguments.clear(); // of another architecture
+      else
+        added.requires_.cpu = simd->features;
+    }
+    if (entry)
+      added.requires_ = entry->needs;
+    if (!added.arguments.empty())
+      point.values.push_back(added);
+    const bool named = group == Choice::Group::simd || group == Choice::Group::fft || entry || !knowledge_.is_neutral_value(value);
+    if (!named || (group != Choice::Group::simd && group != Choice::Group::fft && knowledge_.is_off(value)))
+      return;
+    Choice& known = choice(group, entry && group != Choice::Group::fft ? entry->name : value);
+    known.flag = typed(option, value);
+    known.by_default = option.initial && (*option.initial == value || *option.initial == plain(value));
+    known.built_in |= value.find("built-in") != std::string::npos || (entry && entry->built_in);
+    known.condition = join(option.conditions, " AND ");
+    known.place = option.place;
+  }
+
+  // A library that is looked for. It has no switch of its own, or the option that its search depends on.
+  void add_package(const Package& package) {
+    const Entry* const entry = knowledge_.entry(Knowledge::words_of(package.name));
+    if (!entry)
+      return;
+    for (Choice& known : discovery_.choices)
+      if (lower(known.name) == lower(entry->name) || (known.group == Choice::Group::fft && lower(known.name).starts_with(lower(entry->name)))) {
+        if (known.version.empty())
+          known.version = package.version;
+        return;
+      }
+    if (entry->group == Choice::Group::gpu || entry->group == Choice::Group::parallel) {
+      // One that is looked for only if some option asks for it is that option's business.
+      if (!package.conditions.empty() && !package.required)
+        return;
+    }
+    Choice& known = choice(entry->group, entry->name);
+    known.version = package.version;
+    known.place = package.place;
+    known.by_default = package.conditions.empty();
+    known.condition = join(package.conditions, " AND ");
+  }
+
+  // Two that one switch chooses, or none, are one.
+  void join_blas_and_lapack() {
+    const auto find = [this](const std::string& name) {
+      return std::find_if(discovery_.choices.begin(), discovery_.choices.end(), [&](const Choice& choice) {
+        return choice.group == Choice::Group::linear_algebra && lower(choice.name) == name;
+      });
+    };
+    const auto blas = find("blas"), lapack = find("lapack");
+    if (blas == discovery_.choices.end() || lapack == discovery_.choices.end() || blas->flag != lapack->flag)
+      return;
+    blas->name = "BLAS/LAPACK";
+    blas->by_default = blas->by_default || lapack->by_default;
+    discovery_.choices.erase(lapack);
+  }
+
+  void find_gpu_switch() {
+    std::set<std::string> options;
+    std::vector<const Choice*> backends;
+    for (const Choice& choice : discovery_.choices)
+      if (choice.group == Choice::Group::gpu)
+        backends.push_back(&choice);
+    if (backends.empty())
+      return;
+    for (const DiscoveredPoint& point : discovery_.points)
+      if (point.point.category == "gpu" && point.point.values.size() > 0 && point.point.find("on") == nullptr) {
+        for (const Option& option : findings_.options)
+          if (option.name == point.option)
+            discovery_.gpu_flag = system_ == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(option);
+        return;
+      }
+    for (const Option& option : findings_.options)
+      if (const Words words = words_of(option.name);
+          !words.empty() && words.back() == "gpu" && without_neutral(words).size() == 1) {
+        discovery_.gpu_flag = typed_on(option);
+        return;
+      }
+    if (backends.size() == 1)
+      discovery_.gpu_flag = backends.front()->flag;
+  }
+
+  const Findings& findings_;
+  const Knowledge& knowledge_;
+  Words prefix_;
+  spec::BuildSystem system_;
+  Discovery discovery_;
+};
+
+Json or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+} // namespace
+
+Discovery classify(const Findings& findings) {
+  return Classifier(findings).run();
+}
+
+Json paper_document(const Findings& findings, const Discovery& discovery) {
+  Json gpus = Json::object(), parallel = Json::object(), algebra = Json::object(), fft = Json::object(), simd = Json::object();
+  for (const Choice& choice : discovery.choices)
+    switch (choice.group) {
+    case Choice::Group::gpu:
+      gpus[choice.name] = Json{{"used_as_default", choice.by_default}, {"build_flag", or_null(choice.flag)}, {"minimum_version", or_null(choice.version)}};
+      break;
+    case Choice::Group::parallel:
+      parallel[choice.name] = Json{{"used_as_default", choice.by_default}, {"build_flag", or_null(choice.flag)}, {"minimum_version", or_null(choice.version)}};
+      break;
+    case Choice::Group::linear_algebra:
+      algebra[choice.name] = Json{{"used_as_default", choice.by_default}, {"build_flag", or_null(choice.flag)}, {"condition", or_null(choice.condition)}};
+      break;
+    case Choice::Group::fft:
+      fft[choice.name] = Json{{"built-in", choice.built_in}, {"used_as_default", choice.by_default}, {"dependencies", Json()}, {"build_flag", or_null(choice.flag)}};
+      break;
+    case Choice::Group::simd:
+      simd[choice.name] = Json{{"build_flag", or_null(choice.flag)}, {"default", choice.by_default}};
+      break;
+    }
+  std::string type = "undetermined";
+  if (findings.system == spec::BuildSystem::cmake)
+    type = "cmake";
+  else if (findings.system == spec::BuildSystem::make || findings.system == spec::BuildSystem::autotools)
+    type = "make";
+  std::vector<std::string> flags;
+  for (const auto& [flag, place] : findings.flags)
+    flags.push_back(flag);
+  return Json{{"gpu_build", {{"value", !gpus.empty()}, {"build_flag", or_null(discovery.gpu_flag)}}},
+              {"gpu_backends", gpus},
+              {"parallel_programming_libraries", parallel},
+              {"linear_algebra_libraries", algebra},
+              {"FFT_libraries", fft},
+              {"other_external_libraries", Json::object()},
+              {"compiler_flags", flags},
+              {"optimization_build_flags", Json::array()},
+              {"compilers", Json::object()},
+              {"architectures", Json::array()},
+              {"simd_vectorization", simd},
+              {"build_system", {{"type", type}, {"minimum_version", or_null(findings.minimum_version)}}},
+              {"internal_build",
+               {{"library_name", discovery.own_library.empty() ? "None" : discovery.own_library},
+                {"build_flag", or_null(discovery.own_flag)}}}};
+}
+
+spec::Application draft(const Findings& findings, const Discovery& discovery) {
+  spec::Application application;
+  application.name = lower(findings.name);
+  if (!findings.version.empty())
+    application.version = findings.version;
+  application.build.system = findings.system.value_or(spec::BuildSystem::make);
+  for (const DiscoveredPoint& point : discovery.points)
+    application.points.push_back(point.point);
+  return application;
+}
+
+} // namespace xaas::discover

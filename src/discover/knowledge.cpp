@@ -1,0 +1,142 @@
+#include "knowledge.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+namespace xaas::discover {
+
+std::string_view discovery_knowledge(); // specs/discovery.json
+
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::set<std::string> set_of(const Json& json) {
+  return json.get<std::set<std::string>>();
+}
+
+Choice::Group group_of(const std::string& name) {
+  if (name == "gpu")
+    return Choice::Group::gpu;
+  if (name == "linear-algebra")
+    return Choice::Group::linear_algebra;
+  return name == "fft" ? Choice::Group::fft : Choice::Group::parallel;
+}
+
+} // namespace
+
+Knowledge::Knowledge() {
+  const Json json = Json::parse(discovery_knowledge(), nullptr, true, true);
+  neutral_ = set_of(json["neutral"]);
+  where_ = set_of(json["where"]);
+  own_ = set_of(json["own"]);
+  off_values_ = set_of(json["off_values"]);
+  neutral_values_ = set_of(json["neutral_values"]);
+  compilers_ = set_of(json["other_compilers"]);
+  for (const Json& item : json["entries"]) {
+    Entry entry;
+    entry.name = item["name"];
+    entry.category = item["category"];
+    entry.group = group_of(item["group"]);
+    entry.built_in = item.value("built_in", false);
+    if (item.contains("requires")) {
+      const Json gpu = item["requires"]["gpu"];
+      entry.needs.gpu = spec::Requirement::Gpu{gpu.value("vendor", ""), "", ""};
+    }
+    for (const Json& words : item["words"])
+      by_words_[words.get<std::string>()].push_back(entries_.size());
+    entries_.push_back(std::move(entry));
+  }
+  for (const Json& item : json["simd"]) {
+    SimdEntry entry;
+    if (item.contains("requires"))
+      entry.features = item["requires"].get<std::vector<std::string>>();
+    entry.arch = item.value("arch", "");
+    for (const Json& words : item["words"])
+      simd_[words.get<std::string>()] = entry;
+  }
+  for (const Json& item : json["precision"])
+    for (const Json& words : item["words"])
+      precision_[words.get<std::string>()] = item["name"];
+}
+
+const Knowledge& Knowledge::get() {
+  static const Knowledge knowledge;
+  return knowledge;
+}
+
+std::vector<std::string> Knowledge::words_of(const std::string& name) {
+  std::vector<std::string> words(1);
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      words.back().push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+    else if (!words.back().empty())
+      words.emplace_back();
+  if (words.back().empty())
+    words.pop_back();
+  return words;
+}
+
+std::string Knowledge::key(const std::vector<std::string>& words) const {
+  std::vector<std::string> kept;
+  for (const std::string& word : words)
+    if (!neutral_.count(word))
+      kept.push_back(word);
+  return join(kept, " ");
+}
+
+const Entry* Knowledge::entry(const std::vector<std::string>& words, std::optional<Choice::Group> group) const {
+  // "multithreading" and "parallel" are neutral beside a name, and "thread mpi" is one.
+  for (const std::string& text : {join(words, " "), key(words)}) {
+    const auto found = by_words_.find(text);
+    if (found == by_words_.end())
+      continue;
+    for (const size_t index : found->second)
+      if (!group || entries_[index].group == *group)
+        return &entries_[index];
+  }
+  return nullptr;
+}
+
+const SimdEntry* Knowledge::simd(const std::vector<std::string>& words) const {
+  for (const std::string& text : {join(words, " "), key(words)})
+    if (const auto found = simd_.find(text); found != simd_.end())
+      return &found->second;
+  return nullptr;
+}
+
+std::string Knowledge::precision(const std::vector<std::string>& words) const {
+  const auto found = precision_.find(key(words));
+  return found == precision_.end() ? "" : found->second;
+}
+
+bool Knowledge::is_off(const std::string& value) const {
+  return value.empty() || off_values_.count(lower(value));
+}
+bool Knowledge::is_neutral_value(const std::string& value) const {
+  return is_off(value) || neutral_values_.count(lower(value));
+}
+bool Knowledge::is_other_compiler(const std::vector<std::string>& words) const {
+  return std::any_of(words.begin(), words.end(), [this](const auto& word) { return compilers_.count(word) > 0; });
+}
+bool Knowledge::has_own_word(const std::vector<std::string>& words) const {
+  return std::any_of(words.begin(), words.end(), [this](const auto& word) { return own_.count(word) > 0; });
+}
+bool Knowledge::has_where_word(const std::vector<std::string>& words) const {
+  return std::any_of(words.begin(), words.end(), [this](const auto& word) { return where_.count(word) > 0; });
+}
+std::vector<std::string> Knowledge::without(const std::vector<std::string>& words, bool own, bool where) const {
+  std::vector<std::string> kept;
+  for (const std::string& word : words)
+    if (!(own && own_.count(word)) && !(where && where_.count(word)))
+      kept.push_back(word);
+  return kept;
+}
+
+} // namespace xaas::discover

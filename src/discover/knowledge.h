@@ -1,0 +1,55 @@
+// specs/discovery.json in memory.
+#pragma once
+
+#include <xaas/discover/discover.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace xaas::discover {
+
+struct Entry {
+  std::string name, category;
+  Choice::Group group = Choice::Group::parallel;
+  bool built_in = false;
+  spec::Requirement needs;
+};
+
+struct SimdEntry {
+  std::vector<std::string> features;
+  std::string arch; // of other architectures than ours; empty: of ours
+};
+
+class Knowledge {
+public:
+  static const Knowledge& get();
+
+  // The words of a name, in lower case.
+  static std::vector<std::string> words_of(const std::string& name);
+
+  // What the words mean without neutral ones; nothing if something else is left. With `group` only that one.
+  const Entry* entry(const std::vector<std::string>& words, std::optional<Choice::Group> group = {}) const;
+  const SimdEntry* simd(const std::vector<std::string>& words) const;
+  std::string precision(const std::vector<std::string>& words) const; // empty: none
+
+  bool is_off(const std::string& value) const;
+  bool is_neutral_value(const std::string& value) const;
+  bool is_other_compiler(const std::vector<std::string>& words) const;
+  bool has_own_word(const std::vector<std::string>& words) const; // "internal", "bundled"
+  bool has_where_word(const std::vector<std::string>& words) const; // "external", "dir"
+  std::vector<std::string> without(const std::vector<std::string>& words, bool own, bool where) const;
+
+private:
+  Knowledge();
+  std::string key(const std::vector<std::string>& words) const; // without neutral words
+  std::set<std::string> neutral_, where_, own_, off_values_, neutral_values_, compilers_;
+  std::vector<Entry> entries_;
+  std::map<std::string, std::vector<size_t>> by_words_;
+  std::map<std::string, SimdEntry> simd_;
+  std::map<std::string, std::string> precision_;
+};
+
+} // namespace xaas::discover
