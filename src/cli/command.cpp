@@ -39,12 +39,14 @@ const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> table = {
       {"init", "Write an application spec for a source tree, to edit",
        "xaas init src/solver\nxaas init src/solver -o solver.json", make_init_command, false,
-       "Reads the build system and the sources, as `xaas inspect` does, and writes a spec with the specialization "
+       "Reads the build system and the sources, as `xaas inspect` does, and writes a spec with the "
+       "specialization "
        "points that it finds. Nothing of the project is executed."},
       {"inspect", "Show what an image, an application spec or a source tree can be specialized for",
-       "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json\nxaas inspect src/solver", make_inspect_command,
-       false,
-       "Of a source tree: what its build lets people choose, with file and line; nothing of it is executed. Of an "
+       "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json\nxaas inspect src/solver",
+       make_inspect_command, false,
+       "Of a source tree: what its build lets people choose, with file and line; nothing of it is executed. "
+       "Of an "
        "IR image: its specialization points; per configuration what it holds and what deploying it "
        "reads, "
        "with the numbers of the layers, and how much of that other configurations read, too; how many "

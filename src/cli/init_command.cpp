@@ -1,4 +1,5 @@
 #include "command.h"
+#include "inspect_tree.h"
 
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
@@ -14,15 +15,20 @@ class InitCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("SRC", source_, "Source directory")->required();
-    app.add_option("-o,--output", output_, "Spec to write, instead of SRC/xaas.json; `-` is standard output")->type_name("FILE");
+    app.add_option("-o,--output", output_, "Spec to write, instead of SRC/xaas.json; `-` is standard output")
+        ->type_name("FILE");
+    app.add_option("--build-system", system_, "The one to use of several: cmake, meson, autotools, make")
+        ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
+        ->type_name("SYSTEM");
     app.add_flag("--force", force_, "Replace a spec that is there");
   }
 
   Result<void> run() override {
-    XAAS_TRY(const discover::Findings findings, discover::read_tree(source_));
+    XAAS_TRY(const discover::Findings findings, discover::read_tree(source_, build_system_of(system_)));
     if (!findings.system)
-      return make_error(ErrorKind::not_found, "source tree " + source_ + ": no build system that is known",
-                        "CMake, Meson, Autotools and make are; for another write a spec with \"system\": \"commands\"");
+      return make_error(
+          ErrorKind::not_found, "source tree " + source_ + ": no build system that is known",
+          "CMake, Meson, Autotools and make are; for another write a spec with \"system\": \"commands\"");
     const discover::Discovery discovery = discover::classify(findings);
     const std::string text = spec::to_json(discover::draft(findings, discovery)).dump(2) + "\n";
     if (output_ == "-") {
@@ -39,12 +45,14 @@ public:
     if (common.json())
       print(Json{{"version", 1}, {"spec", path.string()}, {"points", discovery.points.size()}});
     else
-      std::cout << path.string() << ": " << discovery.points.size() << " specialization points; look through them, and leave out the values that you do not want\n";
+      std::cout
+          << path.string() << ": " << discovery.points.size()
+          << " specialization points; look through them, and leave out the values that you do not want\n";
     return {};
   }
 
 private:
-  std::string source_, output_;
+  std::string source_, output_, system_;
   bool force_ = false;
 };
 

@@ -63,6 +63,10 @@ public:
                    "`paper`: of a source directory, the JSON document of the published evaluation")
         ->check(CLI::IsMember({"paper"}))
         ->type_name("NAME");
+    app.add_option("--build-system", system_,
+                   "Of a source directory that has several: cmake, meson, autotools, make")
+        ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
+        ->type_name("SYSTEM");
     app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
   }
 
@@ -72,12 +76,12 @@ public:
     if (!schema_.empty()) {
       if (!tree)
         return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
-      XAAS_TRY(const Json document, describe_tree_for_paper(target_));
+      XAAS_TRY(const Json document, describe_tree_for_paper(target_, system_));
       print(document);
       return {};
     }
     if (tree && !fs::exists(fs::path(target_) / "xaas.json", code)) {
-      XAAS_TRY(const TreeDescription found, describe_tree(target_));
+      XAAS_TRY(const TreeDescription found, describe_tree(target_, system_));
       for (const std::string& note : found.notes)
         std::cerr << printable("note: " + note) << "\n";
       return show(found.json);
@@ -185,7 +189,7 @@ private:
     std::cout << "\n" << table(rows);
   }
 
-  std::string target_, schema_;
+  std::string target_, schema_, system_;
   bool offline_ = false;
 };
 

@@ -12,8 +12,16 @@ Json to_json(const discover::Place& place) {
 
 } // namespace
 
-Result<TreeDescription> describe_tree(const std::string& directory) {
-  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory));
+std::optional<spec::BuildSystem> build_system_of(const std::string& name) {
+  for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools,
+                            spec::BuildSystem::make})
+    if (spec::to_string(system) == name)
+      return system;
+  return std::nullopt;
+}
+
+Result<TreeDescription> describe_tree(const std::string& directory, const std::string& system) {
+  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory, build_system_of(system)));
   const discover::Discovery discovery = discover::classify(findings);
   Json points = Json::array(), packages = Json::array(), signs = Json::array();
   for (const discover::DiscoveredPoint& found : discovery.points) {
@@ -31,25 +39,27 @@ Result<TreeDescription> describe_tree(const std::string& directory) {
                             {"conditions", package.conditions},
                             {"evidence", Json::array({to_json(package.place)})}});
   for (const discover::Sign& sign : findings.signs)
-    signs.push_back(Json{{"name", sign.name}, {"files", sign.files}, {"evidence", Json::array({to_json(sign.place)})}});
+    signs.push_back(
+        Json{{"name", sign.name}, {"files", sign.files}, {"evidence", Json::array({to_json(sign.place)})}});
   TreeDescription description;
   description.notes = findings.notes;
-  description.json = Json{{"version", 1},
-                          {"kind", "source-tree"},
-                          {"name", findings.name},
-                          {"build",
-                           {{"system", findings.system ? Json(spec::to_string(*findings.system)) : Json()},
-                            {"minimum_version", findings.minimum_version.empty() ? Json() : Json(findings.minimum_version)},
-                            {"languages", findings.languages}}},
-                          {"specializations", points},
-                          {"packages", packages},
-                          {"sources", signs},
-                          {"notes", findings.notes}};
+  description.json =
+      Json{{"version", 1},
+           {"kind", "source-tree"},
+           {"name", findings.name},
+           {"build",
+            {{"system", findings.system ? Json(spec::to_string(*findings.system)) : Json()},
+             {"minimum_version", findings.minimum_version.empty() ? Json() : Json(findings.minimum_version)},
+             {"languages", findings.languages}}},
+           {"specializations", points},
+           {"packages", packages},
+           {"sources", signs},
+           {"notes", findings.notes}};
   return description;
 }
 
-Result<Json> describe_tree_for_paper(const std::string& directory) {
-  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory));
+Result<Json> describe_tree_for_paper(const std::string& directory, const std::string& system) {
+  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory, build_system_of(system)));
   return discover::paper_document(findings, discover::classify(findings));
 }
 

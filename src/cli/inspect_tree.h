@@ -3,7 +3,9 @@
 
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
+#include <xaas/spec/application.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,11 @@ struct TreeDescription {
   Json json;                      // for `inspect`
   std::vector<std::string> notes; // what could not be read
 };
-Result<TreeDescription> describe_tree(const std::string& directory);
-Result<Json> describe_tree_for_paper(const std::string& directory);
+// `system`: cmake, meson, autotools or make; empty: the first of these that it has.
+Result<TreeDescription> describe_tree(const std::string& directory, const std::string& system);
+Result<Json> describe_tree_for_paper(const std::string& directory, const std::string& system);
+
+// Of --build-system.
+std::optional<spec::BuildSystem> build_system_of(const std::string& name);
 
 } // namespace xaas::cli

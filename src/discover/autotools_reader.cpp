@@ -1,6 +1,6 @@
-// Reads what a configure script offers: the macros of configure.ac and of the project's own M4 files, by their quoting
-// (Autoconf manual, "External Software", "Package Options"), and, where there is no configure.ac, the help text of the
-// script.
+// Reads what a configure script offers: the macros of configure.ac and of the project's own M4 files, by
+// their quoting (Autoconf manual, "External Software", "Package Options"), and, where there is no
+// configure.ac, the help text of the script.
 #include "readers.h"
 
 #include <xaas/base/text.h>
@@ -15,12 +15,26 @@ namespace {
 
 // What Autoconf, Automake and Libtool offer by themselves.
 bool is_of_the_tools(const std::string& name) {
-  static const std::set<std::string> names = {
-      "enable-shared",       "enable-static",          "enable-fast-install",  "enable-libtool-lock",
-      "enable-dependency-tracking", "enable-silent-rules", "enable-maintainer-mode", "enable-option-checking",
-      "enable-largefile",    "enable-nls",             "enable-rpath",         "enable-debug",
-      "with-pic",            "with-gnu-ld",            "with-sysroot",         "with-aix-soname",
-      "enable-cxx-stdlib",   "enable-FEATURE",         "with-PACKAGE",         "enable-year2038"};
+  static const std::set<std::string> names = {"enable-shared",
+                                              "enable-static",
+                                              "enable-fast-install",
+                                              "enable-libtool-lock",
+                                              "enable-dependency-tracking",
+                                              "enable-silent-rules",
+                                              "enable-maintainer-mode",
+                                              "enable-option-checking",
+                                              "enable-largefile",
+                                              "enable-nls",
+                                              "enable-rpath",
+                                              "enable-debug",
+                                              "with-pic",
+                                              "with-gnu-ld",
+                                              "with-sysroot",
+                                              "with-aix-soname",
+                                              "enable-cxx-stdlib",
+                                              "enable-FEATURE",
+                                              "with-PACKAGE",
+                                              "enable-year2038"};
   return names.count(name) > 0;
 }
 
@@ -41,7 +55,8 @@ std::vector<MacroCall> calls_of(const std::string& text, const std::string& macr
     if ((start > 0 && is_part(text[start - 1])) || at >= text.size() || text[at] != '(')
       continue;
     const size_t begin = text.rfind('\n', start);
-    const std::string before = trim(text.substr(begin == std::string::npos ? 0 : begin + 1, start - (begin == std::string::npos ? 0 : begin + 1)));
+    const std::string before = trim(text.substr(begin == std::string::npos ? 0 : begin + 1,
+                                                start - (begin == std::string::npos ? 0 : begin + 1)));
     if (before.starts_with("dnl") || before.starts_with("#"))
       continue;
     line += static_cast<unsigned>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
@@ -73,7 +88,8 @@ std::vector<MacroCall> calls_of(const std::string& text, const std::string& macr
 }
 
 std::string without_quotes(std::string text) {
-  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '[' || c == ']'; }), text.end());
+  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '[' || c == ']'; }),
+             text.end());
   return text;
 }
 std::string one_line(const std::string& text) {
@@ -98,11 +114,15 @@ std::optional<bool> default_in_help(const std::string& help) {
   const auto has = [](const std::string& in, const std::string& word) {
     for (size_t found = in.find(word); found != std::string::npos; found = in.find(word, found + 1)) {
       const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)); };
-      if ((found == 0 || !part(in[found - 1])) && (found + word.size() >= in.size() || !part(in[found + word.size()])))
+      if ((found == 0 || !part(in[found - 1])) &&
+          (found + word.size() >= in.size() || !part(in[found + word.size()])))
         return true;
     }
     return false;
   };
+  for (const char* phrase : {"default is to ", "default to "})
+    if (text.compare(at, std::string_view(phrase).size(), phrase) == 0)
+      return text.compare(at + std::string_view(phrase).size(), 4, "not ") != 0;
   for (const char* word : {"no", "off", "disabled", "none", "false"})
     if (has(around, word))
       return false;
@@ -141,7 +161,8 @@ std::vector<std::string> values_in(const std::string& left) {
 }
 
 bool is_yes_or_no(const std::string& value) {
-  return value == "yes" || value == "no" || value == "on" || value == "off" || value == "auto" || value == "check";
+  return value == "yes" || value == "no" || value == "on" || value == "off" || value == "auto" ||
+         value == "check";
 }
 
 // An option from its name, the left side of its help line and the rest of that.
@@ -151,7 +172,8 @@ Option option_of(const std::string& name, const std::string& left, const std::st
   option.help = help;
   option.place = std::move(place);
   const std::vector<std::string> values = values_in(left);
-  const bool choice = std::any_of(values.begin(), values.end(), [](const auto& value) { return !is_yes_or_no(value); });
+  const bool choice =
+      std::any_of(values.begin(), values.end(), [](const auto& value) { return !is_yes_or_no(value); });
   std::string value = left.find('=') == std::string::npos ? "" : left.substr(left.find('=') + 1);
   std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
   if (choice) {
@@ -179,7 +201,8 @@ public:
       const bool top = name == "configure.ac" || name == "configure.in";
       if (!top && !path.ends_with(".m4"))
         continue;
-      if (name == "aclocal.m4" || name == "libtool.m4" || name.starts_with("lt") || path.find("autom4te") != std::string::npos)
+      if (name == "aclocal.m4" || name == "libtool.m4" || name.starts_with("lt") ||
+          path.find("autom4te") != std::string::npos)
         continue;
       if (top && path.find('/') != std::string::npos && depth(path) > 2)
         continue;
@@ -188,12 +211,10 @@ public:
         macros |= top;
       }
     }
-    if (!macros)
-      for (const char* file : {"configure", "src/configure", "config/configure"})
-        if (const std::optional<std::string> text = tree_.text(file)) {
-          read_help(*text, file);
-          break;
-        }
+    // Options that macros put together have their names only here.
+    const std::string script = (findings_.directory.empty() ? "" : findings_.directory + "/") + "configure";
+    if (const std::optional<std::string> text = tree_.text(script))
+      read_help(*text, script);
   }
 
 private:
@@ -218,10 +239,12 @@ private:
         if (!call.arguments.empty())
           findings_.minimum_version = call.arguments[0];
     }
-    for (const auto& [macro, language] : {std::pair{"AC_PROG_CC", "C"}, std::pair{"AC_PROG_CXX", "CXX"},
-                                          std::pair{"AC_PROG_FC", "Fortran"}, std::pair{"AC_PROG_F77", "Fortran"}})
+    for (const auto& [macro, language] :
+         {std::pair{"AC_PROG_CC", "C"}, std::pair{"AC_PROG_CXX", "CXX"}, std::pair{"AC_PROG_FC", "Fortran"},
+          std::pair{"AC_PROG_F77", "Fortran"}})
       if (text.find(macro) != std::string::npos &&
-          std::find(findings_.languages.begin(), findings_.languages.end(), language) == findings_.languages.end())
+          std::find(findings_.languages.begin(), findings_.languages.end(), language) ==
+              findings_.languages.end())
         findings_.languages.emplace_back(language);
     for (const bool enable : {true, false})
       for (const MacroCall& call : calls_of(text, enable ? "AC_ARG_ENABLE" : "AC_ARG_WITH"))
@@ -231,15 +254,21 @@ private:
         add_modules(call, path);
     for (const char* macro : {"AC_CHECK_LIB", "AC_SEARCH_LIBS"})
       for (const MacroCall& call : calls_of(text, macro)) {
+        // Of several any one will do: nobody chooses.
         const size_t index = macro == std::string_view("AC_CHECK_LIB") ? 0 : 1;
-        if (call.arguments.size() > index)
+        if (call.arguments.size() > index && split(one_line(call.arguments[index]), ' ').size() == 1)
           for (const std::string& name : split(one_line(call.arguments[index]), ' '))
             add_package({name, "", false, {}, {path, call.line}});
       }
-    for (const char* macro : {"AX_MPI", "ACX_MPI", "AX_OPENMP", "AC_OPENMP", "AX_BLAS", "ACX_BLAS", "AX_LAPACK", "ACX_LAPACK", "AX_PTHREAD", "ACX_PTHREAD"})
+    for (const char* macro : {"AX_MPI", "ACX_MPI", "AX_OPENMP", "AC_OPENMP", "AX_BLAS", "ACX_BLAS",
+                              "AX_LAPACK", "ACX_LAPACK", "AX_PTHREAD", "ACX_PTHREAD"})
       if (const size_t at = text.find(macro); at != std::string::npos && path.ends_with(".ac"))
-        add_package({std::string(macro).substr(std::string(macro).find('_') + 1), "", false, {},
-                     {path, 1 + static_cast<unsigned>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'))}});
+        add_package({std::string(macro).substr(std::string(macro).find('_') + 1),
+                     "",
+                     false,
+                     {},
+                     {path, 1 + static_cast<unsigned>(std::count(
+                                    text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'))}});
   }
 
   void add_package(Package package) {
@@ -255,7 +284,8 @@ private:
     for (size_t i = 0; i < words.size(); ++i)
       if (!words[i].empty() && std::isalpha(static_cast<unsigned char>(words[i][0]))) {
         const bool has_version = i + 2 < words.size() && words[i + 1].find_first_of("<>=") == 0;
-        add_package({words[i], has_version ? words[i + 2] : "", call.arguments.size() < 4, {}, {path, call.line}});
+        add_package(
+            {words[i], has_version ? words[i + 2] : "", call.arguments.size() < 4, {}, {path, call.line}});
         i += has_version ? 2 : 0;
       }
   }
@@ -279,7 +309,8 @@ private:
     }
     std::string name = call.arguments[0];
     std::replace(name.begin(), name.end(), '_', '-');
-    Option option = option_of(prefix + call.arguments[0], one_line(left), one_line(without_quotes(right)), {path, call.line});
+    Option option = option_of(prefix + call.arguments[0], one_line(left), one_line(without_quotes(right)),
+                              {path, call.line});
     if (!default_in_help(option.help) && call.arguments.size() > 3) {
       const std::string otherwise = one_line(call.arguments[3]);
       const auto sets = [&](const char* yes) {
@@ -333,7 +364,9 @@ private:
           shown.pop_back();
       }
       shown = trim(shown);
-      const bool starts = shown.starts_with("--") || (shown.starts_with("-") && shown.find(", --") != std::string::npos && shown.find(", --") < 16);
+      const bool starts =
+          shown.starts_with("--") ||
+          (shown.starts_with("-") && shown.find(", --") != std::string::npos && shown.find(", --") < 16);
       if (starts && shown.find(")") != std::string::npos && shown.find(")") < shown.find(' '))
         continue; // a branch of `case`
       if (starts) {

@@ -1,9 +1,9 @@
 // Which options are specialization points.
 //
-// An option is one if its name, without the project's prefix and words that say nothing ("ENABLE", "USE"), is the name of
-// something that the knowledge has, or if at least half of its values are. Names decide and not descriptions: a
-// description that mentions CUDA may be about anything. Rejected: a score over many weak signs, whose result nobody can
-// predict from the sources.
+// An option is one if its name, without the project's prefix and words that say nothing ("ENABLE", "USE"), is
+// the name of something that the knowledge has, or if at least half of its values are. Names decide and not
+// descriptions: a description that mentions CUDA may be about anything. Rejected: a score over many weak
+// signs, whose result nobody can predict from the sources.
 #include "knowledge.h"
 
 #include <xaas/base/text.h>
@@ -47,15 +47,16 @@ Words project_prefix(const Findings& findings) {
       if (words.size() > prefix.size() + 1 && std::equal(prefix.begin(), prefix.end(), words.begin())) {
         size_t times = 0;
         for (const Words& other : names)
-          times += other.size() > prefix.size() + 1 && std::equal(prefix.begin(), prefix.end(), other.begin()) &&
+          times += other.size() > prefix.size() + 1 &&
+                   std::equal(prefix.begin(), prefix.end(), other.begin()) &&
                    other[prefix.size()] == words[prefix.size()];
         if (times == best) {
           word = words[prefix.size()];
           break;
         }
       }
-    const bool is_neutral = Knowledge::get().entry({word}) || word == "enable" || word == "with" || word == "use" ||
-                            word == "build" || word == "tpl" || word == "have";
+    const bool is_neutral = Knowledge::get().entry({word}) || word == "enable" || word == "with" ||
+                            word == "use" || word == "build" || word == "tpl" || word == "have";
     if (word.empty() || is_neutral || best < 3 || best * 5 < (depth == 0 ? names.size() * 2 : count * 4))
       break;
     prefix.push_back(word);
@@ -149,11 +150,17 @@ private:
     case spec::BuildSystem::cmake:
       return {"-D" + option.name + (on ? "=ON" : "=OFF")};
     case spec::BuildSystem::meson:
-      return {"-D" + option.name + (option.values.empty() ? on ? "=true" : "=false" : on ? "=enabled" : "=disabled")};
+      return {"-D" + option.name +
+              (option.values.empty() ? on ? "=true" : "=false"
+               : on                  ? "=enabled"
+                                     : "=disabled")};
     case spec::BuildSystem::autotools: {
       const size_t dash = option.name.find('-');
       const bool enable = option.name.starts_with("enable");
-      return {(on ? enable ? "--enable" : "--with" : enable ? "--disable" : "--without") + option.name.substr(dash)};
+      return {(on       ? enable ? "--enable" : "--with"
+               : enable ? "--disable"
+                        : "--without") +
+              option.name.substr(dash)};
     }
     case spec::BuildSystem::make:
     case spec::BuildSystem::commands:
@@ -164,7 +171,11 @@ private:
     return {typed_on(option)};
   }
 
-  static bool is_on(const Option& option) { return option.initial == "ON" || option.initial == "enabled" || option.initial == "auto"; }
+  // What the build decides is on where everything is there.
+  static bool is_on(const Option& option) {
+    return !option.initial || *option.initial == "ON" || *option.initial == "enabled" ||
+           *option.initial == "auto";
+  }
 
   Choice& choice(Choice::Group group, const std::string& name) {
     for (Choice& known : discovery_.choices)
@@ -177,7 +188,8 @@ private:
     return discovery_.choices.back();
   }
 
-  void add_point(const Option& option, const std::string& name, const std::string& category, const spec::Requirement& needs) {
+  void add_point(const Option& option, const std::string& name, const std::string& category,
+                 const spec::Requirement& needs) {
     DiscoveredPoint found;
     found.option = option.name;
     found.evidence = {option.place};
@@ -188,7 +200,8 @@ private:
         return;
     found.point.category = category;
     found.point.default_ = is_on(option) ? "on" : "off";
-    found.point.values = {{"off", arguments_of(option, false), {}}, {"on", arguments_of(option, true), needs}};
+    found.point.values = {{"off", arguments_of(option, false), {}},
+                          {"on", arguments_of(option, true), needs}};
     discovery_.points.push_back(std::move(found));
   }
 
@@ -217,7 +230,8 @@ private:
         add_point(option, join(without_neutral(words), "-"), "cpu", needs_of(*simd));
       return;
     }
-    if (const std::string precision = knowledge_.precision(words); !precision.empty() && option.kind == Option::Kind::boolean) {
+    if (const std::string precision = knowledge_.precision(words);
+        !precision.empty() && option.kind == Option::Kind::boolean) {
       add_point(option, precision, "precision", {});
       return;
     }
@@ -264,7 +278,8 @@ private:
       ++counted;
       const Words words = Knowledge::words_of(plain(value));
       simd += knowledge_.simd(words) != nullptr;
-      for (const Choice::Group group : {Choice::Group::parallel, Choice::Group::gpu, Choice::Group::linear_algebra, Choice::Group::fft})
+      for (const Choice::Group group :
+           {Choice::Group::parallel, Choice::Group::gpu, Choice::Group::linear_algebra, Choice::Group::fft})
         groups[group] += knowledge_.entry(words, group) != nullptr;
     }
     const Words words = words_of(option.name);
@@ -276,8 +291,10 @@ private:
     for (const auto& [each, count] : groups)
       if (count > best)
         group = each, best = count;
-    if (best == 0 || best * 2 < counted)
+    if (best == 0 || best * 2 < counted || !knowledge_.may_name_a_choice(words))
       return;
+    if (std::find(words.begin(), words.end(), "gpu") != words.end() && !fft)
+      group = Choice::Group::gpu;
     DiscoveredPoint found;
     found.option = option.name;
     found.evidence = {option.place};
@@ -293,9 +310,12 @@ private:
   // "fftpack[built-in]" is typed and known as "fftpack".
   static std::string plain(const std::string& value) { return value.substr(0, value.find('[')); }
 
-  void add_value(const Option& option, const std::string& value, Choice::Group group, spec::SpecializationPoint& point) {
+  void add_value(const Option& option, const std::string& value, Choice::Group group,
+                 spec::SpecializationPoint& point) {
     const Words words = Knowledge::words_of(plain(value));
-    const Entry* const entry = knowledge_.entry(words, group);
+    const Entry* entry = knowledge_.entry(words, group);
+    if (!entry && group == Choice::Group::gpu) // OpenMP among GPUs is that of GPUs
+      entry = knowledge_.entry(Knowledge::words_of(plain(value) + " offload"), group);
     spec::Value added;
     added.value = plain(value);
     added.arguments = {typed(option, plain(value))};
@@ -309,7 +329,8 @@ private:
       added.requires_ = entry->needs;
     if (!added.arguments.empty())
       point.values.push_back(added);
-    const bool named = group == Choice::Group::simd || group == Choice::Group::fft || entry || !knowledge_.is_neutral_value(value);
+    const bool named = group == Choice::Group::simd || group == Choice::Group::fft || entry ||
+                       !knowledge_.is_neutral_value(value);
     if (!named || (group != Choice::Group::simd && group != Choice::Group::fft && knowledge_.is_off(value)))
       return;
     Choice& known = choice(group, entry && group != Choice::Group::fft ? entry->name : value);
@@ -326,7 +347,8 @@ private:
     if (!entry)
       return;
     for (Choice& known : discovery_.choices)
-      if (lower(known.name) == lower(entry->name) || (known.group == Choice::Group::fft && lower(known.name).starts_with(lower(entry->name)))) {
+      if (lower(known.name) == lower(entry->name) ||
+          (known.group == Choice::Group::fft && lower(known.name).starts_with(lower(entry->name)))) {
         if (known.version.empty())
           known.version = package.version;
         return;
@@ -339,7 +361,7 @@ private:
     Choice& known = choice(entry->group, entry->name);
     known.version = package.version;
     known.place = package.place;
-    known.by_default = package.conditions.empty();
+    known.by_default = package.conditions.empty() && !entry->needs.gpu;
     known.condition = join(package.conditions, " AND ");
   }
 
@@ -351,10 +373,12 @@ private:
       });
     };
     const auto blas = find("blas"), lapack = find("lapack");
+    if (blas == discovery_.choices.end() && lapack != discovery_.choices.end() && lapack->flag.empty())
+      lapack->name = "BLAS/LAPACK"; // which needs the other
     if (blas == discovery_.choices.end() || lapack == discovery_.choices.end() || blas->flag != lapack->flag)
       return;
-    blas->name = "BLAS/LAPACK";
     blas->by_default = blas->by_default || lapack->by_default;
+    blas->name = "BLAS/LAPACK";
     discovery_.choices.erase(lapack);
   }
 
@@ -366,17 +390,10 @@ private:
         backends.push_back(&choice);
     if (backends.empty())
       return;
-    for (const DiscoveredPoint& point : discovery_.points)
-      if (point.point.category == "gpu" && point.point.values.size() > 0 && point.point.find("on") == nullptr) {
-        for (const Option& option : findings_.options)
-          if (option.name == point.option)
-            discovery_.gpu_flag = system_ == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(option);
-        return;
-      }
     for (const Option& option : findings_.options)
       if (const Words words = words_of(option.name);
           !words.empty() && words.back() == "gpu" && without_neutral(words).size() == 1) {
-        discovery_.gpu_flag = typed_on(option);
+        discovery_.gpu_flag = system_ == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(option);
         return;
       }
     if (backends.size() == 1)
@@ -401,20 +418,30 @@ Discovery classify(const Findings& findings) {
 }
 
 Json paper_document(const Findings& findings, const Discovery& discovery) {
-  Json gpus = Json::object(), parallel = Json::object(), algebra = Json::object(), fft = Json::object(), simd = Json::object();
+  Json gpus = Json::object(), parallel = Json::object(), algebra = Json::object(), fft = Json::object(),
+       simd = Json::object();
   for (const Choice& choice : discovery.choices)
     switch (choice.group) {
     case Choice::Group::gpu:
-      gpus[choice.name] = Json{{"used_as_default", choice.by_default}, {"build_flag", or_null(choice.flag)}, {"minimum_version", or_null(choice.version)}};
+      gpus[choice.name] = Json{{"used_as_default", choice.by_default},
+                               {"build_flag", or_null(choice.flag)},
+                               {"minimum_version", or_null(choice.version)}};
       break;
     case Choice::Group::parallel:
-      parallel[choice.name] = Json{{"used_as_default", choice.by_default}, {"build_flag", or_null(choice.flag)}, {"minimum_version", or_null(choice.version)}};
+      parallel[choice.name] = Json{{"used_as_default", choice.by_default},
+                                   {"build_flag", or_null(choice.flag)},
+                                   {"minimum_version", or_null(choice.version)}};
       break;
     case Choice::Group::linear_algebra:
-      algebra[choice.name] = Json{{"used_as_default", choice.by_default}, {"build_flag", or_null(choice.flag)}, {"condition", or_null(choice.condition)}};
+      algebra[choice.name] = Json{{"used_as_default", choice.by_default},
+                                  {"build_flag", or_null(choice.flag)},
+                                  {"condition", or_null(choice.condition)}};
       break;
     case Choice::Group::fft:
-      fft[choice.name] = Json{{"built-in", choice.built_in}, {"used_as_default", choice.by_default}, {"dependencies", Json()}, {"build_flag", or_null(choice.flag)}};
+      fft[choice.name] = Json{{"built-in", choice.built_in},
+                              {"used_as_default", choice.by_default},
+                              {"dependencies", Json()},
+                              {"build_flag", or_null(choice.flag)}};
       break;
     case Choice::Group::simd:
       simd[choice.name] = Json{{"build_flag", or_null(choice.flag)}, {"default", choice.by_default}};
@@ -451,6 +478,7 @@ spec::Application draft(const Findings& findings, const Discovery& discovery) {
   if (!findings.version.empty())
     application.version = findings.version;
   application.build.system = findings.system.value_or(spec::BuildSystem::make);
+  application.build.directory = findings.directory;
   for (const DiscoveredPoint& point : discovery.points)
     application.points.push_back(point.point);
   return application;

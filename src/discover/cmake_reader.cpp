@@ -1,15 +1,16 @@
-// Reads a CMake project as a language: its commands are followed as CMake would, through include(), add_subdirectory(),
-// functions and macros, so that an option is found whoever declares it and whatever the declaring macro is called.
+// Reads a CMake project as a language: its commands are followed as CMake would, through include(),
+// add_subdirectory(), functions and macros, so that an option is found whoever declares it and whatever the
+// declaring macro is called.
 //
-// Problem: nothing may be executed, and no machine is known; yet defaults come out of variables, conditions and
-// checks. Approach: an interpreter of the small part of the language that decides options, over values that may be
-// unknown. What a check, a program or a file of the machine would answer is unknown. Both sides of a condition are
-// followed, because options that somebody sets decide it; of what they assign, the side counts that a build without
-// any option takes (where that is unknown: the first, which is what projects write for "found"). Only what no option
-// can change, such as another operating system, is left out.
+// Problem: nothing may be executed, and no machine is known; yet defaults come out of variables, conditions
+// and checks. Approach: an interpreter of the small part of the language that decides options, over values
+// that may be unknown. What a check, a program or a file of the machine would answer is unknown. Both sides
+// of a condition are followed, because options that somebody sets decide it; of what they assign, the side
+// counts that a build without any option takes (where that is unknown: the first, which is what projects
+// write for "found"). Only what no option can change, such as another operating system, is left out.
 //
-// Rejected: searching for `option(` (finds no macro, no value list, no default that is a variable), and running
-// CMake with a trace (executes the project, needs its dependencies, and sees one path only).
+// Rejected: searching for `option(` (finds no macro, no value list, no default that is a variable), and
+// running CMake with a trace (executes the project, needs its dependencies, and sees one path only).
 #include "cmake_language.h"
 #include "knowledge.h"
 #include "readers.h"
@@ -17,6 +18,7 @@
 #include <xaas/base/text.h>
 
 #include <algorithm>
+#include <fnmatch.h>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -48,13 +50,29 @@ struct Verdict {
 
 // Variables of CMake's own that say what machine and compiler this is. Ours is Linux, with Clang.
 const std::unordered_map<std::string, std::string>& fixed_variables() {
-  static const std::unordered_map<std::string, std::string> variables = {
-      {"WIN32", ""},   {"APPLE", ""},  {"MSVC", ""},       {"MINGW", ""},     {"CYGWIN", ""},    {"ANDROID", ""},
-      {"IOS", ""},     {"BORLAND", ""}, {"MSYS", ""},       {"XCODE", ""},     {"EMSCRIPTEN", ""}, {"UNIX", "1"},
-      {"LINUX", "1"},  {"CMAKE_SYSTEM_NAME", "Linux"},      {"CMAKE_HOST_SYSTEM_NAME", "Linux"},
-      {"CMAKE_HOST_UNIX", "1"}, {"CMAKE_HOST_WIN32", ""},   {"CMAKE_HOST_APPLE", ""},
-      {"CMAKE_CROSSCOMPILING", ""}, {"CMAKE_C_COMPILER_ID", "Clang"}, {"CMAKE_CXX_COMPILER_ID", "Clang"},
-      {"CMAKE_COMPILER_IS_GNUCC", ""}, {"CMAKE_COMPILER_IS_GNUCXX", ""}};
+  static const std::unordered_map<std::string, std::string> variables = {{"WIN32", ""},
+                                                                         {"APPLE", ""},
+                                                                         {"MSVC", ""},
+                                                                         {"MINGW", ""},
+                                                                         {"CYGWIN", ""},
+                                                                         {"ANDROID", ""},
+                                                                         {"IOS", ""},
+                                                                         {"BORLAND", ""},
+                                                                         {"MSYS", ""},
+                                                                         {"XCODE", ""},
+                                                                         {"EMSCRIPTEN", ""},
+                                                                         {"UNIX", "1"},
+                                                                         {"LINUX", "1"},
+                                                                         {"CMAKE_SYSTEM_NAME", "Linux"},
+                                                                         {"CMAKE_HOST_SYSTEM_NAME", "Linux"},
+                                                                         {"CMAKE_HOST_UNIX", "1"},
+                                                                         {"CMAKE_HOST_WIN32", ""},
+                                                                         {"CMAKE_HOST_APPLE", ""},
+                                                                         {"CMAKE_CROSSCOMPILING", ""},
+                                                                         {"CMAKE_C_COMPILER_ID", "Clang"},
+                                                                         {"CMAKE_CXX_COMPILER_ID", "Clang"},
+                                                                         {"CMAKE_COMPILER_IS_GNUCC", ""},
+                                                                         {"CMAKE_COMPILER_IS_GNUCXX", ""}};
   return variables;
 }
 
@@ -66,13 +84,14 @@ public:
       if (path.ends_with(".cmake"))
         modules_[path.substr(path.rfind('/') + 1)].push_back(path);
     scopes_.emplace_back();
-    set("CMAKE_SOURCE_DIR", {root_name});
+    top_ = findings.directory;
+    set("CMAKE_SOURCE_DIR", {std::string(root_name) + (top_.empty() ? "" : "/" + top_)});
     set("CMAKE_BINARY_DIR", {"/build"});
     set("CMAKE_BUILD_TYPE", {"Release"}); // as `xaas build` has it
   }
 
   void read() {
-    run_directory("");
+    run_directory(top_);
     if (commands_left_ == 0)
       findings_.notes.push_back("CMake: more commands than are followed; the rest is not read");
   }
@@ -141,7 +160,8 @@ private:
     const std::string list_before = list_directory_;
     const Returning returning(*this);
     file_ = file;
-    list_directory_ = file->path.find('/') == std::string::npos ? "" : file->path.substr(0, file->path.rfind('/'));
+    list_directory_ =
+        file->path.find('/') == std::string::npos ? "" : file->path.substr(0, file->path.rfind('/'));
     guarded_ = false;
     run(0, file->content.commands.size());
     guarded_ = false;
@@ -152,7 +172,8 @@ private:
   void include(const std::string& name) {
     std::string path = in_tree(name, directory_);
     if (!tree_.has(path)) {
-      const auto found = modules_.find(fs::path(name).filename().string() + (name.ends_with(".cmake") ? "" : ".cmake"));
+      const auto found =
+          modules_.find(fs::path(name).filename().string() + (name.ends_with(".cmake") ? "" : ".cmake"));
       if (found == modules_.end())
         return; // CMake's own
       path = found->second.front();
@@ -257,13 +278,15 @@ private:
   Verdict truth_of(const Word& word) const {
     if (!word.known)
       return {};
-    if (const Truth truth = constant(word.text); truth != Truth::unknown && !(word.text.empty() && word.quoted))
+    if (const Truth truth = constant(word.text);
+        truth != Truth::unknown && !(word.text.empty() && word.quoted))
       return {truth, true};
     if (fixed_variables().count(word.text) && !find(word.text))
       return {constant(fixed_variables().at(word.text)), true};
     const Value value = value_of(word.text);
     if (!value.known)
-      return Knowledge::get().is_other_compiler(Knowledge::words_of(word.text)) ? Verdict{Truth::no, false} : Verdict();
+      return Knowledge::get().is_other_compiler(Knowledge::words_of(word.text)) ? Verdict{Truth::no, false}
+                                                                                : Verdict();
     const Truth truth = constant(value.text);
     return {truth == Truth::unknown ? Truth::yes : truth, false};
   }
@@ -283,7 +306,9 @@ private:
     Verdict evaluate() { return any(); }
 
   private:
-    bool is(const char* word) const { return at_ < words_.size() && !words_[at_].quoted && words_[at_].text == word; }
+    bool is(const char* word) const {
+      return at_ < words_.size() && !words_[at_].quoted && words_[at_].text == word;
+    }
     Verdict any() {
       Verdict left = all();
       while (is("OR")) {
@@ -304,7 +329,8 @@ private:
         ++at_;
         const Verdict right = one();
         if (left.truth == Truth::no || right.truth == Truth::no)
-          left = {Truth::no, (left.truth == Truth::no && left.fixed) || (right.truth == Truth::no && right.fixed)};
+          left = {Truth::no,
+                  (left.truth == Truth::no && left.fixed) || (right.truth == Truth::no && right.fixed)};
         else if (left.truth == Truth::yes && right.truth == Truth::yes)
           left = {Truth::yes, left.fixed && right.fixed};
         else
@@ -335,7 +361,10 @@ private:
       if (is("DEFINED") && at_ + 1 < words_.size()) {
         const std::string& name = words_[at_ + 1].text;
         at_ += 2;
-        return {reader_.find(name) ? Truth::yes : name.starts_with("CMAKE_") ? Truth::unknown : Truth::no, false};
+        return {reader_.find(name)           ? Truth::yes
+                : name.starts_with("CMAKE_") ? Truth::unknown
+                                             : Truth::no,
+                false};
       }
       if (at_ >= words_.size())
         return {};
@@ -409,7 +438,8 @@ private:
   class Returning {
   public:
     explicit Returning(Reader& reader)
-        : reader_(reader), returned_(reader.returned_), by_default_(reader.by_default_), certain_(reader.certain_) {
+        : reader_(reader), returned_(reader.returned_), by_default_(reader.by_default_),
+          certain_(reader.certain_) {
       reader.returned_ = false;
     }
     Returning(const Returning&) = delete;
@@ -497,7 +527,8 @@ private:
         condition = text_of(command);
         negated.push_back(condition);
       }
-      const bool impossible = (verdict.truth == Truth::no && verdict.fixed) || (earlier.truth == Truth::yes && earlier.fixed);
+      const bool impossible =
+          (verdict.truth == Truth::no && verdict.fixed) || (earlier.truth == Truth::yes && earlier.fixed);
       if (impossible)
         continue;
       const bool taken = !chosen && verdict.truth != Truth::no && by_default_;
@@ -668,7 +699,8 @@ private:
   void execute(const CMakeCommand& command) {
     if (const auto function = functions_.find(command.name); function != functions_.end())
       return call(Function(function->second), command);
-    static const std::unordered_map<std::string, void (Reader::*)(const std::vector<Word>&, const CMakeCommand&)>
+    static const std::unordered_map<std::string,
+                                    void (Reader::*)(const std::vector<Word>&, const CMakeCommand&)>
         known = {{"set", &Reader::set_command},
                  {"unset", &Reader::unset_command},
                  {"option", &Reader::option_command},
@@ -698,7 +730,7 @@ private:
                  {"find_path", &Reader::outside},
                  {"find_program", &Reader::outside},
                  {"find_file", &Reader::outside},
-                 {"file", &Reader::outside},
+                 {"file", &Reader::file_command},
                  {"cmake_host_system_information", &Reader::outside},
                  {"get_target_property", &Reader::outside},
                  {"get_property", &Reader::outside}};
@@ -779,7 +811,8 @@ private:
     if (words.empty())
       return;
     const std::string& name = words[0].text;
-    const auto cache = std::find_if(words.begin(), words.end(), [](const Word& word) { return !word.quoted && word.text == "CACHE"; });
+    const auto cache = std::find_if(words.begin(), words.end(),
+                                    [](const Word& word) { return !word.quoted && word.text == "CACHE"; });
     std::vector<std::string> parts;
     bool known = true;
     const bool parent = words.back().text == "PARENT_SCOPE" && words.size() > 1;
@@ -829,7 +862,8 @@ private:
   void set_property(const std::vector<Word>& words, const CMakeCommand&) {
     if (words.size() < 4 || words[0].text != "CACHE")
       return;
-    const auto property = std::find_if(words.begin(), words.end(), [](const Word& word) { return word.text == "PROPERTY"; });
+    const auto property =
+        std::find_if(words.begin(), words.end(), [](const Word& word) { return word.text == "PROPERTY"; });
     if (property == words.end() || property + 1 == words.end() || (property + 1)->text != "STRINGS")
       return;
     for (auto name = words.begin() + 1; name != property; ++name) {
@@ -886,18 +920,18 @@ private:
     for (const std::string& prefix : {std::string("PROJECT"), name})
       set(prefix + "_SOURCE_DIR", {here});
     set("PROJECT_NAME", {name});
-    if (directory_.empty() && findings_.name.empty())
+    if (directory_ == top_ && findings_.name.empty())
       findings_.name = name;
     for (size_t i = 1; i < words.size(); ++i)
       if (words[i].text == "VERSION" && i + 1 < words.size()) {
         set("PROJECT_VERSION", {words[i + 1].text, words[i + 1].known});
-        if (directory_.empty() && findings_.version.empty() && words[i + 1].known)
+        if (directory_ == top_ && findings_.version.empty() && words[i + 1].known)
           findings_.version = words[i + 1].text;
         ++i;
       } else {
         add_language(words[i].text);
       }
-    if (directory_.empty() && words.size() == 1)
+    if (directory_ == top_ && words.size() == 1)
       for (const char* language : {"C", "CXX"})
         add_language(language);
   }
@@ -906,18 +940,21 @@ private:
       add_language(word.text);
   }
   void add_language(const std::string& name) {
-    static const std::set<std::string> languages = {"C", "CXX", "Fortran", "CUDA", "HIP", "OBJC", "ISPC", "ASM"};
+    static const std::set<std::string> languages = {"C",   "CXX",  "Fortran", "CUDA",
+                                                    "HIP", "OBJC", "ISPC",    "ASM"};
     if (languages.count(name) &&
         std::find(findings_.languages.begin(), findings_.languages.end(), name) == findings_.languages.end())
       findings_.languages.push_back(name);
   }
 
   void minimum_required(const std::vector<Word>& words, const CMakeCommand&) {
-    if (words.size() > 1 && words[0].text == "VERSION" && findings_.minimum_version.empty() && directory_.empty())
+    if (words.size() > 1 && words[0].text == "VERSION" && findings_.minimum_version.empty() &&
+        directory_ == top_)
       findings_.minimum_version = words[1].text.substr(0, words[1].text.find("..."));
   }
 
-  void add_package(const std::string& name, const std::string& version, bool required, const CMakeCommand& command) {
+  void add_package(const std::string& name, const std::string& version, bool required,
+                   const CMakeCommand& command) {
     if (name.empty() || name.find('$') != std::string::npos)
       return;
     for (Package& package : findings_.packages)
@@ -936,7 +973,8 @@ private:
     if (words.empty())
       return;
     std::string version;
-    if (words.size() > 1 && !words[1].text.empty() && std::isdigit(static_cast<unsigned char>(words[1].text[0])))
+    if (words.size() > 1 && !words[1].text.empty() &&
+        std::isdigit(static_cast<unsigned char>(words[1].text[0])))
       version = words[1].text.substr(0, words[1].text.find("..."));
     const bool required =
         std::any_of(words.begin(), words.end(), [](const Word& word) { return word.text == "REQUIRED"; });
@@ -954,7 +992,8 @@ private:
       if (word != upper(word) && !word.empty()) {
         const size_t end = word.find_first_of("<>=");
         add_package(word.substr(0, end),
-                    end == std::string::npos ? "" : word.substr(word.find_first_not_of("<>=", end)), required, command);
+                    end == std::string::npos ? "" : word.substr(word.find_first_not_of("<>=", end)), required,
+                    command);
       }
     }
     set(words[0].text + "_FOUND", {"", false});
@@ -965,7 +1004,8 @@ private:
       const std::string& word = words[i].text;
       if (word == "NAMES")
         names = true;
-      else if (word == upper(word) && word.size() > 3 && word.find_first_of("0123456789.") == std::string::npos)
+      else if (word == upper(word) && word.size() > 3 &&
+               word.find_first_of("0123456789.") == std::string::npos)
         names = false;
       else if (names && !words[i].text.empty() && word.find('/') == std::string::npos)
         add_package(word, "", false, command);
@@ -1008,7 +1048,8 @@ private:
         known &= words[i].known;
       }
       const std::string &from = words[1].text, &to = words[2].text;
-      for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos && text.size() < 100'000;
+      for (size_t at = 0;
+           !from.empty() && (at = text.find(from, at)) != std::string::npos && text.size() < 100'000;
            at += to.size())
         text.replace(at, from.size(), to);
       set(words[3].text, {text, known});
@@ -1072,9 +1113,35 @@ private:
     if (!words.empty())
       set(words.back().text, {"", false});
   }
+  // file(GLOB NAME PATTERN...) over the tree; `*` and `?` within one part of a path.
+  void file_command(const std::vector<Word>& words, const CMakeCommand& command) {
+    if (words.size() < 3 || (words[0].text != "GLOB" && words[0].text != "GLOB_RECURSE"))
+      return outside(words, command);
+    const bool deep = words[0].text == "GLOB_RECURSE";
+    std::vector<std::string> found;
+    for (size_t i = 2; i < words.size(); ++i) {
+      if (words[i].text == "RELATIVE") {
+        ++i;
+        continue;
+      }
+      const std::string pattern = in_tree(words[i].text, directory_);
+      if (pattern == "\n" || pattern.empty() || !words[i].known)
+        continue;
+      const std::string directory =
+          pattern.substr(0, pattern.rfind('/') == std::string::npos ? 0 : pattern.rfind('/') + 1);
+      constexpr size_t most = 2000;
+      for (const std::string& path : tree_.paths())
+        if (path.starts_with(directory) && found.size() < most &&
+            fnmatch(deep ? pattern.substr(directory.size()).c_str() : pattern.c_str(),
+                    deep ? path.substr(path.rfind('/') + 1).c_str() : path.c_str(), FNM_PATHNAME) == 0)
+          found.push_back(std::string(root_name) + "/" + path);
+    }
+    set(words[1].text, {join(found, ";")});
+  }
   // The answer of something outside: every name in it may have got a value.
   void outside(const std::vector<Word>& words, const CMakeCommand& command) {
-    if (command.name.starts_with("find_") || command.name.starts_with("try_") || command.name.starts_with("get_")) {
+    if (command.name.starts_with("find_") || command.name.starts_with("try_") ||
+        command.name.starts_with("get_")) {
       if (!words.empty())
         set(words[0].text, {"", false});
       return;
@@ -1097,6 +1164,7 @@ private:
   std::unordered_map<std::string, size_t> options_; // index in the findings
   std::unordered_map<std::string, bool> first_by_default_;
   std::shared_ptr<const File> file_;
+  std::string top_;                        // of the project
   std::string directory_, list_directory_; // of the running CMakeLists.txt, of the running file
   std::vector<std::string> conditions_;
   std::optional<Place> call_; // of the project's own macro

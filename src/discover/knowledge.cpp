@@ -39,6 +39,7 @@ Knowledge::Knowledge() {
   off_values_ = set_of(json["off_values"]);
   neutral_values_ = set_of(json["neutral_values"]);
   compilers_ = set_of(json["other_compilers"]);
+  choice_words_ = set_of(json["choice_words"]);
   for (const Json& item : json["entries"]) {
     Entry entry;
     entry.name = item["name"];
@@ -91,7 +92,8 @@ std::string Knowledge::key(const std::vector<std::string>& words) const {
   return join(kept, " ");
 }
 
-const Entry* Knowledge::entry(const std::vector<std::string>& words, std::optional<Choice::Group> group) const {
+const Entry* Knowledge::entry(const std::vector<std::string>& words,
+                              std::optional<Choice::Group> group) const {
   // "multithreading" and "parallel" are neutral beside a name, and "thread mpi" is one.
   for (const std::string& text : {join(words, " "), key(words)}) {
     const auto found = by_words_.find(text);
@@ -122,8 +124,14 @@ bool Knowledge::is_off(const std::string& value) const {
 bool Knowledge::is_neutral_value(const std::string& value) const {
   return is_off(value) || neutral_values_.count(lower(value));
 }
+bool Knowledge::may_name_a_choice(const std::vector<std::string>& words) const {
+  return std::all_of(words.begin(), words.end(), [this](const auto& word) {
+    return neutral_.count(word) || choice_words_.count(word) || by_words_.count(word) || simd_.count(word);
+  });
+}
 bool Knowledge::is_other_compiler(const std::vector<std::string>& words) const {
-  return std::any_of(words.begin(), words.end(), [this](const auto& word) { return compilers_.count(word) > 0; });
+  return std::any_of(words.begin(), words.end(),
+                     [this](const auto& word) { return compilers_.count(word) > 0; });
 }
 bool Knowledge::has_own_word(const std::vector<std::string>& words) const {
   return std::any_of(words.begin(), words.end(), [this](const auto& word) { return own_.count(word) > 0; });
@@ -131,7 +139,8 @@ bool Knowledge::has_own_word(const std::vector<std::string>& words) const {
 bool Knowledge::has_where_word(const std::vector<std::string>& words) const {
   return std::any_of(words.begin(), words.end(), [this](const auto& word) { return where_.count(word) > 0; });
 }
-std::vector<std::string> Knowledge::without(const std::vector<std::string>& words, bool own, bool where) const {
+std::vector<std::string> Knowledge::without(const std::vector<std::string>& words, bool own,
+                                            bool where) const {
   std::vector<std::string> kept;
   for (const std::string& word : words)
     if (!(own && own_.count(word)) && !(where && where_.count(word)))

@@ -37,15 +37,16 @@ public:
 
   bool is_off(const std::string& value) const;
   bool is_neutral_value(const std::string& value) const;
+  bool may_name_a_choice(const std::vector<std::string>& words) const;
   bool is_other_compiler(const std::vector<std::string>& words) const;
-  bool has_own_word(const std::vector<std::string>& words) const; // "internal", "bundled"
+  bool has_own_word(const std::vector<std::string>& words) const;   // "internal", "bundled"
   bool has_where_word(const std::vector<std::string>& words) const; // "external", "dir"
   std::vector<std::string> without(const std::vector<std::string>& words, bool own, bool where) const;
 
 private:
   Knowledge();
   std::string key(const std::vector<std::string>& words) const; // without neutral words
-  std::set<std::string> neutral_, where_, own_, off_values_, neutral_values_, compilers_;
+  std::set<std::string> neutral_, where_, own_, off_values_, neutral_values_, compilers_, choice_words_;
   std::vector<Entry> entries_;
   std::map<std::string, std::vector<size_t>> by_words_;
   std::map<std::string, SimdEntry> simd_;

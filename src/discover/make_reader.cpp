@@ -1,5 +1,5 @@
-// Reads plain makefiles: the variables that their conditionals test, and those that a file for users sets or offers
-// in a comment ("# USE_OPENMP = 1").
+// Reads plain makefiles: the variables that their conditionals test, and those that a file for users sets or
+// offers in a comment ("# USE_OPENMP = 1").
 #include "readers.h"
 
 #include <xaas/base/text.h>
@@ -37,11 +37,13 @@ bool is_for_users(const std::string& path) {
 // Variables of make and compilers that every makefile has; no choices of this application.
 bool is_common(const std::string& name) {
   static const std::set<std::string> names = {
-      "CC",     "CXX",      "FC",       "F77",     "F90",     "LD",      "AR",       "RANLIB",  "CFLAGS",  "CXXFLAGS",
-      "FFLAGS", "FCFLAGS",  "LDFLAGS",  "LIBS",    "LDLIBS",  "PREFIX",  "prefix",   "DESTDIR", "INSTALL", "SHELL",
-      "MAKE",   "RM",       "CP",       "VPATH",   "OBJS",    "OBJECTS", "SRCS",     "SOURCES", "INCLUDES", "CPPFLAGS",
-      "OPTF",   "OPTC",     "OPTL",     "VERSION", "DEBUG",   "HOSTCC",  "OSNAME",   "OS",      "ARCH",    "BINARY",
-      "MAKEFLAGS", "MAKECMDGOALS", "CROSS", "HOST_OS", "UNAME", "PLAT",  "LIBEXT",   "LIBNAME", "MAKEOVERRIDES"};
+      "CC",       "CXX",      "FC",       "F77",     "F90",     "LD",        "AR",
+      "RANLIB",   "CFLAGS",   "CXXFLAGS", "FFLAGS",  "FCFLAGS", "LDFLAGS",   "LIBS",
+      "LDLIBS",   "PREFIX",   "prefix",   "DESTDIR", "INSTALL", "SHELL",     "MAKE",
+      "RM",       "CP",       "VPATH",    "OBJS",    "OBJECTS", "SRCS",      "SOURCES",
+      "INCLUDES", "CPPFLAGS", "OPTF",     "OPTC",    "OPTL",    "VERSION",   "DEBUG",
+      "HOSTCC",   "OSNAME",   "OS",       "ARCH",    "BINARY",  "MAKEFLAGS", "MAKECMDGOALS",
+      "CROSS",    "HOST_OS",  "UNAME",    "PLAT",    "LIBEXT",  "LIBNAME",   "MAKEOVERRIDES"};
   return names.count(name) > 0;
 }
 
@@ -110,7 +112,8 @@ private:
 
   void add_condition(const std::string& line, const std::string& path, unsigned number) {
     static const std::regex defined(R"(^(?:else\s+)?ifn?def\s+([A-Za-z_]\w*))");
-    static const std::regex compared(R"(^(?:else\s+)?ifn?eq\s*\(\s*\$[({](?:strip\s+\$\()?([A-Za-z_]\w*)\)*[)}]\s*,\s*([^)]*)\))");
+    static const std::regex compared(
+        R"(^(?:else\s+)?ifn?eq\s*\(\s*\$[({](?:strip\s+\$\()?([A-Za-z_]\w*)\)*[)}]\s*,\s*([^)]*)\))");
     std::smatch match;
     const std::string start = line.substr(0, 300);
     if (std::regex_search(start, match, defined)) {
@@ -136,7 +139,8 @@ private:
     if (!std::regex_match(start, match, assignment))
       return false;
     const std::string name = match[1], value = trim(match[2].str());
-    if (is_common(name) || (offered && value.find(' ') != std::string::npos && value.find('-') == std::string::npos))
+    if (is_common(name) ||
+        (offered && value.find(' ') != std::string::npos && value.find('-') == std::string::npos))
       return false;
     const bool user_file = is_for_users(path);
     Option& found = option(name, path, number);
@@ -152,15 +156,17 @@ private:
   }
 
   Option finished(Option option) const {
-    static const std::set<std::string> boolean = {"0", "1", "y", "n", "yes", "no", "true", "false", "on", "off",
-                                                  "Y", "N", "YES", "NO", "TRUE", "FALSE", "ON", "OFF"};
+    static const std::set<std::string> boolean = {"0",    "1",     "y",    "n",     "yes", "no",
+                                                  "true", "false", "on",   "off",   "Y",   "N",
+                                                  "YES",  "NO",    "TRUE", "FALSE", "ON",  "OFF"};
     std::vector<std::string> words;
     for (const std::string& value : option.values)
       if (!boolean.count(value))
         words.push_back(value);
     bool yes_or_no = !option.values.empty() && words.empty();
     if (const auto found = offers_.find(option.name); found != offers_.end())
-      yes_or_no |= words.empty() && std::all_of(found->second.begin(), found->second.end(), [&](const auto& value) { return boolean.count(value) > 0; });
+      yes_or_no |= words.empty() && std::all_of(found->second.begin(), found->second.end(),
+                                                [&](const auto& value) { return boolean.count(value) > 0; });
     if (option.initial && boolean.count(*option.initial) && words.empty())
       yes_or_no = true;
     if (yes_or_no || option.kind == Option::Kind::boolean) {
@@ -173,7 +179,8 @@ private:
             on = value;
       option.values = {on};
       const std::string initial = option.initial.value_or("");
-      option.initial = !initial.empty() && std::string("1yYtT").find(initial[0]) != std::string::npos ? "ON" : "OFF";
+      option.initial =
+          !initial.empty() && std::string("1yYtT").find(initial[0]) != std::string::npos ? "ON" : "OFF";
     } else if (words.size() > 1) {
       option.kind = Option::Kind::choice;
       option.values = words;

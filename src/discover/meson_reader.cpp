@@ -1,5 +1,5 @@
-// Reads a Meson project: its option file, and what meson.build files look for. Calls are read one by one, wherever they
-// stand; conditions around them are not followed.
+// Reads a Meson project: its option file, and what meson.build files look for. Calls are read one by one,
+// wherever they stand; conditions around them are not followed.
 #include "readers.h"
 
 #include <xaas/base/text.h>
@@ -217,7 +217,11 @@ void add_build_file(const std::vector<MesonCall>& calls, const std::string& file
           if (call.arguments[i].is_string)
             names.insert(names.begin(), call.arguments[i].text);
           for (const std::string& name : names)
-            findings.languages.push_back(name == "cpp" ? "CXX" : name == "c" ? "C" : name == "fortran" ? "Fortran" : name == "cuda" ? "CUDA" : name);
+            findings.languages.push_back(name == "cpp"       ? "CXX"
+                                         : name == "c"       ? "C"
+                                         : name == "fortran" ? "Fortran"
+                                         : name == "cuda"    ? "CUDA"
+                                                             : name);
         }
     } else if (call.function == "dependency" || call.function == "find_library") {
       if (call.first().empty())
@@ -228,7 +232,8 @@ void add_build_file(const std::vector<MesonCall>& calls, const std::string& file
       const auto same = std::find_if(findings.packages.begin(), findings.packages.end(),
                                      [&](const Package& package) { return package.name == call.first(); });
       if (same == findings.packages.end())
-        findings.packages.push_back({call.first(), version, required.empty() || required == "true", {}, {file, call.line}});
+        findings.packages.push_back(
+            {call.first(), version, required.empty() || required == "true", {}, {file, call.line}});
     }
   }
 }

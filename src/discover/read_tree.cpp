@@ -6,29 +6,45 @@ namespace xaas::discover {
 
 namespace {
 
-std::optional<spec::BuildSystem> system_of(const TreeFiles& tree) {
-  if (tree.has("CMakeLists.txt"))
-    return spec::BuildSystem::cmake;
-  if (tree.has("meson.build"))
-    return spec::BuildSystem::meson;
-  for (const char* file : {"configure.ac", "configure.in", "configure", "src/configure.ac", "src/configure"})
-    if (tree.has(file))
-      return spec::BuildSystem::autotools;
-  for (const char* file : {"Makefile", "makefile", "GNUmakefile"})
-    if (tree.has(file))
-      return spec::BuildSystem::make;
+struct Found {
+  spec::BuildSystem system;
+  std::string directory;
+};
+
+// At the top, else in a directory that projects use for it.
+std::optional<Found> find_system(const TreeFiles& tree, std::optional<spec::BuildSystem> wanted) {
+  using System = spec::BuildSystem;
+  static const std::vector<std::pair<System, std::vector<const char*>>> files = {
+      {System::cmake, {"CMakeLists.txt"}},
+      {System::meson, {"meson.build"}},
+      {System::autotools, {"configure.ac", "configure.in", "configure"}},
+      {System::make, {"Makefile", "makefile", "GNUmakefile"}}};
+  for (const std::vector<std::string>& directories :
+       {std::vector<std::string>{""}, {"src", "cmake", "source", "build/cmake"}})
+    for (const auto& [system, names] : files)
+      for (const std::string& directory : directories)
+        for (const char* name : names)
+          if ((!wanted || *wanted == system) && tree.has(directory.empty() ? name : directory + "/" + name))
+            return Found{system, directory};
   return std::nullopt;
 }
 
 } // namespace
 
-Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem> system, const Limits& limits) {
+Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem> system,
+                           const Limits& limits) {
   XAAS_TRY(const TreeFiles tree, TreeFiles::list(root, limits));
   Findings findings;
   if (!tree.complete())
     findings.notes.push_back("the tree has more than " + std::to_string(limits.files) +
                              " files; the others are not looked at");
-  findings.system = system ? system : system_of(tree);
+  if (const std::optional<Found> found = find_system(tree, system)) {
+    findings.system = found->system;
+    findings.directory = found->directory;
+  }
+  if (!findings.system && system)
+    return make_error(ErrorKind::not_found,
+                      "source tree " + root.string() + ": has no build with " + spec::to_string(*system));
   if (!findings.system) {
     findings.notes.push_back("no build system is known that this tree has: CMake, Meson, Autotools, make");
   } else {

@@ -1,5 +1,5 @@
-// Reads sources for what a build may hide: instruction sets, programming models. By marks that compilers and interfaces
-// prescribe (macros, headers, directives), counted by file.
+// Reads sources for what a build may hide: instruction sets, programming models. By marks that compilers and
+// interfaces prescribe (macros, headers, directives), counted by file.
 #include "readers.h"
 
 #include <algorithm>
@@ -14,25 +14,51 @@ struct Mark {
   const char* text;
   const char* sign;
 };
-// ISO C and psABI macros, intrinsics' prefixes (Intel Intrinsics Guide, ACLE), directives (OpenMP, OpenACC), headers and
-// keywords of the interfaces.
-constexpr Mark marks[] = {
-    {"__SSE2__", "sse2"},        {"emmintrin.h", "sse2"},      {"__SSE4_1__", "sse4.1"},  {"smmintrin.h", "sse4.1"},
-    {"__AVX__", "avx"},          {"_mm256_", "avx"},           {"__AVX2__", "avx2"},      {"__FMA__", "fma"},
-    {"__AVX512F__", "avx512f"},  {"_mm512_", "avx512f"},       {"arm_neon.h", "neon"},    {"__ARM_NEON", "neon"},
-    {"arm_sve.h", "sve"},        {"__ARM_FEATURE_SVE", "sve"}, {"altivec.h", "vsx"},      {"target_clones", "target_clones"},
-    {"pragma omp", "OpenMP"},    {"!$omp", "OpenMP"},          {"!$OMP", "OpenMP"},       {"_OPENMP", "OpenMP"},
-    {"pragma acc ", "OpenACC"},  {"!$acc ", "OpenACC"},        {"MPI_Init", "MPI"},       {"mpi.h", "MPI"},
-    {"use mpi", "MPI"},          {"cuda_runtime", "CUDA"},     {"__global__", "CUDA"},    {"hip_runtime", "HIP"},
-    {"sycl.hpp", "SYCL"},        {"CL/cl.h", "OpenCL"},        {"fftw3.h", "FFTW"},       {"mkl.h", "MKL"},
-    {"pthread_create", "pthreads"}, {"tbb/", "TBB"},           {"cblas", "BLAS"}};
+// ISO C and psABI macros, intrinsics' prefixes (Intel Intrinsics Guide, ACLE), directives (OpenMP, OpenACC),
+// headers and keywords of the interfaces.
+constexpr Mark marks[] = {{"__SSE2__", "sse2"},
+                          {"emmintrin.h", "sse2"},
+                          {"__SSE4_1__", "sse4.1"},
+                          {"smmintrin.h", "sse4.1"},
+                          {"__AVX__", "avx"},
+                          {"_mm256_", "avx"},
+                          {"__AVX2__", "avx2"},
+                          {"__FMA__", "fma"},
+                          {"__AVX512F__", "avx512f"},
+                          {"_mm512_", "avx512f"},
+                          {"arm_neon.h", "neon"},
+                          {"__ARM_NEON", "neon"},
+                          {"arm_sve.h", "sve"},
+                          {"__ARM_FEATURE_SVE", "sve"},
+                          {"altivec.h", "vsx"},
+                          {"target_clones", "target_clones"},
+                          {"pragma omp", "OpenMP"},
+                          {"!$omp", "OpenMP"},
+                          {"!$OMP", "OpenMP"},
+                          {"_OPENMP", "OpenMP"},
+                          {"pragma acc ", "OpenACC"},
+                          {"!$acc ", "OpenACC"},
+                          {"MPI_Init", "MPI"},
+                          {"mpi.h", "MPI"},
+                          {"use mpi", "MPI"},
+                          {"cuda_runtime", "CUDA"},
+                          {"__global__", "CUDA"},
+                          {"hip_runtime", "HIP"},
+                          {"sycl.hpp", "SYCL"},
+                          {"CL/cl.h", "OpenCL"},
+                          {"fftw3.h", "FFTW"},
+                          {"mkl.h", "MKL"},
+                          {"pthread_create", "pthreads"},
+                          {"tbb/", "TBB"},
+                          {"cblas", "BLAS"}};
 
 bool is_source(const std::string& path) {
   const size_t dot = path.rfind('.');
   if (dot == std::string::npos || path.find('/', dot) != std::string::npos)
     return false;
-  static const std::set<std::string> extensions = {"c", "cc", "cpp", "cxx", "C", "h", "hh", "hpp", "hxx", "cu", "cuh", "cl",
-                                                   "f", "F", "f90", "F90", "f03", "F03", "f08", "F08", "for", "hip", "inl", "ipp"};
+  static const std::set<std::string> extensions = {"c",   "cc",  "cpp", "cxx", "C",   "h",   "hh",  "hpp",
+                                                   "hxx", "cu",  "cuh", "cl",  "f",   "F",   "f90", "F90",
+                                                   "f03", "F03", "f08", "F08", "for", "hip", "inl", "ipp"};
   return extensions.count(path.substr(dot + 1)) > 0;
 }
 
@@ -69,7 +95,8 @@ void read_sources(const TreeFiles& tree, const Limits& limits, Findings& finding
       Sign& sign = signs[mark.sign];
       if (sign.files++ == 0) {
         sign.name = mark.sign;
-        sign.place = {path, 1 + static_cast<unsigned>(std::count(static_cast<const char*>(text.data()), static_cast<const char*>(found), '\n'))};
+        sign.place = {path, 1 + static_cast<unsigned>(std::count(static_cast<const char*>(text.data()),
+                                                                 static_cast<const char*>(found), '\n'))};
       }
     }
   }

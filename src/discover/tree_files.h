@@ -11,8 +11,8 @@ namespace xaas::discover {
 
 class TreeFiles {
 public:
-  // Regular files below `root`, sorted, relative; version control directories left out. Symlinks to files inside the
-  // tree are files; symlinked directories are not entered, so that no loop is walked.
+  // Regular files below `root`, sorted, relative; version control directories left out. Symlinks to files
+  // inside the tree are files; symlinked directories are not entered, so that no loop is walked.
   static Result<TreeFiles> list(const fs::path& root, const Limits& limits);
 
   const fs::path& root() const { return root_; }

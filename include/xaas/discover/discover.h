@@ -14,8 +14,8 @@ namespace xaas::discover {
 struct Choice {
   enum class Group { parallel, gpu, linear_algebra, fft, simd };
   Group group = Group::parallel;
-  std::string name;    // usual name, or a value's own
-  std::string flag;    // what a person types; empty: nothing
+  std::string name; // usual name, or a value's own
+  std::string flag; // what a person types; empty: nothing
   bool by_default = false;
   bool built_in = false;
   std::string version; // at least
@@ -42,8 +42,8 @@ Discovery classify(const Findings& findings);
 // The document of the published evaluation's JSON schema: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);
 
-// An application spec with the discovered points, for its author to edit. Values that `exclude` each other are
-// not known.
+// An application spec with the discovered points, for its author to edit. Values that `exclude` each other
+// are not known.
 spec::Application draft(const Findings& findings, const Discovery& discovery);
 
 } // namespace xaas::discover

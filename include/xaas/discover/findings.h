@@ -1,7 +1,7 @@
 // What a source tree says about how it can be built, with the place of every finding. Read, never executed.
 //
-// Sources: cmake-language(7), cmake-commands(7); Autoconf manual (AC_ARG_ENABLE, AC_ARG_WITH); Meson reference
-// manual (build options); GNU make manual (conditionals, assignments).
+// Sources: cmake-language(7), cmake-commands(7); Autoconf manual (AC_ARG_ENABLE, AC_ARG_WITH); Meson
+// reference manual (build options); GNU make manual (conditionals, assignments).
 #pragma once
 
 #include <xaas/base/file.h>
@@ -56,26 +56,28 @@ struct Sign {
 
 struct Findings {
   std::optional<spec::BuildSystem> system;
-  std::string name, version;         // of the project
-  std::string minimum_version;       // of the build system
+  std::string directory;              // of the build system's first file, relative; empty: the tree's own
+  std::string name, version;          // of the project
+  std::string minimum_version;        // of the build system
   std::vector<std::string> languages; // "C", "CXX", "Fortran", "CUDA", ...
-  std::vector<Option> options;       // in the order in which the build meets them, each once
+  std::vector<Option> options;        // in the order in which the build meets them, each once
   std::vector<Package> packages;
   std::vector<Sign> signs;
   std::map<std::string, Place> flags; // compiler flags that the build knows
-  std::vector<std::string> notes;    // what could not be read, for people
+  std::vector<std::string> notes;     // what could not be read, for people
 };
 
 // Where a search ends; a tree that has more is read so far, and that is noted.
 struct Limits {
-  uint64_t files = 200'000;             // directory entries
-  uint64_t file_bytes = 4u << 20;       // of a build file or source; larger ones are left out
-  uint64_t source_bytes = 512u << 20;   // of all sources
-  uint64_t commands = 2'000'000;        // of CMake, followed
+  uint64_t files = 200'000;           // directory entries
+  uint64_t file_bytes = 4u << 20;     // of a build file or source; larger ones are left out
+  uint64_t source_bytes = 512u << 20; // of all sources
+  uint64_t commands = 2'000'000;      // of CMake, followed
 };
 
-// Reads a tree. The build system is CMake, Meson, Autotools or make, the first that the tree has, unless `system`
-// says which. Symlinks that leave the tree, and special files, are not followed. Not a directory: not_found.
+// Reads a tree. The build system is CMake, Meson, Autotools or make, the first that the tree has, unless
+// `system` says which. Symlinks that leave the tree, and special files, are not followed. Not a directory:
+// not_found.
 Result<Findings> read_tree(const fs::path& tree, std::optional<spec::BuildSystem> system = {},
                            const Limits& limits = {});
 
