@@ -245,14 +245,51 @@ private:
     if (known.place.file.empty())
       known.place = option.place;
     known.built_in = entry->built_in;
-    if (where || option.takes_place || (option.kind == Option::Kind::text))
+    if (where || option.takes_place || (option.kind == Option::Kind::text)) {
+      // Who is only asked where it is, is used.
+      if (known.flag.empty() && entry->group == Choice::Group::parallel)
+        known.by_default = true;
       return;
-    if (known.flag.empty()) {
-      known.flag = typed_on(option);
-      known.by_default = is_on(option);
-      known.condition = join(option.conditions, " AND ");
-      add_point(option, entry->name, entry->category, entry->needs);
     }
+    // Of several, the one on which the search for the library depends.
+    const bool better = !known.flag.empty() && searches(option, *entry) && !searched_by_.count(entry);
+    if (!known.flag.empty() && !better)
+      return;
+    if (searches(option, *entry))
+      searched_by_.insert(entry);
+    known.flag = typed_on(option);
+    // What is for GPUs needs one that is chosen.
+    known.by_default = is_on(option) && !(entry->needs.gpu && entry->group != Choice::Group::gpu);
+    known.condition = join(option.conditions, " AND ");
+    known.place = option.place;
+    if (better)
+      std::erase_if(discovery_.points, [&](const DiscoveredPoint& point) { return point.point.name == lower(entry->name); });
+    add_point(option, entry->name, entry->category, entry->needs);
+  }
+
+  static bool mentions(const std::string& text, const std::string& name) {
+    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+      if ((at == 0 || !is_part(text[at - 1])) && (at + name.size() == text.size() || !is_part(text[at + name.size()])))
+        return true;
+    return false;
+  }
+  bool searches(const Option& option, const Entry& entry) const {
+    for (const Package& package : findings_.packages)
+      if (knowledge_.entry(Knowledge::words_of(package.name)) == &entry)
+        for (const std::string& condition : package.conditions)
+          if (mentions(condition, option.name))
+            return true;
+    return false;
+  }
+  // Whether a search happens without any option.
+  bool is_unasked(const Package& package) const {
+    for (const std::string& condition : package.conditions)
+      for (const Option& option : findings_.options)
+        if (option.kind == Option::Kind::boolean && mentions(condition, option.name) &&
+            is_on(option) == (condition.find("NOT") != std::string::npos))
+          return false;
+    return true;
   }
 
   Words without_neutral(const Words& words) const {
@@ -355,17 +392,17 @@ private:
       }
     if (entry->group == Choice::Group::gpu || entry->group == Choice::Group::parallel) {
       // One that is looked for only if some option asks for it is that option's business.
-      if (!package.conditions.empty() && !package.required)
+      if (!is_unasked(package))
         return;
     }
     Choice& known = choice(entry->group, entry->name);
     known.version = package.version;
     known.place = package.place;
-    known.by_default = package.conditions.empty() && !entry->needs.gpu;
+    known.by_default = is_unasked(package) && !entry->needs.gpu;
     known.condition = join(package.conditions, " AND ");
   }
 
-  // Two that one switch chooses, or none, are one.
+  // Two that are needed together are one.
   void join_blas_and_lapack() {
     const auto find = [this](const std::string& name) {
       return std::find_if(discovery_.choices.begin(), discovery_.choices.end(), [&](const Choice& choice) {
@@ -375,7 +412,7 @@ private:
     const auto blas = find("blas"), lapack = find("lapack");
     if (blas == discovery_.choices.end() && lapack != discovery_.choices.end() && lapack->flag.empty())
       lapack->name = "BLAS/LAPACK"; // which needs the other
-    if (blas == discovery_.choices.end() || lapack == discovery_.choices.end() || blas->flag != lapack->flag)
+    if (blas == discovery_.choices.end() || lapack == discovery_.choices.end())
       return;
     blas->by_default = blas->by_default || lapack->by_default;
     blas->name = "BLAS/LAPACK";
@@ -404,6 +441,7 @@ private:
   const Knowledge& knowledge_;
   Words prefix_;
   spec::BuildSystem system_;
+  std::set<const Entry*> searched_by_; // an option of theirs
   Discovery discovery_;
 };
 

@@ -252,6 +252,9 @@ private:
       } else if (argument.text.find("${") == std::string::npos && value.text.find(';') == std::string::npos) {
         words.push_back({std::move(value.text), value.known, false});
       } else {
+        // Nothing, if it is known to be empty.
+        if (value.text.empty() && !value.known)
+          words.push_back({"", false, false});
         for (std::string& part : split(value.text, ';'))
           if (!part.empty())
             words.push_back({std::move(part), value.known, false});

@@ -1,0 +1,64 @@
+#!/bin/bash
+# `xaas inspect` of a source tree says what can be chosen and where that is written; nothing of the tree is executed; `xaas
+# init` makes a spec of it that builds. Both give the same bytes twice.
+source "$E2E/lib.sh"
+needs jq cmake ninja clang-22
+
+mkdir src
+cat >src/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(waves VERSION 1.4 LANGUAGES C)
+execute_process(COMMAND touch $ENV{MARK})
+option(WAVES_DOUBLE "double precision" OFF)
+set(WAVES_SIMD none CACHE STRING "kernel")
+set_property(CACHE WAVES_SIMD PROPERTY STRINGS none AVX2 AVX_512)
+add_executable(waves waves.c)
+target_compile_definitions(waves PRIVATE SIMD="${WAVES_SIMD}")
+if(WAVES_SIMD STREQUAL "AVX2")
+  target_compile_options(waves PRIVATE -mavx2)
+elseif(WAVES_SIMD STREQUAL "AVX_512")
+  target_compile_options(waves PRIVATE -mavx512f)
+endif()
+if(WAVES_DOUBLE)
+  target_compile_definitions(waves PRIVATE WAVES_DOUBLE)
+endif()
+install(TARGETS waves)
+END
+cat >src/waves.c <<'END'
+#include <stdio.h>
+int main(void) {
+#ifdef WAVES_DOUBLE
+  puts("double " SIMD);
+#else
+  puts("single " SIMD);
+#endif
+}
+END
+export MARK=$PWD/executed
+"$XAAS" inspect src --format json >inspect.json
+assert_json inspect.json '.kind == "source-tree" and .name == "waves" and .build.system == "cmake" and .build.minimum_version == "3.20"'
+assert_json inspect.json '[.specializations[] | {name, option, line: .evidence[0].line}] ==
+  [{name: "double", option: "WAVES_DOUBLE", line: 4}, {name: "simd", option: "WAVES_SIMD", line: 5}]'
+assert_json inspect.json '.specializations[1].values | map(.value) == ["none", "AVX2", "AVX_512"]'
+[ ! -e executed ] || fail "something of the project was executed"
+"$XAAS" inspect src --format json | cmp - inspect.json || fail "another answer"
+"$XAAS" inspect src | grep -q '^simd  *cpu  *none  *none AVX2 AVX_512$' || fail "no row for simd"
+"$XAAS" inspect src --schema paper >paper.json
+assert_json paper.json '.simd_vectorization.AVX2.build_flag == "-DWAVES_SIMD=AVX2" and (has("version") | not)'
+
+"$XAAS" init src -q
+expect_exit 2 "$XAAS" init src -q
+"$XAAS" init src -o - >spec.json
+cmp spec.json src/xaas.json || fail "another spec"
+unset MARK
+"$XAAS" build src -o oci:app:ir --isa x86-64 --config simd=AVX2,double=on --config simd=none,double=off -q >/dev/null
+"$XAAS" inspect oci:app:ir --format json >ir.json
+assert_json ir.json '.configurations | map(.id) == ["double=off,isa=x86-64,simd=none", "double=on,isa=x86-64,simd=AVX2"]'
+
+expect_exit 4 "$XAAS" inspect src --build-system meson
+expect_exit 2 "$XAAS" inspect oci:app:ir --schema paper
+mkdir empty
+"$XAAS" inspect empty --format json >empty.json 2>notes
+assert_json empty.json '.specializations == [] and .build.system == null'
+grep -q "no build system" notes || fail "nothing is said of an unknown build system"
+expect_exit 4 "$XAAS" init empty

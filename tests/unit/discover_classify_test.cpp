@@ -1,0 +1,113 @@
+#include "discover_testing.h"
+
+namespace xaas::discover {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ClassifyTest : public TreeTest {
+protected:
+  Discovery of_cmake(const std::string& text) {
+    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(solver)\n" + text);
+    findings = read();
+    return classify(findings);
+  }
+  Findings findings;
+};
+
+TEST_F(ClassifyTest, SwitchesByTheirNameWithoutPrefix) {
+  const Discovery found = of_cmake(R"(
+option(SLV_WITH_MPI "" OFF)
+option(SLV_ENABLE_OPENMP "" ON)
+option(SLV_USE_CUDA "" OFF)
+option(SLV_DOUBLE "" OFF)
+option(SLV_CUDA_AWARE_MPI "" OFF)
+option(SLV_BUILD_TESTS "" ON)
+option(SLV_MPI_DEBUG "" OFF)
+)");
+  ASSERT_EQ(found.points.size(), 4u);
+  const DiscoveredPoint* const mpi = point(found, "mpi");
+  ASSERT_TRUE(mpi);
+  EXPECT_EQ(mpi->point.category, "communication");
+  EXPECT_EQ(mpi->point.default_, "off");
+  EXPECT_THAT(mpi->point.find("on")->arguments, ElementsAre("-DSLV_WITH_MPI=ON"));
+  EXPECT_THAT(mpi->evidence, ElementsAre(Place{"CMakeLists.txt", 4}));
+  EXPECT_EQ(point(found, "openmp")->point.default_, "on");
+  EXPECT_EQ(point(found, "cuda")->point.find("on")->requires_.gpu->vendor, "nvidia");
+  EXPECT_EQ(point(found, "double")->point.category, "precision");
+}
+
+TEST_F(ClassifyTest, ChoicesByTheirValues) {
+  const Discovery found = of_cmake(R"(
+set(SLV_SIMD AUTO CACHE STRING "")
+set_property(CACHE SLV_SIMD PROPERTY STRINGS AUTO None SSE2 AVX2_256 AVX_512 ARM_NEON_ASIMD IBM_VSX)
+set(SLV_FFT_LIBRARY fftw3 CACHE STRING "")
+set_property(CACHE SLV_FFT_LIBRARY PROPERTY STRINGS fftw3 mkl kiss)
+set(SLV_GPU OFF CACHE STRING "")
+set_property(CACHE SLV_GPU PROPERTY STRINGS OFF CUDA HIP)
+set(SLV_OUTPUT text CACHE STRING "")
+set_property(CACHE SLV_OUTPUT PROPERTY STRINGS text binary)
+)");
+  ASSERT_EQ(found.points.size(), 3u);
+  const DiscoveredPoint* const simd = point(found, "simd");
+  ASSERT_TRUE(simd);
+  EXPECT_EQ(simd->point.category, "cpu");
+  EXPECT_EQ(simd->point.default_, "AUTO");
+  EXPECT_THAT(values(*simd), ElementsAre("AUTO", "None", "SSE2", "AVX2_256", "AVX_512", "ARM_NEON_ASIMD"));
+  EXPECT_THAT(simd->point.find("AVX2_256")->requires_.cpu, ElementsAre("avx2", "fma"));
+  EXPECT_THAT(simd->point.find("SSE2")->arguments, ElementsAre("-DSLV_SIMD=SSE2"));
+  EXPECT_EQ(point(found, "fft-library")->point.category, "fft");
+  EXPECT_EQ(point(found, "gpu")->point.find("HIP")->requires_.gpu->vendor, "amd");
+  EXPECT_EQ(found.gpu_flag, "-DSLV_GPU");
+}
+
+TEST_F(ClassifyTest, OfSeveralSwitchesTheOneThatTheSearchDependsOn) {
+  const Discovery found = of_cmake(R"(
+option(OPENMP "a part of that name" OFF)
+option(BUILD_OMP "" ON)
+if(BUILD_OMP)
+  find_package(OpenMP REQUIRED)
+endif()
+)");
+  EXPECT_EQ(point(found, "openmp")->option, "BUILD_OMP");
+}
+
+TEST_F(ClassifyTest, ThePaperDocument) {
+  const Discovery found = of_cmake(R"(
+option(SLV_MPI "" OFF)
+option(SLV_OPENMP "" ON)
+option(SLV_BUILD_OWN_FFTW "" OFF)
+option(SLV_HIP "" OFF)
+find_package(LAPACK)
+)");
+  const Json document = paper_document(findings, found);
+  EXPECT_EQ(document["build_system"], (Json{{"type", "cmake"}, {"minimum_version", "3.16"}}));
+  EXPECT_EQ(document["gpu_build"], (Json{{"value", true}, {"build_flag", "-DSLV_HIP"}}));
+  EXPECT_EQ(document["parallel_programming_libraries"]["MPI"],
+            (Json{{"used_as_default", false}, {"build_flag", "-DSLV_MPI"}, {"minimum_version", nullptr}}));
+  EXPECT_EQ(document["linear_algebra_libraries"]["BLAS/LAPACK"]["used_as_default"], true);
+  EXPECT_EQ(document["internal_build"], (Json{{"library_name", "FFTW"}, {"build_flag", "-DSLV_BUILD_OWN_FFTW"}}));
+}
+
+TEST_F(ClassifyTest, ADraftIsASpecThatCanBeRead) {
+  const Discovery found = of_cmake("option(SLV_MPI \"\" OFF)\noption(SLV_OPENMP \"\" ON)\n");
+  const std::string text = spec::to_json(draft(findings, found)).dump();
+  const auto application = spec::parse_application(text, "draft");
+  ASSERT_TRUE(application) << application.error().message;
+  EXPECT_EQ(application->name, "solver");
+  EXPECT_EQ(application->points.size(), 2u);
+}
+
+TEST_F(ClassifyTest, OtherBuildSystems) {
+  write("configure.ac", "AC_INIT([s],[1])\nAC_ARG_ENABLE([avx2], [AS_HELP_STRING([--enable-avx2],[AVX2])])\n"
+                        "AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi],[MPI])])\n");
+  const Findings configure = read();
+  const Discovery found = classify(configure);
+  EXPECT_THAT(point(found, "avx2")->point.find("off")->arguments, ElementsAre("--disable-avx2"));
+  EXPECT_THAT(point(found, "avx2")->point.find("on")->requires_.cpu, ElementsAre("avx2", "fma"));
+  EXPECT_THAT(point(found, "mpi")->point.find("on")->arguments, ElementsAre("--with-mpi"));
+  EXPECT_EQ(paper_document(configure, found)["simd_vectorization"]["AVX2"]["build_flag"], "--enable-avx2");
+}
+
+} // namespace
+} // namespace xaas::discover

@@ -1,0 +1,214 @@
+#include "discover_testing.h"
+
+namespace xaas::discover {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CMakeTest : public TreeTest {
+protected:
+  Findings read_cmake(const std::string& text) {
+    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.16...3.28)\nproject(solver VERSION 2.1 LANGUAGES C Fortran)\n" + text);
+    return read();
+  }
+};
+
+TEST_F(CMakeTest, TheProject) {
+  const Findings findings = read_cmake("enable_language(CUDA)\n");
+  EXPECT_EQ(findings.system, spec::BuildSystem::cmake);
+  EXPECT_EQ(findings.name, "solver");
+  EXPECT_EQ(findings.version, "2.1");
+  EXPECT_EQ(findings.minimum_version, "3.16");
+  EXPECT_THAT(findings.languages, ElementsAre("C", "Fortran", "CUDA"));
+}
+
+TEST_F(CMakeTest, OptionsAndTheirDefaults) {
+  const Findings findings = read_cmake(R"(
+option(A "help of a" ON)
+option(B "none")
+set(yes TRUE)
+option(C "by a variable" ${yes})
+set(D 4 CACHE STRING "a text")
+set(E "/opt" CACHE PATH "a place")
+set(F on CACHE BOOL "the other way")
+set(G x CACHE INTERNAL "nobody's")
+include(CMakeDependentOption)
+cmake_dependent_option(H "only with A" ON "A;NOT B" OFF)
+find_package(Threads)
+option(I "if it is found" ${Threads_FOUND})
+mark_as_advanced(D)
+)");
+  ASSERT_TRUE(option(findings, "A"));
+  EXPECT_EQ(option(findings, "A")->help, "help of a");
+  EXPECT_EQ(option(findings, "A")->initial, "ON");
+  EXPECT_EQ(option(findings, "A")->place, (Place{"CMakeLists.txt", 4}));
+  EXPECT_EQ(option(findings, "B")->initial, "OFF");
+  EXPECT_EQ(option(findings, "C")->initial, "ON");
+  EXPECT_EQ(option(findings, "D")->initial, "4");
+  EXPECT_EQ(option(findings, "D")->kind, Option::Kind::text);
+  EXPECT_TRUE(option(findings, "D")->internal);
+  EXPECT_TRUE(option(findings, "E")->takes_place);
+  EXPECT_EQ(option(findings, "F")->initial, "ON");
+  EXPECT_FALSE(option(findings, "G"));
+  EXPECT_THAT(option(findings, "H")->conditions, ElementsAre("A", "NOT B"));
+  EXPECT_EQ(option(findings, "I")->initial, std::nullopt);
+}
+
+// The project's own macros declare options; what they are called does not matter.
+TEST_F(CMakeTest, MacrosThatDeclareOptions) {
+  write("cmake/Tools.cmake", R"(
+function(MY_CHOICE NAME TEXT DEFAULT)
+  string(REPLACE "[inside]" "" allowed "${ARGN}")
+  set(${NAME} ${DEFAULT} CACHE STRING "${TEXT}")
+  set_property(CACHE ${NAME} PROPERTY STRINGS ${allowed})
+endfunction()
+macro(my_switch name)
+  cmake_parse_arguments(arg "QUIET" "DEFAULT" "NEEDS" ${ARGN})
+  option(${name} "switch of ${name}" ${arg_DEFAULT})
+endmacro()
+)");
+  const Findings findings = read_cmake(R"(
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_SOURCE_DIR}/cmake)
+include(Tools)
+set(first fast)
+my_choice(KERNEL "the kernel" "${first}" slow fast "own[inside]")
+my_switch(DEEP QUIET DEFAULT ON NEEDS x y)
+)");
+  const Option* const kernel = option(findings, "KERNEL");
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->kind, Option::Kind::choice);
+  EXPECT_THAT(kernel->values, ElementsAre("slow", "fast", "own[inside]"));
+  EXPECT_EQ(kernel->initial, "fast");
+  EXPECT_EQ(kernel->place, (Place{"CMakeLists.txt", 6})); // where somebody looks for it
+  ASSERT_TRUE(option(findings, "DEEP"));
+  EXPECT_EQ(option(findings, "DEEP")->initial, "ON");
+}
+
+TEST_F(CMakeTest, BothSidesOfAConditionAreReadAndTheDefaultSideCounts) {
+  const Findings findings = read_cmake(R"(
+option(GPU "" OFF)
+if(GPU)
+  option(GPU_AWARE "" ON)
+  set(kind gpu)
+elseif(FROM_NOWHERE)
+  set(kind nowhere)
+else()
+  set(kind cpu)
+endif()
+set(KIND ${kind} CACHE STRING "")
+if(WIN32)
+  option(ONLY_THERE "" ON)
+endif()
+check_include_file(omp.h HAVE_OMP)
+if(HAVE_OMP)
+  set(omp ON)
+else()
+  set(omp OFF)
+endif()
+option(OMP "" ${omp})
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Intel")
+  set(TUNE mkl CACHE STRING "")
+else()
+  set(TUNE plain CACHE STRING "")
+endif()
+)");
+  ASSERT_TRUE(option(findings, "GPU_AWARE"));
+  EXPECT_THAT(option(findings, "GPU_AWARE")->conditions, ElementsAre("GPU"));
+  EXPECT_EQ(option(findings, "KIND")->initial, "cpu");
+  EXPECT_FALSE(option(findings, "ONLY_THERE"));
+  EXPECT_EQ(option(findings, "OMP")->initial, "ON");
+  EXPECT_EQ(option(findings, "TUNE")->initial, "plain");
+}
+
+TEST_F(CMakeTest, WhatFollowsAReturnIsForOthers) {
+  write("special.cmake", R"(
+function(special)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+    return()
+  endif()
+  set(FFT small CACHE STRING "")
+endfunction()
+special()
+)");
+  const Findings findings = read_cmake("include(special.cmake)\nset(FFT large CACHE STRING \"\")\n");
+  EXPECT_EQ(option(findings, "FFT")->initial, "large");
+  EXPECT_EQ(option(findings, "FFT")->place.file, "CMakeLists.txt");
+}
+
+TEST_F(CMakeTest, DirectoriesListsAndFilesByPattern) {
+  write("part/CMakeLists.txt", "option(PART_${WHICH} \"\" ON)\n");
+  write("more/b.cmake", "option(B \"\" ON)\n");
+  write("more/a.cmake", "option(A \"\" ON)\n");
+  const Findings findings = read_cmake(R"(
+set(WHICH ONE)
+add_subdirectory(part)
+file(GLOB files "more/*.cmake")
+foreach(file ${files})
+  include(${file})
+endforeach()
+foreach(level IN ITEMS 2 3)
+  option(LEVEL_${level} "" OFF)
+endforeach()
+find_package(FFTW 3.3 REQUIRED)
+pkg_check_modules(X REQUIRED hwloc>=2.1)
+)");
+  for (const char* name : {"PART_ONE", "A", "B", "LEVEL_2", "LEVEL_3"})
+    EXPECT_TRUE(option(findings, name)) << name;
+  ASSERT_EQ(findings.packages.size(), 2u);
+  EXPECT_EQ(findings.packages[0].name, "FFTW");
+  EXPECT_EQ(findings.packages[0].version, "3.3");
+  EXPECT_EQ(findings.packages[1].name, "hwloc");
+  EXPECT_EQ(findings.packages[1].version, "2.1");
+}
+
+TEST_F(CMakeTest, SyntaxOfAllKinds) {
+  const Findings findings = read_cmake(R"(
+#[[ option(IN_COMMENT "" ON)
+]] option(AFTER_COMMENT "a \"quoted\" (help) # of it" ON)
+OPTION (
+  SPREAD # here
+  [=[ brackets ]] in it ]=]
+  ON)
+set(TEXT "option(IN_STRING \"\" ON)")
+)");
+  EXPECT_FALSE(option(findings, "IN_COMMENT"));
+  EXPECT_FALSE(option(findings, "IN_STRING"));
+  ASSERT_TRUE(option(findings, "AFTER_COMMENT"));
+  EXPECT_EQ(option(findings, "AFTER_COMMENT")->help, "a \"quoted\" (help) # of it");
+  ASSERT_TRUE(option(findings, "SPREAD"));
+  EXPECT_EQ(option(findings, "SPREAD")->help, " brackets ]] in it ");
+  EXPECT_THAT(findings.notes, IsEmpty());
+}
+
+TEST_F(CMakeTest, AnErrorIsNamedAndWhatIsBeforeItStays) {
+  for (const char* bad : {"option(B \"no end ON)\n", "option(B \"\" ON\n", "?\n", "[[\n", "option\n"}) {
+    const Findings findings = read_cmake(std::string("option(A \"\" ON)\n") + bad);
+    EXPECT_TRUE(option(findings, "A")) << bad;
+    EXPECT_THAT(findings.notes, Contains(HasSubstr("CMakeLists.txt:4: "))) << bad;
+  }
+}
+
+TEST_F(CMakeTest, NoLoopIsEndless) {
+  write("loop.cmake", "include(loop.cmake)\nmacro(again)\n  again()\nendmacro()\nagain()\noption(A \"\" ON)\n");
+  write("part/CMakeLists.txt", "add_subdirectory(..)\nadd_subdirectory(.)\n");
+  std::string nested;
+  for (int i = 0; i < 20000; ++i)
+    nested += "if(A)\n";
+  write("deep.cmake", nested);
+  std::string doubling = "set(x aaaaaaaaaa)\n";
+  for (int i = 0; i < 60; ++i)
+    doubling += "set(x \"${x}${x}\")\nlist(APPEND x ${x})\n";
+  write("long.cmake", doubling);
+  write("loops.cmake", "foreach(a RANGE 1 1000000000)\nendforeach()\nwhile(TRUE)\n  set(b 1)\nendwhile()\n");
+  Limits limits;
+  limits.commands = 100'000;
+  write("CMakeLists.txt", "include(loop.cmake)\nadd_subdirectory(part)\ninclude(deep.cmake)\ninclude(long.cmake)\ninclude(loops.cmake)\noption(B \"\" ON)\n");
+  const Findings findings = read(limits);
+  EXPECT_TRUE(option(findings, "A"));
+}
+
+} // namespace
+} // namespace xaas::discover
