@@ -23,7 +23,7 @@ std::optional<spec::BuildSystem> build_system_of(const std::string& name) {
 Result<TreeDescription> describe_tree(const std::string& directory, const std::string& system) {
   XAAS_TRY(const discover::Findings findings, discover::read_tree(directory, build_system_of(system)));
   const discover::Discovery discovery = discover::classify(findings);
-  Json points = Json::array(), packages = Json::array(), signs = Json::array();
+  Json points = Json::array(), options = Json::array(), packages = Json::array(), signs = Json::array();
   for (const discover::DiscoveredPoint& found : discovery.points) {
     Json point = spec::to_json(found.point);
     point["option"] = found.option;
@@ -32,6 +32,13 @@ Result<TreeDescription> describe_tree(const std::string& directory, const std::s
       point["evidence"].push_back(to_json(place));
     points.push_back(std::move(point));
   }
+  for (const discover::Option& option : findings.options)
+    options.push_back(Json{{"name", option.name},
+                           {"help", option.help},
+                           {"default", option.initial ? Json(*option.initial) : Json()},
+                           {"values", option.values},
+                           {"conditions", option.conditions},
+                           {"evidence", Json::array({to_json(option.place)})}});
   for (const discover::Package& package : findings.packages)
     packages.push_back(Json{{"name", package.name},
                             {"version", package.version.empty() ? Json() : Json(package.version)},
@@ -52,6 +59,7 @@ Result<TreeDescription> describe_tree(const std::string& directory, const std::s
              {"minimum_version", findings.minimum_version.empty() ? Json() : Json(findings.minimum_version)},
              {"languages", findings.languages}}},
            {"specializations", points},
+           {"options", options},
            {"packages", packages},
            {"sources", signs},
            {"notes", findings.notes}};

@@ -7,6 +7,7 @@
 #include "knowledge.h"
 
 #include <xaas/base/text.h>
+#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <cctype>
@@ -339,8 +340,10 @@ private:
     found.point.category = category_of(group);
     for (const std::string& value : option.values)
       add_value(option, value, group, found.point);
-    if (option.initial && found.point.find(*option.initial))
-      found.point.default_ = *option.initial;
+    if (option.initial && found.point.find(plain(*option.initial)))
+      found.point.default_ = plain(*option.initial);
+    else if (!found.point.values.empty())
+      found.point.default_ = found.point.values.front().value;
     discovery_.points.push_back(std::move(found));
   }
 
@@ -490,6 +493,13 @@ Json paper_document(const Findings& findings, const Discovery& discovery) {
     type = "cmake";
   else if (findings.system == spec::BuildSystem::make || findings.system == spec::BuildSystem::autotools)
     type = "make";
+  Json others = Json::object();
+  for (const Package& package : findings.packages)
+    if (!Knowledge::get().entry(Knowledge::words_of(package.name)))
+      others[package.name] = Json{{"version", or_null(package.version)},
+                                  {"used_as_default", package.conditions.empty()},
+                                  {"conditions", or_null(join(package.conditions, " AND "))},
+                                  {"build_flag", Json()}};
   std::vector<std::string> flags;
   for (const auto& [flag, place] : findings.flags)
     flags.push_back(flag);
@@ -498,7 +508,7 @@ Json paper_document(const Findings& findings, const Discovery& discovery) {
               {"parallel_programming_libraries", parallel},
               {"linear_algebra_libraries", algebra},
               {"FFT_libraries", fft},
-              {"other_external_libraries", Json::object()},
+              {"other_external_libraries", others},
               {"compiler_flags", flags},
               {"optimization_build_flags", Json::array()},
               {"compilers", Json::object()},
@@ -510,15 +520,32 @@ Json paper_document(const Findings& findings, const Discovery& discovery) {
                 {"build_flag", or_null(discovery.own_flag)}}}};
 }
 
-spec::Application draft(const Findings& findings, const Discovery& discovery) {
+spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch) {
   spec::Application application;
   application.name = lower(findings.name);
+  for (char& c : application.name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
+      c = '-';
   if (!findings.version.empty())
     application.version = findings.version;
   application.build.system = findings.system.value_or(spec::BuildSystem::make);
   application.build.directory = findings.directory;
-  for (const DiscoveredPoint& point : discovery.points)
-    application.points.push_back(point.point);
+  for (const DiscoveredPoint& found : discovery.points) {
+    application.points.push_back(found.point);
+    const bool is_choice = found.point.category == "cpu" && !found.point.find("on");
+    if (!is_choice || !application.configurations.empty())
+      continue;
+    for (const spec::Value& value : found.point.values) {
+      const std::vector<std::string>& features = value.requires_.cpu;
+      if (!features.empty() && std::all_of(features.begin(), features.end(), [&](const auto& feature) {
+            return target::is_feature(arch, feature);
+          }))
+        application.configurations.push_back({{found.point.name, value.value}});
+    }
+  }
+  if (application.configurations.empty() && !application.points.empty())
+    application.configurations.push_back(
+        {{application.points.front().name, application.points.front().default_}});
   return application;
 }
 

@@ -91,6 +91,9 @@ SystemDescription detect(const Probes& probes) {
   description.os = operating_system(machine);
   probe_containers(machine, probes.runtime_versions, description);
   probe_batch(machine, description);
+  probe_gpus(machine, description.gpus);
+  probe_libraries(machine, description);
+  probe_compilers(machine, probes.runtime_versions, description);
   return description;
 }
 

@@ -233,6 +233,122 @@ TEST_F(Detect, BatchSystems) {
   EXPECT_EQ(detect(probes_).batch_job, "77");
 }
 
+TEST_F(Detect, NvidiaByTheDriversFiles) {
+  file("/proc/driver/nvidia/version",
+       "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version: 12\n");
+  for (const char* slot : {"0000:1c:00.0", "0000:1e:00.0"})
+    file(std::string("/proc/driver/nvidia/gpus/") + slot + "/information",
+         "Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ:   \t\t 152\n");
+  const SystemDescription found = detect(probes_);
+  ASSERT_EQ(found.gpus.size(), 2u);
+  EXPECT_EQ(found.gpus[0], (Gpu{"nvidia", "NVIDIA A100-SXM4-40GB", "sm_80", 0, "550.54.15", "",
+                                "/proc/driver/nvidia/gpus/0000:1c:00.0/information"}));
+  for (const auto& [model, arch] : std::map<std::string, std::string>{{"NVIDIA GH200 120GB", "sm_90"},
+                                                                      {"Tesla V100-PCIE-16GB", "sm_70"},
+                                                                      {"NVIDIA A10", "sm_86"},
+                                                                      {"NVIDIA GeForce RTX 4090", "sm_89"},
+                                                                      {"NVIDIA H200", "sm_90"},
+                                                                      {"NVIDIA T400", ""}}) {
+    file("/proc/driver/nvidia/gpus/0000:1c:00.0/information", "Model: " + model + "\n");
+    EXPECT_EQ(detect(probes_).gpus[0].arch, arch) << model;
+  }
+}
+
+TEST_F(Detect, AmdByTheKernelsTopology) {
+  file("/sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 64\ngfx_target_version 0\n");
+  file("/sys/class/kfd/kfd/topology/nodes/1/properties", "simd_count 440\ngfx_target_version 90010\n");
+  file("/sys/class/kfd/kfd/topology/nodes/1/name", "aldebaran\n");
+  file("/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties", "heap_type 1\nsize_in_bytes 68702699520\n");
+  file("/sys/module/amdgpu/version", "6.3.6\n");
+  file("/opt/rocm/.info/version", "6.0.3-102\n");
+  const SystemDescription found = detect(probes_);
+  ASSERT_EQ(found.gpus.size(), 1u);
+  EXPECT_EQ(found.gpus[0], (Gpu{"amd", "aldebaran", "gfx90a", 68702699520, "6.3.6", "6.0.3",
+                                "/sys/class/kfd/kfd/topology/nodes/1/properties"}));
+  file("/sys/class/kfd/kfd/topology/nodes/1/properties", "gfx_target_version 110001\n");
+  EXPECT_EQ(detect(probes_).gpus[0].arch, "gfx1101");
+}
+
+TEST_F(Detect, IntelByItsDevices) {
+  for (const char* card : {"card0", "card1"}) {
+    file(std::string("/sys/class/drm/") + card + "/device/vendor", "0x8086\n");
+    file(std::string("/sys/class/drm/") + card + "/device/device", card == std::string("card1") ? "0x0bd5\n" : "0x4680\n");
+  }
+  file("/sys/class/drm/card1-HDMI-A-1/status", "connected\n");
+  const SystemDescription found = detect(probes_);
+  ASSERT_EQ(found.gpus.size(), 1u); // the other is part of a processor
+  EXPECT_EQ(found.gpus[0].arch, "pvc");
+  EXPECT_EQ(found.gpus[0].evidence, "/sys/class/drm/card1/device");
+}
+
+TEST_F(Detect, MpiLibrariesFabricsAndModules) {
+  file("/opt/mpich/lib/libmpi.so.12", "...MPICH Version:\t4.1.2\n...");
+  file("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "Open MPI v4.1.4, package");
+  file("/usr/lib/x86_64-linux-gnu/libfftw3.so.3", "");
+  file("/usr/lib/x86_64-linux-gnu/libfftw3.so.3.6.9", "");
+  file("/usr/lib/x86_64-linux-gnu/libfftw3_threads.so.3", "");
+  file("/opt/fabric/libfabric.so.1", "");
+  file("/etc/ld.so.conf.d/fabric.conf", "# where it is\n/opt/fabric\n");
+  probes_.environment["LD_LIBRARY_PATH"] = "/opt/mpich/lib:relative";
+  probes_.environment["LOADEDMODULES"] = "gcc/13.2:cray-mpich/8.1.29";
+  const SystemDescription found = detect(probes_);
+  EXPECT_THAT(found.mpi, ElementsAre(Mpi{"mpich", "4.1.2", "mpich-12", "/opt/mpich/lib"},
+                                     Mpi{"openmpi", "4.1.4", "openmpi-40", "/usr/lib/x86_64-linux-gnu"}));
+  EXPECT_THAT(found.libraries, ElementsAre(Named{"fftw3", "3.6.9", "/usr/lib/x86_64-linux-gnu/libfftw3.so.3.6.9"}));
+  EXPECT_THAT(found.fabrics, ElementsAre(Named{"libfabric", "1", "/opt/fabric/libfabric.so.1"}));
+  EXPECT_THAT(found.modules, ElementsAre("gcc/13.2", "cray-mpich/8.1.29"));
+}
+
+TEST_F(Detect, CompilersOnTheSearchPath) {
+  program("gcc", "echo 'gcc (Debian 12.2.0-14) 12.2.0'");
+  program("nvcc", "sleep 100");
+  const SystemDescription found = detect(probes_);
+  ASSERT_EQ(found.compilers.size(), 2u);
+  EXPECT_EQ(found.compilers[0].name, "gcc");
+  EXPECT_EQ(found.compilers[1], (Named{"nvcc", "", probes_.path[0] + "/nvcc"}));
+}
+
+TEST_F(Detect, ImportOfThePrototypesFiles) {
+  file("/amd.json", R"({"CPU Info": {"Architecture": "x86_64", "Model Name": "AMD EPYC 7A53", "Supported Vectorizations":
+    ["avx2", "avx", "sse4_2", "sse4_1", "ssse3", "sse2", "sse"]}, "Accelerators": {"Accelerators": {"amd": [{"name": "gfx90a",
+    "marketing_name": "AMD Instinct MI250X", "runtime_version": "1.1"}]}, "Driver Versions": {}}, "GPU Backends": {"ROCm":
+    {"version": "6.0.3"}}, "Loaded Modules": {"cce": "17.0.1"}, "Parallel Libraries": {"No MPI Found": {"None": "No MPI"}}})");
+  auto found = import_prototype(probes_.root / "amd.json");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->cpu.level, "x86-64-v3");
+  EXPECT_THAT(found->cpu.features, testing::Contains("fma"));
+  EXPECT_THAT(found->cpu.features, testing::Not(testing::Contains("fma4")));
+  EXPECT_EQ(found->gpus[0], (Gpu{"amd", "AMD Instinct MI250X", "gfx90a", 0, "", "6.0.3", "rocminfo"}));
+  EXPECT_THAT(found->mpi, IsEmpty());
+  EXPECT_THAT(found->modules, ElementsAre("cce/17.0.1"));
+
+  file("/arm.json", R"({"CPU Info": {"Architecture": "aarch64", "Model Name": null, "Supported Vectorizations": ["asimd", "sve"]},
+    "Accelerators": {"Accelerators": {"nvidia": [{"gpu": "NVIDIA GH200 120GB", "compute_cap": "9.0", "driver": "550.54.15"}]}},
+    "GPU Backends": {"CUDA": {"version": "12.6"}}, "Parallel Libraries": {"OpenMPI": {"libmpi.so.40": "/opt/ompi/lib/libmpi.so.40",
+    "libmpi.so.40.30.1": "/opt/ompi/lib/libmpi.so.40.30.1"}}, "FFT Libraries": {"cufft": {"path": "/opt/libcufft.so.11", "version":
+    "11.3.0.4"}, "MKL": {"path": "/opt/libmkl.so", "version": "Unknown Version"}}})");
+  found = import_prototype(probes_.root / "arm.json");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->arch, "aarch64");
+  EXPECT_THAT(found->cpu.features, testing::IsSupersetOf({"neon", "sve"}));
+  EXPECT_EQ(found->gpus[0].arch, "sm_90");
+  EXPECT_EQ(found->gpus[0].runtime, "12.6");
+  EXPECT_THAT(found->mpi, ElementsAre(Mpi{"openmpi", "", "openmpi-40", "/opt/ompi/lib"}));
+  EXPECT_THAT(found->libraries, ElementsAre(Named{"cufft", "11.3.0.4", "/opt/libcufft.so.11"}, Named{"MKL", "", "/opt/libmkl.so"}));
+
+  // AVX-512 is a level only where all of it is there.
+  file("/part.json", R"({"CPU Info": {"Architecture": "x86_64", "Supported Vectorizations": ["avx512f", "avx2", "avx"]}})");
+  found = import_prototype(probes_.root / "part.json");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->cpu.level, "x86-64-v3");
+
+  for (const char* bad : {"{}", "[]", "{\"CPU Info\": {\"Architecture\": \"vax\"}}", "{", "{\"CPU Info\": 3}"}) {
+    file("/bad.json", bad);
+    EXPECT_EQ(import_prototype(probes_.root / "bad.json").error().kind, ErrorKind::usage) << bad;
+  }
+  EXPECT_EQ(import_prototype(probes_.root / "none.json").error().kind, ErrorKind::not_found);
+}
+
 TEST(DetectHere, ThisMachine) {
   Probes probes;
   probes.runtime_versions = false;

@@ -64,7 +64,7 @@ for app in "${packages[@]}"; do
   here=$work/$app/$program
   mkdir -p "$here"
   once "$work/$app/source" debian_source "$app"
-  mapfile -t options < <(build_system_of "$app" | tr ' ' '\n')
+  read -ra options <<<"$(build_system_of "$app")"
   /usr/bin/time -o "$here/time" -f '%e|%M' "$xaas" inspect "$work/$app/source" "${options[@]}" --schema paper >"$here/found.json"
   "$xaas" inspect "$work/$app/source" "${options[@]}" --schema paper 2>/dev/null | cmp - "$here/found.json" || die "$app: another answer"
   [ $facts = no ] || echo "$app" >&2

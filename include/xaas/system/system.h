@@ -1,8 +1,7 @@
 // The system description: what a machine is and has. Source: specs/schema/system.schema.json.
 //
-// detect() finds CPU, memory, C library, kernel, container runtimes and batch system. It leaves `gpus`,
-// `mpi`, `fabrics`, `compilers`, `libraries` and `modules` empty; a description that was written or completed
-// by hand may have them, and they are read like all else.
+// detect() reads files, and asks programs for nothing but their version. A description that was written or
+// completed by hand is read like one that was detected.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -71,7 +70,7 @@ struct Probes {
   fs::path root = "/";            // prefix of /proc, /sys, /etc and library directories
   std::optional<target::Cpu> cpu; // instead of LLVM's host detection
   std::vector<std::string> path;  // program search path; empty: $PATH
-  bool runtime_versions = true;   // ask container runtimes for their version (runs them, for 2 s at most)
+  bool runtime_versions = true;   // ask container runtimes and compilers for their version (runs them, 2 s at most)
   std::map<std::string, std::string> environment; // instead of getenv where not empty
 };
 
@@ -95,6 +94,10 @@ Json to_json(
     const SystemDescription& description); // first key "version": 1; every key of the schema is there
 Result<SystemDescription> parse_system(const Json& json, const std::string& name); // `name` is for errors
 Result<SystemDescription> read_system(const fs::path& path);
+
+// A description from the JSON that the prototype of the published work (SC'25) writes. Without "CPU Info" with an
+// architecture that is known: usage error.
+Result<SystemDescription> import_prototype(const fs::path& path);
 
 // The CPU as a lowering target: LLVM's name for it, "generic" if this LLVM has none, and the features that it
 // can use (target::usable_features).
