@@ -14,7 +14,8 @@ public:
     app.add_option("-o,--output", output_, "Write the system description to this file")->type_name("FILE");
     app.add_option("--cpu", cpu_, "Stand for another CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
-    app.add_option("--import", import_, "Describe the machine of this file, which the published prototype wrote")
+    app.add_option("--import", import_,
+                   "Describe the machine of this file, which the published prototype wrote")
         ->type_name("FILE");
   }
 
@@ -55,7 +56,8 @@ private:
       rows.push_back({"GPU", printable(gpu.vendor + " " + or_unknown(gpu.model) + " " + gpu.arch +
                                        (gpu.driver.empty() ? "" : ", driver " + gpu.driver))});
     for (const system::Mpi& mpi : system.mpi)
-      rows.push_back({"MPI", printable(mpi.implementation + " " + mpi.version + " (ABI " + mpi.abi + ") " + mpi.libdir)});
+      rows.push_back({"MPI", printable(mpi.implementation + " " + mpi.version + " (ABI " + mpi.abi + ") " +
+                                       mpi.libdir)});
     for (const system::Named& fabric : system.fabrics)
       rows.push_back({"fabric", printable(fabric.name + " " + fabric.version + " " + fabric.path)});
     for (const system::Named& library : system.libraries)

@@ -1,6 +1,10 @@
 #include "images.h"
 
+#include <xaas/base/text.h>
+#include <xaas/discover/discover.h>
+
 #include <cstdlib>
+#include <iostream>
 
 namespace xaas::cli {
 
@@ -14,10 +18,19 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
   std::error_code code;
   const bool tree = fs::is_directory(argument, code);
   spec.path = tree ? fs::path(argument) / "xaas.json" : fs::path(argument);
-  if (tree && !fs::exists(spec.path, code))
-    return make_error(ErrorKind::not_found, "source tree " + argument + ": has no xaas.json",
-                      "write an application spec (docs/application-spec.md) and give its path");
-  XAAS_TRY(spec.application, spec::read_application(spec.path));
+  if (tree && !fs::exists(spec.path, code)) {
+    XAAS_TRY(const discover::Findings findings, discover::read_tree(argument));
+    if (!findings.system)
+      return make_error(ErrorKind::not_found,
+                        "source tree " + argument + ": has no xaas.json, and no build system that is known",
+                        "write an application spec (docs/application-spec.md) and give its path");
+    spec.application = discover::draft(findings, discover::classify(findings), target::host_arch());
+    std::cerr << printable("xaas: note: " + argument +
+                           " has no xaas.json: building what `xaas init` would write")
+              << "\n";
+  } else {
+    XAAS_TRY(spec.application, spec::read_application(spec.path));
+  }
   spec.source = source_override.empty() ? fs::absolute(spec.path).parent_path() : fs::path(source_override);
   spec.source = fs::weakly_canonical(spec.source, code);
   return spec;

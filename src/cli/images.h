@@ -20,7 +20,7 @@ struct SpecFile {
   fs::path source; // the directory of the sources
 };
 
-// SPEC, or SRC with a SRC/xaas.json. `source_override` is --source.
+// SPEC, or SRC: its xaas.json, else what discovery finds, which is said. `source_override` is --source.
 Result<SpecFile> read_spec(const std::string& argument, const std::string& source_override);
 
 // The system that --system and --cpu describe: a file, else this machine; then the CPU's name.

@@ -31,7 +31,8 @@ public:
           ErrorKind::not_found, "source tree " + source_ + ": no build system that is known",
           "CMake, Meson, Autotools and make are; for another write a spec with \"system\": \"commands\"");
     const discover::Discovery discovery = discover::classify(findings);
-    const std::string text = spec::to_json(discover::draft(findings, discovery, target::host_arch())).dump(2) + "\n";
+    const std::string text =
+        spec::to_json(discover::draft(findings, discovery, target::host_arch())).dump(2) + "\n";
     if (output_ == "-") {
       std::cout << text;
       return {};

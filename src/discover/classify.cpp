@@ -264,14 +264,16 @@ private:
     known.condition = join(option.conditions, " AND ");
     known.place = option.place;
     if (better)
-      std::erase_if(discovery_.points, [&](const DiscoveredPoint& point) { return point.point.name == lower(entry->name); });
+      std::erase_if(discovery_.points,
+                    [&](const DiscoveredPoint& point) { return point.point.name == lower(entry->name); });
     add_point(option, entry->name, entry->category, entry->needs);
   }
 
   static bool mentions(const std::string& text, const std::string& name) {
     const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
-      if ((at == 0 || !is_part(text[at - 1])) && (at + name.size() == text.size() || !is_part(text[at + name.size()])))
+      if ((at == 0 || !is_part(text[at - 1])) &&
+          (at + name.size() == text.size() || !is_part(text[at + name.size()])))
         return true;
     return false;
   }

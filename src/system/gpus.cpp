@@ -1,8 +1,9 @@
-// GPUs, by the files of their drivers. No library of a vendor is loaded and no program is run: files answer at once, on a
-// login node too, and can be faked.
+// GPUs, by the files of their drivers. No library of a vendor is loaded and no program is run: files answer
+// at once, on a login node too, and can be faked.
 //
-// Sources: NVIDIA driver README, "The /proc file system interface"; Linux Documentation/ABI/testing/sysfs-bus-pci,
-// drivers/gpu/drm/amd/amdkfd/kfd_topology.c (properties of KFD nodes); os-release-like /opt/rocm/.info/version.
+// Sources: NVIDIA driver README, "The /proc file system interface"; Linux
+// Documentation/ABI/testing/sysfs-bus-pci, drivers/gpu/drm/amd/amdkfd/kfd_topology.c (properties of KFD
+// nodes); os-release-like /opt/rocm/.info/version.
 #include "machine.h"
 #include "names.h"
 
@@ -29,7 +30,8 @@ std::string nvidia_arch(const std::string& model) {
   for (const GpuName& name : Names::get().nvidia)
     for (size_t at = model.find(name.part); at != std::string::npos; at = model.find(name.part, at + 1)) {
       const size_t end = at + name.part.size();
-      const bool series = name.part.ends_with("0") && name.part.find(' ') != std::string::npos; // "RTX 40" is 4090, too
+      const bool series =
+          name.part.ends_with("0") && name.part.find(' ') != std::string::npos; // "RTX 40" is 4090, too
       if ((at == 0 || !std::isalnum(static_cast<unsigned char>(model[at - 1]))) &&
           (end == model.size() || series || !is_part(model[end])))
         return name.arch;
@@ -41,7 +43,8 @@ void probe_nvidia(const Machine& machine, std::vector<Gpu>& gpus) {
   // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ..."
   std::string driver;
   for (const std::string& word : split(machine.text("/proc/driver/nvidia/version").substr(0, 300), ' '))
-    if (driver.empty() && word.find('.') != std::string::npos && std::isdigit(static_cast<unsigned char>(word[0])))
+    if (driver.empty() && word.find('.') != std::string::npos &&
+        std::isdigit(static_cast<unsigned char>(word[0])))
       driver = word;
   const std::string directory = "/proc/driver/nvidia/gpus";
   for (const std::string& entry : machine.entries(directory)) {
@@ -55,7 +58,8 @@ void probe_nvidia(const Machine& machine, std::vector<Gpu>& gpus) {
   }
 }
 
-// gfx_target_version: major, minor and stepping as two decimal digits each; LLVM writes minor and stepping in hexadecimal.
+// gfx_target_version: major, minor and stepping as two decimal digits each; LLVM writes minor and stepping in
+// hexadecimal.
 std::string amd_arch(uint64_t version) {
   if (version == 0)
     return {};
@@ -86,7 +90,8 @@ void probe_amd(const Machine& machine, std::vector<Gpu>& gpus) {
     gpu.arch = amd_arch(*version);
     gpu.model = machine.text(node + "/name");
     for (const std::string& bank : machine.entries(node + "/mem_banks"))
-      gpu.memory_bytes += property(machine.text(node + "/mem_banks/" + bank + "/properties"), "size_in_bytes").value_or(0);
+      gpu.memory_bytes +=
+          property(machine.text(node + "/mem_banks/" + bank + "/properties"), "size_in_bytes").value_or(0);
     gpu.driver = machine.text("/sys/module/amdgpu/version");
     gpu.runtime = machine.text("/opt/rocm/.info/version");
     gpu.runtime = gpu.runtime.substr(0, gpu.runtime.find('-'));
@@ -105,7 +110,8 @@ void probe_intel(const Machine& machine, std::vector<Gpu>& gpus) {
     const std::string id = machine.text(device + "/device");
     for (const GpuDevice& known : Names::get().intel)
       if (std::find(known.devices.begin(), known.devices.end(), id) != known.devices.end())
-        gpus.push_back({"intel", known.model, known.arch, 0, machine.text("/sys/module/i915/version"), "", device + "/device"});
+        gpus.push_back({"intel", known.model, known.arch, 0, machine.text("/sys/module/i915/version"), "",
+                        device + "/device"});
   }
 }
 

@@ -1,6 +1,7 @@
-// Reads what the prototype of the published work writes of a machine (keys "CPU Info", "Accelerators", "Parallel Libraries",
-// ...). It lists some instruction sets only, and texts of programs: what it does not say stays empty, and a CPU is no more
-// than the ISA level of what is listed.
+// Reads what the prototype of the published work writes of a machine (keys "CPU Info", "Accelerators",
+// "Parallel Libraries",
+// ...). It lists some instruction sets only, and texts of programs: what it does not say stays empty, and a
+// CPU is no more than the ISA level of what is listed.
 #include "names.h"
 
 #include <xaas/base/text.h>
@@ -40,7 +41,8 @@ std::set<std::string> features_of(const Json& names) {
 // The highest level whose vector extensions are all listed: the others of a level are never listed.
 std::string level_of(const std::string& arch, const std::set<std::string>& features) {
   const auto has = [&](std::initializer_list<const char*> names) {
-    return std::all_of(names.begin(), names.end(), [&](const char* name) { return features.count(name) > 0; });
+    return std::all_of(names.begin(), names.end(),
+                       [&](const char* name) { return features.count(name) > 0; });
   };
   if (arch != "x86_64")
     return target::isa_levels(arch).empty() ? std::string() : target::isa_levels(arch).front();
@@ -73,7 +75,8 @@ void add_gpus(const Json& json, const Names& names, std::vector<Gpu>& gpus) {
   for (const Json& item : member(found, "intel")) {
     std::string arch;
     for (const GpuDevice& device : names.intel)
-      if (arch.empty() && text_of(item, "name").find(device.model.substr(device.model.find(' ') + 1)) != std::string::npos)
+      if (arch.empty() &&
+          text_of(item, "name").find(device.model.substr(device.model.find(' ') + 1)) != std::string::npos)
         arch = device.arch;
     gpus.push_back({"intel", text_of(item, "name"), arch, 0, "", "", "sycl-ls"});
   }
@@ -99,7 +102,8 @@ void add_mpi(const Json& json, const Names& names, std::vector<Mpi>& list) {
     for (const auto& [file, path] : files.items())
       for (const MpiName& name : names.mpi) {
         const bool matches = file == name.soname || file.starts_with(name.soname + ".");
-        const std::string directory = path.is_string() ? fs::path(path.get<std::string>()).parent_path().string() : "";
+        const std::string directory =
+            path.is_string() ? fs::path(path.get<std::string>()).parent_path().string() : "";
         if (matches && seen.insert(name.abi + directory).second)
           list.push_back({name.implementation, "", name.abi, directory});
       }
@@ -113,8 +117,9 @@ Result<SystemDescription> import_prototype(const fs::path& path) {
   const Json& cpu = member(json, "CPU Info");
   const std::string arch = text_of(cpu, "Architecture");
   if (target::isa_levels(arch).empty())
-    return make_error(ErrorKind::usage, path.string() + ": /CPU Info/Architecture: " +
-                                            (arch.empty() ? "there is none" : "\"" + arch + "\" is not known"),
+    return make_error(ErrorKind::usage,
+                      path.string() + ": /CPU Info/Architecture: " +
+                          (arch.empty() ? "there is none" : "\"" + arch + "\" is not known"),
                       "--import reads what the published prototype wrote of a machine");
   const std::set<std::string> features = features_of(member(cpu, "Supported Vectorizations"));
   const std::string level = level_of(arch, features);
@@ -133,10 +138,12 @@ Result<SystemDescription> import_prototype(const fs::path& path) {
     if (const Json& libraries = member(json, key); libraries.is_object())
       for (const auto& [name, library] : libraries.items()) {
         std::string version = text_of(library, "version");
-        if (version.find_first_not_of("0123456789.") != std::string::npos || std::string_view(key).starts_with("linear"))
+        if (version.find_first_not_of("0123456789.") != std::string::npos ||
+            std::string_view(key).starts_with("linear"))
           version.clear(); // of the compiler that made it, there
         std::string where = text_of(library, "path");
-        description.libraries.push_back({name, version, where.empty() ? text_of(library, "installation_path") : where});
+        description.libraries.push_back(
+            {name, version, where.empty() ? text_of(library, "installation_path") : where});
       }
   if (const Json& modules = member(json, "Loaded Modules"); modules.is_object())
     for (const auto& [name, version] : modules.items())

@@ -1,8 +1,9 @@
-// Libraries, by their files in the directories that the loader searches, in those of loaded modules and of LD_LIBRARY_PATH;
-// compilers by their names on the search path; loaded environment modules.
+// Libraries, by their files in the directories that the loader searches, in those of loaded modules and of
+// LD_LIBRARY_PATH; compilers by their names on the search path; loaded environment modules.
 //
-// Sources: ld.so(8); environment modules and Lmod (LOADEDMODULES). An MPI's ABI is that of its library's soname: libmpi.so.12
-// is the MPICH ABI (MPICH ABI Compatibility Initiative), libmpi.so.40 that of Open MPI since 3.
+// Sources: ld.so(8); environment modules and Lmod (LOADEDMODULES). An MPI's ABI is that of its library's
+// soname: libmpi.so.12 is the MPICH ABI (MPICH ABI Compatibility Initiative), libmpi.so.40 that of Open MPI
+// since 3.
 #include "machine.h"
 #include "names.h"
 #include "program_version.h"
@@ -17,7 +18,8 @@ namespace xaas::system {
 
 namespace {
 
-// Directories of the loader's configuration, its own, and of the environment, each once, the environment's first.
+// Directories of the loader's configuration, its own, and of the environment, each once, the environment's
+// first.
 std::vector<std::string> library_directories(const Machine& machine, const std::string& arch) {
   std::vector<std::string> directories = split(machine.environment("LD_LIBRARY_PATH"), ':');
   for (const std::string& name : machine.entries("/etc/ld.so.conf.d"))
@@ -27,14 +29,16 @@ std::vector<std::string> library_directories(const Machine& machine, const std::
           directories.push_back(directory);
   const std::string multiarch = arch + "-linux-gnu";
   for (const std::string& directory :
-       {"/lib/" + multiarch, "/usr/lib/" + multiarch, std::string("/lib64"), std::string("/usr/lib64"), std::string("/lib"),
-        std::string("/usr/lib"), std::string("/usr/local/lib"), std::string("/opt/rocm/lib"), std::string("/usr/local/cuda/lib64")})
+       {"/lib/" + multiarch, "/usr/lib/" + multiarch, std::string("/lib64"), std::string("/usr/lib64"),
+        std::string("/lib"), std::string("/usr/lib"), std::string("/usr/local/lib"),
+        std::string("/opt/rocm/lib"), std::string("/usr/local/cuda/lib64")})
     directories.push_back(directory);
   std::vector<std::string> once;
   std::set<fs::path> seen; // /lib is /usr/lib
   for (const std::string& directory : directories) {
     std::error_code code;
-    const fs::path real = directory.starts_with("/") ? fs::canonical(machine.path(directory), code) : fs::path();
+    const fs::path real =
+        directory.starts_with("/") ? fs::canonical(machine.path(directory), code) : fs::path();
     if (!code && !real.empty() && seen.insert(real).second)
       once.push_back(directory);
   }
@@ -43,14 +47,16 @@ std::vector<std::string> library_directories(const Machine& machine, const std::
 
 // "libfftw3.so.3.6.9" -> "3.6.9"
 std::string version_of(const std::string& file, const std::string& name) {
-  return file.size() > name.size() + 1 && file[name.size()] == '.' ? file.substr(name.size() + 1) : std::string();
+  return file.size() > name.size() + 1 && file[name.size()] == '.' ? file.substr(name.size() + 1)
+                                                                   : std::string();
 }
 
 // The version that a library has in its text: "MPICH Version:\t4.0.2", "Open MPI v4.1.4".
 std::string mpi_version(const Machine& machine, const std::string& path, const std::string& implementation) {
   const std::string content = machine.text(path);
-  for (const std::string& mark : {implementation == "openmpi" ? std::string("Open MPI v") : std::string("MPICH Version:"),
-                                  std::string("CRAY MPICH version "), std::string("Intel(R) MPI Library ")}) {
+  for (const std::string& mark :
+       {implementation == "openmpi" ? std::string("Open MPI v") : std::string("MPICH Version:"),
+        std::string("CRAY MPICH version "), std::string("Intel(R) MPI Library ")}) {
     const size_t at = content.find(mark);
     if (at == std::string::npos)
       continue;
@@ -69,13 +75,16 @@ void probe_libraries(const Machine& machine, SystemDescription& description) {
   std::set<std::string> found, mpis;
   for (const std::string& directory : library_directories(machine, description.arch)) {
     const std::vector<std::string> files = machine.entries(directory);
-    const auto has = [&](const std::string& name) { return std::binary_search(files.begin(), files.end(), name); };
+    const auto has = [&](const std::string& name) {
+      return std::binary_search(files.begin(), files.end(), name);
+    };
     for (const MpiName& mpi : names.mpi)
       if (has(mpi.soname) && mpis.insert(mpi.abi + directory).second)
-        description.mpi.push_back(
-            {mpi.implementation, mpi_version(machine, directory + "/" + mpi.soname, mpi.implementation), mpi.abi, directory});
-    for (const auto& [known, list] :
-         {std::pair{&names.libraries, &description.libraries}, std::pair{&names.fabrics, &description.fabrics}})
+        description.mpi.push_back({mpi.implementation,
+                                   mpi_version(machine, directory + "/" + mpi.soname, mpi.implementation),
+                                   mpi.abi, directory});
+    for (const auto& [known, list] : {std::pair{&names.libraries, &description.libraries},
+                                      std::pair{&names.fabrics, &description.fabrics}})
       for (const LibraryName& library : *known) {
         if (found.count(library.name))
           continue;
@@ -83,7 +92,8 @@ void probe_libraries(const Machine& machine, SystemDescription& description) {
         std::string best;
         for (auto file = std::lower_bound(files.begin(), files.end(), library.file);
              file != files.end() && file->starts_with(library.file); ++file)
-          if ((file->size() == library.file.size() || (*file)[library.file.size()] == '.') && file->size() > best.size())
+          if ((file->size() == library.file.size() || (*file)[library.file.size()] == '.') &&
+              file->size() > best.size())
             best = *file;
         if (best.empty())
           continue;

@@ -19,7 +19,8 @@ Names read_names() {
     names.intel.push_back({item["devices"].get<std::vector<std::string>>(), item["model"], item["arch"]});
   for (const Json& item : json["mpi"])
     names.mpi.push_back({item["soname"], item["implementation"], item["abi"]});
-  for (const auto& [key, list] : {std::pair{"libraries", &names.libraries}, std::pair{"fabrics", &names.fabrics}})
+  for (const auto& [key, list] :
+       {std::pair{"libraries", &names.libraries}, std::pair{"fabrics", &names.fabrics}})
     for (const Json& item : json[key])
       list->push_back({item["name"], item["file"]});
   names.compilers = json["compilers"].get<std::vector<std::string>>();

@@ -86,7 +86,8 @@ find_package(LAPACK)
   EXPECT_EQ(document["parallel_programming_libraries"]["MPI"],
             (Json{{"used_as_default", false}, {"build_flag", "-DSLV_MPI"}, {"minimum_version", nullptr}}));
   EXPECT_EQ(document["linear_algebra_libraries"]["BLAS/LAPACK"]["used_as_default"], true);
-  EXPECT_EQ(document["internal_build"], (Json{{"library_name", "FFTW"}, {"build_flag", "-DSLV_BUILD_OWN_FFTW"}}));
+  EXPECT_EQ(document["internal_build"],
+            (Json{{"library_name", "FFTW"}, {"build_flag", "-DSLV_BUILD_OWN_FFTW"}}));
 }
 
 TEST_F(ClassifyTest, ADraftIsASpecThatCanBeRead) {

@@ -11,7 +11,9 @@ using ::testing::IsEmpty;
 class CMakeTest : public TreeTest {
 protected:
   Findings read_cmake(const std::string& text) {
-    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.16...3.28)\nproject(solver VERSION 2.1 LANGUAGES C Fortran)\n" + text);
+    write("CMakeLists.txt",
+          "cmake_minimum_required(VERSION 3.16...3.28)\nproject(solver VERSION 2.1 LANGUAGES C Fortran)\n" +
+              text);
     return read();
   }
 };
@@ -192,7 +194,8 @@ TEST_F(CMakeTest, AnErrorIsNamedAndWhatIsBeforeItStays) {
 }
 
 TEST_F(CMakeTest, NoLoopIsEndless) {
-  write("loop.cmake", "include(loop.cmake)\nmacro(again)\n  again()\nendmacro()\nagain()\noption(A \"\" ON)\n");
+  write("loop.cmake",
+        "include(loop.cmake)\nmacro(again)\n  again()\nendmacro()\nagain()\noption(A \"\" ON)\n");
   write("part/CMakeLists.txt", "add_subdirectory(..)\nadd_subdirectory(.)\n");
   std::string nested;
   for (int i = 0; i < 20000; ++i)
@@ -205,7 +208,8 @@ TEST_F(CMakeTest, NoLoopIsEndless) {
   write("loops.cmake", "foreach(a RANGE 1 1000000000)\nendforeach()\nwhile(TRUE)\n  set(b 1)\nendwhile()\n");
   Limits limits;
   limits.commands = 100'000;
-  write("CMakeLists.txt", "include(loop.cmake)\nadd_subdirectory(part)\ninclude(deep.cmake)\ninclude(long.cmake)\ninclude(loops.cmake)\noption(B \"\" ON)\n");
+  write("CMakeLists.txt", "include(loop.cmake)\nadd_subdirectory(part)\ninclude(deep.cmake)\ninclude(long."
+                          "cmake)\ninclude(loops.cmake)\noption(B \"\" ON)\n");
   const Findings findings = read(limits);
   EXPECT_TRUE(option(findings, "A"));
 }

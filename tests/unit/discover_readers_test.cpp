@@ -170,15 +170,19 @@ TEST_F(BadTreeTest, IsReadAsFarAsItGoes) {
   std::string junk;
   for (int i = 0; i < 100'000; ++i)
     junk.push_back(static_cast<char>(i * 7919 >> 3));
-  for (const char* file : {"CMakeLists.txt", "configure.ac", "configure", "meson.build", "meson_options.txt", "Makefile", "a.c"})
+  for (const char* file :
+       {"CMakeLists.txt", "configure.ac", "configure", "meson.build", "meson_options.txt", "Makefile", "a.c"})
     write(file, junk);
-  for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools, spec::BuildSystem::make})
+  for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools,
+                            spec::BuildSystem::make})
     EXPECT_TRUE(read_tree(tree(), system)) << spec::to_string(system);
   // The same without zeros, which is text for all that one can see.
   std::erase(junk, '\0');
-  for (const char* file : {"CMakeLists.txt", "configure.ac", "configure", "meson.build", "meson_options.txt", "Makefile", "a.c"})
+  for (const char* file :
+       {"CMakeLists.txt", "configure.ac", "configure", "meson.build", "meson_options.txt", "Makefile", "a.c"})
     write(file, junk);
-  for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools, spec::BuildSystem::make})
+  for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools,
+                            spec::BuildSystem::make})
     EXPECT_TRUE(read_tree(tree(), system)) << spec::to_string(system);
 }
 

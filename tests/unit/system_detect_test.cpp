@@ -234,8 +234,8 @@ TEST_F(Detect, BatchSystems) {
 }
 
 TEST_F(Detect, NvidiaByTheDriversFiles) {
-  file("/proc/driver/nvidia/version",
-       "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version: 12\n");
+  file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 "
+                                      "22:23:56 UTC 2024\nGCC version: 12\n");
   for (const char* slot : {"0000:1c:00.0", "0000:1e:00.0"})
     file(std::string("/proc/driver/nvidia/gpus/") + slot + "/information",
          "Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ:   \t\t 152\n");
@@ -258,7 +258,8 @@ TEST_F(Detect, AmdByTheKernelsTopology) {
   file("/sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 64\ngfx_target_version 0\n");
   file("/sys/class/kfd/kfd/topology/nodes/1/properties", "simd_count 440\ngfx_target_version 90010\n");
   file("/sys/class/kfd/kfd/topology/nodes/1/name", "aldebaran\n");
-  file("/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties", "heap_type 1\nsize_in_bytes 68702699520\n");
+  file("/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties",
+       "heap_type 1\nsize_in_bytes 68702699520\n");
   file("/sys/module/amdgpu/version", "6.3.6\n");
   file("/opt/rocm/.info/version", "6.0.3-102\n");
   const SystemDescription found = detect(probes_);
@@ -272,7 +273,8 @@ TEST_F(Detect, AmdByTheKernelsTopology) {
 TEST_F(Detect, IntelByItsDevices) {
   for (const char* card : {"card0", "card1"}) {
     file(std::string("/sys/class/drm/") + card + "/device/vendor", "0x8086\n");
-    file(std::string("/sys/class/drm/") + card + "/device/device", card == std::string("card1") ? "0x0bd5\n" : "0x4680\n");
+    file(std::string("/sys/class/drm/") + card + "/device/device",
+         card == std::string("card1") ? "0x0bd5\n" : "0x4680\n");
   }
   file("/sys/class/drm/card1-HDMI-A-1/status", "connected\n");
   const SystemDescription found = detect(probes_);
@@ -294,7 +296,8 @@ TEST_F(Detect, MpiLibrariesFabricsAndModules) {
   const SystemDescription found = detect(probes_);
   EXPECT_THAT(found.mpi, ElementsAre(Mpi{"mpich", "4.1.2", "mpich-12", "/opt/mpich/lib"},
                                      Mpi{"openmpi", "4.1.4", "openmpi-40", "/usr/lib/x86_64-linux-gnu"}));
-  EXPECT_THAT(found.libraries, ElementsAre(Named{"fftw3", "3.6.9", "/usr/lib/x86_64-linux-gnu/libfftw3.so.3.6.9"}));
+  EXPECT_THAT(found.libraries,
+              ElementsAre(Named{"fftw3", "3.6.9", "/usr/lib/x86_64-linux-gnu/libfftw3.so.3.6.9"}));
   EXPECT_THAT(found.fabrics, ElementsAre(Named{"libfabric", "1", "/opt/fabric/libfabric.so.1"}));
   EXPECT_THAT(found.modules, ElementsAre("gcc/13.2", "cray-mpich/8.1.29"));
 }
@@ -309,7 +312,8 @@ TEST_F(Detect, CompilersOnTheSearchPath) {
 }
 
 TEST_F(Detect, ImportOfThePrototypesFiles) {
-  file("/amd.json", R"({"CPU Info": {"Architecture": "x86_64", "Model Name": "AMD EPYC 7A53", "Supported Vectorizations":
+  file("/amd.json",
+       R"({"CPU Info": {"Architecture": "x86_64", "Model Name": "AMD EPYC 7A53", "Supported Vectorizations":
     ["avx2", "avx", "sse4_2", "sse4_1", "ssse3", "sse2", "sse"]}, "Accelerators": {"Accelerators": {"amd": [{"name": "gfx90a",
     "marketing_name": "AMD Instinct MI250X", "runtime_version": "1.1"}]}, "Driver Versions": {}}, "GPU Backends": {"ROCm":
     {"version": "6.0.3"}}, "Loaded Modules": {"cce": "17.0.1"}, "Parallel Libraries": {"No MPI Found": {"None": "No MPI"}}})");
@@ -322,7 +326,9 @@ TEST_F(Detect, ImportOfThePrototypesFiles) {
   EXPECT_THAT(found->mpi, IsEmpty());
   EXPECT_THAT(found->modules, ElementsAre("cce/17.0.1"));
 
-  file("/arm.json", R"({"CPU Info": {"Architecture": "aarch64", "Model Name": null, "Supported Vectorizations": ["asimd", "sve"]},
+  file(
+      "/arm.json",
+      R"({"CPU Info": {"Architecture": "aarch64", "Model Name": null, "Supported Vectorizations": ["asimd", "sve"]},
     "Accelerators": {"Accelerators": {"nvidia": [{"gpu": "NVIDIA GH200 120GB", "compute_cap": "9.0", "driver": "550.54.15"}]}},
     "GPU Backends": {"CUDA": {"version": "12.6"}}, "Parallel Libraries": {"OpenMPI": {"libmpi.so.40": "/opt/ompi/lib/libmpi.so.40",
     "libmpi.so.40.30.1": "/opt/ompi/lib/libmpi.so.40.30.1"}}, "FFT Libraries": {"cufft": {"path": "/opt/libcufft.so.11", "version":
@@ -334,15 +340,18 @@ TEST_F(Detect, ImportOfThePrototypesFiles) {
   EXPECT_EQ(found->gpus[0].arch, "sm_90");
   EXPECT_EQ(found->gpus[0].runtime, "12.6");
   EXPECT_THAT(found->mpi, ElementsAre(Mpi{"openmpi", "", "openmpi-40", "/opt/ompi/lib"}));
-  EXPECT_THAT(found->libraries, ElementsAre(Named{"cufft", "11.3.0.4", "/opt/libcufft.so.11"}, Named{"MKL", "", "/opt/libmkl.so"}));
+  EXPECT_THAT(found->libraries, ElementsAre(Named{"cufft", "11.3.0.4", "/opt/libcufft.so.11"},
+                                            Named{"MKL", "", "/opt/libmkl.so"}));
 
   // AVX-512 is a level only where all of it is there.
-  file("/part.json", R"({"CPU Info": {"Architecture": "x86_64", "Supported Vectorizations": ["avx512f", "avx2", "avx"]}})");
+  file("/part.json",
+       R"({"CPU Info": {"Architecture": "x86_64", "Supported Vectorizations": ["avx512f", "avx2", "avx"]}})");
   found = import_prototype(probes_.root / "part.json");
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->cpu.level, "x86-64-v3");
 
-  for (const char* bad : {"{}", "[]", "{\"CPU Info\": {\"Architecture\": \"vax\"}}", "{", "{\"CPU Info\": 3}"}) {
+  for (const char* bad :
+       {"{}", "[]", "{\"CPU Info\": {\"Architecture\": \"vax\"}}", "{", "{\"CPU Info\": 3}"}) {
     file("/bad.json", bad);
     EXPECT_EQ(import_prototype(probes_.root / "bad.json").error().kind, ErrorKind::usage) << bad;
   }

@@ -70,7 +70,8 @@ struct Probes {
   fs::path root = "/";            // prefix of /proc, /sys, /etc and library directories
   std::optional<target::Cpu> cpu; // instead of LLVM's host detection
   std::vector<std::string> path;  // program search path; empty: $PATH
-  bool runtime_versions = true;   // ask container runtimes and compilers for their version (runs them, 2 s at most)
+  bool runtime_versions =
+      true; // ask container runtimes and compilers for their version (runs them, 2 s at most)
   std::map<std::string, std::string> environment; // instead of getenv where not empty
 };
 
@@ -95,8 +96,8 @@ Json to_json(
 Result<SystemDescription> parse_system(const Json& json, const std::string& name); // `name` is for errors
 Result<SystemDescription> read_system(const fs::path& path);
 
-// A description from the JSON that the prototype of the published work (SC'25) writes. Without "CPU Info" with an
-// architecture that is known: usage error.
+// A description from the JSON that the prototype of the published work (SC'25) writes. Without "CPU Info"
+// with an architecture that is known: usage error.
 Result<SystemDescription> import_prototype(const fs::path& path);
 
 // The CPU as a lowering target: LLVM's name for it, "generic" if this LLVM has none, and the features that it

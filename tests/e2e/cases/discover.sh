@@ -62,3 +62,11 @@ mkdir empty
 assert_json empty.json '.specializations == [] and .build.system == null'
 grep -q "no build system" notes || fail "nothing is said of an unknown build system"
 expect_exit 4 "$XAAS" init empty
+
+# A tree without a spec builds with what is found.
+rm src/xaas.json
+"$XAAS" build src -o oci:found:ir --isa x86-64 -q 2>notes >/dev/null
+grep -q "has no xaas.json" notes || fail "nothing is said of the missing spec"
+"$XAAS" inspect oci:found:ir --format json >found.json
+assert_json found.json '.configurations | map(.id) == ["double=off,isa=x86-64,simd=AVX2", "double=off,isa=x86-64,simd=AVX_512"]'
+expect_exit 4 "$XAAS" build empty -o oci:none:ir -q
