@@ -17,7 +17,10 @@ namespace {
 class BuildCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("SPEC", spec_, "Application spec, or a source directory that has a xaas.json")->required();
+    app.add_option(
+           "SPEC", spec_,
+           "Application spec, or a source directory: its xaas.json, else what `xaas init` would write")
+        ->required();
     app.add_option("-o,--output", output_, "IR image to write: oci:DIR[:TAG] or oci-archive:FILE[:TAG]")
         ->required()
         ->type_name("IMAGE");
@@ -50,7 +53,7 @@ public:
   }
 
   Result<void> run() override {
-    XAAS_TRY(SpecFile spec, read_spec(spec_, source_));
+    XAAS_TRY(SpecFile spec, read_spec(spec_, source_, arch_.empty() ? target::host_arch() : arch_));
     umask(022); // the modes of what is installed must not depend on who builds
     build::Request request;
     request.application = std::move(spec.application);

@@ -13,7 +13,8 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-Result<SpecFile> read_spec(const std::string& argument, const std::string& source_override) {
+Result<SpecFile> read_spec(const std::string& argument, const std::string& source_override,
+                           const std::string& arch) {
   SpecFile spec;
   std::error_code code;
   const bool tree = fs::is_directory(argument, code);
@@ -24,7 +25,9 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
       return make_error(ErrorKind::not_found,
                         "source tree " + argument + ": has no xaas.json, and no build system that is known",
                         "write an application spec (docs/application-spec.md) and give its path");
-    spec.application = discover::draft(findings, discover::classify(findings), target::host_arch());
+    spec.application = discover::draft(findings, discover::classify(findings), arch);
+    for (const std::string& note : findings.notes)
+      std::cerr << printable("xaas: note: " + note) << "\n";
     std::cerr << printable("xaas: note: " + argument +
                            " has no xaas.json: building what `xaas init` would write")
               << "\n";

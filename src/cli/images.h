@@ -20,8 +20,10 @@ struct SpecFile {
   fs::path source; // the directory of the sources
 };
 
-// SPEC, or SRC: its xaas.json, else what discovery finds, which is said. `source_override` is --source.
-Result<SpecFile> read_spec(const std::string& argument, const std::string& source_override);
+// SPEC, or SRC: its xaas.json, else what discovery finds, which is said. `source_override` is --source;
+// `arch` what will be built.
+Result<SpecFile> read_spec(const std::string& argument, const std::string& source_override,
+                           const std::string& arch);
 
 // The system that --system and --cpu describe: a file, else this machine; then the CPU's name.
 Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu);

@@ -31,8 +31,9 @@ public:
           ErrorKind::not_found, "source tree " + source_ + ": no build system that is known",
           "CMake, Meson, Autotools and make are; for another write a spec with \"system\": \"commands\"");
     const discover::Discovery discovery = discover::classify(findings);
-    const std::string text =
-        spec::to_json(discover::draft(findings, discovery, target::host_arch())).dump(2) + "\n";
+    const std::string text = spec::to_json(discover::draft(findings, discovery, target::host_arch()))
+                                 .dump(2, ' ', false, Json::error_handler_t::replace) +
+                             "\n";
     if (output_ == "-") {
       std::cout << text;
       return {};
@@ -43,7 +44,7 @@ public:
       return make_error(ErrorKind::usage, path.string() + ": is there already", "--force replaces it");
     XAAS_CHECK(write_file(path, text));
     for (const std::string& note : findings.notes)
-      std::cerr << printable("note: " + note) << "\n";
+      std::cerr << printable("xaas: note: " + note) << "\n";
     if (common.json())
       print(Json{{"version", 1}, {"spec", path.string()}, {"points", discovery.points.size()}});
     else

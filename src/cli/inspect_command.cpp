@@ -80,10 +80,10 @@ public:
       print(document);
       return {};
     }
-    if (tree && !fs::exists(fs::path(target_) / "xaas.json", code)) {
+    if (tree && (!system_.empty() || !fs::exists(fs::path(target_) / "xaas.json", code))) {
       XAAS_TRY(const TreeDescription found, describe_tree(target_, system_));
       for (const std::string& note : found.notes)
-        std::cerr << printable("note: " + note) << "\n";
+        std::cerr << printable("xaas: note: " + note) << "\n";
       return show(found.json);
     }
     if (is_spec())
@@ -115,7 +115,7 @@ private:
   Result<void> inspect_spec() {
     std::error_code code;
     const bool tree = fs::is_directory(target_, code);
-    XAAS_TRY(const SpecFile spec, read_spec(target_, ""));
+    XAAS_TRY(const SpecFile spec, read_spec(target_, "", target::host_arch()));
     XAAS_TRY(const std::string text, read_file(spec.path));
     XAAS_TRY(const auto points, spec::all_points(spec.application, target::host_arch(), {}));
     Json list = Json::array();
@@ -139,7 +139,7 @@ private:
     std::vector<std::vector<std::string>> rows;
     for (const char* key : {"name", "kind", "arch", "llvm", "digest", "made_from"})
       if (json.contains(key) && json[key].is_string())
-        rows.push_back({key, json[key].get<std::string>()});
+        rows.push_back({key, printable(json[key].get<std::string>())});
     std::cout << table(rows);
     show_points(json);
     if (json.contains("configurations"))
@@ -156,9 +156,9 @@ private:
     for (const Json& point : json["specializations"]) {
       std::vector<std::string> values;
       for (const Json& value : point["values"])
-        values.push_back(value["value"].get<std::string>());
-      rows.push_back({point["name"].get<std::string>(), point["category"].get<std::string>(),
-                      point["default"].is_string() ? point["default"].get<std::string>() : "-",
+        values.push_back(printable(value["value"].get<std::string>()));
+      rows.push_back({printable(point["name"].get<std::string>()), point["category"].get<std::string>(),
+                      point["default"].is_string() ? printable(point["default"].get<std::string>()) : "-",
                       join(values, " ")});
     }
     std::cout << "\n" << table(rows);

@@ -54,9 +54,12 @@ std::vector<MacroCall> calls_of(const std::string& text, const std::string& macr
     const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     if ((start > 0 && is_part(text[start - 1])) || at >= text.size() || text[at] != '(')
       continue;
-    const size_t begin = text.rfind('\n', start);
-    const std::string before = trim(text.substr(begin == std::string::npos ? 0 : begin + 1,
-                                                start - (begin == std::string::npos ? 0 : begin + 1)));
+    // What is before it in its line; of a very long one only what is near.
+    constexpr size_t near = 300;
+    const size_t low = start > near ? start - near : 0;
+    const size_t begin = text.substr(low, start - low).rfind('\n');
+    const std::string before =
+        trim(text.substr(low, start - low).substr(begin == std::string::npos ? 0 : begin + 1));
     if (before.starts_with("dnl") || before.starts_with("#"))
       continue;
     line += static_cast<unsigned>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
@@ -111,24 +114,28 @@ std::optional<bool> default_in_help(const std::string& help) {
     return std::nullopt;
   const std::string around = text.substr(at, 40);
   const std::string before = text.substr(at > 24 ? at - 24 : 0, at > 24 ? 24 : at);
-  const auto has = [](const std::string& in, const std::string& word) {
-    for (size_t found = in.find(word); found != std::string::npos; found = in.find(word, found + 1)) {
-      const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)); };
+  const auto position = [](const std::string& in, const std::string& word) {
+    const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)); };
+    for (size_t found = in.find(word); found != std::string::npos; found = in.find(word, found + 1))
       if ((found == 0 || !part(in[found - 1])) &&
           (found + word.size() >= in.size() || !part(in[found + word.size()])))
-        return true;
-    }
-    return false;
+        return found;
+    return std::string::npos;
   };
   for (const char* phrase : {"default is to ", "default to "})
     if (text.compare(at, std::string_view(phrase).size(), phrase) == 0)
       return text.compare(at + std::string_view(phrase).size(), 4, "not ") != 0;
-  for (const char* word : {"no", "off", "disabled", "none", "false"})
-    if (has(around, word))
-      return false;
-  for (const char* word : {"yes", "on", "enabled", "true"})
-    if (has(around, word))
-      return true;
+  // The first of them that stands behind "default".
+  size_t nearest = std::string::npos;
+  bool answer = false;
+  for (const bool yes : {false, true})
+    for (const char* word :
+         yes ? std::initializer_list<const char*>{"yes", "on", "enabled", "true"}
+             : std::initializer_list<const char*>{"no", "off", "disabled", "none", "false"})
+      if (const size_t found = position(around, word); found < nearest)
+        nearest = found, answer = yes;
+  if (nearest != std::string::npos)
+    return answer;
   for (const char* word : {"disabled by", "off by", "no by"})
     if (before.find(word) != std::string::npos)
       return false;
@@ -204,7 +211,9 @@ public:
       if (name == "aclocal.m4" || name == "libtool.m4" || name.starts_with("lt") ||
           path.find("autom4te") != std::string::npos)
         continue;
-      if (top && path.find('/') != std::string::npos && depth(path) > 2)
+      const std::string own = findings_.directory.empty() ? name : findings_.directory + "/" + name;
+      if ((top && path != own && path != own.substr(0, own.rfind('/') + 1) + "config/" + name) ||
+          belongs_to_another(path))
         continue;
       if (const std::optional<std::string> text = tree_.text(path)) {
         read_macros(*text, path, top && !macros);
@@ -218,7 +227,16 @@ public:
   }
 
 private:
-  static long depth(const std::string& path) { return std::count(path.begin(), path.end(), '/'); }
+  // A package of its own inside the tree has its own script.
+  bool belongs_to_another(const std::string& path) const {
+    for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const std::string directory = path.substr(0, slash);
+      if (directory != findings_.directory && directory.size() > findings_.directory.size() &&
+          (tree_.has(directory + "/configure.ac") || tree_.has(directory + "/configure")))
+        return true;
+    }
+    return false;
+  }
 
   void add(Option option) {
     if (is_of_the_tools(option.name) || option.name.find_first_of("$ \"") != std::string::npos)
@@ -307,8 +325,6 @@ private:
       left = help.substr(0, end);
       right = end == std::string::npos ? "" : help.substr(end + 1);
     }
-    std::string name = call.arguments[0];
-    std::replace(name.begin(), name.end(), '_', '-');
     Option option = option_of(prefix + call.arguments[0], one_line(left), one_line(without_quotes(right)),
                               {path, call.line});
     if (!default_in_help(option.help) && call.arguments.size() > 3) {
@@ -322,7 +338,10 @@ private:
       else if (sets("no") || sets("false"))
         option.initial = "OFF";
     }
-    if (!option.initial && option.kind == Option::Kind::boolean)
+    const std::string otherwise = call.arguments.size() > 3 ? call.arguments[3] : "";
+    const bool is_asked =
+        otherwise.find("check") != std::string::npos || otherwise.find("auto") != std::string::npos;
+    if (!option.initial && option.kind == Option::Kind::boolean && !is_asked)
       option.initial = "OFF";
     add(std::move(option));
   }

@@ -18,49 +18,37 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Words that most options begin with: the project's prefix.
-size_t prefix_length(const std::vector<Words>& names, const Words& prefix, size_t& count) {
-  std::map<std::string, size_t> first;
-  size_t with_prefix = 0;
-  for (const Words& words : names)
-    if (words.size() > prefix.size() + 1 && std::equal(prefix.begin(), prefix.end(), words.begin())) {
-      ++with_prefix;
-      ++first[words[prefix.size()]];
-    }
-  count = with_prefix;
-  size_t best = 0;
-  for (const auto& [word, times] : first)
-    best = std::max(best, times);
-  return best;
-}
-
+// The project's prefix: its name where options begin with it, else words that most of them begin with.
 Words project_prefix(const Findings& findings) {
-  // configure and Meson name options without one; "enable" and "with" are no prefix.
   std::vector<Words> names;
   for (const Option& option : findings.options)
     names.push_back(Knowledge::words_of(option.name));
+  const auto begins = [](const Words& words, const Words& prefix) {
+    return words.size() > prefix.size() && std::equal(prefix.begin(), prefix.end(), words.begin());
+  };
+  if (const Words name = Knowledge::words_of(findings.name); !name.empty() && name.size() <= 3)
+    for (const Words& words : names)
+      if (begins(words, name))
+        return name;
   Words prefix;
   for (int depth = 0; depth < 2; ++depth) {
-    size_t count = 0;
-    const size_t best = prefix_length(names, prefix, count);
-    std::string word;
+    std::map<std::string, size_t> times; // of the word behind the prefix
+    size_t with_prefix = 0;
     for (const Words& words : names)
-      if (words.size() > prefix.size() + 1 && std::equal(prefix.begin(), prefix.end(), words.begin())) {
-        size_t times = 0;
-        for (const Words& other : names)
-          times += other.size() > prefix.size() + 1 &&
-                   std::equal(prefix.begin(), prefix.end(), other.begin()) &&
-                   other[prefix.size()] == words[prefix.size()];
-        if (times == best) {
-          word = words[prefix.size()];
-          break;
-        }
+      if (words.size() > prefix.size() + 1 && begins(words, prefix)) {
+        ++with_prefix;
+        ++times[words[prefix.size()]];
       }
-    const bool is_neutral = Knowledge::get().entry({word}) || word == "enable" || word == "with" ||
-                            word == "use" || word == "build" || word == "tpl" || word == "have";
-    if (word.empty() || is_neutral || best < 3 || best * 5 < (depth == 0 ? names.size() * 2 : count * 4))
+    const auto best = std::max_element(times.begin(), times.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    // configure and Meson name options without one; "enable" and "with" are no prefix.
+    static const std::set<std::string> verbs = {"enable", "with", "use", "build", "tpl", "have"};
+    constexpr size_t fewest = 3;
+    if (best == times.end() || best->second < fewest || verbs.count(best->first) ||
+        Knowledge::get().entry({best->first}) ||
+        best->second * 5 < (depth == 0 ? names.size() * 2 : with_prefix * 4))
       break;
-    prefix.push_back(word);
+    prefix.push_back(best->first);
   }
   return prefix;
 }
@@ -90,7 +78,15 @@ class Classifier {
 public:
   explicit Classifier(const Findings& findings)
       : findings_(findings), knowledge_(Knowledge::get()), prefix_(project_prefix(findings)),
-        system_(findings.system.value_or(spec::BuildSystem::make)) {}
+        system_(findings.system.value_or(spec::BuildSystem::make)) {
+    for (const Option& option : findings.options)
+      by_name_[option.name] = &option;
+    for (const Package& package : findings.packages)
+      if (const Entry* const entry = knowledge_.entry(Knowledge::words_of(package.name)))
+        for (const std::string& condition : package.conditions)
+          for (const Option* option : options_in(condition))
+            searchers_[entry].insert(option);
+  }
 
   Discovery run() {
     for (const Option& option : findings_.options)
@@ -167,9 +163,7 @@ private:
     case spec::BuildSystem::commands:
       break;
     }
-    if (!on)
-      return {};
-    return {typed_on(option)};
+    return {on ? typed_on(option) : option.name + "="};
   }
 
   // What the build decides is on where everything is there.
@@ -189,20 +183,35 @@ private:
     return discovery_.choices.back();
   }
 
+  // A name for a point: as the schema has names, of no other, and not that of the built-in point.
+  std::string free_name(std::string name) const {
+    std::string clean;
+    for (const char c : lower(std::move(name)))
+      clean.push_back(std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '+' ? c
+                                                                                                      : '-');
+    clean.erase(0, std::min(clean.find_first_not_of("-._+"), clean.size()));
+    const bool taken = std::any_of(discovery_.points.begin(), discovery_.points.end(),
+                                   [&](const auto& other) { return other.point.name == clean; });
+    return taken || clean == "isa" ? std::string() : clean;
+  }
+
   void add_point(const Option& option, const std::string& name, const std::string& category,
                  const spec::Requirement& needs) {
     DiscoveredPoint found;
     found.option = option.name;
     found.evidence = {option.place};
-    found.point.name = lower(name);
-    std::replace(found.point.name.begin(), found.point.name.end(), '/', '-');
-    for (const DiscoveredPoint& other : discovery_.points)
-      if (other.point.name == found.point.name)
-        return;
+    found.point.name = free_name(name);
+    if (found.point.name.empty())
+      return;
     found.point.category = category;
-    found.point.default_ = is_on(option) ? "on" : "off";
     found.point.values = {{"off", arguments_of(option, false), {}},
                           {"on", arguments_of(option, true), needs}};
+    found.point.default_ = is_on(option) ? "on" : "off";
+    if (!option.initial || *option.initial == "auto") {
+      // The build decides, as it finds things.
+      found.point.values.insert(found.point.values.begin(), spec::Value{"auto", {}, {}});
+      found.point.default_ = "auto";
+    }
     discovery_.points.push_back(std::move(found));
   }
 
@@ -269,28 +278,30 @@ private:
     add_point(option, entry->name, entry->category, entry->needs);
   }
 
-  static bool mentions(const std::string& text, const std::string& name) {
-    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
-      if ((at == 0 || !is_part(text[at - 1])) &&
-          (at + name.size() == text.size() || !is_part(text[at + name.size()])))
-        return true;
-    return false;
+  // The options that a condition names.
+  std::vector<const Option*> options_in(const std::string& condition) const {
+    std::vector<const Option*> options;
+    std::string word;
+    for (const char c : condition + " ")
+      if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+        word.push_back(c);
+      } else {
+        if (const auto found = by_name_.find(word); found != by_name_.end())
+          options.push_back(found->second);
+        word.clear();
+      }
+    return options;
   }
   bool searches(const Option& option, const Entry& entry) const {
-    for (const Package& package : findings_.packages)
-      if (knowledge_.entry(Knowledge::words_of(package.name)) == &entry)
-        for (const std::string& condition : package.conditions)
-          if (mentions(condition, option.name))
-            return true;
-    return false;
+    const auto found = searchers_.find(&entry);
+    return found != searchers_.end() && found->second.count(&option);
   }
   // Whether a search happens without any option.
   bool is_unasked(const Package& package) const {
     for (const std::string& condition : package.conditions)
-      for (const Option& option : findings_.options)
-        if (option.kind == Option::Kind::boolean && mentions(condition, option.name) &&
-            is_on(option) == (condition.find("NOT") != std::string::npos))
+      for (const Option* option : options_in(condition))
+        if (option->kind == Option::Kind::boolean &&
+            is_on(*option) == (condition.find("NOT") != std::string::npos))
           return false;
     return true;
   }
@@ -338,15 +349,25 @@ private:
     DiscoveredPoint found;
     found.option = option.name;
     found.evidence = {option.place};
-    found.point.name = lower(join(words, "-"));
+    found.point.name = free_name(join(words, "-"));
     found.point.category = category_of(group);
     for (const std::string& value : option.values)
       add_value(option, value, group, found.point);
+    if (found.point.name.empty() || found.point.values.empty())
+      return;
     if (option.initial && found.point.find(plain(*option.initial)))
       found.point.default_ = plain(*option.initial);
     else if (!found.point.values.empty())
       found.point.default_ = found.point.values.front().value;
     discovery_.points.push_back(std::move(found));
+  }
+
+  // As the schema has values.
+  static bool is_value(const std::string& value) {
+    return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) ||
+             std::string_view("_.+:-").find(c) != std::string_view::npos;
+    });
   }
 
   // "fftpack[built-in]" is typed and known as "fftpack".
@@ -369,7 +390,7 @@ private:
     }
     if (entry)
       added.requires_ = entry->needs;
-    if (!added.arguments.empty())
+    if (!added.arguments.empty() && is_value(added.value) && !point.find(added.value))
       point.values.push_back(added);
     const bool named = group == Choice::Group::simd || group == Choice::Group::fft || entry ||
                        !knowledge_.is_neutral_value(value);
@@ -425,7 +446,6 @@ private:
   }
 
   void find_gpu_switch() {
-    std::set<std::string> options;
     std::vector<const Choice*> backends;
     for (const Choice& choice : discovery_.choices)
       if (choice.group == Choice::Group::gpu)
@@ -446,7 +466,9 @@ private:
   const Knowledge& knowledge_;
   Words prefix_;
   spec::BuildSystem system_;
-  std::set<const Entry*> searched_by_; // an option of theirs
+  std::map<std::string, const Option*> by_name_;
+  std::map<const Entry*, std::set<const Option*>> searchers_; // the options that the search for it depends on
+  std::set<const Entry*> searched_by_;                        // one of these has it
   Discovery discovery_;
 };
 

@@ -46,6 +46,7 @@ enum class Truth { no, yes, unknown };
 struct Verdict {
   Truth truth = Truth::unknown;
   bool fixed = false; // no option can change it
+  bool likely = true; // of an unknown one: "found" is what projects ask, and write first
 };
 
 // Variables of CMake's own that say what machine and compiler this is. Ours is Linux, with Clang.
@@ -88,6 +89,8 @@ public:
     set("CMAKE_SOURCE_DIR", {std::string(root_name) + (top_.empty() ? "" : "/" + top_)});
     set("CMAKE_BINARY_DIR", {"/build"});
     set("CMAKE_BUILD_TYPE", {"Release"}); // as `xaas build` has it
+    set("CMAKE_SIZEOF_VOID_P", {"8"});
+    set("CMAKE_Fortran_COMPILER_ID", {"LLVMFlang"});
   }
 
   void read() {
@@ -104,6 +107,8 @@ private:
   struct File {
     std::string path; // relative
     CMakeFile content;
+    std::vector<size_t> ends; // of each command that begins a block: what ends it
+    std::unordered_map<size_t, std::vector<size_t>> parts; // of each if: its elseif and else
   };
   struct Function {
     std::shared_ptr<const File> file;
@@ -123,6 +128,7 @@ private:
       file = std::make_shared<File>();
       file->path = path;
       file->content = parse_cmake(*text);
+      find_blocks(*file);
       if (!file->content.error.empty())
         findings_.notes.push_back(path + ":" + std::to_string(file->content.error_line) + ": " +
                                   file->content.error + "; what follows is not read");
@@ -130,11 +136,38 @@ private:
     return files_[path] = file;
   }
 
+  static void find_blocks(File& file) {
+    static const std::unordered_map<std::string, std::string> closes = {{"endif", "if"},
+                                                                        {"endforeach", "foreach"},
+                                                                        {"endwhile", "while"},
+                                                                        {"endfunction", "function"},
+                                                                        {"endmacro", "macro"}};
+    const std::vector<CMakeCommand>& commands = file.content.commands;
+    file.ends.assign(commands.size(), commands.size());
+    std::vector<size_t> open;
+    for (size_t i = 0; i < commands.size(); ++i) {
+      const std::string& name = commands[i].name;
+      if (name == "if" || name == "foreach" || name == "while" || name == "function" || name == "macro") {
+        open.push_back(i);
+      } else if (name == "elseif" || name == "else") {
+        if (!open.empty() && commands[open.back()].name == "if")
+          file.parts[open.back()].push_back(i);
+      } else if (const auto close = closes.find(name); close != closes.end()) {
+        if (!open.empty() && commands[open.back()].name == close->second) {
+          file.ends[open.back()] = i;
+          open.pop_back();
+        }
+      }
+    }
+  }
+
   // The path in the tree of an absolute or relative name; empty: it is not in the tree.
   static std::string in_tree(const std::string& name, const std::string& directory) {
     const fs::path path =
         (name.starts_with("/") ? fs::path(name) : fs::path(root_name) / directory / name).lexically_normal();
-    const std::string text = path.string();
+    std::string text = path.string();
+    if (text.size() > 1 && text.ends_with('/'))
+      text.pop_back();
     const std::string prefix = std::string(root_name) + "/";
     if (text == root_name)
       return "";
@@ -188,7 +221,56 @@ private:
 
   // --- values
 
-  void set(const std::string& name, Value value) { scopes_.back()[name] = std::move(value); }
+  void set(const std::string& name, Value value) { write(scopes_.size() - 1, name, std::move(value)); }
+  void unset(const std::string& name) { write(scopes_.size() - 1, name, std::nullopt); }
+
+  // What the parts of a condition change is written down, so that it can be taken back.
+  struct Change {
+    size_t scope;
+    std::string name;
+    std::optional<Value> before;
+  };
+  struct Log {
+    size_t scopes; // that were there at its beginning; others are gone at its end
+    std::vector<Change> changes;
+  };
+  void write(size_t scope, const std::string& name, std::optional<Value> value) {
+    constexpr size_t longest = 20'000;
+    if (value && value->text.size() > longest) {
+      value->text.resize(longest);
+      value->known = false;
+    }
+    charge(value ? value->text.size() : 0);
+    Variables& variables = scopes_[scope];
+    const auto found = variables.find(name);
+    if (!logs_.empty() && scope < logs_.back().scopes)
+      logs_.back().changes.push_back(
+          {scope, name, found == variables.end() ? std::nullopt : std::optional(found->second)});
+    if (value)
+      variables[name] = *std::move(value);
+    else if (found != variables.end())
+      variables.erase(found);
+  }
+  // Long values cost as many commands as short ones of their length.
+  void charge(size_t bytes) { commands_left_ -= std::min<uint64_t>(commands_left_, bytes / 64); }
+
+  // Takes the changes back; gives what they had made.
+  std::vector<Change> take_back(const Log& log) {
+    std::vector<Change> after;
+    std::set<std::pair<size_t, std::string>> seen;
+    for (const Change& change : log.changes)
+      if (seen.insert({change.scope, change.name}).second) {
+        const auto found = scopes_[change.scope].find(change.name);
+        after.push_back({change.scope, change.name,
+                         found == scopes_[change.scope].end() ? std::nullopt : std::optional(found->second)});
+      }
+    for (auto change = log.changes.rbegin(); change != log.changes.rend(); ++change)
+      if (change->before)
+        scopes_[change->scope][change->name] = *change->before;
+      else
+        scopes_[change->scope].erase(change->name);
+    return after;
+  }
 
   const Value* find(const std::string& name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
@@ -205,26 +287,27 @@ private:
       return *found;
     if (const auto fixed = fixed_variables().find(name); fixed != fixed_variables().end())
       return {fixed->second};
-    return {"", !name.starts_with("CMAKE_") && !name.ends_with("_FOUND")};
+    return {"", !name.starts_with("CMAKE_") && !name.ends_with("_FOUND") && !name.ends_with("_found")};
   }
 
   // ${...}, also within each other.
   Value expand(const std::string& text) const {
     Value result;
     size_t at = 0;
-    expand_until(text, at, '\0', result);
+    expand_until(text, at, '\0', result, 0);
     return result;
   }
-  void expand_until(const std::string& text, size_t& at, char end, Value& result) const {
+  void expand_until(const std::string& text, size_t& at, char end, Value& result, int depth) const {
+    constexpr int deepest = 20;
     while (at < text.size() && (end == '\0' || text[at] != end)) {
-      if (text.compare(at, 2, "${") == 0) {
+      if (depth < deepest && text.compare(at, 2, "${") == 0) {
         at += 2;
         Value name;
-        expand_until(text, at, '}', name);
+        expand_until(text, at, '}', name, depth + 1);
         ++at;
         const Value value = value_of(name.text);
         result.known &= name.known && value.known;
-        if (result.text.size() < 100'000)
+        if (result.text.size() < 20'000)
           result.text += value.text;
       } else if (text.compare(at, 5, "$ENV{") == 0) {
         at = std::min(text.find('}', at), text.size() - 1) + 1;
@@ -238,28 +321,43 @@ private:
   struct Word {
     std::string text;
     bool known = true, quoted = false;
+    bool literal = false;      // as the file has it
+    std::string variable = {}; // it is the value of this one
   };
-  std::vector<Word> words_of(const CMakeCommand& command) const {
+  std::vector<Word> words_of(const CMakeCommand& command) {
     std::vector<Word> words;
+    size_t bytes = 0;
+    constexpr size_t most_words = 20'000, most_bytes = 2'000'000;
     for (const CMakeArgument& argument : command.arguments) {
+      if (words.size() > most_words || bytes > most_bytes) {
+        charge(bytes);
+        break;
+      }
       if (argument.bracket) {
-        words.push_back({argument.text, true, true});
+        words.push_back({argument.text, true, true, true});
         continue;
       }
       Value value = expand(argument.text);
+      bytes += value.text.size();
+      const bool literal = argument.text.find("${") == std::string::npos;
+      std::string variable;
+      if (argument.text.starts_with("${") && argument.text.find('}') == argument.text.size() - 1)
+        variable = argument.text.substr(2, argument.text.size() - 3);
       if (argument.quoted) {
-        words.push_back({std::move(value.text), value.known, true});
-      } else if (argument.text.find("${") == std::string::npos && value.text.find(';') == std::string::npos) {
-        words.push_back({std::move(value.text), value.known, false});
+        words.push_back({std::move(value.text), value.known, true, literal, variable});
+      } else if (literal && value.text.find(';') == std::string::npos) {
+        words.push_back({std::move(value.text), value.known, false, true});
       } else {
         // Nothing, if it is known to be empty.
         if (value.text.empty() && !value.known)
-          words.push_back({"", false, false});
+          words.push_back({"", false, false, false, variable});
         for (std::string& part : split(value.text, ';'))
           if (!part.empty())
-            words.push_back({std::move(part), value.known, false});
+            words.push_back({std::move(part), value.known, false, literal, variable});
       }
     }
+    if (bytes > 10'000)
+      charge(bytes);
     return words;
   }
 
@@ -281,9 +379,8 @@ private:
   Verdict truth_of(const Word& word) const {
     if (!word.known)
       return {};
-    if (const Truth truth = constant(word.text);
-        truth != Truth::unknown && !(word.text.empty() && word.quoted))
-      return {truth, true};
+    if (const Truth truth = constant(word.text); truth != Truth::unknown)
+      return {truth, word.literal || is_fixed_variable(word.variable)};
     if (fixed_variables().count(word.text) && !find(word.text))
       return {constant(fixed_variables().at(word.text)), true};
     const Value value = value_of(word.text);
@@ -292,6 +389,10 @@ private:
                                                                                 : Verdict();
     const Truth truth = constant(value.text);
     return {truth == Truth::unknown ? Truth::yes : truth, false};
+  }
+
+  bool is_fixed_variable(const std::string& name) const {
+    return !name.empty() && fixed_variables().count(name) && !find(name);
   }
 
   // A side of a comparison: a variable's value where there is one of that name.
@@ -305,6 +406,7 @@ private:
 
   class Condition {
   public:
+    // `words` must outlive it.
     Condition(const Reader& reader, const std::vector<Word>& words) : reader_(reader), words_(words) {}
     Verdict evaluate() { return any(); }
 
@@ -322,7 +424,7 @@ private:
         else if (left.truth == Truth::no && right.truth == Truth::no)
           left = {Truth::no, left.fixed && right.fixed};
         else
-          left = {};
+          left = {Truth::unknown, false, left.likely || right.likely};
       }
       return left;
     }
@@ -337,21 +439,28 @@ private:
         else if (left.truth == Truth::yes && right.truth == Truth::yes)
           left = {Truth::yes, left.fixed && right.fixed};
         else
-          left = {};
+          left = {Truth::unknown, false, left.likely && right.likely};
       }
       return left;
     }
     Verdict one() {
       if (is("NOT")) {
         ++at_;
+        if (++depth_ > deepest)
+          return {};
         Verdict verdict = one();
+        --depth_;
         if (verdict.truth != Truth::unknown)
           verdict.truth = verdict.truth == Truth::yes ? Truth::no : Truth::yes;
+        verdict.likely = !verdict.likely;
         return verdict;
       }
       if (is("(")) {
         ++at_;
+        if (++depth_ > deepest)
+          return {};
         const Verdict verdict = any();
+        --depth_;
         at_ += is(")");
         return verdict;
       }
@@ -415,17 +524,22 @@ private:
         return {Truth::no, false};
       return {value.text.find(pattern) != std::string::npos ? Truth::yes : Truth::no, is_fixed(left)};
     }
-    Verdict unknown(const Word&, const Word&, const std::string&) const { return {}; }
+    // CMake itself is a new one.
+    Verdict unknown(const Word& left, const Word&, const std::string& name) const {
+      if (left.text == "CMAKE_VERSION" || left.variable == "CMAKE_VERSION")
+        return {name.find("LESS") == std::string::npos ? Truth::yes : Truth::no, false};
+      return {};
+    }
     bool is_fixed(const Word& left) const {
-      for (const auto& [name, value] : fixed_variables())
-        if (left.text == name || (!value.empty() && left.text == value))
-          return !reader_.find(name);
-      return false;
+      return reader_.is_fixed_variable(left.variable) ||
+             (left.literal && reader_.is_fixed_variable(left.text));
     }
 
     const Reader& reader_;
     const std::vector<Word>& words_;
     size_t at_ = 0;
+    int depth_ = 0;
+    static constexpr int deepest = 100;
   };
 
   static std::string text_of(const CMakeCommand& command) {
@@ -460,39 +574,26 @@ private:
 
   const std::vector<CMakeCommand>& commands() const { return file_->content.commands; }
 
-  // The command that ends the block which begins at `at`.
-  size_t end_of_block(size_t at, size_t end, const char* open, const char* close) const {
-    int depth = 0;
-    for (; at < end; ++at) {
-      depth += commands()[at].name == open;
-      if (commands()[at].name == close && --depth == 0)
-        return at;
-    }
-    return end;
-  }
-
   void run(size_t begin, size_t end) {
-    if (depth_ >= max_depth)
+    if (depth_ >= max_depth) {
+      note_depth();
       return;
+    }
     ++depth_;
     for (size_t i = begin; i < end && commands_left_ > 0 && !guarded_; ++i) {
       --commands_left_;
       const CMakeCommand& command = commands()[i];
+      const size_t last = std::min(file_->ends[i], end);
       if (command.name == "if") {
-        const size_t last = end_of_block(i, end, "if", "endif");
         run_if(i, last);
         i = last;
       } else if (command.name == "foreach") {
-        const size_t last = end_of_block(i, end, "foreach", "endforeach");
         run_foreach(i, last);
         i = last;
       } else if (command.name == "while") {
-        const size_t last = end_of_block(i, end, "while", "endwhile");
         run(i + 1, last);
         i = last;
       } else if (command.name == "function" || command.name == "macro") {
-        const size_t last =
-            end_of_block(i, end, command.name.c_str(), command.name == "macro" ? "endmacro" : "endfunction");
         define(command, i, last);
         i = last;
       } else {
@@ -502,68 +603,73 @@ private:
     --depth_;
   }
 
+  void note_depth() {
+    if (!deep_)
+      findings_.notes.push_back(file_->path + ": nested more than " + std::to_string(max_depth) +
+                                " deep; what is deeper is not read");
+    deep_ = true;
+  }
+
   void run_if(size_t begin, size_t end) {
     // The parts: the command that begins each, and where it ends.
     std::vector<size_t> parts = {begin};
-    int depth = 0;
-    for (size_t i = begin; i < end; ++i) {
-      const std::string& name = commands()[i].name;
-      depth += name == "if";
-      depth -= name == "endif";
-      if (depth == 1 && (name == "elseif" || name == "else"))
-        parts.push_back(i);
-    }
+    if (const auto found = file_->parts.find(begin); found != file_->parts.end())
+      parts.insert(parts.end(), found->second.begin(), found->second.end());
     parts.push_back(end);
 
-    const Variables before = scopes_.back();
-    std::optional<Variables> chosen; // after the part that a build without options takes
-    std::vector<Variables> others;
+    std::optional<std::vector<Change>> chosen; // by the part that a build without options takes
+    std::vector<Change> others;
     Verdict earlier{Truth::no, true}; // of the parts before
-    std::vector<std::string> negated;
+    std::string negated;
     bool doubt = false; // whether an earlier part is taken
-    for (size_t part = 0; part + 1 < parts.size(); ++part) {
+    for (size_t part = 0; part + 1 < parts.size() && parts[part] < end && commands_left_ > 0; ++part) {
       const CMakeCommand& command = commands()[parts[part]];
+      --commands_left_;
       Verdict verdict{Truth::yes, true};
-      std::string condition = "NOT (" + join(negated, ") AND NOT (") + ")";
+      std::string condition = negated;
       if (command.name != "else") {
-        verdict = Condition(*this, condition_words(command)).evaluate();
+        const std::vector<Word> words = words_of(command);
+        verdict = Condition(*this, words).evaluate();
         condition = text_of(command);
-        negated.push_back(condition);
+        if (negated.size() < 200)
+          negated += (negated.empty() ? "NOT (" : " AND NOT (") + condition + ")";
       }
       const bool impossible =
           (verdict.truth == Truth::no && verdict.fixed) || (earlier.truth == Truth::yes && earlier.fixed);
       if (impossible)
         continue;
-      const bool taken = !chosen && verdict.truth != Truth::no && by_default_;
-      scopes_.back() = before;
+      const bool may_be = verdict.truth == Truth::yes || (verdict.truth == Truth::unknown && verdict.likely);
+      const bool taken = !chosen && may_be && by_default_;
       conditions_.push_back(condition);
       const bool by_default = by_default_, certain = certain_;
       by_default_ = taken;
       certain_ = certain && taken && verdict.truth == Truth::yes && !doubt;
       doubt |= verdict.truth == Truth::unknown;
-      run(parts[part] + 1, parts[part + 1]);
+      logs_.push_back({scopes_.size(), {}});
+      run(parts[part] + 1, std::min(parts[part + 1], end));
+      const Log log = std::move(logs_.back());
+      logs_.pop_back();
       by_default_ = by_default;
       certain_ = certain;
       conditions_.pop_back();
+      std::vector<Change> after = take_back(log);
       if (taken || (!by_default_ && !chosen))
-        chosen = scopes_.back();
-      else
-        others.push_back(scopes_.back());
+        chosen = std::move(after);
+      else if (verdict.truth == Truth::unknown && others.size() < 10'000)
+        std::move(after.begin(), after.end(), std::back_inserter(others));
       if (verdict.truth == Truth::yes)
         earlier = verdict;
     }
-    scopes_.back() = chosen ? *chosen : before;
+    if (chosen)
+      for (Change& change : *chosen)
+        write(change.scope, change.name, std::move(change.before));
     if (returned_)
       by_default_ = certain_ = false;
     // What only the other parts know is better than nothing.
-    for (const Variables& other : others)
-      for (const auto& [name, value] : other)
-        if (!before.count(name))
-          scopes_.back().emplace(name, value);
+    for (Change& change : others)
+      if (change.before && !scopes_[change.scope].count(change.name))
+        write(change.scope, change.name, Value{change.before->text, false});
   }
-
-  // As words_of, but a name stays a name.
-  std::vector<Word> condition_words(const CMakeCommand& command) const { return words_of(command); }
 
   void run_foreach(size_t begin, size_t end) {
     const std::vector<Word> words = words_of(commands()[begin]);
@@ -608,8 +714,10 @@ private:
   }
 
   void call(const Function& function, const CMakeCommand& command) {
-    if (depth_ >= max_depth)
+    if (depth_ >= max_depth) {
+      note_depth();
       return;
+    }
     const std::vector<Word> words = words_of(command);
     Variables arguments;
     std::vector<std::string> all, rest;
@@ -629,7 +737,7 @@ private:
     arguments["ARGN"] = {join(rest, ";"), all_known};
     arguments["ARGV"] = {join(all, ";"), all_known};
 
-    const size_t options_before = findings_.options.size();
+    const size_t options_before = findings_.options.size(), touched_before = touched_.size();
     const std::optional<Place> call_before = call_;
     if (!call_)
       call_ = Place{file_->path, command.line};
@@ -639,17 +747,15 @@ private:
     file_ = function.file;
     if (function.is_macro) {
       // Its parameters are no variables, but nobody can tell: they are taken away at the end.
-      Variables hidden;
+      std::map<std::string, std::optional<Value>> hidden;
       for (const auto& [name, value] : arguments) {
-        if (const auto found = scopes_.back().find(name); found != scopes_.back().end())
-          hidden[name] = found->second;
-        scopes_.back()[name] = value;
+        const auto found = scopes_.back().find(name);
+        hidden[name] = found == scopes_.back().end() ? std::nullopt : std::optional(found->second);
+        set(name, value);
       }
       run(function.begin, function.end);
-      for (const auto& [name, value] : arguments)
-        scopes_.back().erase(name);
       for (auto& [name, value] : hidden)
-        scopes_.back()[name] = std::move(value);
+        write(scopes_.size() - 1, name, std::move(value));
     } else {
       scopes_.push_back(std::move(arguments));
       run(function.begin, function.end);
@@ -658,9 +764,11 @@ private:
     file_ = file_before;
     list_directory_ = list_before;
     call_ = call_before;
-    for (Option& option : findings_.options)
-      if (option.kind == Option::Kind::choice && option.place == Place{file_->path, command.line} && !call_)
+    for (size_t i = touched_before; i < touched_.size(); ++i)
+      if (Option& option = findings_.options[touched_[i]]; option.kind == Option::Kind::choice)
         take_remarks(option, words);
+    if (!call_)
+      touched_.clear();
     // An argument that names other options says when this one is there: "GPU STREQUAL CUDA;MPI".
     for (size_t i = options_before; i < findings_.options.size(); ++i)
       for (const Word& word : words)
@@ -736,6 +844,8 @@ private:
                  {"file", &Reader::file_command},
                  {"cmake_host_system_information", &Reader::outside},
                  {"get_target_property", &Reader::outside},
+                 {"get_filename_component", &Reader::outside},
+                 {"math", &Reader::math_command},
                  {"get_property", &Reader::outside}};
     const std::vector<Word> words = words_of(command);
     if (const auto found = known.find(command.name); found != known.end())
@@ -748,16 +858,17 @@ private:
 
   // A new option, or the one that is there already.
   Option& add_option(const std::string& name, const CMakeCommand& command) {
+    touched_.push_back(options_.count(name) ? options_.at(name) : findings_.options.size());
     const auto [found, added] = options_.emplace(name, findings_.options.size());
     if (added) {
       Option option;
       option.name = name;
       option.place = place(command);
-      option.conditions = conditions_;
+      option.conditions = innermost_conditions();
       findings_.options.push_back(std::move(option));
       first_by_default_[name] = by_default_;
     } else if (by_default_ && !first_by_default_[name]) {
-      findings_.options[found->second].conditions = conditions_;
+      findings_.options[found->second].conditions = innermost_conditions();
       findings_.options[found->second].place = place(command);
       findings_.options[found->second].help.clear();
       findings_.options[found->second].values.clear();
@@ -765,10 +876,26 @@ private:
     return findings_.options[found->second];
   }
   bool is_new(const std::string& name) const { return !options_.count(name); }
+  std::vector<std::string> innermost_conditions() const {
+    constexpr size_t most = 8;
+    return {conditions_.end() - static_cast<std::ptrdiff_t>(std::min(most, conditions_.size())),
+            conditions_.end()};
+  }
+  // Nobody has more of them.
+  bool may_add_option(const std::string& name) {
+    constexpr size_t most = 20'000;
+    if (name.empty() || name.size() > 200 || name.find_first_of("$ ;/\n") != std::string::npos)
+      return false;
+    if (findings_.options.size() < most || !is_new(name))
+      return true;
+    if (!many_)
+      findings_.notes.push_back("more than " + std::to_string(most) + " options; the others are left out");
+    many_ = true;
+    return false;
+  }
 
   void set_initial(Option& option, const Word& value) {
     if (option.kind == Option::Kind::boolean) {
-      const Word name{value.text, value.known, false};
       const Truth truth = constant(value.text);
       if (value.known && truth != Truth::unknown)
         option.initial = truth == Truth::yes ? "ON" : "OFF";
@@ -781,7 +908,7 @@ private:
 
   void declare_boolean(const std::string& name, const std::string& help, const Word& value,
                        const CMakeCommand& command) {
-    if (name.empty() || name.find_first_of("$ ;/") != std::string::npos)
+    if (!may_add_option(name))
       return;
     const bool fresh = is_new(name) || (by_default_ && !first_by_default_[name]);
     Option& option = add_option(name, command);
@@ -792,7 +919,8 @@ private:
     option.help = help;
     option.initial.reset();
     set_initial(option, value);
-    cache_[name] = Value{option.initial.value_or("OFF"), option.initial.has_value()};
+    if (by_default_)
+      cache_[name] = Value{option.initial.value_or("OFF"), option.initial.has_value()};
   }
 
   void option_command(const std::vector<Word>& words, const CMakeCommand& command) {
@@ -804,7 +932,17 @@ private:
   void dependent_option(const std::vector<Word>& words, const CMakeCommand& command) {
     if (words.size() < 4)
       return;
-    declare_boolean(words[0].text, words[1].text, words[2], command);
+    // Where its conditions do not hold it has the other value.
+    Word value = words[2];
+    for (const std::string& part : split(words[3].text, ';')) {
+      std::vector<Word> condition;
+      for (const std::string& word : split(part, ' '))
+        if (!word.empty())
+          condition.push_back({word, words[3].known, false, true});
+      if (words.size() > 4 && Condition(*this, condition).evaluate().truth == Truth::no)
+        value = words[4];
+    }
+    declare_boolean(words[0].text, words[1].text, value, command);
     if (const auto found = options_.find(words[0].text); found != options_.end())
       for (const std::string& part : split(words[3].text, ';'))
         findings_.options[found->second].conditions.push_back(part);
@@ -814,7 +952,7 @@ private:
     if (words.empty())
       return;
     const std::string& name = words[0].text;
-    const auto cache = std::find_if(words.begin(), words.end(),
+    const auto cache = std::find_if(words.begin() + 1, words.end(),
                                     [](const Word& word) { return !word.quoted && word.text == "CACHE"; });
     std::vector<std::string> parts;
     bool known = true;
@@ -826,22 +964,27 @@ private:
     const Value value{join(parts, ";"), known};
     if (cache == words.end()) {
       if (parent && scopes_.size() > 1)
-        scopes_[scopes_.size() - 2][name] = value;
+        write(scopes_.size() - 2, name, value);
       else if (!parent && parts.empty())
-        scopes_.back().erase(name);
+        unset(name);
       else
         set(name, value);
       return;
     }
     const std::string type = cache + 1 != words.end() ? (cache + 1)->text : "";
-    const std::string help = cache + 2 < words.end() ? (cache + 2)->text : "";
-    if (type == "BOOL")
-      return declare_boolean(name, help, {value.text, value.known, false}, command);
+    const std::string help = words.end() - cache > 2 ? (cache + 2)->text : "";
+    const bool is_forced = words.back().text == "FORCE";
+    if (type == "BOOL") {
+      declare_boolean(name, help, {value.text, value.known, false}, command);
+      if (is_forced && by_default_ && !is_new(name))
+        cache_[name] = value;
+      return;
+    }
     if (type == "INTERNAL" || type == "STATIC" || name.starts_with("CMAKE_") || name.starts_with("CPACK_")) {
       cache_.emplace(name, value);
       return;
     }
-    if (name.empty() || name.find_first_of("$ ;/") != std::string::npos)
+    if (!may_add_option(name))
       return;
     const bool fresh = is_new(name) || (by_default_ && !first_by_default_[name]);
     Option& option = add_option(name, command);
@@ -852,13 +995,16 @@ private:
       option.takes_place = type == "PATH" || type == "FILEPATH";
       option.initial.reset();
       set_initial(option, {value.text, value.known, false});
-      cache_[name] = value;
+      if (by_default_)
+        cache_[name] = value;
     }
+    if (is_forced && by_default_)
+      cache_[name] = value;
   }
 
   void unset_command(const std::vector<Word>& words, const CMakeCommand&) {
     if (!words.empty())
-      scopes_.back().erase(words[0].text);
+      unset(words[0].text);
   }
 
   // set_property(CACHE NAME... PROPERTY STRINGS VALUE...)
@@ -878,8 +1024,8 @@ private:
         continue;
       for (auto value = property + 2; value != words.end(); ++value)
         for (const std::string& part : split(value->text, ';'))
-          if (!part.empty())
-            option.values.push_back(part);
+          if (constexpr size_t most = 1000; !part.empty() && option.values.size() < most)
+            option.values.push_back(part.substr(0, 200));
       if (!option.values.empty())
         option.kind = Option::Kind::choice;
     }
@@ -923,6 +1069,10 @@ private:
     for (const std::string& prefix : {std::string("PROJECT"), name})
       set(prefix + "_SOURCE_DIR", {here});
     set("PROJECT_NAME", {name});
+    if (directory_ == top_)
+      set("CMAKE_PROJECT_NAME", {name});
+    set("PROJECT_IS_TOP_LEVEL", {directory_ == top_ ? "ON" : "OFF"});
+    const size_t languages_before = findings_.languages.size();
     if (directory_ == top_ && findings_.name.empty())
       findings_.name = name;
     for (size_t i = 1; i < words.size(); ++i)
@@ -934,7 +1084,8 @@ private:
       } else {
         add_language(words[i].text);
       }
-    if (directory_ == top_ && words.size() == 1)
+    if (directory_ == top_ && findings_.languages.size() == languages_before &&
+        std::none_of(words.begin(), words.end(), [](const Word& word) { return word.text == "NONE"; }))
       for (const char* language : {"C", "CXX"})
         add_language(language);
   }
@@ -958,18 +1109,21 @@ private:
 
   void add_package(const std::string& name, const std::string& version, bool required,
                    const CMakeCommand& command) {
-    if (name.empty() || name.find('$') != std::string::npos)
+    constexpr size_t most = 5000;
+    if (name.empty() || name.size() > 200 || name.find('$') != std::string::npos ||
+        findings_.packages.size() >= most)
       return;
-    for (Package& package : findings_.packages)
-      if (package.name == name) {
-        if (package.version.empty())
-          package.version = version;
-        if (conditions_.size() < package.conditions.size())
-          package.conditions = conditions_;
-        package.required |= required;
-        return;
-      }
-    findings_.packages.push_back({name, version, required, conditions_, place(command)});
+    const auto [found, added] = packages_.emplace(name, findings_.packages.size());
+    if (added) {
+      findings_.packages.push_back({name, version, required, innermost_conditions(), place(command)});
+      return;
+    }
+    Package& package = findings_.packages[found->second];
+    if (package.version.empty())
+      package.version = version;
+    if (conditions_.size() < package.conditions.size())
+      package.conditions = innermost_conditions();
+    package.required |= required;
   }
 
   void find_package(const std::vector<Word>& words, const CMakeCommand& command) {
@@ -994,8 +1148,8 @@ private:
       required |= word == "REQUIRED";
       if (word != upper(word) && !word.empty()) {
         const size_t end = word.find_first_of("<>=");
-        add_package(word.substr(0, end),
-                    end == std::string::npos ? "" : word.substr(word.find_first_not_of("<>=", end)), required,
+        const size_t number = end == std::string::npos ? end : word.find_first_not_of("<>=", end);
+        add_package(word.substr(0, end), number == std::string::npos ? "" : word.substr(number), required,
                     command);
       }
     }
@@ -1128,8 +1282,11 @@ private:
         continue;
       }
       const std::string pattern = in_tree(words[i].text, directory_);
-      if (pattern == "\n" || pattern.empty() || !words[i].known)
+      constexpr std::ptrdiff_t most_stars = 8; // a matcher takes long for many
+      if (pattern == "\n" || pattern.empty() || !words[i].known ||
+          std::count(pattern.begin(), pattern.end(), '*') > most_stars)
         continue;
+      charge(tree_.paths().size() * 4);
       const std::string directory =
           pattern.substr(0, pattern.rfind('/') == std::string::npos ? 0 : pattern.rfind('/') + 1);
       constexpr size_t most = 2000;
@@ -1140,6 +1297,10 @@ private:
           found.push_back(std::string(root_name) + "/" + path);
     }
     set(words[1].text, {join(found, ";")});
+  }
+  void math_command(const std::vector<Word>& words, const CMakeCommand&) {
+    if (words.size() > 1)
+      set(words[1].text, {"", false});
   }
   // The answer of something outside: every name in it may have got a value.
   void outside(const std::vector<Word>& words, const CMakeCommand& command) {
@@ -1165,16 +1326,20 @@ private:
   std::vector<Variables> scopes_;
   Variables cache_;
   std::unordered_map<std::string, size_t> options_; // index in the findings
+  std::unordered_map<std::string, size_t> packages_;
   std::unordered_map<std::string, bool> first_by_default_;
+  std::vector<size_t> touched_; // options that the outermost call of a macro declares
+  std::vector<Log> logs_;
   std::shared_ptr<const File> file_;
   std::string top_;                        // of the project
   std::string directory_, list_directory_; // of the running CMakeLists.txt, of the running file
   std::vector<std::string> conditions_;
-  std::optional<Place> call_; // of the project's own macro
-  bool by_default_ = true;    // a build without any option comes here
-  bool certain_ = true;       // so does every build
-  bool returned_ = false;     // the rest of this file or function is for other builds
-  bool guarded_ = false;      // the rest of the file was read before
+  std::optional<Place> call_;        // of the project's own macro
+  bool by_default_ = true;           // a build without any option comes here
+  bool certain_ = true;              // so does every build
+  bool returned_ = false;            // the rest of this file or function is for other builds
+  bool guarded_ = false;             // the rest of the file was read before
+  bool deep_ = false, many_ = false; // that is noted
   int depth_ = 0;
 };
 

@@ -52,8 +52,9 @@ public:
       }
       const unsigned line = line_;
       const std::string name = take_name();
-      const size_t after = at_;
-      const unsigned after_line = line_;
+      // Others are passed over, so that calls within their arguments are read, and each text once.
+      if (name != "option" && name != "project" && name != "dependency" && name != "find_library")
+        continue;
       skip_space();
       if (at_ < text_.size() && text_[at_] == '(') {
         step();
@@ -61,9 +62,6 @@ public:
         take_arguments(call);
         calls.push_back(std::move(call));
       }
-      // Calls within its arguments are read, too.
-      at_ = after;
-      line_ = after_line;
     }
     return calls;
   }
@@ -194,8 +192,8 @@ void add_option(const MesonCall& call, const std::string& file, Findings& findin
     const MesonArgument* const initial = call.keyword("value");
     if (initial)
       option.initial = initial->is_string ? initial->text : join(initial->list, ",");
-    else if (!option.values.empty())
-      option.initial = option.values.front();
+    else if (!option.values.empty()) // an array has all of them
+      option.initial = type == "array" ? join(option.values, ",") : option.values.front();
   } else {
     option.kind = Option::Kind::text;
     option.initial = value;
@@ -205,7 +203,7 @@ void add_option(const MesonCall& call, const std::string& file, Findings& findin
 
 void add_build_file(const std::vector<MesonCall>& calls, const std::string& file, Findings& findings) {
   for (const MesonCall& call : calls) {
-    if (call.function == "project" && file == "meson.build") {
+    if (call.function == "project" && findings.name.empty()) {
       findings.name = call.first();
       findings.version = call.text("version");
       std::string minimum = call.text("meson_version");
@@ -241,7 +239,8 @@ void add_build_file(const std::vector<MesonCall>& calls, const std::string& file
 } // namespace
 
 void read_meson(const TreeFiles& tree, Findings& findings) {
-  for (const char* file : {"meson.options", "meson_options.txt"})
+  const std::string directory = findings.directory.empty() ? "" : findings.directory + "/";
+  for (const std::string& file : {directory + "meson.options", directory + "meson_options.txt"})
     if (const std::optional<std::string> text = tree.text(file)) {
       for (const MesonCall& call : MesonParser(*text).calls())
         if (call.function == "option")
@@ -249,7 +248,8 @@ void read_meson(const TreeFiles& tree, Findings& findings) {
       break;
     }
   for (const std::string& path : tree.paths())
-    if (path == "meson.build" || path.ends_with("/meson.build"))
+    if ((path == "meson.build" || path.ends_with("/meson.build")) &&
+        path.find("subprojects/") == std::string::npos)
       if (const std::optional<std::string> text = tree.text(path))
         add_build_file(MesonParser(*text).calls(), path, findings);
 }

@@ -29,7 +29,8 @@ Result<TreeFiles> TreeFiles::list(const fs::path& root, const Limits& limits) {
     }
     std::error_code ignored;
     if (at->is_directory(ignored) && !at->is_symlink(ignored)) {
-      if (is_left_out(at->path().filename()))
+      constexpr int deepest = 64; // each level is an open directory
+      if (is_left_out(at->path().filename()) || at.depth() >= deepest)
         at.disable_recursion_pending();
       continue;
     }

@@ -30,10 +30,8 @@ std::string nvidia_arch(const std::string& model) {
   for (const GpuName& name : Names::get().nvidia)
     for (size_t at = model.find(name.part); at != std::string::npos; at = model.find(name.part, at + 1)) {
       const size_t end = at + name.part.size();
-      const bool series =
-          name.part.ends_with("0") && name.part.find(' ') != std::string::npos; // "RTX 40" is 4090, too
       if ((at == 0 || !std::isalnum(static_cast<unsigned char>(model[at - 1]))) &&
-          (end == model.size() || series || !is_part(model[end])))
+          (end == model.size() || name.series || !is_part(model[end])))
         return name.arch;
     }
   return {};

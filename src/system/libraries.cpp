@@ -45,12 +45,6 @@ std::vector<std::string> library_directories(const Machine& machine, const std::
   return once;
 }
 
-// "libfftw3.so.3.6.9" -> "3.6.9"
-std::string version_of(const std::string& file, const std::string& name) {
-  return file.size() > name.size() + 1 && file[name.size()] == '.' ? file.substr(name.size() + 1)
-                                                                   : std::string();
-}
-
 // The version that a library has in its text: "MPICH Version:\t4.0.2", "Open MPI v4.1.4".
 std::string mpi_version(const Machine& machine, const std::string& path, const std::string& implementation) {
   const std::string content = machine.text(path);
@@ -88,7 +82,7 @@ void probe_libraries(const Machine& machine, SystemDescription& description) {
       for (const LibraryName& library : *known) {
         if (found.count(library.name))
           continue;
-        // The longest name says most of the version.
+        // The longest name is the file itself.
         std::string best;
         for (auto file = std::lower_bound(files.begin(), files.end(), library.file);
              file != files.end() && file->starts_with(library.file); ++file)
@@ -98,7 +92,8 @@ void probe_libraries(const Machine& machine, SystemDescription& description) {
         if (best.empty())
           continue;
         found.insert(library.name);
-        list->push_back({library.name, version_of(best, library.file), directory + "/" + best});
+        // The number in its name is that of its interface, not of its release.
+        list->push_back({library.name, "", directory + "/" + best});
       }
   }
   for (const std::string& module : split(machine.environment("LOADEDMODULES"), ':'))

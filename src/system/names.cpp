@@ -14,7 +14,7 @@ Names read_names() {
   const Json json = Json::parse(machine_names(), nullptr, true, true);
   Names names;
   for (const Json& item : json["nvidia"])
-    names.nvidia.push_back({item["name"], item["arch"]});
+    names.nvidia.push_back({item["name"], item["arch"], item.value("series", false)});
   for (const Json& item : json["intel"])
     names.intel.push_back({item["devices"].get<std::vector<std::string>>(), item["model"], item["arch"]});
   for (const Json& item : json["mpi"])

@@ -8,6 +8,7 @@ namespace xaas::system {
 
 struct GpuName {
   std::string part, arch; // of the driver's name
+  bool series = false;    // the beginning of a word, else words
 };
 struct GpuDevice {
   std::vector<std::string> devices; // "0x0bd5"

@@ -91,7 +91,7 @@ find_package(LAPACK)
 }
 
 TEST_F(ClassifyTest, ADraftIsASpecThatCanBeRead) {
-  const Discovery found = of_cmake("option(SLV_MPI \"\" OFF)\noption(SLV_OPENMP \"\" ON)\n");
+  const Discovery found = of_cmake("option(SOLVER_MPI \"\" OFF)\noption(SOLVER_OPENMP \"\" ON)\n");
   const std::string text = spec::to_json(draft(findings, found, "x86_64")).dump();
   const auto application = spec::parse_application(text, "draft");
   ASSERT_TRUE(application) << application.error().message;

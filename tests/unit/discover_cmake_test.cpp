@@ -84,7 +84,7 @@ my_switch(DEEP QUIET DEFAULT ON NEEDS x y)
   EXPECT_EQ(kernel->kind, Option::Kind::choice);
   EXPECT_THAT(kernel->values, ElementsAre("slow", "fast", "own[inside]"));
   EXPECT_EQ(kernel->initial, "fast");
-  EXPECT_EQ(kernel->place, (Place{"CMakeLists.txt", 6})); // where somebody looks for it
+  EXPECT_EQ(kernel->place, (Place{"CMakeLists.txt", 7})); // where somebody looks for it
   ASSERT_TRUE(option(findings, "DEEP"));
   EXPECT_EQ(option(findings, "DEEP")->initial, "ON");
 }
@@ -167,7 +167,7 @@ pkg_check_modules(X REQUIRED hwloc>=2.1)
 }
 
 TEST_F(CMakeTest, SyntaxOfAllKinds) {
-  const Findings findings = read_cmake(R"(
+  const Findings findings = read_cmake(R"cmake(
 #[[ option(IN_COMMENT "" ON)
 ]] option(AFTER_COMMENT "a \"quoted\" (help) # of it" ON)
 OPTION (
@@ -175,7 +175,7 @@ OPTION (
   [=[ brackets ]] in it ]=]
   ON)
 set(TEXT "option(IN_STRING \"\" ON)")
-)");
+)cmake");
   EXPECT_FALSE(option(findings, "IN_COMMENT"));
   EXPECT_FALSE(option(findings, "IN_STRING"));
   ASSERT_TRUE(option(findings, "AFTER_COMMENT"));

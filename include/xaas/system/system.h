@@ -71,7 +71,7 @@ struct Probes {
   std::optional<target::Cpu> cpu; // instead of LLVM's host detection
   std::vector<std::string> path;  // program search path; empty: $PATH
   bool runtime_versions =
-      true; // ask container runtimes and compilers for their version (runs them, 2 s at most)
+      true; // ask container runtimes and compilers for their version (runs them, 2 s at most each kind)
   std::map<std::string, std::string> environment; // instead of getenv where not empty
 };
 
