@@ -42,8 +42,8 @@ Discovery classify(const Findings& findings);
 // The document of the published evaluation's JSON schema: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);
 
-// An application spec with the discovered points, for its author to edit. Its configurations are the defaults of
-// all points and, of one point with instruction sets to choose from, each value that `arch` can have: all
+// An application spec with the discovered points, for its author to edit. Its configurations are the defaults
+// of all points and, of one point with instruction sets to choose from, each value that `arch` can have: all
 // combinations would be too many, and which values exclude each other is not known.
 spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch);
 
