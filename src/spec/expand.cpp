@@ -113,17 +113,18 @@ Result<std::vector<Indices>> combinations(const Points& points, size_t limit) {
   return all;
 }
 
-// The named configurations in point order, each once. One of the spec whose `isa` is not among the levels of
-// this build is left out: a spec can name those of several architectures.
+// The named configurations in point order, each once. One of the spec with a value or `isa` that this build
+// has not is left out: a spec can name those of several architectures.
 Result<std::vector<Indices>> named(const Application& application, const Points& points,
                                    const std::vector<Assignment>& chosen) {
   std::vector<Indices> all;
   for (const Assignment& values : chosen.empty() ? application.configurations : chosen) {
-    if (const auto isa = values.find("isa"); chosen.empty() && isa != values.end()) {
-      const SpecializationPoint* point = find(points, "isa");
-      if (!point || !point->find(isa->second))
-        continue;
-    }
+    const bool is_of_this_build = std::all_of(values.begin(), values.end(), [&](const auto& value) {
+      const SpecializationPoint* const point = find(points, value.first);
+      return point && point->find(value.second);
+    });
+    if (chosen.empty() && !is_of_this_build)
+      continue;
     XAAS_CHECK(check_assignment(points, values));
     all.push_back(complete(points, values));
     const Configuration configuration = configuration_of(points, all.back());

@@ -57,6 +57,25 @@ SpecializationPoint isa_point(const std::vector<std::string>& levels) {
   return point;
 }
 
+// Whether what a value needs of a CPU is of this architecture; what no architecture has is somebody else's
+// error.
+static bool is_for(const std::string& arch, const Requirement& required) {
+  return std::all_of(required.cpu.begin(), required.cpu.end(), [&](const std::string& word) {
+    return target::is_feature(arch, word) || target::features_of(arch, word);
+  });
+}
+
+// A point without the values of other architectures.
+static SpecializationPoint of_architecture(SpecializationPoint point, const std::string& arch) {
+  std::erase_if(point.values, [&](const Value& value) { return !is_for(arch, value.requires_); });
+  for (Preference& preference : point.prefer)
+    std::erase_if(preference.values, [&](const std::string& value) { return !point.find(value); });
+  std::erase_if(point.prefer, [](const Preference& preference) { return preference.values.empty(); });
+  if (!point.default_.empty() && !point.find(point.default_))
+    point.default_ = point.values.empty() ? "" : point.values.front().value;
+  return point;
+}
+
 Result<std::vector<SpecializationPoint>> all_points(const Application& application, const std::string& arch,
                                                     const std::vector<std::string>& isa_override) {
   const std::vector<std::string> known = target::isa_levels(arch);
@@ -76,7 +95,10 @@ Result<std::vector<SpecializationPoint>> all_points(const Application& applicati
     if (!wanted || std::find(wanted->begin(), wanted->end(), level) != wanted->end())
       levels.push_back(level);
   }
-  std::vector<SpecializationPoint> points = application.points;
+  std::vector<SpecializationPoint> points;
+  for (const SpecializationPoint& each : application.points)
+    if (SpecializationPoint point = of_architecture(each, arch); !point.values.empty())
+      points.push_back(std::move(point));
   if (!levels.empty())
     points.push_back(isa_point(levels));
   return points;

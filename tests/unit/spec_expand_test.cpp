@@ -142,6 +142,32 @@ TEST(Isa, ConfigurationsOfOtherLevelsAreLeftOut) {
   EXPECT_FALSE(expand(application, *points, {{{"isa", "armv8-a"}}}, 100));
 }
 
+TEST(Points, ValuesOfOtherArchitecturesAreLeftOut) {
+  const auto application =
+      parse_application(R"({"name": "a", "build": {"system": "cmake"}, "isa": [], "specializations": [
+    {"name": "simd", "default": "avx2", "values": [{"value": "none"}, {"value": "avx2", "requires": {"cpu": ["avx2", "fma"]}},
+      {"value": "neon", "requires": {"cpu": ["neon"]}}, {"value": "sve", "requires": {"cpu": ["sve"]}}],
+     "prefer": [{"cpu": ["neoverse-v2"], "values": ["neon", "sve"]}, {"cpu": ["znver1"], "values": ["none", "sve"]}]},
+    {"name": "tile", "values": [{"value": "amx", "requires": {"cpu": ["amx-tile"]}}]}],
+    "configurations": [{"simd": "neon"}, {"simd": "avx2"}, {"simd": "none"}]})",
+                        "x.json");
+  ASSERT_TRUE(application) << application.error().message;
+  const auto arm = all_points(*application, "aarch64", {}), x86 = all_points(*application, "x86_64", {});
+  ASSERT_TRUE(arm && x86);
+  ASSERT_EQ(arm->size(), 1u);
+  EXPECT_THAT(values_of((*arm)[0]), ElementsAre("none", "neon", "sve"));
+  EXPECT_EQ((*arm)[0].default_, "none");
+  EXPECT_EQ((*arm)[0].prefer.size(), 2u);
+  EXPECT_THAT(ids(expand(*application, *arm, {}, 100)), ElementsAre("simd=none", "simd=neon"));
+  ASSERT_EQ(x86->size(), 2u);
+  EXPECT_THAT(values_of((*x86)[0]), ElementsAre("none", "avx2"));
+  ASSERT_EQ((*x86)[0].prefer.size(), 1u);
+  EXPECT_THAT((*x86)[0].prefer[0].values, ElementsAre("none"));
+  EXPECT_THAT(ids(expand(*application, *x86, {}, 100)),
+              ElementsAre("simd=none,tile=amx", "simd=avx2,tile=amx"));
+  EXPECT_FALSE(expand(*application, *x86, {{{"simd", "neon"}}}, 100)); // asked for by name
+}
+
 TEST(Arguments, OfTheSpecThenOfEachPoint) {
   const Application application = parsed(no_isa);
   EXPECT_THAT(

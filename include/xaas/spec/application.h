@@ -126,8 +126,9 @@ SpecializationPoint isa_point(const std::vector<std::string>& levels);
 
 // All points of an application on an architecture: its own, then `isa` if it has levels. `isa_override`, if
 // not empty, replaces the spec's levels (given on the command line); an unknown level is a usage error.
-// Levels come out weakest first, however they were written; those of the spec that belong to another
-// architecture are left out.
+// Levels come out weakest first, however they were written. Levels of the spec and values of its points that
+// need another architecture's CPU are left out, and so is a point with no others; a default among them
+// becomes the first value that stays.
 Result<std::vector<SpecializationPoint>> all_points(const Application& application, const std::string& arch,
                                                     const std::vector<std::string>& isa_override);
 
