@@ -111,23 +111,35 @@ private:
   }
 
   void add_condition(const std::string& line, const std::string& path, unsigned number) {
-    static const std::regex defined(R"(^(?:else\s+)?ifn?def\s+([A-Za-z_]\w*))");
-    static const std::regex compared(
-        R"(^(?:else\s+)?ifn?eq\s*\(\s*\$[({](?:strip\s+\$\()?([A-Za-z_]\w*)\)*[)}]\s*,\s*([^)]*)\))");
+    // ifdef X; ifeq ($(X),value), also with the sides exchanged; ifeq "$(X)" "value".
+    static const std::regex defined(R"re(^(?:else\s+)?ifn?def\s+([A-Za-z_]\w*))re");
+    static const std::regex left(
+        R"re(^(?:else\s+)?ifn?eq\s*\(\s*"?\$[({](?:strip\s+\$[({])?([A-Za-z_]\w*)[)}]+"?\s*,\s*"?([^)"]*)"?\))re");
+    static const std::regex right(
+        R"re(^(?:else\s+)?ifn?eq\s*\(\s*([^,$()]*?)\s*,\s*\$[({]([A-Za-z_]\w*)[)}]\s*\))re");
+    static const std::regex quoted(
+        R"re(^(?:else\s+)?ifn?eq\s+["']\$[({]([A-Za-z_]\w*)[)}]["']\s+["']([^"']*)["'])re");
     std::smatch match;
     const std::string start = line.substr(0, 300);
-    if (std::regex_search(start, match, defined)) {
-      Option& found = option(match[1], path, number);
-      found.kind = found.values.empty() ? Option::Kind::boolean : found.kind;
-      tested_.insert(match[1]);
-    } else if (std::regex_search(start, match, compared)) {
-      Option& found = option(match[1], path, number);
-      const std::string value = trim(match[2].str());
-      if (!value.empty() && value.find('$') == std::string::npos &&
-          std::find(found.values.begin(), found.values.end(), value) == found.values.end())
-        found.values.push_back(value);
-      tested_.insert(match[1]);
-    }
+    if (std::regex_search(start, match, defined))
+      add_test(match[1], "", path, number);
+    else if (std::regex_search(start, match, left) || std::regex_search(start, match, quoted))
+      add_test(match[1], trim(match[2].str()), path, number);
+    else if (std::regex_search(start, match, right))
+      add_test(match[2], trim(match[1].str()), path, number);
+  }
+
+  // A variable that is compared with a value, or asked whether it has one.
+  void add_test(const std::string& name, const std::string& value, const std::string& path, unsigned number) {
+    if (is_common(name))
+      return;
+    Option& found = option(name, path, number);
+    tested_.insert(name);
+    if (value.empty() && found.values.empty())
+      found.kind = Option::Kind::boolean;
+    else if (!value.empty() && value.find('$') == std::string::npos &&
+             std::find(found.values.begin(), found.values.end(), value) == found.values.end())
+      found.values.push_back(value);
   }
 
   // NAME = value, := and ?=; in a comment an offer of it.
@@ -173,10 +185,9 @@ private:
       option.kind = Option::Kind::boolean;
       // How it is switched on.
       std::string on = "1";
-      for (const auto* values : {&option.values})
-        for (const std::string& value : *values)
-          if (boolean.count(value) && std::string("1yYtT").find(value[0]) != std::string::npos)
-            on = value;
+      for (const std::string& value : option.values)
+        if (boolean.count(value) && std::string("1yYtT").find(value[0]) != std::string::npos)
+          on = value;
       option.values = {on};
       const std::string initial = option.initial.value_or("");
       option.initial =

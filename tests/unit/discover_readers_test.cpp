@@ -112,7 +112,7 @@ esac
 class MakeTest : public TreeTest {};
 
 TEST_F(MakeTest, VariablesThatConditionalsTestAndThatFilesForUsersOffer) {
-  write("Makefile", R"(
+  write("Makefile", R"make(
 CC = cc
 OBJS = a.o
 include make.inc
@@ -124,12 +124,19 @@ CFLAGS += -mavx2
 else ifeq ($(SIMD), sse2)
 CFLAGS += -msse2
 endif
+ifneq ($(avx2_too),)
+endif
+ifeq "$(GPU)" "cuda"
+else ifeq "$(GPU)" "hip"
+endif
+ifeq (y,$(QUICK))
+endif
 ifeq ($(OMP), yes)
 CFLAGS += -fopenmp
 endif
 all:
 	ifdef IN_A_RECIPE
-)");
+)make");
   write("make.inc", "# Use threads of POSIX.\n# USE_THREAD = 1\n\nOMP = yes\n");
   const Findings findings = read();
   EXPECT_EQ(findings.system, spec::BuildSystem::make);
@@ -138,6 +145,9 @@ all:
   EXPECT_EQ(option(findings, "USE_MPI")->kind, Option::Kind::boolean);
   EXPECT_EQ(option(findings, "USE_MPI")->initial, "OFF");
   EXPECT_THAT(option(findings, "SIMD")->values, ElementsAre("avx2", "sse2"));
+  EXPECT_EQ(option(findings, "avx2_too")->kind, Option::Kind::boolean);
+  EXPECT_THAT(option(findings, "GPU")->values, ElementsAre("cuda", "hip"));
+  EXPECT_EQ(option(findings, "QUICK")->kind, Option::Kind::boolean);
   EXPECT_EQ(option(findings, "OMP")->initial, "ON");
   EXPECT_THAT(option(findings, "OMP")->values, ElementsAre("yes"));
   EXPECT_EQ(option(findings, "USE_THREAD")->initial, "OFF");
