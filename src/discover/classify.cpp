@@ -246,6 +246,14 @@ private:
       return;
     }
     const Entry* entry = knowledge_.entry(words);
+    if (!entry && words.size() > 1) {
+      // A prefix of one option alone: a word of the project's name, or what the search for the library says.
+      const Entry* const tail = knowledge_.entry({words.begin() + 1, words.end()});
+      const Words name = Knowledge::words_of(findings_.name);
+      if (tail &&
+          (std::find(name.begin(), name.end(), words.front()) != name.end() || searches(option, *tail)))
+        entry = tail;
+    }
     const bool where = !entry && knowledge_.has_where_word(words);
     if (where)
       entry = knowledge_.entry(knowledge_.without(words, false, true));

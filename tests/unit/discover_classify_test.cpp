@@ -72,6 +72,20 @@ endif()
   EXPECT_EQ(point(found, "openmp")->option, "BUILD_OMP");
 }
 
+TEST_F(ClassifyTest, APrefixOfOneOptionAlone) {
+  const Discovery found = of_cmake(R"(
+project(soft-spheres)
+option(XYZ_OPENMP "searched for" ON)
+if(XYZ_OPENMP)
+  find_package(OpenMP)
+endif()
+option(SPHERES_MPI "a word of the project's name" OFF)
+option(XYZ_CUDA "nobody knows" OFF)
+)");
+  EXPECT_EQ(point(found, "openmp")->option, "XYZ_OPENMP");
+  EXPECT_FALSE(point(found, "cuda"));
+}
+
 TEST_F(ClassifyTest, ThePaperDocument) {
   const Discovery found = of_cmake(R"(
 option(SLV_MPI "" OFF)
