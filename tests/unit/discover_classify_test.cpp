@@ -74,12 +74,10 @@ endif()
 
 TEST_F(ClassifyTest, APrefixOfOneOptionAlone) {
   const Discovery found = of_cmake(R"(
-project(soft-spheres)
 option(XYZ_OPENMP "searched for" ON)
 if(XYZ_OPENMP)
   find_package(OpenMP)
 endif()
-option(SPHERES_MPI "a word of the project's name" OFF)
 option(XYZ_CUDA "nobody knows" OFF)
 )");
   EXPECT_EQ(point(found, "openmp")->option, "XYZ_OPENMP");
