@@ -38,6 +38,7 @@ Result<TreeDescription> describe_tree(const std::string& directory, const std::s
                            {"default", option.initial ? Json(*option.initial) : Json()},
                            {"values", option.values},
                            {"conditions", option.conditions},
+                           {"advanced", option.internal},
                            {"evidence", Json::array({to_json(option.place)})}});
   for (const discover::Package& package : findings.packages)
     packages.push_back(Json{{"name", package.name},

@@ -210,7 +210,7 @@ private:
       if (found == modules_.end())
         return; // CMake's own
       path = found->second.front();
-      for (const std::string& each : found->second) // the nearest to who asks
+      for (const std::string& each : found->second) // one below who asks, if there is one
         if (each.starts_with(directory_ + "/"))
           path = each;
     }
@@ -1166,8 +1166,6 @@ private:
         names = false;
       else if (names && !words[i].text.empty() && word.find('/') == std::string::npos)
         add_package(word, "", false, command);
-      if (i == 1)
-        names = word == "NAMES" || names;
     }
     if (!words.empty())
       set(words[0].text, {"", false});

@@ -92,7 +92,7 @@ SystemDescription detect(const Probes& probes) {
   probe_containers(machine, probes.runtime_versions, description);
   probe_batch(machine, description);
   probe_gpus(machine, description.gpus);
-  probe_libraries(machine, description);
+  probe_libraries(machine, probes.runtime_versions, description);
   probe_compilers(machine, probes.runtime_versions, description);
   return description;
 }

@@ -64,7 +64,7 @@ std::string mpi_version(const Machine& machine, const std::string& path, const s
 
 } // namespace
 
-void probe_libraries(const Machine& machine, SystemDescription& description) {
+void probe_libraries(const Machine& machine, bool versions, SystemDescription& description) {
   const Names& names = Names::get();
   std::set<std::string> found, mpis;
   for (const std::string& directory : library_directories(machine, description.arch)) {
@@ -74,9 +74,10 @@ void probe_libraries(const Machine& machine, SystemDescription& description) {
     };
     for (const MpiName& mpi : names.mpi)
       if (has(mpi.soname) && mpis.insert(mpi.abi + directory).second)
-        description.mpi.push_back({mpi.implementation,
-                                   mpi_version(machine, directory + "/" + mpi.soname, mpi.implementation),
-                                   mpi.abi, directory});
+        description.mpi.push_back(
+            {mpi.implementation,
+             versions ? mpi_version(machine, directory + "/" + mpi.soname, mpi.implementation) : "", mpi.abi,
+             directory});
     for (const auto& [known, list] : {std::pair{&names.libraries, &description.libraries},
                                       std::pair{&names.fabrics, &description.fabrics}})
       for (const LibraryName& library : *known) {

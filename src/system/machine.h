@@ -37,7 +37,8 @@ std::optional<uint64_t> parse_number(const std::string& text); // the digits at 
 void probe_cpu(const Machine& machine, const target::Cpu& cpu, CpuDescription& description);
 void probe_containers(const Machine& machine, bool versions, SystemDescription& description);
 void probe_gpus(const Machine& machine, std::vector<Gpu>& gpus);
-void probe_libraries(const Machine& machine, SystemDescription& description); // also MPI, fabrics, modules
+void probe_libraries(const Machine& machine, bool versions,
+                     SystemDescription& description); // also MPI, fabrics, modules
 void probe_compilers(const Machine& machine, bool versions, SystemDescription& description);
 
 } // namespace xaas::system

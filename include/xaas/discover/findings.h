@@ -33,7 +33,7 @@ struct Option {
   std::optional<std::string> initial;
   std::vector<std::string> values; // of a choice
   bool takes_place = false;        // its value is a directory or file: says where something is, not whether
-  bool internal = false;           // hidden from users: advanced
+  bool internal = false;           // marked as advanced, which hides it from most users
   std::vector<std::string> conditions; // of the build's own language: where the option exists
   Place place;
 };

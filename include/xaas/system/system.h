@@ -70,8 +70,8 @@ struct Probes {
   fs::path root = "/";            // prefix of /proc, /sys, /etc and library directories
   std::optional<target::Cpu> cpu; // instead of LLVM's host detection
   std::vector<std::string> path;  // program search path; empty: $PATH
-  bool runtime_versions =
-      true; // ask container runtimes and compilers for their version (runs them, 2 s at most each kind)
+  bool runtime_versions = true; // ask for versions: of MPI libraries by their text, of container runtimes and
+                                // compilers (runs them, 2 s at most each kind)
   std::map<std::string, std::string> environment; // instead of getenv where not empty
 };
 
