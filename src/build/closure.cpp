@@ -69,6 +69,9 @@ public:
     }
     for (const std::string& interpreter : input_.interpreters)
       XAAS_CHECK(add_file(place_of(interpreter), interpreter));
+    // Libraries without a program name no place of it; the C library needs it all the same.
+    if (input_.interpreters.empty() && !loader_.empty())
+      XAAS_CHECK(add_file(loader_, usual_loader()));
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
     return std::move(closure_);
@@ -82,6 +85,11 @@ private:
     std::error_code code;
     const fs::path beside = fs::path("/usr/" + multiarch_ + "/lib") / interpreter.filename();
     return is_cross_build() && fs::exists(beside, code) ? beside : interpreter;
+  }
+
+  // Where the psABI of the architecture puts the loader.
+  fs::path usual_loader() const {
+    return input_.arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "/lib/ld-linux-" + input_.arch + ".so.1";
   }
 
   Result<void> find_library(const std::string& name, const std::string& needed_by) {
@@ -111,8 +119,10 @@ private:
     done_.insert(name);
     // The loader has its own place, by which programs name it; a library is found by its soname in the
     // directory that the loader searches by itself, wherever it lay here.
-    if (installed.starts_with("ld-linux"))
+    if (installed.starts_with("ld-linux")) {
+      loader_ = path;
       return {};
+    }
     XAAS_CHECK(put(library_directory() / installed, content, 0644));
     if (dynamic.imports_dlopen && !installed.starts_with("libc.so"))
       closure_.loaders.insert(installed);
@@ -182,6 +192,7 @@ private:
   const store::ContentStore& content_;
   std::string multiarch_; // Debian's name of the architecture, of directories
   std::vector<fs::path> search_;
+  fs::path loader_; // of the C library, if one was met
   std::deque<std::pair<std::string, std::string>> pending_;
   std::set<std::string> done_;
   std::map<std::string, InstalledFile> files_;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <tuple>
 
 namespace xaas::discover {
 
@@ -363,11 +364,35 @@ private:
       add_value(option, value, group, found.point);
     if (found.point.name.empty() || found.point.values.empty())
       return;
+    if (group == Choice::Group::simd)
+      order_by_strength(found.point.values);
     if (option.initial && found.point.find(plain(*option.initial)))
       found.point.default_ = plain(*option.initial);
     else if (!found.point.values.empty())
       found.point.default_ = found.point.values.front().value;
     discovery_.points.push_back(std::move(found));
+  }
+
+  // Points list values weakest first. An instruction set that is built on another is stronger; of two with
+  // equal needs the one with the wider vectors ("AVX2_128", "AVX2_256"). The rest stays as the build lists
+  // it.
+  static void order_by_strength(std::vector<spec::Value>& values) {
+    std::vector<std::tuple<size_t, unsigned long, size_t>> order; // strength, width, index
+    for (const spec::Value& value : values) {
+      const std::vector<std::string>& features = value.requires_.cpu;
+      size_t strength = 0;
+      for (const char* arch : {"x86_64", "aarch64"})
+        if (!features.empty() && target::is_feature(arch, features.front()))
+          strength = target::with_implied(arch, features).size();
+      const size_t digits = value.value.find_last_not_of("0123456789") + 1;
+      const std::string width = value.value.substr(digits).substr(0, 4);
+      order.emplace_back(strength, strength == 0 || width.empty() ? 0 : std::stoul(width), order.size());
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<spec::Value> ordered;
+    for (const auto& [strength, width, index] : order)
+      ordered.push_back(std::move(values[index]));
+    values = std::move(ordered);
   }
 
   // As the schema has values.
@@ -552,6 +577,24 @@ Json paper_document(const Findings& findings, const Discovery& discovery) {
                 {"build_flag", or_null(discovery.own_flag)}}}};
 }
 
+namespace {
+
+// A makefile without an install step: what it links is installed.
+void install_products(const Findings& findings, spec::Application& application) {
+  if (!findings.products || findings.products->has_install)
+    return;
+  const auto file_name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  for (const std::string& program : findings.products->programs)
+    application.build.install.push_back({program, "bin/" + file_name(program)});
+  for (const std::string& library : findings.products->libraries)
+    application.build.install.push_back({library, "lib/" + file_name(library)});
+  if (findings.products->programs.size() == 1)
+    application.image.entrypoint = {application.image.prefix + "/bin/" +
+                                    file_name(findings.products->programs.front())};
+}
+
+} // namespace
+
 spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch) {
   spec::Application application;
   application.name = lower(findings.name);
@@ -562,6 +605,7 @@ spec::Application draft(const Findings& findings, const Discovery& discovery, co
     application.version = findings.version;
   application.build.system = findings.system.value_or(spec::BuildSystem::make);
   application.build.directory = findings.directory;
+  install_products(findings, application);
   for (const DiscoveredPoint& found : discovery.points) {
     application.points.push_back(found.point);
     const bool is_choice = found.point.category == "cpu" && !found.point.find("on");

@@ -1,8 +1,10 @@
 // Reads plain makefiles: the variables that their conditionals test, and those that a file for users sets or
 // offers in a comment ("# USE_OPENMP = 1").
+#include "make_rules.h"
 #include "readers.h"
 
 #include <xaas/base/text.h>
+#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <cctype>
@@ -212,6 +214,12 @@ private:
 
 void read_make(const TreeFiles& tree, Findings& findings) {
   MakeReader(tree, findings).read();
+  const std::string directory = findings.directory.empty() ? std::string() : findings.directory + "/";
+  for (const char* name : {"GNUmakefile", "makefile", "Makefile"})
+    if (tree.has(directory + name)) {
+      findings.products = read_make_products(tree, directory + name, target::host_arch());
+      break;
+    }
 }
 
 } // namespace xaas::discover

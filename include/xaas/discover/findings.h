@@ -54,6 +54,14 @@ struct Sign {
   Place place; // the first
 };
 
+// What plain make makes. Of build systems that always have an install step nothing is said.
+struct MakeProducts {
+  std::vector<std::string>
+      programs; // files that the default goal links, relative to the makefile's directory
+  std::vector<std::string> libraries; // archives and shared libraries
+  bool has_install = false;           // a target `install`
+};
+
 struct Findings {
   std::optional<spec::BuildSystem> system;
   std::string directory;              // of the build system's first file, relative; empty: the tree's own
@@ -63,8 +71,9 @@ struct Findings {
   std::vector<Option> options;        // in the order in which the build meets them, each once
   std::vector<Package> packages;
   std::vector<Sign> signs;
-  std::map<std::string, Place> flags; // compiler flags that the build knows
-  std::vector<std::string> notes;     // what could not be read, for people
+  std::map<std::string, Place> flags;   // compiler flags that the build knows
+  std::optional<MakeProducts> products; // of make
+  std::vector<std::string> notes;       // what could not be read, for people
 };
 
 // Where a search ends; a tree that has more is read so far, and that is noted.
