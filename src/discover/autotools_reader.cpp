@@ -172,6 +172,17 @@ bool is_yes_or_no(const std::string& value) {
          value == "check";
 }
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// "with-mpi": "--without-mpi".
+std::string negative_of(const std::string& name) {
+  const bool enable = name.starts_with("enable-");
+  return (enable ? "--disable-" : "--without-") + name.substr(name.find('-') + 1);
+}
+
 // An option from its name, the left side of its help line and the rest of that.
 Option option_of(const std::string& name, const std::string& left, const std::string& help, Place place) {
   Option option;
@@ -192,6 +203,8 @@ Option option_of(const std::string& name, const std::string& left, const std::st
   }
   if (const auto said = default_in_help(help))
     option.initial = *said ? "ON" : "OFF";
+  else if (lower(help).find(lower(negative_of(name))) != std::string::npos)
+    option.initial = "ON"; // whoever explains how to switch it off has it on
   else if (left.find("--disable-") != std::string::npos || left.find("--without-") != std::string::npos)
     option.initial = "ON";
   return option;

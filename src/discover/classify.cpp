@@ -97,6 +97,8 @@ public:
         add_switch(option);
     for (const Package& package : findings_.packages)
       add_package(package);
+    for (const Sign& sign : findings_.signs)
+      add_sign(sign);
     join_blas_and_lapack();
     find_gpu_switch();
     return std::move(discovery_);
@@ -246,6 +248,11 @@ private:
       add_point(option, precision, "precision", {});
       return;
     }
+    if (const std::vector<std::string>* const models = knowledge_.gpus_of_library(words);
+        models && option.kind == Option::Kind::boolean) {
+      add_library_with_gpus(option, *models);
+      return;
+    }
     const Entry* entry = knowledge_.entry(words);
     if (!entry && words.size() > 1) {
       // A prefix of one option alone: a word of the project's name, or what the search for the library says.
@@ -271,7 +278,8 @@ private:
       return;
     }
     // Of several, the one on which the search for the library depends.
-    const bool better = !known.flag.empty() && searches(option, *entry) && !searched_by_.count(entry);
+    const bool better = !known.flag.empty() && searches(option, *entry) && !searched_by_.count(entry) &&
+                        !chosen_by_value_.count({known.group, known.name});
     if (!known.flag.empty() && !better)
       return;
     if (searches(option, *entry))
@@ -285,6 +293,19 @@ private:
       std::erase_if(discovery_.points,
                     [&](const DiscoveredPoint& point) { return point.point.name == lower(entry->name); });
     add_point(option, entry->name, entry->category, entry->needs);
+  }
+
+  void add_library_with_gpus(const Option& option, const std::vector<std::string>& models) {
+    discovery_.uses_gpus = true;
+    for (const std::string& model : models) {
+      Choice& known = choice(Choice::Group::gpu, model);
+      if (!known.place.file.empty())
+        continue;
+      known.flag = typed_on(option);
+      known.by_default = is_on(option);
+      known.place = option.place;
+    }
+    add_point(option, option.name, "gpu", {});
   }
 
   // The options that a condition names.
@@ -351,10 +372,16 @@ private:
     for (const auto& [each, count] : groups)
       if (count > best)
         group = each, best = count;
+    add_simd_among_others(option);
+    if (add_precision_choice(option))
+      return;
     if (best == 0 || best * 2 < counted || !knowledge_.may_name_a_choice(words))
       return;
     if (std::find(words.begin(), words.end(), "gpu") != words.end() && !fft)
       group = Choice::Group::gpu;
+    // The backends of a library are its own business.
+    if (group == Choice::Group::gpu && names_a_library(words))
+      return;
     DiscoveredPoint found;
     found.option = option.name;
     found.evidence = {option.place};
@@ -371,6 +398,48 @@ private:
     else if (!found.point.values.empty())
       found.point.default_ = found.point.values.front().value;
     discovery_.points.push_back(std::move(found));
+  }
+
+  bool names_a_library(const Words& words) const {
+    return std::any_of(words.begin(), words.end(), [this](const std::string& word) {
+      return knowledge_.entry({word}, Choice::Group::linear_algebra) ||
+             knowledge_.entry({word}, Choice::Group::fft);
+    });
+  }
+
+  // A data type that is the vector of the machine: "float double simd".
+  void add_simd_among_others(const Option& option) {
+    for (const std::string& value : option.values)
+      if (lower(value) == "simd") {
+        Choice& known = choice(Choice::Group::simd, "SIMD");
+        known.flag = typed(option, value);
+        known.by_default = option.initial == value;
+        known.place = option.place;
+      }
+  }
+
+  // At least two values that are precisions, and half of them.
+  bool add_precision_choice(const Option& option) {
+    size_t known = 0;
+    for (const std::string& value : option.values)
+      known += !knowledge_.precision(Knowledge::words_of(value)).empty();
+    if (known < 2 || known * 2 < option.values.size())
+      return false;
+    DiscoveredPoint found;
+    found.option = option.name;
+    found.evidence = {option.place};
+    found.point.name = free_name(join(words_of(option.name), "-"));
+    found.point.category = "precision";
+    for (const std::string& value : option.values)
+      if (is_value(value) && !found.point.find(value))
+        found.point.values.push_back({value, {typed(option, value)}, {}});
+    if (found.point.name.empty() || found.point.values.empty())
+      return false;
+    found.point.default_ = option.initial && found.point.find(*option.initial)
+                               ? *option.initial
+                               : found.point.values.front().value;
+    discovery_.points.push_back(std::move(found));
+    return true;
   }
 
   // Points list values weakest first. An instruction set that is built on another is stronger; of two with
@@ -430,6 +499,7 @@ private:
     if (!named || (group != Choice::Group::simd && group != Choice::Group::fft && knowledge_.is_off(value)))
       return;
     Choice& known = choice(group, entry && group != Choice::Group::fft ? entry->name : value);
+    chosen_by_value_.insert({known.group, known.name});
     known.flag = typed(option, value);
     known.by_default = option.initial && (*option.initial == value || *option.initial == plain(value));
     known.built_in |= value.find("built-in") != std::string::npos || (entry && entry->built_in);
@@ -439,7 +509,9 @@ private:
 
   // A library that is looked for. It has no switch of its own, or the option that its search depends on.
   void add_package(const Package& package) {
-    const Entry* const entry = knowledge_.entry(Knowledge::words_of(package.name));
+    const Words words = Knowledge::words_of(package.name);
+    discovery_.uses_gpus |= knowledge_.gpus_of_library(words) != nullptr;
+    const Entry* const entry = knowledge_.entry(words);
     if (!entry)
       return;
     for (Choice& known : discovery_.choices)
@@ -451,7 +523,17 @@ private:
       }
     if (entry->group == Choice::Group::gpu || entry->group == Choice::Group::parallel) {
       // One that is looked for only if some option asks for it is that option's business.
-      if (!is_unasked(package))
+      if (const Option* const asker = only_asker(package)) {
+        Choice& known = choice(entry->group, entry->name);
+        known.flag = typed_on(*asker);
+        known.by_default = is_on(*asker) && !entry->needs.gpu;
+        known.version = package.version;
+        known.place = asker->place;
+        add_point(*asker, entry->name, entry->category, entry->needs);
+        return;
+      }
+      // Threads of the C library are everywhere.
+      if (!is_unasked(package) || entry->name == "pthreads")
         return;
     }
     Choice& known = choice(entry->group, entry->name);
@@ -459,6 +541,31 @@ private:
     known.place = package.place;
     known.by_default = is_unasked(package) && !entry->needs.gpu;
     known.condition = join(package.conditions, " AND ");
+  }
+
+  // The boolean option without which it is not looked for, if it is one alone and for users.
+  const Option* only_asker(const Package& package) const {
+    std::set<const Option*> askers;
+    for (const std::string& condition : package.conditions)
+      for (const Option* option : options_in(condition)) {
+        if (option->kind != Option::Kind::boolean || condition.find("NOT") != std::string::npos ||
+            knowledge_.is_for_developers(words_of(option->name)))
+          return nullptr;
+        askers.insert(option);
+      }
+    return askers.size() == 1 ? *askers.begin() : nullptr;
+  }
+
+  // A programming model of GPUs that sources use, and that no option and no search is about: it is always
+  // there.
+  void add_sign(const Sign& sign) {
+    const Entry* const entry = knowledge_.entry(Knowledge::words_of(sign.name), Choice::Group::gpu);
+    const auto is_gpu = [](const Choice& choice) { return choice.group == Choice::Group::gpu; };
+    if (!entry || std::any_of(discovery_.choices.begin(), discovery_.choices.end(), is_gpu))
+      return;
+    Choice& known = choice(Choice::Group::gpu, entry->name);
+    known.by_default = true;
+    known.place = sign.place;
   }
 
   // Two that are needed together are one.
@@ -469,7 +576,7 @@ private:
       });
     };
     const auto blas = find("blas"), lapack = find("lapack");
-    if (blas == discovery_.choices.end() && lapack != discovery_.choices.end() && lapack->flag.empty())
+    if (blas == discovery_.choices.end() && lapack != discovery_.choices.end())
       lapack->name = "BLAS/LAPACK"; // which needs the other
     if (blas == discovery_.choices.end() || lapack == discovery_.choices.end())
       return;
@@ -485,13 +592,15 @@ private:
         backends.push_back(&choice);
     if (backends.empty())
       return;
+    discovery_.uses_gpus = true;
     for (const Option& option : findings_.options)
       if (const Words words = words_of(option.name);
           !words.empty() && words.back() == "gpu" && without_neutral(words).size() == 1) {
         discovery_.gpu_flag = system_ == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(option);
         return;
       }
-    if (backends.size() == 1)
+    if (std::all_of(backends.begin(), backends.end(),
+                    [&](const Choice* choice) { return choice->flag == backends.front()->flag; }))
       discovery_.gpu_flag = backends.front()->flag;
   }
 
@@ -502,6 +611,7 @@ private:
   std::map<std::string, const Option*> by_name_;
   std::map<const Entry*, std::set<const Option*>> searchers_; // the options that the search for it depends on
   std::set<const Entry*> searched_by_;                        // one of these has it
+  std::set<std::pair<Choice::Group, std::string>> chosen_by_value_;
   Discovery discovery_;
 };
 
@@ -560,7 +670,7 @@ Json paper_document(const Findings& findings, const Discovery& discovery) {
   std::vector<std::string> flags;
   for (const auto& [flag, place] : findings.flags)
     flags.push_back(flag);
-  return Json{{"gpu_build", {{"value", !gpus.empty()}, {"build_flag", or_null(discovery.gpu_flag)}}},
+  return Json{{"gpu_build", {{"value", discovery.uses_gpus}, {"build_flag", or_null(discovery.gpu_flag)}}},
               {"gpu_backends", gpus},
               {"parallel_programming_libraries", parallel},
               {"linear_algebra_libraries", algebra},

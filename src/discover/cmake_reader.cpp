@@ -807,7 +807,17 @@ private:
 
   // --- commands
 
+  // Imported targets of GPU toolkits are how a build names their libraries (FindCUDAToolkit; ROCm's
+  // packages).
+  void note_imported_targets(const CMakeCommand& command) {
+    for (const CMakeArgument& argument : command.arguments)
+      for (const char* space : {"CUDA::", "roc::", "hip::"})
+        if (argument.text.starts_with(space) && argument.text.find('$') == std::string::npos)
+          add_package(argument.text.substr(std::string_view(space).size()), "", false, command);
+  }
+
   void execute(const CMakeCommand& command) {
+    note_imported_targets(command);
     if (const auto function = functions_.find(command.name); function != functions_.end())
       return call(Function(function->second), command);
     static const std::unordered_map<std::string,

@@ -40,6 +40,10 @@ Knowledge::Knowledge() {
   neutral_values_ = set_of(json["neutral_values"]);
   compilers_ = set_of(json["other_compilers"]);
   choice_words_ = set_of(json["choice_words"]);
+  developer_words_ = set_of(json["developer_words"]);
+  for (const Json& item : json["libraries_with_gpus"])
+    for (const Json& words : item["words"])
+      libraries_with_gpus_[words.get<std::string>()] = item["provides"].get<std::vector<std::string>>();
   for (const Json& item : json["entries"]) {
     Entry entry;
     entry.name = item["name"];
@@ -128,6 +132,14 @@ bool Knowledge::may_name_a_choice(const std::vector<std::string>& words) const {
   return std::all_of(words.begin(), words.end(), [this](const auto& word) {
     return neutral_.count(word) || choice_words_.count(word) || by_words_.count(word) || simd_.count(word);
   });
+}
+bool Knowledge::is_for_developers(const std::vector<std::string>& words) const {
+  return std::any_of(words.begin(), words.end(),
+                     [this](const auto& word) { return developer_words_.count(word) > 0; });
+}
+const std::vector<std::string>* Knowledge::gpus_of_library(const std::vector<std::string>& words) const {
+  const auto found = libraries_with_gpus_.find(key(words));
+  return found == libraries_with_gpus_.end() ? nullptr : &found->second;
 }
 bool Knowledge::is_other_compiler(const std::vector<std::string>& words) const {
   return std::any_of(words.begin(), words.end(),

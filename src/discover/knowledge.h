@@ -38,6 +38,10 @@ public:
   bool is_off(const std::string& value) const;
   bool is_neutral_value(const std::string& value) const;
   bool may_name_a_choice(const std::vector<std::string>& words) const;
+  bool is_for_developers(const std::vector<std::string>& words) const;
+  // The programming models that a library brings through which an application gets to GPUs; nullptr if it is
+  // none.
+  const std::vector<std::string>* gpus_of_library(const std::vector<std::string>& words) const;
   bool is_other_compiler(const std::vector<std::string>& words) const;
   bool has_own_word(const std::vector<std::string>& words) const;   // "internal", "bundled"
   bool has_where_word(const std::vector<std::string>& words) const; // "external", "dir"
@@ -46,7 +50,9 @@ public:
 private:
   Knowledge();
   std::string key(const std::vector<std::string>& words) const; // without neutral words
-  std::set<std::string> neutral_, where_, own_, off_values_, neutral_values_, compilers_, choice_words_;
+  std::set<std::string> neutral_, where_, own_, off_values_, neutral_values_, compilers_, choice_words_,
+      developer_words_;
+  std::map<std::string, std::vector<std::string>> libraries_with_gpus_;
   std::vector<Entry> entries_;
   std::map<std::string, std::vector<size_t>> by_words_;
   std::map<std::string, SimdEntry> simd_;

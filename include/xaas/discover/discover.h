@@ -32,6 +32,7 @@ struct DiscoveredPoint {
 struct Discovery {
   std::vector<DiscoveredPoint> points; // in the order of the options
   std::vector<Choice> choices;         // for the document of `--schema paper`
+  bool uses_gpus = false;              // also by way of a library whose programming models are not known
   std::string gpu_flag;                // the switch for GPUs as such
   std::string own_library, own_flag;   // a library that the build can make itself
 };
