@@ -446,21 +446,28 @@ private:
   // equal needs the one with the wider vectors ("AVX2_128", "AVX2_256"). The rest stays as the build lists
   // it.
   static void order_by_strength(std::vector<spec::Value>& values) {
-    std::vector<std::tuple<size_t, unsigned long, size_t>> order; // strength, width, index
+    std::vector<std::string> architectures = {""}; // as they come
+    std::vector<std::tuple<size_t, size_t, unsigned long, size_t>> order;
     for (const spec::Value& value : values) {
       const std::vector<std::string>& features = value.requires_.cpu;
-      size_t strength = 0;
-      for (const char* arch : {"x86_64", "aarch64"})
-        if (!features.empty() && target::is_feature(arch, features.front()))
-          strength = target::with_implied(arch, features).size();
+      std::string arch;
+      for (const char* each : {"x86_64", "aarch64"})
+        if (!features.empty() && target::is_feature(each, features.front()))
+          arch = each;
+      if (std::find(architectures.begin(), architectures.end(), arch) == architectures.end())
+        architectures.push_back(arch);
+      const size_t place = static_cast<size_t>(std::find(architectures.begin(), architectures.end(), arch) -
+                                               architectures.begin());
+      const size_t strength = arch.empty() ? 0 : target::with_implied(arch, features).size();
       const size_t digits = value.value.find_last_not_of("0123456789") + 1;
       const std::string width = value.value.substr(digits).substr(0, 4);
-      order.emplace_back(strength, strength == 0 || width.empty() ? 0 : std::stoul(width), order.size());
+      order.emplace_back(place, strength, arch.empty() || width.empty() ? 0 : std::stoul(width),
+                         order.size());
     }
     std::sort(order.begin(), order.end());
     std::vector<spec::Value> ordered;
-    for (const auto& [strength, width, index] : order)
-      ordered.push_back(std::move(values[index]));
+    for (const auto& each : order)
+      ordered.push_back(std::move(values[std::get<3>(each)]));
     values = std::move(ordered);
   }
 

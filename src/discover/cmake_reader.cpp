@@ -1018,12 +1018,20 @@ private:
   }
 
   // set_property(CACHE NAME... PROPERTY STRINGS VALUE...)
-  void set_property(const std::vector<Word>& words, const CMakeCommand&) {
+  void set_property(const std::vector<Word>& words, const CMakeCommand& command) {
     if (words.size() < 4 || words[0].text != "CACHE")
       return;
     const auto property =
         std::find_if(words.begin(), words.end(), [](const Word& word) { return word.text == "PROPERTY"; });
-    if (property == words.end() || property + 1 == words.end() || (property + 1)->text != "STRINGS")
+    if (property == words.end() || words.end() - property < 3)
+      return;
+    if ((property + 1)->text == "HELPSTRING" && is_new(words[1].text) && may_add_option(words[1].text)) {
+      // An entry that nothing makes but its user.
+      Option& option = add_option(words[1].text, command);
+      option.kind = Option::Kind::text;
+      option.help = (property + 2)->text;
+    }
+    if ((property + 1)->text != "STRINGS")
       return;
     for (auto name = words.begin() + 1; name != property; ++name) {
       const auto found = options_.find(name->text);

@@ -1,5 +1,6 @@
 // Reads sources for what a build may hide: instruction sets, programming models. By marks that compilers and
 // interfaces prescribe (macros, headers, directives), counted by file.
+#include "knowledge.h"
 #include "readers.h"
 
 #include <algorithm>
@@ -62,6 +63,14 @@ bool is_source(const std::string& path) {
   return extensions.count(path.substr(dot + 1)) > 0;
 }
 
+// Tests and examples may use what the application does not.
+bool is_for_developers(const std::string& path) {
+  for (size_t at = 0, slash; (slash = path.find('/', at)) != std::string::npos; at = slash + 1)
+    if (Knowledge::get().is_for_developers(Knowledge::words_of(path.substr(at, slash - at))))
+      return true;
+  return false;
+}
+
 } // namespace
 
 void read_sources(const TreeFiles& tree, const Limits& limits, Findings& findings) {
@@ -69,7 +78,7 @@ void read_sources(const TreeFiles& tree, const Limits& limits, Findings& finding
   uint64_t left = limits.source_bytes;
   std::string text;
   for (const std::string& path : tree.paths()) {
-    if (!is_source(path))
+    if (!is_source(path) || is_for_developers(path))
       continue;
     std::ifstream stream(tree.root() / path, std::ios::binary | std::ios::ate);
     const std::streamoff size = stream ? std::streamoff(stream.tellg()) : -1;

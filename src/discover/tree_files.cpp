@@ -13,6 +13,7 @@ bool is_left_out(const std::string& name) {
 
 } // namespace
 
+// By levels, so that of a tree that is too large the build files near its top are known.
 Result<TreeFiles> TreeFiles::list(const fs::path& root, const Limits& limits) {
   std::error_code code;
   if (!fs::is_directory(root, code))
@@ -21,32 +22,50 @@ Result<TreeFiles> TreeFiles::list(const fs::path& root, const Limits& limits) {
   tree.root_ = fs::canonical(root, code);
   tree.file_bytes_ = limits.file_bytes;
   uint64_t seen = 0;
-  auto at = fs::recursive_directory_iterator(tree.root_, fs::directory_options::skip_permission_denied, code);
-  for (; !code && at != fs::recursive_directory_iterator(); at.increment(code)) {
-    if (++seen > limits.files) {
-      tree.complete_ = false;
-      break;
+  constexpr int deepest = 64;
+  std::vector<std::string> level = {""}; // directories, relative, with a slash at their ends
+  for (int depth = 0; !level.empty() && depth < deepest && tree.complete_; ++depth) {
+    std::vector<std::string> below;
+    for (const std::string& directory : level) {
+      auto at =
+          fs::directory_iterator(tree.root_ / directory, fs::directory_options::skip_permission_denied, code);
+      if (code && directory.empty())
+        return errno_error(code.value(), "reading the source tree " + root.string());
+      for (; !code && at != fs::directory_iterator(); at.increment(code)) {
+        if (++seen > limits.files) {
+          tree.complete_ = false;
+          break;
+        }
+        tree.add(*at, directory, below);
+      }
+      if (!tree.complete_)
+        break;
     }
-    std::error_code ignored;
-    if (at->is_directory(ignored) && !at->is_symlink(ignored)) {
-      constexpr int deepest = 64; // each level is an open directory
-      if (is_left_out(at->path().filename()) || at.depth() >= deepest)
-        at.disable_recursion_pending();
-      continue;
-    }
-    if (!at->is_regular_file(ignored))
-      continue;
-    if (at->is_symlink(ignored)) {
-      const std::string real = fs::canonical(at->path(), ignored).string();
-      if (ignored || !real.starts_with(tree.root_.string() + "/"))
-        continue;
-    }
-    tree.paths_.push_back(at->path().string().substr(tree.root_.string().size() + 1));
+    std::sort(below.begin(), below.end());
+    level = std::move(below);
   }
-  if (code)
-    return errno_error(code.value(), "reading the source tree " + root.string());
   std::sort(tree.paths_.begin(), tree.paths_.end());
   return tree;
+}
+
+void TreeFiles::add(const fs::directory_entry& entry, const std::string& directory,
+                    std::vector<std::string>& below) {
+  const std::string name = entry.path().filename().string();
+  std::error_code ignored;
+  const bool link = entry.is_symlink(ignored);
+  if (!link && entry.is_directory(ignored)) {
+    if (!is_left_out(name))
+      below.push_back(directory + name + "/");
+    return;
+  }
+  if (!entry.is_regular_file(ignored))
+    return;
+  if (link) {
+    const std::string real = fs::canonical(entry.path(), ignored).string();
+    if (ignored || !real.starts_with(root_.string() + "/"))
+      return;
+  }
+  paths_.push_back(directory + name);
 }
 
 bool TreeFiles::has(const std::string& path) const {

@@ -23,6 +23,7 @@ public:
   std::optional<std::string> text(const std::string& path) const;
 
 private:
+  void add(const fs::directory_entry& entry, const std::string& directory, std::vector<std::string>& below);
   fs::path root_;
   std::vector<std::string> paths_;
   uint64_t file_bytes_ = 0;

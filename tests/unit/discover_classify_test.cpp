@@ -84,6 +84,89 @@ option(XYZ_CUDA "nobody knows" OFF)
   EXPECT_FALSE(point(found, "cuda"));
 }
 
+TEST_F(ClassifyTest, TheOptionThatALibraryIsLookedForUnder) {
+  const Discovery found = of_cmake(R"(
+option(BUILD_DISTRIBUTED "" ON)
+if(BUILD_DISTRIBUTED)
+  find_package(MPI)
+endif()
+option(BUILD_TESTS "" OFF)
+if(BUILD_TESTS)
+  find_package(OpenMP)
+endif()
+find_package(Threads REQUIRED)
+)");
+  ASSERT_EQ(found.points.size(), 1u);
+  EXPECT_EQ(point(found, "mpi")->option, "BUILD_DISTRIBUTED");
+  EXPECT_EQ(point(found, "mpi")->point.default_, "on");
+  ASSERT_EQ(found.choices.size(), 1u); // threads of the C library are no choice
+  EXPECT_EQ(found.choices[0].flag, "-DBUILD_DISTRIBUTED");
+}
+
+TEST_F(ClassifyTest, ValuesOfOneOptionAreBetterThanSwitches) {
+  const Discovery found = of_cmake(R"(
+set(SLV_GPU OFF CACHE STRING "")
+set_property(CACHE SLV_GPU PROPERTY STRINGS OFF CUDA SYCL)
+option(SLV_SYCL_HIPSYCL "" OFF)
+option(SLV_HIPSYCL "" OFF)
+if(SLV_HIPSYCL)
+  find_package(hipsycl)
+endif()
+set(SLV_MAGMA_BACKENDS CUDA CACHE STRING "of a library")
+set_property(CACHE SLV_MAGMA_BACKENDS PROPERTY STRINGS CUDA HIP)
+)");
+  ASSERT_EQ(found.points.size(), 1u);
+  std::map<std::string, std::string> flags;
+  for (const Choice& choice : found.choices)
+    flags[choice.name] = choice.flag;
+  EXPECT_EQ(flags,
+            (std::map<std::string, std::string>{{"CUDA", "-DSLV_GPU=CUDA"}, {"SYCL", "-DSLV_GPU=SYCL"}}));
+}
+
+TEST_F(ClassifyTest, PrecisionsAndDataTypesAsValues) {
+  const Discovery found = of_cmake(R"(
+set(SLV_PRECISION double CACHE STRING "")
+set_property(CACHE SLV_PRECISION PROPERTY STRINGS single double mixed)
+set(SLV_DATATYPE float CACHE STRING "")
+set_property(CACHE SLV_DATATYPE PROPERTY STRINGS float double int16_t simd)
+option(SLV_OTHER "" OFF)
+)");
+  ASSERT_EQ(found.points.size(), 2u);
+  EXPECT_EQ(point(found, "precision")->point.category, "precision");
+  EXPECT_EQ(point(found, "precision")->point.default_, "double");
+  ASSERT_EQ(found.choices.size(), 1u);
+  EXPECT_EQ(found.choices[0].flag, "-DSLV_DATATYPE=simd");
+}
+
+TEST_F(ClassifyTest, InstructionSetsAreOrderedByStrength) {
+  const Discovery found = of_cmake(R"(
+set(SIMD AUTO CACHE STRING "")
+set_property(CACHE SIMD PROPERTY STRINGS AUTO AVX_512 AVX2_256 AVX2_128 ARM_SVE SSE2 ARM_NEON_ASIMD AVX_512_KNL Reference)
+)");
+  ASSERT_TRUE(point(found, "simd"));
+  EXPECT_THAT(values(*point(found, "simd")), ElementsAre("AUTO", "Reference", "SSE2", "AVX2_128", "AVX2_256",
+                                                         "AVX_512", "ARM_NEON_ASIMD", "ARM_SVE"));
+}
+
+TEST_F(ClassifyTest, GpusByWayOfALibrary) {
+  write("configure.ac",
+        "AC_INIT([s],[1])\nAC_ARG_WITH([beagle], [AS_HELP_STRING([--with-beagle],[likelihoods, "
+        "default is yes])])\n");
+  const Findings configure = read();
+  const Json document = paper_document(configure, classify(configure));
+  EXPECT_EQ(document["gpu_build"], (Json{{"value", true}, {"build_flag", "--with-beagle"}}));
+  EXPECT_EQ(document["gpu_backends"]["CUDA"]["build_flag"], "--with-beagle");
+}
+
+TEST_F(ClassifyTest, WhatOnlySourcesSayOfGpus) {
+  write("a.c", "#include <CL/cl.h>\n");
+  const Discovery found = of_cmake("");
+  EXPECT_TRUE(found.uses_gpus);
+  ASSERT_EQ(found.choices.size(), 1u);
+  EXPECT_TRUE(found.choices[0].by_default);
+  EXPECT_EQ(found.choices[0].place, (Place{"a.c", 1}));
+}
+
 TEST_F(ClassifyTest, ThePaperDocument) {
   const Discovery found = of_cmake(R"(
 option(SLV_MPI "" OFF)

@@ -185,6 +185,21 @@ set(TEXT "option(IN_STRING \"\" ON)")
   EXPECT_THAT(findings.notes, IsEmpty());
 }
 
+TEST_F(CMakeTest, EntriesThatOnlyUsersMake) {
+  const Findings findings = read_cmake(R"(
+if(GPU_TARGETS)
+  set_property(CACHE GPU_TARGETS PROPERTY HELPSTRING "architectures")
+endif()
+find_package(CUDAToolkit)
+add_library(a a.c)
+target_link_libraries(a PRIVATE CUDA::cusparse)
+)");
+  ASSERT_TRUE(option(findings, "GPU_TARGETS"));
+  EXPECT_EQ(option(findings, "GPU_TARGETS")->help, "architectures");
+  EXPECT_TRUE(std::any_of(findings.packages.begin(), findings.packages.end(),
+                          [](const Package& package) { return package.name == "cusparse"; }));
+}
+
 TEST_F(CMakeTest, AnErrorIsNamedAndWhatIsBeforeItStays) {
   for (const char* bad : {"option(B \"no end ON)\n", "option(B \"\" ON\n", "?\n", "[[\n", "option\n"}) {
     const Findings findings = read_cmake(std::string("option(A \"\" ON)\n") + bad);

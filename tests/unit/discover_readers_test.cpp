@@ -154,12 +154,88 @@ all:
   EXPECT_EQ(option(findings, "USE_THREAD")->help, "Use threads of POSIX.");
 }
 
+TEST_F(MakeTest, WhatItMakes) {
+  write("Makefile", R"make(
+VERSION := $(shell git describe)
+NAME = solve
+TOOLS = $(addprefix bin/,merge $(NAME)-index) $(LATER)
+LATER = plot.x
+OBJS = $(patsubst %.c,%.o,$(wildcard *.c)) # all of them
+ifeq ($(shell uname -s),Darwin)
+  TOOLS += wrong
+else ifneq (,$(findstring clang,$(CC)))
+  TOOLS += wrong-too
+else
+  TOOLS += right
+endif
+ifdef EXTRA
+  TOOLS += only-if-asked
+endif
+.PHONY: all data
+.SUFFIXES: .c
+%.o: %.c
+	$(CC) -c $< -o $@
+all: $(NAME) $(TOOLS) libsolve.a data sub program-$(VERSION) list.txt by-rule
+$(NAME): main.o \
+         libsolve.a
+	$(CC) $^ -o $@
+$(TOOLS): %: %.o
+	$(CC) $< -o $@
+libsolve.a: $(OBJS)
+	ar rc $@ $^
+data:
+	touch $@
+sub:
+	$(MAKE) -C $@
+list.txt:
+	ls > $@
+by-rule: by-rule.o
+program-$(VERSION): main.o
+	$(CC) $< -o $@
+other: main.o
+	$(CC) $< -o $@
+main.o: CFLAGS = -O3
+)make");
+  write("a.c", "");
+  const Findings findings = read();
+  ASSERT_TRUE(findings.products);
+  EXPECT_THAT(findings.products->programs,
+              ElementsAre("bin/merge", "bin/solve-index", "by-rule", "plot.x", "right", "solve"));
+  EXPECT_THAT(findings.products->libraries, ElementsAre("libsolve.a"));
+  EXPECT_FALSE(findings.products->has_install);
+
+  const spec::Application spec = draft(findings, classify(findings), "x86_64");
+  ASSERT_EQ(spec.build.install.size(), 7u);
+  EXPECT_EQ(spec.build.install[0].from, "bin/merge");
+  EXPECT_EQ(spec.build.install[0].to, "bin/merge");
+  EXPECT_EQ(spec.build.install[6].to, "lib/libsolve.a");
+  EXPECT_THAT(spec.image.entrypoint, IsEmpty());
+}
+
+TEST_F(MakeTest, AnInstallStepIsUsed) {
+  write("rules.mk", "install: all\n\tcp a $(DESTDIR)$(PREFIX)/bin\n");
+  write("Makefile", "all: a\na: a.o\n\tcc -o a a.o\ninclude rules.mk\n");
+  const Findings findings = read();
+  EXPECT_TRUE(findings.products->has_install);
+  EXPECT_THAT(draft(findings, classify(findings), "x86_64").build.install, IsEmpty());
+}
+
+TEST_F(MakeTest, NoValueIsEndless) {
+  std::string doubling = "all: $(A)\nA = $(A) $(B)\nB = $(A)\nx := aaaaaaaaaa\n";
+  for (int i = 0; i < 60; ++i)
+    doubling += "x := $(x)$(x)\ny += $(subst a,aaaaaaaaaaaaaaaa,$(x))\n";
+  write("Makefile", doubling + "include Makefile\n" + std::string(10'000, '(') + "\nall: $(((((((((x\n" +
+                        std::string(5'000, '$') + "\nifeq\nifeq (\nelse\nelse\nendif\nendif\nendif\n");
+  EXPECT_TRUE(read().products);
+}
+
 class SourcesTest : public TreeTest {};
 
 TEST_F(SourcesTest, WhatTheyUse) {
   write("a.c", "#include <mpi.h>\nint main() {\n#pragma omp parallel\n}\n");
   write("b.cpp", "#ifdef __AVX2__\n#endif\n#pragma omp simd\n");
   write("notes.txt", "__global__");
+  write("tests/t.c", "__global__"); // not the application
   const Findings findings = read();
   EXPECT_EQ(findings.system, std::nullopt);
   EXPECT_THAT(findings.notes, Contains(HasSubstr("no build system")));
@@ -209,6 +285,20 @@ TEST_F(BadTreeTest, LinksAndSizes) {
   limits.files = 2;
   findings = read(limits);
   EXPECT_THAT(findings.notes, Contains(HasSubstr("more than 2 files")));
+}
+
+TEST_F(BadTreeTest, OfTooManyFilesThoseNearTheTopAreRead) {
+  for (int directory = 0; directory < 20; ++directory)
+    for (int file = 0; file < 20; ++file)
+      write(std::to_string(directory) + "/" + std::to_string(file) + ".c", "");
+  write("CMakeLists.txt", "project(a)\noption(A \"\" ON)\n");
+  write("zz.c", "#pragma omp\n");
+  Limits limits;
+  limits.files = 50;
+  const Findings findings = read(limits);
+  EXPECT_TRUE(option(findings, "A"));
+  EXPECT_EQ(findings.signs.size(), 1u);
+  EXPECT_THAT(findings.notes, Contains(HasSubstr("more than 50 files")));
 }
 
 } // namespace

@@ -24,7 +24,7 @@ open_bench
 packages python3 time
 
 # Of packages that have several build systems, the one that the document is about.
-build_system_of() { case $1 in fftw3 | hypre) echo --build-system autotools ;; esac; }
+build_system_of() { case $1 in fftw3 | hypre) echo --build-system autotools ;; kissfft | openblas) echo --build-system make ;; esac; }
 
 score() { # TRUTH FOUND
   python3 - "$1" "$2" "$facts" <<'END'
