@@ -208,6 +208,47 @@ TEST_F(CMakeTest, AnErrorIsNamedAndWhatIsBeforeItStays) {
   }
 }
 
+TEST_F(CMakeTest, ConfiguringConfirmsWhatWasRead) {
+  write("CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.16)
+project(solver NONE)
+option(A "" ON)
+if(A_MACHINE_THAT_NOBODY_HAS)
+  option(B "" OFF)
+endif()
+set(KIND one CACHE STRING "")
+set(KINDS "one;two")
+set_property(CACHE KIND PROPERTY STRINGS ${KINDS})
+string(MAKE_C_IDENTIFIER "with c" name)
+option(${name} "made of parts" OFF)
+execute_process(COMMAND ${CMAKE_COMMAND} -E echo later OUTPUT_VARIABLE later OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(WHEN ${later} CACHE STRING "")
+)");
+  Findings findings = read();
+  ASSERT_TRUE(option(findings, "B"));
+  EXPECT_FALSE(option(findings, "with_c"));
+  const auto done = configure_tree(tree(), {"-DA=OFF"}, findings);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(option(findings, "A")->configured, "OFF");
+  EXPECT_EQ(option(findings, "A")->initial, "ON"); // not what this run was given
+  EXPECT_FALSE(option(findings, "B")->configured);
+  EXPECT_THAT(option(findings, "KIND")->values, ElementsAre("one", "two"));
+  ASSERT_TRUE(option(findings, "with_c"));
+  EXPECT_EQ(option(findings, "with_c")->place, (Place{"CMakeLists.txt", 12}));
+  EXPECT_EQ(option(findings, "WHEN")->initial, "later");
+  EXPECT_EQ(findings.configured->added, 1u);
+  EXPECT_EQ(findings.configured->not_reached, 1u);
+  EXPECT_EQ(findings.configured->confirmed, 3u);
+  EXPECT_FALSE(fs::exists(tree() / "CMakeCache.txt"));
+
+  write("CMakeLists.txt", "message(FATAL_ERROR \"no such machine\")\n");
+  const auto failed = configure_tree(tree(), {}, findings);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("no such machine"));
+  findings.system = spec::BuildSystem::meson;
+  EXPECT_EQ(configure_tree(tree(), {}, findings).error().kind, ErrorKind::usage);
+}
+
 TEST_F(CMakeTest, NoLoopIsEndless) {
   write("loop.cmake",
         "include(loop.cmake)\nmacro(again)\n  again()\nendmacro()\nagain()\noption(A \"\" ON)\n");

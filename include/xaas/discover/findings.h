@@ -34,7 +34,8 @@ struct Option {
   std::vector<std::string> values; // of a choice
   bool takes_place = false;        // its value is a directory or file: says where something is, not whether
   bool internal = false;           // marked as advanced, which hides it from most users
-  std::vector<std::string> conditions; // of the build's own language: where the option exists
+  std::vector<std::string> conditions;   // of the build's own language: where the option exists
+  std::optional<std::string> configured; // its value in the cache of a configure step, if one was run
   Place place;
 };
 
@@ -62,6 +63,15 @@ struct MakeProducts {
   bool has_install = false;           // a target `install`
 };
 
+// What a run of the build's own configure step said.
+struct Configured {
+  size_t confirmed = 0; // options that were read and that it has, too
+  size_t added = 0;     // options that only it has
+  size_t not_reached =
+      0; // options that were read, and that this machine or the other options' values did not lead to
+  double seconds = 0;
+};
+
 struct Findings {
   std::optional<spec::BuildSystem> system;
   std::string directory;              // of the build system's first file, relative; empty: the tree's own
@@ -73,7 +83,8 @@ struct Findings {
   std::vector<Sign> signs;
   std::map<std::string, Place> flags;   // compiler flags that the build knows
   std::optional<MakeProducts> products; // of make
-  std::vector<std::string> notes;       // what could not be read, for people
+  std::optional<Configured> configured;
+  std::vector<std::string> notes; // what could not be read, for people
 };
 
 // Where a search ends; a tree that has more is read so far, and that is noted.
@@ -89,5 +100,13 @@ struct Limits {
 // not_found.
 Result<Findings> read_tree(const fs::path& tree, std::optional<spec::BuildSystem> system = {},
                            const Limits& limits = {});
+
+// Runs CMake's configure step of the tree in a temporary directory, with `arguments` (-DNAME=VALUE), and
+// completes the findings by its cache and its trace (cmake(1), --trace-format=json-v1): the value of each
+// option that it has, options that reading alone did not find. This executes what the project's build files
+// say, on this machine. A step that fails: failed, with the end of its output; no CMake: missing_tool;
+// another build system: usage.
+Result<void> configure_tree(const fs::path& tree, const std::vector<std::string>& arguments,
+                            Findings& findings);
 
 } // namespace xaas::discover
