@@ -51,6 +51,7 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
     switch (*findings.system) {
     case spec::BuildSystem::cmake:
       read_cmake(tree, limits, findings);
+      read_cmake_presets(tree, findings);
       break;
     case spec::BuildSystem::meson:
       read_meson(tree, findings);

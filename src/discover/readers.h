@@ -9,6 +9,7 @@
 namespace xaas::discover {
 
 void read_cmake(const TreeFiles& tree, const Limits& limits, Findings& findings);
+void read_cmake_presets(const TreeFiles& tree, Findings& findings); // after read_cmake
 void read_meson(const TreeFiles& tree, Findings& findings);
 void read_autotools(const TreeFiles& tree, Findings& findings);
 void read_make(const TreeFiles& tree, Findings& findings);

@@ -208,6 +208,29 @@ TEST_F(CMakeTest, AnErrorIsNamedAndWhatIsBeforeItStays) {
   }
 }
 
+TEST_F(CMakeTest, Presets) {
+  write("cmake/base.json", R"json({"version": 4, "configurePresets": [
+  {"name": "base", "hidden": true, "inherits": ["base"], "cacheVariables": {"GPU": false, "KERNEL": "plain"}}]})json");
+  write("CMakePresets.json",
+        R"json({"version": 4, "include": ["cmake/base.json", "CMakePresets.json", "../../x.json"],
+ "configurePresets": [
+  {"name": "node", "inherits": "base", "description": "of our machine",
+   "cacheVariables": {"GPU": {"type": "BOOL", "value": "ON"}, "KERNEL": "wide", "BAD": 7}},
+  {"name": "laptop", "inherits": ["base", "none"]}, {"no": "name"}, 3]})json");
+  const Findings findings = read_cmake("option(GPU \"\" OFF)\nset(KERNEL plain CACHE STRING \"\")\n"
+                                       "set(OTHER a CACHE STRING \"\")\n");
+  ASSERT_EQ(findings.presets.size(), 2u);
+  EXPECT_EQ(findings.presets[0].name, "node");
+  EXPECT_EQ(findings.presets[0].place, (Place{"CMakePresets.json", 3}));
+  EXPECT_EQ(findings.presets[0].variables,
+            (std::map<std::string, std::string>{{"GPU", "ON"}, {"KERNEL", "wide"}}));
+  EXPECT_EQ(findings.presets[1].variables.at("KERNEL"), "plain");
+  EXPECT_THAT(option(findings, "KERNEL")->values, ElementsAre("wide", "plain"));
+  EXPECT_EQ(option(findings, "OTHER")->kind, Option::Kind::text);
+  write("CMakePresets.json", "[");
+  EXPECT_THAT(read().notes, Contains(HasSubstr("CMakePresets.json")));
+}
+
 TEST_F(CMakeTest, ConfiguringConfirmsWhatWasRead) {
   write("CMakeLists.txt", R"(cmake_minimum_required(VERSION 3.16)
 project(solver NONE)
@@ -233,7 +256,7 @@ set(WHEN ${later} CACHE STRING "")
   EXPECT_FALSE(option(findings, "B")->configured);
   EXPECT_THAT(option(findings, "KIND")->values, ElementsAre("one", "two"));
   ASSERT_TRUE(option(findings, "with_c"));
-  EXPECT_EQ(option(findings, "with_c")->place, (Place{"CMakeLists.txt", 12}));
+  EXPECT_EQ(option(findings, "with_c")->place, (Place{"CMakeLists.txt", 11}));
   EXPECT_EQ(option(findings, "WHEN")->initial, "later");
   EXPECT_EQ(findings.configured->added, 1u);
   EXPECT_EQ(findings.configured->not_reached, 1u);

@@ -63,6 +63,13 @@ struct MakeProducts {
   bool has_install = false;           // a target `install`
 };
 
+// A named set of options that the project's authors use (CMake).
+struct Preset {
+  std::string name, description;
+  std::map<std::string, std::string> variables; // with those that it inherits
+  Place place;
+};
+
 // What a run of the build's own configure step said.
 struct Configured {
   size_t confirmed = 0; // options that were read and that it has, too
@@ -83,6 +90,7 @@ struct Findings {
   std::vector<Sign> signs;
   std::map<std::string, Place> flags;   // compiler flags that the build knows
   std::optional<MakeProducts> products; // of make
+  std::vector<Preset> presets;
   std::optional<Configured> configured;
   std::vector<std::string> notes; // what could not be read, for people
 };
