@@ -100,6 +100,7 @@ public:
     for (const Sign& sign : findings_.signs)
       add_sign(sign);
     join_blas_and_lapack();
+    follow_gpus();
     find_gpu_switch();
     return std::move(discovery_);
   }
@@ -367,6 +368,8 @@ private:
     // What the option is called weighs as much as a value.
     const bool fft = std::find(words.begin(), words.end(), "fft") != words.end();
     groups[Choice::Group::fft] += fft ? groups[Choice::Group::linear_algebra] : 0;
+    if (fft && groups[Choice::Group::fft] > 0)
+      groups[Choice::Group::fft] = std::max(groups[Choice::Group::fft], counted);
     Choice::Group group = Choice::Group::simd;
     size_t best = simd;
     for (const auto& [each, count] : groups)
@@ -375,7 +378,9 @@ private:
     add_simd_among_others(option);
     if (add_precision_choice(option))
       return;
-    if (best == 0 || best * 2 < counted || !knowledge_.may_name_a_choice(words))
+    // Instruction sets alone name a choice whatever it is called.
+    const bool only_simd = simd == counted && counted >= 3;
+    if (best == 0 || best * 2 < counted || !(only_simd || knowledge_.may_name_a_choice(words)))
       return;
     if (std::find(words.begin(), words.end(), "gpu") != words.end() && !fft)
       group = Choice::Group::gpu;
@@ -508,10 +513,18 @@ private:
     Choice& known = choice(group, entry && group != Choice::Group::fft ? entry->name : value);
     chosen_by_value_.insert({known.group, known.name});
     known.flag = typed(option, value);
-    known.by_default = option.initial && (*option.initial == value || *option.initial == plain(value));
-    known.built_in |= value.find("built-in") != std::string::npos || (entry && entry->built_in);
+    const bool built_in = is_built_in(value) || (entry && entry->built_in);
+    known.by_default = option.initial && (*option.initial == value || *option.initial == plain(value) ||
+                                          (is_built_in(value) && lower(*option.initial) == "auto"));
+    known.built_in |= built_in;
     known.condition = join(option.conditions, " AND ");
     known.place = option.place;
+  }
+
+  static bool is_built_in(const std::string& value) {
+    const std::string word = lower(value);
+    return word.find("built-in") != std::string::npos || word.find("builtin") != std::string::npos ||
+           word.find("built_in") != std::string::npos;
   }
 
   // A library that is looked for. It has no switch of its own, or the option that its search depends on.
@@ -546,19 +559,25 @@ private:
     Choice& known = choice(entry->group, entry->name);
     known.version = package.version;
     known.place = package.place;
-    known.by_default = is_unasked(package) && !entry->needs.gpu;
+    // Of several vendors' one library any will do.
+    known.by_default = is_unasked(package) && !entry->needs.gpu && !entry->is_one_vendors;
     known.condition = join(package.conditions, " AND ");
   }
 
-  // The boolean option without which it is not looked for, if it is one alone and for users.
+  // The boolean option without which it is not looked for, if it is one alone and for users. What holds
+  // without any option is no obstacle.
   const Option* only_asker(const Package& package) const {
     std::set<const Option*> askers;
     for (const std::string& condition : package.conditions)
       for (const Option* option : options_in(condition)) {
-        if (option->kind != Option::Kind::boolean || condition.find("NOT") != std::string::npos ||
+        const bool negated = condition.find("NOT") != std::string::npos;
+        if (negated && option->kind == Option::Kind::boolean && !is_on(*option))
+          continue;
+        if (option->kind != Option::Kind::boolean || negated ||
             knowledge_.is_for_developers(words_of(option->name)))
           return nullptr;
-        askers.insert(option);
+        if (!knowledge_.has_own_word(words_of(option->name)))
+          askers.insert(option);
       }
     return askers.size() == 1 ? *askers.begin() : nullptr;
   }
@@ -590,6 +609,22 @@ private:
     blas->by_default = blas->by_default || lapack->by_default;
     blas->name = "BLAS/LAPACK";
     discovery_.choices.erase(lapack);
+  }
+
+  // A vendor's library without a switch of its own is used where GPUs of that vendor are.
+  void follow_gpus() {
+    for (Choice& choice : discovery_.choices) {
+      const Entry* const entry = knowledge_.entry(Knowledge::words_of(choice.name), choice.group);
+      if (!entry || !entry->needs.gpu || entry->needs.gpu->vendor.empty() || !choice.flag.empty() ||
+          choice.group == Choice::Group::gpu)
+        continue;
+      for (const Choice& backend : discovery_.choices)
+        if (const Entry* const model =
+                knowledge_.entry(Knowledge::words_of(backend.name), Choice::Group::gpu);
+            model && backend.group == Choice::Group::gpu && model->needs.gpu &&
+            model->needs.gpu->vendor == entry->needs.gpu->vendor)
+          choice.by_default |= backend.by_default;
+    }
   }
 
   void find_gpu_switch() {

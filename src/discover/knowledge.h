@@ -15,6 +15,7 @@ struct Entry {
   std::string name, category;
   Choice::Group group = Choice::Group::parallel;
   bool built_in = false;
+  bool is_one_vendors = false; // an implementation of an interface that others implement, too
   spec::Requirement needs;
 };
 

@@ -65,6 +65,7 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
       break;
     }
   }
+  take_values_from_help(findings);
   read_sources(tree, limits, findings);
   if (findings.name.empty())
     findings.name = tree.root().filename().string();

@@ -123,6 +123,47 @@ set_property(CACHE SLV_MAGMA_BACKENDS PROPERTY STRINGS CUDA HIP)
             (std::map<std::string, std::string>{{"CUDA", "-DSLV_GPU=CUDA"}, {"SYCL", "-DSLV_GPU=SYCL"}}));
 }
 
+TEST_F(ClassifyTest, ValuesThatOnlyTheHelpLists) {
+  const Discovery found = of_cmake(R"cmake(
+set(VEC avx CACHE STRING "Vectorization to use (scalar sse avx avxfma micavx512)")
+set(KERNEL plain CACHE STRING "Kernel (see the manual)")
+set(FFT fftw3 CACHE STRING "FFT library: kissfft, fftw3 or mkl. The default is good.")
+)cmake");
+  ASSERT_EQ(found.points.size(), 2u);
+  ASSERT_TRUE(point(found, "vec")); // instruction sets name a choice whatever it is called
+  EXPECT_THAT(values(*point(found, "vec")), ElementsAre("scalar", "sse", "avx", "avxfma"));
+  ASSERT_TRUE(point(found, "fft"));
+  EXPECT_THAT(values(*point(found, "fft")), ElementsAre("kissfft", "fftw3", "mkl"));
+}
+
+TEST_F(ClassifyTest, VendorsOfOneInterfaceAndLibrariesForGpus) {
+  const Discovery found = of_cmake(R"(
+find_package(OpenBLAS)
+option(SLV_CUDA "" ON)
+option(SLV_OTHER "" ON)
+option(SLV_MPI "" ON)
+find_package(cuBLAS)
+find_package(rocBLAS)
+option(FAST "" OFF)
+option(FORCE_OWN_TBB "" OFF)
+if(FAST)
+  if(NOT FORCE_OWN_TBB)
+    find_package(TBB)
+  endif()
+endif()
+)");
+  std::map<std::string, bool> defaults;
+  for (const Choice& choice : found.choices)
+    defaults[choice.name] = choice.by_default;
+  EXPECT_EQ(defaults, (std::map<std::string, bool>{{"CUDA", true},
+                                                   {"MPI", true},
+                                                   {"TBB", false},
+                                                   {"OpenBLAS", false}, // any other will do
+                                                   {"cuBLAS", true},
+                                                   {"rocBLAS", false}}));
+  EXPECT_EQ(point(found, "tbb")->option, "FAST");
+}
+
 TEST_F(ClassifyTest, PrecisionsAndDataTypesAsValues) {
   const Discovery found = of_cmake(R"(
 set(SLV_PRECISION double CACHE STRING "")
