@@ -2,9 +2,9 @@
 // set by hand, has no rank. Among the configurations that were built and whose values all have ranks, the one
 // with the lexicographically smallest ranks in point order wins. Deciding point by point instead would fail
 // where the best value of one point was not built together with the best value of another.
+#include "rank.h"
+
 #include <xaas/base/text.h>
-#include <xaas/select/select.h>
-#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <optional>
@@ -17,28 +17,6 @@ using spec::Configuration;
 using spec::SpecializationPoint;
 using system::SystemDescription;
 
-struct RankedValue {
-  std::string value, reason;
-};
-
-struct RankedPoint {
-  const SpecializationPoint* point = nullptr;
-  std::vector<RankedValue> values;            // those that may be chosen, best first
-  std::map<std::string, std::string> against; // of the other values: why not
-
-  // Index into `values`, or nothing.
-  std::optional<size_t> rank(const std::string& value) const {
-    for (size_t i = 0; i < values.size(); ++i)
-      if (values[i].value == value)
-        return i;
-    return std::nullopt;
-  }
-  void add(const std::string& value, const std::string& reason) {
-    if (!rank(value) && !against.contains(value))
-      values.push_back({value, reason});
-  }
-};
-
 std::string suggested(const std::string& word, const std::vector<std::string>& known,
                       const std::string& what) {
   const std::string near = nearest(word, known);
@@ -47,49 +25,13 @@ std::string suggested(const std::string& word, const std::vector<std::string>& k
   return known.empty() ? "" : what + join(known, ", ");
 }
 
-bool depends_on_hardware(const SpecializationPoint& point) {
-  return std::any_of(point.values.begin(), point.values.end(), [](const spec::Value& value) {
-    return !value.requires_.cpu.empty() || value.requires_.gpu;
-  });
-}
-
-std::string reason_for_last(const SpecializationPoint& point, const std::string& value,
-                            const SystemDescription& system) {
-  if (point.name != "isa")
-    return "last listed value that this system satisfies";
-  return value == target::isa_level(system.arch, system.cpu.features)
-             ? "highest level that the CPU has"
-             : "highest level listed that the CPU has";
-}
-
-RankedPoint ranked(const SpecializationPoint& point, const SystemDescription& system) {
-  RankedPoint result{&point, {}, {}};
-  for (const spec::Value& value : point.values)
-    if (const auto reasons = unmet(value.requires_, system); !reasons.empty())
-      result.against[value.value] = join(reasons, "; ");
-  for (const spec::Preference& preference : point.prefer)
-    if (std::find(preference.cpu.begin(), preference.cpu.end(), system.cpu.name) != preference.cpu.end())
-      for (const std::string& value : preference.values)
-        result.add(value, "preferred on " + system.cpu.name);
-  if (depends_on_hardware(point)) {
-    for (size_t i = point.values.size(); i-- > 0;)
-      result.add(point.values[i].value, reason_for_last(point, point.values[i].value, system));
-    return result;
-  }
-  if (point.find(point.default_))
-    result.add(point.default_, "default");
-  for (const spec::Value& value : point.values)
-    result.add(value.value, "first satisfied value");
-  return result;
-}
-
 class Selector {
 public:
   Selector(const std::vector<SpecializationPoint>& points, const std::vector<Configuration>& available,
-           const SystemDescription& system)
+           const SystemDescription& system, const std::map<std::string, std::string>& brought)
       : available_(available), system_(system) {
     for (const SpecializationPoint& point : points)
-      points_.push_back(ranked(point, system));
+      points_.push_back(ranked(point, system, brought));
   }
 
   Result<Selection> run(const std::map<std::string, std::string>& set) const {
@@ -175,14 +117,6 @@ private:
     return {};
   }
 
-  static void keep_only(RankedPoint& point, const std::string& value) {
-    const std::string by_hand = point.point->name + "=" + value + " was set by hand";
-    for (const spec::Value& other : point.point->values)
-      if (other.value != value && !point.against.contains(other.value))
-        point.against[other.value] = by_hand;
-    point.values = {{value, "set by hand"}};
-  }
-
   // A value that was set and that this system does not satisfy. The hint has the value that would be chosen.
   Error not_satisfied(const std::map<std::string, std::string>& set, const std::string& name,
                       const std::string& why) const {
@@ -214,7 +148,23 @@ private:
                         "set fewer values, or build this configuration into the image");
     const std::string name = system_.cpu.name.empty() ? system_.arch : system_.cpu.name;
     return make_error(ErrorKind::unsatisfied,
-                      "no configuration of the image fits this system (" + name + "):" + join(lines, ""));
+                      "no configuration of the image fits this system (" + name + "):" + join(lines, ""),
+                      not_built(points));
+  }
+
+  // A hint, where a point has nothing for this system only because the value was not built.
+  std::string not_built(const std::vector<RankedPoint>& points) const {
+    for (const RankedPoint& point : points) {
+      const std::string& name = point.point->name;
+      const bool has_one = std::any_of(available_.begin(), available_.end(), [&](const Configuration& each) {
+        return point.rank(*each.find(name)).has_value();
+      });
+      if (!has_one && !point.values.empty())
+        return name + "=" + point.values[0].value +
+               " would fit; the image was built without it (`xaas build " + "--config " + name + "=" +
+               point.values[0].value + "`)";
+    }
+    return {};
   }
 
   // Why a configuration cannot be chosen; empty if it can.
@@ -256,6 +206,7 @@ private:
       }
       result.rejected.push_back({configuration.id(), reason});
     }
+    result.values = outcomes_of(points, available_, result);
     return result;
   }
 
@@ -268,8 +219,9 @@ private:
 
 Result<Selection> select(const std::vector<SpecializationPoint>& points,
                          const std::vector<Configuration>& available, const SystemDescription& system,
-                         const std::map<std::string, std::string>& set) {
-  return Selector(points, available, system).run(set);
+                         const std::map<std::string, std::string>& set,
+                         const std::map<std::string, std::string>& brought) {
+  return Selector(points, available, system, brought).run(set);
 }
 
 } // namespace xaas::select

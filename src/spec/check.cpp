@@ -91,23 +91,41 @@ private:
       const std::string inner = at(place + "/values", i);
       const Requirement& required = point.values[i].requires_;
       XAAS_CHECK(cpu(required.cpu, inner + "/requires/cpu"));
+      XAAS_CHECK(libraries(required.libraries, inner + "/requires/library"));
       XAAS_CHECK(assignment(required.values, inner + "/requires/values"));
       if (application_.build.system == BuildSystem::commands)
         XAAS_CHECK(variables(point.values[i].arguments, inner + "/arguments"));
     }
     for (size_t i = 0; i < point.prefer.size(); ++i)
       for (size_t j = 0; j < point.prefer[i].cpu.size(); ++j)
-        if (const std::string& name = point.prefer[i].cpu[j]; !is_cpu(name))
+        if (const std::string& name = point.prefer[i].cpu[j]; !names_a_cpu(name))
           return wrong(at(at(place + "/prefer", i) + "/cpu", j), "\"" + name + "\" is no CPU that LLVM knows",
                        suggested_cpu(name));
     return {};
   }
 
-  // LLVM's own suggestion for a CPU's name, if it has one.
-  static std::string suggested_cpu(const std::string& name) {
+  // The nearest name of a CPU of any architecture; of a family ("znver*"), if the word ends in a `*`.
+  static std::string suggested_cpu(const std::string& word) {
+    const bool is_family = word.ends_with('*');
+    std::vector<std::string> names;
     for (const std::string& arch : architectures())
-      if (const auto features = target::features_of(arch, name); !features && !features.error().hint.empty())
-        return features.error().hint;
+      for (std::string name : target::cpu_names(arch)) {
+        if (is_family)
+          name = name.substr(0, name.find_last_not_of("0123456789") + 1) + "*";
+        names.push_back(std::move(name));
+      }
+    const std::string hint = suggestion(word, names);
+    return !hint.empty() ? hint : "`clang --print-supported-cpus` lists them; `*` stands for any characters";
+  }
+
+  Result<void> libraries(const std::vector<Requirement::Library>& all, const std::string& place) const {
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].from == Requirement::From::image && !all[i].version.empty())
+        return wrong(at(place, i) + "/version",
+                     "\"" + all[i].version +
+                         "\": the image brings the library that was "
+                         "on the build machine, whichever version it has",
+                     "leave `version` out");
     return {};
   }
 

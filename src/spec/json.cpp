@@ -29,34 +29,6 @@ bool is_feature(const std::string& name) {
                      [&](const std::string& arch) { return target::is_feature(arch, name); });
 }
 
-Json to_json(const Requirement& required) {
-  Json json = Json::object();
-  if (required.cpu.size() == 1 && (is_level(required.cpu[0]) || !is_feature(required.cpu[0])))
-    json["cpu"] = required.cpu[0];
-  else if (!required.cpu.empty())
-    json["cpu"] = required.cpu;
-  if (required.gpu) {
-    Json gpu = Json::object();
-    for (const auto& [key, value] :
-         {std::pair("vendor", &required.gpu->vendor), std::pair("arch", &required.gpu->arch),
-          std::pair("driver", &required.gpu->driver)})
-      if (!value->empty())
-        gpu[key] = *value;
-    json["gpu"] = std::move(gpu);
-  }
-  if (!required.mpi.empty())
-    json["mpi"] = required.mpi;
-  for (const Requirement::Library& library : required.libraries) {
-    Json entry = {{"name", library.name}};
-    if (!library.version.empty())
-      entry["version"] = library.version;
-    json["library"].push_back(std::move(entry));
-  }
-  if (!required.values.empty())
-    json["values"] = object_of(required.values);
-  return json;
-}
-
 Json to_json(const Build& build) {
   Json json = {{"system", to_string(build.system)},
                {"arguments", build.arguments},
@@ -80,6 +52,36 @@ Json to_json(const Build& build) {
 }
 
 } // namespace
+
+Json to_json(const Requirement& required) {
+  Json json = Json::object();
+  if (required.cpu.size() == 1 && (is_level(required.cpu[0]) || !is_feature(required.cpu[0])))
+    json["cpu"] = required.cpu[0];
+  else if (!required.cpu.empty())
+    json["cpu"] = required.cpu;
+  if (required.gpu) {
+    Json gpu = Json::object();
+    for (const auto& [key, value] :
+         {std::pair("vendor", &required.gpu->vendor), std::pair("arch", &required.gpu->arch),
+          std::pair("driver", &required.gpu->driver)})
+      if (!value->empty())
+        gpu[key] = *value;
+    json["gpu"] = std::move(gpu);
+  }
+  if (!required.mpi.empty())
+    json["mpi"] = required.mpi;
+  for (const Requirement::Library& library : required.libraries) {
+    Json entry = {{"name", library.name}};
+    if (!library.version.empty())
+      entry["version"] = library.version;
+    if (library.from == Requirement::From::image)
+      entry["from"] = "image";
+    json["library"].push_back(std::move(entry));
+  }
+  if (!required.values.empty())
+    json["values"] = object_of(required.values);
+  return json;
+}
 
 Json to_json(const SpecializationPoint& point) {
   Json json = {{"name", point.name}, {"category", point.category}, {"default", nullptr}};

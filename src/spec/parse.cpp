@@ -54,38 +54,14 @@ Result<std::vector<Assignment>> assignments_at(const JsonReader& reader, const s
   return all;
 }
 
-Result<Requirement> parse_requirement(const JsonReader& reader) {
-  Requirement required;
-  if (!reader.json().is_object())
-    return reader.wrong("an object");
-  if (reader.has("cpu")) {
-    XAAS_TRY(const JsonReader cpu, reader.at("cpu"));
-    if (cpu.json().is_string()) {
-      required.cpu = {cpu.json().get<std::string>()};
-    } else {
-      XAAS_TRY(required.cpu, cpu.strings());
-    }
-  }
-  if (reader.has("gpu")) {
-    XAAS_TRY(const JsonReader json, reader.at("gpu"));
-    if (!json.json().is_object())
-      return json.wrong("an object");
-    Requirement::Gpu gpu;
-    XAAS_TRY(gpu.vendor, json.string_or("vendor", ""));
-    XAAS_TRY(gpu.arch, json.string_or("arch", ""));
-    XAAS_TRY(gpu.driver, json.string_or("driver", ""));
-    required.gpu = std::move(gpu);
-  }
-  XAAS_TRY(required.mpi, reader.string_or("mpi", ""));
-  XAAS_TRY(const std::vector<JsonReader> libraries, items_at(reader, "library"));
-  for (const JsonReader& json : libraries) {
-    Requirement::Library library;
-    XAAS_TRY(library.name, json.string_at("name"));
-    XAAS_TRY(library.version, json.string_or("version", ""));
-    required.libraries.push_back(std::move(library));
-  }
-  XAAS_TRY(required.values, assignment_at(reader, "values"));
-  return required;
+Result<Requirement::From> parse_from(const JsonReader& library) {
+  XAAS_TRY(const std::string text, library.string_or("from", "host"));
+  if (text == "host")
+    return Requirement::From::host;
+  if (text == "image")
+    return Requirement::From::image;
+  XAAS_TRY(const JsonReader from, library.at("from"));
+  return from.wrong("host or image");
 }
 
 Result<Value> parse_value(const JsonReader& reader) {
@@ -210,6 +186,41 @@ Result<void> check_values(const SpecializationPoint& point, const JsonReader& re
 }
 
 } // namespace
+
+Result<Requirement> parse_requirement(const JsonReader& reader) {
+  Requirement required;
+  if (!reader.json().is_object())
+    return reader.wrong("an object");
+  if (reader.has("cpu")) {
+    XAAS_TRY(const JsonReader cpu, reader.at("cpu"));
+    if (cpu.json().is_string()) {
+      required.cpu = {cpu.json().get<std::string>()};
+    } else {
+      XAAS_TRY(required.cpu, cpu.strings());
+    }
+  }
+  if (reader.has("gpu")) {
+    XAAS_TRY(const JsonReader json, reader.at("gpu"));
+    if (!json.json().is_object())
+      return json.wrong("an object");
+    Requirement::Gpu gpu;
+    XAAS_TRY(gpu.vendor, json.string_or("vendor", ""));
+    XAAS_TRY(gpu.arch, json.string_or("arch", ""));
+    XAAS_TRY(gpu.driver, json.string_or("driver", ""));
+    required.gpu = std::move(gpu);
+  }
+  XAAS_TRY(required.mpi, reader.string_or("mpi", ""));
+  XAAS_TRY(const std::vector<JsonReader> libraries, items_at(reader, "library"));
+  for (const JsonReader& json : libraries) {
+    Requirement::Library library;
+    XAAS_TRY(library.name, json.string_at("name"));
+    XAAS_TRY(library.version, json.string_or("version", ""));
+    XAAS_TRY(library.from, parse_from(json));
+    required.libraries.push_back(std::move(library));
+  }
+  XAAS_TRY(required.values, assignment_at(reader, "values"));
+  return required;
+}
 
 Result<SpecializationPoint> parse_point(const JsonReader& reader) {
   SpecializationPoint point;

@@ -89,6 +89,11 @@ std::vector<std::string> names() {
   return result;
 }
 
+std::string model(const std::string& name) {
+  const std::optional<parser::CpuInfo> cpu = parser::parseCpu(name);
+  return cpu ? cpu->Name.str() : std::string();
+}
+
 bool is_feature(const std::string& name) {
   return extension(name).has_value() || parser::ArchInfo::findBySubArch(name).has_value();
 }
@@ -141,12 +146,12 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 } // namespace
 
 const Architecture& aarch64() {
-  static const Architecture architecture{"aarch64",  "aarch64-unknown-linux-gnu",
-                                         "arm64",    {"armv8-a", "armv8.2-a+sve", "armv9-a"},
-                                         named,      names,
-                                         is_feature, implied,
-                                         equivalent, deciding,
-                                         detected};
+  static const Architecture architecture{"aarch64", "aarch64-unknown-linux-gnu",
+                                         "arm64",   {"armv8-a", "armv8.2-a+sve", "armv9-a"},
+                                         named,     names,
+                                         model,     is_feature,
+                                         implied,   equivalent,
+                                         deciding,  detected};
   return architecture;
 }
 

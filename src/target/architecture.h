@@ -23,6 +23,7 @@ struct Architecture {
   std::vector<std::string> levels; // weakest first
   std::optional<NamedCpu> (*named)(const std::string& name);
   std::vector<std::string> (*names)();
+  std::string (*model)(const std::string& name); // equal for names of one CPU; empty: no name of a CPU
   bool (*is_feature)(const std::string& name);
   FeatureSet (*implied)(const std::string& feature); // what LLVM switches on with it, itself left out
   FeatureSet (*equivalent)(

@@ -82,6 +82,18 @@ std::vector<std::string> cpu_names(const std::string& arch) {
   return names;
 }
 
+std::vector<std::string> names_of_same_cpu(const std::string& arch, const std::string& name) {
+  std::vector<std::string> same = {name};
+  const Architecture* architecture = find_architecture(arch);
+  const std::string model = architecture ? architecture->model(name) : std::string();
+  if (model.empty())
+    return same;
+  for (const std::string& other : cpu_names(arch))
+    if (other != name && architecture->model(other) == model)
+      same.push_back(other);
+  return same;
+}
+
 Result<Cpu> cpu_by_name(const std::string& arch, const std::string& name) {
   const Architecture* architecture = find_architecture(arch);
   if (!architecture)

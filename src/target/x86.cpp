@@ -71,6 +71,11 @@ std::vector<std::string> names() {
   return result;
 }
 
+std::string model(const std::string& name) {
+  const auto kind = llvm::X86::parseArchX86(name, /*Only64Bit=*/true);
+  return kind == llvm::X86::CK_None ? std::string() : std::to_string(static_cast<int>(kind));
+}
+
 bool is_feature(const std::string& name) {
   return known_features().contains(name);
 }
@@ -105,12 +110,12 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 } // namespace
 
 const Architecture& x86_64() {
-  static const Architecture architecture{"x86_64",   "x86_64-pc-linux-gnu",
-                                         "amd64",    {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"},
-                                         named,      names,
-                                         is_feature, implied,
-                                         equivalent, deciding,
-                                         detected};
+  static const Architecture architecture{"x86_64", "x86_64-pc-linux-gnu",
+                                         "amd64",  {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"},
+                                         named,    names,
+                                         model,    is_feature,
+                                         implied,  equivalent,
+                                         deciding, detected};
   return architecture;
 }
 

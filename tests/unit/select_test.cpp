@@ -198,7 +198,8 @@ TEST(Select, GromacsOnEachCpu) {
   };
   EXPECT_EQ(on("nehalem"), "simd=SSE4.1");
   EXPECT_EQ(on("sandybridge"), "simd=AVX_256");
-  EXPECT_EQ(on("bdver2"), "simd=AVX_256");
+  EXPECT_EQ(on("bdver2"), "simd=AVX_128_FMA");
+  EXPECT_EQ(on("bdver4"), "simd=AVX2_256");
   EXPECT_EQ(on("znver1"), "simd=AVX2_128");
   EXPECT_EQ(on("haswell"), "simd=AVX2_256");
   EXPECT_EQ(on("znver3"), "simd=AVX2_256");

@@ -183,6 +183,75 @@ TEST(Parse, CpuWordsAreFeaturesOrOneLevel) {
                "x.json: /specializations/0/prefer/0/cpu/0: \"neoverse-x9\" is no CPU");
 }
 
+TEST(Parse, CpusOfAPreference) {
+  const auto prefer = [](const std::string& word) {
+    return with(R"("specializations": [{"name": "a", "values": [{"value": "1"}],
+                    "prefer": [{"cpu": ["haswell", ")" +
+                word + R"("], "values": ["1"]}]}])");
+  };
+  for (const char* good :
+       {"znver4", "skx", "grace", "znver*", "*lake*", "neoverse-*", "x86-64-v4", "armv9-a"})
+    EXPECT_TRUE(prefer(good)) << good << ": " << prefer(good).error().message;
+  const std::string place = "x.json: /specializations/0/prefer/0/cpu/1: ";
+  for (const auto& [bad, hint] :
+       {std::pair("znver44", "`znver4`"), std::pair("neoverse-v22", "`neoverse-v2`"),
+        std::pair("znvr*", "`znver*`"), std::pair("neoverse_n*", "`neoverse-n*`"),
+        std::pair("", "supported-cpus"), std::pair("zn*9*q", "any characters"),
+        std::pair("armv8.6-a", "did you mean"), std::pair("avx2", "")})
+    expect_usage(prefer(bad), place + "\"" + bad + "\" is no CPU that LLVM knows", hint);
+}
+
+TEST(Preference, SpeaksOfTheCpuByAnyOfItsNames) {
+  const auto speaks = [](const std::string& word, const std::string& arch, const std::string& cpu) {
+    const Preference rule{{"no-such-cpu", word}, {"1"}};
+    const std::string* found = rule.find(*target::cpu_by_name(arch, cpu));
+    EXPECT_TRUE(!found || *found == word);
+    return found != nullptr;
+  };
+  EXPECT_TRUE(speaks("haswell", "x86_64", "haswell"));
+  EXPECT_TRUE(speaks("skylake-avx512", "x86_64", "skx"));
+  EXPECT_TRUE(speaks("skx", "x86_64", "skylake-avx512"));
+  EXPECT_TRUE(speaks("corei7-*", "x86_64", "sandybridge"));
+  EXPECT_TRUE(speaks("neoverse-n2", "aarch64", "cobalt-100"));
+  EXPECT_TRUE(speaks("neoverse-*", "aarch64", "cobalt-100"));
+  EXPECT_TRUE(speaks("znver*", "x86_64", "znver3"));
+  EXPECT_TRUE(speaks("*lake*512", "x86_64", "skylake-avx512"));
+  EXPECT_TRUE(speaks("*", "aarch64", "generic"));
+  EXPECT_FALSE(speaks("znver*", "x86_64", "bdver2"));
+  EXPECT_FALSE(speaks("znver3*3", "x86_64", "znver3"));
+  EXPECT_FALSE(speaks("*lakelake", "x86_64", "skylake"));
+  EXPECT_FALSE(speaks("haswell", "x86_64", "broadwell"));
+  // A level: every CPU that has it.
+  EXPECT_TRUE(speaks("x86-64-v3", "x86_64", "znver4"));
+  EXPECT_TRUE(speaks("x86-64-v4", "x86_64", "x86-64-v4"));
+  EXPECT_FALSE(speaks("x86-64-v4", "x86_64", "haswell"));
+  EXPECT_TRUE(speaks("armv8-a", "aarch64", "neoverse-v2"));
+  EXPECT_FALSE(speaks("armv8-a", "x86_64", "znver4"));
+  // The features decide what a CPU has, not its name: a virtual machine may hide some.
+  target::Cpu hidden = *target::cpu_by_name("x86_64", "znver4");
+  std::erase(hidden.features, "avx512bw");
+  EXPECT_EQ((Preference{{"x86-64-v4"}, {"1"}}.find(hidden)), nullptr);
+  EXPECT_EQ((Preference{{"*"}, {"1"}}.find({"riscv64", "", {}})) != nullptr, true);
+}
+
+TEST(Parse, LibrariesOfTheImage) {
+  const auto library = [](const std::string& members) {
+    return two_points(R"(, "requires": {"library": [{"name": "fftw3")" + members + "}]}", "");
+  };
+  using From = Requirement::From;
+  EXPECT_EQ(library("")->points[0].values[0].requires_.libraries.at(0).from, From::host);
+  const auto image = library(R"(, "from": "image")");
+  ASSERT_TRUE(image) << image.error().message;
+  EXPECT_EQ(image->points[0].values[0].requires_.libraries.at(0).from, From::image);
+  EXPECT_EQ(to_json(image->points[0])["values"][0]["requires"].dump(),
+            R"({"library":[{"name":"fftw3","from":"image"}]})");
+  const std::string place = "x.json: /specializations/0/values/0/requires/library/0/";
+  expect_usage(library(R"(, "from": "imge")"), place + "from: \"imge\" is none of host, image", "`image`");
+  expect_usage(library(R"(, "from": "image", "version": "3.3")"),
+               place + "version: \"3.3\": the image brings", "leave `version` out");
+  EXPECT_TRUE(library(R"(, "from": "host", "version": "3.3")"));
+}
+
 TEST(Parse, DanglingNames) {
   expect_usage(with(R"("specializations": [{"name": "a", "default": "offf", "values": [{"value": "off"}]}])"),
                "x.json: /specializations/0/default: \"offf\" is no value of point a", "`off`");
@@ -333,6 +402,7 @@ TEST(Point, DamagedPointIsAnErrorOfTheReadersKind) {
         R"({"name":"a","values":[{"value":"1"}],"default":"2"})",
         R"({"name":"a","values":[{"value":"1","requires":{"cpu":{}}}]})",
         R"({"name":"a","values":[{"value":"1","requires":{"gpu":3}}]})",
+        R"({"name":"a","values":[{"value":"1","requires":{"library":[{"name":"m","from":"moon"}]}}]})",
         R"({"name":"a","values":[{"value":"1"},{"value":"1"}]})"}) {
     const Json json = Json::parse(text);
     const auto parsed = parse_point(JsonReader(json, "bundle.json"));

@@ -131,6 +131,17 @@ TEST(Cpu, AllNamedFeaturesAreFeaturesAndAllNamesAreNames) {
   EXPECT_THAT(cpu_names("x86_64"), IsSupersetOf({"znver5", "x86-64-v4", "generic"}));
 }
 
+TEST(Cpu, NamesOfTheSameCpu) {
+  EXPECT_EQ(names_of_same_cpu("x86_64", "skx"), (Names{"skx", "skylake-avx512"}));
+  EXPECT_EQ(names_of_same_cpu("x86_64", "znver4"), Names{"znver4"});
+  EXPECT_EQ(names_of_same_cpu("x86_64", "x86-64-v3"), Names{"x86-64-v3"});
+  EXPECT_EQ(names_of_same_cpu("aarch64", "cobalt-100"), (Names{"cobalt-100", "neoverse-n2"}));
+  EXPECT_EQ(names_of_same_cpu("aarch64", "neoverse-n2"), (Names{"neoverse-n2", "cobalt-100"}));
+  for (const char* name : {"generic", "", "no-such-cpu", "armv8-a"})
+    EXPECT_EQ(names_of_same_cpu("aarch64", name), Names{name}) << name;
+  EXPECT_EQ(names_of_same_cpu("riscv64", "rocket"), Names{"rocket"});
+}
+
 TEST(Cpu, UnknownNamesAreUsageErrorsWithASuggestion) {
   const Result<Cpu> typo = cpu_by_name("x86_64", "haswel");
   ASSERT_FALSE(typo);

@@ -6,6 +6,7 @@
 
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
+#include <xaas/target/cpu.h>
 
 #include <map>
 #include <optional>
@@ -23,9 +24,11 @@ struct Requirement {
     bool operator==(const Gpu&) const = default;
   };
   std::optional<Gpu> gpu;
-  std::string mpi; // an ABI, such as "mpich-12"; empty: none
+  std::string mpi;                 // an ABI, such as "mpich-12"; empty: none
+  enum class From { host, image }; // who has it
   struct Library {
-    std::string name, version; // version: at least this one; empty: any
+    std::string name, version; // version: at least this one; empty: any. Of a library of the image: empty
+    From from = From::host;
     bool operator==(const Library&) const = default;
   };
   std::vector<Library> libraries;
@@ -42,9 +45,15 @@ struct Value {
 
 // "On such CPUs these values are better, best first."
 struct Preference {
-  std::vector<std::string> cpu; // LLVM CPU names
+  // LLVM names of CPUs, in which `*` stands for any characters, or ISA levels: every CPU that has the level.
+  std::vector<std::string> cpu;
   std::vector<std::string> values;
+  // The first of `cpu` that speaks of this CPU, by any of its names; nullptr: none does.
+  const std::string* find(const target::Cpu& on) const;
 };
+
+// True if a word of Preference::cpu is a level of any architecture, or names a CPU that LLVM knows.
+bool names_a_cpu(const std::string& word);
 
 // One build-time choice. Values are listed weakest first.
 struct SpecializationPoint {
@@ -131,6 +140,9 @@ SpecializationPoint isa_point(const std::vector<std::string>& levels);
 // becomes the first value that stays.
 Result<std::vector<SpecializationPoint>> all_points(const Application& application, const std::string& arch,
                                                     const std::vector<std::string>& isa_override);
+
+Json to_json(const Requirement& required);
+Result<Requirement> parse_requirement(const JsonReader& reader);
 
 // Points as they appear in `inspect` and in a bundle.
 Json to_json(const SpecializationPoint& point);

@@ -46,6 +46,10 @@ Result<Cpu> cpu_by_name(const std::string& arch, const std::string& name);
 // levels.
 std::vector<std::string> cpu_names(const std::string& arch);
 
+// The names by which LLVM knows the CPU of this name ("skylake-avx512" is also "skx"): itself first, then the
+// others, sorted. A name that LLVM does not know, or that is no CPU's, stands alone.
+std::vector<std::string> names_of_same_cpu(const std::string& arch, const std::string& name);
+
 // The highest ISA level all of whose features are in `features` (sorted or not); the lowest level if none is.
 // Not asked for is what every CPU of the architecture has and, on AArch64, what detection cannot see (an
 // architecture version, RAS).

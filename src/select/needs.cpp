@@ -1,0 +1,251 @@
+// What a requirement needs, and what of it a system has.
+#include <xaas/base/text.h>
+#include <xaas/select/select.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace xaas::select {
+namespace {
+
+using system::SystemDescription;
+
+// The number at the start of a version's component, without leading zeros; "" for zero and for no number.
+std::string leading_number(const std::string& component) {
+  size_t begin = 0;
+  while (begin < component.size() && component[begin] == '0')
+    ++begin;
+  size_t end = begin;
+  while (end < component.size() && std::isdigit(static_cast<unsigned char>(component[end])))
+    ++end;
+  return component.substr(begin, end - begin);
+}
+
+// Compares numerically per dotted component ("3.10" is later than "3.9", "1" equals "1.0").
+bool older(const std::string& version, const std::string& wanted) {
+  const std::vector<std::string> a = split(version, '.'), b = split(wanted, '.');
+  for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const std::string left = i < a.size() ? leading_number(a[i]) : "";
+    const std::string right = i < b.size() ? leading_number(b[i]) : "";
+    if (left.size() != right.size())
+      return left.size() < right.size();
+    if (left != right)
+      return left < right;
+  }
+  return false;
+}
+
+std::string this_cpu(const SystemDescription& system) {
+  return "this CPU (" + (system.cpu.name.empty() ? system.arch : system.cpu.name) + ")";
+}
+
+// The parts that are there, then the evidence: "NVIDIA H200, sm_90, driver 550.54.15 (/proc/driver/...)".
+std::string described(std::vector<std::string> parts, const std::string& evidence) {
+  std::erase(parts, "");
+  return join(parts, ", ") + (evidence.empty() ? "" : " (" + evidence + ")");
+}
+
+void meet(Need& need, std::string found) {
+  need.met = true;
+  need.found = std::move(found);
+  need.lacks.clear();
+}
+
+Need cpu_need(const std::vector<std::string>& required, const SystemDescription& system) {
+  Need need{Need::Kind::cpu, Need::From::host, join(required, ", "), false, {}, {}};
+  std::vector<std::string> features = required;
+  std::string level;
+  if (required.size() == 1 && !target::is_feature(system.arch, required[0])) {
+    const auto known = target::features_of(system.arch, required[0]);
+    if (!known) {
+      need.lacks = this_cpu(system) + " is " + system.arch + " and lacks " + required[0];
+      return need;
+    }
+    features = *known;
+    level = " of " + required[0];
+  }
+  const std::vector<std::string> missing = target::missing_features(features, system.cpu.features);
+  if (missing.empty())
+    meet(need, this_cpu(system));
+  else
+    need.lacks = this_cpu(system) + " lacks " + join(missing, ", ") + level;
+  return need;
+}
+
+// "nvidia GPU of architecture sm_90", as far as it is asked for.
+std::string words_for(const spec::Requirement::Gpu& gpu) {
+  return (gpu.vendor.empty() ? "" : gpu.vendor + " ") + "GPU" +
+         (gpu.arch.empty() ? "" : " of architecture " + gpu.arch);
+}
+
+std::string described(const system::Gpu& gpu) {
+  return described({gpu.model.empty() ? gpu.vendor + " GPU" : gpu.model, gpu.arch,
+                    gpu.driver.empty() ? "" : "driver " + gpu.driver},
+                   gpu.evidence);
+}
+
+// Of the GPUs that do not do, the nearest one decides what is said: one with another driver, then one of
+// which the architecture is not known.
+Need gpu_need(const spec::Requirement::Gpu& required, const SystemDescription& system) {
+  const std::string words = words_for(required);
+  Need need{Need::Kind::gpu, Need::From::host, words, false, {}, {}};
+  if (!required.driver.empty())
+    need.what += ", driver " + required.driver + " or later";
+  if (system.gpus.empty()) {
+    need.lacks = "this system has no GPU; " + words + " is needed";
+    return need;
+  }
+  const system::Gpu *other_driver = nullptr, *unknown = nullptr;
+  std::vector<std::string> found;
+  for (const system::Gpu& gpu : system.gpus) {
+    found.push_back(gpu.vendor + (gpu.arch.empty() ? "" : " " + gpu.arch));
+    if (!required.vendor.empty() && gpu.vendor != required.vendor)
+      continue;
+    if (!required.arch.empty() && gpu.arch != required.arch) {
+      if (gpu.arch.empty() && !unknown)
+        unknown = &gpu;
+      continue;
+    }
+    if (required.driver.empty() || (!gpu.driver.empty() && !older(gpu.driver, required.driver))) {
+      meet(need, described(gpu));
+      return need;
+    }
+    if (!other_driver)
+      other_driver = &gpu;
+  }
+  if (other_driver) {
+    need.found = described(*other_driver);
+    need.lacks = other_driver->driver.empty()
+                     ? "the driver version of the " + words + " is not known; "
+                     : "the driver of the " + words + " is " + other_driver->driver + "; ";
+    need.lacks += required.driver + " or later is needed";
+  } else if (unknown) {
+    need.found = described(*unknown);
+    need.lacks =
+        "the architecture of the " + unknown->vendor + " GPU is not known; " + required.arch + " is needed";
+  } else {
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    need.lacks = "this system has no " + words + " (it has " + join(found, ", ") + ")";
+  }
+  return need;
+}
+
+Need mpi_need(const std::string& abi, const SystemDescription& system) {
+  Need need{Need::Kind::mpi, Need::From::host, "an MPI with the ABI " + abi, false, {}, {}};
+  std::vector<std::string> found;
+  for (const system::Mpi& mpi : system.mpi) {
+    if (mpi.abi == abi) {
+      meet(need,
+           described({mpi.implementation + (mpi.version.empty() ? "" : " " + mpi.version)}, mpi.libdir));
+      return need;
+    }
+    found.push_back(mpi.abi);
+  }
+  need.lacks = found.empty()
+                   ? "this system has no MPI; one with the ABI " + abi + " is needed"
+                   : "no MPI of this system has the ABI " + abi + " (it has " + join(found, ", ") + ")";
+  return need;
+}
+
+Need host_library(const spec::Requirement::Library& required, const SystemDescription& system) {
+  Need need{Need::Kind::library, Need::From::host, "the library " + required.name, false, {}, {}};
+  if (!required.version.empty())
+    need.what += ", " + required.version + " or later";
+  std::vector<std::string> versions;
+  need.lacks = "this system has no library " + required.name;
+  for (const system::Named& library : system.libraries) {
+    if (library.name != required.name)
+      continue;
+    const std::string found =
+        described({library.name + (library.version.empty() ? "" : " " + library.version)}, library.path);
+    if (required.version.empty() || (!library.version.empty() && !older(library.version, required.version))) {
+      meet(need, found);
+      return need;
+    }
+    if (need.found.empty())
+      need.found = found;
+    if (!library.version.empty())
+      versions.push_back(library.version);
+  }
+  if (!need.found.empty())
+    need.lacks =
+        (versions.empty() ? "the version of the library " + required.name + " is not known; "
+                          : "the library " + required.name + " has version " + join(versions, ", ") + "; ") +
+        required.version + " or later is needed";
+  return need;
+}
+
+Need image_library(const std::string& name, const std::map<std::string, std::string>& brought) {
+  const auto file = brought.find(name);
+  return {Need::Kind::library,
+          Need::From::image,
+          "the library " + name,
+          true,
+          file == brought.end() ? "" : file->second,
+          ""};
+}
+
+Json or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+} // namespace
+
+const char* name_of(Need::Kind kind) {
+  switch (kind) {
+  case Need::Kind::cpu:
+    return "cpu";
+  case Need::Kind::gpu:
+    return "gpu";
+  case Need::Kind::mpi:
+    return "mpi";
+  case Need::Kind::library:
+    break;
+  }
+  return "library";
+}
+
+const char* name_of(Need::From from) {
+  return from == Need::From::host ? "host" : "image";
+}
+
+std::vector<Need> needs_of(const spec::Requirement& required, const SystemDescription& system,
+                           const std::map<std::string, std::string>& brought) {
+  std::vector<Need> needs;
+  if (!required.cpu.empty())
+    needs.push_back(cpu_need(required.cpu, system));
+  if (required.gpu)
+    needs.push_back(gpu_need(*required.gpu, system));
+  if (!required.mpi.empty())
+    needs.push_back(mpi_need(required.mpi, system));
+  for (const spec::Requirement::Library& library : required.libraries)
+    needs.push_back(library.from == Need::From::host ? host_library(library, system)
+                                                     : image_library(library.name, brought));
+  return needs;
+}
+
+std::vector<std::string> unmet(const spec::Requirement& required, const SystemDescription& system) {
+  std::vector<std::string> reasons;
+  for (const Need& need : needs_of(required, system))
+    if (!need.met)
+      reasons.push_back(need.lacks);
+  return reasons;
+}
+
+Json to_json(const Need& need) {
+  return Json{
+      {"kind", name_of(need.kind)},   {"from", name_of(need.from)},  {"what", need.what}, {"met", need.met},
+      {"found", or_null(need.found)}, {"lacks", or_null(need.lacks)}};
+}
+
+std::string text_of(const Need& need) {
+  std::string text = need.what;
+  if (!need.lacks.empty())
+    text += ": " + need.lacks;
+  if (!need.found.empty())
+    text += (need.met ? ": " : "; found: ") + need.found;
+  return text;
+}
+
+} // namespace xaas::select
