@@ -117,6 +117,29 @@ Result<void> BundleMaker::native_needs(const image::BundleConfiguration& configu
   return {};
 }
 
+// What the spec says that the image brings, it brings: choosing a configuration relies on it.
+Result<void> BundleMaker::check_claims(const image::BundleConfiguration& configuration) const {
+  for (const spec::SpecializationPoint& point : bundle_.points) {
+    const std::string* chosen = configuration.configuration.find(point.name);
+    const spec::Value* value = chosen ? point.find(*chosen) : nullptr;
+    if (!value)
+      continue;
+    for (const spec::Requirement::Library& library : value->requires_.libraries) {
+      if (library.from != spec::Requirement::From::image)
+        continue;
+      XAAS_TRY(const auto file, image::library_file(bundle_, configuration, library.name));
+      if (!file)
+        return make_error(ErrorKind::failed,
+                          "configuration " + configuration.configuration.id() + ": " + point.name + "=" +
+                              value->value + " says that the image brings the library " + library.name +
+                              ", but nothing that was built needs lib" + library.name + ".so or has lib" +
+                              library.name + ".a",
+                          "is it built with it? Else leave it out of `requires`");
+    }
+  }
+  return {};
+}
+
 Result<void> BundleMaker::add(const capture::Session& session, image::BundleConfiguration configuration,
                               const std::vector<std::string>& runtime_extras) {
   XAAS_TRY(origins_, capture::kit_origins(session));
@@ -142,6 +165,7 @@ Result<void> BundleMaker::add(const capture::Session& session, image::BundleConf
   XAAS_TRY(Closure closure, gather_closure(input, content_));
   configuration.runtime = std::move(closure.files);
   loaders_.insert(closure.loaders.begin(), closure.loaders.end());
+  XAAS_CHECK(check_claims(configuration));
   bundle_.configurations.push_back(std::move(configuration));
   return {};
 }

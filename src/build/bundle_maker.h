@@ -37,6 +37,8 @@ private:
 
   Result<void> native_needs(const image::BundleConfiguration& configuration, ClosureInput& input) const;
 
+  Result<void> check_claims(const image::BundleConfiguration& configuration) const;
+
   image::Bundle& bundle_;
   const store::ContentStore& content_;
   std::map<Digest, capture::KitOrigin> origins_; // of the configuration that is being added

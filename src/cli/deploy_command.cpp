@@ -2,6 +2,7 @@
 #include "images.h"
 
 #include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
 
 #include <iostream>
@@ -52,7 +53,7 @@ public:
     request.jobs = jobs_ ? jobs_ : default_jobs();
     if (explain_ && !common.json())
       request.selected = [](const select::Selection& selection) {
-        std::cout << select::explain(selection) << std::flush;
+        std::cout << printable(select::explain(selection)) << std::flush;
       };
     XAAS_TRY(const uint64_t max_bytes, max_cache_bytes());
     TerminalProgress progress(common.quiet, common.verbosity);
@@ -98,7 +99,25 @@ private:
           {"package", report.seconds.package},
           {"total", report.seconds.total}}},
         {"selection", selection},
-        {"rejected", rejected}});
+        {"rejected", rejected},
+        {"values", values_json(report.selection)}});
+  }
+
+  static Json values_json(const select::Selection& selection) {
+    Json values = Json::array();
+    for (const select::Outcome& value : selection.values) {
+      Json needs = Json::array();
+      for (const select::Need& need : value.needs)
+        needs.push_back(select::to_json(need));
+      values.push_back(Json{{"point", value.point},
+                            {"value", value.value},
+                            {"chosen", value.chosen},
+                            {"possible", value.possible},
+                            {"built", value.built},
+                            {"reason", value.reason},
+                            {"needs", needs}});
+    }
+    return values;
   }
 
   static void print_table(const deploy::Report& report) {

@@ -3,6 +3,7 @@
 #include "inspect_tree.h"
 
 #include <xaas/base/text.h>
+#include <xaas/image/deployed.h>
 #include <xaas/image/ir_image.h>
 #include <xaas/target/cpu.h>
 
@@ -17,7 +18,12 @@ Json annotation_or_null(const oci::Image& image, const std::string& key) {
   return found == image.manifest().annotations.end() || found->second.empty() ? Json() : Json(found->second);
 }
 
-Json describe_deployed(const oci::Image& image) {
+Result<Json> describe_deployed(const oci::Image& image) {
+  XAAS_TRY(const std::vector<image::ChosenNeeds> needs, image::needs_of(image));
+  Json driver;
+  for (const image::ChosenNeeds& each : needs)
+    if (each.required.gpu && !each.required.gpu->driver.empty())
+      driver = each.required.gpu->driver;
   const auto& annotations = image.manifest().annotations;
   auto text = [&](const char* key) {
     const auto found = annotations.find(key);
@@ -38,7 +44,7 @@ Json describe_deployed(const oci::Image& image) {
               {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
               {"requires",
                {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},
-                {"driver", Json()},
+                {"driver", driver},
                 {"mpi", annotation_or_null(image, "dev.xaas.mpi")}}},
               {"layers", layers_json(image)}};
 }
@@ -95,8 +101,10 @@ public:
       XAAS_TRY(const Json json, describe_ir(ir));
       return show(json);
     }
-    if (image::kind_of(*opened) == "deployed")
-      return show(describe_deployed(*opened));
+    if (image::kind_of(*opened) == "deployed") {
+      XAAS_TRY(const Json deployed, describe_deployed(*opened));
+      return show(deployed);
+    }
     return show(Json{{"version", 1},
                      {"kind", "other"},
                      {"digest", opened->digest().to_string()},

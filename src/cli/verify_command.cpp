@@ -56,6 +56,15 @@ private:
       problems.push_back(Json{{"kind", verify::name_of(problem.kind)},
                               {"file", problem.file.empty() ? Json() : Json(problem.file)},
                               {"message", problem.message}});
+    Json needs = Json::array();
+    for (const verify::ValueNeed& each : report.needs) {
+      Json json = select::to_json(each.need);
+      if (!each.checked)
+        json["met"] = json["found"] = json["lacks"] = Json();
+      json["point"] = each.point;
+      json["value"] = each.value;
+      needs.push_back(std::move(json));
+    }
     print(Json{{"version", 1},
                {"image", image_},
                {"digest", report.digest.to_string()},
@@ -63,6 +72,7 @@ private:
                {"deployed_for", report.cpu.name},
                {"checked_for", report.on},
                {"problems", problems},
+               {"needs", needs},
                {"files", files}});
   }
 
@@ -82,6 +92,11 @@ private:
                                  ", " + std::to_string(use.instructions) + " instructions, in " +
                                  join(use.functions, ", "))
                     << "\n";
+    for (const verify::ValueNeed& each : report.needs)
+      std::cout << printable(each.point + "=" + each.value + " needs of the " +
+                             select::name_of(each.need.from) + ": " +
+                             (each.checked ? text_of(each.need) : each.need.what + " (not checked)"))
+                << "\n";
     for (const verify::Problem& problem : report.problems)
       std::cout << printable("problem: " + (problem.file.empty() ? "" : problem.file + ": ") +
                              problem.message)

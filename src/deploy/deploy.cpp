@@ -35,6 +35,26 @@ Result<const image::BundleConfiguration*> find_configuration(const image::Bundle
   return make_error(ErrorKind::integrity, "bundle: configuration " + wanted.id() + " is not there");
 }
 
+// Libraries that values need and the image brings, with their files.
+Result<std::map<std::string, std::string>> brought_by(const image::Bundle& bundle) {
+  std::map<std::string, std::string> files;
+  for (const image::BundleConfiguration& configuration : bundle.configurations)
+    for (const spec::SpecializationPoint& point : bundle.points) {
+      const std::string* chosen = configuration.configuration.find(point.name);
+      const spec::Value* value = chosen ? point.find(*chosen) : nullptr;
+      if (!value)
+        continue;
+      for (const spec::Requirement::Library& library : value->requires_.libraries) {
+        if (library.from != spec::Requirement::From::image || files.contains(library.name))
+          continue;
+        XAAS_TRY(const auto file, image::library_file(bundle, configuration, library.name));
+        if (file)
+          files[library.name] = *file;
+      }
+    }
+  return files;
+}
+
 // Everything that lowering and linking read, in one pass over the layers.
 std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& usage, const Forms& forms,
                              const Objects& objects) {
@@ -127,8 +147,9 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   std::vector<spec::Configuration> available;
   for (const image::BundleConfiguration& configuration : source.bundle().configurations)
     available.push_back(configuration.configuration);
+  XAAS_TRY(const auto brought, within(request.image.text, brought_by(source.bundle())));
   XAAS_TRY(report.selection,
-           select::select(source.bundle().points, available, request.system, request.set).in(what));
+           select::select(source.bundle().points, available, request.system, request.set, brought).in(what));
   if (request.selected)
     request.selected(report.selection);
   if (!request.dry_run)

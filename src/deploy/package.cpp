@@ -1,6 +1,7 @@
 #include "package.h"
 
 #include <xaas/base/text.h>
+#include <xaas/image/deployed.h>
 #include <xaas/link/dynamic.h>
 #include <xaas/link/note.h>
 #include <xaas/oci/layer.h>
@@ -85,6 +86,14 @@ Result<Needs> needs_of(const image::BundleConfiguration& configuration, const As
   return needs;
 }
 
+// The ABI of the host's MPI that the chosen values need; empty: none.
+std::string mpi_of(const std::vector<image::ChosenNeeds>& needs) {
+  for (const image::ChosenNeeds& each : needs)
+    if (!each.required.mpi.empty())
+      return each.required.mpi;
+  return {};
+}
+
 // For who checks the image: which files were linked here, and what each has beside code for the target.
 std::string code_annotation(const Assembly& assembly) {
   Json files = Json::object();
@@ -148,6 +157,7 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
   fill_config(source, needs, image);
   image.config.created = image::rfc3339(time);
   const image::Bundle& bundle = source.bundle();
+  const std::vector<image::ChosenNeeds> chosen = image::needs_of(bundle, configuration.configuration);
   image.annotations = {{image::annotation::kind, "deployed"},
                        {image::annotation::tool, image::tool_version()},
                        {image::annotation::llvm, image::llvm_version()},
@@ -159,7 +169,8 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
                        {"dev.xaas.code", code_annotation(assembly)},
                        {"dev.xaas.glibc", needs.glibc},
                        {"dev.xaas.lto", lto ? "thin" : "none"},
-                       {"dev.xaas.mpi", ""},
+                       {"dev.xaas.mpi", mpi_of(chosen)},
+                       {image::annotation::needs, image::to_annotation(chosen)},
                        {"org.opencontainers.image.created", image.config.created},
                        {"org.opencontainers.image.title", bundle.name},
                        {"org.opencontainers.image.version", bundle.version}};

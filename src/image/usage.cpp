@@ -136,4 +136,21 @@ Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configur
   return std::move(walk.usage);
 }
 
+Result<std::optional<std::string>>
+library_file(const Bundle& bundle, const BundleConfiguration& configuration, const std::string& name) {
+  const std::string shared = "lib" + name + ".so", archive = "lib" + name + ".a";
+  for (const auto* files : {&configuration.runtime, &configuration.installed})
+    for (const link::InstalledFile& file : *files) {
+      const std::string last = fs::path(file.path).filename().string();
+      if (file.kind != FileKind::directory && (last == shared || last.starts_with(shared + ".")))
+        return std::optional(last);
+    }
+  XAAS_TRY(const Usage usage, usage_of(bundle, configuration));
+  for (const Digest& digest : usage.links)
+    for (const link::LinkItem& item : bundle.links.at(digest).items)
+      if (item.kind != link::LinkItem::Kind::option && item.file.name == archive)
+        return std::optional(archive);
+  return std::optional<std::string>();
+}
+
 } // namespace xaas::image

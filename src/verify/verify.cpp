@@ -6,6 +6,7 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/base/worker.h>
+#include <xaas/image/deployed.h>
 #include <xaas/image/ir_image.h>
 #include <xaas/target/cpuid.h>
 #include <xaas/verify/verify.h>
@@ -167,6 +168,7 @@ public:
     }
     check_guarded_features();
     XAAS_TRY(const Tree tree, Tree::read(image_));
+    XAAS_CHECK(check_needs(tree));
     progress.start("checking", tree.programs().size());
     std::map<std::string, link::Dynamic> dynamic;
     for (const auto& [path, file] : tree.programs()) {
@@ -206,6 +208,27 @@ private:
       problem(Problem::Kind::feature, "",
               "deployed for " + recorded_.cpu.name + ": " + on_.name + " lacks " + feature);
     }
+  }
+
+  // What chosen values need besides the CPU. Libraries that the image says to bring and that are no files of
+  // it are linked into its programs.
+  Result<void> check_needs(const Tree& tree) {
+    XAAS_TRY(const std::vector<image::ChosenNeeds> chosen, image::needs_of(image_));
+    for (const image::ChosenNeeds& each : chosen) {
+      std::map<std::string, std::string> brought;
+      for (const auto& library : each.required.libraries)
+        for (const auto& [path, file] : tree.programs())
+          if (fs::path(path).filename().string().starts_with("lib" + library.name + ".so"))
+            brought.emplace(library.name, path);
+      for (select::Need& need :
+           select::needs_of(each.required, system_.value_or(system::SystemDescription()), brought)) {
+        const bool checked = system_ || need.from == select::Need::From::image;
+        if (checked && !need.met)
+          problem(Problem::Kind::host, "", each.point + "=" + each.value + ": " + need.lacks);
+        report_.needs.push_back({each.point, each.value, std::move(need), checked});
+      }
+    }
+    return {};
   }
 
   void check_file(const std::string& path, const Examined& examined) {
@@ -294,6 +317,8 @@ const char* name_of(Problem::Kind kind) {
     return "program";
   case Problem::Kind::kernel:
     return "kernel";
+  case Problem::Kind::host:
+    return "host";
   }
   return "";
 }

@@ -1,3 +1,4 @@
+#include <xaas/image/deployed.h>
 #include <xaas/image/ir_image.h>
 
 #include <gmock/gmock.h>
@@ -103,6 +104,50 @@ TEST(Bundle, SurvivesJson) {
   const auto parsed = parse_bundle(text, "bundle");
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(to_json(*parsed).dump(), text);
+}
+
+TEST(Bundle, WhoBringsALibrary) {
+  Fixture fixture(2);
+  Bundle& bundle = fixture.bundle;
+  const auto file = [&](size_t index, const std::string& name) {
+    const auto found = library_file(bundle, bundle.configurations.at(index), name);
+    EXPECT_TRUE(found) << found.error().message;
+    return found && *found ? **found : "none";
+  };
+  link::InstalledFile library;
+  library.path = "usr/lib/x86_64-linux-gnu/libfftw3.so.3";
+  library.digest = fixture.put("library");
+  bundle.configurations[0].runtime = {library};
+  EXPECT_EQ(file(0, "fftw3"), "libfftw3.so.3");
+  EXPECT_EQ(file(1, "fftw3"), "none");
+  for (const char* other : {"fftw", "fftw3f", "", "w3", "../fftw3"})
+    EXPECT_EQ(file(0, other), "none") << other;
+  // An archive that is linked in, into one configuration only.
+  const Digest archive = fixture.put("archive");
+  bundle.kit[archive] = {"libz.a", 7, false, ""};
+  link::LinkRecord record = bundle.links.at(bundle.configurations[1].installed[0].digest);
+  record.items.push_back(
+      {link::LinkItem::Kind::input, "", "", {link::FileRef::Kind::kit, archive, "libz.a"}});
+  bundle.links[record.digest()] = record;
+  bundle.configurations[1].installed[0].digest = record.digest();
+  EXPECT_EQ(file(1, "z"), "libz.a");
+  EXPECT_EQ(file(0, "z"), "none");
+  // A directory, and a bundle that does not hold together.
+  bundle.configurations[0].runtime[0].kind = link::InstalledFile::Kind::directory;
+  EXPECT_EQ(file(0, "fftw3"), "none");
+  bundle.links.clear();
+  EXPECT_EQ(library_file(bundle, bundle.configurations[0], "z").error().kind, ErrorKind::integrity);
+}
+
+TEST(Bundle, NeedsOfAConfiguration) {
+  Bundle bundle;
+  spec::Value plain{"off", {}, {}}, host{"host", {}, {}};
+  host.requires_.cpu = {"avx2"};
+  host.requires_.mpi = "mpich-12";
+  bundle.points = {{"mpi", "other", "", {plain, host}, {}}};
+  EXPECT_EQ(to_annotation(needs_of(bundle, spec::Configuration({{"mpi", "off"}}))), "[]");
+  EXPECT_EQ(to_annotation(needs_of(bundle, spec::Configuration({{"mpi", "host"}}))),
+            R"([{"point":"mpi","value":"host","requires":{"mpi":"mpich-12"}}])");
 }
 
 TEST(Bundle, NewerFormatAndNewerLlvmAreRefusedByName) {

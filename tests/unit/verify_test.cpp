@@ -1,6 +1,7 @@
 #include "oci_testing.h"
 
 #include <xaas/base/file.h>
+#include <xaas/image/deployed.h>
 #include <xaas/image/ir_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/verify/verify.h>
@@ -72,6 +73,8 @@ protected:
                          {"dev.xaas.cpu", "haswell"},
                          {"dev.xaas.features", "avx2,bmi2,fma"},
                          {"dev.xaas.code", code}};
+    if (!needs.empty())
+      image.annotations[image::annotation::needs] = needs;
     const auto reference =
         oci::parse_reference("oci:" + (directory_->path() / ("image" + std::to_string(++images_))).string());
     XAAS_CHECK(oci::write_image(*reference, image));
@@ -79,6 +82,7 @@ protected:
     if (!on.empty()) {
       XAAS_TRY(system, system::any_system("x86_64", on));
       system->kernel = "5.4.0-1";
+      system->mpi = mpi;
     }
     return verify(*reference, system);
   }
@@ -101,7 +105,8 @@ protected:
   std::vector<std::function<Result<void>(oci::LayerBuilder&)>> layers; // below the files'
   std::vector<std::vector<oci::testing::RawMember>> above; // on top of the files', as tar has them
   std::vector<std::string> environment, entrypoint;
-  std::string kind = "deployed", code = "{}";
+  std::string kind = "deployed", code = "{}", needs;
+  std::vector<system::Mpi> mpi; // of the system
 
 private:
   std::optional<TemporaryDirectory> directory_;
@@ -205,6 +210,32 @@ TEST_F(VerifyTest, CodeForOthersIsData) {
   EXPECT_THAT(messages(check()),
               ::testing::ElementsAre(
                   HasSubstr("architecture: /usr/share/kernels.bin: is no program or library for x86_64")));
+}
+
+TEST_F(VerifyTest, WhatTheValuesNeed) {
+  needs =
+      R"([{"point": "mpi", "value": "host", "requires": {"mpi": "mpich-12", "library": [{"name": "one", "from": "image"}]}}])";
+  // Of no system is anything known; the image has its own.
+  auto report = check();
+  EXPECT_THAT(messages(report), IsEmpty());
+  ASSERT_EQ(report->needs.size(), 2u);
+  EXPECT_FALSE(report->needs[0].checked);
+  EXPECT_TRUE(report->needs[1].checked && report->needs[1].need.met);
+  EXPECT_EQ(text_of(report->needs[1].need), "the library one: /usr/lib/libone.so.1");
+  EXPECT_THAT(messages(check("haswell")),
+              ::testing::ElementsAre(
+                  "host: : mpi=host: this system has no MPI; one with the ABI mpich-12 is needed"));
+  mpi = {{"mpich", "4.2", "mpich-12", "/opt/mpich/lib"}};
+  report = check("haswell");
+  EXPECT_THAT(messages(report), IsEmpty());
+  EXPECT_EQ(text_of(report->needs.at(0).need), "an MPI with the ABI mpich-12: mpich 4.2 (/opt/mpich/lib)");
+  for (const char* damaged :
+       {"x", "{}", "[1]", R"([{"point": "a", "value": "b"}])",
+        R"([{"point": "a", "value": "b", "requires": {"mpi": 1}}])",
+        R"([{"point": "a", "value": "b", "requires": {"library": [{"name": "c", "from": "d"}]}}])"}) {
+    needs = damaged;
+    EXPECT_EQ(check().error().kind, ErrorKind::integrity) << damaged;
+  }
 }
 
 TEST_F(VerifyTest, WhatStartsIsThere) {

@@ -12,6 +12,7 @@
 #include <xaas/spec/application.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,6 +61,11 @@ struct Usage {
 
 // Integrity error if a record names something that the bundle does not have, or records form a cycle.
 Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configuration);
+
+// The file by which a configuration brings a library: lib<name>.so of its run-time closure or of what it
+// installs, or lib<name>.a among what it links; without a directory. Nothing: it does not bring it.
+Result<std::optional<std::string>>
+library_file(const Bundle& bundle, const BundleConfiguration& configuration, const std::string& name);
 
 inline constexpr int bundle_format = 1;
 Json to_json(const Bundle& bundle);

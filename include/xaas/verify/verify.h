@@ -4,6 +4,7 @@
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/oci/image.h>
+#include <xaas/select/select.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
 
@@ -25,6 +26,7 @@ struct Problem {
     library,        // that a file needs
     symbol_version, // of a library
     kernel,
+    host, // something of the host that a chosen value needs: a GPU, an MPI, a library
   };
   Kind kind;
   std::string file; // its path in the image; empty: the image
@@ -48,11 +50,19 @@ struct CheckedFile {
   bool explained = true;
 };
 
+// What a chosen value needs besides the CPU.
+struct ValueNeed {
+  std::string point, value;
+  select::Need need; // of the host: looked for only with a system
+  bool checked = false;
+};
+
 struct Report {
   Digest digest;
   target::Cpu cpu;                // that the image was deployed for
   std::string on;                 // the CPU that it was checked against
   std::vector<CheckedFile> files; // programs and libraries
+  std::vector<ValueNeed> needs;   // in point order
   std::vector<Problem> problems;  // empty: it runs
 };
 
