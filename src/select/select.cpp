@@ -161,7 +161,7 @@ private:
       });
       if (!has_one && !point.values.empty())
         return name + "=" + point.values[0].value +
-               " would fit; the image was built without it (`xaas build " + "--config " + name + "=" +
+               " would fit; the image was built without it (`xaas build --config " + name + "=" +
                point.values[0].value + "`)";
     }
     return {};
