@@ -1,0 +1,25 @@
+// The functions of libcurl that we call, loaded by name.
+#pragma once
+
+#include <xaas/base/result.h>
+
+#include <curl/curl.h>
+
+namespace xaas::http {
+
+struct CurlLibrary {
+  decltype(&::curl_global_init) global_init;
+  decltype(&::curl_easy_init) easy_init;
+  decltype(&::curl_easy_setopt) easy_setopt;
+  decltype(&::curl_easy_perform) easy_perform;
+  decltype(&::curl_easy_getinfo) easy_getinfo;
+  decltype(&::curl_easy_cleanup) easy_cleanup;
+  decltype(&::curl_easy_strerror) easy_strerror;
+  decltype(&::curl_slist_append) slist_append;
+  decltype(&::curl_slist_free_all) slist_free_all;
+};
+
+// Loaded once and kept. missing_tool: it is not there, or too old.
+Result<const CurlLibrary*> curl_library();
+
+} // namespace xaas::http
