@@ -1,5 +1,6 @@
 #include "command.h"
 #include "inspect_tree.h"
+#include "llm_options.h"
 
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
@@ -22,41 +23,55 @@ public:
         ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
         ->type_name("SYSTEM");
     app.add_flag("--force", force_, "Replace a spec that is there");
+    llm_.add(app);
   }
 
   Result<void> run() override {
+    XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
     XAAS_TRY(const discover::Findings findings, discover::read_tree(source_, build_system_of(system_)));
     if (!findings.system)
       return make_error(
           ErrorKind::not_found, "source tree " + source_ + ": no build system that is known",
           "CMake, Meson, Autotools and make are; for another write a spec with \"system\": \"commands\"");
-    const discover::Discovery discovery = discover::classify(findings);
-    const std::string text = spec::to_json(discover::draft(findings, discovery, target::host_arch()))
-                                 .dump(2, ' ', false, Json::error_handler_t::replace) +
-                             "\n";
+    const fs::path path = output_.empty() ? fs::path(source_) / "xaas.json" : fs::path(output_);
+    std::error_code code;
+    if (output_ != "-" && fs::exists(path, code) && !force_)
+      return make_error(ErrorKind::usage, path.string() + ": is there already", "--force replaces it");
+    llm::Suggestions found; // of a model, or what was read alone
+    found.discovery = discover::classify(findings);
+    if (model) {
+      announce(model, common.quiet);
+      XAAS_TRY(found, llm::suggest(source_, findings, found.discovery, *model));
+      print_notes(found);
+    }
+    const discover::Discovery& discovery = found.discovery;
+    const std::string text =
+        llm::with_comments(spec::to_json(discover::draft(findings, discovery, target::host_arch())), found);
     if (output_ == "-") {
       std::cout << text;
       return {};
     }
-    const fs::path path = output_.empty() ? fs::path(source_) / "xaas.json" : fs::path(output_);
-    std::error_code code;
-    if (fs::exists(path, code) && !force_)
-      return make_error(ErrorKind::usage, path.string() + ": is there already", "--force replaces it");
     XAAS_CHECK(write_file(path, text));
     for (const std::string& note : findings.notes)
       std::cerr << printable("xaas: note: " + note) << "\n";
-    if (common.json())
-      print(Json{{"version", 1}, {"spec", path.string()}, {"points", discovery.points.size()}});
-    else
-      std::cout
-          << path.string() << ": " << discovery.points.size()
-          << " specialization points; look through them, and leave out the values that you do not want\n";
+    if (common.json()) {
+      Json json = {{"version", 1}, {"spec", path.string()}, {"points", discovery.points.size()}};
+      if (model)
+        json["llm"] = llm::to_json(found);
+      print(json);
+      return {};
+    }
+    std::cout << path.string() << ": " << discovery.points.size()
+              << " specialization points; look through them, and leave out the values that you do not want\n";
+    if (model)
+      std::cout << text_of(llm::to_json(found));
     return {};
   }
 
 private:
   std::string source_, output_, system_;
   bool force_ = false;
+  LlmOptions llm_;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "images.h"
 #include "inspect_ir.h"
 #include "inspect_tree.h"
+#include "llm_options.h"
 
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
@@ -73,23 +74,34 @@ public:
                    "Of a source directory that has several: cmake, meson, autotools, make")
         ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
         ->type_name("SYSTEM");
-    app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
+    app.add_flag("--offline", offline_, "Open no network connection; only --llm does");
+    llm_.add(app);
   }
 
   Result<void> run() override {
     std::error_code code;
     const bool tree = fs::is_directory(target_, code) && is_spec();
+    XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
+    if (model && !tree)
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm is for a source directory");
+    if (offline_ && llm_.needs_network())
+      return make_error(ErrorKind::usage, "--offline: --llm opens a network connection");
+    announce(model, common.quiet);
     if (!schema_.empty()) {
       if (!tree)
         return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
-      XAAS_TRY(const Json document, describe_tree_for_paper(target_, system_));
-      print(document);
+      XAAS_TRY(const TreeDescription found, describe_tree_for_paper(target_, system_, model));
+      if (found.suggestions)
+        print_notes(*found.suggestions);
+      print(found.json);
       return {};
     }
-    if (tree && (!system_.empty() || !fs::exists(fs::path(target_) / "xaas.json", code))) {
-      XAAS_TRY(const TreeDescription found, describe_tree(target_, system_));
+    if (tree && (model || !system_.empty() || !fs::exists(fs::path(target_) / "xaas.json", code))) {
+      XAAS_TRY(const TreeDescription found, describe_tree(target_, system_, model));
       for (const std::string& note : found.notes)
         std::cerr << printable("xaas: note: " + note) << "\n";
+      if (found.suggestions)
+        print_notes(*found.suggestions);
       return show(found.json);
     }
     if (is_spec())
@@ -154,6 +166,8 @@ private:
       std::cout << "\n" << coverage_text(json, common.verbosity > 0);
     show_target(json);
     show_layers(json);
+    if (json.contains("llm"))
+      std::cout << "\n" << text_of(json["llm"]);
     return {};
   }
 
@@ -164,13 +178,18 @@ private:
     for (const Json& point : json["specializations"]) {
       std::vector<std::string> values;
       for (const Json& value : point["values"])
-        values.push_back(printable(value["value"].get<std::string>()));
-      rows.push_back({printable(point["name"].get<std::string>()), point["category"].get<std::string>(),
+        values.push_back(printable(value["value"].get<std::string>()) + mark_of(value));
+      rows.push_back({printable(point["name"].get<std::string>()) + mark_of(point),
+                      point["category"].get<std::string>(),
                       point["default"].is_string() ? printable(point["default"].get<std::string>()) : "-",
                       join(values, " ")});
     }
     std::cout << "\n" << table(rows);
+    if (json.contains("llm") && !json["llm"]["accepted"].empty())
+      std::cout << "* named by a language model\n";
   }
+
+  static const char* mark_of(const Json& item) { return item.contains("source") ? "*" : ""; }
 
   static void show_target(const Json& json) {
     if (!json.contains("target"))
@@ -199,6 +218,7 @@ private:
 
   std::string target_, schema_, system_;
   bool offline_ = false;
+  LlmOptions llm_;
 };
 
 } // namespace

@@ -20,9 +20,15 @@ std::optional<spec::BuildSystem> build_system_of(const std::string& name) {
   return std::nullopt;
 }
 
-Result<TreeDescription> describe_tree(const std::string& directory, const std::string& system) {
+Result<TreeDescription> describe_tree(const std::string& directory, const std::string& system,
+                                      const std::optional<llm::Options>& model) {
   XAAS_TRY(const discover::Findings findings, discover::read_tree(directory, build_system_of(system)));
-  const discover::Discovery discovery = discover::classify(findings);
+  discover::Discovery discovery = discover::classify(findings);
+  TreeDescription description;
+  if (model) {
+    XAAS_TRY(description.suggestions, llm::suggest(directory, findings, discovery, *model));
+    discovery = description.suggestions->discovery;
+  }
   Json points = Json::array(), options = Json::array(), packages = Json::array(), signs = Json::array();
   for (const discover::DiscoveredPoint& found : discovery.points) {
     Json point = spec::to_json(found.point);
@@ -49,7 +55,8 @@ Result<TreeDescription> describe_tree(const std::string& directory, const std::s
   for (const discover::Sign& sign : findings.signs)
     signs.push_back(
         Json{{"name", sign.name}, {"files", sign.files}, {"evidence", Json::array({to_json(sign.place)})}});
-  TreeDescription description;
+  if (description.suggestions)
+    llm::mark(points, *description.suggestions);
   description.notes = findings.notes;
   description.json =
       Json{{"version", 1},
@@ -64,12 +71,22 @@ Result<TreeDescription> describe_tree(const std::string& directory, const std::s
            {"packages", packages},
            {"sources", signs},
            {"notes", findings.notes}};
+  if (description.suggestions)
+    description.json["llm"] = llm::to_json(*description.suggestions);
   return description;
 }
 
-Result<Json> describe_tree_for_paper(const std::string& directory, const std::string& system) {
+Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const std::string& system,
+                                                const std::optional<llm::Options>& model) {
   XAAS_TRY(const discover::Findings findings, discover::read_tree(directory, build_system_of(system)));
-  return discover::paper_document(findings, discover::classify(findings));
+  const discover::Discovery discovery = discover::classify(findings);
+  TreeDescription description;
+  if (model) {
+    XAAS_TRY(description.suggestions, llm::suggest(directory, findings, discovery, *model));
+  }
+  description.json = discover::paper_document(
+      findings, description.suggestions ? description.suggestions->discovery : discovery);
+  return description;
 }
 
 } // namespace xaas::cli

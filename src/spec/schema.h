@@ -1,8 +1,9 @@
-// Validation of a document against a JSON schema, with errors for people.
+// What validation against a schema and our own checks share.
 #pragma once
 
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
+#include <xaas/spec/validate.h>
 
 #include <string>
 #include <string_view>
@@ -11,11 +12,6 @@ namespace xaas::spec {
 
 // The text of specs/schema/application.schema.json, which the program carries inside.
 std::string_view application_schema();
-
-// Checks `document` against a JSON schema (draft 7). The usage error reads "NAME: POINTER: what is wrong,
-// with the value"; for an unknown key or value of an enumeration the hint has the nearest known one.
-// Documents may be hostile: nesting, lengths of strings and NUL characters are limited before any validation.
-Result<void> validate(const Json& document, std::string_view schema, const std::string& name);
 
 // "NAME: POINTER: message", without the pointer for the whole document.
 Error error_at(const std::string& name, const std::string& pointer, const std::string& message,

@@ -5,6 +5,7 @@
 #include <xaas/discover/findings.h>
 #include <xaas/spec/application.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct Discovery {
 
 // Classifies findings by the knowledge in specs/discovery.json.
 Discovery classify(const Findings& findings);
+
+// What the knowledge says that a library, programming model or instruction set of this name needs of a
+// system; empty where it says nothing. Absent: it is an instruction set of an architecture that is not ours.
+std::optional<spec::Requirement> needs_of(const std::string& name);
 
 // The document of the published evaluation's JSON schema: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);

@@ -1,0 +1,266 @@
+// A model invents options that sound right, and may have been told to by a file that it read. So nothing is
+// taken that cannot be found in the tree: evidence must be a line that speaks of the option, an option must
+// be known to the findings or stand in that line, a flag or a value out of a list must stand somewhere, too.
+// And no argument says a path, a program or anything that a shell or make would expand.
+#include "check.h"
+
+#include "argument.h"
+#include "guide.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace xaas::llm {
+
+namespace {
+
+constexpr size_t most_points = 64, most_values = 32, most_arguments = 8, most_evidence = 16;
+constexpr size_t longest_name = 64, longest_argument = 256, longest_reason = 1000;
+
+// Control characters, and what changes the order or lines of a text (UTF-8 of U+0080 to U+009F, U+2028 to
+// U+202E, U+2066 to U+2069).
+bool has_control(const std::string& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](size_t offset) {
+      return i + offset < text.size() ? static_cast<unsigned char>(text[i + offset]) : 0u;
+    };
+    if (byte(0) < ' ' || byte(0) == 127 || (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) < 0xa0))
+      return true;
+    if (byte(0) == 0xe2 && byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae)
+      return true;
+    if (byte(0) == 0xe2 && byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9)
+      return true;
+  }
+  return false;
+}
+
+bool consists_of(const std::string& text, std::string_view others) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || others.find(c) != std::string_view::npos;
+  });
+}
+
+// As the application spec has names.
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= longest_name && std::isalnum(static_cast<unsigned char>(text[0])) &&
+         consists_of(text, "._+-");
+}
+bool is_value_name(const std::string& text) {
+  return !text.empty() && text.size() <= longest_name && consists_of(text, "_.+:-");
+}
+
+std::string display(const std::string& text) {
+  return has_control(text) ? "(unprintable)" : shorten(text, longest_name);
+}
+
+const discover::Option* find_option(const discover::Findings& findings, const std::string& name) {
+  for (const discover::Option& option : findings.options)
+    if (option.name == name)
+      return &option;
+  return nullptr;
+}
+
+class PointCheck {
+public:
+  PointCheck(const Json& json, const discover::Findings& findings, TreeLines& tree,
+             std::vector<Rejection>& rejected)
+      : json_(json), findings_(findings), tree_(tree), rejected_(rejected),
+        name_(json["name"].get<std::string>()) {}
+
+  std::optional<CheckedPoint> run() {
+    if (const std::string trouble = frame(); !trouble.empty())
+      return reject("", trouble);
+    parse_values();
+    if (parsed_.empty())
+      return reject("", "no value is left");
+    read_evidence();
+    if (checked_.evidence.empty())
+      return reject("", "no evidence is left");
+    for (Parsed& value : parsed_)
+      take(value);
+    if (checked_.options.empty())
+      return reject("", "no value is left that gives the build an argument");
+    checked_.point.name = name_;
+    checked_.point.category = json_["category"].get<std::string>();
+    checked_.point.default_ = json_["default"].get<std::string>();
+    if (!checked_.point.default_.empty() && !checked_.point.find(checked_.point.default_)) {
+      (void)reject(checked_.point.default_, "as default: it is none of the values that are left");
+      checked_.point.default_.clear();
+    }
+    return std::move(checked_);
+  }
+
+private:
+  struct Parsed {
+    spec::Value value;
+    std::vector<Argument> arguments;
+  };
+
+  std::nullopt_t reject(const std::string& value, const std::string& reason) {
+    rejected_.push_back({display(name_), display(value), reason});
+    return std::nullopt;
+  }
+
+  std::string frame() {
+    if (!is_name(name_) || name_ == "isa")
+      return "its name is none that a point can have";
+    checked_.reason = json_["reason"].get<std::string>();
+    if (checked_.reason.size() > longest_reason || has_control(checked_.reason))
+      return "its reason is too long or has control characters";
+    if (json_["values"].size() > most_values || json_["evidence"].size() > most_evidence)
+      return "it has too many values or too much evidence";
+    return {};
+  }
+
+  void parse_values() {
+    for (const Json& json : json_["values"]) {
+      Parsed parsed;
+      parsed.value.value = json["value"].get<std::string>();
+      parsed.value.arguments = json["arguments"].get<std::vector<std::string>>();
+      if (const std::string trouble = parse(parsed); !trouble.empty())
+        (void)reject(parsed.value.value, trouble);
+      else
+        parsed_.push_back(std::move(parsed));
+    }
+  }
+
+  std::string parse(Parsed& parsed) const {
+    if (!is_value_name(parsed.value.value))
+      return "its name is none that a value can have";
+    for (const Parsed& other : parsed_)
+      if (other.value.value == parsed.value.value)
+        return "is named twice";
+    if (parsed.value.arguments.size() > most_arguments)
+      return "it has too many arguments";
+    for (const std::string& text : parsed.value.arguments) {
+      const auto argument =
+          text.size() > longest_argument ? std::nullopt : parse_argument(*findings_.system, text);
+      if (!argument)
+        return "an argument has no form that " + spec::to_string(*findings_.system) +
+               " takes: " + display(text);
+      if (!consists_of(argument->value,
+                       findings_.system == spec::BuildSystem::cmake ? "_.+:,=- ;" : "_.+:,=- "))
+        return "an argument has characters that are not taken: " + display(text);
+      if (Guide::get().is_reserved(argument->option))
+        return argument->option + " is not for specialization points to set";
+      parsed.arguments.push_back(*argument);
+    }
+    return {};
+  }
+
+  void read_evidence() {
+    for (const Json& json : json_["evidence"]) {
+      const std::string file = json["file"].get<std::string>();
+      const bool sane = json["line"].is_number_unsigned() && json["line"].get<uint64_t>() <= UINT32_MAX;
+      const int64_t number = sane ? json["line"].get<int64_t>() : -1;
+      const std::string where = display(file) + ":" + json["line"].dump();
+      const auto line = has_control(file)
+                            ? Result<std::string>(make_error(ErrorKind::integrity, "is no file of the tree"))
+                            : tree_.line(file, number);
+      if (!line)
+        (void)reject("", "evidence " + where + ": " + line.error().message);
+      else if (!speaks_of_an_option(*line))
+        (void)reject("", "evidence " + where + ": the line does not name the option");
+      else {
+        checked_.evidence.push_back({file, static_cast<unsigned>(number)});
+        lines_.push_back(*line);
+      }
+    }
+  }
+
+  bool speaks_of_an_option(const std::string& line) const {
+    for (const Parsed& value : parsed_)
+      for (const Argument& argument : value.arguments)
+        if (mentions_option(line, argument.option))
+          return true;
+    return false;
+  }
+
+  void take(Parsed& parsed) {
+    for (const Argument& argument : parsed.arguments)
+      if (const std::string trouble = judge(argument); !trouble.empty()) {
+        (void)reject(parsed.value.value, trouble);
+        return;
+      }
+    if (const std::string trouble = find_needs(parsed); !trouble.empty()) {
+      (void)reject(parsed.value.value, trouble);
+      return;
+    }
+    for (const Argument& argument : parsed.arguments)
+      checked_.options.insert(argument.option);
+    checked_.point.values.push_back(std::move(parsed.value));
+  }
+
+  template <typename Holds> bool in_evidence(const Holds& holds) const {
+    return std::any_of(lines_.begin(), lines_.end(), holds);
+  }
+
+  std::string judge(const Argument& argument) const {
+    const discover::Option* const option = find_option(findings_, argument.option);
+    if (!option && !in_evidence([&](const std::string& line) { return names_option(line, argument.option); }))
+      return argument.option + " is no option that was read, and stands in no line of the evidence";
+    const bool closed = option && option->kind != discover::Option::Kind::text;
+    if (!closed && Guide::get().has_reserved_prefix(argument.option))
+      return argument.option + " is not for specialization points to set";
+    if (option && option->takes_place)
+      return argument.option + " says where something is, not whether it is used";
+    for (const std::string& word : split(argument.value, ' '))
+      if (word.starts_with("-") &&
+          !in_evidence([&](const std::string& line) { return line.find(word) != std::string::npos; }))
+        return "the flag " + word + " stands in no line of the evidence";
+    if (!closed)
+      return {};
+    const bool is_switch =
+        Guide::get().is_on(argument.value) || Guide::get().is_off(argument.value) || argument.value.empty();
+    if (option->kind == discover::Option::Kind::boolean && is_switch)
+      return {};
+    if (std::any_of(option->values.begin(), option->values.end(), [&](const std::string& known) {
+          return known == argument.value || known.substr(0, known.find('[')) == argument.value;
+        }))
+      return {};
+    if (in_evidence([&](const std::string& line) { return has_word(line, argument.value); }))
+      return {};
+    return argument.option + " has no value " + argument.value + " that was read";
+  }
+
+  // What is known of the value's name; of a switch, of the point's name.
+  std::string find_needs(Parsed& parsed) const {
+    const bool on = !parsed.arguments.empty() &&
+                    std::all_of(parsed.arguments.begin(), parsed.arguments.end(),
+                                [](const Argument& argument) { return Guide::get().is_on(argument.value); });
+    const auto needs = discover::needs_of(on ? name_ : parsed.value.value);
+    if (!needs)
+      return "it is of an architecture that is not ours";
+    parsed.value.requires_ = *needs;
+    return {};
+  }
+
+  const Json& json_;
+  const discover::Findings& findings_;
+  TreeLines& tree_;
+  std::vector<Rejection>& rejected_;
+  std::string name_;
+  std::vector<Parsed> parsed_;
+  std::vector<std::string> lines_; // of the evidence
+  CheckedPoint checked_;
+};
+
+} // namespace
+
+std::vector<CheckedPoint> check(const Json& document, const discover::Findings& findings, TreeLines& tree,
+                                std::vector<Rejection>& rejected) {
+  std::vector<CheckedPoint> points;
+  const Json& list = document["points"];
+  for (size_t i = 0; i < std::min(list.size(), most_points); ++i)
+    if (auto point = PointCheck(list[i], findings, tree, rejected).run())
+      points.push_back(*std::move(point));
+  if (list.size() > most_points)
+    rejected.push_back({"", "",
+                        std::to_string(list.size() - most_points) + " points above the limit of " +
+                            std::to_string(most_points)});
+  return points;
+}
+
+} // namespace xaas::llm
