@@ -116,7 +116,7 @@ bool names_option(const std::string& line, const std::string& option) {
          (has_word(line, feature) && lower(line).find("arg_" + kind) != std::string::npos);
 }
 
-bool mentions_option(const std::string& line, const std::string& option) {
+bool mentions_option(const std::string& line, const std::string& option, const std::string& project) {
   const std::string text = lower(line);
   if (text.find(lower(option)) != std::string::npos)
     return true;
@@ -127,7 +127,8 @@ bool mentions_option(const std::string& line, const std::string& option) {
       word.push_back(c);
       continue;
     }
-    if (word.size() >= shortest && !Guide::get().is_weak(word) && text.find(word) != std::string::npos)
+    if (word.size() >= shortest && !Guide::get().is_weak(word) && !has_word(project, word) &&
+        text.find(word) != std::string::npos)
       return true;
     word.clear();
   }

@@ -19,8 +19,8 @@ std::optional<Argument> parse_argument(spec::BuildSystem system, const std::stri
 // Whether the line has the option's name as a word of its own.
 bool names_option(const std::string& line, const std::string& option);
 // Whether it has that, or a word of the name that says something ("gpu" of APP_ENABLE_GPU), whatever the
-// case.
-bool mentions_option(const std::string& line, const std::string& option);
+// case. Words of the project's name, in lower case, say nothing: every option may begin with them.
+bool mentions_option(const std::string& line, const std::string& option, const std::string& project);
 // Whether the text has `word` with neither letter, digit nor underscore beside it.
 bool has_word(const std::string& text, const std::string& word);
 

@@ -67,7 +67,7 @@ public:
   PointCheck(const Json& json, const discover::Findings& findings, TreeLines& tree,
              std::vector<Rejection>& rejected)
       : json_(json), findings_(findings), tree_(tree), rejected_(rejected),
-        name_(json["name"].get<std::string>()) {}
+        name_(json["name"].get<std::string>()), project_(lower(findings.name)) {}
 
   std::optional<CheckedPoint> run() {
     if (const std::string trouble = frame(); !trouble.empty())
@@ -85,10 +85,6 @@ public:
     checked_.point.name = name_;
     checked_.point.category = json_["category"].get<std::string>();
     checked_.point.default_ = json_["default"].get<std::string>();
-    if (!checked_.point.default_.empty() && !checked_.point.find(checked_.point.default_)) {
-      (void)reject(checked_.point.default_, "as default: it is none of the values that are left");
-      checked_.point.default_.clear();
-    }
     return std::move(checked_);
   }
 
@@ -173,7 +169,7 @@ private:
   bool speaks_of_an_option(const std::string& line) const {
     for (const Parsed& value : parsed_)
       for (const Argument& argument : value.arguments)
-        if (mentions_option(line, argument.option))
+        if (mentions_option(line, argument.option, project_))
           return true;
     return false;
   }
@@ -199,30 +195,48 @@ private:
 
   std::string judge(const Argument& argument) const {
     const discover::Option* const option = find_option(findings_, argument.option);
-    if (!option && !in_evidence([&](const std::string& line) { return names_option(line, argument.option); }))
-      return argument.option + " is no option that was read, and stands in no line of the evidence";
     const bool closed = option && option->kind != discover::Option::Kind::text;
     if (!closed && Guide::get().has_reserved_prefix(argument.option))
       return argument.option + " is not for specialization points to set";
+    if (!option && !in_evidence([&](const std::string& line) { return names_option(line, argument.option); }))
+      return argument.option + " is no option that was read, and stands in no line of the evidence";
     if (option && option->takes_place)
       return argument.option + " says where something is, not whether it is used";
-    for (const std::string& word : split(argument.value, ' '))
-      if (word.starts_with("-") &&
-          !in_evidence([&](const std::string& line) { return line.find(word) != std::string::npos; }))
-        return "the flag " + word + " stands in no line of the evidence";
-    if (!closed)
+    if (option && is_declared(argument.value, *option))
       return {};
     const bool is_switch =
         Guide::get().is_on(argument.value) || Guide::get().is_off(argument.value) || argument.value.empty();
-    if (option->kind == discover::Option::Kind::boolean && is_switch)
+    if (is_switch && (!option || option->kind != discover::Option::Kind::choice))
       return {};
-    if (std::any_of(option->values.begin(), option->values.end(), [&](const std::string& known) {
-          return known == argument.value || known.substr(0, known.find('[')) == argument.value;
-        }))
-      return {};
-    if (in_evidence([&](const std::string& line) { return has_word(line, argument.value); }))
-      return {};
-    return argument.option + " has no value " + argument.value + " that was read";
+    std::string word;
+    for (const char c : argument.value + " ") {
+      if (c != ' ' && c != ';' && c != ',') {
+        word.push_back(c);
+        continue;
+      }
+      if (!word.empty() && !stands_somewhere(word, option))
+        return word + " stands neither in the evidence nor in what was read of " + argument.option;
+      word.clear();
+    }
+    return {};
+  }
+
+  static bool is_declared(const std::string& value, const discover::Option& option) {
+    return std::any_of(option.values.begin(), option.values.end(), [&](const std::string& known) {
+      return known == value || known.substr(0, known.find('[')) == value;
+    });
+  }
+
+  // Numbers need not: an option that takes one takes others, too. One of several values must.
+  bool stands_somewhere(const std::string& word, const discover::Option* option) const {
+    const bool is_number =
+        std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
+    if (is_number && (!option || option->kind != discover::Option::Kind::choice))
+      return true;
+    const auto has = [&](const std::string& text) {
+      return word.starts_with("-") ? text.find(word) != std::string::npos : has_word(text, word);
+    };
+    return in_evidence(has) || (option && has(option->help));
   }
 
   // What is known of the value's name; of a switch, of the point's name.
@@ -242,6 +256,7 @@ private:
   TreeLines& tree_;
   std::vector<Rejection>& rejected_;
   std::string name_;
+  std::string project_; // in lower case
   std::vector<Parsed> parsed_;
   std::vector<std::string> lines_; // of the evidence
   CheckedPoint checked_;

@@ -102,6 +102,10 @@ private:
       return reject(checked, "", "a choice has two values at least");
     if (points_.size() >= most_points)
       return reject(checked, "", "there are " + std::to_string(most_points) + " points already");
+    if (std::string& named = checked.point.default_; !named.empty() && !checked.point.find(named)) {
+      reject(checked, named, "as default: it is none of the values that are left");
+      named.clear();
+    }
     correct_default(checked);
     put_unneeding_first(checked.point.values);
     Addition addition{checked.point.name, true, {}, checked.reason, checked.evidence};
