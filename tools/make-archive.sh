@@ -72,6 +72,13 @@ find_library() { # NAME NEEDED-BY
 
 loader=
 queue=("$program")
+# What the program loads by name, when it is needed.
+for loaded in libcurl.so.4; do
+  path=$(find_library "$loaded" "$program")
+  [ -n "$path" ] || fail "no library $loaded, which $program loads"
+  cp -L "$path" "$libexec/lib/$loaded"
+  queue+=("$path")
+done
 while [ ${#queue[@]} -gt 0 ]; do
   object=${queue[0]}
   queue=("${queue[@]:1}")

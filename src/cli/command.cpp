@@ -38,14 +38,21 @@ void Command::print(const Json& json) {
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> table = {
       {"init", "Write an application spec for a source tree, to edit",
-       "xaas init src/solver\nxaas init src/solver -o solver.json", make_init_command, false,
+       "xaas init src/solver\nxaas init src/solver -o solver.json\n"
+       "xaas init src/solver --llm http://localhost:11434 --model NAME",
+       make_init_command, false,
        "Reads the build system and the sources, as `xaas inspect` does, and writes a spec with the "
        "specialization "
-       "points that it finds. Nothing of the project is executed."},
+       "points that it finds. Nothing of the project is executed. With --llm a language model may add "
+       "points; what "
+       "it says is checked against the sources and marked by a comment, and no answer is an error."},
       {"inspect", "Show what an image, an application spec or a source tree can be specialized for",
        "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json\nxaas inspect src/solver",
        make_inspect_command, false,
        "Of a source tree: what its build lets people choose, with file and line; nothing of it is executed. "
+       "With --llm a language model is told what was found and may add to it: what it says is checked "
+       "against "
+       "the tree and marked, what does not hold is named and left out, and no answer is an error. "
        "Of an "
        "IR image: its specialization points; per configuration what it holds and what deploying it "
        "reads, "

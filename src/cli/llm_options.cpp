@@ -12,11 +12,9 @@ namespace xaas::cli {
 
 void LlmOptions::add(CLI::App& app) {
   CLI::Option* const url =
-      app.add_option(
-             "--llm", url_,
-             "Also ask the language model behind this URL: a chat endpoint, or a server that has one. "
-             "What it adds is checked against the tree and marked. The key is XAAS_LLM_KEY, else "
-             "OPENAI_API_KEY or ANTHROPIC_API_KEY")
+      app.add_option("--llm", url_,
+                     "Also ask the language model behind URL: a chat endpoint, or a server that has one; "
+                     "XAAS_LLM_KEY has its key")
           ->type_name("URL");
   app.add_option("--model", model_, "The model's name, as its server knows it")->type_name("NAME");
   app.add_option("--llm-style", style_, "openai or anthropic, where the URL's path does not say it")

@@ -78,7 +78,9 @@ std::string overview_page() {
        "usage: an unknown option, a malformed reference, an invalid spec, an unknown point, value or CPU"},
       {"3", "nothing fits this system; an image cannot run there; or it is of a newer format or LLVM"},
       {"4", "not found: a file, source tree, spec, tag or image"},
-      {"7", "integrity: digest or size does not match, a damaged or malicious image"},
+      {"5", "access denied by the server of a language model"},
+      {"6", "network: no connection, no answer in time, a server in trouble"},
+      {"7", "integrity: digest or size does not match, a damaged or malicious image or answer"},
       {"8", "a needed tool is missing"},
       {"9", "no space, quota or permission"},
       {"130, 143", "interrupted by Ctrl-C, by SIGTERM"}};
@@ -93,6 +95,12 @@ std::string overview_page() {
        "what is kept of compiles and lowered objects may take on disk, as in 20G; else 5G"},
       {"XAAS_CLANG", "the clang 22 that `xaas build` uses"},
       {"XAAS_FLANG", "the flang 22 that `xaas build` uses for Fortran"},
+      {"XAAS_LLM_KEY",
+       "the key for --llm; empty: none. Where it is not set, OPENAI_API_KEY or ANTHROPIC_API_KEY, by the "
+       "style of the endpoint"},
+      {"CURL_CA_BUNDLE, SSL_CERT_FILE",
+       "the file with the certificate authorities to trust; else libcurl's own"},
+      {"http_proxy, https_proxy, all_proxy, no_proxy", "the proxy for network connections"},
       {"SOURCE_DATE_EPOCH", "the date of images and the files in them, in seconds since 1970"},
       {"TMPDIR", "where temporary files go"}};
   for (const auto& [name, meaning] : variables)

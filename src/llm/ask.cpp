@@ -46,7 +46,8 @@ Error explain(const http::Response& response, const Endpoint& endpoint) {
   case 413:
   case 422:
     return make_error(ErrorKind::failed, status + words,
-                      "--llm-max-prompt makes the request smaller; the server must know structured output");
+                      "--llm-max-prompt makes the request smaller; the model must know structured output and "
+                      "temperature 0");
   default:
     if (response.status >= 300 && response.status < 400)
       return make_error(ErrorKind::network, status + ": redirects are not followed");

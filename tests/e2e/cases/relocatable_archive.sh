@@ -42,12 +42,16 @@ printf 'int main(void) { return 0; }\n' >main.c
 printf 'p: main.c\n\t$(CC) -O2 main.c -o p\n' >Makefile
 printf '{"name": "tiny", "isa": [], "build": {"system": "make", "install": [{"from": "p", "to": "bin/p"}]}}' >xaas.json
 mkdir source && mv main.c Makefile xaas.json source/
+cp -R source root/source
 "$XAAS" build source -o oci:root/image:ir -q >/dev/null
 mkdir -p root/tmp
 in_root /tools/relative deploy oci:/image:ir -o oci:/image:haswell --cpu haswell -q >/dev/null
 "$XAAS" deploy oci:root/image:ir -o oci:outside:haswell --cpu haswell -q >/dev/null
 expect_equal "deployed in an empty root" "$("$XAAS" inspect oci:root/image:haswell --format json | jq -r .digest)" \
   "$("$XAAS" inspect oci:outside:haswell --format json | jq -r .digest)"
+
+# What it loads by name is there, too: nobody answers, but it could ask.
+expect_error 6 "http://127.0.0.1:9/" in_root /tools/relative inspect /source --llm http://127.0.0.1:9 --model none
 
 mv "root/opt/place/$name/libexec" root/opt/gone
 expect_exit 1 in_root /tools/relative --version
