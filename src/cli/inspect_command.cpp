@@ -91,8 +91,10 @@ public:
       if (!tree)
         return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
       XAAS_TRY(const TreeDescription found, describe_tree_for_paper(target_, system_, model));
-      if (found.suggestions)
+      if (found.suggestions) {
         print_notes(*found.suggestions);
+        print_additions(*found.suggestions); // the document has no place for where it is from
+      }
       print(found.json);
       return {};
     }

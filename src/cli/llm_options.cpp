@@ -78,6 +78,13 @@ void print_notes(const llm::Suggestions& suggestions) {
   }
 }
 
+void print_additions(const llm::Suggestions& suggestions) {
+  for (const llm::Addition& addition : suggestions.accepted)
+    std::cerr << printable("xaas: note: language model: added: point " + addition.point + ", values " +
+                           join(addition.values, " "))
+              << "\n";
+}
+
 std::string text_of(const Json& report) {
   const auto tokens = [&](const char* key) {
     return report[key].is_number() ? ", " + report[key].dump() + " tokens" : std::string();

@@ -30,6 +30,9 @@ void announce(const std::optional<llm::Options>& options, bool quiet);
 // On standard error, what was not taken of the answer, and what the description left out.
 void print_notes(const llm::Suggestions& suggestions);
 
+// On standard error, what was added: for output that cannot say it itself.
+void print_additions(const llm::Suggestions& suggestions);
+
 // For the table: what was asked, what it took, what was taken.
 std::string text_of(const Json& report);
 

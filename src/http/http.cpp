@@ -79,7 +79,7 @@ public:
   explicit Transfer(const CurlLibrary& curl)
       : curl_(curl), handle_(curl.easy_init(), curl.easy_cleanup), headers_(nullptr, curl.slist_free_all) {}
 
-  Result<Response> run(const Request& request, const std::string& url) {
+  Result<Response> run(const Request& request, const Url& url) {
     if (!handle_)
       return make_error(ErrorKind::failed, "libcurl gives no handle");
     for (const Header& header : request.headers)
@@ -120,9 +120,9 @@ private:
     return code == CURLE_OK;
   }
 
-  bool set_options(const Request& request, const std::string& url) {
+  bool set_options(const Request& request, const Url& url) {
     answer_.limit = request.limits.answer_bytes;
-    bool good = set(CURLOPT_ERRORBUFFER, error_) && set(CURLOPT_URL, url.c_str()) &&
+    bool good = set(CURLOPT_ERRORBUFFER, error_) && set(CURLOPT_URL, url.text().c_str()) &&
                 set(CURLOPT_PROTOCOLS_STR, "http,https") && set(CURLOPT_FOLLOWLOCATION, 0L) &&
                 set(CURLOPT_SSL_VERIFYPEER, 1L) && set(CURLOPT_SSL_VERIFYHOST, 2L) &&
                 set(CURLOPT_NOSIGNAL, 1L) && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) &&
@@ -133,6 +133,8 @@ private:
                 set(CURLOPT_WRITEFUNCTION, &take_body) && set(CURLOPT_WRITEDATA, &answer_) &&
                 set(CURLOPT_HEADERFUNCTION, &take_header) && set(CURLOPT_HEADERDATA, &answer_) &&
                 set(CURLOPT_NOPROGRESS, 0L) && set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
+    if (url.is_loopback())
+      good = good && set(CURLOPT_PROXY, ""); // what is for this machine stays on it
     if (const char* const file = authorities())
       good = good && set(CURLOPT_CAINFO, file) && set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
     if (request.method == "HEAD")
@@ -192,7 +194,7 @@ Result<Response> send(const Request& request) {
     return make_error(ErrorKind::usage, where + ": the request's method is malformed");
   XAAS_CHECK(check_interrupt());
   XAAS_TRY(const CurlLibrary* const curl, curl_library());
-  return Transfer(*curl).run(request, url.text()).in(where);
+  return Transfer(*curl).run(request, url).in(where);
 }
 
 std::optional<std::chrono::seconds> retry_after(const Response& response, int64_t now) {

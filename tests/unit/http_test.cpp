@@ -172,6 +172,15 @@ TEST(Send, UsesTheProxyOfTheEnvironment) {
   EXPECT_THAT(proxy.requests().at(0), StartsWith("GET http://nowhere.invalid/x HTTP/1.1\r\n"));
 }
 
+TEST(Send, UsesNoProxyForTheLoopback) {
+  HttpServer server([](const std::string&) { return HttpServer::answer(200, "from the server"); });
+  setenv("http_proxy", ("http://127.0.0.1:" + std::to_string(closed_port())).c_str(), 1);
+  const auto response = send(to(server.url()));
+  unsetenv("http_proxy");
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "from the server");
+}
+
 TEST(ParseUrl, TakesApart) {
   const auto url = parse_url("HTTPS://me:pw@example.org:8443/a/b?c=d/e#f");
   ASSERT_TRUE(url);

@@ -5,7 +5,7 @@
 //
 // TLS certificates are always verified. Authorities are libcurl's own, or those of the file that
 // CURL_CA_BUNDLE or SSL_CERT_FILE names. Proxies of the environment are honoured as libcurl does
-// (http_proxy, https_proxy, all_proxy, no_proxy).
+// (http_proxy, https_proxy, all_proxy, no_proxy), but never for the loopback.
 #pragma once
 
 #include <xaas/base/result.h>

@@ -110,7 +110,8 @@ unset XAAS_LLM_KEY
 "$XAAS" inspect src --llm-replay record.json 2>/dev/null >table
 grep -q '^turbo\*  *cpu  *off  *off on$' table || fail "no marked row for turbo: $(cat table)"
 grep -q '^request  *[0-9]* bytes, 900 tokens$' table || fail "no size of the request: $(cat table)"
-"$XAAS" inspect src --llm-replay record.json --schema paper 2>/dev/null >paper.json
+"$XAAS" inspect src --llm-replay record.json --schema paper 2>notes >paper.json
+grep -q "note: language model: added: point turbo, values off on" notes || fail "nothing says what was added: $(cat notes)"
 assert_json paper.json '.simd_vectorization.turbo.build_flag == "-DWAVES_TURBO"'
 "$XAAS" init src --llm-replay record.json --format json -q >init.json 2>/dev/null
 assert_json init.json '.points == 2 and .llm.accepted[0].point == "turbo"'
