@@ -100,10 +100,9 @@ public:
 
 private:
   void add_line(const std::string& line) {
-    if (curl_slist* const longer = curl_.slist_append(headers_.get(), line.c_str())) {
-      (void)headers_.release();
-      headers_.reset(longer);
-    }
+    curl_slist* const before = headers_.release();
+    curl_slist* const longer = curl_.slist_append(before, line.c_str());
+    headers_.reset(longer ? longer : before);
   }
   bool add_header(const Header& header) {
     const auto is_control = [](unsigned char c) { return (c < ' ' && c != '\t') || c == 127; };

@@ -115,7 +115,8 @@ grep -q "note: language model: added: point turbo, values off on" notes || fail 
 assert_json paper.json '.simd_vectorization.turbo.build_flag == "-DWAVES_TURBO"'
 "$XAAS" init src --llm-replay record.json --format json -q >init.json 2>/dev/null
 assert_json init.json '.points == 2 and .llm.accepted[0].point == "turbo"'
-grep -q '^ *// named by the language model tiny: Vector kernels. (CMakeLists.txt:4)$' src/xaas.json || fail "no comment: $(cat src/xaas.json)"
+grep -q '^ *// named by the language model tiny: Vector kernels. (CMakeLists.txt:4)$' src/xaas.json ||
+  fail "no comment: $(cat src/xaas.json)"
 "$XAAS" build src -o oci:app:ir --isa x86-64 --config turbo=on -q >/dev/null
 "$XAAS" inspect oci:app:ir --format json >ir.json
 assert_json ir.json '.configurations | map(.id) == ["double=off,isa=x86-64,turbo=on"]'
