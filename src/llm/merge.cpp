@@ -108,6 +108,8 @@ private:
     }
     correct_default(checked);
     put_unneeding_first(checked.point.values);
+    if (checked.point.default_.empty())
+      checked.point.default_ = checked.point.values.front().value; // as discovery does
     Addition addition{checked.point.name, true, {}, checked.reason, checked.evidence};
     for (const spec::Value& value : checked.point.values) {
       addition.values.push_back(value.value);
@@ -159,6 +161,7 @@ private:
     const bool on = argument && value.arguments.size() == 1 && Guide::get().is_on(argument->value);
     Choice choice;
     choice.group = *group;
+    suggestions_.discovery.uses_gpus |= *group == Choice::Group::gpu;
     choice.name = on ? checked.point.name : value.value;
     choice.flag = on && findings_.system == spec::BuildSystem::cmake ? "-D" + argument->option
                                                                      : join(value.arguments, " ");

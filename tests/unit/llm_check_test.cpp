@@ -247,7 +247,8 @@ TEST_F(ModelTest, ADefaultThatIsNoneOfTheValues) {
   const auto result = ask_about({damaged});
   ASSERT_TRUE(result);
   ASSERT_NE(point(result->discovery, "turbo"), nullptr);
-  EXPECT_EQ(point(result->discovery, "turbo")->point.default_, "");
+  EXPECT_EQ(point(result->discovery, "turbo")->point.default_, "off"); // the first
+
   EXPECT_THAT(result->rejected.at(0).reason, HasSubstr("as default"));
 }
 
@@ -312,12 +313,32 @@ TEST_F(ModelTest, WhatWasAddedIsMarked) {
   EXPECT_EQ(with_comments(spec::to_json(draft), Suggestions()), spec::to_json(draft).dump(2) + "\n");
 }
 
+TEST_F(ModelTest, ATreeOfWhichNothingElseIsKnownMakesASpec) {
+  write("CMakeLists.txt", "project(waves)\nif(WAVES_HIDDEN)\nendif()\n");
+  Json hidden = turbo();
+  hidden["evidence"] = Json::array({place("CMakeLists.txt", 2)});
+  hidden["values"] = Json::array({value("off", {}), value("on", {"-DWAVES_HIDDEN=ON"})});
+  hidden["default"] = "";
+  const auto result = ask_about({hidden});
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->discovery.points.size(), 1u);
+  const spec::Application draft = discover::draft(read(), result->discovery, "x86_64");
+  const auto parsed = spec::parse_application(with_comments(spec::to_json(draft), *result), "spec");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+}
+
 TEST_F(ModelTest, TheDocumentOfTheEvaluationHasWhatWasAdded) {
   const auto result = ask_about({turbo()});
   ASSERT_TRUE(result);
   const Json paper = discover::paper_document(read(), result->discovery);
   EXPECT_EQ(paper["simd_vectorization"]["turbo"]["build_flag"], "-DWAVES_TURBO");
   EXPECT_EQ(paper["simd_vectorization"]["AVX2"]["build_flag"], "-DWAVES_SIMD=AVX2");
+  EXPECT_EQ(paper["gpu_build"]["value"], false);
+  Json gpu = turbo();
+  gpu["category"] = "gpu";
+  const auto with_gpu = ask_about({gpu});
+  ASSERT_TRUE(with_gpu);
+  EXPECT_EQ(discover::paper_document(read(), with_gpu->discovery)["gpu_build"]["value"], true);
 }
 
 } // namespace
