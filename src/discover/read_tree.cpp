@@ -67,6 +67,11 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
   }
   take_values_from_help(findings);
   read_sources(tree, limits, findings);
+  size_t named = 0;
+  for (const std::string& path : tree.unread())
+    if (constexpr size_t most = 20; named++ < most)
+      findings.notes.push_back(path + ": not read, because it is binary, unreadable or larger than " +
+                               std::to_string(limits.file_bytes >> 20) + " MiB");
   if (findings.name.empty())
     findings.name = tree.root().filename().string();
   return findings;

@@ -77,14 +77,18 @@ std::optional<std::string> TreeFiles::text(const std::string& path) const {
     return std::nullopt;
   std::ifstream stream(root_ / path, std::ios::binary | std::ios::ate);
   const std::streamoff size = stream ? std::streamoff(stream.tellg()) : -1;
-  if (size < 0 || static_cast<uint64_t>(size) > file_bytes_)
+  if (size < 0 || static_cast<uint64_t>(size) > file_bytes_) {
+    unread_.insert(path);
     return std::nullopt;
+  }
   std::string text(static_cast<size_t>(size), '\0');
   stream.seekg(0);
   stream.read(text.data(), size);
   text.resize(static_cast<size_t>(stream.gcount()));
-  if (text.substr(0, 8192).find('\0') != std::string::npos)
+  if (text.substr(0, 8192).find('\0') != std::string::npos) {
+    unread_.insert(path);
     return std::nullopt;
+  }
   return text;
 }
 

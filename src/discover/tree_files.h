@@ -4,6 +4,7 @@
 #include <xaas/discover/findings.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ public:
   bool has(const std::string& path) const;
   // The text of a file of the tree; nothing if there is none, or it is too large or binary.
   std::optional<std::string> text(const std::string& path) const;
+  // Of the files that were asked for, those that are too large or binary.
+  const std::set<std::string>& unread() const { return unread_; }
 
 private:
   void add(const fs::directory_entry& entry, const std::string& directory, std::vector<std::string>& below);
@@ -28,6 +31,7 @@ private:
   std::vector<std::string> paths_;
   uint64_t file_bytes_ = 0;
   bool complete_ = true;
+  mutable std::set<std::string> unread_;
 };
 
 } // namespace xaas::discover

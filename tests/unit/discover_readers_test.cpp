@@ -262,6 +262,8 @@ TEST_F(BadTreeTest, IsReadAsFarAsItGoes) {
   for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools,
                             spec::BuildSystem::make})
     EXPECT_TRUE(read_tree(tree(), system)) << spec::to_string(system);
+  EXPECT_THAT(read_tree(tree(), spec::BuildSystem::cmake)->notes,
+              Contains(HasSubstr("CMakeLists.txt: not read")));
   // The same without zeros, which is text for all that one can see.
   std::erase(junk, '\0');
   for (const char* file :
