@@ -74,6 +74,14 @@ public:
                    "Of a source directory that has several: cmake, meson, autotools, make")
         ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
         ->type_name("SYSTEM");
+    app.add_flag(
+        "--configure", configure_,
+        "Of a source directory with CMake: also run its configure step in a temporary directory, and "
+        "confirm what was read by CMake's cache and trace. This executes the project's build files");
+    app.add_option("--configure-argument", configure_arguments_,
+                   "Given to that step, such as -DNAME=VALUE; can be repeated")
+        ->needs("--configure")
+        ->type_name("ARG");
     app.add_flag("--offline", offline_, "Open no network connection; only --llm does");
     llm_.add(app);
   }
@@ -86,11 +94,16 @@ public:
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm is for a source directory");
     if (offline_ && llm_.needs_network())
       return make_error(ErrorKind::usage, "--offline: --llm opens a network connection");
+    if (configure_ && !tree)
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure is for a source directory");
     announce(model, common.quiet);
+    TreeOptions options{system_, std::nullopt, model};
+    if (configure_)
+      options.configure = configure_arguments_;
     if (!schema_.empty()) {
       if (!tree)
         return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
-      XAAS_TRY(const TreeDescription found, describe_tree_for_paper(target_, system_, model));
+      XAAS_TRY(const TreeDescription found, describe_tree_for_paper(target_, options));
       if (found.suggestions) {
         print_notes(*found.suggestions);
         print_additions(*found.suggestions); // the document has no place for where it is from
@@ -98,8 +111,9 @@ public:
       print(found.json);
       return {};
     }
-    if (tree && (model || !system_.empty() || !fs::exists(fs::path(target_) / "xaas.json", code))) {
-      XAAS_TRY(const TreeDescription found, describe_tree(target_, system_, model));
+    if (tree &&
+        (model || configure_ || !system_.empty() || !fs::exists(fs::path(target_) / "xaas.json", code))) {
+      XAAS_TRY(const TreeDescription found, describe_tree(target_, options));
       for (const std::string& note : found.notes)
         std::cerr << printable("xaas: note: " + note) << "\n";
       if (found.suggestions)
@@ -168,6 +182,11 @@ private:
       std::cout << "\n" << coverage_text(json, common.verbosity > 0);
     show_target(json);
     show_layers(json);
+    if (json.contains("configure"))
+      std::cout << "\n"
+                << table({{"configured", json["configure"]["confirmed"].dump() + " options confirmed, " +
+                                             json["configure"]["added"].dump() + " added, " +
+                                             json["configure"]["not_reached"].dump() + " not reached"}});
     if (json.contains("llm"))
       std::cout << "\n" << text_of(json["llm"]);
     return {};
@@ -219,7 +238,8 @@ private:
   }
 
   std::string target_, schema_, system_;
-  bool offline_ = false;
+  std::vector<std::string> configure_arguments_;
+  bool offline_ = false, configure_ = false;
   LlmOptions llm_;
 };
 

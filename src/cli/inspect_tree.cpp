@@ -20,17 +20,61 @@ std::optional<spec::BuildSystem> build_system_of(const std::string& name) {
   return std::nullopt;
 }
 
-Result<TreeDescription> describe_tree(const std::string& directory, const std::string& system,
-                                      const std::optional<llm::Options>& model) {
-  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory, build_system_of(system)));
-  discover::Discovery discovery = discover::classify(findings);
-  TreeDescription description;
-  if (model) {
-    XAAS_TRY(description.suggestions, llm::suggest(directory, findings, discovery, *model));
-    discovery = description.suggestions->discovery;
+namespace {
+
+struct Read {
+  discover::Findings findings;
+  discover::Discovery discovery;
+  std::optional<llm::Suggestions> suggestions;
+};
+
+Result<Read> read(const std::string& directory, const TreeOptions& options) {
+  Read result;
+  XAAS_TRY(result.findings, discover::read_tree(directory, build_system_of(options.system)));
+  if (options.configure)
+    XAAS_CHECK(discover::configure_tree(directory, *options.configure, result.findings));
+  result.discovery = discover::classify(result.findings);
+  if (options.model) {
+    XAAS_TRY(result.suggestions, llm::suggest(directory, result.findings, result.discovery, *options.model));
+    result.discovery = result.suggestions->discovery;
   }
-  Json points = Json::array(), options = Json::array(), packages = Json::array(), signs = Json::array();
-  for (const discover::DiscoveredPoint& found : discovery.points) {
+  return result;
+}
+
+Json to_json(const discover::Option& option, bool configured) {
+  Json json = {{"name", option.name},
+               {"help", option.help},
+               {"default", option.initial ? Json(*option.initial) : Json()},
+               {"values", option.values},
+               {"conditions", option.conditions},
+               {"advanced", option.internal}};
+  if (configured)
+    json["configured"] = option.configured ? Json(*option.configured) : Json();
+  json["evidence"] = Json::array({to_json(option.place)});
+  return json;
+}
+
+Json build_json(const discover::Findings& findings) {
+  Json json = {
+      {"system", findings.system ? Json(spec::to_string(*findings.system)) : Json()},
+      {"minimum_version", findings.minimum_version.empty() ? Json() : Json(findings.minimum_version)},
+      {"languages", findings.languages}};
+  if (findings.products) {
+    json["programs"] = findings.products->programs;
+    json["libraries"] = findings.products->libraries;
+    json["installs"] = findings.products->has_install;
+  }
+  return json;
+}
+
+} // namespace
+
+Result<TreeDescription> describe_tree(const std::string& directory, const TreeOptions& tree_options) {
+  XAAS_TRY(Read tree, read(directory, tree_options));
+  const discover::Findings& findings = tree.findings;
+  Json points = Json::array(), options = Json::array(), packages = Json::array(), signs = Json::array(),
+       presets = Json::array(), flags = Json::array();
+  for (const discover::DiscoveredPoint& found : tree.discovery.points) {
     Json point = spec::to_json(found.point);
     point["option"] = found.option;
     point["evidence"] = Json::array();
@@ -39,13 +83,7 @@ Result<TreeDescription> describe_tree(const std::string& directory, const std::s
     points.push_back(std::move(point));
   }
   for (const discover::Option& option : findings.options)
-    options.push_back(Json{{"name", option.name},
-                           {"help", option.help},
-                           {"default", option.initial ? Json(*option.initial) : Json()},
-                           {"values", option.values},
-                           {"conditions", option.conditions},
-                           {"advanced", option.internal},
-                           {"evidence", Json::array({to_json(option.place)})}});
+    options.push_back(to_json(option, findings.configured.has_value()));
   for (const discover::Package& package : findings.packages)
     packages.push_back(Json{{"name", package.name},
                             {"version", package.version.empty() ? Json() : Json(package.version)},
@@ -55,37 +93,44 @@ Result<TreeDescription> describe_tree(const std::string& directory, const std::s
   for (const discover::Sign& sign : findings.signs)
     signs.push_back(
         Json{{"name", sign.name}, {"files", sign.files}, {"evidence", Json::array({to_json(sign.place)})}});
+  for (const discover::Preset& preset : findings.presets)
+    presets.push_back(Json{{"name", preset.name},
+                           {"description", preset.description},
+                           {"variables", preset.variables},
+                           {"evidence", Json::array({to_json(preset.place)})}});
+  for (const auto& [flag, place] : findings.flags)
+    flags.push_back(Json{{"flag", flag}, {"evidence", Json::array({to_json(place)})}});
+  TreeDescription description;
+  description.suggestions = std::move(tree.suggestions);
   if (description.suggestions)
     llm::mark(points, *description.suggestions);
   description.notes = findings.notes;
-  description.json =
-      Json{{"version", 1},
-           {"kind", "source-tree"},
-           {"name", findings.name},
-           {"build",
-            {{"system", findings.system ? Json(spec::to_string(*findings.system)) : Json()},
-             {"minimum_version", findings.minimum_version.empty() ? Json() : Json(findings.minimum_version)},
-             {"languages", findings.languages}}},
-           {"specializations", points},
-           {"options", options},
-           {"packages", packages},
-           {"sources", signs},
-           {"notes", findings.notes}};
+  description.json = Json{{"version", 1},
+                          {"kind", "source-tree"},
+                          {"name", findings.name},
+                          {"build", build_json(findings)},
+                          {"specializations", points},
+                          {"options", options},
+                          {"packages", packages},
+                          {"presets", presets},
+                          {"compiler_flags", flags},
+                          {"sources", signs},
+                          {"notes", findings.notes}};
+  if (findings.configured)
+    description.json["configure"] = Json{{"confirmed", findings.configured->confirmed},
+                                         {"added", findings.configured->added},
+                                         {"not_reached", findings.configured->not_reached},
+                                         {"seconds", findings.configured->seconds}};
   if (description.suggestions)
     description.json["llm"] = llm::to_json(*description.suggestions);
   return description;
 }
 
-Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const std::string& system,
-                                                const std::optional<llm::Options>& model) {
-  XAAS_TRY(const discover::Findings findings, discover::read_tree(directory, build_system_of(system)));
-  const discover::Discovery discovery = discover::classify(findings);
+Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const TreeOptions& options) {
+  XAAS_TRY(Read tree, read(directory, options));
   TreeDescription description;
-  if (model) {
-    XAAS_TRY(description.suggestions, llm::suggest(directory, findings, discovery, *model));
-  }
-  description.json = discover::paper_document(
-      findings, description.suggestions ? description.suggestions->discovery : discovery);
+  description.json = discover::paper_document(tree.findings, tree.discovery);
+  description.suggestions = std::move(tree.suggestions);
   return description;
 }
 

@@ -17,13 +17,14 @@ struct TreeDescription {
   std::vector<std::string> notes;              // what could not be read
   std::optional<llm::Suggestions> suggestions; // of a language model, if one was asked
 };
-// `system`: cmake, meson, autotools or make; empty: the first of these that it has. With `model`, a language
-// model is asked, too.
-Result<TreeDescription> describe_tree(const std::string& directory, const std::string& system,
-                                      const std::optional<llm::Options>& model);
+struct TreeOptions {
+  std::string system; // cmake, meson, autotools, make; empty: the first that it has
+  std::optional<std::vector<std::string>> configure; // also run its configure step, with these arguments
+  std::optional<llm::Options> model;                 // also ask a language model
+};
+Result<TreeDescription> describe_tree(const std::string& directory, const TreeOptions& options);
 // The same as the document of `--schema paper`, in `json`.
-Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const std::string& system,
-                                                const std::optional<llm::Options>& model);
+Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const TreeOptions& options);
 
 // Of --build-system.
 std::optional<spec::BuildSystem> build_system_of(const std::string& name);

@@ -46,6 +46,18 @@ assert_json inspect.json '.specializations[1].values | map(.value) == ["none", "
 "$XAAS" inspect src --schema paper >paper.json
 assert_json paper.json '.simd_vectorization.AVX2.build_flag == "-DWAVES_SIMD=AVX2" and (has("version") | not)'
 
+# CMake's own word for it, if asked; then the project's files are executed.
+"$XAAS" inspect src --configure --configure-argument -DWAVES_DOUBLE=ON --format json >configured.json
+[ -e executed ] || fail "nothing was configured"
+assert_json configured.json '.configure.confirmed == 2 and .configure.not_reached == 0'
+assert_json configured.json '[.options[] | select(.name == "WAVES_DOUBLE") | .configured, .default] == ["ON", "OFF"]'
+[ ! -e src/CMakeCache.txt ] || fail "the sources were written"
+mkdir broken
+echo 'message(FATAL_ERROR "not here")' >broken/CMakeLists.txt
+expect_error 1 "not here" "$XAAS" inspect broken --configure
+expect_exit 2 "$XAAS" inspect src --configure-argument -DA=1
+expect_exit 2 "$XAAS" inspect src/xaas.json --configure
+
 "$XAAS" init src -q
 expect_exit 2 "$XAAS" init src -q
 "$XAAS" init src -o - >spec.json
