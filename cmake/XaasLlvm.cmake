@@ -32,6 +32,11 @@ endif()
 llvm_map_components_to_libnames(XAAS_LLVM_TARGETPARSER targetparser support)
 target_link_libraries(xaas_llvm INTERFACE ${XAAS_LLVM_TARGETPARSER})
 
+# xaas_llvm_object: object files, too.
+llvm_map_components_to_libnames(XAAS_LLVM_OBJECT object)
+add_library(xaas_llvm_object INTERFACE)
+target_link_libraries(xaas_llvm_object INTERFACE xaas_llvm ${XAAS_LLVM_OBJECT})
+
 # xaas_clang: the compiler. All targets, because the exported libraries of Clang and lld name them all.
 set(components passes lto option frontendoffloading frontenddriver frontendopenmp frontendhlsl coverage
   instrumentation profiledata windowsdriver symbolize debuginfodwarf dtlto bitreader bitwriter object)

@@ -1,55 +1,129 @@
-// What the machine can run containers with.
+// What the machine can run containers with, and what an unprivileged one can be built on.
+//
+// Sources: user_namespaces(7); Linux Documentation/admin-guide/sysctl/user.rst and the patches of Debian
+// (unprivileged_userns_clone) and Ubuntu (apparmor_restrict_unprivileged_userns); prctl(2),
+// PR_SET_NO_NEW_PRIVS.
 #include "machine.h"
+#include "names.h"
 #include "program_version.h"
 
+#include <xaas/base/text.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace xaas::system {
 namespace {
 
-struct Runtime {
-  const char* program;
-  const char* version_argument;
-};
-
-constexpr Runtime runtimes[] = {{"podman", "--version"},    {"docker", "--version"},
-                                {"apptainer", "--version"}, {"singularity", "--version"},
-                                {"ch-run", "--version"},    {"bwrap", "--version"},
-                                {"enroot", "version"},      {"runc", "--version"}};
-
-// Debian's kernels have a switch of their own; every kernel has the limit, unless it has no namespaces or
-// /proc hides it.
-std::optional<bool> user_namespaces(const Machine& machine) {
-  if (machine.number("/proc/sys/kernel/unprivileged_userns_clone") == uint64_t(0))
-    return false;
-  if (const std::optional<uint64_t> most = machine.number("/proc/sys/user/max_user_namespaces"))
-    return *most > 0;
-  return std::nullopt;
+// Makes one in a child, as far as the mapping of its own user. 0, or the number of the error. Restrictions of
+// a security module or a seccomp filter show nowhere else.
+int try_user_namespace() {
+  const uid_t user = geteuid();
+  const pid_t child = fork();
+  if (child < 0)
+    return 0; // says nothing about namespaces
+  if (child == 0) {
+    if (unshare(CLONE_NEWUSER) != 0)
+      _exit(errno);
+    char map[32];
+    const int size = std::snprintf(map, sizeof(map), "0 %u 1\n", static_cast<unsigned>(user));
+    FILE* file = std::fopen("/proc/self/uid_map", "w");
+    if (!file || std::fwrite(map, 1, static_cast<size_t>(size), file) != static_cast<size_t>(size) ||
+        std::fclose(file) != 0)
+      _exit(errno);
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 }
 
-std::optional<bool> fuse(const Machine& machine) {
+// The switches of distributions, the kernel's limit, then the attempt. Every kernel has the limit, unless it
+// has no namespaces or /proc hides it.
+void user_namespaces(const Machine& machine, SystemDescription& description) {
+  std::string& evidence = description.evidence["containers.user_namespaces"];
+  std::optional<bool>& result = description.user_namespaces;
+  struct Switch {
+    const char* file;
+    uint64_t off;
+  };
+  for (const Switch& known : {Switch{"/proc/sys/kernel/unprivileged_userns_clone", 0},
+                              Switch{"/proc/sys/user/max_user_namespaces", 0},
+                              Switch{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1}}) {
+    const std::optional<uint64_t> number = machine.number(known.file);
+    if (!number)
+      continue;
+    evidence = std::string(known.file) + " is " + std::to_string(*number);
+    result = *number != known.off;
+    if (!*result)
+      return;
+  }
+  if (machine.real() && result) {
+    const int error = try_user_namespace();
+    result = error == 0;
+    evidence = error == 0 ? "one could be made" : std::string("making one: ") + std::strerror(error);
+  }
+  if (!result)
+    description.evidence.erase("containers.user_namespaces");
+}
+
+void fuse(const Machine& machine, SystemDescription& description) {
   if (!machine.has("/dev"))
-    return std::nullopt;
-  return access(machine.path("/dev/fuse").c_str(), R_OK | W_OK) == 0;
+    return;
+  description.fuse = machine.may_use("/dev/fuse");
+  description.evidence["containers.fuse"] = *description.fuse          ? "/dev/fuse"
+                                            : machine.has("/dev/fuse") ? "/dev/fuse cannot be opened"
+                                                                       : "no /dev/fuse";
+}
+
+// A program with more rights than its caller: newuidmap, or a runtime's own starter.
+void setuid_helpers(const Machine& machine, SystemDescription& description) {
+  std::string found;
+  for (const std::string& program : Names::get().setuid_programs)
+    if (const std::optional<fs::path> path = machine.find_program(program); path && found.empty())
+      found = path->string();
+  for (const RuntimeHelper& known : Names::get().setuid_helpers)
+    if (const std::optional<fs::path> program = machine.find_program(known.program); program && found.empty())
+      if (const fs::path helper = program->parent_path().parent_path() / known.helper;
+          machine.is_setuid(helper))
+        found = helper.string();
+  description.setuid = !found.empty();
+  if (found.empty())
+    return;
+  description.evidence["containers.setuid"] = found;
+  for (const std::string& line : split(machine.text("/proc/self/status"), '\n'))
+    if (line.starts_with("NoNewPrivs:") && trim(line.substr(11)) == "1") {
+      description.setuid = false;
+      description.evidence["containers.setuid"] = found + " is there, but no_new_privs is set";
+    }
 }
 
 } // namespace
 
-void probe_containers(const Machine& machine, bool versions, SystemDescription& description) {
-  std::vector<std::vector<std::string>> commands;
-  for (const Runtime& runtime : runtimes)
-    if (const std::optional<fs::path> path = machine.find_program(runtime.program)) {
-      description.runtimes.push_back({runtime.program, "", path->string()});
-      commands.push_back({path->string(), runtime.version_argument});
-    }
-  if (versions) {
-    const std::vector<std::string> found = program_versions(commands);
-    for (size_t i = 0; i < found.size(); ++i)
-      description.runtimes[i].version = found[i];
-  }
-  description.user_namespaces = user_namespaces(machine);
-  description.fuse = fuse(machine);
-  description.setuid = machine.find_program("newuidmap").has_value();
+void probe_containers(const Machine& machine, SystemDescription& description) {
+  user_namespaces(machine, description);
+  fuse(machine, description);
+  setuid_helpers(machine, description);
+}
+
+void probe_programs(const Machine& machine, ProgramVersions* versions, SystemDescription& description) {
+  const auto add = [&](const std::string& name, const std::string& argument, std::vector<Named>& list) {
+    const std::optional<fs::path> path = machine.find_program(name);
+    if (!path)
+      return;
+    list.push_back({name, "", path->string(), ""});
+    if (versions)
+      versions->ask({path->string(), argument});
+  };
+  for (const Runtime& runtime : Names::get().container_runtimes)
+    add(runtime.program, runtime.version_argument, description.runtimes);
+  for (const std::string& compiler : Names::get().compilers)
+    add(compiler, "--version", description.compilers);
 }
 
 } // namespace xaas::system

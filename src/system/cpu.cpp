@@ -51,20 +51,10 @@ bool is_numbered(const std::string& name, const std::string& prefix) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
 }
 
-// "0-3,8": the processors that are on. Absent, all that have a directory.
+// The processors that are on. Absent, all that have a directory.
 std::vector<std::string> online(const Machine& machine) {
-  std::set<uint64_t> numbers;
-  for (const std::string& range : split(machine.text(cpus + "/online"), ',')) {
-    const std::optional<uint64_t> first = parse_number(range);
-    const size_t dash = range.find('-');
-    const std::optional<uint64_t> last =
-        dash == std::string::npos ? first : parse_number(range.substr(dash + 1));
-    if (first && last && *last >= *first && *last - *first < 65536)
-      for (uint64_t number = *first; number <= *last; ++number)
-        numbers.insert(number);
-  }
   std::vector<std::string> names;
-  for (const uint64_t number : numbers)
+  for (const uint64_t number : parse_number_list(machine.text(cpus + "/online")))
     names.push_back("cpu" + std::to_string(number));
   if (names.empty())
     for (const std::string& name : machine.entries(cpus))
@@ -148,26 +138,88 @@ std::vector<CpuDescription::Cache> read_caches(const Machine& machine,
   return caches;
 }
 
+// NUMA nodes that have processors. Others are memory only: that of a Grace Hopper's GPU, HBM, CXL.
+unsigned numa_nodes(const Machine& machine) {
+  const std::string nodes = "/sys/devices/system/node";
+  unsigned all = 0, with_cpus = 0;
+  for (const std::string& name : machine.entries(nodes))
+    if (is_numbered(name, "node")) {
+      ++all;
+      with_cpus += machine.text(nodes + "/" + name + "/cpulist").empty() ? 0 : 1;
+    }
+  return with_cpus ? with_cpus : all;
+}
+
+// The least of the limits of a control group and of those above it. Version 2 has one tree, version 1 one for
+// each controller.
+uint64_t memory_limit_of(const Machine& machine, const std::string& tree, std::string group,
+                         const std::string& file, std::string& evidence) {
+  uint64_t least = 0;
+  for (;;) {
+    const std::string path = tree + (group == "/" ? "" : group) + "/" + file;
+    // "max", and in version 1 a number near 2^63, are no limits
+    if (const std::optional<uint64_t> limit = machine.number(path);
+        limit && *limit < (uint64_t(1) << 62) && (!least || *limit < least)) {
+      least = *limit;
+      evidence = path;
+    }
+    if (group.size() < 2)
+      return least;
+    group.resize(group.rfind('/'));
+  }
+}
+
 } // namespace
 
-void probe_cpu(const Machine& machine, const target::Cpu& cpu, CpuDescription& description) {
-  description.name = cpu.name;
-  description.features = cpu.features;
-  description.level = target::isa_level(cpu.arch, cpu.features);
+// What this process may use of the machine. Source: proc(5), cgroups(7).
+void probe_allowed(const Machine& machine, SystemDescription& description) {
+  for (const std::string& line : split(machine.text("/proc/self/status"), '\n'))
+    if (line.starts_with("Cpus_allowed_list:")) {
+      description.allowed_threads = count(parse_number_list(trim(line.substr(18))).size());
+      description.evidence["allowed.threads"] = "/proc/self/status";
+    }
+  for (const std::string& line : split(machine.text("/proc/self/cgroup"), '\n')) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos || line.find('/', second) != second + 1)
+      continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1),
+                      group = line.substr(second + 1);
+    std::string evidence;
+    const uint64_t limit =
+        controllers.empty() ? memory_limit_of(machine, "/sys/fs/cgroup", group, "memory.max", evidence)
+        : ("," + controllers + ",").find(",memory,") != std::string::npos
+            ? memory_limit_of(machine, "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", evidence)
+            : 0;
+    if (limit && (!description.allowed_memory_bytes || limit < description.allowed_memory_bytes)) {
+      description.allowed_memory_bytes = limit;
+      description.evidence["allowed.memory_bytes"] = evidence;
+    }
+  }
+}
 
+void probe_cpu(const Machine& machine, SystemDescription& system) {
+  CpuDescription& description = system.cpu;
   const std::vector<Block> blocks = read_cpuinfo(machine);
   if (!blocks.empty()) {
     description.vendor = value(blocks.front(), "vendor_id");
     if (description.vendor.empty())
       description.vendor = arm_vendor(value(blocks.front(), "CPU implementer"));
     description.model = value(blocks.front(), "model name");
+    system.evidence["cpu.model"] = "/proc/cpuinfo";
   }
   const std::vector<std::string> names = online(machine);
   topology_from_sys(machine, names, description);
+  if (description.cores)
+    system.evidence["cpu.cores"] = cpus;
+  else if (!blocks.empty())
+    system.evidence["cpu.cores"] = "/proc/cpuinfo";
   topology_from_cpuinfo(blocks, description);
-  for (const std::string& name : machine.entries("/sys/devices/system/node"))
-    description.numa_nodes += is_numbered(name, "node") ? 1 : 0;
+  description.numa_nodes = numa_nodes(machine);
+  if (description.numa_nodes)
+    system.evidence["cpu.numa_nodes"] = "/sys/devices/system/node";
   description.caches = read_caches(machine, names);
+  if (!description.caches.empty())
+    system.evidence["cpu.caches"] = cpus + "/*/cache";
 }
 
 } // namespace xaas::system

@@ -1,15 +1,28 @@
+// Everything that touches the machine works in a child process: see watch.h. If the child gets stuck or dies
+// in an access to a file, that file, or its file system, is left out, and another child begins anew.
+#include "directories.h"
+#include "gpus.h"
+#include "helper_process.h"
 #include "machine.h"
+#include "names.h"
+#include "program_version.h"
 
+#include <xaas/base/process.h>
 #include <xaas/base/text.h>
+
+#include <algorithm>
+#include <new>
+#include <sys/mman.h>
 
 namespace xaas::system {
 namespace {
 
-uint64_t memory_bytes(const Machine& machine) {
+void memory(const Machine& machine, SystemDescription& description) {
   for (const std::string& line : split(machine.text("/proc/meminfo"), '\n'))
     if (line.starts_with("MemTotal:"))
-      return parse_number(trim(line.substr(9))).value_or(0) * 1024;
-  return 0;
+      description.memory_bytes = parse_number(trim(line.substr(9))).value_or(0) * 1024;
+  if (description.memory_bytes)
+    description.evidence["memory_bytes"] = "/proc/meminfo";
 }
 
 // A value of os-release(5): shell assignment syntax without expansions.
@@ -25,75 +38,186 @@ std::string unquote(const std::string& value) {
   return text;
 }
 
-std::string operating_system(const Machine& machine) {
+void operating_system(const Machine& machine, SystemDescription& description) {
+  const std::string release = "/proc/sys/kernel/osrelease";
+  description.kernel = machine.text(release);
+  if (!description.kernel.empty())
+    description.evidence["kernel"] = release;
   for (const char* file : {"/etc/os-release", "/usr/lib/os-release"})
     for (const std::string& line : split(machine.text(file), '\n'))
-      if (line.starts_with("PRETTY_NAME="))
-        return unquote(trim(line.substr(12)));
-  return {};
+      if (line.starts_with("PRETTY_NAME=") && description.os.empty()) {
+        description.os = unquote(trim(line.substr(12)));
+        description.evidence["os"] = file;
+      }
 }
 
 // The version in glibc's banner, "GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.", from the
 // file: this program may run with a C library of its own.
-std::string glibc_version(const Machine& machine, const std::string& arch) {
-  const std::string multiarch = arch + "-linux-gnu";
-  for (const std::string& directory :
-       {"/lib/" + multiarch, "/usr/lib/" + multiarch, std::string("/lib64"), std::string("/usr/lib64"),
-        std::string("/lib"), std::string("/usr/lib")}) {
-    const std::string content = machine.text(directory + "/libc.so.6");
-    for (size_t banner = content.find("GNU C Library ("); banner != std::string::npos;
-         banner = content.find("GNU C Library (", banner + 1)) {
-      const std::string line = content.substr(banner, 300).substr(0, content.substr(banner, 300).find('\n'));
-      const size_t version = line.find("release version ");
-      if (version == std::string::npos)
-        continue;
-      const std::string rest = line.substr(version + 16);
-      const std::string number = rest.substr(0, rest.find_first_not_of("0123456789."));
-      const size_t last = number.find_last_not_of('.');
-      if (last != std::string::npos)
-        return number.substr(0, last + 1);
-    }
+std::string glibc_version(const std::string& content) {
+  for (size_t banner = content.find("GNU C Library ("); banner != std::string::npos;
+       banner = content.find("GNU C Library (", banner + 1)) {
+    const std::string line = content.substr(banner, 300).substr(0, content.substr(banner, 300).find('\n'));
+    const size_t version = line.find("release version ");
+    if (version == std::string::npos)
+      continue;
+    const std::string rest = line.substr(version + 16);
+    const std::string number = rest.substr(0, rest.find_first_not_of("0123456789."));
+    const size_t last = number.find_last_not_of('.');
+    if (last != std::string::npos)
+      return number.substr(0, last + 1);
   }
   return {};
 }
 
-// A job says so in its environment; outside of one, a system's programs tell it.
-void probe_batch(const Machine& machine, SystemDescription& description) {
-  struct Batch {
-    const char *system, *variable, *program;
-  };
-  constexpr Batch known[] = {
-      {"slurm", "SLURM_JOB_ID", "sinfo"}, {"lsf", "LSB_JOBID", "bsub"}, {"pbs", "PBS_JOBID", "qsub"}};
-  for (const Batch& batch : known)
-    if (const std::string job = machine.environment(batch.variable); !job.empty()) {
-      description.batch_system = batch.system;
-      description.batch_job = job;
-      return;
+void c_library(const Machine& machine, SystemDescription& description) {
+  const std::string multiarch = description.arch + "-linux-gnu";
+  for (const std::string& directory :
+       {"/lib/" + multiarch, "/usr/lib/" + multiarch, std::string("/lib64"), std::string("/usr/lib64"),
+        std::string("/lib"), std::string("/usr/lib")}) {
+    const std::string file = directory + "/libc.so.6";
+    description.glibc = glibc_version(machine.text(file));
+    if (description.glibc.empty())
+      continue;
+    description.evidence["glibc"] = file;
+    return;
+  }
+}
+
+SystemDescription bare(const target::Cpu& cpu) {
+  SystemDescription description;
+  description.arch = cpu.arch;
+  description.cpu.name = cpu.name;
+  description.cpu.features = cpu.features;
+  description.cpu.level = target::isa_level(cpu.arch, cpu.features);
+  return description;
+}
+
+// All probes, in the process that may get stuck. What takes time without us comes first and is collected
+// last.
+SystemDescription look(const Machine& machine, const Probes& probes, const target::Cpu& cpu) {
+  SystemDescription description = bare(cpu);
+  const std::vector<std::string> directories = library_directories(machine, cpu.arch);
+  GpuProbe gpus(machine, probes, directories);
+  ProgramVersions versions(probes.limits.programs);
+  probe_programs(machine, probes.runtime_versions ? &versions : nullptr, description);
+  probe_cpu(machine, description);
+  probe_allowed(machine, description);
+  memory(machine, description);
+  c_library(machine, description);
+  operating_system(machine, description);
+  probe_containers(machine, description);
+  probe_batch(machine, description);
+  probe_modules(machine, description);
+  probe_libraries(machine, directories, probes.runtime_versions, description);
+  gpus.finish(description);
+  if (probes.runtime_versions) {
+    const std::vector<std::string> found = versions.finish();
+    for (size_t i = 0; i < found.size(); ++i) {
+      const size_t runtimes = description.runtimes.size();
+      (i < runtimes ? description.runtimes[i] : description.compilers[i - runtimes]).version = found[i];
     }
-  for (const Batch& batch : known)
-    if (machine.find_program(batch.program)) {
-      description.batch_system = batch.system;
-      return;
+  }
+  description.notes = machine.notes();
+  return description;
+}
+
+// What is to be left out because of a path: the whole file system if its server is elsewhere, for all its
+// files will hang. Source: proc(5), /proc/[pid]/mountinfo.
+std::string place_of(const std::string& path) {
+  std::string place, type;
+  const Result<std::string> mounts = read_file("/proc/self/mountinfo", uint64_t(16) << 20);
+  for (const std::string& line : split(mounts ? *mounts : "", '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (words.size() < 6 || dash == words.end() || dash + 1 == words.end())
+      continue;
+    const std::string& point = words[4];
+    if (path.starts_with(point) && point.size() >= place.size() &&
+        (point == "/" || path.size() == point.size() || path[point.size()] == '/')) {
+      place = point;
+      type = dash[1];
     }
+  }
+  for (const std::string& known : Names::get().network_file_systems)
+    if (place.size() > 1 && (type == known || type.starts_with(known + ".")))
+      return place;
+  return path;
+}
+
+bool sleeps(pid_t process) { // as one does that waits for a file server
+  const Result<std::string> text = read_file("/proc/" + std::to_string(process) + "/stat", 4096);
+  const size_t state = text ? text->rfind(") ") : std::string::npos;
+  return state == std::string::npos || (*text)[state + 2] != 'R';
+}
+
+// Waits for the process that looks. Empty: it has ended; else why it is not waited for any longer.
+std::string wait_for(HelperProcess& helper, const Watch& watch, const ProbeLimits& limits) {
+  using Clock = std::chrono::steady_clock;
+  // Each part ends by itself before this.
+  const Clock::time_point deadline =
+      Clock::now() + limits.files + limits.drivers + limits.programs + limits.access;
+  uint64_t steps = watch.steps();
+  Clock::time_point since = Clock::now();
+  while (!helper.ended()) {
+    helper.wait(50);
+    const Clock::time_point now = Clock::now();
+    if (const uint64_t current = watch.steps(); current != steps) {
+      steps = current;
+      since = now;
+    }
+    if (interrupt_signal())
+      return "interrupted";
+    if ((steps & 1 && now - since > limits.access && sleeps(helper.process())) || now > deadline)
+      return "no answer within " + std::to_string(limits.access.count() / 1000) + " s";
+  }
+  return {};
 }
 
 } // namespace
 
 SystemDescription detect(const Probes& probes) {
-  const Machine machine(probes);
+  constexpr int most_attempts = 4; // each with one more file system left out
   const target::Cpu cpu = probes.cpu ? *probes.cpu : target::host_cpu();
-  SystemDescription description;
-  description.arch = cpu.arch;
-  probe_cpu(machine, cpu, description.cpu);
-  description.memory_bytes = memory_bytes(machine);
-  description.glibc = glibc_version(machine, cpu.arch);
-  description.kernel = machine.text("/proc/sys/kernel/osrelease");
-  description.os = operating_system(machine);
-  probe_containers(machine, probes.runtime_versions, description);
-  probe_batch(machine, description);
-  probe_gpus(machine, description.gpus);
-  probe_libraries(machine, probes.runtime_versions, description);
-  probe_compilers(machine, probes.runtime_versions, description);
+  SystemDescription description = bare(cpu);
+  void* memory = mmap(nullptr, sizeof(Watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    description.notes = {"no memory to look at the machine with"};
+    return description;
+  }
+  std::vector<std::string> skipped, notes;
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const Watch& watch = *new (memory) Watch();
+    HelperProcess helper([&] {
+      const Machine machine(probes, static_cast<Watch*>(memory), skipped);
+      return to_json(look(machine, probes, cpu)).dump(-1, ' ', false, Json::error_handler_t::replace);
+    });
+    std::string trouble = wait_for(helper, watch, probes.limits);
+    if (interrupt_signal())
+      break;
+    if (trouble.empty() && helper.succeeded()) {
+      const Result<Json> json = parse_json(helper.text(), "what was detected");
+      Result<SystemDescription> parsed = json ? parse_system(*json, "what was detected") : json.error();
+      if (parsed) {
+        description = std::move(*parsed);
+        // As they were detected; a name that LLVM gained since is no mistake here.
+        description.cpu.name = cpu.name;
+        description.cpu.features = cpu.features;
+        description.cpu.level = target::isa_level(cpu.arch, cpu.features);
+        break;
+      }
+      trouble = parsed.error().message;
+    } else if (trouble.empty()) {
+      trouble = "the process that looked at it " + helper.trouble();
+    }
+    const std::string path = watch.current(), place = place_of(path);
+    notes.push_back(path.empty() ? "looking at this machine: " + trouble
+                                 : place + " was left out: " + trouble);
+    if (path.empty())
+      break;
+    skipped.push_back(place);
+  }
+  munmap(memory, sizeof(Watch));
+  description.notes.insert(description.notes.begin(), notes.begin(), notes.end());
   return description;
 }
 

@@ -46,7 +46,8 @@ Json gpus_json(const std::vector<Gpu>& gpus) {
                     {"memory_bytes", gpu.memory_bytes},
                     {"driver", text_or_null(gpu.driver)},
                     {"runtime", text_or_null(gpu.runtime)},
-                    {"evidence", text_or_null(gpu.evidence)}});
+                    {"evidence", text_or_null(gpu.evidence)},
+                    {"pci", text_or_null(gpu.pci)}});
   return list;
 }
 
@@ -56,16 +57,31 @@ Json mpi_json(const std::vector<Mpi>& libraries) {
     list.push_back({{"implementation", mpi.implementation},
                     {"version", text_or_null(mpi.version)},
                     {"abi", text_or_null(mpi.abi)},
-                    {"libdir", text_or_null(mpi.libdir)}});
+                    {"libdir", text_or_null(mpi.libdir)},
+                    {"evidence", text_or_null(mpi.evidence)}});
   return list;
+}
+
+Json named_json(const Named& entry) {
+  return {{"name", entry.name},
+          {"version", text_or_null(entry.version)},
+          {"path", text_or_null(entry.path)},
+          {"evidence", text_or_null(entry.evidence)}};
 }
 
 Json named_json(const std::vector<Named>& entries) {
   Json list = Json::array();
   for (const Named& entry : entries)
-    list.push_back(
-        {{"name", entry.name}, {"version", text_or_null(entry.version)}, {"path", text_or_null(entry.path)}});
+    list.push_back(named_json(entry));
   return list;
+}
+
+Json batch_json(const SystemDescription& description) {
+  if (description.batch_system.empty())
+    return nullptr;
+  return {{"system", description.batch_system},
+          {"job", text_or_null(description.batch_job)},
+          {"partition", text_or_null(description.batch_partition)}};
 }
 
 // Reading. A member that is missing or null is empty.
@@ -147,6 +163,7 @@ Result<Gpu> parse_gpu(const JsonReader& reader) {
   XAAS_TRY(gpu.driver, text(reader, "driver"));
   XAAS_TRY(gpu.runtime, text(reader, "runtime"));
   XAAS_TRY(gpu.evidence, text(reader, "evidence"));
+  XAAS_TRY(gpu.pci, text(reader, "pci"));
   return gpu;
 }
 
@@ -156,6 +173,7 @@ Result<Mpi> parse_mpi(const JsonReader& reader) {
   XAAS_TRY(mpi.version, text(reader, "version"));
   XAAS_TRY(mpi.abi, text(reader, "abi"));
   XAAS_TRY(mpi.libdir, text(reader, "libdir"));
+  XAAS_TRY(mpi.evidence, text(reader, "evidence"));
   return mpi;
 }
 
@@ -164,6 +182,7 @@ Result<Named> parse_named(const JsonReader& reader) {
   XAAS_TRY(entry.name, reader.string_at("name"));
   XAAS_TRY(entry.version, text(reader, "version"));
   XAAS_TRY(entry.path, text(reader, "path"));
+  XAAS_TRY(entry.evidence, text(reader, "evidence"));
   return entry;
 }
 
@@ -251,51 +270,76 @@ Result<void> parse_lists(const JsonReader& reader, SystemDescription& descriptio
   XAAS_TRY(description.libraries, objects(reader, "libraries", parse_named));
   XAAS_TRY(description.runtimes, objects(reader, "runtimes", parse_named));
   XAAS_TRY(description.modules, texts(reader, "modules"));
+  XAAS_TRY(description.notes, texts(reader, "notes"));
   return {};
 }
 
+// The member `key`, which is an object if it is there.
+Result<std::optional<JsonReader>> object(const JsonReader& reader, const std::string& key) {
+  std::optional<JsonReader> found = member(reader, key);
+  if (found && !found->json().is_object())
+    return found->wrong("an object");
+  return found;
+}
+
 Result<void> parse_objects(const JsonReader& reader, SystemDescription& description) {
-  if (const std::optional<JsonReader> containers = member(reader, "containers")) {
-    if (!containers->json().is_object())
-      return containers->wrong("an object");
+  XAAS_TRY(const std::optional<JsonReader> containers, object(reader, "containers"));
+  if (containers) {
     XAAS_TRY(description.user_namespaces, flag(*containers, "user_namespaces"));
     XAAS_TRY(description.fuse, flag(*containers, "fuse"));
     XAAS_TRY(description.setuid, flag(*containers, "setuid"));
   }
-  if (const std::optional<JsonReader> batch = member(reader, "batch")) {
-    if (!batch->json().is_object())
-      return batch->wrong("an object");
+  XAAS_TRY(const std::optional<JsonReader> batch, object(reader, "batch"));
+  if (batch) {
     XAAS_TRY(description.batch_system, batch->string_at("system"));
     XAAS_TRY(description.batch_job, text(*batch, "job"));
+    XAAS_TRY(description.batch_partition, text(*batch, "partition"));
   }
+  XAAS_TRY(const std::optional<JsonReader> allowed, object(reader, "allowed"));
+  if (allowed) {
+    XAAS_TRY(description.allowed_threads, small_number(*allowed, "threads"));
+    XAAS_TRY(description.allowed_memory_bytes, number(*allowed, "memory_bytes"));
+  }
+  XAAS_TRY(const std::optional<JsonReader> modules, object(reader, "module_system"));
+  if (modules) {
+    XAAS_TRY(description.module_system, parse_named(*modules));
+  }
+  XAAS_TRY(const std::optional<JsonReader> evidence, object(reader, "evidence"));
+  if (evidence)
+    for (const auto& [key, value] : evidence->json().items()) {
+      XAAS_TRY(description.evidence[key], evidence->string_at(key));
+    }
   return {};
 }
 
 } // namespace
 
 Json to_json(const SystemDescription& description) {
-  Json batch = nullptr;
-  if (!description.batch_system.empty())
-    batch = {{"system", description.batch_system}, {"job", text_or_null(description.batch_job)}};
-  return {{"version", version},
-          {"arch", description.arch},
-          {"cpu", cpu_json(description.cpu)},
-          {"memory_bytes", description.memory_bytes},
-          {"gpus", gpus_json(description.gpus)},
-          {"mpi", mpi_json(description.mpi)},
-          {"fabrics", named_json(description.fabrics)},
-          {"compilers", named_json(description.compilers)},
-          {"libraries", named_json(description.libraries)},
-          {"glibc", text_or_null(description.glibc)},
-          {"kernel", text_or_null(description.kernel)},
-          {"os", text_or_null(description.os)},
-          {"modules", description.modules},
-          {"runtimes", named_json(description.runtimes)},
-          {"containers",
-           {{"user_namespaces", flag_or_null(description.user_namespaces)},
-            {"fuse", flag_or_null(description.fuse)},
-            {"setuid", flag_or_null(description.setuid)}}},
-          {"batch", batch}};
+  return {
+      {"version", version},
+      {"arch", description.arch},
+      {"cpu", cpu_json(description.cpu)},
+      {"memory_bytes", description.memory_bytes},
+      {"gpus", gpus_json(description.gpus)},
+      {"mpi", mpi_json(description.mpi)},
+      {"fabrics", named_json(description.fabrics)},
+      {"compilers", named_json(description.compilers)},
+      {"libraries", named_json(description.libraries)},
+      {"glibc", text_or_null(description.glibc)},
+      {"kernel", text_or_null(description.kernel)},
+      {"os", text_or_null(description.os)},
+      {"modules", description.modules},
+      {"runtimes", named_json(description.runtimes)},
+      {"containers",
+       {{"user_namespaces", flag_or_null(description.user_namespaces)},
+        {"fuse", flag_or_null(description.fuse)},
+        {"setuid", flag_or_null(description.setuid)}}},
+      {"batch", batch_json(description)},
+      {"allowed",
+       {{"threads", description.allowed_threads}, {"memory_bytes", description.allowed_memory_bytes}}},
+      {"module_system", description.module_system ? named_json(*description.module_system) : Json(nullptr)},
+      {"evidence", Json(description.evidence)},
+      {"notes", description.notes}};
 }
 
 Result<SystemDescription> parse_system(const Json& json, const std::string& name) {

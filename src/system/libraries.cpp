@@ -1,119 +1,151 @@
-// Libraries, by their files in the directories that the loader searches, in those of loaded modules and of
-// LD_LIBRARY_PATH; compilers by their names on the search path; loaded environment modules.
+// Libraries, MPI and fabrics, by their files: in the directories that the loader searches, that modules name,
+// and in the prefixes that Spack and EasyBuild installed.
 //
-// Sources: ld.so(8); environment modules and Lmod (LOADEDMODULES). An MPI's ABI is that of its library's
-// soname: libmpi.so.12 is the MPICH ABI (MPICH ABI Compatibility Initiative), libmpi.so.40 that of Open MPI
-// since 3.
+// An MPI's ABI is that of its library's soname: libmpi.so.12 is the MPICH ABI (MPICH ABI Compatibility
+// Initiative), libmpi.so.40 that of Open MPI since 3. A file counts if it is an ELF file for this
+// architecture.
+#include "elf_file.h"
+#include "library_version.h"
 #include "machine.h"
 #include "names.h"
-#include "program_version.h"
-
-#include <xaas/base/text.h>
+#include "trees.h"
 
 #include <algorithm>
-#include <cctype>
+#include <fnmatch.h>
 #include <set>
 
 namespace xaas::system {
 
 namespace {
 
-// Directories of the loader's configuration, its own, and of the environment, each once, the environment's
-// first.
-std::vector<std::string> library_directories(const Machine& machine, const std::string& arch) {
-  std::vector<std::string> directories = split(machine.environment("LD_LIBRARY_PATH"), ':');
-  for (const std::string& name : machine.entries("/etc/ld.so.conf.d"))
-    if (name.ends_with(".conf"))
-      for (const std::string& line : split(machine.text("/etc/ld.so.conf.d/" + name), '\n'))
-        if (const std::string directory = trim(line.substr(0, line.find('#'))); directory.starts_with("/"))
-          directories.push_back(directory);
-  const std::string multiarch = arch + "-linux-gnu";
-  for (const std::string& directory :
-       {"/lib/" + multiarch, "/usr/lib/" + multiarch, std::string("/lib64"), std::string("/usr/lib64"),
-        std::string("/lib"), std::string("/usr/lib"), std::string("/usr/local/lib"),
-        std::string("/opt/rocm/lib"), std::string("/usr/local/cuda/lib64")})
-    directories.push_back(directory);
-  std::vector<std::string> once;
-  std::set<fs::path> seen; // /lib is /usr/lib
-  for (const std::string& directory : directories) {
-    std::error_code code;
-    const fs::path real =
-        directory.starts_with("/") ? fs::canonical(machine.path(directory), code) : fs::path();
-    if (!code && !real.empty() && seen.insert(real).second)
-      once.push_back(directory);
+class LibraryProbe {
+public:
+  LibraryProbe(const Machine& machine, bool versions, SystemDescription& description)
+      : machine_(machine), versions_(versions), description_(description) {}
+
+  void search(const std::string& directory) { search(directory, nullptr, nullptr); }
+  void search(const Installed& installed);
+
+private:
+  // `package`, if it is one's prefix: then only libraries that it is known to have, all of its versions.
+  void search(const std::string& directory, const Installed* package,
+              const std::vector<std::string> PackageNames::* manager);
+  void search_mpi(const std::string& directory, const std::vector<std::string>& files,
+                  const Installed* package);
+  void search_named(const std::string& directory, const std::vector<std::string>& files,
+                    const LibraryName& name, const Installed* package, std::vector<Named>& list);
+  bool is_library(const std::string& path) const {
+    return is_elf_of(machine_.start_of(path, elf_start), description_.arch);
   }
-  return once;
+
+  const Machine& machine_;
+  const bool versions_;
+  SystemDescription& description_;
+  std::set<std::string> directories_; // by identity
+  std::set<std::string> found_;       // names of libraries outside of trees
+};
+
+void LibraryProbe::search_mpi(const std::string& directory, const std::vector<std::string>& files,
+                              const Installed* package) {
+  std::set<std::string> abis; // of this directory
+  for (const MpiName& name : Names::get().mpi)
+    for (auto file =
+             std::lower_bound(files.begin(), files.end(), name.soname.substr(0, name.soname.find('*')));
+         file != files.end() && file->starts_with(name.soname.substr(0, name.soname.find('*'))); ++file) {
+      if (fnmatch(name.soname.c_str(), file->c_str(), 0) != 0 || abis.count(name.abi) ||
+          !is_library(directory + "/" + *file))
+        continue;
+      abis.insert(name.abi);
+      Mpi mpi{name.implementation, "", name.abi, directory, directory + "/" + *file};
+      Version version;
+      if (package)
+        version = {package->version, package->evidence};
+      else if (versions_)
+        version = mpi_version(machine_, directory, *file, name);
+      mpi.version = version.number;
+      if (!version.evidence.empty() && !version.evidence.starts_with(mpi.evidence + ","))
+        mpi.evidence += "; version: " + version.evidence;
+      else if (!version.evidence.empty())
+        mpi.evidence = version.evidence;
+      description_.mpi.push_back(std::move(mpi));
+    }
 }
 
-// The version that a library has in its text: "MPICH Version:\t4.0.2", "Open MPI v4.1.4".
-std::string mpi_version(const Machine& machine, const std::string& path, const std::string& implementation) {
-  const std::string content = machine.text(path);
-  for (const std::string& mark :
-       {implementation == "openmpi" ? std::string("Open MPI v") : std::string("MPICH Version:"),
-        std::string("CRAY MPICH version "), std::string("Intel(R) MPI Library ")}) {
-    const size_t at = content.find(mark);
-    if (at == std::string::npos)
-      continue;
-    const std::string rest = trim(content.substr(at + mark.size(), 40));
-    const std::string number = rest.substr(0, rest.find_first_not_of("0123456789."));
-    if (!number.empty())
-      return number;
-  }
-  return {};
+void LibraryProbe::search_named(const std::string& directory, const std::vector<std::string>& files,
+                                const LibraryName& name, const Installed* package, std::vector<Named>& list) {
+  if (!package && found_.count(name.name))
+    return;
+  // The longest name is the file itself.
+  std::string best;
+  for (auto file = std::lower_bound(files.begin(), files.end(), name.file);
+       file != files.end() && file->starts_with(name.file); ++file)
+    if ((file->size() == name.file.size() || (*file)[name.file.size()] == '.') && file->size() > best.size())
+      best = *file;
+  if (best.empty() || !is_library(directory + "/" + best))
+    return;
+  if (!package)
+    found_.insert(name.name);
+  Version version;
+  if (name.release)
+    version = {version_in_name(best, name.file), directory + "/" + best};
+  if (version.number.empty() && package && name.of_package)
+    version = {package->version, package->evidence};
+  if (version.number.empty() && versions_)
+    version = pkgconfig_version(machine_, directory, name.pkgconfig);
+  if (version.number.empty())
+    version.evidence = package ? package->evidence : "";
+  list.push_back({name.name, version.number, directory + "/" + best, version.evidence});
+}
+
+void LibraryProbe::search(const std::string& directory, const Installed* package,
+                          const std::vector<std::string> PackageNames::* manager) {
+  const std::string identity = machine_.identity(directory);
+  if (identity.empty() || !directories_.insert(identity).second)
+    return;
+  const std::vector<std::string> files = machine_.entries(directory);
+  const auto has = [&](const PackageNames& names) {
+    return !package || std::count((names.*manager).begin(), (names.*manager).end(), package->package);
+  };
+  if (has(Names::get().mpi_packages))
+    search_mpi(directory, files, package);
+  for (const LibraryName& name : Names::get().libraries)
+    if (has(name.packages))
+      search_named(directory, files, name, package, description_.libraries);
+  for (const LibraryName& name : Names::get().fabrics)
+    if (has(name.packages))
+      search_named(directory, files, name, package, description_.fabrics);
+}
+
+void LibraryProbe::search(const Installed& installed) {
+  const auto manager =
+      installed.evidence.ends_with("index.json") ? &PackageNames::spack : &PackageNames::easybuild;
+  for (const std::string& below : Names::get().below_prefix)
+    search(installed.prefix + "/" + below, &installed, manager);
+}
+
+std::vector<std::string> known_packages(const std::vector<std::string> PackageNames::* manager) {
+  const Names& names = Names::get();
+  std::vector<std::string> packages = names.mpi_packages.*manager;
+  for (const auto* list : {&names.libraries, &names.fabrics})
+    for (const LibraryName& name : *list)
+      packages.insert(packages.end(), (name.packages.*manager).begin(), (name.packages.*manager).end());
+  return packages;
 }
 
 } // namespace
 
-void probe_libraries(const Machine& machine, bool versions, SystemDescription& description) {
-  const Names& names = Names::get();
-  std::set<std::string> found, mpis;
-  for (const std::string& directory : library_directories(machine, description.arch)) {
-    const std::vector<std::string> files = machine.entries(directory);
-    const auto has = [&](const std::string& name) {
-      return std::binary_search(files.begin(), files.end(), name);
-    };
-    for (const MpiName& mpi : names.mpi)
-      if (has(mpi.soname) && mpis.insert(mpi.abi + directory).second)
-        description.mpi.push_back(
-            {mpi.implementation,
-             versions ? mpi_version(machine, directory + "/" + mpi.soname, mpi.implementation) : "", mpi.abi,
-             directory});
-    for (const auto& [known, list] : {std::pair{&names.libraries, &description.libraries},
-                                      std::pair{&names.fabrics, &description.fabrics}})
-      for (const LibraryName& library : *known) {
-        if (found.count(library.name))
-          continue;
-        // The longest name is the file itself.
-        std::string best;
-        for (auto file = std::lower_bound(files.begin(), files.end(), library.file);
-             file != files.end() && file->starts_with(library.file); ++file)
-          if ((file->size() == library.file.size() || (*file)[library.file.size()] == '.') &&
-              file->size() > best.size())
-            best = *file;
-        if (best.empty())
-          continue;
-        found.insert(library.name);
-        // The number in its name is that of its interface, not of its release.
-        list->push_back({library.name, "", directory + "/" + best});
-      }
-  }
-  for (const std::string& module : split(machine.environment("LOADEDMODULES"), ':'))
-    if (!module.empty())
-      description.modules.push_back(module);
-}
-
-void probe_compilers(const Machine& machine, bool versions, SystemDescription& description) {
-  std::vector<std::vector<std::string>> commands;
-  for (const std::string& name : Names::get().compilers)
-    if (const std::optional<fs::path> path = machine.find_program(name)) {
-      description.compilers.push_back({name, "", path->string()});
-      commands.push_back({path->string(), "--version"});
-    }
-  if (!versions)
-    return;
-  const std::vector<std::string> found = program_versions(commands);
-  for (size_t i = 0; i < found.size(); ++i)
-    description.compilers[i].version = found[i];
+void probe_libraries(const Machine& machine, const std::vector<std::string>& directories, bool versions,
+                     SystemDescription& description) {
+  LibraryProbe probe(machine, versions, description);
+  for (const std::string& directory : directories)
+    probe.search(directory);
+  for (const Installed& installed : spack_installed(machine, known_packages(&PackageNames::spack)))
+    probe.search(installed);
+  for (const Installed& installed : easybuild_installed(machine, known_packages(&PackageNames::easybuild)))
+    probe.search(installed);
+  for (const FabricDevice& device : Names::get().fabric_devices)
+    for (const std::string& entry : machine.entries(device.directory))
+      description.fabrics.push_back({device.name, "", device.directory + "/" + entry, ""});
 }
 
 } // namespace xaas::system

@@ -9,24 +9,34 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace xaas::system {
-namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t most_output = 16384; // no version comes after that
 
-struct Child {
+struct ProgramVersions::Child {
   pid_t pid = -1;
   int output = -1;
   std::string text;
   bool succeeded = false;
+
+  static Child start(std::vector<std::string> command);
+  void read_some();
+  void finish_output();
+  bool reap(); // true once the process is gone
+  void end(Clock::time_point deadline);
 };
+
+namespace {
+
+constexpr size_t most_output = 16384; // no version comes after that
 
 // Between fork and exec: system calls only, because other threads may hold locks.
 [[noreturn]] void become(char* const* arguments, int output) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
   const int input = open("/dev/null", O_RDONLY);
   if (input >= 0 && dup2(input, 0) >= 0 && dup2(output, 1) >= 0 && dup2(output, 2) >= 0) {
@@ -37,7 +47,30 @@ struct Child {
   _exit(127);
 }
 
-Child start(std::vector<std::string> command) {
+int milliseconds_until(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::max<long long>(left, 0));
+}
+
+// The first word with a dot between digits: "podman version 4.3.1" gives "4.3.1", "bubblewrap 0.8.0" "0.8.0".
+std::string version_in(const std::string& text) {
+  const auto digit = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+  for (size_t start = 0; start < text.size(); ++start) {
+    if (!digit(start) || (start && digit(start - 1)))
+      continue;
+    size_t end = start;
+    while (digit(end))
+      ++end;
+    if (end < text.size() && text[end] == '.' && digit(end + 1))
+      return text.substr(start, text.find_first_of(" \t\r\n,;()\"'", start) - start);
+    start = end;
+  }
+  return {};
+}
+
+} // namespace
+
+ProgramVersions::Child ProgramVersions::Child::start(std::vector<std::string> command) {
   Child child;
   std::vector<char*> arguments;
   for (std::string& argument : command)
@@ -60,102 +93,84 @@ Child start(std::vector<std::string> command) {
   return child;
 }
 
-void finish_output(Child& child) {
-  close(child.output);
-  child.output = -1;
+void ProgramVersions::Child::finish_output() {
+  close(output);
+  output = -1;
 }
 
-void read_some(Child& child) {
+void ProgramVersions::Child::read_some() {
   char buffer[4096];
-  const ssize_t size = read(child.output, buffer, sizeof(buffer));
+  const ssize_t size = read(output, buffer, sizeof(buffer));
   if (size > 0)
-    child.text.append(buffer, static_cast<size_t>(size));
+    text.append(buffer, static_cast<size_t>(size));
   else if (size == 0 || (errno != EAGAIN && errno != EINTR))
-    return finish_output(child);
-  if (child.text.size() > most_output)
-    finish_output(child);
+    return finish_output();
+  if (text.size() > most_output)
+    finish_output();
 }
 
-int milliseconds_until(Clock::time_point deadline) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  return static_cast<int>(std::max<long long>(left, 0));
-}
-
-void read_all(std::vector<Child>& children, Clock::time_point deadline) {
-  while (Clock::now() < deadline) {
-    std::vector<pollfd> waiting;
-    std::vector<Child*> owners;
-    for (Child& child : children)
-      if (child.output >= 0) {
-        waiting.push_back({child.output, POLLIN, 0});
-        owners.push_back(&child);
-      }
-    if (waiting.empty())
-      return;
-    if (poll(waiting.data(), waiting.size(), milliseconds_until(deadline)) <= 0)
-      continue;
-    for (size_t i = 0; i < waiting.size(); ++i)
-      if (waiting[i].revents)
-        read_some(*owners[i]);
-  }
-}
-
-// True once the process is gone.
-bool reap(Child& child) {
+bool ProgramVersions::Child::reap() {
   int status = 0;
-  const pid_t done = waitpid(child.pid, &status, WNOHANG);
+  const pid_t done = waitpid(pid, &status, WNOHANG);
   if (done == 0 || (done < 0 && errno == EINTR))
     return false;
-  child.succeeded = done == child.pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  child.pid = -1;
+  succeeded = done == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  pid = -1;
   return true;
 }
 
-void end(Child& child, Clock::time_point deadline) {
+void ProgramVersions::Child::end(Clock::time_point deadline) {
   // Somebody still holds the output. A command that is done keeps its status, whatever is sent to its group.
-  if (child.pid > 0 && child.output >= 0)
-    kill(-child.pid, SIGKILL);
-  while (child.pid > 0 && !reap(child) && Clock::now() < deadline)
+  if (pid > 0 && output >= 0)
+    kill(-pid, SIGKILL);
+  while (pid > 0 && !reap() && Clock::now() < deadline)
     usleep(1000);
-  if (child.pid > 0) {
-    kill(-child.pid, SIGKILL);
-    for (int i = 0; i < 100 && !reap(child); ++i)
+  if (pid > 0) {
+    kill(-pid, SIGKILL);
+    for (int i = 0; i < 100 && !reap(); ++i)
       usleep(1000);
-    child.succeeded = false;
+    succeeded = false;
   }
-  if (child.output >= 0)
-    finish_output(child);
+  if (output >= 0)
+    finish_output();
 }
 
-// The first word with a dot between digits: "podman version 4.3.1" gives "4.3.1", "bubblewrap 0.8.0" "0.8.0".
-std::string version_in(const std::string& text) {
-  const auto digit = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
-  for (size_t start = 0; start < text.size(); ++start) {
-    if (!digit(start) || (start && digit(start - 1)))
-      continue;
-    size_t end = start;
-    while (digit(end))
-      ++end;
-    if (end < text.size() && text[end] == '.' && digit(end + 1))
-      return text.substr(start, text.find_first_of(" \t\r\n,;()\"'", start) - start);
-    start = end;
-  }
-  return {};
+ProgramVersions::ProgramVersions(std::chrono::milliseconds limit) : deadline_(Clock::now() + limit) {}
+
+ProgramVersions::~ProgramVersions() {
+  for (const std::unique_ptr<Child>& child : children_)
+    if (child->pid > 0 || child->output >= 0)
+      child->end(Clock::now());
 }
 
-} // namespace
+size_t ProgramVersions::ask(std::vector<std::string> command) {
+  children_.push_back(std::make_unique<Child>(Child::start(std::move(command))));
+  return children_.size() - 1;
+}
 
-std::vector<std::string> program_versions(const std::vector<std::vector<std::string>>& commands,
-                                          std::chrono::milliseconds limit) {
-  const Clock::time_point deadline = Clock::now() + limit;
-  std::vector<Child> children;
-  for (const std::vector<std::string>& command : commands)
-    children.push_back(start(command));
-  read_all(children, deadline);
+std::vector<std::string> ProgramVersions::finish() {
+  for (;;) {
+    std::vector<pollfd> waiting;
+    std::vector<Child*> owners;
+    for (const std::unique_ptr<Child>& child : children_)
+      if (child->output >= 0) {
+        waiting.push_back({child->output, POLLIN, 0});
+        owners.push_back(child.get());
+      }
+    if (waiting.empty())
+      break;
+    // After the deadline what they have written already is read all the same.
+    const int ready = poll(waiting.data(), waiting.size(), milliseconds_until(deadline_));
+    if (ready <= 0 && Clock::now() >= deadline_)
+      break;
+    for (size_t i = 0; i < waiting.size() && ready > 0; ++i)
+      if (waiting[i].revents)
+        owners[i]->read_some();
+  }
   std::vector<std::string> versions;
-  for (Child& child : children) {
-    end(child, deadline);
-    versions.push_back(child.succeeded ? version_in(child.text) : "");
+  for (const std::unique_ptr<Child>& child : children_) {
+    child->end(deadline_);
+    versions.push_back(child->succeeded ? version_in(child->text) : "");
   }
   return versions;
 }

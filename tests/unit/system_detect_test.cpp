@@ -1,7 +1,4 @@
-#include <xaas/system/system.h>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "system_testing.h"
 
 #include <chrono>
 #include <unistd.h>
@@ -11,48 +8,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-// A machine in a temporary directory.
-class Detect : public testing::Test {
-protected:
-  TemporaryDirectory directory_ = *TemporaryDirectory::create();
-  Probes probes_;
-
-  void SetUp() override {
-    probes_.root = directory_.path() / "root";
-    probes_.cpu = *target::cpu_by_name("x86_64", "znver3");
-    probes_.path = {(directory_.path() / "bin").string()};
-    probes_.environment = {{"HOME", "/root"}};
-    ASSERT_TRUE(make_directories(probes_.root));
-    ASSERT_TRUE(make_directories(probes_.path[0]));
-  }
-
-  void file(const std::string& absolute, const std::string& content) {
-    const fs::path path = probes_.root / absolute.substr(1);
-    ASSERT_TRUE(make_directories(path.parent_path()));
-    ASSERT_TRUE(write_file(path, content, 0644, false));
-  }
-
-  void program(const std::string& name, const std::string& script) {
-    ASSERT_TRUE(write_file(fs::path(probes_.path[0]) / name, "#!/bin/sh\n" + script + "\n", 0755, false));
-  }
-
-  // One processor of /sys with its second-level cache.
-  void processor(unsigned number, const std::string& siblings, const std::string& socket,
-                 const std::string& l3) {
-    const std::string cpu = "/sys/devices/system/cpu/cpu" + std::to_string(number);
-    file(cpu + "/topology/core_cpus_list", siblings + "\n");
-    file(cpu + "/topology/physical_package_id", socket + "\n");
-    file(cpu + "/cache/index0/level", "1\n");
-    file(cpu + "/cache/index0/type", "Data\n");
-    file(cpu + "/cache/index0/size", "32K\n");
-    file(cpu + "/cache/index0/shared_cpu_list", siblings + "\n");
-    file(cpu + "/cache/index3/level", "3\n");
-    file(cpu + "/cache/index3/type", "Unified\n");
-    file(cpu + "/cache/index3/size", "32M\n");
-    file(cpu + "/cache/index3/shared_cpu_list", l3 + "\n");
-  }
-};
 
 TEST_F(Detect, EmptyMachine) {
   probes_.environment = {{"PATH", "/nonexistent"}};
@@ -208,102 +163,89 @@ TEST_F(Detect, HangingRuntimesCostALimitedTime) {
 TEST_F(Detect, ContainerFacilities) {
   file("/proc/sys/user/max_user_namespaces", "96365\n");
   file("/dev/fuse", "");
-  EXPECT_EQ(detect(probes_).user_namespaces, true);
-  EXPECT_EQ(detect(probes_).fuse, true);
-  file("/proc/sys/kernel/unprivileged_userns_clone", "0\n");
+  SystemDescription found = detect(probes_);
+  EXPECT_EQ(found.user_namespaces, true);
+  EXPECT_EQ(found.evidence["containers.user_namespaces"], "/proc/sys/user/max_user_namespaces is 96365");
+  EXPECT_EQ(found.fuse, true);
+  EXPECT_EQ(found.evidence["containers.fuse"], "/dev/fuse");
   fs::remove(probes_.root / "dev/fuse");
-  EXPECT_EQ(detect(probes_).user_namespaces, false);
   EXPECT_EQ(detect(probes_).fuse, false);
-  file("/proc/sys/kernel/unprivileged_userns_clone", "1\n");
-  file("/proc/sys/user/max_user_namespaces", "0\n");
-  EXPECT_EQ(detect(probes_).user_namespaces, false);
+  // Each of the switches.
+  for (const auto& [name, on, off] :
+       {std::tuple{"kernel/unprivileged_userns_clone", "1\n", "0\n"},
+        std::tuple{"user/max_user_namespaces", "1\n", "0\n"},
+        std::tuple{"kernel/apparmor_restrict_unprivileged_userns", "0\n", "1\n"}}) {
+    const std::string path = std::string("/proc/sys/") + name;
+    file(path, off);
+    found = detect(probes_);
+    EXPECT_EQ(found.user_namespaces, false) << name;
+    EXPECT_EQ(found.evidence["containers.user_namespaces"], path + " is " + off[0]);
+    file(path, on);
+    EXPECT_EQ(detect(probes_).user_namespaces, true) << name;
+  }
+}
+
+TEST_F(Detect, SetuidHelpers) {
+  EXPECT_EQ(detect(probes_).setuid, false);
+  // A container runtime with a starter of its own, which only counts if it is setuid.
+  program("apptainer", "echo apptainer version 1.3.0");
+  const fs::path starter = directory_.path() / "libexec/apptainer/bin/starter-suid";
+  ASSERT_TRUE(make_directories(starter.parent_path()));
+  ASSERT_TRUE(write_file(starter, "", 0755));
+  EXPECT_EQ(detect(probes_).setuid, false);
+  fs::permissions(starter, fs::perms::set_uid, fs::perm_options::add);
+  SystemDescription found = detect(probes_);
+  EXPECT_EQ(found.setuid, true);
+  EXPECT_EQ(found.evidence["containers.setuid"], starter.string());
+  program("newuidmap", "exit 0");
+  found = detect(probes_);
+  EXPECT_EQ(found.evidence["containers.setuid"], probes_.path[0] + "/newuidmap");
+  file("/proc/self/status", "Name:\txaas\nNoNewPrivs:\t1\n");
+  found = detect(probes_);
+  EXPECT_EQ(found.setuid, false);
+  EXPECT_EQ(found.evidence["containers.setuid"],
+            probes_.path[0] + "/newuidmap is there, but no_new_privs is set");
 }
 
 TEST_F(Detect, BatchSystems) {
-  program("qsub", "exit 0");
-  EXPECT_EQ(detect(probes_).batch_system, "pbs");
+  file("/etc/pbs.conf", "");
+  SystemDescription found = detect(probes_);
+  EXPECT_EQ(found.batch_system, "pbs");
+  EXPECT_EQ(found.evidence["batch.system"], "/etc/pbs.conf");
   program("sinfo", "exit 0");
-  EXPECT_EQ(detect(probes_).batch_system, "slurm");
-  EXPECT_EQ(detect(probes_).batch_job, "");
+  found = detect(probes_);
+  EXPECT_EQ(found.batch_system, "slurm");
+  EXPECT_EQ(found.evidence["batch.system"], probes_.path[0] + "/sinfo");
+  EXPECT_EQ(found.batch_job + found.batch_partition, "");
   probes_.environment["PBS_JOBID"] = "12.server";
-  EXPECT_EQ(detect(probes_).batch_system, "pbs");
-  EXPECT_EQ(detect(probes_).batch_job, "12.server");
+  probes_.environment["PBS_QUEUE"] = "workq";
+  found = detect(probes_);
+  EXPECT_EQ(found.batch_system, "pbs");
+  EXPECT_EQ(found.batch_job, "12.server");
+  EXPECT_EQ(found.batch_partition, "workq");
+  probes_.environment["LSB_JOBID"] = "5";
+  EXPECT_EQ(detect(probes_).batch_system, "lsf");
   probes_.environment["SLURM_JOB_ID"] = "77";
-  EXPECT_EQ(detect(probes_).batch_system, "slurm");
-  EXPECT_EQ(detect(probes_).batch_job, "77");
+  probes_.environment["SLURM_JOB_PARTITION"] = "gpu";
+  found = detect(probes_);
+  EXPECT_EQ(found.batch_system, "slurm");
+  EXPECT_EQ(found.batch_job, "77");
+  EXPECT_EQ(found.batch_partition, "gpu");
+  EXPECT_EQ(found.evidence["batch.job"], "$SLURM_JOB_ID");
+  EXPECT_EQ(found.evidence["batch.partition"], "$SLURM_JOB_PARTITION");
 }
 
-TEST_F(Detect, NvidiaByTheDriversFiles) {
-  file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 "
-                                      "22:23:56 UTC 2024\nGCC version: 12\n");
-  for (const char* slot : {"0000:1c:00.0", "0000:1e:00.0"})
-    file(std::string("/proc/driver/nvidia/gpus/") + slot + "/information",
-         "Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ:   \t\t 152\n");
-  const SystemDescription found = detect(probes_);
-  ASSERT_EQ(found.gpus.size(), 2u);
-  EXPECT_EQ(found.gpus[0], (Gpu{"nvidia", "NVIDIA A100-SXM4-40GB", "sm_80", 0, "550.54.15", "",
-                                "/proc/driver/nvidia/gpus/0000:1c:00.0/information"}));
-  for (const auto& [model, arch] :
-       std::map<std::string, std::string>{{"NVIDIA GH200 120GB", "sm_90"},
-                                          {"Tesla V100-PCIE-16GB", "sm_70"},
-                                          {"NVIDIA A10", "sm_86"},
-                                          {"NVIDIA GeForce RTX 4090", "sm_89"},
-                                          {"NVIDIA H200", "sm_90"},
-                                          {"NVIDIA T400", ""},
-                                          {"Quadro RTX 5000", "sm_75"},
-                                          {"NVIDIA RTX 5000 Ada Generation", "sm_89"},
-                                          {"NVIDIA RTX A6000", "sm_86"}}) {
-    file("/proc/driver/nvidia/gpus/0000:1c:00.0/information", "Model: " + model + "\n");
-    EXPECT_EQ(detect(probes_).gpus[0].arch, arch) << model;
+TEST_F(Detect, AJobWhoseEnvironmentIsEmpty) {
+  for (const char* group : {"0::/system.slice/slurmstepd.scope/job_77/step_0/user/task_0\n",
+                            "4:memory:/slurm/uid_1000/job_77/step_batch\n3:cpuset:/\n"}) {
+    file("/proc/self/cgroup", group);
+    const SystemDescription found = detect(probes_);
+    EXPECT_EQ(found.batch_system, "slurm") << group;
+    EXPECT_EQ(found.batch_job, "77");
+    EXPECT_EQ(found.evidence.at("batch.job"), "/proc/self/cgroup");
   }
-}
-
-TEST_F(Detect, AmdByTheKernelsTopology) {
-  file("/sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 64\ngfx_target_version 0\n");
-  file("/sys/class/kfd/kfd/topology/nodes/1/properties", "simd_count 440\ngfx_target_version 90010\n");
-  file("/sys/class/kfd/kfd/topology/nodes/1/name", "aldebaran\n");
-  file("/sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties",
-       "heap_type 1\nsize_in_bytes 68702699520\n");
-  file("/sys/module/amdgpu/version", "6.3.6\n");
-  file("/opt/rocm/.info/version", "6.0.3-102\n");
-  const SystemDescription found = detect(probes_);
-  ASSERT_EQ(found.gpus.size(), 1u);
-  EXPECT_EQ(found.gpus[0], (Gpu{"amd", "aldebaran", "gfx90a", 68702699520, "6.3.6", "6.0.3",
-                                "/sys/class/kfd/kfd/topology/nodes/1/properties"}));
-  file("/sys/class/kfd/kfd/topology/nodes/1/properties", "gfx_target_version 110001\n");
-  EXPECT_EQ(detect(probes_).gpus[0].arch, "gfx1101");
-}
-
-TEST_F(Detect, IntelByItsDevices) {
-  for (const char* card : {"card0", "card1"}) {
-    file(std::string("/sys/class/drm/") + card + "/device/vendor", "0x8086\n");
-    file(std::string("/sys/class/drm/") + card + "/device/device",
-         card == std::string("card1") ? "0x0bd5\n" : "0x4680\n");
-  }
-  file("/sys/class/drm/card1-HDMI-A-1/status", "connected\n");
-  const SystemDescription found = detect(probes_);
-  ASSERT_EQ(found.gpus.size(), 1u); // the other is part of a processor
-  EXPECT_EQ(found.gpus[0].arch, "pvc");
-  EXPECT_EQ(found.gpus[0].evidence, "/sys/class/drm/card1/device/device");
-}
-
-TEST_F(Detect, MpiLibrariesFabricsAndModules) {
-  file("/opt/mpich/lib/libmpi.so.12", "...MPICH Version:\t4.1.2\n...");
-  file("/usr/lib/x86_64-linux-gnu/libmpi.so.40", "Open MPI v4.1.4, package");
-  file("/usr/lib/x86_64-linux-gnu/libfftw3.so.3", "");
-  file("/usr/lib/x86_64-linux-gnu/libfftw3.so.3.6.9", "");
-  file("/usr/lib/x86_64-linux-gnu/libfftw3_threads.so.3", "");
-  file("/opt/fabric/libfabric.so.1", "");
-  file("/etc/ld.so.conf.d/fabric.conf", "# where it is\n/opt/fabric\n");
-  probes_.environment["LD_LIBRARY_PATH"] = "/opt/mpich/lib:relative";
-  probes_.environment["LOADEDMODULES"] = "gcc/13.2:cray-mpich/8.1.29";
-  const SystemDescription found = detect(probes_);
-  EXPECT_THAT(found.mpi, ElementsAre(Mpi{"mpich", "4.1.2", "mpich-12", "/opt/mpich/lib"},
-                                     Mpi{"openmpi", "4.1.4", "openmpi-40", "/usr/lib/x86_64-linux-gnu"}));
-  EXPECT_THAT(found.libraries,
-              ElementsAre(Named{"fftw3", "", "/usr/lib/x86_64-linux-gnu/libfftw3.so.3.6.9"}));
-  EXPECT_THAT(found.fabrics, ElementsAre(Named{"libfabric", "", "/opt/fabric/libfabric.so.1"}));
-  EXPECT_THAT(found.modules, ElementsAre("gcc/13.2", "cray-mpich/8.1.29"));
+  file("/proc/self/cgroup", "0::/user.slice/job_77\n");
+  EXPECT_EQ(detect(probes_).batch_system, "");
 }
 
 TEST_F(Detect, CompilersOnTheSearchPath) {

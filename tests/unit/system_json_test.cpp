@@ -22,12 +22,13 @@ SystemDescription full() {
   system.cpu.numa_nodes = 4;
   system.cpu.caches = {{1, "data", 32768, 64}, {3, "unified", uint64_t(32) << 20, 8}};
   system.memory_bytes = uint64_t(512) << 30;
-  system.gpus = {{"amd", "MI250X", "gfx90a", uint64_t(64) << 30, "6.0.3", "6.0", "/sys/class/kfd"},
-                 {"nvidia", "", "", 0, "", "", ""}};
-  system.mpi = {{"mpich", "8.1.29", "mpich-12", "/opt/cray/pe/lib64"}};
+  system.gpus = {
+      {"amd", "MI250X", "gfx90a", uint64_t(64) << 30, "6.0.3", "6.0", "/sys/class/kfd", "0000:c1:00.0"},
+      {"nvidia", "", "", 0, "", "", "", ""}};
+  system.mpi = {{"mpich", "8.1.29", "mpich-12", "/opt/cray/pe/lib64", "/opt/cray/pe/lib64/libmpi_gnu.so.12"}};
   system.fabrics = {{"cxi", "", "/dev/cxi0"}};
   system.compilers = {{"gcc", "13.2", "/usr/bin/gcc"}};
-  system.libraries = {{"fftw3", "3.3.10", "/usr/lib64"}};
+  system.libraries = {{"fftw3", "3.3.10", "/usr/lib64", "/usr/lib64/pkgconfig/fftw3.pc"}};
   system.runtimes = {{"podman", "4.3.1", "/usr/bin/podman"}};
   system.glibc = "2.31";
   system.kernel = "5.14.21";
@@ -37,6 +38,12 @@ SystemDescription full() {
   system.fuse = false;
   system.batch_system = "slurm";
   system.batch_job = "77";
+  system.batch_partition = "standard-g";
+  system.allowed_threads = 14;
+  system.allowed_memory_bytes = uint64_t(60) << 30;
+  system.module_system = Named{"lmod", "8.7", "/opt/lmod/libexec/lmod", "$LMOD_CMD"};
+  system.evidence = {{"batch.job", "$SLURM_JOB_ID"}, {"glibc", "/lib64/libc.so.6"}};
+  system.notes = {"/apps was left out: no answer within 3 s"};
   return system;
 }
 
@@ -71,9 +78,11 @@ TEST(SystemJson, HasTheKeysOfTheSchema) {
             keys(types["cpu"]["properties"]["caches"]["items"]["properties"]));
   EXPECT_EQ(keys(json["gpus"][0]), keys(types["gpu"]["properties"]));
   EXPECT_EQ(keys(json["mpi"][0]), keys(types["mpi"]["properties"]));
-  EXPECT_EQ(keys(json["libraries"][0]), keys(types["named_list"]["items"]["properties"]));
+  EXPECT_EQ(keys(json["libraries"][0]), keys(types["named"]["properties"]));
   EXPECT_EQ(keys(json["containers"]), keys(schema["properties"]["containers"]["properties"]));
   EXPECT_EQ(keys(json["batch"]), keys(schema["properties"]["batch"]["properties"]));
+  EXPECT_EQ(keys(json["allowed"]), keys(schema["properties"]["allowed"]["properties"]));
+  EXPECT_EQ(keys(json["module_system"]), keys(types["named"]["properties"]));
   EXPECT_EQ(json["version"], schema["properties"]["version"]["const"]);
 
   Probes nothing;
@@ -158,6 +167,12 @@ TEST(SystemJson, WrongInputNamesThePlace) {
       {{{"glibc", 2.36}}, "/glibc"},
       {{{"containers", {{"fuse", "yes"}}}}, "/containers/fuse"},
       {{{"containers", true}}, "/containers"},
+      {{{"allowed", 2}}, "/allowed"},
+      {{{"allowed", {{"threads", -2}}}}, "/allowed/threads"},
+      {{{"module_system", {{"version", "8"}}}}, "/module_system/name"},
+      {{{"evidence", {{"glibc", 2}}}}, "/evidence/glibc"},
+      {{{"evidence", "all"}}, "/evidence"},
+      {{{"notes", "none"}}, "/notes"},
       {{{"batch", "slurm"}}, "/batch"},
       {{{"batch", {{"job", "1"}}}}, "/batch/system: missing"}};
   for (const auto& [change, place] : changes) {

@@ -1,0 +1,19 @@
+// Where libraries are: the loader's directories, those of the environment, known places.
+#pragma once
+
+#include "machine.h"
+
+#include <string>
+#include <vector>
+
+namespace xaas::system {
+
+// Directories that exist, each once even if it has several names: the environment's first, then those of the
+// loader and of specs/machine.json.
+std::vector<std::string> library_directories(const Machine& machine, const std::string& arch);
+
+// The directories of the libraries that the loader's cache has for this architecture, in its order. Source:
+// glibc, sysdeps/generic/dl-cache.h (ld.so.cache, format 1.1). A damaged cache gives none.
+std::vector<std::string> loader_cache_directories(const std::string& content, const std::string& arch);
+
+} // namespace xaas::system
