@@ -1,5 +1,6 @@
 #include "images.h"
 
+#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <iostream>
@@ -23,6 +24,7 @@ public:
     system::SystemDescription description;
     if (import_.empty()) {
       description = system::detect();
+      XAAS_CHECK(check_interrupt());
     } else {
       XAAS_TRY(description, system::import_prototype(import_));
     }
@@ -40,11 +42,23 @@ public:
   }
 
 private:
-  static void print_table(const system::SystemDescription& system) {
-    auto or_unknown = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
-    std::vector<std::vector<std::string>> rows = {
+  using Rows = std::vector<std::vector<std::string>>;
+
+  static std::string or_unknown(const std::string& text) { return text.empty() ? "-" : text; }
+
+  static void add(Rows& rows, const std::string& kind, const std::vector<system::Named>& list) {
+    for (const system::Named& entry : list)
+      rows.push_back({kind, printable(entry.name + " " + or_unknown(entry.version) + " " + entry.path)});
+  }
+
+  static std::string yes_or_no(const std::optional<bool>& value) {
+    return value ? *value ? "yes" : "no" : "-";
+  }
+
+  static Rows machine_rows(const system::SystemDescription& system) {
+    Rows rows = {
         {"architecture", system.arch},
-        {"CPU", system.cpu.name + (system.cpu.model.empty() ? "" : " (" + system.cpu.model + ")")},
+        {"CPU", system.cpu.name + (system.cpu.model.empty() ? "" : " (" + printable(system.cpu.model) + ")")},
         {"ISA level", system.cpu.level},
         {"features", std::to_string(system.cpu.features.size())},
         {"cores", std::to_string(system.cpu.cores)},
@@ -52,18 +66,41 @@ private:
         {"glibc", or_unknown(system.glibc)},
         {"kernel", or_unknown(system.kernel)},
         {"system", or_unknown(system.os)}};
+    if (system.allowed_threads && system.allowed_threads < system.cpu.threads)
+      rows.push_back({"allowed", std::to_string(system.allowed_threads) + " of " +
+                                     std::to_string(system.cpu.threads) + " threads"});
+    if (system.allowed_memory_bytes && system.allowed_memory_bytes < system.memory_bytes)
+      rows.push_back({"allowed", human_bytes(system.allowed_memory_bytes) + " of memory"});
+    if (!system.batch_system.empty())
+      rows.push_back(
+          {"batch system",
+           printable(system.batch_system + (system.batch_job.empty() ? "" : ", job " + system.batch_job) +
+                     (system.batch_partition.empty() ? "" : " in partition " + system.batch_partition))});
+    return rows;
+  }
+
+  static void print_table(const system::SystemDescription& system) {
+    Rows rows = machine_rows(system);
     for (const system::Gpu& gpu : system.gpus)
       rows.push_back({"GPU", printable(gpu.vendor + " " + or_unknown(gpu.model) + " " + gpu.arch +
+                                       (gpu.memory_bytes ? ", " + human_bytes(gpu.memory_bytes) : "") +
                                        (gpu.driver.empty() ? "" : ", driver " + gpu.driver))});
     for (const system::Mpi& mpi : system.mpi)
-      rows.push_back({"MPI", printable(mpi.implementation + " " + mpi.version + " (ABI " + mpi.abi + ") " +
-                                       mpi.libdir)});
-    for (const system::Named& fabric : system.fabrics)
-      rows.push_back({"fabric", printable(fabric.name + " " + fabric.version + " " + fabric.path)});
-    for (const system::Named& library : system.libraries)
-      rows.push_back({"library", printable(library.name + " " + library.version + " " + library.path)});
-    for (const system::Named& runtime : system.runtimes)
-      rows.push_back({"container runtime", runtime.name + " " + runtime.version + " " + runtime.path});
+      rows.push_back({"MPI", printable(mpi.implementation + " " + or_unknown(mpi.version) + " (ABI " +
+                                       mpi.abi + ") " + mpi.libdir)});
+    add(rows, "fabric", system.fabrics);
+    add(rows, "compiler", system.compilers);
+    add(rows, "library", system.libraries);
+    add(rows, "container runtime", system.runtimes);
+    rows.push_back({"containers", "user namespaces " + yes_or_no(system.user_namespaces) + ", FUSE " +
+                                      yes_or_no(system.fuse) + ", setuid helper " +
+                                      yes_or_no(system.setuid)});
+    if (system.module_system)
+      add(rows, "module system", {*system.module_system});
+    for (const std::string& module : system.modules)
+      rows.push_back({"module", printable(module)});
+    for (const std::string& note : system.notes)
+      rows.push_back({"note", printable(note)});
     std::cout << table(rows);
   }
 

@@ -1,0 +1,112 @@
+#!/bin/bash
+# Does `xaas detect` describe the node that it runs on when it runs in a job? Starts a Slurm of one node on the loopback (munge,
+# slurmctld, slurmd, all with files of their own below a temporary directory), runs detect by srun and by sbatch, checks what it
+# says, and ends and removes all of it. Needs root, and Slurm (Debian: slurm-wlm, munge); without them it is skipped: exit code 77.
+#
+# Slurm's plugins for control groups are off: a container has none to give away.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+xaas=$(realpath "${XAAS:-$root/build/release/bin/xaas}")
+
+skip() { echo "SKIPPED: $*"; exit 77; }
+die() { echo "FAILED: $*" >&2; exit 1; }
+
+[ -x "$xaas" ] || die "no program at $xaas: build it, or set XAAS"
+for tool in munged slurmctld slurmd srun sbatch sinfo jq; do
+  PATH=$PATH:/usr/sbin command -v "$tool" >/dev/null || skip "$tool is not installed"
+done
+[ "$(id -u)" -eq 0 ] || skip "slurmd needs root"
+PATH=$PATH:/usr/sbin
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/xaas-slurm-XXXXXX")
+processes=()
+finish() {
+  local code=$? process
+  [ $code -eq 0 ] || tail -n 20 "$work"/*.log >&2 || true
+  [ ! -S "$work/munge/socket" ] || timeout 10 scancel --user=root --quiet || true
+  for process in "${processes[@]}"; do kill "$process" 2>/dev/null || true; done
+  for process in "${processes[@]}"; do wait "$process" 2>/dev/null || true; done
+  rm -rf "$work"
+  exit $code
+}
+trap finish EXIT
+started() { # LOG COMMAND...: in the background, until the end
+  "${@:2}" >"$work/$1.log" 2>&1 &
+  processes+=($!)
+}
+until_true() { # WHAT COMMAND...: within half a minute
+  local i
+  for ((i = 0; i < 150; ++i)); do
+    "${@:2}" >/dev/null 2>&1 && return
+    sleep 0.2
+  done
+  die "no $1"
+}
+
+host=$(hostname -s)
+port=$((20000 + RANDOM % 10000))
+mkdir -m 755 "$work/munge" "$work/state" "$work/spool"
+chmod 755 "$work"
+(umask 077 && head -c 1024 /dev/urandom >"$work/munge/key")
+cat >"$work/slurm.conf" <<END
+ClusterName=xaas
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$work/munge/socket
+StateSaveLocation=$work/state
+SlurmdSpoolDir=$work/spool
+SlurmctldPidFile=$work/slurmctld.pid
+SlurmdPidFile=$work/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+MpiDefault=none
+ReturnToService=2
+NodeName=xaasnode NodeHostname=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+PartitionName=ordinary Nodes=ALL Default=YES State=UP
+PartitionName=special Nodes=ALL State=UP
+END
+export SLURM_CONF=$work/slurm.conf
+
+started munge munged --foreground --force --key-file="$work/munge/key" --socket="$work/munge/socket" \
+  --pid-file="$work/munge/pid" --log-file="$work/munge/log" --seed-file="$work/munge/seed"
+until_true "socket of munge" test -S "$work/munge/socket"
+started slurmctld slurmctld -D -f "$SLURM_CONF"
+started slurmd slurmd -D -f "$SLURM_CONF" -N xaasnode
+node_is_idle() { [ "$(sinfo --noheader --partition=ordinary --format=%T)" = idle ]; }
+until_true "idle node" node_is_idle
+echo "running: $(slurmd -V), port $port"
+
+holds() { # FILE FILTER
+  jq -e "$2" "$1" >/dev/null || die "$1: not true: $2; batch: $(jq -c .batch "$1"), evidence: $(jq -c .evidence "$1")"
+}
+
+# Outside of a job: the batch system is there, by its programs.
+"$xaas" detect --format json -q >"$work/login.json"
+holds "$work/login.json" '.batch == {system: "slurm", job: null, partition: null} and (.evidence["batch.system"] | endswith("/sinfo"))'
+
+# srun: the job's number is Slurm's.
+# shellcheck disable=SC2016
+timeout 60 srun --partition=special bash -c 'echo "$SLURM_JOB_ID" >"$1/srun.id"; exec "$2" detect --format json -q' - "$work" "$xaas" >"$work/srun.json"
+# sbatch, in the default partition
+cat >"$work/job.sh" <<END
+#!/bin/bash
+"$xaas" detect --format json -q -o "$work/sbatch.json"
+END
+id=$(timeout 60 sbatch --wait --parsable --chdir="$work" --output="$work/sbatch.log" "$work/job.sh")
+
+check() { # NAME ID PARTITION
+  holds "$work/$1.json" '.batch == {system: "slurm", job: "'"$2"'", partition: "'"$3"'"}'
+  holds "$work/$1.json" '.evidence["batch.job"] == "$SLURM_JOB_ID" and .evidence["batch.partition"] == "$SLURM_JOB_PARTITION"'
+  # The node, which is this machine.
+  [ "$(jq -Sc '[.arch, .cpu, .memory_bytes, .gpus, .kernel, .os, .glibc]' "$work/$1.json")" = \
+    "$(jq -Sc '[.arch, .cpu, .memory_bytes, .gpus, .kernel, .os, .glibc]' "$work/login.json")" ] ||
+    die "$1 does not describe the node that it ran on"
+  echo "ok: $1: $(jq -c .batch "$work/$1.json"), $(jq -r '.cpu.name' "$work/$1.json")"
+}
+check srun "$(cat "$work/srun.id")" special
+check sbatch "$id" ordinary
