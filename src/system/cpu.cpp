@@ -51,14 +51,14 @@ bool is_numbered(const std::string& name, const std::string& prefix) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
 }
 
-// The processors that are on. Absent, all that have a directory.
+// The processors that are on, by the list of them, else all that have a directory that says nothing else.
 std::vector<std::string> online(const Machine& machine) {
   std::vector<std::string> names;
   for (const uint64_t number : parse_number_list(machine.text(cpus + "/online")))
     names.push_back("cpu" + std::to_string(number));
   if (names.empty())
     for (const std::string& name : machine.entries(cpus))
-      if (is_numbered(name, "cpu"))
+      if (is_numbered(name, "cpu") && machine.text(cpus + "/" + name + "/online") != "0")
         names.push_back(name);
   return names;
 }
@@ -67,17 +67,27 @@ unsigned count(size_t number) {
   return static_cast<unsigned>(number);
 }
 
+// The content of the first of these files that has one. A kernel has lists and masks of processors, and
+// renamed them.
+std::string first_text(const Machine& machine, const std::string& directory,
+                       std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (std::string text = machine.text(directory + name); !text.empty())
+      return text;
+  return {};
+}
+
 void topology_from_sys(const Machine& machine, const std::vector<std::string>& names,
                        CpuDescription& description) {
   std::set<std::string> cores;
   std::set<uint64_t> sockets;
   for (const std::string& name : names) {
     const std::string directory = cpus + "/" + name + "/topology/";
-    std::string siblings = machine.text(directory + "core_cpus_list");
-    if (siblings.empty())
-      siblings = machine.text(directory + "thread_siblings_list");
+    const std::string siblings = first_text(
+        machine, directory, {"core_cpus_list", "core_cpus", "thread_siblings_list", "thread_siblings"});
+    // Siblings with numbers of their own share a front end and are cores: AMD family 15h.
     if (!siblings.empty())
-      cores.insert(siblings);
+      cores.insert(siblings + " " + machine.text(directory + "core_id"));
     // -1 where firmware does not say
     if (const std::optional<uint64_t> socket = machine.number(directory + "physical_package_id"))
       sockets.insert(*socket);
@@ -128,7 +138,7 @@ std::vector<CpuDescription::Cache> read_caches(const Machine& machine,
       std::string type = machine.text(directory + "type");
       std::transform(type.begin(), type.end(), type.begin(),
                      [](char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-      const std::string shared = machine.text(directory + "shared_cpu_list");
+      const std::string shared = first_text(machine, directory, {"shared_cpu_list", "shared_cpu_map"});
       if (level && bytes)
         instances[{*level, type, bytes}].insert(shared.empty() ? name : shared);
     }
@@ -145,7 +155,10 @@ unsigned numa_nodes(const Machine& machine) {
   for (const std::string& name : machine.entries(nodes))
     if (is_numbered(name, "node")) {
       ++all;
-      with_cpus += machine.text(nodes + "/" + name + "/cpulist").empty() ? 0 : 1;
+      const std::string directory = nodes + "/" + name + "/";
+      const bool some = !machine.text(directory + "cpulist").empty() ||
+                        machine.text(directory + "cpumap").find_first_not_of("0,") != std::string::npos;
+      with_cpus += some ? 1 : 0;
     }
   return with_cpus ? with_cpus : all;
 }

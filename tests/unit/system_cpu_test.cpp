@@ -71,6 +71,35 @@ TEST_F(DetectCpu, SmtOffAndOldKernel) {
   EXPECT_EQ(found.evidence.at("cpu.cores"), "/sys/devices/system/cpu");
 }
 
+// Masks in place of lists, no list of those that are on, and siblings that are cores of their own.
+TEST_F(DetectCpu, MasksAndCoresThatShareAFrontEnd) {
+  for (unsigned cpu = 0; cpu < 6; ++cpu) {
+    const std::string directory = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/";
+    if (cpu == 5) { // off
+      file(directory + "online", "0\n");
+      continue;
+    }
+    file(directory + "topology/thread_siblings", cpu < 2   ? "00000003\n"
+                                                 : cpu < 4 ? "0000000c\n"
+                                                           : "00000010\n");
+    file(directory + "topology/core_id", cpu == 1 ? "1\n" : "0\n");
+    file(directory + "topology/physical_package_id", "0\n");
+    file(directory + "cache/index2/level", "2\n");
+    file(directory + "cache/index2/type", "Unified\n");
+    file(directory + "cache/index2/size", "2048K\n");
+    file(directory + "cache/index2/shared_cpu_map", cpu < 2   ? "00000003\n"
+                                                    : cpu < 4 ? "0000000c\n"
+                                                              : "00000010\n");
+  }
+  file("/sys/devices/system/node/node0/cpumap", "0000001f\n");
+  file("/sys/devices/system/node/node1/cpumap", "00000000\n");
+  const SystemDescription found = detect(probes_);
+  EXPECT_EQ(found.cpu.threads, 5u);
+  EXPECT_EQ(found.cpu.cores, 4u); // 0 and 1 are two, 2 and 3 are one
+  EXPECT_EQ(found.cpu.numa_nodes, 1u);
+  EXPECT_THAT(found.cpu.caches, ElementsAre(Cache{2, "unified", 2 * MiB, 3}));
+}
+
 // Firmware of many AArch64 machines says nothing about caches, or all but their size.
 TEST_F(DetectCpu, Aarch64WithoutCacheSizes) {
   probes_.cpu = *target::cpu_by_name("aarch64", "neoverse-n1");
