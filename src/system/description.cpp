@@ -6,6 +6,8 @@ Result<SystemDescription> with_cpu(SystemDescription description, const std::str
   XAAS_TRY(target::Cpu cpu, target::cpu_by_name(description.arch, name));
   description.cpu.vendor.clear();
   description.cpu.model.clear();
+  description.evidence.erase("cpu.features");
+  description.evidence.erase("cpu.model");
   description.cpu.name = std::move(cpu.name);
   description.cpu.level = target::isa_level(cpu.arch, cpu.features);
   description.cpu.features = std::move(cpu.features);

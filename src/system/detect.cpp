@@ -100,6 +100,8 @@ SystemDescription look(const Machine& machine, const Probes& probes, const targe
   GpuProbe gpus(machine, probes, directories);
   ProgramVersions versions(probes.limits.programs);
   probe_programs(machine, probes.runtime_versions ? &versions : nullptr, description);
+  if (!probes.cpu)
+    description.evidence["cpu.features"] = cpu.arch == "x86_64" ? "cpuid" : "getauxval, /proc/cpuinfo";
   probe_cpu(machine, description);
   probe_allowed(machine, description);
   memory(machine, description);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ constexpr size_t most_text = size_t(64) << 20;
   if (getppid() != parent) // it has died before
     _exit(1);
   setpgid(0, 0); // the terminal's signals are the parent's
+  const rlimit nothing_left{0, 0};
+  setrlimit(RLIMIT_CORE, &nothing_left);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
     std::signal(number, SIG_DFL);
   if (const int nothing = open("/dev/null", O_RDWR); nothing >= 0) // a driver's library may print

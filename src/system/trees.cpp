@@ -134,7 +134,7 @@ std::string expanded(const Machine& machine, std::string path) {
     const std::string value = variable == "spack"  ? machine.environment("SPACK_ROOT")
                               : variable == "user" ? machine.environment("USER")
                                                    : machine.environment(variable);
-    if (value.find('$') != std::string::npos)
+    if (value.empty() || value.find('$') != std::string::npos)
       return {};
     path = path.substr(0, at) + value + path.substr(after);
   }

@@ -218,7 +218,10 @@ TEST(SystemJson, ReadNamesTheFile) {
 }
 
 TEST(System, WithCpuReplacesOnlyTheCpu) {
-  const SystemDescription other = *with_cpu(full(), "x86-64-v2");
+  SystemDescription real = full();
+  real.evidence["cpu.features"] = "cpuid";
+  const SystemDescription other = *with_cpu(real, "x86-64-v2");
+  EXPECT_EQ(other.evidence, full().evidence);
   EXPECT_EQ(other.cpu.vendor + other.cpu.model, "");
   EXPECT_EQ(other.cpu.name, "x86-64-v2");
   EXPECT_EQ(other.cpu.level, "x86-64-v2");

@@ -233,6 +233,14 @@ TEST_F(Detect, SpackTrees) {
   EXPECT_THAT(found.notes, IsEmpty());
 }
 
+// A path with a variable that is not set is no path: "$spack/opt/spack" is not /opt/spack.
+TEST_F(Detect, SpackTreesThatNobodyNames) {
+  file("/etc/spack/config.yaml", "config:\n  install_tree: $spack/opt/spack\n");
+  file("/opt/spack/.spack-db/index.json", spack_index({install("fftw", "3.3.10", "/a")}));
+  file("/a/lib/libfftw3.so.3", elf());
+  EXPECT_THAT(detect(probes_).libraries, IsEmpty());
+}
+
 TEST_F(Detect, SpackTreesThatAreDamaged) {
   probes_.environment = {{"SPACK_ROOT", "/s"}, {"HOME", "/home/me"}};
   file("/a/lib/libfftw3.so.3", elf());
