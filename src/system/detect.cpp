@@ -4,7 +4,7 @@
 #include "gpus.h"
 #include "helper_process.h"
 #include "machine.h"
-#include "names.h"
+#include "mounts.h"
 #include "program_version.h"
 
 #include <xaas/base/process.h>
@@ -123,29 +123,6 @@ SystemDescription look(const Machine& machine, const Probes& probes, const targe
   return description;
 }
 
-// What is to be left out because of a path: the whole file system if its server is elsewhere, for all its
-// files will hang. Source: proc(5), /proc/[pid]/mountinfo.
-std::string place_of(const std::string& path) {
-  std::string place, type;
-  const Result<std::string> mounts = read_file("/proc/self/mountinfo", uint64_t(16) << 20);
-  for (const std::string& line : split(mounts ? *mounts : "", '\n')) {
-    const std::vector<std::string> words = split(line, ' ');
-    const auto dash = std::find(words.begin(), words.end(), "-");
-    if (words.size() < 6 || dash == words.end() || dash + 1 == words.end())
-      continue;
-    const std::string& point = words[4];
-    if (path.starts_with(point) && point.size() >= place.size() &&
-        (point == "/" || path.size() == point.size() || path[point.size()] == '/')) {
-      place = point;
-      type = dash[1];
-    }
-  }
-  for (const std::string& known : Names::get().network_file_systems)
-    if (place.size() > 1 && (type == known || type.starts_with(known + ".")))
-      return place;
-  return path;
-}
-
 bool sleeps(pid_t process) { // as one does that waits for a file server
   const Result<std::string> text = read_file("/proc/" + std::to_string(process) + "/stat", 4096);
   const size_t state = text ? text->rfind(") ") : std::string::npos;
@@ -169,8 +146,10 @@ std::string wait_for(HelperProcess& helper, const Watch& watch, const ProbeLimit
     }
     if (interrupt_signal())
       return "interrupted";
-    if ((steps & 1 && now - since > limits.access && sleeps(helper.process())) || now > deadline)
+    if (steps & 1 && now - since > limits.access && sleeps(helper.process()))
       return "no answer within " + std::to_string(limits.access.count() / 1000) + " s";
+    if (now > deadline)
+      return "it took too long";
   }
   return {};
 }
@@ -178,7 +157,8 @@ std::string wait_for(HelperProcess& helper, const Watch& watch, const ProbeLimit
 } // namespace
 
 SystemDescription detect(const Probes& probes) {
-  constexpr int most_attempts = 4; // each with one more file system left out
+  constexpr int most_attempts =
+      4; // each with one more file system left out, the last one without any remote one
   const target::Cpu cpu = probes.cpu ? *probes.cpu : target::host_cpu();
   SystemDescription description = bare(cpu);
   void* memory = mmap(nullptr, sizeof(Watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -186,8 +166,14 @@ SystemDescription detect(const Probes& probes) {
     description.notes = {"no memory to look at the machine with"};
     return description;
   }
-  std::vector<std::string> skipped, notes;
+  std::vector<std::string> skipped, notes, remote;
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    if (attempt + 1 == most_attempts)
+      for (const std::string& mount : remote)
+        if (std::find(skipped.begin(), skipped.end(), mount) == skipped.end()) {
+          skipped.push_back(mount);
+          notes.push_back(mount + " was left out, because others did not answer");
+        }
     const Watch& watch = *new (memory) Watch();
     HelperProcess helper([&] {
       const Machine machine(probes, static_cast<Watch*>(memory), skipped);
@@ -211,7 +197,10 @@ SystemDescription detect(const Probes& probes) {
     } else if (trouble.empty()) {
       trouble = "the process that looked at it " + helper.trouble();
     }
-    const std::string path = watch.current(), place = place_of(path);
+    if (remote.empty())
+      if (const Result<std::string> mounts = read_file("/proc/self/mountinfo", uint64_t(16) << 20); mounts)
+        remote = remote_mounts(*mounts);
+    const std::string path = watch.current(), place = place_of(path, remote).value_or(path);
     notes.push_back(path.empty() ? "looking at this machine: " + trouble
                                  : place + " was left out: " + trouble);
     if (path.empty())

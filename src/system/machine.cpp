@@ -1,4 +1,5 @@
 #include "machine.h"
+#include "mounts.h"
 
 #include <xaas/base/text.h>
 
@@ -44,10 +45,7 @@ Machine::Machine(const Probes& probes, Watch* watch, std::vector<std::string> sk
 bool Machine::blocked(const fs::path& path) const {
   if (out_of_time())
     return true;
-  const std::string& text = path.native();
-  return std::any_of(skipped_.begin(), skipped_.end(), [&](const std::string& skipped) {
-    return text.starts_with(skipped) && (text.size() == skipped.size() || text[skipped.size()] == '/');
-  });
+  return !skipped_.empty() && place_of(path.native(), skipped_);
 }
 
 bool Machine::has(const std::string& absolute) const {

@@ -1,4 +1,5 @@
 // What hangs, never ends or is too large costs a limited time and is left out.
+#include "mounts.h"
 #include "system_testing.h"
 
 #include <chrono>
@@ -90,6 +91,28 @@ TEST_F(DetectLimits, LargeDirectoriesAndFiles) {
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(3));
   EXPECT_THAT(found.notes, testing::UnorderedElementsAre(HasSubstr("/many: more than 20000 entries"),
                                                          HasSubstr("/etc/os-release: larger than 16 MiB")));
+}
+
+TEST_F(DetectLimits, RemoteFileSystems) {
+  EXPECT_THAT(remote_mounts("22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+                            "23 22 0:30 / /home rw,nosuid shared:7 master:2 - nfs4 server:/home rw\n"
+                            "24 22 0:31 / /my\\040apps rw - fuse.sshfs me@there:/apps rw\n"
+                            "25 22 0:32 / /tmp rw - tmpfs none rw\n26 22 0:33 / / rw - nfs server:/ rw\n"
+                            "damaged\n27 22 0:34 / /x rw -\n28 - nfs\n"),
+              ElementsAre("/home", "/my apps"));
+  // Over links, absolute and relative, without a look into the mount.
+  const fs::path top = directory_.path() / "links";
+  const std::string mount = (top / "mnt").string();
+  fs::create_directories(top / "usr");
+  fs::create_directory_symlink(mount + "/tree", top / "usr" / "apps");
+  fs::create_directory_symlink("../mnt", top / "usr" / "other");
+  fs::create_directory_symlink("self", top / "self");
+  EXPECT_EQ(place_of(mount + "/a/b", {"/elsewhere", mount}), mount);
+  EXPECT_EQ(place_of((top / "usr/apps/lib").string(), {mount}), mount);
+  EXPECT_EQ(place_of((top / "usr/./other/lib").string(), {mount}), mount);
+  for (const char* path : {"usr/local", "mntx/a", "self/a"})
+    EXPECT_EQ(place_of((top / path).string(), {mount}), std::nullopt) << path;
+  EXPECT_EQ(place_of(mount, {mount}), mount);
 }
 
 // A tree with many programs: only those that are known are looked at.
