@@ -133,7 +133,9 @@ void join_answers(const Machine& machine, std::vector<DriverGpu>& gpus,
       ++shown;
       DriverGpu* known = same(gpus, gpu, taken);
       if (!known) {
-        gpus.push_back({{.vendor = gpu.facts.vendor}, gpu.device, false});
+        gpus.emplace_back();
+        gpus.back().facts.vendor = gpu.facts.vendor;
+        gpus.back().device = gpu.device;
         taken.push_back(true);
         known = &gpus.back();
       }
@@ -181,7 +183,9 @@ void GpuProbe::probe_nvidia() {
     if (driver.empty() && word.find('.') != std::string::npos && is_digit(word[0]))
       driver = word;
   for (const std::string& entry : machine_.entries(directory)) {
-    Gpu gpu{.vendor = "nvidia"};
+    DriverGpu found;
+    Gpu& gpu = found.facts;
+    gpu.vendor = "nvidia";
     const std::string file = directory + "/" + entry + "/information";
     gpu.pci = pci_address(entry);
     gpu.model = field(machine_.text(file), "Model");
@@ -192,7 +196,7 @@ void GpuProbe::probe_nvidia() {
     gpu.driver = driver;
     if (!driver.empty())
       add_evidence(gpu.evidence, version_file, {"driver"});
-    nvidia_.push_back({std::move(gpu)});
+    nvidia_.push_back(std::move(found));
   }
   if (!nvidia_.empty() || machine_.has("/dev/nvidiactl"))
     ask(Driver::nvml, probes_.nvml, "libnvidia-ml.so.1", ask_nvidia_);
@@ -207,7 +211,9 @@ void GpuProbe::probe_amd() {
     const std::optional<uint64_t> version = property(properties, "gfx_target_version");
     if (!version || *version == 0)
       continue; // a CPU
-    Gpu gpu{.vendor = "amd"};
+    DriverGpu found;
+    Gpu& gpu = found.facts;
+    gpu.vendor = "amd";
     gpu.arch = amd_arch(*version);
     if (const std::optional<uint64_t> place = property(properties, "location_id")) {
       const auto bits = static_cast<unsigned>(*place);
@@ -235,7 +241,7 @@ void GpuProbe::probe_amd() {
     gpu.runtime = runtime;
     if (!runtime.empty())
       add_evidence(gpu.evidence, runtime_file, {"runtime"});
-    amd_.push_back({std::move(gpu)});
+    amd_.push_back(std::move(found));
   }
 }
 
@@ -259,7 +265,11 @@ void GpuProbe::probe_intel() {
       if (std::find(known.devices.begin(), known.devices.end(), id) == known.devices.end())
         continue;
       there = true;
-      Gpu gpu{.vendor = "intel", .model = known.model, .arch = known.arch};
+      DriverGpu found;
+      Gpu& gpu = found.facts;
+      gpu.vendor = "intel";
+      gpu.model = known.model;
+      gpu.arch = known.arch;
       gpu.pci = address;
       add_evidence(gpu.evidence, device + "/device", {"model", "arch"});
       for (const char* module : {"/sys/module/i915/version", "/sys/module/xe/version"})
@@ -267,7 +277,8 @@ void GpuProbe::probe_intel() {
           gpu.driver = driver;
           add_evidence(gpu.evidence, module, {"driver"});
         }
-      intel_.push_back({std::move(gpu), std::stoull(id, nullptr, 16)});
+      found.device = std::stoull(id, nullptr, 16);
+      intel_.push_back(std::move(found));
     }
   }
   if (!there)
