@@ -101,11 +101,12 @@ Error parse_error(const CommandEntry& entry, const CLI::App& app, const std::str
 
 // Errors are values; what is thrown all the same (no memory, a bug of ours) still ends with a message and an
 // exit code.
-Result<void> run_guarded(Command& command) {
+Result<void> run_guarded(Command& command, bool has_jobs) {
   try {
     return command.run();
   } catch (const std::bad_alloc&) {
-    return make_error(ErrorKind::failed, "out of memory", "fewer jobs at once (-j) need less");
+    return make_error(ErrorKind::failed, "out of memory",
+                      has_jobs ? "fewer jobs at once (-j) need less" : std::string());
   } catch (const std::exception& error) {
     return make_error(ErrorKind::failed, std::string("internal error: ") + error.what());
   }
@@ -125,7 +126,7 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
   }
   set_up_log(command->common.verbosity);
   install_interrupt_handler();
-  const Result<void> result = run_guarded(*command);
+  const Result<void> result = run_guarded(*command, app->get_option_no_throw("--jobs") != nullptr);
   std::cout.flush();
   if (!result)
     return finish(result.error());

@@ -47,15 +47,18 @@ public:
     const discover::Discovery& discovery = found.discovery;
     const std::string text =
         llm::with_comments(spec::to_json(discover::draft(findings, discovery, target::host_arch())), found);
+    for (const std::string& note : findings.notes)
+      std::cerr << printable("xaas: note: " + note) << "\n";
     if (output_ == "-") {
       std::cout << text;
       return {};
     }
     XAAS_CHECK(write_file(path, text));
-    for (const std::string& note : findings.notes)
-      std::cerr << printable("xaas: note: " + note) << "\n";
     if (common.json()) {
-      Json json = {{"version", 1}, {"spec", path.string()}, {"points", discovery.points.size()}};
+      Json json = {{"version", 1},
+                   {"spec", path.string()},
+                   {"points", discovery.points.size()},
+                   {"notes", findings.notes}};
       if (model)
         json["llm"] = llm::to_json(found);
       print(json);

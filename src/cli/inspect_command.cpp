@@ -104,6 +104,8 @@ public:
       if (!tree)
         return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
       XAAS_TRY(const TreeDescription found, describe_tree_for_paper(target_, options));
+      for (const std::string& note : found.notes)
+        std::cerr << printable("xaas: note: " + note) << "\n";
       if (found.suggestions) {
         print_notes(*found.suggestions);
         print_additions(*found.suggestions); // the document has no place for where it is from
@@ -130,7 +132,7 @@ public:
       return show(json);
     }
     if (image::kind_of(*opened) == "deployed") {
-      XAAS_TRY(const Json deployed, describe_deployed(*opened));
+      XAAS_TRY(const Json deployed, describe_deployed(*opened).in(target_));
       return show(deployed);
     }
     return show(Json{{"version", 1},

@@ -129,6 +129,7 @@ Result<TreeDescription> describe_tree(const std::string& directory, const TreeOp
 Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const TreeOptions& options) {
   XAAS_TRY(Read tree, read(directory, options));
   TreeDescription description;
+  description.notes = tree.findings.notes;
   description.json = discover::paper_document(tree.findings, tree.discovery);
   description.suggestions = std::move(tree.suggestions);
   return description;

@@ -172,11 +172,6 @@ bool is_yes_or_no(const std::string& value) {
          value == "check";
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 // "with-mpi": "--without-mpi".
 std::string negative_of(const std::string& name) {
   const bool enable = name.starts_with("enable-");
@@ -200,10 +195,12 @@ Option option_of(const std::string& name, const std::string& left, const std::st
   } else {
     for (const char* word : {"dir", "path", "prefix", "file", "lib", "root"})
       option.takes_place |= value.find(word) != std::string::npos;
+    // "--with-x[=DIR]" is a switch, too.
+    option.takes_place &= left.find("[=") == std::string::npos;
   }
   if (const auto said = default_in_help(help))
     option.initial = *said ? "ON" : "OFF";
-  else if (lower(help).find(lower(negative_of(name))) != std::string::npos)
+  else if (to_lower(help).find(to_lower(negative_of(name))) != std::string::npos)
     option.initial = "ON"; // whoever explains how to switch it off has it on
   else if (left.find("--disable-") != std::string::npos || left.find("--without-") != std::string::npos)
     option.initial = "ON";
@@ -235,8 +232,13 @@ public:
     }
     // Options that macros put together have their names only here.
     const std::string script = (findings_.directory.empty() ? "" : findings_.directory + "/") + "configure";
-    if (const std::optional<std::string> text = tree_.text(script))
-      read_help(*text, script);
+    if (const std::optional<std::string> text = tree_.text(script)) {
+      if (const std::string first = text->substr(0, text->find('\n'));
+          first.find("python") != std::string::npos)
+        findings_.notes.push_back(script + ": no shell script; its options are not read");
+      else
+        read_help(*text, script);
+    }
   }
 
 private:

@@ -70,11 +70,6 @@ std::string category_of(Choice::Group group) {
   return "threading";
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 class Classifier {
 public:
   explicit Classifier(const Findings& findings)
@@ -178,7 +173,7 @@ private:
 
   Choice& choice(Choice::Group group, const std::string& name) {
     for (Choice& known : discovery_.choices)
-      if (known.group == group && lower(known.name) == lower(name))
+      if (known.group == group && to_lower(known.name) == to_lower(name))
         return known;
     Choice added;
     added.group = group;
@@ -190,7 +185,7 @@ private:
   // A name for a point: as the schema has names, of no other, and not that of the built-in point.
   std::string free_name(std::string name) const {
     std::string clean;
-    for (const char c : lower(std::move(name)))
+    for (const char c : to_lower(std::move(name)))
       clean.push_back(std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '+' ? c
                                                                                                       : '-');
     clean.erase(0, std::min(clean.find_first_not_of("-._+"), clean.size()));
@@ -292,7 +287,7 @@ private:
     known.place = option.place;
     if (better)
       std::erase_if(discovery_.points,
-                    [&](const DiscoveredPoint& point) { return point.point.name == lower(entry->name); });
+                    [&](const DiscoveredPoint& point) { return point.point.name == to_lower(entry->name); });
     add_point(option, entry->name, entry->category, entry->needs);
   }
 
@@ -398,11 +393,29 @@ private:
       return;
     if (group == Choice::Group::simd)
       order_by_strength(found.point.values);
+    if (add_none(found.point)) {
+      discovery_.points.push_back(std::move(found));
+      return;
+    }
+    if (found.point.values.size() < 2)
+      return; // nothing to choose
     if (option.initial && found.point.find(plain(*option.initial)))
       found.point.default_ = plain(*option.initial);
     else if (!found.point.values.empty())
       found.point.default_ = found.point.values.front().value;
     discovery_.points.push_back(std::move(found));
+  }
+
+  // Where each value asks something of the machine, a build without the option is one more value, and the
+  // default: an image has something for every machine then.
+  static bool add_none(spec::SpecializationPoint& point) {
+    const bool all_ask = std::all_of(point.values.begin(), point.values.end(),
+                                     [](const spec::Value& value) { return !value.requires_.empty(); });
+    if (!all_ask || point.find("default"))
+      return false;
+    point.values.insert(point.values.begin(), spec::Value{"default", {}, {}});
+    point.default_ = "default";
+    return true;
   }
 
   bool names_a_library(const Words& words) const {
@@ -415,7 +428,7 @@ private:
   // A data type that is the vector of the machine: "float double simd".
   void add_simd_among_others(const Option& option) {
     for (const std::string& value : option.values)
-      if (lower(value) == "simd") {
+      if (to_lower(value) == "simd") {
         Choice& known = choice(Choice::Group::simd, "SIMD");
         known.flag = typed(option, value);
         known.by_default = option.initial == value;
@@ -515,14 +528,14 @@ private:
     known.flag = typed(option, value);
     const bool built_in = is_built_in(value) || (entry && entry->built_in);
     known.by_default = option.initial && (*option.initial == value || *option.initial == plain(value) ||
-                                          (is_built_in(value) && lower(*option.initial) == "auto"));
+                                          (is_built_in(value) && to_lower(*option.initial) == "auto"));
     known.built_in |= built_in;
     known.condition = join(option.conditions, " AND ");
     known.place = option.place;
   }
 
   static bool is_built_in(const std::string& value) {
-    const std::string word = lower(value);
+    const std::string word = to_lower(value);
     return word.find("built-in") != std::string::npos || word.find("builtin") != std::string::npos ||
            word.find("built_in") != std::string::npos;
   }
@@ -535,8 +548,8 @@ private:
     if (!entry)
       return;
     for (Choice& known : discovery_.choices)
-      if (lower(known.name) == lower(entry->name) ||
-          (known.group == Choice::Group::fft && lower(known.name).starts_with(lower(entry->name)))) {
+      if (to_lower(known.name) == to_lower(entry->name) ||
+          (known.group == Choice::Group::fft && to_lower(known.name).starts_with(to_lower(entry->name)))) {
         if (known.version.empty())
           known.version = package.version;
         return;
@@ -598,7 +611,7 @@ private:
   void join_blas_and_lapack() {
     const auto find = [this](const std::string& name) {
       return std::find_if(discovery_.choices.begin(), discovery_.choices.end(), [&](const Choice& choice) {
-        return choice.group == Choice::Group::linear_algebra && lower(choice.name) == name;
+        return choice.group == Choice::Group::linear_algebra && to_lower(choice.name) == name;
       });
     };
     const auto blas = find("blas"), lapack = find("lapack");
@@ -749,7 +762,7 @@ void install_products(const Findings& findings, spec::Application& application) 
 
 spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch) {
   spec::Application application;
-  application.name = lower(findings.name);
+  application.name = to_lower(findings.name);
   for (char& c : application.name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
       c = '-';
@@ -763,6 +776,8 @@ spec::Application draft(const Findings& findings, const Discovery& discovery, co
     const bool is_choice = found.point.category == "cpu" && !found.point.find("on");
     if (!is_choice || !application.configurations.empty())
       continue;
+    if (const spec::Value* const none = found.point.find("default"); none && none->arguments.empty())
+      application.configurations.push_back({{found.point.name, "default"}});
     for (const spec::Value& value : found.point.values) {
       const std::vector<std::string>& features = value.requires_.cpu;
       if (!features.empty() && std::all_of(features.begin(), features.end(), [&](const auto& feature) {

@@ -1,6 +1,8 @@
 // CMake's own word for what was read: the cache has the options' values and choices, the trace says which
 // file and line made each entry. Entries that find_library() and the like made are in no trace of option() or
 // set(), and are left out: they say where something is.
+#include "cmake_values.h"
+
 #include <xaas/base/process.h>
 #include <xaas/base/stopwatch.h>
 #include <xaas/base/text.h>
@@ -77,9 +79,7 @@ std::unordered_map<std::string, Place> places_of(const fs::path& trace, const fs
 }
 
 bool is_true(const std::string& value) {
-  std::string word = value;
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
-  return word == "ON" || word == "1" || word == "TRUE" || word == "YES" || word == "Y";
+  return truth_of_constant(value) == Truth::yes;
 }
 
 Option option_of(const std::string& name, const CacheEntry& entry, const Place& place) {
@@ -138,6 +138,8 @@ void complete(Findings& findings, const Cache& cache, const std::unordered_map<s
 
 } // namespace
 
+constexpr uint64_t largest_log = 256u << 20, largest_trace = uint64_t(8) << 30;
+
 Result<void> configure_tree(const fs::path& tree, const std::vector<std::string>& arguments,
                             Findings& findings) {
   if (findings.system != spec::BuildSystem::cmake)
@@ -156,11 +158,22 @@ Result<void> configure_tree(const fs::path& tree, const std::vector<std::string>
   for (const std::string& option : {std::string("--trace-expand"), std::string("--trace-format=json-v1"),
                                     "--trace-redirect=" + trace.string()})
     command.arguments.push_back(option);
+  command.output = directory.path() / "log";
+  command.watch = [&]() -> Result<void> {
+    std::error_code ignored;
+    const bool large =
+        (fs::exists(*command.output, ignored) && fs::file_size(*command.output, ignored) > largest_log) ||
+        (fs::exists(trace, ignored) && fs::file_size(trace, ignored) > largest_trace);
+    if (large)
+      return make_error(ErrorKind::failed,
+                        "configuring " + tree.string() + ": cmake says more than is read of it");
+    return {};
+  };
   const Stopwatch watch;
   XAAS_TRY(const ProcessResult result, run(command));
   if (result.exit_code != 0) {
-    const std::string end =
-        result.output.substr(result.output.size() > 2000 ? result.output.size() - 2000 : 0);
+    XAAS_TRY(const std::string log, read_file(*command.output, 2 * largest_log));
+    const std::string end = log.substr(log.size() > 2000 ? log.size() - 2000 : 0);
     return make_error(ErrorKind::failed,
                       "configuring " + tree.string() + ": cmake ended with " +
                           std::to_string(result.exit_code) + "; the end of what it said:\n" + trim(end),

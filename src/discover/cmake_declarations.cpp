@@ -54,6 +54,14 @@ void take_remarks(Option& option, const std::vector<CMakeWord>& words) {
 
 } // namespace
 
+// By the convention of find modules (cmake-developer(7)); some projects declare them by option().
+static bool names_a_place(const std::string& name) {
+  for (const char* ending : {"_LIBRARY", "_LIBRARIES", "_LIBS", "_INCLUDE_DIR", "_INCLUDE_DIRS", "_DIR"})
+    if (name.ends_with(ending))
+      return true;
+  return false;
+}
+
 void CMakeDeclarations::end_call(const Mark& begin, const std::vector<CMakeWord>& words) {
   for (size_t i = begin.touched; i < touched_.size(); ++i)
     if (Option& option = findings_.options[touched_[i]]; option.kind == Option::Kind::choice)
@@ -61,17 +69,34 @@ void CMakeDeclarations::end_call(const Mark& begin, const std::vector<CMakeWord>
   if (state_.calls.empty())
     touched_.clear();
   // An argument that names other options says when this one is there: "GPU STREQUAL CUDA;MPI".
-  for (size_t i = begin.options; i < findings_.options.size(); ++i)
-    for (const CMakeWord& word : words)
-      if (word.text.size() < 200 && mentions_option(word.text, findings_.options[i].name))
-        findings_.options[i].conditions.push_back(word.text);
+  if (begin.options == findings_.options.size())
+    return;
+  constexpr size_t most = 8;
+  std::vector<Mention> mentions;
+  uint64_t bytes = 0;
+  for (const CMakeWord& word : words) {
+    bytes += word.text.size();
+    if (mentions.size() < most && word.text.size() < 200)
+      if (Mention mention = mention_in(word.text); !mention.names.empty())
+        mentions.push_back(std::move(mention));
+  }
+  values_.charge_bytes(64 * (bytes / 256 + (findings_.options.size() - begin.options) * mentions.size()));
+  for (size_t i = begin.options; i < findings_.options.size(); ++i) {
+    Option& option = findings_.options[i];
+    for (const Mention& mention : mentions)
+      if (option.conditions.size() < most && !mention.names.count(option.name))
+        option.conditions.push_back(mention.text);
+  }
 }
 
-bool CMakeDeclarations::mentions_option(const std::string& text, const std::string& but) const {
-  size_t at = 0;
+// The options that a condition names; none if it is something else, such as a description.
+CMakeDeclarations::Mention CMakeDeclarations::mention_in(const std::string& text) const {
+  Mention mention{text, {}};
+  if (text.find("  ") != std::string::npos || std::count(text.begin(), text.end(), ' ') > 7)
+    return mention;
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  bool mentioned = false;
-  while (at < text.size()) {
+  bool known = false;
+  for (size_t at = 0; at < text.size();) {
     if (!is_part(text[at])) {
       ++at;
       continue;
@@ -79,13 +104,14 @@ bool CMakeDeclarations::mentions_option(const std::string& text, const std::stri
     size_t end = at;
     while (end < text.size() && is_part(text[end]))
       ++end;
-    const std::string word = text.substr(at, end - at);
-    if (word == but || (end < text.size() && text[end] == '.'))
-      return false; // a description
-    mentioned |= options_.count(word) > 0 && options_.at(word) < findings_.options.size();
+    if (end < text.size() && text[end] == '.')
+      return {text, {}};
+    known |= options_.count(*mention.names.insert(text.substr(at, end - at)).first) > 0;
     at = end;
   }
-  return mentioned && text.find("  ") == std::string::npos && split(text, ' ').size() <= 8;
+  if (!known)
+    mention.names.clear();
+  return mention;
 }
 
 Place CMakeDeclarations::place(const std::string& name, const CMakeCommand& command) const {
@@ -164,6 +190,7 @@ void CMakeDeclarations::declare_boolean(const std::string& name, const std::stri
     return;
   first_by_default_[name] = state_.by_default;
   option.kind = Option::Kind::boolean;
+  option.takes_place = names_a_place(name);
   option.help = help;
   option.initial.reset();
   set_initial(option, value);
@@ -369,7 +396,7 @@ void CMakeDeclarations::find_package(const std::vector<CMakeWord>& words, const 
   const bool required =
       std::any_of(words.begin(), words.end(), [](const CMakeWord& word) { return word.text == "REQUIRED"; });
   add_package(words[0].text, version, required, command);
-  for (const std::string& name : {words[0].text + "_FOUND", upper(words[0].text) + "_FOUND"})
+  for (const std::string& name : {words[0].text + "_FOUND", to_upper(words[0].text) + "_FOUND"})
     values_.set(name, {"", false});
 }
 void CMakeDeclarations::check_modules(const std::vector<CMakeWord>& words, const CMakeCommand& command) {
@@ -379,7 +406,7 @@ void CMakeDeclarations::check_modules(const std::vector<CMakeWord>& words, const
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i].text;
     required |= word == "REQUIRED";
-    if (word != upper(word) && !word.empty()) {
+    if (word != to_upper(word) && !word.empty()) {
       const size_t end = word.find_first_of("<>=");
       const size_t number = end == std::string::npos ? end : word.find_first_not_of("<>=", end);
       add_package(word.substr(0, end), number == std::string::npos ? "" : word.substr(number), required,
@@ -394,7 +421,8 @@ void CMakeDeclarations::find_library(const std::vector<CMakeWord>& words, const 
     const std::string& word = words[i].text;
     if (word == "NAMES")
       names = true;
-    else if (word == upper(word) && word.size() > 3 && word.find_first_of("0123456789.") == std::string::npos)
+    else if (word == to_upper(word) && word.size() > 3 &&
+             word.find_first_of("0123456789.") == std::string::npos)
       names = false;
     else if (names && !words[i].text.empty() && word.find('/') == std::string::npos)
       add_package(word, "", false, command);

@@ -8,6 +8,7 @@
 
 #include <xaas/discover/findings.h>
 
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -77,7 +78,11 @@ private:
   void add_package(const std::string& name, const std::string& version, bool required,
                    const CMakeCommand& command);
   void add_flag(const std::string& flag, const CMakeCommand& command);
-  bool mentions_option(const std::string& text, const std::string& but) const;
+  struct Mention {
+    std::string text;
+    std::set<std::string> names;
+  };
+  Mention mention_in(const std::string& text) const;
 
   CMakeValues& values_;
   const CMakeState& state_;

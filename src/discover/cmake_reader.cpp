@@ -16,6 +16,7 @@
 #include "cmake_value_commands.h"
 #include "readers.h"
 
+#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
@@ -110,7 +111,8 @@ private:
     }
   }
 
-  void run_directory(const std::string& directory) {
+  void run_directory(const std::string& named) {
+    const std::string directory = tree_.resolved(named);
     const std::string path = directory.empty() ? "CMakeLists.txt" : directory + "/CMakeLists.txt";
     const std::shared_ptr<const File> file = open(path);
     if (!file || !entered_directories_.insert(directory).second)
@@ -145,7 +147,7 @@ private:
   }
 
   void include(const std::string& name) {
-    std::string path = path_in_tree(name, state_.directory);
+    std::string path = tree_.resolved(path_in_tree(name, state_.directory));
     if (!tree_.has(path)) {
       const auto found =
           modules_.find(fs::path(name).filename().string() + (name.ends_with(".cmake") ? "" : ".cmake"));
@@ -201,6 +203,8 @@ private:
     ++depth_;
     for (size_t i = begin; i < end && !values_.is_spent() && !guarded_; ++i) {
       values_.charge_command();
+      if (interrupt_signal() != 0)
+        values_.charge_bytes(UINT64_MAX); // read_tree() gives the error
       const CMakeCommand& command = commands()[i];
       const size_t last = std::min(file_->ends[i], end);
       if (command.name == "if") {
@@ -324,7 +328,7 @@ private:
     Function function{file_, begin + 1, end, {}, command.name == "macro"};
     for (size_t i = 1; i < words.size(); ++i)
       function.parameters.push_back(words[i].text);
-    functions_[lower(words[0].text)] = std::move(function);
+    functions_[to_lower(words[0].text)] = std::move(function);
   }
 
   void call(const Function& function, const CMakeCommand& command) {

@@ -35,7 +35,7 @@ void string_command(CMakeValues& values, const std::vector<CMakeWord>& words) {
   const std::string& action = words[0].text;
   if ((action == "TOUPPER" || action == "TOLOWER") && words.size() > 2) {
     values.set(words[2].text,
-               {action == "TOUPPER" ? upper(words[1].text) : lower(words[1].text), words[1].known});
+               {action == "TOUPPER" ? to_upper(words[1].text) : to_lower(words[1].text), words[1].known});
   } else if (action == "REPLACE" && words.size() > 4) {
     std::string text;
     bool known = true;

@@ -8,15 +8,6 @@
 
 namespace xaas::discover {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
-}
-
 const std::unordered_map<std::string, std::string>& fixed_variables() {
   static const std::unordered_map<std::string, std::string> variables = {{"WIN32", ""},
                                                                          {"APPLE", ""},
@@ -44,7 +35,7 @@ const std::unordered_map<std::string, std::string>& fixed_variables() {
   return variables;
 }
 Truth truth_of_constant(const std::string& text) {
-  const std::string word = upper(text);
+  const std::string word = to_upper(text);
   if (word == "1" || word == "ON" || word == "YES" || word == "TRUE" || word == "Y")
     return Truth::yes;
   if (word.empty() || word == "0" || word == "OFF" || word == "NO" || word == "FALSE" || word == "N" ||

@@ -35,9 +35,6 @@ Truth truth_of_constant(const std::string& text);
 // The tree, as a directory of its own: no path of this machine comes into a value.
 inline constexpr const char* cmake_source_root = "/source";
 
-std::string lower(std::string text);
-std::string upper(std::string text);
-
 // Variables of CMake's own that say what machine and compiler this is. Ours is Linux, with Clang.
 const std::unordered_map<std::string, std::string>& fixed_variables();
 

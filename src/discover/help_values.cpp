@@ -32,9 +32,12 @@ std::vector<std::string> list_in(const std::string& text) {
 }
 
 // What stands in brackets, and what follows a colon up to the end of its sentence.
-std::vector<std::string> parts_of(const std::string& help) {
+std::vector<std::string> parts_of(const std::string& whole) {
   std::vector<std::string> parts;
-  for (size_t at = 0; (at = help.find_first_of("([{:", at)) != std::string::npos; ++at) {
+  constexpr size_t most = 64, longest = 2000;
+  const std::string help = whole.substr(0, longest);
+  for (size_t at = 0; parts.size() < most && (at = help.find_first_of("([{:", at)) != std::string::npos;
+       ++at) {
     const char open = help[at];
     const size_t end = open == ':'   ? help.find(". ", at)
                        : open == '(' ? help.find(')', at)

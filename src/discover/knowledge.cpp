@@ -12,11 +12,6 @@ std::string_view discovery_knowledge(); // specs/discovery.json
 
 namespace {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 std::set<std::string> set_of(const Json& json) {
   return json.get<std::set<std::string>>();
 }
@@ -124,10 +119,10 @@ std::string Knowledge::precision(const std::vector<std::string>& words) const {
 }
 
 bool Knowledge::is_off(const std::string& value) const {
-  return value.empty() || off_values_.count(lower(value));
+  return value.empty() || off_values_.count(to_lower(value));
 }
 bool Knowledge::is_neutral_value(const std::string& value) const {
-  return is_off(value) || neutral_values_.count(lower(value));
+  return is_off(value) || neutral_values_.count(to_lower(value));
 }
 bool Knowledge::may_name_a_choice(const std::vector<std::string>& words) const {
   return std::all_of(words.begin(), words.end(), [this](const auto& word) {

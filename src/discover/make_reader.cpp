@@ -217,7 +217,7 @@ void read_make(const TreeFiles& tree, Findings& findings) {
   const std::string directory = findings.directory.empty() ? std::string() : findings.directory + "/";
   for (const char* name : {"GNUmakefile", "makefile", "Makefile"})
     if (tree.has(directory + name)) {
-      findings.products = read_make_products(tree, directory + name, target::host_arch());
+      findings.products = read_make_products(tree, directory + name, target::host_arch(), findings.notes);
       break;
     }
 }

@@ -8,6 +8,7 @@
 // $(shell) and remakes included makefiles; reading a tree must execute nothing of it.
 #include "make_rules.h"
 
+#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ using Words = std::vector<std::string>;
 constexpr char unknown = '\x01'; // in a value: a part that only a shell knows
 constexpr size_t longest_value = 1u << 20;
 constexpr int deepest_expansion = 64, deepest_include = 16;
-constexpr size_t most_steps = 500'000; // lines and expansions
+constexpr size_t most_steps = 500'000; // lines and expansions, and KiB of values
 
 Words words_of(const std::string& text) {
   Words words;
@@ -70,13 +71,28 @@ bool matches(const std::string& word, const std::string& pattern) {
   return replace_pattern(word, pattern, mark) == mark && word != mark;
 }
 
-std::string replace_all(std::string text, const std::string& from, const std::string& to) {
+std::string replace_all(const std::string& text, const std::string& from, const std::string& to) {
   if (from.empty())
     return text + to;
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos && text.size() < longest_value;
-       at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
+  std::string result;
+  size_t at = 0;
+  for (size_t found; result.size() < longest_value && (found = text.find(from, at)) != std::string::npos;
+       at = found + from.size())
+    result.append(text, at, found - at).append(to);
+  return result.append(text, at).substr(0, longest_value);
+}
+
+// Whether a command makes files of objects or sources: a compiler, linker or archiver by its usual names.
+bool is_tool(const std::string& word) {
+  std::string name = word.substr(word.rfind('/') + 1);
+  name.erase(0, std::min(name.find_first_not_of("@-+"), name.size()));
+  if (const size_t version = name.find_last_not_of("-.0123456789"); version != std::string::npos)
+    name.resize(version + 1);
+  for (const char* ending : {"cc", "c++", "cxx", "clang", "++", "fortran", "flang", "f77", "f90", "ftn", "ld",
+                             "ar", "CC", "icx", "icpx", "ifort", "ifx", "libtool", "ranlib"})
+    if (name.ends_with(ending))
+      return true;
+  return false;
 }
 
 struct Rule {
@@ -102,7 +118,8 @@ public:
     size_t at = 0;
     bool defining = false;
     const size_t conditions = conditions_.size();
-    while (at < text->size() && ++steps_ < most_steps) {
+    while (at < text->size() && !is_spent()) {
+      charge(0);
       const size_t end = std::min(text->find('\n', at), text->size());
       line += text->substr(at, end - at);
       at = end + 1;
@@ -125,27 +142,33 @@ public:
 
   MakeProducts products() {
     MakeProducts found;
-    found.has_install = install_;
+    found.has_install = rules_.count("install") > 0;
+    if (const std::string named = trim(value_of(".DEFAULT_GOAL", 0)); !named.empty())
+      default_goal_ = named;
     std::set<std::string> seen;
     Words open;
     if (!default_goal_.empty())
       open.push_back(default_goal_);
-    while (!open.empty() && ++steps_ < most_steps) {
+    while (!open.empty() && !is_spent()) {
+      charge(1);
       const std::string target = open.back();
       open.pop_back();
       if (!seen.insert(target).second)
         continue;
       const auto rule = rules_.find(target);
-      if (rule == rules_.end())
+      if (rule == rules_.end() && !pattern_for(target))
         continue;
-      open.insert(open.end(), rule->second.needs.begin(), rule->second.needs.end());
-      if (!phony_.count(target) && is_linked(target, rule->second))
+      const Rule nothing;
+      const Rule& own = rule == rules_.end() ? nothing : rule->second;
+      open.insert(open.end(), own.needs.begin(), own.needs.end());
+      if (!phony_.count(target) && is_linked(target, own))
         (is_library(target) ? found.libraries : found.programs).push_back(target);
     }
     std::sort(found.programs.begin(), found.programs.end());
     std::sort(found.libraries.begin(), found.libraries.end());
     return found;
   }
+  bool is_spent() const { return steps_ >= most_steps || interrupt_signal() != 0; }
 
 private:
   enum class Truth { no, yes, either };
@@ -161,36 +184,61 @@ private:
     return target.ends_with(".a") || target.ends_with(".so") || target.find(".so.") != std::string::npos;
   }
 
-  // A file that a recipe writes and that has no ending of a source, object or text.
-  bool is_linked(const std::string& target, const Rule& rule) const {
-    if (is_library(target))
-      return !rule.recipe.empty();
+  // A file that a recipe makes with a compiler, linker or archiver and that has no ending of a source, object
+  // or text.
+  bool is_linked(const std::string& target, const Rule& rule) {
     const std::string name = target.substr(target.rfind('/') + 1);
     if (name.empty() || name.find(unknown) != std::string::npos || name.find('%') != std::string::npos ||
         target.starts_with("/") || target.find("..") != std::string::npos || tree_.has(directory_ + target))
       return false;
-    if (const size_t dot = name.rfind('.'); dot != std::string::npos && dot + 1 < name.size()) {
+    if (const size_t dot = name.rfind('.');
+        !is_library(target) && dot != std::string::npos && dot + 1 < name.size()) {
       const std::string ending = name.substr(dot + 1);
-      if (ending != "exe" && ending != "x" &&
-          !std::all_of(ending.begin(), ending.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      static const std::set<std::string> of_programs = {"exe", "x", "out", "bin"};
+      if (!of_programs.count(ending) && ending.find_first_not_of("0123456789") != std::string::npos)
         return false;
     }
-    if (rule.recipe.empty()) // make's own rule for it
-      return std::find(rule.needs.begin(), rule.needs.end(), target + ".o") != rule.needs.end();
-    return std::any_of(rule.recipe.begin(), rule.recipe.end(), [&](const std::string& line) {
-      if (line.find("MAKE") != std::string::npos) // a directory
-        return false;
-      const Words words = words_of(line);
-      return line.find("$@") != std::string::npos || line.find("$(@)") != std::string::npos ||
-             std::find(words.begin(), words.end(), target) != words.end();
-    });
+    const Rule* const pattern = rule.recipe.empty() ? pattern_for(target) : nullptr;
+    const std::vector<std::string>& recipe = pattern ? pattern->recipe : rule.recipe;
+    if (recipe.empty()) // make's own rule for it
+      return std::any_of(rule.needs.begin(), rule.needs.end(), [&](const std::string& need) {
+        static const std::set<std::string> endings = {".o", ".c", ".cc", ".cpp", ".C", ".f", ".F", ".p"};
+        return need.starts_with(target) && endings.count(need.substr(target.size())) > 0;
+      });
+    return std::any_of(recipe.begin(), recipe.end(),
+                       [&](const std::string& line) { return makes(line, target); });
+  }
+
+  // Whether a line of a recipe makes the target: "$(CC) -o $(PROG) $(OBJS)".
+  bool makes(const std::string& line, const std::string& target) {
+    if (line.find("MAKE") != std::string::npos) // a directory
+      return false;
+    std::string named = line;
+    for (const char* automatic : {"$@", "$(@)", "${@}"})
+      named = replace_all(named, automatic, target);
+    const Words words = words_of(expand(named));
+    const auto is_target = [&](const std::string& word) {
+      return word == target || word == "./" + target || word == "-o" + target;
+    };
+    const auto at = std::find_if(words.begin(), words.end(), is_target);
+    if (at == words.end())
+      return false;
+    return at->starts_with("-o") || (at != words.begin() && *(at - 1) == "-o") ||
+           std::any_of(words.begin(), at, is_tool);
+  }
+
+  const Rule* pattern_for(const std::string& target) const {
+    for (const auto& [pattern, rule] : patterns_)
+      if (matches(target, pattern) && !target.ends_with(".o"))
+        return &rule;
+    return nullptr;
   }
 
   void read_line(const std::string& line) {
     if (line.starts_with("\t") && !current_.empty()) {
       if (active())
         for (const std::string& target : current_)
-          rules_[target].recipe.push_back(trim(line));
+          add_recipe(target, trim(line));
       return;
     }
     const std::string text = trim(without_comment(line));
@@ -298,14 +346,19 @@ private:
     else if (kind == '+')
       add(name, value);
     else if (kind == ':')
-      variables_[name] = replace_all(expand(value), "$", "$$");
+      store(name, replace_all(expand(value), "$", "$$"));
     else if (kind == '=' || !variables_.count(name))
       variables_[name] = value;
     return true;
   }
 
+  void store(const std::string& name, std::string value) {
+    charge(8 * value.size()); // it stays
+    variables_[name] = std::move(value);
+  }
   void add(const std::string& name, const std::string& value) {
     std::string& known = variables_[name];
+    charge(known.size() + value.size());
     if (known.size() + value.size() < longest_value)
       known += (known.empty() ? "" : " ") + value;
   }
@@ -318,6 +371,9 @@ private:
     if (colon == std::string::npos)
       return;
     current_ = words_of(line.substr(0, colon));
+    for (std::string& target : current_)
+      if (target.starts_with("./"))
+        target.erase(0, 2);
     while (colon < line.size() && line[colon] == ':')
       ++colon;
     std::string rest = line.substr(colon);
@@ -330,23 +386,39 @@ private:
     for (const std::string& target : current_) {
       if (target == ".PHONY")
         phony_.insert(needs.begin(), needs.end());
-      install_ |= target == "install";
       if (default_goal_.empty() && !target.starts_with(".") && target.find('%') == std::string::npos)
         default_goal_ = target;
+      if (target.find('%') != std::string::npos)
+        continue;
       Rule& rule = rules_[target];
       for (const std::string& need : needs)
-        if (rule.needs.size() < 100'000)
+        if (charge(need.size()); !is_spent())
           rule.needs.push_back(need.starts_with("./") ? need.substr(2) : need);
     }
     if (text.find(';') != std::string::npos)
       for (const std::string& target : current_)
-        rules_[target].recipe.push_back(trim(text.substr(text.find(';') + 1)));
+        add_recipe(target, trim(text.substr(text.find(';') + 1)));
   }
+
+  void add_recipe(const std::string& target, std::string line) {
+    charge(line.size());
+    if (target.find('%') == std::string::npos)
+      rules_[target].recipe.push_back(std::move(line));
+    else if (auto known = std::find_if(patterns_.begin(), patterns_.end(),
+                                       [&](const auto& each) { return each.first == target; });
+             known != patterns_.end())
+      known->second.recipe.push_back(std::move(line));
+    else
+      patterns_.push_back({target, {{}, {std::move(line)}}});
+  }
+
+  void charge(size_t bytes) { steps_ += 1 + bytes / 1024; }
 
   std::string expand(const std::string& text, int depth = 0) {
     if (text.find('$') == std::string::npos)
       return text;
-    if (depth > deepest_expansion || ++steps_ > most_steps)
+    charge(text.size());
+    if (depth > deepest_expansion || is_spent())
       return std::string(1, unknown);
     std::string result;
     for (size_t at = 0; at < text.size() && result.size() < longest_value; ++at) {
@@ -354,6 +426,7 @@ private:
         result.push_back(text[at]);
         continue;
       }
+      charge(result.size() / 16); // what is copied on the way up
       const char next = text[++at];
       if (next == '$') {
         result.push_back('$');
@@ -412,9 +485,12 @@ private:
     return join(words, " ");
   }
 
-  std::string wildcard(const std::string& patterns) const {
+  std::string wildcard(const std::string& patterns) {
     Words found;
     for (std::string pattern : words_of(patterns)) {
+      charge(32 * tree_.paths().size());
+      if (is_spent())
+        break;
       const size_t star = pattern.find('*');
       if (star != std::string::npos)
         pattern[star] = '%';
@@ -517,22 +593,29 @@ private:
   std::string directory_; // with a slash at its end, or empty
   std::map<std::string, std::string> variables_, shell_;
   std::map<std::string, Rule> rules_;
+  std::vector<std::pair<std::string, Rule>> patterns_; // rules for `%`
   std::set<std::string> phony_;
   std::vector<Condition> conditions_;
   Words current_; // targets whose recipe is read
   std::string default_goal_;
-  bool install_ = false;
   size_t steps_ = 0;
   int depth_ = 0, includes_ = 0;
 };
 
 } // namespace
 
-MakeProducts read_make_products(const TreeFiles& tree, const std::string& path, const std::string& arch) {
+MakeProducts read_make_products(const TreeFiles& tree, const std::string& path, const std::string& arch,
+                                std::vector<std::string>& notes) {
   const size_t slash = path.rfind('/');
   Makefile makefile(tree, slash == std::string::npos ? std::string() : path.substr(0, slash + 1), arch);
   makefile.read(path);
-  return makefile.products();
+  MakeProducts products = makefile.products();
+  if (makefile.is_spent())
+    notes.push_back(path + ": its rules are too long to be followed to their end");
+  else if (!products.has_install && products.programs.empty() && products.libraries.empty())
+    notes.push_back(
+        path + ": has no target `install`, and what it makes is not known; list the files in build.install");
+  return products;
 }
 
 } // namespace xaas::discover

@@ -1,5 +1,7 @@
 #include "readers.h"
 
+#include <xaas/base/process.h>
+
 #include <algorithm>
 
 namespace xaas::discover {
@@ -38,6 +40,8 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
   if (!tree.complete())
     findings.notes.push_back("the tree has more than " + std::to_string(limits.files) +
                              " files; the others are not looked at");
+  if (tree.too_deep())
+    findings.notes.push_back("the tree has directories more than 64 levels deep; they are not looked at");
   if (const std::optional<Found> found = find_system(tree, system)) {
     findings.system = found->system;
     findings.directory = found->directory;
@@ -67,6 +71,7 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
   }
   take_values_from_help(findings);
   read_sources(tree, limits, findings);
+  XAAS_CHECK(check_interrupt());
   size_t named = 0;
   for (const std::string& path : tree.unread())
     if (constexpr size_t most = 20; named++ < most)

@@ -1,5 +1,7 @@
 #include "tree_files.h"
 
+#include <xaas/base/process.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -24,19 +26,30 @@ Result<TreeFiles> TreeFiles::list(const fs::path& root, const Limits& limits) {
   uint64_t seen = 0;
   constexpr int deepest = 64;
   std::vector<std::string> level = {""}; // directories, relative, with a slash at their ends
-  for (int depth = 0; !level.empty() && depth < deepest && tree.complete_; ++depth) {
+  for (int depth = 0; !level.empty() && tree.complete_; ++depth) {
+    if (depth == deepest) {
+      tree.too_deep_ = true;
+      break;
+    }
     std::vector<std::string> below;
     for (const std::string& directory : level) {
+      XAAS_CHECK(check_interrupt());
+      // Sorted, so that of a tree that is too large the same files are read each time.
+      std::vector<fs::directory_entry> entries;
       auto at =
           fs::directory_iterator(tree.root_ / directory, fs::directory_options::skip_permission_denied, code);
       if (code && directory.empty())
         return errno_error(code.value(), "reading the source tree " + root.string());
-      for (; !code && at != fs::directory_iterator(); at.increment(code)) {
+      constexpr size_t most = 4'000'000; // in one directory
+      for (; !code && at != fs::directory_iterator() && entries.size() < most; at.increment(code))
+        entries.push_back(*at);
+      std::sort(entries.begin(), entries.end());
+      for (const fs::directory_entry& entry : entries) {
         if (++seen > limits.files) {
           tree.complete_ = false;
           break;
         }
-        tree.add(*at, directory, below);
+        tree.add(entry, directory, below);
       }
       if (!tree.complete_)
         break;
@@ -58,14 +71,36 @@ void TreeFiles::add(const fs::directory_entry& entry, const std::string& directo
       below.push_back(directory + name + "/");
     return;
   }
-  if (!entry.is_regular_file(ignored))
-    return;
   if (link) {
     const std::string real = fs::canonical(entry.path(), ignored).string();
     if (ignored || !real.starts_with(root_.string() + "/"))
       return;
+    if (fs::is_directory(real, ignored)) {
+      links_[directory + name] = real.substr(root_.string().size() + 1);
+      return;
+    }
   }
+  if (!entry.is_regular_file(ignored))
+    return;
   paths_.push_back(directory + name);
+}
+
+std::string TreeFiles::resolved(std::string path) const {
+  constexpr int most = 16;
+  for (int times = 0; times < most; ++times) {
+    bool changed = false;
+    for (size_t slash = path.find('/'); !changed; slash = path.find('/', slash + 1)) {
+      if (const auto link = links_.find(path.substr(0, slash)); link != links_.end()) {
+        path = link->second + (slash == std::string::npos ? std::string() : path.substr(slash));
+        changed = true;
+      }
+      if (slash == std::string::npos)
+        break;
+    }
+    if (!changed)
+      break;
+  }
+  return path;
 }
 
 bool TreeFiles::has(const std::string& path) const {

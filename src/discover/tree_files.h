@@ -3,6 +3,7 @@
 
 #include <xaas/discover/findings.h>
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,12 +14,16 @@ namespace xaas::discover {
 class TreeFiles {
 public:
   // Regular files below `root`, sorted, relative; version control directories left out. Symlinks to files
-  // inside the tree are files; symlinked directories are not entered, so that no loop is walked.
+  // inside the tree are files; symlinked directories are not entered, so that no loop is walked, but
+  // known: resolved().
   static Result<TreeFiles> list(const fs::path& root, const Limits& limits);
 
   const fs::path& root() const { return root_; }
   const std::vector<std::string>& paths() const { return paths_; }
   bool complete() const { return complete_; }
+  bool too_deep() const { return too_deep_; } // directories below the deepest level are left out
+  // The path with links to directories of the tree followed.
+  std::string resolved(std::string path) const;
   bool has(const std::string& path) const;
   // The text of a file of the tree; nothing if there is none, or it is too large or binary.
   std::optional<std::string> text(const std::string& path) const;
@@ -30,7 +35,8 @@ private:
   fs::path root_;
   std::vector<std::string> paths_;
   uint64_t file_bytes_ = 0;
-  bool complete_ = true;
+  bool complete_ = true, too_deep_ = false;
+  std::map<std::string, std::string> links_; // to directories of the tree
   mutable std::set<std::string> unread_;
 };
 

@@ -202,6 +202,8 @@ std::optional<std::chrono::seconds> retry_after(const Response& response, int64_
     return std::nullopt;
   int64_t number = 0;
   const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (code == std::errc::result_out_of_range && text->front() != '-')
+    return std::chrono::seconds(std::chrono::hours(24 * 365)); // longer than anybody waits
   if (code == std::errc() && end == text->data() + text->size() && number >= 0)
     return std::chrono::seconds(number);
   // RFC 9110 section 5.6.7; the two obsolete forms of dates are not taken.

@@ -8,11 +8,6 @@ namespace xaas::http {
 
 namespace {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 bool all_digits(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
@@ -20,7 +15,7 @@ bool all_digits(std::string_view text) {
 } // namespace
 
 bool Url::is_loopback() const {
-  const std::string name = lower(host);
+  const std::string name = to_lower(host);
   if (name == "localhost" || name == "::1")
     return true;
   return name.starts_with("127.") && std::count(name.begin(), name.end(), '.') == 3 &&
@@ -43,7 +38,7 @@ Result<Url> parse_url(const std::string& text) {
       return wrong("has a character that a URL does not have");
   Url url;
   const size_t colon = text.find("://");
-  url.scheme = lower(text.substr(0, colon == std::string::npos ? 0 : colon));
+  url.scheme = to_lower(text.substr(0, colon == std::string::npos ? 0 : colon));
   if (url.scheme != "http" && url.scheme != "https")
     return wrong("is neither http nor https");
   std::string rest = text.substr(colon + 3);

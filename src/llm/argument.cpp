@@ -2,6 +2,8 @@
 
 #include "guide.h"
 
+#include <xaas/base/text.h>
+
 #include <cctype>
 #include <string_view>
 
@@ -113,16 +115,16 @@ bool names_option(const std::string& line, const std::string& option) {
     return false;
   const std::string_view opposite = kind == "enable" ? "disable-" : "without-";
   return has_word(line, std::string(opposite) + feature) ||
-         (has_word(line, feature) && lower(line).find("arg_" + kind) != std::string::npos);
+         (has_word(line, feature) && to_lower(line).find("arg_" + kind) != std::string::npos);
 }
 
 bool mentions_option(const std::string& line, const std::string& option, const std::string& project) {
-  const std::string text = lower(line);
-  if (text.find(lower(option)) != std::string::npos)
+  const std::string text = to_lower(line);
+  if (text.find(to_lower(option)) != std::string::npos)
     return true;
   constexpr size_t shortest = 3;
   std::string word;
-  for (const char c : lower(option) + "_") {
+  for (const char c : to_lower(option) + "_") {
     if (std::isalnum(static_cast<unsigned char>(c))) {
       word.push_back(c);
       continue;

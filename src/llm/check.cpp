@@ -67,7 +67,7 @@ public:
   PointCheck(const Json& json, const discover::Findings& findings, TreeLines& tree,
              std::vector<Rejection>& rejected)
       : json_(json), findings_(findings), tree_(tree), rejected_(rejected),
-        name_(json["name"].get<std::string>()), project_(lower(findings.name)) {}
+        name_(json["name"].get<std::string>()), project_(to_lower(findings.name)) {}
 
   std::optional<CheckedPoint> run() {
     if (const std::string trouble = frame(); !trouble.empty())

@@ -33,28 +33,19 @@ std::string Guide::argument_form(spec::BuildSystem system) const {
 }
 
 bool Guide::is_on(const std::string& value) const {
-  return on_.count(lower(value)) > 0;
+  return on_.count(to_lower(value)) > 0;
 }
 bool Guide::is_off(const std::string& value) const {
-  return off_.count(lower(value)) > 0;
-}
-
-static std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
+  return off_.count(to_lower(value)) > 0;
 }
 
 bool Guide::is_reserved(const std::string& option) const {
-  return reserved_.count(upper(option)) > 0;
+  return reserved_.count(to_upper(option)) > 0;
 }
 bool Guide::has_reserved_prefix(const std::string& option) const {
-  return std::any_of(prefixes_.begin(), prefixes_.end(),
-                     [name = upper(option)](const std::string& prefix) { return name.starts_with(prefix); });
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
+  return std::any_of(
+      prefixes_.begin(), prefixes_.end(),
+      [name = to_upper(option)](const std::string& prefix) { return name.starts_with(prefix); });
 }
 
 std::string shorten(const std::string& text, size_t limit) {

@@ -32,8 +32,6 @@ private:
   std::vector<std::string> prefixes_;
 };
 
-std::string lower(std::string text);
-
 // At most `limit` bytes, cut between characters (UTF-8); what was cut ends in "...".
 std::string shorten(const std::string& text, size_t limit);
 

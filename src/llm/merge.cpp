@@ -169,7 +169,7 @@ private:
     choice.place = checked.evidence.front();
     auto& choices = suggestions_.discovery.choices;
     if (std::none_of(choices.begin(), choices.end(), [&](const Choice& known) {
-          return known.group == choice.group && lower(known.name) == lower(choice.name);
+          return known.group == choice.group && to_lower(known.name) == to_lower(choice.name);
         }))
       choices.push_back(std::move(choice));
   }

@@ -1,5 +1,7 @@
 #include "calls.h"
 
+#include <xaas/base/text.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -72,9 +74,7 @@ size_t arguments_of_call(const std::string& lower, size_t i, const std::string& 
 
 std::vector<Call> find_calls(const std::string& text, Language language,
                              const std::vector<std::string>& names) {
-  std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = to_lower(text);
   std::vector<Call> calls;
   size_t counted = 0;
   uint64_t line = 1;

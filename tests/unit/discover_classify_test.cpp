@@ -136,6 +136,22 @@ set(FFT fftw3 CACHE STRING "FFT library: kissfft, fftw3 or mkl. The default is g
   EXPECT_THAT(values(*point(found, "fft")), ElementsAre("kissfft", "fftw3", "mkl"));
 }
 
+TEST_F(ClassifyTest, WhereEachValueAsksSomethingThereIsOneThatDoesNot) {
+  const Discovery found = of_cmake(R"(
+set(GPU_API opencl CACHE STRING "")
+set_property(CACHE GPU_API PROPERTY STRINGS opencl cuda hip)
+set(ARCH cpu CACHE STRING "")
+set_property(CACHE ARCH PROPERTY STRINGS cpu knl)
+option(TPL_BLAS_LIBRARIES "list of paths" OFF)
+set(LONG a CACHE STRING ")" + std::string(100'000, '(') +
+                                   R"(")
+)");
+  ASSERT_EQ(found.points.size(), 1u); // one value is no choice, a list of paths no switch
+  EXPECT_THAT(values(*point(found, "gpu-api")), ElementsAre("default", "opencl", "cuda", "hip"));
+  EXPECT_EQ(point(found, "gpu-api")->point.default_, "default");
+  EXPECT_TRUE(point(found, "gpu-api")->point.values[0].arguments.empty());
+}
+
 TEST_F(ClassifyTest, VendorsOfOneInterfaceAndLibrariesForGpus) {
   const Discovery found = of_cmake(R"(
 find_package(OpenBLAS)

@@ -225,10 +225,59 @@ TEST_F(CMakeTest, Presets) {
   EXPECT_EQ(findings.presets[0].variables,
             (std::map<std::string, std::string>{{"GPU", "ON"}, {"KERNEL", "wide"}}));
   EXPECT_EQ(findings.presets[1].variables.at("KERNEL"), "plain");
-  EXPECT_THAT(option(findings, "KERNEL")->values, ElementsAre("wide", "plain"));
+  EXPECT_THAT(option(findings, "KERNEL")->values, ElementsAre("plain", "wide"));
   EXPECT_EQ(option(findings, "OTHER")->kind, Option::Kind::text);
   write("CMakePresets.json", "[");
   EXPECT_THAT(read().notes, Contains(HasSubstr("CMakePresets.json")));
+}
+
+TEST_F(CMakeTest, PresetsThatInheritEachOtherAreCompletedOnce) {
+  // Each inherits all others; following every path would take forever.
+  std::string presets;
+  for (int i = 0; i < 40; ++i) {
+    presets += std::string(i ? "," : "") + "{\"name\": \"p" + std::to_string(i) + "\", \"inherits\": [";
+    for (int j = 0; j < 40; ++j)
+      presets += std::string(j ? "," : "") + "\"p" + std::to_string(j) + "\"";
+    presets += "], \"cacheVariables\": {\"V" + std::to_string(i) + "\": \"" + std::string(1000, 'x') + "\"}}";
+  }
+  write("CMakePresets.json", "{\"include\": [\"none.json\"], \"configurePresets\": [" + presets + "]}");
+  Findings findings = read_cmake("");
+  EXPECT_EQ(findings.presets.size(), 40u);
+  EXPECT_THAT(findings.notes, Contains(HasSubstr("none.json")));
+
+  write("CMakePresets.json", R"json({"configurePresets": [
+  {"name": "base", "hidden": true, "cacheVariables": {"KIND": "${sourceDir}/a", "SIMD": "AVX2"}},
+  {"name": "none", "inherits": "base", "cacheVariables": {"SIMD": null}},
+  {"name": "never", "condition": false, "cacheVariables": {"SIMD": "SSE2"}},
+  {"name": "wide", "cacheVariables": {"SIMD": "AVX_512"}}]})json");
+  findings = read_cmake("set(SIMD AUTO CACHE STRING \"\")\nset(KIND a CACHE STRING \"\")\n");
+  EXPECT_FALSE(findings.presets[0].variables.count("SIMD"));
+  EXPECT_THAT(option(findings, "SIMD")->values, ElementsAre("AUTO", "AVX_512"));
+  EXPECT_EQ(option(findings, "KIND")->kind, Option::Kind::text);
+}
+
+TEST_F(CMakeTest, LinksToDirectoriesOfTheTree) {
+  write("core/sub/CMakeLists.txt", "option(IN_SUB \"\" ON)\n");
+  fs::create_directory_symlink("core/sub", tree() / "sub");
+  fs::create_directory_symlink("..", tree() / "core/up");
+  fs::create_directory_symlink("/etc", tree() / "outside");
+  const Findings findings = read_cmake("add_subdirectory(sub)\nadd_subdirectory(core/up/core/up)\n"
+                                       "add_subdirectory(outside)\n");
+  ASSERT_TRUE(option(findings, "IN_SUB"));
+  EXPECT_EQ(option(findings, "IN_SUB")->place.file, "core/sub/CMakeLists.txt");
+}
+
+TEST_F(CMakeTest, ACallWithManyWordsAndManyOptions) {
+  std::string words;
+  for (int i = 0; i < 3000; ++i)
+    words += " \"OPT_1 OPT_2\" w" + std::to_string(i);
+  const Findings findings =
+      read_cmake("function(all)\n  foreach(a RANGE 1 1)\n  endforeach()\n  foreach(a 1 2 3 4 5 6 7 8 9)\n"
+                 "    foreach(b 1 2 3 4 5 6 7 8 9)\n      option(OPT_${a}${b} \"\" ON)\n    endforeach()\n"
+                 "  endforeach()\nendfunction()\noption(OPT_1 \"\" ON)\nall(" +
+                 words + ")\n");
+  ASSERT_TRUE(option(findings, "OPT_99"));
+  EXPECT_EQ(option(findings, "OPT_99")->conditions.size(), 8u);
 }
 
 TEST_F(CMakeTest, ConfiguringConfirmsWhatWasRead) {

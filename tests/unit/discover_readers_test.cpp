@@ -212,6 +212,32 @@ main.o: CFLAGS = -O3
   EXPECT_THAT(spec.image.entrypoint, IsEmpty());
 }
 
+TEST_F(MakeTest, WhatIsNoProgram) {
+  write("Makefile", R"make(
+.DEFAULT_GOAL := everything
+PROG = solver
+OBJS = main.o
+help:
+	@echo targets: everything
+everything: build ./$(PROG) bin/tool main clean version
+	@echo built $@
+build:
+	mkdir -p $@
+$(PROG): $(OBJS)
+	$(CC) $(LDFLAGS) -o $(PROG) $(OBJS)
+bin/%: %.c
+	mpicc $< -o $@
+main: main.c
+clean:
+	rm -f $@ $(PROG)
+version:
+	git describe > $@
+)make");
+  EXPECT_THAT(read().products->programs, ElementsAre("bin/tool", "main", "solver"));
+  write("Makefile", "all:\n\t$(MAKE) -C src\n");
+  EXPECT_THAT(read().notes, Contains(HasSubstr("no target `install`")));
+}
+
 TEST_F(MakeTest, AnInstallStepIsUsed) {
   write("rules.mk", "install: all\n\tcp a $(DESTDIR)$(PREFIX)/bin\n");
   write("Makefile", "all: a\na: a.o\n\tcc -o a a.o\ninclude rules.mk\n");

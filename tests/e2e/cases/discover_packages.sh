@@ -1,7 +1,7 @@
 #!/bin/bash
 # `xaas inspect --schema paper` of Debian source packages of four build systems, beside documents that were written from
-# the packages' own documentation (tests/data/discovery): F1 of 0.9 or more, in under two seconds of CPU time and 200 MB,
-# and the same bytes twice. tools/bench/discovery.sh has all packages, also those that are not there yet.
+# the packages' own documentation (tests/data/discovery): F1 of 0.9 or more, in under two seconds of CPU time and 400 MB
+# of address space, and the same bytes twice. tools/bench/discovery.sh has all packages, also those that are not there yet.
 source "$E2E/lib.sh"
 needs jq apt-get python3
 
@@ -19,4 +19,4 @@ for package in kissfft wsclean casacore elpa gegl scotch fftw3 hmmer; do
   checked=$((checked + 1))
 done
 [ $checked -gt 0 ] || skip "no source package can be fetched"
-echo "$checked packages"
+[ $checked -eq 8 ] || echo "NOTE: only $checked of 8 packages could be fetched"
