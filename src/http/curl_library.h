@@ -10,6 +10,7 @@ namespace xaas::http {
 struct CurlLibrary {
   decltype(&::curl_global_init) global_init;
   decltype(&::curl_easy_init) easy_init;
+  decltype(&::curl_easy_reset) easy_reset;
   decltype(&::curl_easy_setopt) easy_setopt;
   decltype(&::curl_easy_perform) easy_perform;
   decltype(&::curl_easy_getinfo) easy_getinfo;

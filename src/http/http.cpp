@@ -1,5 +1,6 @@
 #include "curl_library.h"
 
+#include <xaas/base/file.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/http/http.h>
@@ -22,18 +23,32 @@ bool same_name(std::string_view a, std::string_view b) {
 
 // What the callbacks fill. They are called by C code, so nothing may be thrown through them.
 struct Answer {
+  explicit Answer(const Request& of) : request(of) {}
+  const Request& request;
   Response response;
-  uint64_t limit = 0;
   bool too_large = false;
+  std::optional<Error> refused; // by the request's own functions
+  uint64_t uploaded = 0;
 };
+
+bool goes_to_sink(const Answer& answer) {
+  return answer.request.sink && answer.response.status / 100 == 2;
+}
 
 size_t take_body(char* data, size_t, size_t count, void* user) {
   auto& answer = *static_cast<Answer*>(user);
-  if (count > answer.limit - answer.response.body.size()) {
-    answer.too_large = true;
-    return 0;
-  }
   try {
+    if (goes_to_sink(answer)) {
+      if (auto taken = answer.request.sink(answer.response, {data, count}); !taken) {
+        answer.refused = std::move(taken).error();
+        return 0;
+      }
+      return count;
+    }
+    if (count > answer.request.limits.answer_bytes - answer.response.body.size()) {
+      answer.too_large = true;
+      return 0;
+    }
     answer.response.body.append(data, count);
   } catch (...) {
     return 0;
@@ -42,17 +57,48 @@ size_t take_body(char* data, size_t, size_t count, void* user) {
 }
 
 size_t take_header(char* data, size_t, size_t count, void* user) {
-  auto& headers = static_cast<Answer*>(user)->response.headers;
+  Response& response = static_cast<Answer*>(user)->response;
   try {
     const std::string_view line(data, count);
-    if (line.starts_with("HTTP/"))
-      headers.clear(); // an interim answer came before
+    if (line.starts_with("HTTP/")) {
+      response.headers.clear(); // an interim answer came before
+      response.status = 0;
+      if (const size_t space = line.find(' '); space != std::string_view::npos)
+        std::from_chars(line.data() + space + 1, line.data() + line.size(), response.status);
+    }
     if (const size_t colon = line.find(':'); colon != std::string_view::npos && colon > 0)
-      headers.push_back({std::string(line.substr(0, colon)), trim(line.substr(colon + 1))});
+      response.headers.push_back({std::string(line.substr(0, colon)), trim(line.substr(colon + 1))});
   } catch (...) {
     return 0;
   }
   return count;
+}
+
+size_t give_body(char* buffer, size_t, size_t capacity, void* user) {
+  auto& answer = *static_cast<Answer*>(user);
+  try {
+    const uint64_t left = answer.request.upload->size - answer.uploaded;
+    if (left == 0)
+      return 0;
+    Result<size_t> given = answer.request.upload->read(
+        answer.uploaded, buffer, static_cast<size_t>(std::min<uint64_t>(capacity, left)));
+    if (given && *given > 0 && *given <= left) {
+      answer.uploaded += *given;
+      return *given;
+    }
+    answer.refused =
+        given ? make_error(ErrorKind::failed, "what is to be sent ends too early") : std::move(given).error();
+  } catch (...) {
+  }
+  return CURL_READFUNC_ABORT;
+}
+
+int seek_body(void* user, curl_off_t offset, int origin) {
+  auto& answer = *static_cast<Answer*>(user);
+  if (origin != SEEK_SET || offset < 0)
+    return CURL_SEEKFUNC_FAIL;
+  answer.uploaded = static_cast<uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
 }
 
 int stop_if_interrupted(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
@@ -73,27 +119,41 @@ const char* authorities() {
   return nullptr;
 }
 
-// One transfer: the handle and what must live as long as it does.
+using Handle = std::unique_ptr<CURL, decltype(&::curl_easy_cleanup)>;
+
+// The file's authorities and those of the request, in one: libcurl takes a file or bytes.
+Result<std::string> joined_authorities(const std::string& more) {
+  std::string text;
+  if (const char* const file = authorities()) {
+    XAAS_TRY(text, read_file(file, uint64_t(64) << 20));
+  }
+  return text + "\n" + more;
+}
+
+// One transfer over a handle, and what must live as long as it lasts.
 class Transfer {
 public:
-  explicit Transfer(const CurlLibrary& curl)
-      : curl_(curl), handle_(curl.easy_init(), curl.easy_cleanup), headers_(nullptr, curl.slist_free_all) {}
+  Transfer(const CurlLibrary& curl, CURL* handle, const Request& request)
+      : curl_(curl), handle_(handle), headers_(nullptr, curl.slist_free_all), answer_(request) {}
+  // The handle keeps its connections, and nothing of this request.
+  ~Transfer() { curl_.easy_reset(handle_); }
 
   Result<Response> run(const Request& request, const Url& url) {
-    if (!handle_)
-      return make_error(ErrorKind::failed, "libcurl gives no handle");
     for (const Header& header : request.headers)
       if (!add_header(header))
         return make_error(ErrorKind::usage, "a header is malformed or has a control character");
     add_line("Expect:"); // do not wait for leave to send the body
-    if (!set_options(request, url))
+    if (!request.tls.authorities.empty()) {
+      XAAS_TRY(authorities_, joined_authorities(request.tls.authorities));
+    }
+    if (!set_options(request, url) || !set_tls(request.tls) || !set_body(request))
       return make_error(ErrorKind::missing_tool,
                         "libcurl lacks an option that is needed: " + std::string(error_));
-    const CURLcode code = curl_.easy_perform(handle_.get());
+    const CURLcode code = curl_.easy_perform(handle_);
     if (code != CURLE_OK)
       return explain(code, request);
     long status = 0;
-    curl_.easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
+    curl_.easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
     answer_.response.status = static_cast<int>(status);
     return std::move(answer_.response);
   }
@@ -113,42 +173,73 @@ private:
   }
 
   template <typename Value> bool set(CURLoption option, Value value) {
-    const CURLcode code = curl_.easy_setopt(handle_.get(), option, value);
+    const CURLcode code = curl_.easy_setopt(handle_, option, value);
     if (code != CURLE_OK)
       std::snprintf(error_, sizeof error_, "%d: %s", static_cast<int>(option), curl_.easy_strerror(code));
     return code == CURLE_OK;
   }
 
   bool set_options(const Request& request, const Url& url) {
-    answer_.limit = request.limits.answer_bytes;
+    const Limits& limits = request.limits;
     bool good = set(CURLOPT_ERRORBUFFER, error_) && set(CURLOPT_URL, url.text().c_str()) &&
                 set(CURLOPT_PROTOCOLS_STR, "http,https") && set(CURLOPT_FOLLOWLOCATION, 0L) &&
-                set(CURLOPT_SSL_VERIFYPEER, 1L) && set(CURLOPT_SSL_VERIFYHOST, 2L) &&
                 set(CURLOPT_NOSIGNAL, 1L) && set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) &&
                 set(CURLOPT_USERAGENT, "xaas/" XAAS_VERSION) && set(CURLOPT_HTTPHEADER, headers_.get()) &&
-                set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.limits.connect.count())) &&
-                set(CURLOPT_TIMEOUT_MS, static_cast<long>(request.limits.total.count())) &&
-                set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.limits.answer_bytes)) &&
+                set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect.count())) &&
+                set(CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total.count())) &&
                 set(CURLOPT_WRITEFUNCTION, &take_body) && set(CURLOPT_WRITEDATA, &answer_) &&
                 set(CURLOPT_HEADERFUNCTION, &take_header) && set(CURLOPT_HEADERDATA, &answer_) &&
                 set(CURLOPT_NOPROGRESS, 0L) && set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
+    if (!request.sink)
+      good = good && set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(limits.answer_bytes));
+    if (limits.stall.count() > 0)
+      good = good && set(CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(1024 / limits.stall.count() + 1)) &&
+             set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(limits.stall.count()));
     if (url.is_loopback())
       good = good && set(CURLOPT_PROXY, ""); // what is for this machine stays on it
-    if (const char* const file = authorities())
-      good = good && set(CURLOPT_CAINFO, file) && set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
-    if (request.method == "HEAD")
-      good = good && set(CURLOPT_NOBODY, 1L);
-    else if (!request.body.empty() || request.method == "POST" || request.method == "PUT")
-      good = good && set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size())) &&
+    return good;
+  }
+
+  bool set_tls(const Tls& tls) {
+    bool good = set(CURLOPT_SSL_VERIFYPEER, tls.verify ? 1L : 0L) &&
+                set(CURLOPT_SSL_VERIFYHOST, tls.verify ? 2L : 0L);
+    const char* const file = authorities();
+    if (!authorities_.empty()) { // libcurl's own directory of authorities stays, its file does not
+      curl_blob blob{authorities_.data(), authorities_.size(), CURL_BLOB_NOCOPY};
+      good = good && set(CURLOPT_CAINFO_BLOB, &blob);
+    } else if (file) {
+      good = good && set(CURLOPT_CAINFO, file);
+    }
+    if (file)
+      good = good && set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+    if (!tls.certificate.empty())
+      good = good && set(CURLOPT_SSLCERT, tls.certificate.c_str()) && set(CURLOPT_SSLKEY, tls.key.c_str());
+    return good;
+  }
+
+  bool set_body(const Request& request) {
+    bool good = true;
+    if (request.upload)
+      good = set(CURLOPT_UPLOAD, 1L) && set(CURLOPT_READFUNCTION, &give_body) &&
+             set(CURLOPT_READDATA, &answer_) && set(CURLOPT_SEEKFUNCTION, &seek_body) &&
+             set(CURLOPT_SEEKDATA, &answer_) &&
+             set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.upload->size));
+    else if (request.method == "HEAD")
+      good = set(CURLOPT_NOBODY, 1L);
+    else if (!request.body.empty() || request.method == "POST" || request.method == "PUT" ||
+             request.method == "PATCH")
+      good = set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size())) &&
              set(CURLOPT_POSTFIELDS, request.body.c_str());
     return good && set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
 
   Error explain(CURLcode code, const Request& request) const {
+    if (answer_.refused)
+      return *answer_.refused;
     const std::string what = printable(*error_ ? error_ : curl_.easy_strerror(code));
     if (answer_.too_large || code == CURLE_FILESIZE_EXCEEDED)
       return make_error(ErrorKind::integrity,
-                        "the answer has more than " + std::to_string(answer_.limit) + " bytes");
+                        "the answer has more than " + std::to_string(request.limits.answer_bytes) + " bytes");
     switch (code) {
     case CURLE_ABORTED_BY_CALLBACK:
       return make_error(ErrorKind::interrupted, "interrupted");
@@ -158,9 +249,11 @@ private:
     case CURLE_URL_MALFORMAT:
       return make_error(ErrorKind::usage, what);
     case CURLE_OPERATION_TIMEDOUT:
-      return make_error(ErrorKind::network, "no complete answer within " +
-                                                std::to_string(request.limits.total.count() / 1000) +
-                                                " s: " + what);
+      return make_error(ErrorKind::network, request.limits.total.count() > 0
+                                                ? "no complete answer within " +
+                                                      std::to_string(request.limits.total.count() / 1000) +
+                                                      " s: " + what
+                                                : what);
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
       return make_error(ErrorKind::network, what,
@@ -171,9 +264,10 @@ private:
   }
 
   const CurlLibrary& curl_;
-  std::unique_ptr<CURL, decltype(&::curl_easy_cleanup)> handle_;
+  CURL* handle_;
   std::unique_ptr<curl_slist, decltype(&::curl_slist_free_all)> headers_;
   Answer answer_;
+  std::string authorities_;
   char error_[CURL_ERROR_SIZE] = {};
 };
 
@@ -186,14 +280,36 @@ const std::string* Response::header(std::string_view name) const {
   return nullptr;
 }
 
-Result<Response> send(const Request& request) {
+struct Client::State {
+  const CurlLibrary* curl = nullptr;
+  Handle handle{nullptr, nullptr};
+};
+
+Client::Client() = default;
+Client::~Client() = default;
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+
+Result<Response> Client::send(const Request& request) {
   XAAS_TRY(const Url url, parse_url(request.url));
   const std::string where = shown(url.text());
   if (!is_token(request.method))
     return make_error(ErrorKind::usage, where + ": the request's method is malformed");
   XAAS_CHECK(check_interrupt());
-  XAAS_TRY(const CurlLibrary* const curl, curl_library());
-  return Transfer(*curl).run(request, url).in(where);
+  if (!state_) {
+    XAAS_TRY(const CurlLibrary* const curl, curl_library());
+    auto state = std::make_unique<State>();
+    state->curl = curl;
+    state->handle = Handle(curl->easy_init(), curl->easy_cleanup);
+    if (!state->handle)
+      return make_error(ErrorKind::failed, where + ": libcurl gives no handle");
+    state_ = std::move(state);
+  }
+  return Transfer(*state_->curl, state_->handle.get(), request).run(request, url).in(where);
+}
+
+Result<Response> send(const Request& request) {
+  return Client().send(request);
 }
 
 std::optional<std::chrono::seconds> retry_after(const Response& response, int64_t now) {

@@ -181,6 +181,82 @@ TEST(Send, UsesNoProxyForTheLoopback) {
   EXPECT_EQ(response->body, "from the server");
 }
 
+TEST(Send, ABodyCanComeAndGoInPieces) {
+  const std::string large(3'000'000, 'x');
+  HttpServer server([&](const std::string& request) {
+    return HttpServer::answer(request.starts_with("GET /error") ? 500 : 200, large);
+  });
+  Request request = to(server.url());
+  request.method = "PUT";
+  request.limits.answer_bytes = 4'000'000;
+  request.upload =
+      Upload{large.size(), [&](uint64_t offset, char* buffer, size_t capacity) -> Result<size_t> {
+               const size_t count = std::min<size_t>(capacity, large.size() - offset);
+               large.copy(buffer, count, offset);
+               return count;
+             }};
+  size_t pieces = 0, bytes = 0;
+  request.sink = [&](const Response& head, std::string_view piece) -> Result<void> {
+    EXPECT_EQ(head.status, 200);
+    ++pieces;
+    bytes += piece.size();
+    return {};
+  };
+  const auto response = send(request);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "");
+  EXPECT_EQ(bytes, large.size());
+  EXPECT_GT(pieces, 1u);
+  const std::string seen = server.requests().at(0);
+  EXPECT_THAT(seen, HasSubstr("Content-Length: 3000000\r\n"));
+  EXPECT_TRUE(seen.ends_with("\r\n\r\n" + large));
+
+  // What the server says of an error is no body to take.
+  Request failing = to(server.url("/error"));
+  failing.sink = request.sink;
+  bytes = 0;
+  EXPECT_EQ(send(failing)->body, large);
+  EXPECT_EQ(bytes, 0u);
+
+  request.sink = [](const Response&, std::string_view) -> Result<void> {
+    return make_error(ErrorKind::storage, "no more");
+  };
+  EXPECT_EQ(send(request).error().kind, ErrorKind::storage);
+  request.upload->read = [](uint64_t, char*, size_t) -> Result<size_t> { return 0; };
+  EXPECT_EQ(send(request).error().kind, ErrorKind::failed);
+}
+
+TEST(Send, ATransferThatStandsStillIsANetworkError) {
+  HttpServer* running = nullptr;
+  HttpServer server([&running](const std::string&) {
+    while (!running->stopping())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return std::string();
+  });
+  running = &server;
+  Request request = to(server.url());
+  request.limits.total = std::chrono::milliseconds(0);
+  request.limits.stall = std::chrono::seconds(1);
+  const auto response = send(request);
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().kind, ErrorKind::network);
+}
+
+TEST(Client, LeavesNothingOfOneRequestInTheNext) {
+  HttpServer server([](const std::string&) { return HttpServer::answer(200, "body"); });
+  Client client;
+  Request request = to(server.url());
+  request.method = "POST";
+  request.headers = {{"Authorization", "Bearer secret"}};
+  request.body = "content";
+  ASSERT_TRUE(client.send(request));
+  ASSERT_TRUE(client.send(to(server.url("/next"))));
+  const std::string second = server.requests().at(1);
+  EXPECT_THAT(second, StartsWith("GET /next "));
+  EXPECT_THAT(second, Not(HasSubstr("secret")));
+  EXPECT_THAT(second, Not(HasSubstr("content")));
+}
+
 TEST(ParseUrl, TakesApart) {
   const auto url = parse_url("HTTPS://me:pw@example.org:8443/a/b?c=d/e#f");
   ASSERT_TRUE(url);
