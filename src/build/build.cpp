@@ -236,7 +236,9 @@ private:
 
   // What we write ourselves, and is no part of the sources where it lies among them.
   std::vector<fs::path> own_paths() const {
-    std::vector<fs::path> own = {temporary_root(), work_, request_.logs.parent_path(), request_.output.path};
+    std::vector<fs::path> own = {temporary_root(), work_, request_.logs.parent_path()};
+    if (!request_.output.path.empty())
+      own.push_back(request_.output.path);
     if (request_.cache)
       own.push_back(request_.cache->root());
     return own;
@@ -260,7 +262,8 @@ private:
     progress_.start("writing " + request_.output.text, 0);
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
     XAAS_TRY(const oci::NewImage image, image::make_ir_image(bundle_, provider, request_.time));
-    XAAS_TRY(report_.digest, oci::write_image(request_.output, image).in("writing " + request_.output.text));
+    XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_)
+                                 .in("writing " + request_.output.text));
     progress_.finish();
     report_.write = watch.seconds();
     return {};
@@ -337,7 +340,7 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
     return make_error(ErrorKind::usage,
                       request.output.text + ": an IR image cannot be unpacked into a directory",
                       "oci:DIR or oci-archive:FILE; `xaas deploy -o rootfs:DIR` unpacks a deployed image");
-  XAAS_CHECK(oci::check_writable(request.output));
+  XAAS_CHECK(registry::check_writable(request.output, request.access));
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
   const std::string name = directory_name(request.application.name);

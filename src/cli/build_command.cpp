@@ -1,6 +1,7 @@
 #include "build_report.h"
 #include "caches.h"
 #include "images.h"
+#include "registry_options.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -21,7 +22,9 @@ public:
            "SPEC", spec_,
            "Application spec, or a source directory: its xaas.json, else what `xaas init` would write")
         ->required();
-    app.add_option("-o,--output", output_, "IR image to write: oci:DIR[:TAG] or oci-archive:FILE[:TAG]")
+    app.add_option("-o,--output", output_,
+                   "IR image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or "
+                   "docker://HOST/NAME[:TAG]")
         ->required()
         ->type_name("IMAGE");
     app.add_option("--source", source_, "Directory of the sources; else the spec's own")->type_name("DIR");
@@ -47,6 +50,7 @@ public:
                  "Compile also what is known from other configurations and earlier builds, and compare");
     app.add_flag("--no-cache", no_cache_, "Use and keep nothing of earlier builds");
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
+    registry_.add(app);
     app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
@@ -77,6 +81,7 @@ public:
     TerminalProgress progress(common.quiet, common.verbosity);
     if (!no_cache_)
       request.cache = open_cache("capture", progress);
+    request.access = registry_.read(false, progress);
     const Result<build::Report> result = build::build_ir_image(request, progress);
     if (request.cache) // also what a failed build kept counts
       prune_caches(max_bytes);
@@ -91,6 +96,7 @@ public:
   }
 
 private:
+  RegistryOptions registry_;
   std::string spec_, output_, source_, kind_ = "ir", arch_;
   std::vector<std::string> isa_, configurations_;
   size_t max_configurations_ = 64;

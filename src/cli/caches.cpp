@@ -18,7 +18,7 @@ fs::path cache_directory() {
 }
 
 const std::vector<std::string>& cache_names() {
-  static const std::vector<std::string> names = {"capture", "objects"};
+  static const std::vector<std::string> names = {"blobs", "capture", "objects"};
   return names;
 }
 

@@ -18,7 +18,7 @@ namespace xaas::cli {
 fs::path cache_directory();
 
 // What kinds of things are kept there, each in a directory of its own: "capture" (outcomes of compiles),
-// "objects" (lowered objects).
+// "objects" (lowered objects), "blobs" (what was read from registries).
 const std::vector<std::string>& cache_names();
 
 // "800M", "20G", "0": powers of 1024. What is no size: usage error that begins with `what`.

@@ -1,5 +1,6 @@
 #include "caches.h"
 #include "images.h"
+#include "registry_options.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -14,9 +15,13 @@ namespace {
 class DeployCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("IMAGE", image_, "IR image: oci:DIR[:TAG], oci-archive:FILE[:TAG] or a path")->required();
+    app.add_option("IMAGE", image_,
+                   "IR image: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
+                   "docker://HOST/NAME[:TAG] or a path")
+        ->required();
     app.add_option("-o,--output", output_,
-                   "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or rootfs:DIR")
+                   "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
+                   "docker://HOST/NAME[:TAG] or rootfs:DIR")
         ->type_name("IMAGE");
     app.add_option("--system", system_,
                    "Deploy for the machine that this file describes (from `xaas detect`)")
@@ -29,7 +34,7 @@ public:
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
     app.add_flag("--dry-run", dry_run_, "Choose the configuration only; write nothing");
     app.add_flag("--no-cache", no_cache_, "Use and keep no objects of earlier deploys");
-    app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
+    registry_.add(app);
     app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
@@ -60,8 +65,10 @@ public:
     if (!no_cache_ && !dry_run_)
       if (std::optional<store::Cache> cache = open_cache("objects", progress))
         request.objects.emplace(*std::move(cache));
+    request.access =
+        registry_.read(!no_cache_ && request.image.transport == oci::Transport::registry, progress);
     const Result<deploy::Report> result = deploy::deploy(request, progress);
-    if (request.objects) // also what a failed deploy kept counts
+    if (request.objects || request.access.blobs) // also what a failed deploy kept counts
       prune_caches(max_bytes);
     XAAS_TRY(const deploy::Report report, result);
     if (common.json())
@@ -140,9 +147,10 @@ private:
     std::cout << report.image << " " << report.digest->to_string() << "\n";
   }
 
+  RegistryOptions registry_;
   std::string image_, output_, system_, cpu_;
   std::vector<std::string> set_;
-  bool explain_ = false, dry_run_ = false, lto_ = false, offline_ = false, no_cache_ = false;
+  bool explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false;
   unsigned jobs_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "inspect_ir.h"
 #include "inspect_tree.h"
 #include "llm_options.h"
+#include "registry_options.h"
 
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
@@ -82,7 +83,7 @@ public:
                    "Given to that step, such as -DNAME=VALUE; can be repeated")
         ->needs("--configure")
         ->type_name("ARG");
-    app.add_flag("--offline", offline_, "Open no network connection; only --llm does");
+    registry_.add(app);
     llm_.add(app);
   }
 
@@ -92,7 +93,7 @@ public:
     XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
     if (model && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm is for a source directory");
-    if (offline_ && llm_.needs_network())
+    if (registry_.offline() && llm_.needs_network())
       return make_error(ErrorKind::usage, "--offline: --llm opens a network connection");
     if (configure_ && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure is for a source directory");
@@ -125,7 +126,17 @@ public:
     if (is_spec())
       return inspect_spec();
     XAAS_TRY(const oci::Reference reference, oci::parse_reference(target_));
-    XAAS_TRY(auto opened, oci::open_image(reference, target::oci_architecture(target::host_arch())));
+    TerminalProgress progress(common.quiet, common.verbosity);
+    const registry::Access access = registry_.read(reference.transport == oci::Transport::registry, progress);
+    const Result<void> shown = inspect_image(reference, access);
+    prune_after(reference);
+    return shown;
+  }
+
+private:
+  Result<void> inspect_image(const oci::Reference& reference, const registry::Access& access) {
+    XAAS_TRY(auto opened,
+             registry::open_image(reference, target::oci_architecture(target::host_arch()), access));
     if (image::kind_of(*opened) == "ir") {
       XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
       XAAS_TRY(const Json json, describe_ir(ir));
@@ -141,7 +152,6 @@ public:
                      {"layers", layers_json(*opened)}});
   }
 
-private:
   // A path to a file that is no archive, or to a directory that is no image layout.
   bool is_spec() const {
     std::error_code code;
@@ -241,8 +251,9 @@ private:
 
   std::string target_, schema_, system_;
   std::vector<std::string> configure_arguments_;
-  bool offline_ = false, configure_ = false;
+  bool configure_ = false;
   LlmOptions llm_;
+  RegistryOptions registry_;
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "images.h"
+#include "registry_options.h"
 
 #include <xaas/base/text.h>
 #include <xaas/verify/verify.h>
@@ -12,13 +13,15 @@ namespace {
 class VerifyCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("IMAGE", image_, "Deployed image: oci:DIR[:TAG], oci-archive:FILE[:TAG] or a path")
+    app.add_option("IMAGE", image_,
+                   "Deployed image: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
+                   "docker://HOST/NAME[:TAG] or a path")
         ->required();
     app.add_option("--system", system_, "The machine that this file describes (from `xaas detect`)")
         ->type_name("FILE");
     app.add_option("--cpu", cpu_, "A machine with this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
-    app.add_flag("--offline", offline_, "Open no network connection (this version never does)");
+    registry_.add(app);
   }
 
   Result<void> run() override {
@@ -28,7 +31,10 @@ public:
       XAAS_TRY(system, system_of(system_, cpu_));
     }
     TerminalProgress progress(common.quiet, common.verbosity);
-    XAAS_TRY(const verify::Report report, verify::verify(image, system, progress));
+    const registry::Access access = registry_.read(image.transport == oci::Transport::registry, progress);
+    const Result<verify::Report> result = verify::verify(image, system, progress, access);
+    prune_after(image);
+    XAAS_TRY(const verify::Report report, result);
     if (common.json())
       print_json(report);
     else
@@ -106,7 +112,7 @@ private:
   }
 
   std::string image_, system_, cpu_;
-  bool offline_ = false;
+  RegistryOptions registry_;
 };
 
 } // namespace

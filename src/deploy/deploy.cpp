@@ -118,7 +118,8 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   }
   XAAS_TRY(const oci::NewImage image,
            package(source, *configuration, std::move(assembly), report.target, request.lto, time));
-  XAAS_TRY(report.digest, write(*request.output, image).in("writing " + request.output->text));
+  XAAS_TRY(report.digest,
+           write(*request.output, image, request.access, progress).in("writing " + request.output->text));
   progress.finish();
   report.seconds.package = since(packaging);
   return {};
@@ -132,10 +133,12 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   if (!request.dry_run && !request.output)
     return make_error(ErrorKind::usage, what + ": no output", "-o IMAGE, or --dry-run");
   if (request.output)
-    XAAS_CHECK(oci::check_writable(*request.output).in("writing " + request.output->text));
+    XAAS_CHECK(
+        registry::check_writable(*request.output, request.access).in("writing " + request.output->text));
   XAAS_TRY(auto opened,
            within(request.image.text,
-                  oci::open_image(request.image, target::oci_architecture(request.system.arch))));
+                  registry::open_image(request.image, target::oci_architecture(request.system.arch),
+                                       request.access)));
   XAAS_TRY(const image::IrImage source, within(request.image.text, image::IrImage::open(std::move(opened))));
   if (source.bundle().arch != request.system.arch)
     return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch +

@@ -106,7 +106,8 @@ std::string code_annotation(const Assembly& assembly) {
 // What is passed on byte for byte is read once all the same: it must be what config and manifest say of it.
 Result<void> check_runtime_layer(const image::IrImage& source, size_t index) {
   const oci::Descriptor& layer = source.image().manifest().layers[index];
-  if (layer.media_type != oci::media_type::layer_gzip)
+  if (layer.media_type != oci::media_type::layer_gzip &&
+      layer.media_type != oci::media_type::docker_layer_gzip)
     return make_error(ErrorKind::integrity, "run-time layer " + layer.digest.to_string() + ": is " +
                                                 layer.media_type + ", not " + oci::media_type::layer_gzip);
   XAAS_TRY(const std::string blob, source.image().blob(layer));
@@ -143,7 +144,9 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
   for (const size_t index : source.runtime_layers(id)) {
     oci::NewLayer layer;
     layer.descriptor = source.image().manifest().layers[index];
+    layer.descriptor.media_type = oci::media_type::layer_gzip; // the bytes are the same in Docker's format
     layer.descriptor.annotations = {{image::annotation::role, "runtime"}};
+    layer.origin = source.image().reference();
     layer.diff_id = source.image().config().diff_ids[index];
     layer.created_by = "xaas build: runtime";
     XAAS_CHECK(check_runtime_layer(source, index));
@@ -180,9 +183,10 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
   return image;
 }
 
-Result<Digest> write(const oci::Reference& output, const oci::NewImage& image) {
+Result<Digest> write(const oci::Reference& output, const oci::NewImage& image, const registry::Access& access,
+                     Progress& progress) {
   if (output.transport != oci::Transport::rootfs)
-    return oci::write_image(output, image);
+    return registry::write_image(output, image, access, progress);
   std::vector<std::pair<std::string, oci::Descriptor>> layers;
   for (const oci::NewLayer& layer : image.layers) {
     XAAS_TRY(std::string bytes, layer.bytes());

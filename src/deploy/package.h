@@ -5,6 +5,7 @@
 
 #include <xaas/image/ir_image.h>
 #include <xaas/oci/image.h>
+#include <xaas/registry/images.h>
 
 namespace xaas::deploy {
 
@@ -15,6 +16,7 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
 
 // Writes it to a layout or archive, or unpacks it into a directory. Returns the image's digest, also for a
 // directory.
-Result<Digest> write(const oci::Reference& output, const oci::NewImage& image);
+Result<Digest> write(const oci::Reference& output, const oci::NewImage& image, const registry::Access& access,
+                     Progress& progress);
 
 } // namespace xaas::deploy

@@ -150,6 +150,7 @@ public:
       return make_error(ErrorKind::missing_tool,
                         "libcurl lacks an option that is needed: " + std::string(error_));
     const CURLcode code = curl_.easy_perform(handle_);
+    distrusted_ = code == CURLE_PEER_FAILED_VERIFICATION;
     if (code != CURLE_OK)
       return explain(code, request);
     long status = 0;
@@ -157,6 +158,7 @@ public:
     answer_.response.status = static_cast<int>(status);
     return std::move(answer_.response);
   }
+  bool distrusted() const { return distrusted_; }
 
 private:
   void add_line(const std::string& line) {
@@ -267,6 +269,7 @@ private:
   CURL* handle_;
   std::unique_ptr<curl_slist, decltype(&::curl_slist_free_all)> headers_;
   Answer answer_;
+  bool distrusted_ = false;
   std::string authorities_;
   char error_[CURL_ERROR_SIZE] = {};
 };
@@ -283,6 +286,7 @@ const std::string* Response::header(std::string_view name) const {
 struct Client::State {
   const CurlLibrary* curl = nullptr;
   Handle handle{nullptr, nullptr};
+  bool distrusted = false;
 };
 
 Client::Client() = default;
@@ -305,7 +309,14 @@ Result<Response> Client::send(const Request& request) {
       return make_error(ErrorKind::failed, where + ": libcurl gives no handle");
     state_ = std::move(state);
   }
-  return Transfer(*state_->curl, state_->handle.get(), request).run(request, url).in(where);
+  Transfer transfer(*state_->curl, state_->handle.get(), request);
+  Result<Response> response = transfer.run(request, url);
+  state_->distrusted = transfer.distrusted();
+  return std::move(response).in(where);
+}
+
+bool Client::distrusted() const {
+  return state_ && state_->distrusted;
 }
 
 Result<Response> send(const Request& request) {

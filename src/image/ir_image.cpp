@@ -35,7 +35,9 @@ Result<Bundle> read_bundle(const oci::Image& image) {
     if (!text.empty())
       return parse_bundle(text, name + ": bundle.json");
   }
-  return make_error(ErrorKind::integrity, name + ": says that it is an IR image, but has no bundle");
+  return make_error(ErrorKind::integrity, name + ": says that it is an IR image, but has no bundle",
+                    "an image that was converted to Docker's format has lost it: copy it as an OCI image "
+                    "(`skopeo copy --format oci`)");
 }
 
 } // namespace

@@ -1,8 +1,7 @@
-#include "blob_source.h"
-
 #include "file_descriptor.h"
 #include "image_json.h"
 #include "raw_locale.h"
+#include "stored_source.h"
 
 #include <xaas/base/text.h>
 
@@ -18,20 +17,20 @@ namespace xaas::oci {
 
 namespace {
 
-class Layout : public BlobSource {
+class Layout : public StoredSource {
 public:
   explicit Layout(fs::path path) : path_(std::move(path)) {}
 
   Result<std::string> index() const override { return read_file(path_ / "index.json", manifest_limit); }
 
 protected:
-  Result<std::string> fetch(const Digest& digest, uint64_t size) const override {
-    const fs::path file = path_ / "blobs" / "sha256" / digest.hex();
+  Result<std::string> fetch(const Descriptor& blob) const override {
+    const fs::path file = path_ / "blobs" / "sha256" / blob.digest.hex();
     std::error_code code;
     const fs::file_status status = fs::status(file, code);
     if (fs::exists(status) && !fs::is_regular_file(status)) // a pipe would keep us waiting
       return make_error(ErrorKind::integrity, file.string() + ": not a regular file");
-    return read_file(file, size);
+    return read_file(file, blob.size);
   }
 
 private:
@@ -41,7 +40,7 @@ private:
 using Reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
 
 // A tar file of which only the places of the members are kept; blobs are read where they lie.
-class Archive : public BlobSource {
+class Archive : public StoredSource {
 public:
   Archive(fs::path path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
 
@@ -108,8 +107,8 @@ public:
   Result<std::string> index() const override { return member("index.json", manifest_limit); }
 
 protected:
-  Result<std::string> fetch(const Digest& digest, uint64_t size) const override {
-    return member("blobs/sha256/" + digest.hex(), size);
+  Result<std::string> fetch(const Descriptor& blob) const override {
+    return member("blobs/sha256/" + blob.digest.hex(), blob.size);
   }
 
 private:
@@ -147,7 +146,7 @@ Error without_version(const Reference& reference) {
                     reference.path.string() + ": damaged image: the file oci-layout is missing");
 }
 
-Result<std::unique_ptr<BlobSource>> open_layout(const Reference& reference) {
+Result<std::unique_ptr<StoredSource>> open_layout(const Reference& reference) {
   const fs::path& path = reference.path;
   std::error_code code;
   if (!fs::is_directory(path, code))
@@ -157,7 +156,7 @@ Result<std::unique_ptr<BlobSource>> open_layout(const Reference& reference) {
                                                  : no_image(reference, "layout: it has no file oci-layout");
   XAAS_TRY(const std::string version, read_file(path / "oci-layout", manifest_limit));
   XAAS_CHECK(check_layout_version(version, (path / "oci-layout").string()));
-  return std::unique_ptr<BlobSource>(std::make_unique<Layout>(path));
+  return std::unique_ptr<StoredSource>(std::make_unique<Layout>(path));
 }
 
 // Whether a file begins like a tar: then what libarchive cannot read is a damaged archive, not something
@@ -167,7 +166,7 @@ bool looks_like_tar(int file) {
   return pread(file, magic, sizeof(magic), 257) == 5 && std::string_view(magic, 5) == "ustar";
 }
 
-Result<std::unique_ptr<BlobSource>> open_archive(const Reference& reference) {
+Result<std::unique_ptr<StoredSource>> open_archive(const Reference& reference) {
   std::error_code code;
   if (!fs::is_regular_file(reference.path, code))
     return no_image(reference, "archive: it is not a regular file");
@@ -187,7 +186,7 @@ Result<std::unique_ptr<BlobSource>> open_archive(const Reference& reference) {
                : no_image(reference, "archive: it has no member oci-layout");
   XAAS_TRY(const std::string version, archive->member("oci-layout", manifest_limit));
   XAAS_CHECK(check_layout_version(version, reference.path.string() + ": oci-layout"));
-  return std::unique_ptr<BlobSource>(std::move(archive));
+  return std::unique_ptr<StoredSource>(std::move(archive));
 }
 
 } // namespace
@@ -200,7 +199,7 @@ Result<std::string> BlobSource::read(const Descriptor& descriptor, uint64_t limi
   if (descriptor.size > limit)
     return mismatch(std::to_string(descriptor.size) + " bytes, more than the " + std::to_string(limit) +
                     " allowed");
-  auto bytes = fetch(descriptor.digest, descriptor.size);
+  auto bytes = fetch(descriptor);
   if (!bytes) {
     Error error = std::move(bytes).error().in(name);
     if (error.kind == ErrorKind::not_found) // of an image that says that it has it
@@ -212,13 +211,16 @@ Result<std::string> BlobSource::read(const Descriptor& descriptor, uint64_t limi
                     " are expected");
   if (const Digest found = digest_of(*bytes); found != descriptor.digest)
     return mismatch("damaged: its content has the digest " + found.to_string());
+  checked(descriptor, *bytes);
   return bytes;
 }
 
-Result<std::unique_ptr<BlobSource>> open_source(const Reference& reference) {
+Result<std::unique_ptr<StoredSource>> open_source(const Reference& reference) {
   if (reference.transport == Transport::rootfs)
     return make_error(ErrorKind::usage, reference.text + ": rootfs: can be written, not read",
                       "images are named oci:DIR[:TAG] or oci-archive:FILE[:TAG]");
+  if (reference.transport == Transport::registry)
+    return make_error(ErrorKind::usage, reference.text + ": an image in a registry is not read here");
   std::error_code code;
   if (!fs::exists(reference.path, code))
     return make_error(ErrorKind::not_found,

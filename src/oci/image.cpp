@@ -1,5 +1,5 @@
-#include "blob_source.h"
 #include "image_json.h"
+#include "stored_source.h"
 
 #include <xaas/base/text.h>
 
@@ -23,6 +23,8 @@ public:
     XAAS_TRY(const std::string config, source_->read(manifest_.config, config_limit));
     XAAS_TRY(config_, parse_config(config, "configuration " + manifest_.config.digest.to_string(),
                                    manifest_.layers.size()));
+    if (manifest.media_type == media_type::docker_manifest)
+      manifest_.annotations = config_.labels;
     digest_ = manifest.digest;
     return {};
   }
@@ -125,7 +127,21 @@ Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::st
                     "it has: " + join(known, ", "));
 }
 
-Result<Descriptor> find_manifest(const BlobSource& source, const Reference& reference,
+// Goes down from an index to the manifest for an architecture.
+Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture) {
+  for (unsigned depth = 0; is_index_type(descriptor.media_type); ++depth) {
+    const std::string name = "index " + descriptor.digest.to_string();
+    if (depth == 4)
+      return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
+    XAAS_TRY(const std::string nested_text, source.read(descriptor, manifest_limit));
+    XAAS_TRY(const Json nested, parse_index(nested_text, name));
+    XAAS_TRY(const Entry inner, choose_by_platform(images_of(nested, name), architecture).in(name));
+    XAAS_TRY(descriptor, parse_descriptor(JsonReader(*inner.json, inner.where)));
+  }
+  return descriptor;
+}
+
+Result<Descriptor> find_manifest(const StoredSource& source, const Reference& reference,
                                  const std::string& architecture) {
   auto text = source.index();
   if (!text) {
@@ -139,27 +155,24 @@ Result<Descriptor> find_manifest(const BlobSource& source, const Reference& refe
   const bool single = chosen.size() == 1; // what stands alone is taken whatever platform it names
   XAAS_TRY(const Entry entry,
            single ? Result<Entry>(chosen.front()) : choose_by_platform(chosen, architecture));
-  XAAS_TRY(Descriptor descriptor, parse_descriptor(JsonReader(*entry.json, entry.where)));
-  for (unsigned depth = 0; is_index_type(descriptor.media_type); ++depth) {
-    const std::string name = "index " + descriptor.digest.to_string();
-    if (depth == 4)
-      return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
-    XAAS_TRY(const std::string nested_text, source.read(descriptor, manifest_limit));
-    XAAS_TRY(const Json nested, parse_index(nested_text, name));
-    XAAS_TRY(const Entry inner, choose_by_platform(images_of(nested, name), architecture).in(name));
-    XAAS_TRY(descriptor, parse_descriptor(JsonReader(*inner.json, inner.where)));
-  }
-  return descriptor;
+  XAAS_TRY(const Descriptor descriptor, parse_descriptor(JsonReader(*entry.json, entry.where)));
+  return resolve(source, descriptor, architecture);
 }
 
 } // namespace
 
-Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture) {
-  XAAS_TRY(std::unique_ptr<BlobSource> source, open_source(reference));
-  XAAS_TRY(const Descriptor manifest, find_manifest(*source, reference, architecture).in(reference.text));
+Result<std::unique_ptr<Image>> open_manifest(const Reference& reference, std::unique_ptr<BlobSource> source,
+                                             const Descriptor& manifest, const std::string& architecture) {
+  XAAS_TRY(const Descriptor resolved, resolve(*source, manifest, architecture).in(reference.text));
   auto image = std::make_unique<StoredImage>(reference, std::move(source));
-  XAAS_CHECK(image->load(manifest).in(reference.text));
+  XAAS_CHECK(image->load(resolved).in(reference.text));
   return std::unique_ptr<Image>(std::move(image));
+}
+
+Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture) {
+  XAAS_TRY(std::unique_ptr<StoredSource> source, open_source(reference));
+  XAAS_TRY(const Descriptor manifest, find_manifest(*source, reference, architecture).in(reference.text));
+  return open_manifest(reference, std::move(source), manifest, architecture);
 }
 
 } // namespace xaas::oci

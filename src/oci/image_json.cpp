@@ -67,6 +67,16 @@ bool is_manifest_type(const std::string& type) {
   return type == media_type::manifest || type == media_type::docker_manifest;
 }
 
+std::string manifest_type(const std::string& text) {
+  const Result<Json> json = parse_json(text, "manifest");
+  if (!json || !json->is_object())
+    return {};
+  const JsonReader reader(*json, "manifest");
+  if (const Result<std::string> type = optional_string(reader, "mediaType"); type && !type->empty())
+    return *type;
+  return reader.has("manifests") ? media_type::index : reader.has("layers") ? media_type::manifest : "";
+}
+
 bool is_index_type(const std::string& type) {
   return type == media_type::index || type == media_type::docker_index;
 }

@@ -3,23 +3,14 @@
 #pragma once
 
 #include <xaas/base/json.h>
+#include <xaas/oci/blob_source.h>
 #include <xaas/oci/image.h>
 
 namespace xaas::oci {
 
-namespace media_type {
-inline constexpr const char* docker_manifest = "application/vnd.docker.distribution.manifest.v2+json";
-inline constexpr const char* docker_index = "application/vnd.docker.distribution.manifest.list.v2+json";
-inline constexpr const char* docker_config = "application/vnd.docker.container.image.v1+json";
-} // namespace media_type
-
 inline constexpr const char* tag_annotation = "org.opencontainers.image.ref.name";
 inline constexpr const char* layout_version = "1.0.0";
-inline constexpr uint64_t manifest_limit = uint64_t(4) << 20;
 inline constexpr uint64_t config_limit = uint64_t(8) << 20;
-
-bool is_manifest_type(const std::string& type);
-bool is_index_type(const std::string& type);
 
 // What is not as the specification says is an integrity error that begins with `where`.
 Result<Descriptor> parse_descriptor(const JsonReader& reader);

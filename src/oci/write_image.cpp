@@ -228,8 +228,9 @@ Result<void> check_directory(const fs::path& wanted) {
 } // namespace
 
 Result<Digest> write_image(const Reference& reference, const NewImage& image) {
-  if (reference.transport == Transport::rootfs)
-    return make_error(ErrorKind::usage, reference.text + ": an image is written to oci: or oci-archive:");
+  if (reference.transport == Transport::rootfs || reference.transport == Transport::registry)
+    return make_error(ErrorKind::usage,
+                      reference.text + ": this is written neither as a layout nor as an archive");
   const Rendered rendered = render(image);
   const Blobs blobs = blobs_of(image, rendered);
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
@@ -253,6 +254,8 @@ static bool is_replaceable(const fs::path& path) {
 }
 
 Result<void> check_writable(const Reference& reference) {
+  if (reference.transport == Transport::registry)
+    return make_error(ErrorKind::usage, reference.text + ": an image in a registry is not written here");
   std::error_code code;
   const fs::path& path = reference.path;
   if (reference.transport == Transport::archive) {

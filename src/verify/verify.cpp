@@ -324,11 +324,11 @@ const char* name_of(Problem::Kind kind) {
 }
 
 Result<Report> verify(const oci::Reference& reference, const std::optional<system::SystemDescription>& system,
-                      Progress& progress) {
+                      Progress& progress, const registry::Access& access) {
   const std::string what = "verifying " + reference.text;
   const std::string arch = system ? system->arch : target::host_arch();
   XAAS_TRY(const std::unique_ptr<oci::Image> image,
-           oci::open_image(reference, target::oci_architecture(arch)));
+           registry::open_image(reference, target::oci_architecture(arch), access));
   XAAS_TRY(const Recorded recorded, recorded_by(*image).in(what));
   return Verification(*image, recorded, system).run(progress).in(what);
 }

@@ -40,9 +40,8 @@ TEST(Reference, ADirectoryThatEndsInTarIsALayout) {
 }
 
 TEST(Reference, MalformedIsAUsageError) {
-  for (const std::string text :
-       {"", "oci:", "oci::tag", "oci:dir:", "oci:dir:.x", "oci:dir:a b", "rootfs:", "oci-archive:", "./a:b c",
-        "docker://registry/name:tag", "squashfs:x", "gmx:ir", "oci-archiv:x"}) {
+  for (const std::string text : {"", "oci:", "oci::tag", "oci:dir:", "oci:dir:.x", "oci:dir:a b", "rootfs:",
+                                 "oci-archive:", "./a:b c", "squashfs:x", "gmx:ir", "oci-archiv:x"}) {
     const auto reference = parse_reference(text);
     ASSERT_FALSE(reference) << text;
     EXPECT_EQ(reference.error().kind, ErrorKind::usage) << text;
@@ -51,11 +50,91 @@ TEST(Reference, MalformedIsAUsageError) {
   EXPECT_TRUE(parse_reference("oci:d:" + std::string(128, 'a')));
 }
 
+const char* const digest_text = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+TEST(Reference, RegistryHostNameTagAndDigest) {
+  const std::string at_digest = std::string("@") + digest_text;
+  const struct {
+    std::string text;
+    const char *host, *repository, *tag;
+    bool digest = false;
+  } cases[] = {
+      {"docker://busybox", "docker.io", "library/busybox", ""},
+      {"docker://busybox:1.36", "docker.io", "library/busybox", "1.36"},
+      {"docker://me/app", "docker.io", "me/app", ""},
+      {"docker://docker.io/app", "docker.io", "library/app", ""},
+      {"docker://index.docker.io/app", "docker.io", "library/app", ""},
+      {"docker://localhost/app", "localhost", "app", ""},
+      {"docker://localhost:5000/app:v1", "localhost:5000", "app", "v1"},
+      {"docker://registry.example.org/a/b-c/d__e.f:1.0-x_Y", "registry.example.org", "a/b-c/d__e.f",
+       "1.0-x_Y"},
+      {"docker://h.org/a---b", "h.org", "a---b", ""},
+      {"docker://[::1]:5000/app", "[::1]:5000", "app", ""},
+      {"docker://127.0.0.1:5000/a/b" + at_digest, "127.0.0.1:5000", "a/b", "", true},
+      {"docker://h.org:443/a:v2" + at_digest, "h.org:443", "a", "v2", true},
+  };
+  for (const auto& test : cases) {
+    const auto reference = parse_reference(test.text);
+    ASSERT_TRUE(reference) << test.text << ": " << reference.error().message;
+    EXPECT_EQ(reference->transport, Transport::registry);
+    EXPECT_EQ(reference->host, test.host) << test.text;
+    EXPECT_EQ(reference->repository, test.repository) << test.text;
+    EXPECT_EQ(reference->tag, test.tag) << test.text;
+    EXPECT_EQ(reference->digest.has_value(), test.digest) << test.text;
+    EXPECT_EQ(reference->text, test.text);
+  }
+  EXPECT_EQ(parse_reference("docker://h.org/a" + at_digest)->digest->to_string(), digest_text);
+}
+
+TEST(Reference, MalformedRegistryReferencesAreUsageErrors) {
+  const std::string digest = digest_text;
+  for (const std::string text : {"docker:",
+                                 "docker://",
+                                 "docker:h.org/a",
+                                 "docker:///a",
+                                 "docker://h.org/",
+                                 "docker://h.org/a/",
+                                 "docker://h.org//a",
+                                 "docker://h.org/a..b",
+                                 "docker://h.org/a___b",
+                                 "docker://h.org/-a",
+                                 "docker://h.org/a-",
+                                 "docker://h.org/a_-b",
+                                 "docker://h.org/A",
+                                 "docker://h.org/a:",
+                                 "docker://h.org/a:.x",
+                                 "docker://h.org/a b",
+                                 "docker://h.org/a?x=1",
+                                 "docker://h.org/a%2e",
+                                 "docker://h.org/../a",
+                                 "docker://user:pw@h.org/a",
+                                 "docker://h_.org/a",
+                                 "docker://h..org/a",
+                                 "docker://.h.org/a",
+                                 "docker://h.org:/a",
+                                 "docker://h.org:x/a",
+                                 "docker://h.org:123456/a",
+                                 "docker://[::1/a",
+                                 "docker://[]:1/a",
+                                 "docker://h.org/a@",
+                                 "docker://h.org/a@sha512:00",
+                                 "docker://h.org/a@sha256:00"}) {
+    const auto reference = parse_reference(text);
+    ASSERT_FALSE(reference) << text;
+    EXPECT_EQ(reference.error().kind, ErrorKind::usage) << text;
+  }
+  EXPECT_FALSE(parse_reference("docker://h.org/a@" + digest + "0"));
+  EXPECT_FALSE(parse_reference("docker://h.org/" + std::string(250, 'a')));
+  EXPECT_TRUE(parse_reference("docker://h.org/" + std::string(249, 'a')));
+}
+
 TEST(Reference, ErrorsSayWhatIsKnown) {
   const auto unknown = parse_reference("squashfs:x");
   EXPECT_NE(unknown.error().message.find("unknown transport 'squashfs'"), std::string::npos);
   EXPECT_NE(unknown.error().hint.find("oci-archive:"), std::string::npos);
-  EXPECT_NE(parse_reference("docker://a/b").error().message.find("no registry client"), std::string::npos);
+  EXPECT_NE(unknown.error().hint.find("docker://"), std::string::npos);
+  EXPECT_NE(parse_reference("docker://localhost/Upper").error().message.find("upper-case"),
+            std::string::npos);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <xaas/base/stopwatch.h>
 #include <xaas/image/bundle.h>
 #include <xaas/oci/image.h>
+#include <xaas/registry/images.h>
 #include <xaas/spec/application.h>
 #include <xaas/store/cache.h>
 
@@ -21,6 +22,7 @@ struct Request {
   spec::Application application;
   fs::path source;
   oci::Reference output;
+  registry::Access access; // where it is in a registry
   std::string arch;
   std::vector<std::string> isa; // instead of the spec's levels, if not empty
   std::vector<std::map<std::string, std::string>> configurations; // instead of the spec's, if not empty

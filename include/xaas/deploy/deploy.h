@@ -9,6 +9,7 @@
 #include <xaas/base/result.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
+#include <xaas/registry/images.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
@@ -23,6 +24,7 @@ namespace xaas::deploy {
 struct Request {
   oci::Reference image;
   std::optional<oci::Reference> output; // may be left out with dry_run
+  registry::Access access;              // where one of them is in a registry
   system::SystemDescription system;
   std::map<std::string, std::string> set; // values by hand
   bool lto = false;                       // optimise each program and library as a whole (ThinLTO)

@@ -81,6 +81,8 @@ public:
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
   Result<Response> send(const Request& request);
+  // Whether the last error was that of a certificate that is not trusted.
+  bool distrusted() const;
 
 private:
   struct State;

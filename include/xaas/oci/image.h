@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,10 @@ inline constexpr const char* config = "application/vnd.oci.image.config.v1+json"
 inline constexpr const char* layer_gzip = "application/vnd.oci.image.layer.v1.tar+gzip";
 inline constexpr const char* layer_zstd = "application/vnd.oci.image.layer.v1.tar+zstd";
 inline constexpr const char* layer_tar = "application/vnd.oci.image.layer.v1.tar";
+inline constexpr const char* docker_manifest = "application/vnd.docker.distribution.manifest.v2+json";
+inline constexpr const char* docker_index = "application/vnd.docker.distribution.manifest.list.v2+json";
+inline constexpr const char* docker_config = "application/vnd.docker.container.image.v1+json";
+inline constexpr const char* docker_layer_gzip = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 } // namespace media_type
 
 struct Descriptor {
@@ -38,7 +43,7 @@ struct Descriptor {
 struct Manifest {
   Descriptor config;
   std::vector<Descriptor> layers;
-  std::map<std::string, std::string> annotations;
+  std::map<std::string, std::string> annotations; // Docker's format has none: there the config's labels
 };
 
 struct ImageConfig {
@@ -69,9 +74,10 @@ protected:
   ImageConfig config_;
 };
 
-// Opens an image. Without a tag: the only image, else `latest`, else not_found with the tags that are there.
-// A path that does not exist is not_found; one that is no layout or archive is a usage error. A nested index
-// picks the entry for `architecture` (OCI name), first listed first; none is unsatisfied.
+// Opens an image in a layout or an archive. Without a tag: the only image, else `latest`, else not_found with
+// the tags that are there. A path that does not exist is not_found; one that is no layout or archive is a
+// usage error. A nested index picks the entry for `architecture` (OCI name), first listed first; none is
+// unsatisfied.
 Result<std::unique_ptr<Image>> open_image(const Reference& reference,
                                           const std::string& architecture = "amd64");
 
@@ -81,6 +87,7 @@ struct NewLayer {
   Digest diff_id;
   std::string created_by;
   std::function<Result<std::string>()> bytes; // called when the blob is written, at most once
+  std::optional<Reference> origin;            // an image that has the blob
 };
 struct NewImage {
   ImageConfig config; // diff_ids and history are filled in from the layers

@@ -4,6 +4,7 @@
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/oci/image.h>
+#include <xaas/registry/images.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
@@ -70,6 +71,6 @@ struct Report {
 // With one, also against that machine. An image of another kind is a usage error; a damaged ELF file an
 // integrity error that names it. ELF files are read in a worker (base/worker.h).
 Result<Report> verify(const oci::Reference& image, const std::optional<system::SystemDescription>& system,
-                      Progress& progress = no_progress());
+                      Progress& progress = no_progress(), const registry::Access& access = {});
 
 } // namespace xaas::verify
