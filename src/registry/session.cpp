@@ -137,6 +137,8 @@ Result<std::optional<http::Response>> Session::ping(const std::string& scheme) {
     return std::move(response).error();
   if (response->status == 200 || response->status == 401 || is_passing(response->status))
     return std::optional<http::Response>(*std::move(response));
+  if (response->status == 400) // what a server with TLS says to who speaks without
+    return make_error(ErrorKind::network, http::shown(call.url) + ": status 400");
   return std::optional<http::Response>();
 }
 
@@ -151,7 +153,7 @@ Result<void> Session::connect() {
     const bool certificate = !answer && client_.distrusted();
     if (plain && !certificate && (!answer || !*answer)) {
       if (answer || answer.error().kind == ErrorKind::network)
-        if (Result<std::optional<http::Response>> second = ping("http"); second && *second)
+        if (Result<std::optional<http::Response>> second = ping("http"); second)
           answer = std::move(second);
     }
     if (answer && *answer && !is_passing((*answer)->status)) {

@@ -130,3 +130,35 @@ image_blobs() {
 blob() { # LAYOUT DIGEST: the path
   echo "$1/blobs/${2/://}"
 }
+
+# FILE [HTTP [CONFIG]]: a registry on the loopback that writes its log to FILE; HTTP is added to that part of its
+# configuration (YAML, in a line), CONFIG to the whole. Its HOST:PORT is then in `registry`, its process in `registry_pid`. It ends with the case.
+start_registry() {
+  local log=$1 i
+  cat >"$log.yml" <<END
+version: 0.1
+storage: {filesystem: {rootdirectory: $PWD/$log.data}, delete: {enabled: true}}
+http: {addr: "${registry_address:-127.0.0.1}:0", secret: s${2:+, $2}}
+log: {accesslog: {disabled: false}}
+${3:-}
+END
+  docker-registry serve "$log.yml" >"$log" 2>&1 &
+  registry_pid=$!
+  registry_pids="${registry_pids:-} $registry_pid"
+  trap 'kill $registry_pids 2>/dev/null || true' EXIT
+  for ((i = 0; i < 100; ++i)); do
+    registry=$(sed -n 's/.*msg="listening on \([^ ",]*\).*/\1/p' "$log")
+    registry=127.0.0.1:${registry##*:}
+    [ "$registry" = 127.0.0.1: ] || return 0
+    sleep 0.1
+  done
+  fail "the registry does not start: $(cat "$log")"
+}
+
+# FILE: the requests in a registry's log since the last call, "METHOD PATH STATUS BYTES" each
+new_requests() {
+  local seen=${requests_seen:-0}
+  sleep 0.2 # it is written after the answer
+  requests_seen=$(grep -c 'HTTP/1.1" ' "$1" || true)
+  grep 'HTTP/1.1" ' "$1" | tail -n +$((seen + 1)) | sed 's/.*"\([A-Z]*\) \([^ ]*\) HTTP\/1.1" \([0-9]*\) \([0-9]*\).*/\1 \2 \3 \4/'
+}
