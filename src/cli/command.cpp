@@ -47,7 +47,8 @@ const std::vector<CommandEntry>& commands() {
        "points; what "
        "it says is checked against the sources and marked by a comment, and no answer is an error."},
       {"inspect", "Show what an image, an application spec or a source tree can be specialized for",
-       "xaas inspect oci:./solver:ir\nxaas inspect xaas.json --format json\nxaas inspect src/solver",
+       "xaas inspect oci:./solver:ir\nxaas inspect docker://registry.example.org/solver:ir\nxaas inspect "
+       "xaas.json --format json\nxaas inspect src/solver",
        make_inspect_command, false,
        "Of a source tree: what its build lets people choose, with file and line; nothing of it is executed. "
        "With --llm a language model is told what was found and may add to it: what it says is checked "
@@ -64,7 +65,8 @@ const std::vector<CommandEntry>& commands() {
       {"build", "Build an IR image from an application spec and its sources",
        "xaas build xaas.json -o oci:./solver:ir\nxaas build src/solver -o solver.tar --isa "
        "x86-64-v2,x86-64-v3\n"
-       "xaas build xaas.json --source ../solver-2.1 --config simd=avx2 -o oci:./solver:ir",
+       "xaas build xaas.json --source ../solver-2.1 --config simd=avx2 -o "
+       "docker://registry.example.org/solver:ir",
        make_build_command, false,
        "Builds every configuration in a private directory and writes one image. At the end it says what each "
        "holds, where the time went, which objects have no IR and why, and warns of what the build asked of "
@@ -77,7 +79,7 @@ const std::vector<CommandEntry>& commands() {
       {"deploy", "Specialize an IR image for a machine",
        "xaas deploy oci:./solver:ir -o oci:./solver:here\nxaas deploy solver.tar -o rootfs:./solver --system "
        "node.json\n"
-       "xaas deploy oci:./solver:ir --explain --dry-run --cpu haswell",
+       "xaas deploy docker://registry.example.org/solver:ir --explain --dry-run --cpu haswell",
        make_deploy_command},
       {"verify", "Check whether a deployed image can run, here or on another machine",
        "xaas verify oci:./solver:here\nxaas verify oci:./solver:here --system node.json\n"
@@ -92,8 +94,10 @@ const std::vector<CommandEntry>& commands() {
        "the image is checked against the CPU that it was deployed for."},
       {"cache", "Show or shrink what is kept for later builds and deploys",
        "xaas cache info\nxaas cache prune --max-size 2G", make_cache_command, false,
-       "Builds keep the outcomes of compiles, deploys the objects that they lowered. Each command that keeps "
-       "something removes what was not used for the longest time once both together are over the limit."},
+       "Builds keep the outcomes of compiles, deploys the objects that they lowered; what is read of images "
+       "in "
+       "registries is kept, too. Each command that keeps something removes what was not used for the longest "
+       "time once all together are over the limit."},
       {"manual", "Write the manual pages", "xaas manual --directory share/man/man1", make_manual_command,
        true},
   };
