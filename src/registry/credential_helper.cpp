@@ -54,7 +54,12 @@ public:
     posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    sigset_t ignored_by_us; // what is ignored is inherited
+    sigemptyset(&ignored_by_us);
+    sigaddset(&ignored_by_us, SIGPIPE);
+    sigaddset(&ignored_by_us, SIGXFSZ);
+    posix_spawnattr_setsigdefault(&attributes, &ignored_by_us);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
     std::string name = program.string(), get = "get";
     char* arguments[] = {name.data(), get.data(), nullptr};
     const int error = posix_spawn(&child_, name.c_str(), &actions, &attributes, arguments, environ);

@@ -135,7 +135,8 @@ Result<std::optional<http::Response>> Session::ping(const std::string& scheme) {
   Result<http::Response> response = client_.send(request_of(call, call.url));
   if (!response)
     return std::move(response).error();
-  if (response->status == 200 || response->status == 401 || is_passing(response->status))
+  const bool known = response->status == 200 || response->status == 401 || response->status == 403;
+  if (known || is_passing(response->status))
     return std::optional<http::Response>(*std::move(response));
   if (response->status == 400) // what a server with TLS says to who speaks without
     return make_error(ErrorKind::network, http::shown(call.url) + ": status 400");
