@@ -142,7 +142,8 @@ http: {addr: "${registry_address:-127.0.0.1}:0", secret: s${2:+, $2}}
 log: {accesslog: {disabled: false}}
 ${3:-}
 END
-  docker-registry serve "$log.yml" >"$log" 2>&1 &
+  : >"$log"
+  docker-registry serve "$log.yml" >>"$log" 2>&1 &
   registry_pid=$!
   registry_pids="${registry_pids:-} $registry_pid"
   trap 'kill $registry_pids 2>/dev/null || true' EXIT
