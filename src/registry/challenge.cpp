@@ -9,11 +9,6 @@ namespace xaas::registry {
 
 namespace {
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 // Reads the field from left to right. Every step that reads nothing goes one character on.
 class Scanner {
 public:
@@ -75,20 +70,20 @@ std::vector<Challenge> parse_challenges(const std::string& field) {
     }
     scanner.skip(" \t");
     if (!scanner.take('=')) {
-      challenges.push_back({lower(name), {}});
+      challenges.push_back({to_lower(name), {}});
       continue;
     }
     scanner.skip(" \t");
     std::string value = scanner.value();
     if (!challenges.empty())
-      challenges.back().parameters.emplace(lower(name), std::move(value));
+      challenges.back().parameters.emplace(to_lower(name), std::move(value));
   }
 }
 
 std::vector<Challenge> challenges_of(const http::Response& response) {
   std::vector<Challenge> all;
   for (const http::Header& header : response.headers)
-    if (lower(header.name) == "www-authenticate")
+    if (to_lower(header.name) == "www-authenticate")
       for (Challenge& challenge : parse_challenges(header.value))
         all.push_back(std::move(challenge));
   return all;

@@ -41,12 +41,8 @@ std::string machine_of(const std::string& host) {
 }
 
 std::string origin_of(const http::Url& url) {
-  std::string host = url.host;
-  std::transform(host.begin(), host.end(), host.begin(), [](unsigned char c) { return std::tolower(c); });
-  return url.scheme + "://" + host + ":" +
-         (!url.port.empty()       ? url.port
-          : url.scheme == "https" ? "443"
-                                  : "80");
+  const std::string port = !url.port.empty() ? url.port : url.scheme == "https" ? "443" : "80";
+  return url.scheme + "://" + to_lower(url.host) + ":" + port;
 }
 
 std::string in_query(const std::string& text) { // RFC 3986 section 2.1
