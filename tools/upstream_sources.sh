@@ -13,7 +13,7 @@ fi
 [ -n "$line" ] || { echo "$0: no source package $package here" >&2; exit 4; }
 read -r uri file _ sum <<<"$line"
 mkdir -p "$directory.new"
-(cd "$directory.new" && /usr/lib/apt/apt-helper download-file "$uri" "$PWD/$file" "$sum" >/dev/null) ||
+(cd "$directory.new" && /usr/lib/apt/apt-helper -o APT::Sandbox::User=root download-file "$uri" "$PWD/$file" "$sum" >/dev/null) ||
   { rm -rf "$directory.new"; echo "$0: $file cannot be fetched" >&2; exit 4; }
 mkdir "$directory.new/tree"
 tar xf "$directory.new/$file" -C "$directory.new/tree"

@@ -32,11 +32,11 @@ score() { # TRUTH FOUND
 rows=("package|seconds|KiB|precision|recall|F1|right|wrong|missed")
 for app in "${packages[@]}"; do
   here=$work/$app/$program
-  mkdir -p "$here"
-  once "$work/$app/upstream" "$root/tools/upstream_sources.sh" "$app"
+  mkdir -p "$here" "$work/$app/upstream" # a project of make has its directory's name
+  once "$work/$app/upstream/$app" "$root/tools/upstream_sources.sh" "$app"
   read -ra options <<<"$(build_system_of "$app")"
-  /usr/bin/time -o "$here/time" -f '%e|%M' "$xaas" inspect "$work/$app/upstream" "${options[@]}" --schema paper >"$here/found.json"
-  "$xaas" inspect "$work/$app/upstream" "${options[@]}" --schema paper 2>/dev/null | cmp - "$here/found.json" || die "$app: another answer"
+  /usr/bin/time -o "$here/time" -f '%e|%M' "$xaas" inspect "$work/$app/upstream/$app" "${options[@]}" --schema paper >"$here/found.json"
+  "$xaas" inspect "$work/$app/upstream/$app" "${options[@]}" --schema paper 2>/dev/null | cmp - "$here/found.json" || die "$app: another answer"
   [ $facts = no ] || echo "$app" >&2
   rows+=("$app|$(cat "$here/time")|$(score "$truths/$app.json" "$here/found.json")")
 done
