@@ -162,7 +162,9 @@ private:
     case spec::BuildSystem::commands:
       break;
     }
-    return {on ? typed_on(option) : option.name + "="};
+    return {on                         ? typed_on(option)
+            : option.values.size() > 1 ? option.name + "=" + option.values[1]
+                                       : option.name + "="};
   }
 
   // What the build decides is on where everything is there.

@@ -183,17 +183,26 @@ private:
                                                 [&](const auto& value) { return boolean.count(value) > 0; });
     if (option.initial && boolean.count(*option.initial) && words.empty())
       yes_or_no = true;
-    if (yes_or_no || option.kind == Option::Kind::boolean) {
+    const std::string initial = option.initial.value_or("");
+    if (initial.starts_with("-") || initial.find('/') != std::string::npos ||
+        initial.find(" -") != std::string::npos) {
+      option.kind = Option::Kind::text; // flags or a place, which is only asked whether it is there
+    } else if (yes_or_no || option.kind == Option::Kind::boolean) {
       option.kind = Option::Kind::boolean;
-      // How it is switched on.
-      std::string on = "1";
+      // How it is switched on and off: the words that conditionals compare with.
+      const auto is_yes = [](const std::string& value) {
+        return std::string("1yYtT").find(value[0]) != std::string::npos || value == "on" || value == "ON";
+      };
+      std::vector<std::string> yes = {"1"}, no;
       for (const std::string& value : option.values)
-        if (boolean.count(value) && std::string("1yYtT").find(value[0]) != std::string::npos)
-          on = value;
-      option.values = {on};
-      const std::string initial = option.initial.value_or("");
-      option.initial =
-          !initial.empty() && std::string("1yYtT").find(initial[0]) != std::string::npos ? "ON" : "OFF";
+        if (boolean.count(value))
+          (is_yes(value) ? yes : no).push_back(value);
+      option.values = {yes.back()};
+      if (!no.empty())
+        option.values.push_back(no.front());
+      option.initial = to_lower(initial) == "auto"           ? "auto"
+                       : !initial.empty() && is_yes(initial) ? "ON"
+                                                             : "OFF";
     } else if (words.size() > 1) {
       option.kind = Option::Kind::choice;
       option.values = words;

@@ -212,6 +212,28 @@ main.o: CFLAGS = -O3
   EXPECT_THAT(spec.image.entrypoint, IsEmpty());
 }
 
+TEST_F(MakeTest, WordsForOnAndOff) {
+  write("Makefile", R"make(
+CUDA = auto
+BLAS = -lblas
+ifneq ($(CUDA),no)
+endif
+ifdef BLAS
+endif
+ifeq ($(MPI),yes)
+else ifeq ($(MPI),no)
+endif
+)make");
+  const Findings findings = read();
+  EXPECT_EQ(option(findings, "BLAS")->kind, Option::Kind::text);
+  const Discovery found = classify(findings);
+  EXPECT_EQ(point(found, "cuda")->point.default_, "auto");
+  EXPECT_THAT(point(found, "cuda")->point.find("off")->arguments, ElementsAre("CUDA=no"));
+  EXPECT_THAT(point(found, "mpi")->point.find("on")->arguments, ElementsAre("MPI=yes"));
+  EXPECT_THAT(point(found, "mpi")->point.find("off")->arguments, ElementsAre("MPI=no"));
+  EXPECT_FALSE(point(found, "blas"));
+}
+
 TEST_F(MakeTest, WhatIsNoProgram) {
   write("Makefile", R"make(
 .DEFAULT_GOAL := everything

@@ -31,7 +31,7 @@ struct Option {
   // What it is if nobody sets it, as far as that can be read: "ON" and "OFF" of a boolean. Absent: the build
   // decides.
   std::optional<std::string> initial;
-  std::vector<std::string> values; // of a choice
+  std::vector<std::string> values; // of a choice; of make's booleans the words for on and, if known, off
   bool takes_place = false;        // its value is a directory or file: says where something is, not whether
   bool internal = false;           // marked as advanced, which hides it from most users
   std::vector<std::string> conditions;   // of the build's own language: where the option exists
