@@ -27,10 +27,8 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
                         "write an application spec (docs/application-spec.md) and give its path");
     spec.application = discover::draft(findings, discover::classify(findings), arch);
     for (const std::string& note : findings.notes)
-      std::cerr << printable("xaas: note: " + note) << "\n";
-    std::cerr << printable("xaas: note: " + argument +
-                           " has no xaas.json: building what `xaas init` would write")
-              << "\n";
+      print_note(note);
+    print_note(argument + " has no xaas.json: building what `xaas init` would write");
   } else {
     XAAS_TRY(spec.application, spec::read_application(spec.path));
   }

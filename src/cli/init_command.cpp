@@ -48,7 +48,7 @@ public:
     const std::string text =
         llm::with_comments(spec::to_json(discover::draft(findings, discovery, target::host_arch())), found);
     for (const std::string& note : findings.notes)
-      std::cerr << printable("xaas: note: " + note) << "\n";
+      print_note(note);
     if (output_ == "-") {
       std::cout << text;
       return {};

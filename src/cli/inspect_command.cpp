@@ -106,7 +106,7 @@ public:
         return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
       XAAS_TRY(const TreeDescription found, describe_tree_for_paper(target_, options));
       for (const std::string& note : found.notes)
-        std::cerr << printable("xaas: note: " + note) << "\n";
+        print_note(note);
       if (found.suggestions) {
         print_notes(*found.suggestions);
         print_additions(*found.suggestions); // the document has no place for where it is from
@@ -118,7 +118,7 @@ public:
         (model || configure_ || !system_.empty() || !fs::exists(fs::path(target_) / "xaas.json", code))) {
       XAAS_TRY(const TreeDescription found, describe_tree(target_, options));
       for (const std::string& note : found.notes)
-        std::cerr << printable("xaas: note: " + note) << "\n";
+        print_note(note);
       if (found.suggestions)
         print_notes(*found.suggestions);
       return show(found.json);

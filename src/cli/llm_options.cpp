@@ -68,7 +68,7 @@ void announce(const std::optional<llm::Options>& options, bool quiet) {
 
 void print_notes(const llm::Suggestions& suggestions) {
   for (const std::string& what : suggestions.left_out)
-    std::cerr << printable("xaas: note: language model: not told of " + what) << "\n";
+    print_note("language model: not told of " + what);
   for (const llm::Rejection& rejection : suggestions.rejected) {
     const std::string value = rejection.value.empty() ? "" : ", value " + rejection.value;
     std::cerr << printable("xaas: note: language model: left out: " +

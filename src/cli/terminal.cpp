@@ -97,6 +97,10 @@ void TerminalProgress::clear() {
     std::cerr << "\r\033[K" << std::flush;
 }
 
+void print_note(const std::string& text) {
+  std::cerr << printable("xaas: note: " + text) << "\n";
+}
+
 void print_error(const Error& error) {
   if (!error.output.empty())
     std::cerr << error.output << (error.output.ends_with('\n') ? "" : "\n");

@@ -31,6 +31,9 @@ private:
   std::chrono::steady_clock::time_point started_, drawn_;
 };
 
+// "xaas: note: ...", on standard error.
+void print_note(const std::string& text);
+
 // What a tool said, if one failed; "xaas: error: ..."; and, where there is one, "hint: ...".
 void print_error(const Error& error);
 

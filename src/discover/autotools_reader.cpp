@@ -107,8 +107,7 @@ std::string one_line(const std::string& text) {
 
 // What the help says of the value without the option. Nothing if it does not say.
 std::optional<bool> default_in_help(const std::string& help) {
-  std::string text = help;
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string text = to_lower(help);
   const size_t at = text.find("default");
   if (at == std::string::npos)
     return std::nullopt;
@@ -188,7 +187,7 @@ Option option_of(const std::string& name, const std::string& left, const std::st
   const bool choice =
       std::any_of(values.begin(), values.end(), [](const auto& value) { return !is_yes_or_no(value); });
   std::string value = left.find('=') == std::string::npos ? "" : left.substr(left.find('=') + 1);
-  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::tolower(c); });
+  value = to_lower(value);
   if (choice) {
     option.kind = Option::Kind::choice;
     option.values = values;

@@ -5,13 +5,13 @@
 // descriptions: a description that mentions CUDA may be about anything. Rejected: a score over many weak
 // signs, whose result nobody can predict from the sources.
 #include "knowledge.h"
+#include "point_values.h"
+#include "typing.h"
 
 #include <xaas/base/text.h>
-#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <cctype>
-#include <tuple>
 
 namespace xaas::discover {
 
@@ -113,66 +113,6 @@ private:
                        [this](const auto& value) { return knowledge_.is_neutral_value(value); });
   }
 
-  // What a person types for one value of an option, and as an argument of the build system.
-  std::string typed(const Option& option, const std::string& value) const {
-    switch (system_) {
-    case spec::BuildSystem::cmake:
-    case spec::BuildSystem::meson:
-      return "-D" + option.name + "=" + value;
-    case spec::BuildSystem::autotools:
-      return "--" + option.name + "=" + value;
-    case spec::BuildSystem::make:
-    case spec::BuildSystem::commands:
-      break;
-    }
-    return option.name + "=" + value;
-  }
-  std::string typed_on(const Option& option) const {
-    switch (system_) {
-    case spec::BuildSystem::cmake:
-      return "-D" + option.name;
-    case spec::BuildSystem::meson:
-      return "-D" + option.name + (option.values.empty() ? "=true" : "=enabled");
-    case spec::BuildSystem::autotools:
-      return "--" + option.name;
-    case spec::BuildSystem::make:
-    case spec::BuildSystem::commands:
-      break;
-    }
-    return option.name + "=" + (option.values.empty() ? "1" : option.values.front());
-  }
-  std::vector<std::string> arguments_of(const Option& option, bool on) const {
-    switch (system_) {
-    case spec::BuildSystem::cmake:
-      return {"-D" + option.name + (on ? "=ON" : "=OFF")};
-    case spec::BuildSystem::meson:
-      return {"-D" + option.name +
-              (option.values.empty() ? on ? "=true" : "=false"
-               : on                  ? "=enabled"
-                                     : "=disabled")};
-    case spec::BuildSystem::autotools: {
-      const size_t dash = option.name.find('-');
-      const bool enable = option.name.starts_with("enable");
-      return {(on       ? enable ? "--enable" : "--with"
-               : enable ? "--disable"
-                        : "--without") +
-              option.name.substr(dash)};
-    }
-    case spec::BuildSystem::make:
-    case spec::BuildSystem::commands:
-      break;
-    }
-    return {on                         ? typed_on(option)
-            : option.values.size() > 1 ? option.name + "=" + option.values[1]
-                                       : option.name + "="};
-  }
-
-  // What the build decides is on where everything is there.
-  static bool is_on(const Option& option) {
-    return !option.initial || *option.initial == "ON" || *option.initial == "enabled" ||
-           *option.initial == "auto";
-  }
-
   Choice& choice(Choice::Group group, const std::string& name) {
     for (Choice& known : discovery_.choices)
       if (known.group == group && to_lower(known.name) == to_lower(name))
@@ -205,8 +145,8 @@ private:
     if (found.point.name.empty())
       return;
     found.point.category = category;
-    found.point.values = {{"off", arguments_of(option, false), {}},
-                          {"on", arguments_of(option, true), needs}};
+    found.point.values = {{"off", arguments_of(system_, option, false), {}},
+                          {"on", arguments_of(system_, option, true), needs}};
     found.point.default_ = is_on(option) ? "on" : "off";
     if (!option.initial || *option.initial == "auto") {
       // The build decides, as it finds things.
@@ -228,13 +168,13 @@ private:
       const Entry* const entry = knowledge_.entry(knowledge_.without(words, true, false));
       if (entry && discovery_.own_library.empty() && option.kind == Option::Kind::boolean) {
         discovery_.own_library = entry->name;
-        discovery_.own_flag = typed_on(option);
+        discovery_.own_flag = typed_on(system_, option);
       }
       return;
     }
     if (const SimdEntry* const simd = knowledge_.simd(words); simd && option.kind == Option::Kind::boolean) {
       Choice& known = choice(Choice::Group::simd, display_of(words));
-      known.flag = typed_on(option);
+      known.flag = typed_on(system_, option);
       known.by_default = is_on(option);
       known.place = option.place;
       if (simd->arch.empty())
@@ -282,7 +222,7 @@ private:
       return;
     if (searches(option, *entry))
       searched_by_.insert(entry);
-    known.flag = typed_on(option);
+    known.flag = typed_on(system_, option);
     // What is for GPUs needs one that is chosen.
     known.by_default = is_on(option) && !(entry->needs.gpu && entry->group != Choice::Group::gpu);
     known.condition = join(option.conditions, " AND ");
@@ -299,7 +239,7 @@ private:
       Choice& known = choice(Choice::Group::gpu, model);
       if (!known.place.file.empty())
         continue;
-      known.flag = typed_on(option);
+      known.flag = typed_on(system_, option);
       known.by_default = is_on(option);
       known.place = option.place;
     }
@@ -341,11 +281,7 @@ private:
         kept.push_back(word);
     return kept;
   }
-  std::string display_of(const Words& words) const {
-    std::string text = join(without_neutral(words), "-");
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-    return text;
-  }
+  std::string display_of(const Words& words) const { return to_upper(join(without_neutral(words), "-")); }
 
   // One option with values.
   void add_choice(const Option& option) {
@@ -408,18 +344,6 @@ private:
     discovery_.points.push_back(std::move(found));
   }
 
-  // Where each value asks something of the machine, a build without the option is one more value, and the
-  // default: an image has something for every machine then.
-  static bool add_none(spec::SpecializationPoint& point) {
-    const bool all_ask = std::all_of(point.values.begin(), point.values.end(),
-                                     [](const spec::Value& value) { return !value.requires_.empty(); });
-    if (!all_ask || point.find("default"))
-      return false;
-    point.values.insert(point.values.begin(), spec::Value{"default", {}, {}});
-    point.default_ = "default";
-    return true;
-  }
-
   bool names_a_library(const Words& words) const {
     return std::any_of(words.begin(), words.end(), [this](const std::string& word) {
       return knowledge_.entry({word}, Choice::Group::linear_algebra) ||
@@ -432,7 +356,7 @@ private:
     for (const std::string& value : option.values)
       if (to_lower(value) == "simd") {
         Choice& known = choice(Choice::Group::simd, "SIMD");
-        known.flag = typed(option, value);
+        known.flag = typed(system_, option, value);
         known.by_default = option.initial == value;
         known.place = option.place;
       }
@@ -452,7 +376,7 @@ private:
     found.point.category = "precision";
     for (const std::string& value : option.values)
       if (is_value(value) && !found.point.find(value))
-        found.point.values.push_back({value, {typed(option, value)}, {}});
+        found.point.values.push_back({value, {typed(system_, option, value)}, {}});
     if (found.point.name.empty() || found.point.values.empty())
       return false;
     found.point.default_ = option.initial && found.point.find(*option.initial)
@@ -460,43 +384,6 @@ private:
                                : found.point.values.front().value;
     discovery_.points.push_back(std::move(found));
     return true;
-  }
-
-  // Points list values weakest first. An instruction set that is built on another is stronger; of two with
-  // equal needs the one with the wider vectors ("AVX2_128", "AVX2_256"). The rest stays as the build lists
-  // it.
-  static void order_by_strength(std::vector<spec::Value>& values) {
-    std::vector<std::string> architectures = {""}; // as they come
-    std::vector<std::tuple<size_t, size_t, unsigned long, size_t>> order;
-    for (const spec::Value& value : values) {
-      const std::vector<std::string>& features = value.requires_.cpu;
-      std::string arch;
-      for (const char* each : {"x86_64", "aarch64"})
-        if (!features.empty() && target::is_feature(each, features.front()))
-          arch = each;
-      if (std::find(architectures.begin(), architectures.end(), arch) == architectures.end())
-        architectures.push_back(arch);
-      const size_t place = static_cast<size_t>(std::find(architectures.begin(), architectures.end(), arch) -
-                                               architectures.begin());
-      const size_t strength = arch.empty() ? 0 : target::with_implied(arch, features).size();
-      const size_t digits = value.value.find_last_not_of("0123456789") + 1;
-      const std::string width = value.value.substr(digits).substr(0, 4);
-      order.emplace_back(place, strength, arch.empty() || width.empty() ? 0 : std::stoul(width),
-                         order.size());
-    }
-    std::sort(order.begin(), order.end());
-    std::vector<spec::Value> ordered;
-    for (const auto& each : order)
-      ordered.push_back(std::move(values[std::get<3>(each)]));
-    values = std::move(ordered);
-  }
-
-  // As the schema has values.
-  static bool is_value(const std::string& value) {
-    return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) ||
-             std::string_view("_.+:-").find(c) != std::string_view::npos;
-    });
   }
 
   // "fftpack[built-in]" is typed and known as "fftpack".
@@ -510,7 +397,7 @@ private:
       entry = knowledge_.entry(Knowledge::words_of(plain(value) + " offload"), group);
     spec::Value added;
     added.value = plain(value);
-    added.arguments = {typed(option, plain(value))};
+    added.arguments = {typed(system_, option, plain(value))};
     if (const SimdEntry* const simd = knowledge_.simd(words); simd && group == Choice::Group::simd) {
       if (!simd->arch.empty())
         added.arguments.clear(); // of another architecture
@@ -527,7 +414,7 @@ private:
       return;
     Choice& known = choice(group, entry && group != Choice::Group::fft ? entry->name : value);
     chosen_by_value_.insert({known.group, known.name});
-    known.flag = typed(option, value);
+    known.flag = typed(system_, option, value);
     const bool built_in = is_built_in(value) || (entry && entry->built_in);
     known.by_default = option.initial && (*option.initial == value || *option.initial == plain(value) ||
                                           (is_built_in(value) && to_lower(*option.initial) == "auto"));
@@ -560,15 +447,14 @@ private:
       // One that is looked for only if some option asks for it is that option's business.
       if (const Option* const asker = only_asker(package)) {
         Choice& known = choice(entry->group, entry->name);
-        known.flag = typed_on(*asker);
+        known.flag = typed_on(system_, *asker);
         known.by_default = is_on(*asker) && !entry->needs.gpu;
         known.version = package.version;
         known.place = asker->place;
         add_point(*asker, entry->name, entry->category, entry->needs);
         return;
       }
-      // Threads of the C library are everywhere.
-      if (!is_unasked(package) || entry->name == "pthreads")
+      if (!is_unasked(package) || entry->is_everywhere)
         return;
     }
     Choice& known = choice(entry->group, entry->name);
@@ -653,7 +539,8 @@ private:
     for (const Option& option : findings_.options)
       if (const Words words = words_of(option.name);
           !words.empty() && words.back() == "gpu" && without_neutral(words).size() == 1) {
-        discovery_.gpu_flag = system_ == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(option);
+        discovery_.gpu_flag =
+            system_ == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(system_, option);
         return;
       }
     if (std::all_of(backends.begin(), backends.end(),
@@ -672,126 +559,10 @@ private:
   Discovery discovery_;
 };
 
-Json or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
 } // namespace
 
 Discovery classify(const Findings& findings) {
   return Classifier(findings).run();
-}
-
-Json paper_document(const Findings& findings, const Discovery& discovery) {
-  Json gpus = Json::object(), parallel = Json::object(), algebra = Json::object(), fft = Json::object(),
-       simd = Json::object();
-  for (const Choice& choice : discovery.choices)
-    switch (choice.group) {
-    case Choice::Group::gpu:
-      gpus[choice.name] = Json{{"used_as_default", choice.by_default},
-                               {"build_flag", or_null(choice.flag)},
-                               {"minimum_version", or_null(choice.version)}};
-      break;
-    case Choice::Group::parallel:
-      parallel[choice.name] = Json{{"used_as_default", choice.by_default},
-                                   {"build_flag", or_null(choice.flag)},
-                                   {"minimum_version", or_null(choice.version)}};
-      break;
-    case Choice::Group::linear_algebra:
-      algebra[choice.name] = Json{{"used_as_default", choice.by_default},
-                                  {"build_flag", or_null(choice.flag)},
-                                  {"condition", or_null(choice.condition)}};
-      break;
-    case Choice::Group::fft:
-      fft[choice.name] = Json{{"built-in", choice.built_in},
-                              {"used_as_default", choice.by_default},
-                              {"dependencies", Json()},
-                              {"build_flag", or_null(choice.flag)}};
-      break;
-    case Choice::Group::simd:
-      simd[choice.name] = Json{{"build_flag", or_null(choice.flag)}, {"default", choice.by_default}};
-      break;
-    }
-  std::string type = "undetermined";
-  if (findings.system == spec::BuildSystem::cmake)
-    type = "cmake";
-  else if (findings.system == spec::BuildSystem::make || findings.system == spec::BuildSystem::autotools)
-    type = "make";
-  Json others = Json::object();
-  for (const Package& package : findings.packages)
-    if (!Knowledge::get().entry(Knowledge::words_of(package.name)))
-      others[package.name] = Json{{"version", or_null(package.version)},
-                                  {"used_as_default", package.conditions.empty()},
-                                  {"conditions", or_null(join(package.conditions, " AND "))},
-                                  {"build_flag", Json()}};
-  std::vector<std::string> flags;
-  for (const auto& [flag, place] : findings.flags)
-    flags.push_back(flag);
-  return Json{{"gpu_build", {{"value", discovery.uses_gpus}, {"build_flag", or_null(discovery.gpu_flag)}}},
-              {"gpu_backends", gpus},
-              {"parallel_programming_libraries", parallel},
-              {"linear_algebra_libraries", algebra},
-              {"FFT_libraries", fft},
-              {"other_external_libraries", others},
-              {"compiler_flags", flags},
-              {"optimization_build_flags", Json::array()},
-              {"compilers", Json::object()},
-              {"architectures", Json::array()},
-              {"simd_vectorization", simd},
-              {"build_system", {{"type", type}, {"minimum_version", or_null(findings.minimum_version)}}},
-              {"internal_build",
-               {{"library_name", discovery.own_library.empty() ? "None" : discovery.own_library},
-                {"build_flag", or_null(discovery.own_flag)}}}};
-}
-
-namespace {
-
-// A makefile without an install step: what it links is installed.
-void install_products(const Findings& findings, spec::Application& application) {
-  if (!findings.products || findings.products->has_install)
-    return;
-  const auto file_name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
-  for (const std::string& program : findings.products->programs)
-    application.build.install.push_back({program, "bin/" + file_name(program)});
-  for (const std::string& library : findings.products->libraries)
-    application.build.install.push_back({library, "lib/" + file_name(library)});
-  if (findings.products->programs.size() == 1)
-    application.image.entrypoint = {application.image.prefix + "/bin/" +
-                                    file_name(findings.products->programs.front())};
-}
-
-} // namespace
-
-spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch) {
-  spec::Application application;
-  application.name = to_lower(findings.name);
-  for (char& c : application.name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
-      c = '-';
-  if (!findings.version.empty())
-    application.version = findings.version;
-  application.build.system = findings.system.value_or(spec::BuildSystem::make);
-  application.build.directory = findings.directory;
-  install_products(findings, application);
-  for (const DiscoveredPoint& found : discovery.points) {
-    application.points.push_back(found.point);
-    const bool is_choice = found.point.category == "cpu" && !found.point.find("on");
-    if (!is_choice || !application.configurations.empty())
-      continue;
-    if (const spec::Value* const none = found.point.find("default"); none && none->arguments.empty())
-      application.configurations.push_back({{found.point.name, "default"}});
-    for (const spec::Value& value : found.point.values) {
-      const std::vector<std::string>& features = value.requires_.cpu;
-      if (!features.empty() && std::all_of(features.begin(), features.end(), [&](const auto& feature) {
-            return target::is_feature(arch, feature);
-          }))
-        application.configurations.push_back({{found.point.name, value.value}});
-    }
-  }
-  if (application.configurations.empty() && !application.points.empty())
-    application.configurations.push_back(
-        {{application.points.front().name, application.points.front().default_}});
-  return application;
 }
 
 } // namespace xaas::discover

@@ -16,7 +16,6 @@
 #include "cmake_value_commands.h"
 #include "readers.h"
 
-#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
@@ -203,8 +202,6 @@ private:
     ++depth_;
     for (size_t i = begin; i < end && !values_.is_spent() && !guarded_; ++i) {
       values_.charge_command();
-      if (interrupt_signal() != 0)
-        values_.charge_bytes(UINT64_MAX); // read_tree() gives the error
       const CMakeCommand& command = commands()[i];
       const size_t last = std::min(file_->ends[i], end);
       if (command.name == "if") {

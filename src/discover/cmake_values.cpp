@@ -1,5 +1,6 @@
 #include "cmake_values.h"
 
+#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
@@ -64,6 +65,10 @@ void CMakeValues::write(size_t scope, const std::string& name, std::optional<CMa
     variables.erase(found);
 }
 // Long values cost as many commands as short ones of their length.
+bool CMakeValues::is_spent() const {
+  return budget_ == 0 || interrupt_signal() != 0;
+}
+
 void CMakeValues::charge_bytes(uint64_t bytes) {
   budget_ -= std::min(budget_, bytes / 64);
 }

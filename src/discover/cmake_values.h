@@ -51,7 +51,7 @@ public:
 
   void charge_command() { budget_ -= budget_ > 0; }
   void charge_bytes(uint64_t bytes);
-  bool is_spent() const { return budget_ == 0; }
+  bool is_spent() const; // nothing is left, or we were asked to stop
 
   void push_scope(std::unordered_map<std::string, CMakeValue> variables = {}) {
     scopes_.push_back(std::move(variables));

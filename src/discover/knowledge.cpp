@@ -45,6 +45,7 @@ Knowledge::Knowledge() {
     entry.category = item["category"];
     entry.group = group_of(item["group"]);
     entry.built_in = item.value("built_in", false);
+    entry.is_everywhere = item.value("everywhere", false);
     entry.is_one_vendors = item.value("one_vendors", false);
     if (item.contains("requires")) {
       const Json gpu = item["requires"]["gpu"];

@@ -15,6 +15,7 @@ struct Entry {
   std::string name, category;
   Choice::Group group = Choice::Group::parallel;
   bool built_in = false;
+  bool is_everywhere = false;  // part of the C library: a search for it is no choice
   bool is_one_vendors = false; // an implementation of an interface that others implement, too
   spec::Requirement needs;
 };

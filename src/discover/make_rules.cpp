@@ -8,6 +8,8 @@
 // $(shell) and remakes included makefiles; reading a tree must execute nothing of it.
 #include "make_rules.h"
 
+#include "make_text.h"
+
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
@@ -21,66 +23,10 @@ namespace xaas::discover {
 namespace {
 
 using Words = std::vector<std::string>;
+using namespace make_text;
 
-constexpr char unknown = '\x01'; // in a value: a part that only a shell knows
-constexpr size_t longest_value = 1u << 20;
 constexpr int deepest_expansion = 64, deepest_include = 16;
 constexpr size_t most_steps = 500'000; // lines and expansions, and KiB of values
-
-Words words_of(const std::string& text) {
-  Words words;
-  size_t at = 0;
-  while ((at = text.find_first_not_of(" \t", at)) != std::string::npos) {
-    const size_t end = std::min(text.find_first_of(" \t", at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
-}
-
-// The position of the parenthesis or comma that ends a part of a reference; nested references are passed
-// over.
-size_t end_of_part(const std::string& text, size_t at, char close, bool comma) {
-  const char open = close == ')' ? '(' : '{';
-  int depth = 0;
-  for (; at < text.size(); ++at) {
-    if (text[at] == open)
-      ++depth;
-    else if (text[at] == close && depth-- == 0)
-      return at;
-    else if (comma && depth == 0 && text[at] == ',')
-      return at;
-  }
-  return at;
-}
-
-std::string replace_pattern(const std::string& word, const std::string& pattern, const std::string& by) {
-  const size_t percent = pattern.find('%');
-  if (percent == std::string::npos)
-    return word == pattern ? by : word;
-  const std::string head = pattern.substr(0, percent), tail = pattern.substr(percent + 1);
-  if (word.size() < head.size() + tail.size() || !word.starts_with(head) || !word.ends_with(tail))
-    return word;
-  const std::string stem = word.substr(head.size(), word.size() - head.size() - tail.size());
-  const size_t there = by.find('%');
-  return there == std::string::npos ? by : by.substr(0, there) + stem + by.substr(there + 1);
-}
-
-bool matches(const std::string& word, const std::string& pattern) {
-  static const std::string mark(1, '\x02');
-  return replace_pattern(word, pattern, mark) == mark && word != mark;
-}
-
-std::string replace_all(const std::string& text, const std::string& from, const std::string& to) {
-  if (from.empty())
-    return text + to;
-  std::string result;
-  size_t at = 0;
-  for (size_t found; result.size() < longest_value && (found = text.find(from, at)) != std::string::npos;
-       at = found + from.size())
-    result.append(text, at, found - at).append(to);
-  return result.append(text, at).substr(0, longest_value);
-}
 
 // Whether a command makes files of objects or sources: a compiler, linker or archiver by its usual names.
 bool is_tool(const std::string& word) {

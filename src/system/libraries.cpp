@@ -20,8 +20,8 @@ namespace {
 
 class LibraryProbe {
 public:
-  LibraryProbe(const Machine& machine, bool versions, SystemDescription& description)
-      : machine_(machine), versions_(versions), description_(description) {}
+  LibraryProbe(const Machine& machine, bool mpi_versions, SystemDescription& description)
+      : machine_(machine), mpi_versions_(mpi_versions), description_(description) {}
 
   void search(const std::string& directory) { search(directory, nullptr, nullptr); }
   void search(const Installed& installed);
@@ -39,7 +39,7 @@ private:
   }
 
   const Machine& machine_;
-  const bool versions_;
+  const bool mpi_versions_;
   SystemDescription& description_;
   std::set<std::string> directories_; // by identity
   std::set<std::string> found_;       // names of libraries outside of trees
@@ -60,7 +60,7 @@ void LibraryProbe::search_mpi(const std::string& directory, const std::vector<st
       Version version;
       if (package)
         version = {package->version, package->evidence};
-      else if (versions_)
+      else if (mpi_versions_)
         version = mpi_version(machine_, directory, *file, name);
       mpi.version = version.number;
       if (!version.evidence.empty() && !version.evidence.starts_with(mpi.evidence + ","))
@@ -90,7 +90,7 @@ void LibraryProbe::search_named(const std::string& directory, const std::vector<
     version = {version_in_name(best, name.file), directory + "/" + best};
   if (version.number.empty() && package && name.of_package)
     version = {package->version, package->evidence};
-  if (version.number.empty() && versions_)
+  if (version.number.empty())
     version = pkgconfig_version(machine_, directory, name.pkgconfig);
   if (version.number.empty())
     version.evidence = package ? package->evidence : "";
@@ -134,9 +134,9 @@ std::vector<std::string> known_packages(const std::vector<std::string> PackageNa
 
 } // namespace
 
-void probe_libraries(const Machine& machine, const std::vector<std::string>& directories, bool versions,
+void probe_libraries(const Machine& machine, const std::vector<std::string>& directories, bool mpi_versions,
                      SystemDescription& description) {
-  LibraryProbe probe(machine, versions, description);
+  LibraryProbe probe(machine, mpi_versions, description);
   for (const std::string& directory : directories)
     probe.search(directory);
   for (const Installed& installed : spack_installed(machine, known_packages(&PackageNames::spack)))

@@ -86,7 +86,7 @@ void probe_batch(const Machine& machine, SystemDescription& description);
 void probe_modules(const Machine& machine, SystemDescription& description);
 void probe_containers(const Machine& machine, SystemDescription& description);
 // Also MPI and fabrics, in these directories and in the trees of package managers.
-void probe_libraries(const Machine& machine, const std::vector<std::string>& directories, bool versions,
+void probe_libraries(const Machine& machine, const std::vector<std::string>& directories, bool mpi_versions,
                      SystemDescription& description);
 // Programs whose version is asked for while the other probes work: container runtimes and compilers.
 void probe_programs(const Machine& machine, ProgramVersions* versions, SystemDescription& description);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <mutex>
@@ -46,6 +47,15 @@ public:
   }
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
+
+  // One that answers nothing for as long as it is there.
+  struct Silent {};
+  explicit HttpServer(Silent)
+      : HttpServer([this](const std::string&) {
+          while (!stopping())
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          return std::string();
+        }) {}
 
   std::string url(const std::string& path = "/") const {
     return "http://127.0.0.1:" + std::to_string(port_) + path;

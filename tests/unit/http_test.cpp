@@ -93,13 +93,7 @@ TEST(Send, AHostWithoutAnAddressIsANetworkError) {
 }
 
 TEST(Send, AnAnswerThatTakesTooLongIsANetworkError) {
-  HttpServer* running = nullptr;
-  HttpServer server([&running](const std::string&) {
-    while (!running->stopping())
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return std::string();
-  });
-  running = &server;
+  HttpServer server{HttpServer::Silent()};
   Request request = to(server.url());
   request.limits.total = std::chrono::milliseconds(100);
   const auto response = send(request);
@@ -227,13 +221,7 @@ TEST(Send, ABodyCanComeAndGoInPieces) {
 }
 
 TEST(Send, ATransferThatStandsStillIsANetworkError) {
-  HttpServer* running = nullptr;
-  HttpServer server([&running](const std::string&) {
-    while (!running->stopping())
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return std::string();
-  });
-  running = &server;
+  HttpServer server{HttpServer::Silent()};
   Request request = to(server.url());
   request.limits.total = std::chrono::milliseconds(0);
   request.limits.stall = std::chrono::seconds(1);

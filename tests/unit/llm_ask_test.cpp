@@ -186,13 +186,7 @@ TEST_F(ModelTest, NobodyListens) {
 }
 
 TEST_F(ModelTest, AServerThatDoesNotAnswerTimesOut) {
-  HttpServer* running = nullptr;
-  HttpServer server([&running](const std::string&) {
-    while (!running->stopping())
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return std::string();
-  });
-  running = &server;
+  HttpServer server{HttpServer::Silent()};
   options_.url = server.url("/v1");
   options_.timeout = std::chrono::seconds(1);
   const discover::Findings findings = read();

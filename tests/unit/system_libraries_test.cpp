@@ -76,6 +76,16 @@ TEST_F(Detect, VersionsThatAnMpiHasInItself) {
     EXPECT_EQ(mpi.version, "");
 }
 
+// A choice may ask for a library's version.
+TEST_F(Detect, VersionsOfLibrariesAreThereForChoosing) {
+  file("/usr/lib64/libfftw3.so.3", elf());
+  file("/usr/lib64/pkgconfig/fftw3.pc", "Version: 3.3.10\n");
+  probes_.runtime_versions = false;
+  const SystemDescription found = detect(probes_);
+  ASSERT_EQ(found.libraries.size(), 1u);
+  EXPECT_EQ(found.libraries[0].version, "3.3.10");
+}
+
 TEST_F(Detect, CrayMpich) {
   const std::string real = "/opt/cray/pe/mpich/8.1.29/ofi/gnu/9.1/lib";
   file(real + "/libmpi_gnu_91.so.12.0.0", elf());
@@ -195,7 +205,7 @@ std::string spack_index(const std::vector<std::string>& installs) {
 }
 
 TEST_F(Detect, SpackTrees) {
-  probes_.environment = {{"SPACK_ROOT", "/apps/spack"}, {"HOME", "/home/me"}, {"SCRATCH", "/scratch"}};
+  probes_.environment = {{"SPACK_ROOT", "/apps/spack"}, {"HOME", "/users/me"}, {"SCRATCH", "/scratch"}};
   file("/apps/spack/opt/spack/.spack-db/index.json",
        spack_index({install("fftw", "3.3.10", "/apps/fftw-3.3.10"),
                     install("fftw", "3.3.9", "/apps/fftw-3.3.9"), install("zlib", "1.3", "/apps/zlib"),
@@ -213,7 +223,7 @@ TEST_F(Detect, SpackTrees) {
        "# site\nconfig:\n  install_tree:\n    root: ${SCRATCH}/tree # ours\n    padded_length: 128\n");
   file("/scratch/tree/.spack-db/index.json", spack_index({install("hwloc", "2.9.3", "/scratch/hwloc")}));
   file("/scratch/hwloc/lib64/libhwloc.so.15", elf());
-  file("/home/me/.spack/upstreams.yaml",
+  file("/users/me/.spack/upstreams.yaml",
        "upstreams:\n  site:\n    install_tree: /up/opt\n  bad:\n    install_tree: [1]\n");
   file("/up/opt/.spack-db/index.json", spack_index({install("mpich", "4.2.0", "/up/mpich")}));
   file("/up/mpich/lib/libmpi.so.12", elf());
@@ -242,7 +252,7 @@ TEST_F(Detect, SpackTreesThatNobodyNames) {
 }
 
 TEST_F(Detect, SpackTreesThatAreDamaged) {
-  probes_.environment = {{"SPACK_ROOT", "/s"}, {"HOME", "/home/me"}};
+  probes_.environment = {{"SPACK_ROOT", "/s"}, {"HOME", "/users/me"}};
   file("/a/lib/libfftw3.so.3", elf());
   const std::string whole = spack_index({install("fftw", "3.3.10", "/a")});
   for (size_t size = 0; size < whole.size(); size += 7) {
@@ -256,7 +266,7 @@ TEST_F(Detect, SpackTreesThatAreDamaged) {
     EXPECT_THAT(detect(probes_).libraries, IsEmpty()) << other;
   }
   file("/s/opt/spack/.spack-db/index.json", whole);
-  file("/home/me/.spack/config.yaml", "config: [\n\t}: install_tree");
+  file("/users/me/.spack/config.yaml", "config: [\n\t}: install_tree");
   const SystemDescription found = detect(probes_);
   EXPECT_EQ(found.libraries.size(), 1u);
   EXPECT_THAT(found.notes, ElementsAre(HasSubstr("config.yaml: not YAML")));
@@ -283,19 +293,19 @@ TEST_F(Detect, ALargeSpackIndexCostsALimitedTime) {
 }
 
 TEST_F(Detect, EasyBuildTrees) {
-  probes_.environment = {{"EASYBUILD_INSTALLPATH", "/apps/eb"}, {"HOME", "/home/me"}};
+  probes_.environment = {{"EASYBUILD_INSTALLPATH", "/apps/eb"}, {"HOME", "/users/me"}};
   file("/apps/eb/software/FFTW/3.3.10-GCC-12.3.0/lib/libfftw3.so.3", elf());
   file("/apps/eb/software/FFTW/3.3.10-GCC-12.3.0/lib/libmpi.so.40", elf());
   file("/apps/eb/software/FFTW/.locks/lib/libfftw3.so.3", elf());
   file("/apps/eb/software/Other/1.0/lib/libhdf5.so.200", elf());
-  file("/home/me/.local/easybuild/software/OpenMPI/4.1.5-GCC-12.3.0/lib/libmpi.so.40", elf());
+  file("/users/me/.local/easybuild/software/OpenMPI/4.1.5-GCC-12.3.0/lib/libmpi.so.40", elf());
   const SystemDescription found = detect(probes_);
   EXPECT_THAT(found.libraries, ElementsAre(Named{"fftw3", "3.3.10",
                                                  "/apps/eb/software/FFTW/3.3.10-GCC-12.3.0/lib/libfftw3.so.3",
                                                  "/apps/eb/software/FFTW"}));
   ASSERT_EQ(found.mpi.size(), 1u);
   EXPECT_EQ(found.mpi[0].version, "4.1.5");
-  EXPECT_THAT(found.mpi[0].evidence, HasSubstr("version: /home/me/.local/easybuild/software/OpenMPI"));
+  EXPECT_THAT(found.mpi[0].evidence, HasSubstr("version: /users/me/.local/easybuild/software/OpenMPI"));
 }
 
 TEST_F(Detect, ModuleSystems) {

@@ -89,8 +89,8 @@ struct Probes {
   fs::path root = "/";            // prefix of /proc, /sys, /etc and library directories
   std::optional<target::Cpu> cpu; // instead of LLVM's host detection
   std::vector<std::string> path;  // program search path; empty: $PATH
-  bool runtime_versions = true;   // ask for versions: of libraries by what is in them and beside them, of
-                                  // container runtimes and compilers by running them
+  bool runtime_versions = true;   // ask for versions that no choice depends on: of MPIs by what is in their
+                                  // libraries, of container runtimes and compilers by running them
   std::map<std::string, std::string> environment; // instead of getenv where not empty
   // Libraries to ask about GPUs, instead of those of the machine's drivers. With another root than "/" no
   // other is loaded.
