@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace xaas {
 
@@ -61,23 +62,48 @@ Result<std::string> read_file(const fs::path& path, uint64_t limit) {
   return content;
 }
 
-Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode, bool durable) {
+Result<FileWriter> FileWriter::create(const fs::path& path, unsigned mode) {
   std::string temporary = (path.parent_path() / ".xaas-tmp-XXXXXX").string();
-  Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0)
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0)
     return errno_error(errno, "writing " + path.string());
-  Result<void> written = write_all(file.get(), content, path);
-  if (written && fchmod(file.get(), static_cast<mode_t>(mode)) != 0)
-    written = errno_error(errno, "writing " + path.string());
-  if (written && durable && fsync(file.get()) != 0)
-    written = errno_error(errno, "writing " + path.string());
-  if (written && file.close() != 0)
-    written = errno_error(errno, "writing " + path.string());
-  if (written && rename(temporary.c_str(), path.c_str()) != 0)
-    written = errno_error(errno, "writing " + path.string());
-  if (!written)
-    unlink(temporary.c_str());
-  return written;
+  FileWriter writer(path, std::move(temporary), file);
+  if (fchmod(file, static_cast<mode_t>(mode)) != 0)
+    return errno_error(errno, "writing " + path.string());
+  return writer;
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})),
+      file_(std::exchange(other.file_, -1)) {}
+
+FileWriter::~FileWriter() {
+  if (file_ >= 0)
+    ::close(file_);
+  if (!temporary_.empty())
+    unlink(temporary_.c_str());
+}
+
+Result<void> FileWriter::write(std::string_view data) {
+  return write_all(file_, data, path_);
+}
+
+Result<void> FileWriter::commit(bool durable) {
+  return commit_as(path_, durable);
+}
+
+Result<void> FileWriter::commit_as(const fs::path& path, bool durable) {
+  if ((durable && fsync(file_) != 0) || ::close(std::exchange(file_, -1)) != 0 ||
+      rename(temporary_.c_str(), path.c_str()) != 0)
+    return errno_error(errno, "writing " + path.string());
+  temporary_.clear();
+  return {};
+}
+
+Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode, bool durable) {
+  XAAS_TRY(FileWriter writer, FileWriter::create(path, mode));
+  XAAS_CHECK(writer.write(content));
+  return writer.commit(durable);
 }
 
 Result<void> make_directories(const fs::path& path) {

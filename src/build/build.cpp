@@ -336,7 +336,8 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
   if (request.application.image.base != "scratch")
     return make_error(ErrorKind::usage, "base image '" + request.application.image.base +
                                             "': this version makes images on base `scratch` only");
-  if (request.output.transport == oci::Transport::rootfs)
+  if (request.output.transport == oci::Transport::rootfs ||
+      request.output.transport == oci::Transport::squashfs)
     return make_error(ErrorKind::usage,
                       request.output.text + ": an IR image cannot be unpacked into a directory",
                       "oci:DIR or oci-archive:FILE; `xaas deploy -o rootfs:DIR` unpacks a deployed image");

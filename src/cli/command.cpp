@@ -92,6 +92,18 @@ const std::vector<CommandEntry>& commands() {
        "asked the CPU; other files are shown and not judged, because libraries choose at run time. Every "
        "loader, library and symbol version that is needed must be in the image. Without --system and --cpu "
        "the image is checked against the CPU that it was deployed for."},
+      {"copy", "Copy an image between registries, layouts, archives and file trees",
+       "xaas copy docker://registry.example.org/solver:ir oci-archive:solver.tar\n"
+       "xaas copy solver.tar docker://site.example.org/hpc/solver:ir\n"
+       "xaas copy docker://registry.example.org/solver:here squashfs:solver.sqfs",
+       make_copy_command, false,
+       "Any image can be copied, also one that is not ours. Bytes and digests stay: an index is copied with "
+       "all "
+       "that it lists. Only Docker's formats become those of OCI where a layout or an archive is written. "
+       "Blobs "
+       "that are there already are not sent, those of the same registry are mounted. squashfs: needs "
+       "mksquashfs; a file tree gets empty places for what runtimes mount (/dev, /proc, /sys, /tmp, /home, "
+       "/etc/passwd and the like) where the image has none."},
       {"cache", "Show or shrink what is kept for later builds and deploys",
        "xaas cache info\nxaas cache prune --max-size 2G", make_cache_command, false,
        "Builds keep the outcomes of compiles, deploys the objects that they lowered; what is read of images "

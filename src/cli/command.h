@@ -55,6 +55,7 @@ std::unique_ptr<Command> make_init_command();
 std::unique_ptr<Command> make_inspect_command();
 std::unique_ptr<Command> make_detect_command();
 std::unique_ptr<Command> make_deploy_command();
+std::unique_ptr<Command> make_copy_command();
 std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_verify_command();
 std::unique_ptr<Command> make_manual_command();

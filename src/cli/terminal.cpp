@@ -35,7 +35,16 @@ TerminalProgress::~TerminalProgress() {
 }
 
 void TerminalProgress::start(const std::string& phase, uint64_t total) {
+  begin(phase, total, false);
+}
+
+void TerminalProgress::start_bytes(const std::string& phase, uint64_t total) {
+  begin(phase, total, true);
+}
+
+void TerminalProgress::begin(const std::string& phase, uint64_t total, bool bytes) {
   finish();
+  bytes_ = bytes;
   phase_ = phase;
   total_ = total;
   done_ = 0;
@@ -45,7 +54,7 @@ void TerminalProgress::start(const std::string& phase, uint64_t total) {
   if (terminal_)
     draw();
   else
-    std::cerr << phase_ << (total_ > 1 ? " (" + std::to_string(total_) + ")" : "") << "\n";
+    std::cerr << phase_ << (total_ > 1 ? " (" + amount(total_) + ")" : "") << "\n";
 }
 
 void TerminalProgress::advance(uint64_t steps) {
@@ -72,17 +81,22 @@ void TerminalProgress::note(const std::string& text) {
     draw();
 }
 
+std::string TerminalProgress::amount(uint64_t steps) const {
+  return bytes_ ? human_bytes(steps) : std::to_string(steps);
+}
+
 void TerminalProgress::draw() {
   drawn_ = Clock::now();
   std::ostringstream line;
   line << phase_;
   if (total_ > 0) {
-    line << "  " << done_ << "/" << total_;
+    line << "  " << amount(done_) << (bytes_ ? " of " : "/") << amount(total_);
     const double seconds = since(started_);
     if (done_ > 0 && seconds > 0.5) {
-      char rate[64];
-      std::snprintf(rate, sizeof(rate), "  %.1f/s", static_cast<double>(done_) / seconds);
-      line << rate;
+      const double rate = static_cast<double>(done_) / seconds;
+      char text[64];
+      std::snprintf(text, sizeof(text), "%.1f", rate);
+      line << "  " << (bytes_ ? human_bytes(static_cast<uint64_t>(rate)) : std::string(text)) << "/s";
       if (done_ < total_)
         line << "  "
              << human_seconds(seconds / static_cast<double>(done_) * static_cast<double>(total_ - done_))

@@ -17,14 +17,18 @@ public:
   TerminalProgress(bool quiet, int verbosity);
   ~TerminalProgress() override;
   void start(const std::string& phase, uint64_t total) override;
+  void start_bytes(const std::string& phase, uint64_t total) override;
   void advance(uint64_t steps) override;
   void finish() override;
   void note(const std::string& text) override;
 
 private:
+  void begin(const std::string& phase, uint64_t total, bool bytes);
   void draw();
   void clear();
+  std::string amount(uint64_t steps) const; // a number, or of bytes
   bool quiet_, terminal_;
+  bool bytes_ = false;
   int verbosity_;
   std::string phase_;
   uint64_t total_ = 0, done_ = 0;

@@ -109,7 +109,6 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   report.seconds.link = assembly.link_seconds;
 
   const Clock::time_point packaging = Clock::now();
-  progress.start("writing " + request.output->text, 0);
   int64_t time = 0;
   if (request.time) {
     time = *request.time;
@@ -118,9 +117,7 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   }
   XAAS_TRY(const oci::NewImage image,
            package(source, *configuration, std::move(assembly), report.target, request.lto, time));
-  XAAS_TRY(report.digest,
-           write(*request.output, image, request.access, progress).in("writing " + request.output->text));
-  progress.finish();
+  XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));
   report.seconds.package = since(packaging);
   return {};
 }

@@ -110,7 +110,7 @@ Result<void> check_runtime_layer(const image::IrImage& source, size_t index) {
       layer.media_type != oci::media_type::docker_layer_gzip)
     return make_error(ErrorKind::integrity, "run-time layer " + layer.digest.to_string() + ": is " +
                                                 layer.media_type + ", not " + oci::media_type::layer_gzip);
-  XAAS_TRY(const std::string blob, source.image().blob(layer));
+  XAAS_TRY(const oci::BlobPtr blob, source.image().open_blob(layer));
   return oci::read_layer(blob, layer.media_type, &source.image().config().diff_ids[index],
                          [](oci::LayerEntry entry) -> Result<void> {
                            if (entry.kind == oci::LayerEntry::Kind::other)
@@ -150,7 +150,9 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
     layer.diff_id = source.image().config().diff_ids[index];
     layer.created_by = "xaas build: runtime";
     XAAS_CHECK(check_runtime_layer(source, index));
-    layer.bytes = [&source, index] { return source.image().blob(source.image().manifest().layers[index]); };
+    layer.open = [&source, index] {
+      return source.image().open_blob(source.image().manifest().layers[index]);
+    };
     image.layers.push_back(std::move(layer));
   }
   XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
@@ -181,19 +183,6 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
     image.annotations["org.opencontainers.image.licenses"] = bundle.license;
   image.config.labels = image.annotations;
   return image;
-}
-
-Result<Digest> write(const oci::Reference& output, const oci::NewImage& image, const registry::Access& access,
-                     Progress& progress) {
-  if (output.transport != oci::Transport::rootfs)
-    return registry::write_image(output, image, access, progress);
-  std::vector<std::pair<std::string, oci::Descriptor>> layers;
-  for (const oci::NewLayer& layer : image.layers) {
-    XAAS_TRY(std::string bytes, layer.bytes());
-    layers.emplace_back(std::move(bytes), layer.descriptor);
-  }
-  XAAS_CHECK(oci::unpack(layers, output.path));
-  return oci::render(image).manifest_digest;
 }
 
 } // namespace xaas::deploy

@@ -5,7 +5,6 @@
 
 #include <xaas/image/ir_image.h>
 #include <xaas/oci/image.h>
-#include <xaas/registry/images.h>
 
 namespace xaas::deploy {
 
@@ -13,10 +12,5 @@ namespace xaas::deploy {
 // that lead back to what made it.
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
                               Assembly assembly, const target::Cpu& target, bool lto, int64_t time);
-
-// Writes it to a layout or archive, or unpacks it into a directory. Returns the image's digest, also for a
-// directory.
-Result<Digest> write(const oci::Reference& output, const oci::NewImage& image, const registry::Access& access,
-                     Progress& progress);
 
 } // namespace xaas::deploy

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <optional>
 
 namespace xaas::http {
 
@@ -138,7 +139,8 @@ public:
   // The handle keeps its connections, and nothing of this request.
   ~Transfer() { curl_.easy_reset(handle_); }
 
-  Result<Response> run(const Request& request, const Url& url) {
+  Result<void> prepare(const Url& url) {
+    const Request& request = answer_.request;
     for (const Header& header : request.headers)
       if (!add_header(header))
         return make_error(ErrorKind::usage, "a header is malformed or has a control character");
@@ -149,15 +151,27 @@ public:
     if (!set_options(request, url) || !set_tls(request.tls) || !set_body(request))
       return make_error(ErrorKind::missing_tool,
                         "libcurl lacks an option that is needed: " + std::string(error_));
-    const CURLcode code = curl_.easy_perform(handle_);
+    return {};
+  }
+
+  // What became of the transfer.
+  Result<void> finish(CURLcode code) {
     distrusted_ = code == CURLE_PEER_FAILED_VERIFICATION;
     if (code != CURLE_OK)
-      return explain(code, request);
+      return explain(code, answer_.request);
     long status = 0;
     curl_.easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &status);
     answer_.response.status = static_cast<int>(status);
+    return {};
+  }
+
+  Result<Response> run(const Url& url) {
+    XAAS_CHECK(prepare(url));
+    XAAS_CHECK(finish(curl_.easy_perform(handle_)));
     return std::move(answer_.response);
   }
+
+  const Response& response() const { return answer_.response; }
   bool distrusted() const { return distrusted_; }
 
 private:
@@ -191,11 +205,12 @@ private:
                 set(CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total.count())) &&
                 set(CURLOPT_WRITEFUNCTION, &take_body) && set(CURLOPT_WRITEDATA, &answer_) &&
                 set(CURLOPT_HEADERFUNCTION, &take_header) && set(CURLOPT_HEADERDATA, &answer_) &&
-                set(CURLOPT_NOPROGRESS, 0L) && set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
+                set(CURLOPT_BUFFERSIZE, 256 * 1024L) && set(CURLOPT_NOPROGRESS, 0L) &&
+                set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
     if (!request.sink)
       good = good && set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(limits.answer_bytes));
     if (limits.stall.count() > 0)
-      good = good && set(CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(1024 / limits.stall.count() + 1)) &&
+      good = good && set(CURLOPT_LOW_SPEED_LIMIT, 1024L) &&
              set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(limits.stall.count()));
     if (url.is_loopback())
       good = good && set(CURLOPT_PROXY, ""); // what is for this machine stays on it
@@ -222,9 +237,9 @@ private:
   bool set_body(const Request& request) {
     bool good = true;
     if (request.upload)
-      good = set(CURLOPT_UPLOAD, 1L) && set(CURLOPT_READFUNCTION, &give_body) &&
-             set(CURLOPT_READDATA, &answer_) && set(CURLOPT_SEEKFUNCTION, &seek_body) &&
-             set(CURLOPT_SEEKDATA, &answer_) &&
+      good = set(CURLOPT_UPLOAD, 1L) && set(CURLOPT_UPLOAD_BUFFERSIZE, 1024 * 1024L) &&
+             set(CURLOPT_READFUNCTION, &give_body) && set(CURLOPT_READDATA, &answer_) &&
+             set(CURLOPT_SEEKFUNCTION, &seek_body) && set(CURLOPT_SEEKDATA, &answer_) &&
              set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.upload->size));
     else if (request.method == "HEAD")
       good = set(CURLOPT_NOBODY, 1L);
@@ -283,9 +298,77 @@ const std::string* Response::header(std::string_view name) const {
   return nullptr;
 }
 
+// A transfer that goes on only while somebody reads: what came and was not yet asked for is `ready`. Nothing
+// is read from the connection before that is empty, so it stays small.
+struct Reading {
+  Reading(const CurlLibrary& library, Request of, std::string shown)
+      : curl(library), request(std::move(of)), where(std::move(shown)) {
+    request.sink = [this](const Response&, std::string_view piece) -> Result<void> {
+      ready += piece;
+      return {};
+    };
+  }
+  ~Reading() {
+    if (transfer)
+      curl.multi_remove_handle(multi, easy);
+  }
+
+  Result<void> start(CURLM* on, CURL* handle, const Url& url) {
+    multi = on, easy = handle;
+    transfer.emplace(curl, easy, request);
+    if (auto prepared = transfer->prepare(url); !prepared) {
+      transfer.reset();
+      return prepared;
+    }
+    if (curl.multi_add_handle(multi, easy) != CURLM_OK) {
+      transfer.reset();
+      return make_error(ErrorKind::failed, "libcurl begins no transfer");
+    }
+    return {};
+  }
+
+  // Until there is something to read, or the end.
+  Result<void> wait() {
+    while (ready.size() == taken && !ended) {
+      ready.clear();
+      taken = 0;
+      XAAS_CHECK(check_interrupt());
+      int running = 0;
+      if (curl.multi_perform(multi, &running) != CURLM_OK)
+        return make_error(ErrorKind::failed, "libcurl cannot go on with the transfer");
+      int left = 0;
+      while (const CURLMsg* const message = curl.multi_info_read(multi, &left))
+        if (message->msg == CURLMSG_DONE && message->easy_handle == easy) {
+          ended = true;
+          if (auto finished = transfer->finish(message->data.result); !finished)
+            broken = std::move(finished).error();
+        }
+      if (!ended && ready.empty())
+        curl.multi_poll(multi, nullptr, 0, 500, nullptr);
+    }
+    // What came before it broke is there to be read first.
+    return broken && ready.size() == taken ? Result<void>(*broken) : Result<void>();
+  }
+
+  const CurlLibrary& curl;
+  Request request;
+  std::string where;
+  std::optional<Transfer> transfer;
+  CURLM* multi = nullptr;
+  CURL* easy = nullptr;
+  std::string ready;
+  size_t taken = 0; // of it
+  bool ended = false;
+  std::optional<Error> broken;
+};
+
 struct Client::State {
   const CurlLibrary* curl = nullptr;
   Handle handle{nullptr, nullptr};
+  // For what is read piece by piece. It has connections of its own.
+  Handle reader{nullptr, nullptr};
+  std::unique_ptr<CURLM, decltype(&::curl_multi_cleanup)> multi{nullptr, nullptr};
+  std::optional<Reading> reading;
   bool distrusted = false;
 };
 
@@ -294,25 +377,64 @@ Client::~Client() = default;
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 
-Result<Response> Client::send(const Request& request) {
-  XAAS_TRY(const Url url, parse_url(request.url));
-  const std::string where = shown(url.text());
+Result<void> Client::prepare(const Request& request, const std::string& where) {
   if (!is_token(request.method))
     return make_error(ErrorKind::usage, where + ": the request's method is malformed");
   XAAS_CHECK(check_interrupt());
-  if (!state_) {
-    XAAS_TRY(const CurlLibrary* const curl, curl_library());
-    auto state = std::make_unique<State>();
-    state->curl = curl;
-    state->handle = Handle(curl->easy_init(), curl->easy_cleanup);
-    if (!state->handle)
-      return make_error(ErrorKind::failed, where + ": libcurl gives no handle");
-    state_ = std::move(state);
-  }
+  if (state_)
+    return {};
+  XAAS_TRY(const CurlLibrary* const curl, curl_library());
+  auto state = std::make_unique<State>();
+  state->curl = curl;
+  state->handle = Handle(curl->easy_init(), curl->easy_cleanup);
+  if (!state->handle)
+    return make_error(ErrorKind::failed, where + ": libcurl gives no handle");
+  state_ = std::move(state);
+  return {};
+}
+
+Result<Response> Client::send(const Request& request) {
+  XAAS_TRY(const Url url, parse_url(request.url));
+  const std::string where = shown(url.text());
+  XAAS_CHECK(prepare(request, where));
   Transfer transfer(*state_->curl, state_->handle.get(), request);
-  Result<Response> response = transfer.run(request, url);
+  Result<Response> response = transfer.run(url);
   state_->distrusted = transfer.distrusted();
   return std::move(response).in(where);
+}
+
+Result<Response> Client::open(const Request& request) {
+  XAAS_TRY(const Url url, parse_url(request.url));
+  const std::string where = shown(url.text());
+  XAAS_CHECK(prepare(request, where));
+  const CurlLibrary& curl = *state_->curl;
+  if (!state_->multi) {
+    state_->multi = {curl.multi_init(), curl.multi_cleanup};
+    state_->reader = Handle(curl.easy_init(), curl.easy_cleanup);
+    if (!state_->multi || !state_->reader)
+      return make_error(ErrorKind::failed, where + ": libcurl gives no handle");
+  }
+  state_->reading.reset();
+  Reading& reading = state_->reading.emplace(curl, request, where);
+  XAAS_CHECK(reading.start(state_->multi.get(), state_->reader.get(), url).in(where));
+  const Result<void> begun = reading.wait();
+  state_->distrusted = reading.transfer->distrusted();
+  if (!begun) {
+    Error error = begun.error();
+    state_->reading.reset();
+    return std::move(error).in(where);
+  }
+  return reading.transfer->response();
+}
+
+Result<size_t> Client::read(char* buffer, size_t capacity) {
+  if (!state_ || !state_->reading)
+    return make_error(ErrorKind::failed, "nothing was opened to be read");
+  Reading& reading = *state_->reading;
+  XAAS_CHECK(reading.wait().in(reading.where));
+  const size_t count = reading.ready.copy(buffer, capacity, reading.taken);
+  reading.taken += count;
+  return count;
 }
 
 bool Client::distrusted() const {

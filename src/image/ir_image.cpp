@@ -23,7 +23,7 @@ Result<Bundle> read_bundle(const oci::Image& image) {
     const oci::Descriptor& layer = image.manifest().layers[i];
     if (layer_role(layer) != "metadata")
       continue;
-    XAAS_TRY(const std::string blob, image.blob(layer));
+    XAAS_TRY(const oci::BlobPtr blob, image.open_blob(layer));
     std::string text;
     XAAS_CHECK(oci::read_layer(blob, layer.media_type, &image.config().diff_ids.at(i),
                                [&](oci::LayerEntry entry) -> Result<void> {
@@ -110,7 +110,7 @@ IrImage::fetch(std::set<Digest> wanted, const std::string& configuration,
     const std::string role = layer_role(layer);
     if (role == "base" || role == "metadata" || !used_by(layer, configuration))
       continue;
-    XAAS_TRY(const std::string blob, image_->blob(layer));
+    XAAS_TRY(const oci::BlobPtr blob, image_->open_blob(layer));
     XAAS_CHECK(oci::read_layer(blob, layer.media_type, &image_->config().diff_ids[i],
                                [&](const oci::LayerEntry& entry) -> Result<void> {
                                  if (entry.kind != oci::LayerEntry::Kind::file)

@@ -1,3 +1,4 @@
+#include "blob.h"
 #include "file_descriptor.h"
 #include "image_json.h"
 #include "raw_locale.h"
@@ -8,10 +9,8 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <mutex>
 
 namespace xaas::oci {
 
@@ -24,13 +23,8 @@ public:
   Result<std::string> index() const override { return read_file(path_ / "index.json", manifest_limit); }
 
 protected:
-  Result<std::string> fetch(const Descriptor& blob) const override {
-    const fs::path file = path_ / "blobs" / "sha256" / blob.digest.hex();
-    std::error_code code;
-    const fs::file_status status = fs::status(file, code);
-    if (fs::exists(status) && !fs::is_regular_file(status)) // a pipe would keep us waiting
-      return make_error(ErrorKind::integrity, file.string() + ": not a regular file");
-    return read_file(file, blob.size);
+  Result<BlobPtr> find(const Descriptor& blob) const override {
+    return blob_in_file(path_ / "blobs" / "sha256" / blob.digest.hex());
   }
 
 private:
@@ -42,12 +36,16 @@ using Reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
 // A tar file of which only the places of the members are kept; blobs are read where they lie.
 class Archive : public StoredSource {
 public:
-  Archive(fs::path path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  Archive(fs::path path, FileDescriptor file)
+      : path_(std::move(path)), file_(std::make_shared<FileDescriptor>(std::move(file))) {}
 
-  // Notes where every regular file begins.
+  // Notes where every regular file lies.
   Result<void> scan() {
     const RawLocale raw;
-    XAAS_TRY(const Reader reader, open_at(0));
+    const Reader reader(archive_read_new(), archive_read_free);
+    archive_read_support_format_tar(reader.get());
+    if (archive_read_open_fd(reader.get(), file_->get(), 64 * 1024) != ARCHIVE_OK)
+      return damaged(reader.get());
     while (true) {
       archive_entry* entry = nullptr;
       const int status = archive_read_next_header(reader.get(), &entry);
@@ -61,7 +59,12 @@ public:
       const std::string path = starts_with(name, "./") ? name + 2 : name;
       if (members_.size() == member_limit)
         return make_error(ErrorKind::integrity, path_.string() + ": too many members");
-      if (!members_.emplace(path, archive_read_header_position(reader.get())).second)
+      if (archive_entry_sparse_count(entry) > 0)
+        return make_error(ErrorKind::integrity, path_.string() + ": the member '" + path + "' has holes");
+      // What was read of the file by now are the headers up to the member's content.
+      const Member member{static_cast<uint64_t>(archive_filter_bytes(reader.get(), 0)),
+                          static_cast<uint64_t>(archive_entry_size(entry))};
+      if (!members_.emplace(path, member).second)
         return make_error(ErrorKind::integrity, path_.string() + ": two members are named '" + path + "'");
     }
   }
@@ -73,56 +76,30 @@ public:
     return first != members_.end() && starts_with(first->first, "blobs/");
   }
 
-  // A member's first `limit` + 1 bytes.
-  Result<std::string> member(const std::string& name, uint64_t limit) const {
+  Result<BlobPtr> member(const std::string& name) const {
     const auto found = members_.find(name);
     if (found == members_.end())
       return make_error(ErrorKind::not_found, path_.string() + ": it has no member '" + name + "'");
-    const std::lock_guard<std::mutex> one_reader(reading_); // there is one file position
-    const RawLocale raw;
-    XAAS_TRY(const Reader reader, open_at(found->second));
-    archive_entry* entry = nullptr;
-    const int status = archive_read_next_header(reader.get(), &entry);
-    if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
-      return damaged(reader.get());
-    std::string content;
-    std::vector<char> buffer(256 * 1024);
-    while (content.size() <= limit) {
-      const la_ssize_t count = archive_read_data(reader.get(), buffer.data(), buffer.size());
-      if (count < 0)
-        return damaged(reader.get());
-      if (count == 0)
-        return content;
-      const uint64_t wanted = limit - content.size();
-      const uint64_t taken = std::min<uint64_t>(static_cast<uint64_t>(count), wanted);
-      content.append(buffer.data(), static_cast<size_t>(taken));
-      if (taken < static_cast<uint64_t>(count))
-        return make_error(ErrorKind::integrity, path_.string() + ": the member '" + name +
-                                                    "' is larger than the " + std::to_string(limit) +
-                                                    " bytes expected");
-    }
-    return content;
+    return blob_in(path_, file_, found->second.begin, found->second.size);
   }
 
-  Result<std::string> index() const override { return member("index.json", manifest_limit); }
+  Result<std::string> text(const std::string& name) const {
+    XAAS_TRY(const BlobPtr found, member(name));
+    return read_whole(*found, manifest_limit).in(path_.string() + ": the member '" + name + "'");
+  }
+
+  Result<std::string> index() const override { return text("index.json"); }
 
 protected:
-  Result<std::string> fetch(const Descriptor& blob) const override {
-    return member("blobs/sha256/" + blob.digest.hex(), blob.size);
+  Result<BlobPtr> find(const Descriptor& blob) const override {
+    return member("blobs/sha256/" + blob.digest.hex());
   }
 
 private:
   static constexpr size_t member_limit = 100'000;
-
-  Result<Reader> open_at(int64_t offset) const {
-    Reader reader(archive_read_new(), archive_read_free);
-    archive_read_support_format_tar(reader.get());
-    if (lseek(file_.get(), offset, SEEK_SET) < 0)
-      return errno_error(errno, "reading " + path_.string());
-    if (archive_read_open_fd(reader.get(), file_.get(), 64 * 1024) != ARCHIVE_OK)
-      return damaged(reader.get());
-    return reader;
-  }
+  struct Member {
+    uint64_t begin, size;
+  };
 
   Error damaged(archive* reader) const {
     const char* text = archive_error_string(reader);
@@ -131,9 +108,8 @@ private:
   }
 
   fs::path path_;
-  FileDescriptor file_;
-  mutable std::mutex reading_;
-  std::map<std::string, int64_t> members_;
+  std::shared_ptr<const FileDescriptor> file_;
+  std::map<std::string, Member> members_;
 };
 
 Error no_image(const Reference& reference, const std::string& what) {
@@ -184,28 +160,35 @@ Result<std::unique_ptr<StoredSource>> open_archive(const Reference& reference) {
     return archive->has_blobs() || archive->has("index.json")
                ? without_version(reference)
                : no_image(reference, "archive: it has no member oci-layout");
-  XAAS_TRY(const std::string version, archive->member("oci-layout", manifest_limit));
+  XAAS_TRY(const std::string version, archive->text("oci-layout"));
   XAAS_CHECK(check_layout_version(version, reference.path.string() + ": oci-layout"));
   return std::unique_ptr<StoredSource>(std::move(archive));
 }
 
 } // namespace
 
+namespace {
+
+// A blob is looked for because an image says that it has it.
+Error missing(Error error, const Descriptor& descriptor) {
+  error = std::move(error).in(name_of(descriptor));
+  if (error.kind == ErrorKind::not_found)
+    error.kind = ErrorKind::integrity;
+  return error;
+}
+
+} // namespace
+
 Result<std::string> BlobSource::read(const Descriptor& descriptor, uint64_t limit) const {
-  const std::string name = "blob " + descriptor.digest.to_string();
   const auto mismatch = [&](const std::string& what) {
-    return make_error(ErrorKind::integrity, name + ": " + what);
+    return make_error(ErrorKind::integrity, name_of(descriptor) + ": " + what);
   };
   if (descriptor.size > limit)
     return mismatch(std::to_string(descriptor.size) + " bytes, more than the " + std::to_string(limit) +
                     " allowed");
   auto bytes = fetch(descriptor);
-  if (!bytes) {
-    Error error = std::move(bytes).error().in(name);
-    if (error.kind == ErrorKind::not_found) // of an image that says that it has it
-      error.kind = ErrorKind::integrity;
-    return error;
-  }
+  if (!bytes)
+    return missing(std::move(bytes).error(), descriptor);
   if (bytes->size() != descriptor.size)
     return mismatch(std::to_string(bytes->size()) + " bytes, where " + std::to_string(descriptor.size) +
                     " are expected");
@@ -215,9 +198,33 @@ Result<std::string> BlobSource::read(const Descriptor& descriptor, uint64_t limi
   return bytes;
 }
 
+Result<BlobPtr> BlobSource::open(const Descriptor& descriptor) const {
+  auto blob = find_checked(descriptor);
+  return blob ? std::move(blob) : missing(std::move(blob).error(), descriptor);
+}
+
+Result<BlobPtr> BlobSource::stream(const Descriptor& descriptor) const {
+  auto blob = find(descriptor);
+  return blob ? std::move(blob) : missing(std::move(blob).error(), descriptor);
+}
+
+Result<BlobPtr> BlobSource::find_checked(const Descriptor& descriptor) const {
+  XAAS_TRY(BlobPtr blob, find(descriptor));
+  XAAS_CHECK(read_checked(*blob, descriptor));
+  return blob;
+}
+
+Result<std::string> BlobSource::fetch(const Descriptor& descriptor) const {
+  XAAS_TRY(const BlobPtr blob, find(descriptor));
+  if (blob->size() != descriptor.size)
+    return make_error(ErrorKind::integrity, std::to_string(blob->size()) + " bytes, where " +
+                                                std::to_string(descriptor.size) + " are expected");
+  return read_whole(*blob);
+}
+
 Result<std::unique_ptr<StoredSource>> open_source(const Reference& reference) {
-  if (reference.transport == Transport::rootfs)
-    return make_error(ErrorKind::usage, reference.text + ": rootfs: can be written, not read",
+  if (reference.transport == Transport::rootfs || reference.transport == Transport::squashfs)
+    return make_error(ErrorKind::usage, reference.text + ": a file tree can be written, not read",
                       "images are named oci:DIR[:TAG] or oci-archive:FILE[:TAG]");
   if (reference.transport == Transport::registry)
     return make_error(ErrorKind::usage, reference.text + ": an image in a registry is not read here");

@@ -1,5 +1,7 @@
 #include "compression.h"
 
+#include "blob.h"
+
 #include <zlib.h>
 #include <zstd.h>
 
@@ -10,7 +12,6 @@ namespace xaas::oci {
 
 namespace {
 
-constexpr size_t piece_size = 256 * 1024;
 constexpr size_t zlib_input_limit = size_t(1) << 30; // zlib counts input in 32 bits
 constexpr int gzip_window_bits = 15 + 16;            // the largest window, gzip wrapping
 
@@ -105,40 +106,39 @@ Error cut_short(const char* format) {
 
 class PlainSource : public Decompressor {
 public:
-  explicit PlainSource(std::string_view blob) : rest_(blob) {}
-  Result<std::string_view> next() override {
-    const std::string_view piece = rest_.substr(0, piece_size);
-    rest_.remove_prefix(piece.size());
-    return piece;
-  }
+  explicit PlainSource(BlobPtr blob) : input_(std::move(blob)) {}
+  Result<std::string_view> next() override { return input_.next(); }
 
 private:
-  std::string_view rest_;
+  BlobReader input_;
 };
 
 // Any number of gzip members one after the other: pigz and seekable formats write them.
 class GzipSource : public Decompressor {
 public:
-  explicit GzipSource(std::string_view blob) : rest_(blob) {}
+  explicit GzipSource(BlobPtr blob) : input_(std::move(blob)) {}
   ~GzipSource() override { inflateEnd(&stream_); }
   bool start() { return inflateInit2(&stream_, gzip_window_bits) == Z_OK; }
 
   Result<std::string_view> next() override {
     while (true) {
+      if (rest_.empty() && !input_ended_) {
+        XAAS_TRY(rest_, input_.next());
+        input_ended_ = rest_.empty();
+      }
       if (rest_.empty() && member_ended_)
         return std::string_view();
       if (member_ended_)
         inflateReset(&stream_);
-      const size_t given = std::min(rest_.size(), zlib_input_limit);
       stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(rest_.data()));
-      stream_.avail_in = static_cast<uInt>(given);
+      stream_.avail_in = static_cast<uInt>(rest_.size());
       stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
       stream_.avail_out = static_cast<uInt>(buffer_.size());
       const int status = inflate(&stream_, Z_NO_FLUSH);
-      rest_.remove_prefix(given - stream_.avail_in);
-      if (status == Z_BUF_ERROR)
+      rest_.remove_prefix(rest_.size() - stream_.avail_in);
+      if (status == Z_BUF_ERROR && input_ended_)
         return cut_short("gzip");
-      if (status != Z_OK && status != Z_STREAM_END)
+      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
         return make_error(ErrorKind::integrity, std::string("damaged gzip data: ") +
                                                     (stream_.msg ? stream_.msg : "no reason given"));
       member_ended_ = status == Z_STREAM_END;
@@ -149,7 +149,9 @@ public:
   }
 
 private:
-  std::string_view rest_;
+  BlobReader input_;
+  std::string_view rest_; // of the piece at hand
+  bool input_ended_ = false;
   z_stream stream_{};
   bool member_ended_ = false;
   std::vector<char> buffer_ = std::vector<char>(piece_size);
@@ -157,8 +159,7 @@ private:
 
 class ZstdSource : public Decompressor {
 public:
-  explicit ZstdSource(std::string_view blob)
-      : context_(ZSTD_createDCtx()), input_{blob.data(), blob.size(), 0} {}
+  explicit ZstdSource(BlobPtr blob) : context_(ZSTD_createDCtx()), input_(std::move(blob)) {}
   ZstdSource(const ZstdSource&) = delete;
   ZstdSource& operator=(const ZstdSource&) = delete;
   ~ZstdSource() override { ZSTD_freeDCtx(context_); }
@@ -166,23 +167,30 @@ public:
 
   Result<std::string_view> next() override {
     while (true) {
-      if (input_.pos == input_.size && frame_ended_)
+      if (rest_.pos == rest_.size && !input_ended_) {
+        XAAS_TRY(const std::string_view piece, input_.next());
+        rest_ = {piece.data(), piece.size(), 0};
+        input_ended_ = piece.empty();
+      }
+      if (rest_.pos == rest_.size && frame_ended_)
         return std::string_view();
       ZSTD_outBuffer output{buffer_.data(), buffer_.size(), 0};
-      const size_t left = ZSTD_decompressStream(context_, &output, &input_);
+      const size_t left = ZSTD_decompressStream(context_, &output, &rest_);
       if (ZSTD_isError(left))
         return make_error(ErrorKind::integrity, std::string("damaged zstd data: ") + ZSTD_getErrorName(left));
       frame_ended_ = left == 0;
       if (output.pos > 0)
         return std::string_view(buffer_.data(), output.pos);
-      if (input_.pos == input_.size && !frame_ended_)
+      if (rest_.pos == rest_.size && input_ended_ && !frame_ended_)
         return cut_short("zstd");
     }
   }
 
 private:
   ZSTD_DCtx* context_;
-  ZSTD_inBuffer input_;
+  BlobReader input_;
+  ZSTD_inBuffer rest_{}; // of the piece at hand
+  bool input_ended_ = false;
   bool frame_ended_ = false;
   std::vector<char> buffer_ = std::vector<char>(piece_size);
 };
@@ -201,17 +209,17 @@ Result<std::unique_ptr<Compressor>> make_compressor(Compression compression) {
   return started<Compressor>(std::make_unique<ZstdCompressor>());
 }
 
-Result<std::unique_ptr<Decompressor>> make_decompressor(std::string_view blob, const std::string& type) {
+Result<std::unique_ptr<Decompressor>> make_decompressor(BlobPtr blob, const std::string& type) {
   if (type == media_type::layer_gzip || type == "application/vnd.docker.image.rootfs.diff.tar.gzip" ||
       type == "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip" ||
       type == "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip")
-    return started<Decompressor>(std::make_unique<GzipSource>(blob));
+    return started<Decompressor>(std::make_unique<GzipSource>(std::move(blob)));
   if (type == media_type::layer_zstd || type == "application/vnd.docker.image.rootfs.diff.tar.zstd" ||
       type == "application/vnd.oci.image.layer.nondistributable.v1.tar+zstd")
-    return started<Decompressor>(std::make_unique<ZstdSource>(blob));
+    return started<Decompressor>(std::make_unique<ZstdSource>(std::move(blob)));
   if (type == media_type::layer_tar || type == "application/vnd.docker.image.rootfs.diff.tar" ||
       type == "application/vnd.oci.image.layer.nondistributable.v1.tar")
-    return std::unique_ptr<Decompressor>(std::make_unique<PlainSource>(blob));
+    return std::unique_ptr<Decompressor>(std::make_unique<PlainSource>(std::move(blob)));
   return make_error(ErrorKind::unsatisfied, "a layer of the unknown media type '" + type + "'");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <xaas/base/result.h>
+#include <xaas/oci/blob.h>
 #include <xaas/oci/layer.h>
 
 #include <memory>
@@ -28,7 +29,7 @@ public:
 };
 
 // A decompressor for the layer media types of OCI and Docker; another media type is unsatisfied: an image of
-// a newer format. `blob` must outlive it.
-Result<std::unique_ptr<Decompressor>> make_decompressor(std::string_view blob, const std::string& media_type);
+// a newer format.
+Result<std::unique_ptr<Decompressor>> make_decompressor(BlobPtr blob, const std::string& media_type);
 
 } // namespace xaas::oci

@@ -1,9 +1,6 @@
+#include "choose.h"
 #include "image_json.h"
 #include "stored_source.h"
-
-#include <xaas/base/text.h>
-
-#include <algorithm>
 
 namespace xaas::oci {
 
@@ -28,136 +25,24 @@ public:
     digest_ = manifest.digest;
     return {};
   }
+  void chosen_from(const Digest& index) { index_digest_ = index; }
 
   Result<std::string> blob(const Descriptor& descriptor) const override {
     return source_->read(descriptor).in(reference_.text);
+  }
+  Result<BlobPtr> open_blob(const Descriptor& descriptor) const override {
+    return source_->open(descriptor).in(reference_.text);
+  }
+  Result<BlobPtr> stream_blob(const Descriptor& descriptor) const override {
+    return source_->stream(descriptor).in(reference_.text);
+  }
+  void prefetch(const std::vector<Descriptor>& blobs, Progress& progress) const override {
+    static_cast<void>(source_->prefetch(blobs, progress));
   }
 
 private:
   std::unique_ptr<BlobSource> source_;
 };
-
-std::string string_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-std::string tag_of(const Json& entry) {
-  const auto annotations = entry.find("annotations");
-  return annotations != entry.end() && annotations->is_object() ? string_of(*annotations, tag_annotation)
-                                                                : std::string();
-}
-
-bool is_image(const Json& entry) {
-  const std::string type = string_of(entry, "mediaType");
-  return is_manifest_type(type) || is_index_type(type);
-}
-
-// Where in an index an entry is, for messages.
-struct Entry {
-  const Json* json;
-  std::string where;
-};
-
-std::vector<Entry> images_of(const Json& index, const std::string& where) {
-  std::vector<Entry> images;
-  const Json& manifests = index["manifests"];
-  for (size_t i = 0; i < manifests.size(); ++i)
-    if (is_image(manifests[i]))
-      images.push_back({&manifests[i], where + "/manifests/" + std::to_string(i)});
-  return images;
-}
-
-Error tag_not_found(const std::string& wanted, const std::vector<Entry>& images) {
-  std::vector<std::string> tags;
-  for (const Entry& image : images)
-    if (const std::string tag = tag_of(*image.json); !tag.empty())
-      tags.push_back(tag);
-  std::sort(tags.begin(), tags.end());
-  return make_error(ErrorKind::not_found, "there is no image tagged '" + wanted + "'",
-                    tags.empty() ? "it has no tagged images" : "the tags are: " + join(tags, ", "));
-}
-
-// The entries of `index.json` that a tag, or none, stands for: several where the same tag is given per
-// platform.
-Result<std::vector<Entry>> choose_by_tag(const std::vector<Entry>& images, const std::string& tag) {
-  if (images.empty())
-    return make_error(ErrorKind::not_found, "it has no images");
-  if (tag.empty()) {
-    const std::string digest = string_of(*images.front().json, "digest");
-    const bool same = std::all_of(images.begin(), images.end(), [&](const Entry& image) {
-      return string_of(*image.json, "digest") == digest;
-    });
-    if (same)
-      return std::vector<Entry>{images.front()};
-  }
-  const std::string wanted = tag.empty() ? "latest" : tag;
-  std::vector<Entry> chosen;
-  for (const Entry& image : images)
-    if (tag_of(*image.json) == wanted)
-      chosen.push_back(image);
-  if (!chosen.empty())
-    return chosen;
-  Error error = tag_not_found(wanted, images);
-  if (tag.empty())
-    error.message = "it has " + std::to_string(images.size()) + " images, and none is tagged 'latest'";
-  return error;
-}
-
-// The first entry for an architecture; an entry without a platform serves where there is no other.
-Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::string& architecture) {
-  if (images.empty())
-    return make_error(ErrorKind::unsatisfied, "the index lists no images");
-  const Entry* unnamed = nullptr;
-  std::vector<std::string> known;
-  for (const Entry& image : images) {
-    const auto platform = image.json->find("platform");
-    if (platform == image.json->end() || !platform->is_object()) {
-      unnamed = unnamed ? unnamed : &image;
-      continue;
-    }
-    const std::string os = string_of(*platform, "os");
-    if (string_of(*platform, "architecture") == architecture && (os.empty() || os == "linux"))
-      return image;
-    known.push_back(os + "/" + string_of(*platform, "architecture"));
-  }
-  if (unnamed)
-    return *unnamed;
-  return make_error(ErrorKind::unsatisfied, "the index has no image for linux/" + architecture,
-                    "it has: " + join(known, ", "));
-}
-
-// Goes down from an index to the manifest for an architecture.
-Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture) {
-  for (unsigned depth = 0; is_index_type(descriptor.media_type); ++depth) {
-    const std::string name = "index " + descriptor.digest.to_string();
-    if (depth == 4)
-      return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
-    XAAS_TRY(const std::string nested_text, source.read(descriptor, manifest_limit));
-    XAAS_TRY(const Json nested, parse_index(nested_text, name));
-    XAAS_TRY(const Entry inner, choose_by_platform(images_of(nested, name), architecture).in(name));
-    XAAS_TRY(descriptor, parse_descriptor(JsonReader(*inner.json, inner.where)));
-  }
-  return descriptor;
-}
-
-Result<Descriptor> find_manifest(const StoredSource& source, const Reference& reference,
-                                 const std::string& architecture) {
-  auto text = source.index();
-  if (!text) {
-    Error error = std::move(text).error();
-    if (error.kind == ErrorKind::not_found)
-      error = make_error(ErrorKind::integrity, "damaged image: index.json is missing");
-    return error;
-  }
-  XAAS_TRY(const Json index, parse_index(*text, "index.json"));
-  XAAS_TRY(const std::vector<Entry> chosen, choose_by_tag(images_of(index, "index.json"), reference.tag));
-  const bool single = chosen.size() == 1; // what stands alone is taken whatever platform it names
-  XAAS_TRY(const Entry entry,
-           single ? Result<Entry>(chosen.front()) : choose_by_platform(chosen, architecture));
-  XAAS_TRY(const Descriptor descriptor, parse_descriptor(JsonReader(*entry.json, entry.where)));
-  return resolve(source, descriptor, architecture);
-}
 
 } // namespace
 
@@ -165,14 +50,21 @@ Result<std::unique_ptr<Image>> open_manifest(const Reference& reference, std::un
                                              const Descriptor& manifest, const std::string& architecture) {
   XAAS_TRY(const Descriptor resolved, resolve(*source, manifest, architecture).in(reference.text));
   auto image = std::make_unique<StoredImage>(reference, std::move(source));
+  if (resolved.digest != manifest.digest)
+    image->chosen_from(manifest.digest);
   XAAS_CHECK(image->load(resolved).in(reference.text));
   return std::unique_ptr<Image>(std::move(image));
 }
 
-Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture) {
+Result<OpenedSource> open_stored(const Reference& reference, const std::optional<std::string>& architecture) {
   XAAS_TRY(std::unique_ptr<StoredSource> source, open_source(reference));
-  XAAS_TRY(const Descriptor manifest, find_manifest(*source, reference, architecture).in(reference.text));
-  return open_manifest(reference, std::move(source), manifest, architecture);
+  XAAS_TRY(Descriptor root, find_root(*source, reference, architecture).in(reference.text));
+  return OpenedSource{std::move(source), std::move(root)};
+}
+
+Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture) {
+  XAAS_TRY(OpenedSource opened, open_stored(reference, architecture));
+  return open_manifest(reference, std::move(opened.source), opened.root, architecture);
 }
 
 } // namespace xaas::oci

@@ -106,10 +106,9 @@ Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string
   layer.diff_id = hasher.finish();
   layer.created_by = created_by;
   XAAS_TRY(std::string compressed, compressor->finish());
-  const auto blob = std::make_shared<const std::string>(std::move(compressed));
   layer.descriptor = {compression == Compression::gzip ? media_type::layer_gzip : media_type::layer_zstd,
-                      digest_of(*blob), blob->size(), std::move(annotations)};
-  layer.bytes = [blob]() -> Result<std::string> { return *blob; };
+                      digest_of(compressed), compressed.size(), std::move(annotations)};
+  layer.open = [blob = blob_of(std::move(compressed))]() -> Result<BlobPtr> { return blob; };
   return layer;
 }
 

@@ -199,7 +199,7 @@ bool is_whiteout(const std::string& path) {
   return path.substr(path.rfind('/') + 1).starts_with(whiteout_prefix);
 }
 
-Result<void> stream_layer(std::string_view blob, const std::string& media_type, const Digest* diff_id,
+Result<void> stream_layer(const BlobPtr& blob, const std::string& media_type, const Digest* diff_id,
                           uint64_t limit,
                           const std::function<Result<void>(LayerEntry&, LayerContent&)>& entry) {
   XAAS_TRY(const std::unique_ptr<Decompressor> source, make_decompressor(blob, media_type));
@@ -233,7 +233,7 @@ Result<void> stream_layer(std::string_view blob, const std::string& media_type, 
   return {};
 }
 
-Result<void> read_layer(const std::string& blob, const std::string& media_type, const Digest* diff_id,
+Result<void> read_layer(const BlobPtr& blob, const std::string& media_type, const Digest* diff_id,
                         const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit) {
   return stream_layer(blob, media_type, diff_id, limit,
                       [&](LayerEntry& next, LayerContent& content) -> Result<void> {

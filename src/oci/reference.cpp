@@ -9,7 +9,8 @@ namespace xaas::oci {
 namespace {
 
 const char* const known_transports =
-    "oci:DIR[:TAG], oci-archive:FILE[:TAG], docker://HOST/NAME[:TAG], rootfs:DIR (output only)";
+    "oci:DIR[:TAG], oci-archive:FILE[:TAG], docker://HOST/NAME[:TAG], and as outputs rootfs:DIR and "
+    "squashfs:FILE";
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -170,8 +171,8 @@ Result<void> parse_into(Reference& reference) {
     reference.transport = name == "oci" ? Transport::layout : Transport::archive;
     return take_path_and_tag(rest, reference);
   }
-  if (name == "rootfs") {
-    reference.transport = Transport::rootfs;
+  if (name == "rootfs" || name == "squashfs") {
+    reference.transport = name == "rootfs" ? Transport::rootfs : Transport::squashfs;
     reference.path = rest;
     return {};
   }

@@ -168,6 +168,11 @@ Result<void> RootedTree::clear(const Place& place) {
   return {};
 }
 
+bool RootedTree::exists(const Place& place) const {
+  struct stat status{};
+  return fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 Result<void> RootedTree::make_directory(const Place& place, unsigned mode) {
   struct stat status{};
   const bool there = fstatat(place.directory.get(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -41,6 +41,8 @@ public:
   // nowhere is an integrity error.
   Result<Place> locate(const std::string& path, bool create);
 
+  bool exists(const Place& place) const; // also a link that leads nowhere
+
   // Each replaces what is at the place; a directory stays what it is.
   Result<void> make_directory(const Place& place, unsigned mode);
   Result<FileDescriptor> create_file(const Place& place);

@@ -85,6 +85,21 @@ Result<void> apply_entry(RootedTree& tree, const LayerEntry& entry, LayerContent
   return make_error(ErrorKind::integrity, "'" + entry.path + "' is a device node or another special file");
 }
 
+// Only where there is nothing. A place that cannot be reached, because a link leads nowhere, stays as it is.
+Result<void> add_mount_points(RootedTree& tree) {
+  tree.start_layer();
+  for (const char* path : {"dev", "proc", "sys", "tmp", "home", "etc"})
+    if (const auto place = tree.locate(path, true); place && !tree.exists(*place))
+      XAAS_CHECK(tree.make_directory(*place, 0755));
+  for (const char* path : {"etc/passwd", "etc/group", "etc/hosts", "etc/resolv.conf"})
+    if (const auto place = tree.locate(path, false); place && !tree.exists(*place)) {
+      XAAS_TRY(const FileDescriptor file, tree.create_file(*place));
+      if (fchmod(file.get(), 0644) != 0)
+        return errno_error(errno, std::string("creating ") + path);
+    }
+  return {};
+}
+
 Result<void> check_target(const fs::path& target, const fs::path& named) {
   std::error_code code;
   const fs::file_status status = fs::symlink_status(target, code);
@@ -103,8 +118,8 @@ Result<void> check_target(const fs::path& target, const fs::path& named) {
 
 } // namespace
 
-Result<void> unpack(const std::vector<std::pair<std::string, Descriptor>>& layers,
-                    const fs::path& directory) {
+Result<void> unpack(const std::vector<std::pair<BlobPtr, Descriptor>>& layers, const fs::path& directory,
+                    MountPoints mount_points) {
   fs::path target = fs::absolute(directory).lexically_normal();
   if (!target.has_filename())
     target = target.parent_path();
@@ -125,6 +140,8 @@ Result<void> unpack(const std::vector<std::pair<std::string, Descriptor>>& layer
     XAAS_CHECK(stream_layer(blob, descriptor.media_type, nullptr, unpack_limit, apply)
                    .in("layer " + descriptor.digest.to_string()));
   }
+  if (mount_points == MountPoints::add)
+    XAAS_CHECK(add_mount_points(tree));
   XAAS_CHECK(tree.finish());
   if (chmod(root.c_str(), 0755) != 0 || std::rename(root.c_str(), target.c_str()) != 0)
     return errno_error(errno, "writing " + directory.string());

@@ -1,15 +1,15 @@
-#include "file_descriptor.h"
 #include "image_json.h"
 #include "layout_lock.h"
 #include "tar_writer.h"
 
+#include <xaas/base/parallel.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/oci/publication.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
 
@@ -17,36 +17,8 @@ namespace xaas::oci {
 
 namespace {
 
-// A blob to be written, in order of its digest.
-struct Pending {
-  uint64_t size = 0;
-  std::function<Result<std::string>()> bytes;
-};
-using Blobs = std::map<Digest, Pending>;
-
-Blobs blobs_of(const NewImage& image, const Rendered& rendered) {
-  Blobs blobs;
-  for (const NewLayer& layer : image.layers)
-    blobs.try_emplace(layer.descriptor.digest, Pending{layer.descriptor.size, layer.bytes});
-  for (const std::string* text : {&rendered.config, &rendered.manifest})
-    blobs.try_emplace(digest_of(*text),
-                      Pending{text->size(), [text]() -> Result<std::string> { return *text; }});
-  return blobs;
-}
-
-// The bytes of a blob, which must be what its descriptor says: a wrong one is found here, not when it is
-// read.
-Result<std::string> bytes_of(const Digest& digest, const Pending& blob) {
-  const std::string name = "blob " + digest.to_string();
-  XAAS_TRY(std::string bytes, blob.bytes().in(name));
-  if (bytes.size() != blob.size || digest_of(bytes) != digest)
-    return make_error(ErrorKind::integrity, name + ": its bytes do not match its descriptor");
-  return bytes;
-}
-
-Json index_entry(const Rendered& rendered, const std::string& tag) {
-  return descriptor_json(
-      {media_type::manifest, rendered.manifest_digest, rendered.manifest.size(), {{tag_annotation, tag}}});
+Json index_entry(const Document& root, const std::string& tag) {
+  return descriptor_json({root.media_type, root.digest, root.text.size(), {{tag_annotation, tag}}});
 }
 
 bool has_tag(const Json& entry, const std::string& tag) {
@@ -74,13 +46,29 @@ Result<void> check_layout_directory(const Reference& reference) {
   return {};
 }
 
-Result<void> write_blob(const fs::path& file, const Digest& digest, const Pending& blob) {
+// Whether the blob is there whole. What is damaged is written again.
+bool is_there(const fs::path& file, const Digest& digest, uint64_t size) {
   std::error_code code;
-  if (fs::is_regular_file(file, code) && fs::file_size(file, code) == blob.size)
-    if (const auto found = digest_of_file(file); found && *found == digest)
-      return {};
-  XAAS_TRY(const std::string bytes, bytes_of(digest, blob));
-  return write_file(file, bytes);
+  if (!fs::is_regular_file(file, code) || fs::file_size(file, code) != size)
+    return false;
+  const auto found = digest_of_file(file);
+  return found && *found == digest;
+}
+
+// A wrong blob is found here, not when it is read.
+Result<void> write_blob(const fs::path& file, const NewBlob& blob, Progress& progress) {
+  if (is_there(file, blob.descriptor.digest, blob.descriptor.size)) {
+    progress.advance(blob.descriptor.size);
+    return {};
+  }
+  XAAS_TRY(const BlobPtr bytes, blob.open().in(name_of(blob.descriptor)));
+  XAAS_TRY(FileWriter writer, FileWriter::create(file));
+  XAAS_CHECK(read_checked(*bytes, blob.descriptor, [&](std::string_view piece) -> Result<void> {
+    XAAS_CHECK(writer.write(piece));
+    progress.advance(piece.size());
+    return {};
+  }));
+  return writer.commit();
 }
 
 // Puts the tag's new entry where the old one was, and leaves everything else as it is.
@@ -111,8 +99,8 @@ Result<void> update_index(const fs::path& layout, const Json& entry, const std::
   return write_file(file, to_bytes(index));
 }
 
-Result<void> write_layout(const Reference& reference, const Blobs& blobs, const Json& entry,
-                          const std::string& tag) {
+Result<void> write_layout(const Reference& reference, const Publication& publication, const Json& entry,
+                          const std::string& tag, unsigned transfers, Progress& progress) {
   const fs::path& path = reference.path;
   XAAS_CHECK(make_directories(path));
   XAAS_CHECK(check_layout_directory(reference));
@@ -121,85 +109,78 @@ Result<void> write_layout(const Reference& reference, const Blobs& blobs, const 
     XAAS_CHECK(write_file(path / "oci-layout", layout_file()));
   const fs::path directory = path / "blobs" / "sha256";
   XAAS_CHECK(make_directories(directory));
-  for (const auto& [digest, blob] : blobs) {
+  XAAS_CHECK(run_parallel(publication.blobs.size(), transfers, [&](size_t i) -> Result<void> {
     XAAS_CHECK(check_interrupt());
-    XAAS_CHECK(write_blob(directory / digest.hex(), digest, blob));
-  }
+    const NewBlob& blob = publication.blobs[i];
+    return write_blob(directory / blob.descriptor.digest.hex(), blob, progress);
+  }));
+  for (const Document& document : publication.documents)
+    if (const fs::path file = directory / document.digest.hex();
+        !is_there(file, document.digest, document.text.size()))
+      XAAS_CHECK(write_file(file, document.text));
   return update_index(path, entry, tag);
 }
 
-// A file that appears under its name only when it is whole.
+// A tar file that appears under its name only when it is whole.
 class ArchiveFile {
 public:
   static Result<ArchiveFile> create(const fs::path& path) {
-    const fs::path parent = path.parent_path();
-    if (!parent.empty())
+    if (const fs::path parent = path.parent_path(); !parent.empty())
       XAAS_CHECK(make_directories(parent));
-    std::string temporary = (parent / ".xaas-tmp-XXXXXX").string();
-    FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-    if (!file)
-      return errno_error(errno, "writing " + path.string());
-    return ArchiveFile(path, std::move(temporary), std::move(file));
-  }
-  ArchiveFile(ArchiveFile&& other) noexcept
-      : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})),
-        file_(std::move(other.file_)) {}
-  ArchiveFile& operator=(ArchiveFile&&) = delete;
-  ~ArchiveFile() {
-    if (!temporary_.empty())
-      unlink(temporary_.c_str());
+    XAAS_TRY(FileWriter writer, FileWriter::create(path));
+    return ArchiveFile(std::move(writer));
   }
 
   Result<void> add_directory(const std::string& name) {
-    return write(tar_header({.type = TarMember::Type::directory, .path = name, .mode = 0755}));
+    return writer_.write(tar_header({.type = TarMember::Type::directory, .path = name, .mode = 0755}));
   }
 
   Result<void> add(const std::string& name, std::string_view content) {
-    XAAS_CHECK(write(tar_header({.path = name, .size = content.size()})));
-    XAAS_CHECK(write(content));
-    return write(tar_padding(content.size()));
+    XAAS_CHECK(writer_.write(tar_header({.path = name, .size = content.size()})));
+    XAAS_CHECK(writer_.write(content));
+    return writer_.write(tar_padding(content.size()));
+  }
+
+  Result<void> add(const std::string& name, const NewBlob& blob, Progress& progress) {
+    const uint64_t size = blob.descriptor.size;
+    XAAS_TRY(const BlobPtr bytes, blob.open().in(name_of(blob.descriptor)));
+    XAAS_CHECK(writer_.write(tar_header({.path = name, .size = size})));
+    XAAS_CHECK(read_checked(*bytes, blob.descriptor, [&](std::string_view piece) -> Result<void> {
+      XAAS_CHECK(writer_.write(piece));
+      progress.advance(piece.size());
+      return {};
+    }));
+    return writer_.write(tar_padding(size));
   }
 
   Result<void> finish() {
-    XAAS_CHECK(write(tar_end()));
-    if (fchmod(file_.get(), 0644) != 0 || fsync(file_.get()) != 0 ||
-        std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      return errno_error(errno, "writing " + path_.string());
-    temporary_.clear();
-    return {};
+    XAAS_CHECK(writer_.write(tar_end()));
+    return writer_.commit();
   }
 
 private:
-  ArchiveFile(fs::path path, std::string temporary, FileDescriptor file)
-      : path_(std::move(path)), temporary_(std::move(temporary)), file_(std::move(file)) {}
-
-  Result<void> write(std::string_view data) {
-    while (!data.empty()) {
-      const ssize_t count = ::write(file_.get(), data.data(), data.size());
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count < 0)
-        return errno_error(errno, "writing " + path_.string());
-      data.remove_prefix(static_cast<size_t>(count));
-    }
-    return {};
-  }
-
-  fs::path path_;
-  std::string temporary_;
-  FileDescriptor file_;
+  explicit ArchiveFile(FileWriter writer) : writer_(std::move(writer)) {}
+  FileWriter writer_;
 };
 
-Result<void> write_archive(const Reference& reference, const Blobs& blobs, const Json& entry) {
+// The members come in the order of their names, whatever order the image has.
+Result<void> write_archive(const Reference& reference, const Publication& publication, const Json& entry,
+                           Progress& progress) {
   XAAS_TRY(ArchiveFile archive, ArchiveFile::create(reference.path));
   // Without these two members skopeo makes the directories itself, gives them to root, and fails where it is
   // not root.
   XAAS_CHECK(archive.add_directory("blobs"));
   XAAS_CHECK(archive.add_directory("blobs/sha256"));
-  for (const auto& [digest, blob] : blobs) {
+  std::map<Digest, std::function<Result<void>(const std::string& name)>> members;
+  for (const NewBlob& blob : publication.blobs)
+    members[blob.descriptor.digest] = [&](const std::string& name) {
+      return archive.add(name, blob, progress);
+    };
+  for (const Document& document : publication.documents)
+    members[document.digest] = [&](const std::string& name) { return archive.add(name, document.text); };
+  for (const auto& [digest, add] : members) {
     XAAS_CHECK(check_interrupt());
-    XAAS_TRY(const std::string bytes, bytes_of(digest, blob));
-    XAAS_CHECK(archive.add("blobs/sha256/" + digest.hex(), bytes));
+    XAAS_CHECK(add("blobs/sha256/" + digest.hex()));
   }
   Json index = new_index();
   index["manifests"].push_back(entry);
@@ -227,30 +208,36 @@ Result<void> check_directory(const fs::path& wanted) {
 
 } // namespace
 
-Result<Digest> write_image(const Reference& reference, const NewImage& image) {
-  if (reference.transport == Transport::rootfs || reference.transport == Transport::registry)
+Result<Digest> write_publication(const Reference& reference, const Publication& publication,
+                                 unsigned transfers, Progress& progress) {
+  if (reference.transport != Transport::layout && reference.transport != Transport::archive)
     return make_error(ErrorKind::usage,
                       reference.text + ": this is written neither as a layout nor as an archive");
-  const Rendered rendered = render(image);
-  const Blobs blobs = blobs_of(image, rendered);
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
-  const Json entry = index_entry(rendered, tag);
+  const Json entry = index_entry(publication.root(), tag);
+  const std::string what = "writing " + reference.text;
   if (reference.transport == Transport::layout)
-    XAAS_CHECK(write_layout(reference, blobs, entry, tag).in("writing " + reference.text));
+    XAAS_CHECK(write_layout(reference, publication, entry, tag, transfers, progress).in(what));
   else
-    XAAS_CHECK(write_archive(reference, blobs, entry).in("writing " + reference.text));
-  return rendered.manifest_digest;
+    XAAS_CHECK(write_archive(reference, publication, entry, progress).in(what));
+  return publication.root().digest;
 }
 
-// A mistyped name must not cost a file: only a tar archive, an empty file or a device is written over.
-static bool is_replaceable(const fs::path& path) {
+Result<Digest> write_image(const Reference& reference, const NewImage& image) {
+  return write_publication(reference, publication_of(image));
+}
+
+// A mistyped name must not cost a file: only one that is of this kind, an empty one or a device is written
+// over.
+static bool is_replaceable(const fs::path& path, std::string_view magic, size_t offset) {
   std::error_code code;
   if (!fs::is_regular_file(path, code))
     return true;
   std::ifstream stream(path, std::ios::binary);
   char header[512] = {};
   stream.read(header, sizeof(header));
-  return stream.gcount() == 0 || std::string_view(header + 257, 5) == "ustar";
+  return stream.gcount() == 0 ||
+         std::string_view(header, sizeof(header)).substr(offset, magic.size()) == magic;
 }
 
 Result<void> check_writable(const Reference& reference) {
@@ -261,8 +248,20 @@ Result<void> check_writable(const Reference& reference) {
   if (reference.transport == Transport::archive) {
     if (fs::is_directory(path, code))
       return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " is a directory");
-    if (fs::exists(path, code) && !is_replaceable(path))
+    if (fs::exists(path, code) && !is_replaceable(path, "ustar", 257))
       return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " exists and is no archive",
+                        "remove it, or choose another file");
+    return check_directory(fs::absolute(path).parent_path());
+  }
+  if (reference.transport == Transport::squashfs) {
+    if (!find_program("mksquashfs"))
+      return make_error(ErrorKind::missing_tool, reference.text + ": mksquashfs is not there",
+                        "it is in the package squashfs-tools; rootfs:DIR and oci-archive:FILE need no tool");
+    if (fs::is_directory(path, code))
+      return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " is a directory");
+    if (fs::exists(path, code) && !is_replaceable(path, "hsqs", 0))
+      return make_error(ErrorKind::usage,
+                        reference.text + ": " + path.string() + " exists and is no squashfs",
                         "remove it, or choose another file");
     return check_directory(fs::absolute(path).parent_path());
   }

@@ -1,9 +1,59 @@
 #include "pull.h"
 #include "push.h"
 
+#include <xaas/oci/tree.h>
 #include <xaas/registry/images.h>
 
+#include <mutex>
+
 namespace xaas::registry {
+
+namespace {
+
+// Of several transfers at once.
+class SharedProgress : public Progress {
+public:
+  explicit SharedProgress(Progress& progress) : progress_(progress) {}
+  void start(const std::string& phase, uint64_t total) override {
+    const std::lock_guard<std::mutex> one(mutex_);
+    progress_.start(phase, total);
+  }
+  void start_bytes(const std::string& phase, uint64_t total) override {
+    const std::lock_guard<std::mutex> one(mutex_);
+    progress_.start_bytes(phase, total);
+  }
+  void advance(uint64_t steps) override {
+    const std::lock_guard<std::mutex> one(mutex_);
+    progress_.advance(steps);
+  }
+  void finish() override {
+    const std::lock_guard<std::mutex> one(mutex_);
+    progress_.finish();
+  }
+  void note(const std::string& text) override {
+    const std::lock_guard<std::mutex> one(mutex_);
+    progress_.note(text);
+  }
+
+private:
+  std::mutex mutex_;
+  Progress& progress_;
+};
+
+bool is_tree(const oci::Reference& reference) {
+  return reference.transport == oci::Transport::rootfs || reference.transport == oci::Transport::squashfs;
+}
+
+using Layers = std::vector<std::pair<oci::BlobPtr, oci::Descriptor>>;
+
+// Seconds since 1970, for what is dated in the tree.
+int64_t time_of(const std::string& created) {
+  std::tm parts{};
+  const char* const rest = strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  return rest ? int64_t(timegm(&parts)) : 0;
+}
+
+} // namespace
 
 Result<std::unique_ptr<oci::Image>> open_image(const oci::Reference& reference,
                                                const std::string& architecture, const Access& access) {
@@ -12,17 +62,92 @@ Result<std::unique_ptr<oci::Image>> open_image(const oci::Reference& reference,
   return open_remote(reference, architecture, access);
 }
 
+Result<oci::OpenedSource> open_source(const oci::Reference& reference,
+                                      const std::optional<std::string>& architecture, const Access& access) {
+  if (reference.transport != oci::Transport::registry)
+    return oci::open_stored(reference, architecture);
+  return open_remote_source(reference, access);
+}
+
+Result<Digest> write_publication(const oci::Reference& reference, const oci::Publication& publication,
+                                 const Access& access, Progress& progress) {
+  SharedProgress shared(progress);
+  shared.start_bytes("writing " + reference.text, publication.bytes());
+  Result<Digest> written = reference.transport == oci::Transport::registry
+                               ? push(reference, publication, access, shared).in("writing " + reference.text)
+                               : oci::write_publication(reference, publication, access.transfers, shared);
+  shared.finish();
+  return written;
+}
+
 Result<Digest> write_image(const oci::Reference& reference, const oci::NewImage& image, const Access& access,
                            Progress& progress) {
-  if (reference.transport != oci::Transport::registry)
-    return oci::write_image(reference, image);
-  return push(reference, image, access, progress);
+  if (!is_tree(reference))
+    return write_publication(reference, oci::publication_of(image), access, progress);
+  Layers layers;
+  for (const oci::NewLayer& layer : image.layers) {
+    XAAS_TRY(oci::BlobPtr blob, layer.open());
+    XAAS_CHECK(oci::read_checked(*blob, layer.descriptor));
+    layers.emplace_back(std::move(blob), layer.descriptor);
+  }
+  progress.start("writing " + reference.text, 0);
+  XAAS_CHECK(
+      oci::write_tree(reference, layers, time_of(image.config.created)).in("writing " + reference.text));
+  progress.finish();
+  return oci::manifest_digest(image);
+}
+
+Result<Digest> write_index(const oci::Reference& reference, const std::vector<oci::NewImage>& images,
+                           const Access& access, Progress& progress) {
+  return write_publication(reference, oci::publication_of(images), access, progress);
 }
 
 Result<void> check_writable(const oci::Reference& reference, const Access& access) {
   if (reference.transport != oci::Transport::registry)
     return oci::check_writable(reference);
   return check_push(reference, access);
+}
+
+namespace {
+
+Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to,
+                            const std::string& architecture, const Access& access, Progress& progress) {
+  XAAS_TRY(const std::unique_ptr<oci::Image> image, open_image(from, architecture, access));
+  const std::vector<oci::Descriptor>& blobs = image->manifest().layers;
+  Copied copied{.digest = image->digest(), .source = image->digest(), .blobs = blobs.size()};
+  for (const oci::Descriptor& blob : blobs)
+    copied.bytes += blob.size;
+  SharedProgress shared(progress);
+  shared.start_bytes("reading " + from.text, copied.bytes);
+  image->prefetch(blobs, shared);
+  Layers layers;
+  for (const oci::Descriptor& blob : blobs) {
+    XAAS_TRY(oci::BlobPtr bytes, image->open_blob(blob));
+    layers.emplace_back(std::move(bytes), blob);
+  }
+  progress.start("writing " + to.text, 0);
+  XAAS_CHECK(oci::write_tree(to, layers, time_of(image->config().created)).in("writing " + to.text));
+  progress.finish();
+  return copied;
+}
+
+} // namespace
+
+Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
+                    const std::optional<std::string>& architecture, const std::string& own_architecture,
+                    const Access& access, Progress& progress) {
+  XAAS_CHECK(check_writable(to, access).in("writing " + to.text));
+  if (is_tree(to))
+    return copy_to_tree(from, to, architecture.value_or(own_architecture), access, progress);
+  XAAS_TRY(oci::OpenedSource opened, open_source(from, architecture, access));
+  const std::shared_ptr<const oci::BlobSource> source = std::move(opened.source);
+  const oci::ReadOptions options{architecture, to.transport != oci::Transport::registry};
+  XAAS_TRY(const oci::Publication publication, oci::read_publication(source, opened.root, from, options));
+  Copied copied{
+      .source = publication.source, .blobs = publication.blobs.size(), .bytes = publication.bytes()};
+  copied.converted = publication.root().digest != publication.source;
+  XAAS_TRY(copied.digest, write_publication(to, publication, access, progress));
+  return copied;
 }
 
 } // namespace xaas::registry

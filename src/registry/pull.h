@@ -1,11 +1,16 @@
-// Images in a registry, for reading.
+// Reading images from a registry.
 #pragma once
 
+#include <xaas/oci/blob_source.h>
 #include <xaas/registry/images.h>
 
 namespace xaas::registry {
 
 Result<std::unique_ptr<oci::Image>> open_remote(const oci::Reference& reference,
                                                 const std::string& architecture, const Access& access);
+
+// What the reference names, a manifest or an index, and where its blobs come from.
+using RemoteSource = oci::OpenedSource;
+Result<RemoteSource> open_remote_source(const oci::Reference& reference, const Access& access);
 
 } // namespace xaas::registry

@@ -2,55 +2,61 @@
 
 #include "session.h"
 
+#include <xaas/base/parallel.h>
+
 #include <algorithm>
 #include <charconv>
-#include <map>
+#include <optional>
+#include <utility>
 
 namespace xaas::registry {
 
 namespace {
 
-constexpr unsigned max_tries = 5;
+// A repository of the same registry that has the blob; empty: none is known.
+std::string mount_from(const oci::NewBlob& blob, const oci::Reference& to) {
+  const bool near = blob.origin && blob.origin->transport == oci::Transport::registry &&
+                    blob.origin->host == to.host && blob.origin->repository != to.repository;
+  return near ? blob.origin->repository : std::string();
+}
 
-struct Blob {
-  Digest digest;
-  uint64_t size = 0;
-  std::function<Result<std::string>()> bytes;
-  std::string mount_from; // a repository of the same registry that has it; empty: none is known
-  std::string name() const { return "blob " + digest.to_string(); }
+// Progress of several threads, and of transfers that begin again: what was told once is not told twice.
+class BytesSent {
+public:
+  BytesSent(Progress& progress) : progress_(progress) {}
+  void reached(uint64_t bytes) {
+    if (bytes > told_)
+      progress_.advance(bytes - std::exchange(told_, bytes));
+  }
+
+private:
+  Progress& progress_;
+  uint64_t told_ = 0; // of one blob
 };
 
-// In the order of the image, each once.
-std::vector<Blob> blobs_of(const oci::NewImage& image, const oci::Rendered& rendered,
-                           const oci::Reference& to) {
-  std::vector<Blob> blobs;
-  const auto add = [&](Blob blob) {
-    if (std::none_of(blobs.begin(), blobs.end(), [&](const Blob& b) { return b.digest == blob.digest; }))
-      blobs.push_back(std::move(blob));
-  };
-  for (const oci::NewLayer& layer : image.layers) {
-    const bool near = layer.origin && layer.origin->transport == oci::Transport::registry &&
-                      layer.origin->host == to.host && layer.origin->repository != to.repository;
-    add({layer.descriptor.digest, layer.descriptor.size, layer.bytes,
-         near ? layer.origin->repository : std::string()});
+// Computes the digest of a blob while it is sent. What is sent again is hashed once.
+class HashedBlob {
+public:
+  explicit HashedBlob(const oci::Blob& blob) : blob_(blob) {}
+  Result<size_t> read(uint64_t offset, char* buffer, size_t capacity) {
+    XAAS_TRY(const size_t count, blob_.read(offset, buffer, capacity));
+    if (offset <= hashed_ && offset + count > hashed_) {
+      const size_t known = static_cast<size_t>(hashed_ - offset);
+      hasher_.update({buffer + known, count - known});
+      hashed_ = offset + count;
+    }
+    return count;
   }
-  add({digest_of(rendered.config),
-       rendered.config.size(),
-       [&rendered]() -> Result<std::string> { return rendered.config; },
-       {}});
-  return blobs;
-}
+  Digest finish() { return hasher_.finish(); }
+
+private:
+  const oci::Blob& blob_;
+  Hasher hasher_;
+  uint64_t hashed_ = 0; // up to here
+};
 
 std::string with_query(const std::string& url, const std::string& query) {
   return url + (url.find('?') == std::string::npos ? "?" : "&") + query;
-}
-
-// Bytes of a blob as the body of a request.
-http::Upload part_of(const std::string& bytes, uint64_t from, uint64_t size) {
-  return {size, [&bytes, from, size](uint64_t offset, char* buffer, size_t capacity) -> Result<size_t> {
-            return bytes.copy(buffer, static_cast<size_t>(std::min<uint64_t>(capacity, size - offset)),
-                              static_cast<size_t>(from + offset));
-          }};
 }
 
 // The number of bytes that the registry has, from its `Range: 0-LAST`. Nothing: it does not say.
@@ -70,29 +76,61 @@ std::optional<uint64_t> received(const http::Response& response) {
 // One blob on its way. An upload that broke goes on where the registry says that it is, or begins again.
 class UploadOf {
 public:
-  UploadOf(Session& session, const Blob& blob) : session_(session), blob_(blob) {}
+  UploadOf(Session& session, const oci::NewBlob& blob, std::string mount_from, Progress& progress)
+      : session_(session), blob_(blob.descriptor), source_(blob), name_(oci::name_of(blob.descriptor)),
+        mount_from_(std::move(mount_from)), sent_(progress) {}
 
   Result<void> run() {
-    XAAS_TRY(const bool there, exists());
-    if (there)
-      return {};
-    XAAS_TRY(const bool mounted, begin(blob_.mount_from));
-    if (mounted)
-      return {};
-    XAAS_TRY(bytes_, blob_.bytes().in(blob_.name()));
-    if (bytes_.size() != blob_.size || digest_of(bytes_) != blob_.digest)
-      return make_error(ErrorKind::integrity, blob_.name() + ": its bytes do not match its descriptor");
-    return bytes_.size() > session_.access().chunk_bytes ? send_in_chunks() : send_whole();
+    XAAS_TRY(bool there, exists());
+    if (!there) {
+      XAAS_TRY(there, begin(mount_from_));
+    }
+    if (!there)
+      XAAS_CHECK(send());
+    sent_.reached(blob_.size);
+    return {};
   }
 
 private:
+  Result<void> send() {
+    XAAS_TRY(bytes_, source_.open().in(name_));
+    if (bytes_->size() != blob_.size)
+      return mismatch();
+    hashed_.emplace(*bytes_);
+    Result<void> sent = blob_.size > session_.access().chunk_bytes ? send_in_chunks() : send_whole();
+    // The registry checks the digest, too; whose fault it is, we know better.
+    if ((sent || sent.error().kind != ErrorKind::interrupted) && wrong_)
+      return mismatch();
+    return sent;
+  }
+
+  Error mismatch() const {
+    return make_error(ErrorKind::integrity, name_ + ": its bytes do not match its descriptor");
+  }
+
+  // Bytes of the blob as the body of a request.
+  http::Upload part(uint64_t from, uint64_t size) {
+    return {size, [this, from, size](uint64_t offset, char* buffer, size_t capacity) -> Result<size_t> {
+              const size_t wanted = static_cast<size_t>(std::min<uint64_t>(capacity, size - offset));
+              XAAS_TRY(const size_t count, hashed_->read(from + offset, buffer, wanted));
+              sent_.reached(from + offset + count);
+              if (from + offset + count == blob_.size && !judged_) {
+                judged_ = true;
+                wrong_ = hashed_->finish() != blob_.digest;
+              }
+              if (wrong_) // the registry must not get the last of it
+                return mismatch();
+              return count;
+            }};
+  }
+
   Result<bool> exists() {
     XAAS_TRY(const http::Response response,
              session_.send_patiently(
                  {.method = "HEAD", .url = session_.url("blobs/" + blob_.digest.to_string())}));
     if (response.status == 200)
       return true;
-    return response.status == 404 ? Result<bool>(false) : session_.refusal(response, blob_.name());
+    return response.status == 404 ? Result<bool>(false) : session_.refusal(response, name_);
   }
 
   // Asks for an upload, or for the blob of another repository; true: it is there now.
@@ -111,7 +149,7 @@ private:
       return begin("");
     if (!response)
       return Error(response.error());
-    return session_.refusal(*response, blob_.name());
+    return session_.refusal(*response, name_);
   }
 
   Call finishing_call() const {
@@ -122,9 +160,9 @@ private:
 
   // What may have arrived although its answer did not: the upload, whole.
   Result<void> send_whole() {
-    for (Backoff backoff(session_.access(), max_tries);;) {
+    for (Backoff backoff(session_.access(), session_.access().tries);;) {
       Call call = finishing_call();
-      call.upload = part_of(bytes_, 0, bytes_.size());
+      call.upload = part(0, blob_.size);
       const Result<http::Response> response = session_.send(call);
       if (response && response->status == 201)
         return {};
@@ -141,15 +179,15 @@ private:
 
   Result<void> send_in_chunks() {
     uint64_t sent = 0;
-    for (Backoff backoff(session_.access(), max_tries);;) {
-      const uint64_t size = std::min<uint64_t>(session_.access().chunk_bytes, bytes_.size() - sent);
+    for (Backoff backoff(session_.access(), session_.access().tries);;) {
+      const uint64_t size = std::min<uint64_t>(session_.access().chunk_bytes, blob_.size - sent);
       Call call = finishing_call();
       if (size > 0) {
         call.method = "PATCH";
         call.url = location_;
         call.headers.push_back(
             {"Content-Range", std::to_string(sent) + "-" + std::to_string(sent + size - 1)});
-        call.upload = part_of(bytes_, sent, size);
+        call.upload = part(sent, size);
       }
       const Result<http::Response> response = session_.send(call);
       if (response && response->status == 201 && size == 0)
@@ -157,12 +195,12 @@ private:
       if (response && response->status == 202 && size > 0) {
         XAAS_TRY(location_, session_.resolve(call.url, *response));
         const uint64_t now = received(*response).value_or(sent + size);
-        if (now > bytes_.size() || now <= sent)
-          return make_error(ErrorKind::integrity, blob_.name() + ": the registry says that it has " +
+        if (now > blob_.size || now <= sent)
+          return make_error(ErrorKind::integrity, name_ + ": the registry says that it has " +
                                                       std::to_string(now) + " of the " +
                                                       std::to_string(sent + size) + " bytes sent");
         sent = now;
-        backoff.start_again(max_tries);
+        backoff.start_again(session_.access().tries);
         continue;
       }
       XAAS_TRY([[maybe_unused]] const bool again, may_try_again(response, backoff));
@@ -179,8 +217,8 @@ private:
         response ? is_passing(response->status) || response->status == 404 || response->status == 416
                  : response.error().kind == ErrorKind::network;
     const auto failure = [&] {
-      return response ? session_.refusal(*response, "sending " + blob_.name())
-                      : Error(response.error()).in("sending " + blob_.name());
+      return response ? session_.refusal(*response, "sending " + name_)
+                      : Error(response.error()).in("sending " + name_);
     };
     if (!passing)
       return failure();
@@ -198,7 +236,7 @@ private:
       XAAS_TRY(location_, session_.resolve(location_, response));
       // docker-registry says 0-0 where it has one byte, and where it has none.
       const uint64_t now = received(response).value_or(0);
-      if (now > 1 && now <= bytes_.size())
+      if (now > 1 && now <= blob_.size)
         return now;
     }
     XAAS_TRY([[maybe_unused]] const bool mounted, begin(""));
@@ -206,23 +244,30 @@ private:
   }
 
   Session& session_;
-  const Blob& blob_;
-  std::string bytes_, location_;
+  const oci::Descriptor& blob_;
+  const oci::NewBlob& source_;
+  const std::string name_, mount_from_;
+  BytesSent sent_;
+  oci::BlobPtr bytes_;
+  std::optional<HashedBlob> hashed_;
+  bool judged_ = false, wrong_ = false;
+  std::string location_;
 };
 
-Result<void> put_manifest(Session& session, const oci::Rendered& rendered, const std::string& tag) {
+// `name` is a tag, or the document's digest.
+Result<void> put_document(Session& session, const oci::Document& document, const std::string& name) {
   XAAS_TRY(const http::Response response,
            session.send_patiently({.method = "PUT",
-                                   .url = session.url("manifests/" + tag),
-                                   .headers = {{"Content-Type", oci::media_type::manifest}},
-                                   .body = rendered.manifest}));
+                                   .url = session.url("manifests/" + name),
+                                   .headers = {{"Content-Type", document.media_type}},
+                                   .body = document.text}));
   if (response.status != 201)
-    return session.refusal(response, "manifest " + tag);
+    return session.refusal(response, "manifest " + name);
   if (const std::string* const said = response.header("Docker-Content-Digest");
-      said && said->starts_with("sha256:") && *said != rendered.manifest_digest.to_string())
-    return make_error(ErrorKind::integrity, "manifest " + tag +
+      said && said->starts_with("sha256:") && *said != document.digest.to_string())
+    return make_error(ErrorKind::integrity, "manifest " + name +
                                                 ": the registry says that its digest is another one than " +
-                                                rendered.manifest_digest.to_string());
+                                                document.digest.to_string());
   return {};
 }
 
@@ -235,24 +280,25 @@ Result<void> check_reference(const oci::Reference& reference) {
 
 } // namespace
 
-Result<Digest> push(const oci::Reference& reference, const oci::NewImage& image, const Access& access,
-                    Progress& progress) {
-  const std::string what = "writing " + reference.text;
+Result<Digest> push(const oci::Reference& reference, const oci::Publication& publication,
+                    const Access& access, Progress& progress) {
   XAAS_CHECK(check_reference(reference));
-  const oci::Rendered rendered = oci::render(image);
-  const std::vector<Blob> blobs = blobs_of(image, rendered, reference);
-  XAAS_TRY(const std::unique_ptr<Session> session, Session::open(reference, access, Session::Purpose::push));
-  for (const Blob& blob : blobs)
-    if (!blob.mount_from.empty())
-      session->also_read(blob.mount_from);
-  progress.start(what, blobs.size());
-  for (const Blob& blob : blobs) {
-    XAAS_CHECK(UploadOf(*session, blob).run().in(what));
-    progress.advance();
-  }
-  XAAS_CHECK(put_manifest(*session, rendered, reference.tag.empty() ? "latest" : reference.tag).in(what));
-  progress.finish();
-  return rendered.manifest_digest;
+  XAAS_TRY(std::unique_ptr<Session> first, Session::open(reference, access, Session::Purpose::push));
+  for (const oci::NewBlob& blob : publication.blobs)
+    if (const std::string from = mount_from(blob, reference); !from.empty())
+      first->also_read(from);
+  Sessions sessions(std::move(first));
+  XAAS_CHECK(run_parallel(publication.blobs.size(), access.transfers, [&](size_t i) -> Result<void> {
+    const oci::NewBlob& blob = publication.blobs[i];
+    const Sessions::Lent session = sessions.lend();
+    return UploadOf(*session, blob, mount_from(blob, reference), progress).run();
+  }));
+  const Sessions::Lent session = sessions.lend();
+  const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
+  for (const oci::Document& document : publication.documents)
+    XAAS_CHECK(put_document(*session, document,
+                            &document == &publication.root() ? tag : document.digest.to_string()));
+  return publication.root().digest;
 }
 
 Result<void> check_push(const oci::Reference& reference, const Access& access) {

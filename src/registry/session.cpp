@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned max_tries = 5, max_redirects = 5;
+constexpr unsigned max_redirects = 5;
 constexpr auto longest_pause = 60'000ms;
 
 Result<void> really_sleep(std::chrono::milliseconds time) {
@@ -183,9 +183,9 @@ http::Request Session::request_of(const Call& call, const std::string& url) cons
   request.sink = call.sink;
   request.limits.answer_bytes = call.answer_bytes;
   // A blob takes as long as it takes, as long as it moves; after an upload the registry computes digests.
-  const bool moves = call.sink || call.upload;
+  const bool moves = call.sink || call.upload || call.in_pieces;
   request.limits.total = moves ? 0ms : 120'000ms;
-  request.limits.stall = call.upload ? 300s : moves ? 60s : 0s;
+  request.limits.stall = call.upload ? 5 * access_.stall : moves ? access_.stall : 0s;
   request.tls.verify = tls_.verify;
   if (is_own(url)) {
     request.tls = tls_;
@@ -195,11 +195,47 @@ http::Request Session::request_of(const Call& call, const std::string& url) cons
   return request;
 }
 
+std::unique_ptr<Session> Session::another() const {
+  std::unique_ptr<Session> copy(new Session(reference_, access_, purpose_));
+  copy->tls_ = tls_;
+  copy->root_ = root_;
+  copy->credentials_ = credentials_;
+  copy->readable_ = readable_;
+  copy->tokens_ = tokens_;
+  return copy;
+}
+
+Sessions::Lent Sessions::lend() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!pattern_)
+    pattern_ = idle_.front()->another();
+  std::unique_ptr<Session> session;
+  if (idle_.empty()) {
+    session = pattern_->another();
+  } else {
+    session = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  return {session.release(), [this](Session* back) {
+            const std::lock_guard<std::mutex> returning(mutex_);
+            idle_.emplace_back(back);
+          }};
+}
+
 Result<http::Response> Session::send(const Call& call) {
+  return send_with(&http::Client::send, call);
+}
+
+Result<http::Response> Session::open(Call call) {
+  call.in_pieces = true;
+  return send_with(&http::Client::open, call);
+}
+
+Result<http::Response> Session::send_with(Sender sender, const Call& call) {
   std::string url = call.url;
   bool signed_in = false;
   for (unsigned redirects = 0;;) {
-    XAAS_TRY(http::Response response, client_.send(request_of(call, url)));
+    XAAS_TRY(http::Response response, (client_.*sender)(request_of(call, url)));
     if (response.status == 401 && is_own(url) && !signed_in) {
       signed_in = true;
       XAAS_CHECK(sign_in(challenges_of(response)));
@@ -218,7 +254,7 @@ Result<http::Response> Session::send(const Call& call) {
 }
 
 Result<http::Response> Session::send_patiently(const Call& call) {
-  for (Backoff backoff(access_, max_tries);;) {
+  for (Backoff backoff(access_, access_.tries);;) {
     Result<http::Response> response = send(call);
     const bool again = response ? is_passing(response->status)
                                 : response.error().kind == ErrorKind::network && !client_.distrusted();
@@ -304,7 +340,7 @@ Result<void> Session::get_token(const Challenge& challenge) {
           {"Authorization", "Basic " + encode_base64(credentials_.user + ":" + credentials_.password)});
   }
   tokens_.erase(scopes);
-  for (Backoff backoff(access_, max_tries);;) {
+  for (Backoff backoff(access_, access_.tries);;) {
     const Result<http::Response> response = client_.send(request_of(call, call.url));
     if (response && response->status == 200) {
       const Json json = Json::parse(response->body, nullptr, false);

@@ -8,6 +8,8 @@
 #include <xaas/registry/images.h>
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +26,7 @@ struct Call {
   std::optional<http::Upload> upload = {};
   std::function<Result<void>(const http::Response& head, std::string_view piece)> sink = {};
   uint64_t answer_bytes = uint64_t(1) << 20;
+  bool in_pieces = false; // the body is taken with Session::read
 };
 
 // How often, and after what pauses, something is tried again.
@@ -60,11 +63,18 @@ public:
   // Also blobs of that repository of the same registry may be read, where the registry lets us.
   void also_read(const std::string& repository);
 
+  // The same for another thread, signed in as this one is now.
+  std::unique_ptr<Session> another() const;
+
   // Sends once; signs in, and follows redirects of GET and HEAD, where that is asked for. 401 and 403 are
   // errors; every other status is an answer.
   Result<http::Response> send(const Call& call);
   // The same, again after pauses where that may help. For calls without a sink.
   Result<http::Response> send_patiently(const Call& call);
+
+  // As send, for a body that is taken piece by piece (http::Client::open).
+  Result<http::Response> open(Call call);
+  Result<size_t> read(char* buffer, size_t capacity) { return client_.read(buffer, capacity); }
 
   // The error of an answer with another status than expected.
   Error refusal(const http::Response& response, const std::string& what) const;
@@ -74,6 +84,8 @@ public:
 private:
   Session(const oci::Reference& reference, Access access, Purpose purpose)
       : reference_(reference), access_(std::move(access)), purpose_(purpose) {}
+  using Sender = Result<http::Response> (http::Client::*)(const http::Request&);
+  Result<http::Response> send_with(Sender sender, const Call& call);
   Result<void> connect();
   Result<std::optional<http::Response>> ping(const std::string& scheme);
   http::Request request_of(const Call& call, const std::string& url) const;
@@ -94,6 +106,20 @@ private:
   Credentials credentials_;
   std::set<std::string> readable_;            // other repositories
   std::map<std::string, std::string> tokens_; // values of Authorization, by scopes
+};
+
+// Sessions for threads: each is lent to one at a time.
+class Sessions {
+public:
+  explicit Sessions(std::unique_ptr<Session> first) { idle_.push_back(std::move(first)); }
+  using Lent = std::unique_ptr<Session, std::function<void(Session*)>>;
+  // It comes back when it goes; the pool must live longer.
+  Lent lend();
+
+private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Session>> idle_;
+  std::unique_ptr<Session> pattern_; // of those that are made
 };
 
 } // namespace xaas::registry

@@ -137,6 +137,20 @@ Result<void> Cache::put(const Digest& key, std::string_view value) const {
   return write_file(path, std::string(bytes_of(digest_of(frame))) + frame, 0600, false);
 }
 
+std::optional<fs::path> Cache::file(const Digest& key) const {
+  fs::path path = path_of(key);
+  if (utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0 && errno == ENOENT)
+    return std::nullopt;
+  return path;
+}
+
+Result<FileWriter> Cache::new_file(const Digest& key) const {
+  const fs::path path = path_of(key);
+  if (mkdir(path.parent_path().c_str(), 0700) != 0 && errno != EEXIST)
+    return errno_error(errno, "creating " + path.parent_path().string());
+  return FileWriter::create(path, 0600);
+}
+
 void Cache::remove(const Digest& key) const {
   std::error_code code;
   fs::remove(path_of(key), code);

@@ -5,7 +5,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace xaas;
-  const std::string blob(reinterpret_cast<const char*>(data), size);
+  const oci::BlobPtr blob = oci::blob_of({reinterpret_cast<const char*>(data), size});
   for (const char* type :
        {oci::media_type::layer_tar, oci::media_type::layer_gzip, oci::media_type::layer_zstd}) {
     const auto read = oci::read_layer(

@@ -42,7 +42,7 @@ TEST_F(ConcurrencyTest, ThreadsLoseNoTag) {
   EXPECT_EQ(entries(), 6U);
   for (int i = 0; i < 6; ++i)
     EXPECT_EQ((*open_image(tagged("t" + std::to_string(i))))->digest(),
-              render(image_of("x" + std::to_string(i))).manifest_digest);
+              manifest_digest(image_of("x" + std::to_string(i))));
   EXPECT_TRUE(lock_is_gone());
 }
 

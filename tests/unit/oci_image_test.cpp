@@ -37,7 +37,7 @@ Result<void> read_all(const Reference& reference) {
   XAAS_TRY(const std::unique_ptr<Image> image, open_image(reference));
   for (size_t i = 0; i < image->manifest().layers.size(); ++i) {
     const Descriptor& layer = image->manifest().layers[i];
-    XAAS_TRY(const std::string bytes, image->blob(layer));
+    XAAS_TRY(const BlobPtr bytes, image->open_blob(layer));
     XAAS_CHECK(read_layer(bytes, layer.media_type, &image->config().diff_ids[i],
                           [](LayerEntry) -> Result<void> { return {}; }));
   }
@@ -49,7 +49,7 @@ TEST_F(ImageTest, RoundTripInLayoutAndArchive) {
   for (const Reference& reference : {layout("v1"), archive("v1")}) {
     const auto digest = write_image(reference, image);
     ASSERT_TRUE(digest) << digest.error().message;
-    EXPECT_EQ(*digest, render(image).manifest_digest);
+    EXPECT_EQ(*digest, manifest_digest(image));
     const auto opened = open_image(reference);
     ASSERT_TRUE(opened) << opened.error().message;
     EXPECT_EQ((*opened)->digest(), *digest);
@@ -63,7 +63,7 @@ TEST_F(ImageTest, RoundTripInLayoutAndArchive) {
     EXPECT_EQ(config.architecture, "amd64");
     EXPECT_EQ(config.diff_ids, (std::vector<Digest>{image.layers[0].diff_id, image.layers[1].diff_id}));
     EXPECT_EQ(config.history, (std::vector<std::string>{"test", "test"}));
-    EXPECT_EQ(*(*opened)->blob((*opened)->manifest().layers[1]), *image.layers[1].bytes());
+    EXPECT_EQ(*(*opened)->blob((*opened)->manifest().layers[1]), testing::bytes_of(image.layers[1]));
     EXPECT_TRUE(read_all(reference));
   }
 }
@@ -71,17 +71,17 @@ TEST_F(ImageTest, RoundTripInLayoutAndArchive) {
 TEST_F(ImageTest, RenderIsCanonical) {
   NewImage image;
   image.config.architecture = "arm64";
-  const Rendered rendered = render(image);
-  EXPECT_EQ(rendered.config,
+  const std::string config = testing::config_of(image);
+  EXPECT_EQ(config,
             "{\"architecture\":\"arm64\",\"os\":\"linux\",\"config\":{},\"rootfs\":{\"type\":\"layers\","
             "\"diff_ids\":[]},\"history\":[]}");
-  EXPECT_EQ(rendered.manifest,
+  EXPECT_EQ(publication_of(image).root().text,
             "{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\"config\":{"
             "\"mediaType\":\"application/vnd.oci.image.config.v1+json\",\"digest\":\"" +
-                digest_of(rendered.config).to_string() +
-                "\",\"size\":" + std::to_string(rendered.config.size()) + "},\"layers\":[]}");
-  EXPECT_EQ(render(image_of("a")).manifest_digest, render(image_of("a")).manifest_digest);
-  EXPECT_NE(render(image_of("a")).manifest_digest, render(image_of("b")).manifest_digest);
+                digest_of(config).to_string() + "\",\"size\":" + std::to_string(config.size()) +
+                "},\"layers\":[]}");
+  EXPECT_EQ(manifest_digest(image_of("a")), manifest_digest(image_of("a")));
+  EXPECT_NE(manifest_digest(image_of("a")), manifest_digest(image_of("b")));
 }
 
 TEST_F(ImageTest, LayoutHasExactlyWhatItNeeds) {
@@ -101,12 +101,13 @@ TEST_F(ImageTest, ArchivesAreEqualByteForByteAndSorted) {
   ASSERT_TRUE(write_image(archive(), image_of("a")));
   EXPECT_EQ(first, *read_file(path() / "image.tar"));
   std::vector<std::string> names;
-  ASSERT_TRUE(read_layer(first, media_type::layer_tar, nullptr, [&](LayerEntry entry) -> Result<void> {
-    const bool directory = entry.path == "blobs" || entry.path == "blobs/sha256";
-    EXPECT_EQ(entry.kind, directory ? LayerEntry::Kind::directory : LayerEntry::Kind::file);
-    names.push_back(entry.path);
-    return {};
-  }));
+  ASSERT_TRUE(
+      read_layer(blob_of(first), media_type::layer_tar, nullptr, [&](LayerEntry entry) -> Result<void> {
+        const bool directory = entry.path == "blobs" || entry.path == "blobs/sha256";
+        EXPECT_EQ(entry.kind, directory ? LayerEntry::Kind::directory : LayerEntry::Kind::file);
+        names.push_back(entry.path);
+        return {};
+      }));
   EXPECT_EQ(names.size(), 2U + 6U);
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   EXPECT_EQ(names.back(), "oci-layout");
@@ -130,7 +131,7 @@ TEST_F(ImageTest, TagsAreReplacedAndOthersKept) {
   EXPECT_EQ(after["manifests"][2], before["manifests"][2]);
   EXPECT_EQ(after["x-unknown"], before["x-unknown"]);
   EXPECT_EQ((*open_image(layout("a")))->digest(), third);
-  EXPECT_EQ((*open_image(layout("b")))->digest(), render(image_of("two")).manifest_digest);
+  EXPECT_EQ((*open_image(layout("b")))->digest(), manifest_digest(image_of("two")));
 }
 
 TEST_F(ImageTest, WithoutATagTheOnlyImageThenLatest) {
@@ -142,7 +143,7 @@ TEST_F(ImageTest, WithoutATagTheOnlyImageThenLatest) {
   EXPECT_EQ(missing.error().kind, ErrorKind::not_found);
   EXPECT_NE(missing.error().hint.find("a, b"), std::string::npos) << missing.error().hint;
   ASSERT_TRUE(write_image(layout(), image_of("three")));
-  EXPECT_EQ((*open_image(layout()))->digest(), render(image_of("three")).manifest_digest);
+  EXPECT_EQ((*open_image(layout()))->digest(), manifest_digest(image_of("three")));
   const auto unknown = open_image(layout("c"));
   EXPECT_EQ(unknown.error().kind, ErrorKind::not_found);
   EXPECT_NE(unknown.error().message.find("'c'"), std::string::npos);
@@ -223,13 +224,13 @@ TEST_F(ImageTest, BlobsThatAreThereAreNotAskedFor) {
   NewImage image = image_of("tool");
   ASSERT_TRUE(write_image(layout("a"), image));
   for (NewLayer& layer : image.layers)
-    layer.bytes = []() -> Result<std::string> { return make_error(ErrorKind::failed, "asked for"); };
+    layer.open = []() -> Result<BlobPtr> { return make_error(ErrorKind::failed, "asked for"); };
   EXPECT_TRUE(write_image(layout("b"), image));
 }
 
 TEST_F(ImageTest, BytesThatDoNotMatchTheirDescriptorAreNotWritten) {
   NewImage image = image_of("tool");
-  image.layers[0].bytes = []() -> Result<std::string> { return std::string("other"); };
+  image.layers[0].open = []() -> Result<BlobPtr> { return blob_of("other"); };
   for (const Reference& reference : {layout(), archive()})
     EXPECT_EQ(write_image(reference, image).error().kind, ErrorKind::integrity);
   EXPECT_FALSE(fs::exists(path() / "layout/index.json"));
@@ -277,8 +278,8 @@ protected:
     const Json json = {{"schemaVersion", 2}, {"manifests", std::move(manifests)}};
     ASSERT_TRUE(write_file(path() / "layout/index.json", json.dump()));
   }
-  Json manifest() const { return *parse_json(render(image_of("tool")).manifest, "m"); }
-  Json config() const { return *parse_json(render(image_of("tool")).config, "c"); }
+  Json manifest() const { return *parse_json(publication_of(image_of("tool")).root().text, "m"); }
+  Json config() const { return *parse_json(testing::config_of(image_of("tool")), "c"); }
   // The error of an image with this manifest, which is named a manifest.
   ErrorKind refusal(const Json& manifest) {
     set_index(Json::array({put(media_type::manifest, manifest.dump())}));
@@ -287,11 +288,11 @@ protected:
 };
 
 TEST_F(ForeignImageTest, NestedIndexesAreChosenByArchitecture) {
-  Json amd = put(media_type::manifest, render(image_of("tool")).manifest);
+  Json amd = put(media_type::manifest, publication_of(image_of("tool")).root().text);
   NewImage other = image_of("tool");
   other.config.architecture = "arm64";
   const Digest arm_digest = *write_image(layout("arm"), other);
-  Json arm = put(media_type::manifest, render(other).manifest);
+  Json arm = put(media_type::manifest, publication_of(other).root().text);
   amd["platform"] = {{"architecture", "amd64"}, {"os", "linux"}};
   arm["platform"] = {{"architecture", "arm64"}, {"os", "linux"}};
   Json windows = amd;

@@ -12,7 +12,7 @@ Result<std::vector<LayerEntry>> entries_of(const std::string& blob, const std::s
                                            const Digest* diff_id = nullptr, uint64_t limit = 1 << 26) {
   std::vector<LayerEntry> entries;
   XAAS_CHECK(read_layer(
-      blob, type, diff_id,
+      blob_of(blob), type, diff_id,
       [&](LayerEntry entry) -> Result<void> {
         entries.push_back(std::move(entry));
         return {};
@@ -48,7 +48,7 @@ TEST_P(LayerTest, RoundTrip) {
   ASSERT_TRUE(layer);
   EXPECT_EQ(layer->created_by, "a tool");
   EXPECT_EQ(layer->descriptor.annotations.at("k"), "v");
-  const std::string blob = *layer->bytes();
+  const std::string blob = testing::bytes_of(*layer);
   EXPECT_EQ(blob.size(), layer->descriptor.size);
   EXPECT_EQ(digest_of(blob), layer->descriptor.digest);
 
@@ -94,7 +94,7 @@ TEST_P(LayerTest, DamageIsAnIntegrityError) {
   ASSERT_TRUE(builder.add_file("a", std::string(100'000, 'a')));
   const auto layer = builder.finish(GetParam(), "x");
   const std::string& type = layer->descriptor.media_type;
-  const std::string blob = *layer->bytes();
+  const std::string blob = testing::bytes_of(*layer);
   ASSERT_TRUE(entries_of(blob, type));
   for (const size_t size : {size_t(0), size_t(5), blob.size() / 2, blob.size() - 1})
     EXPECT_EQ(entries_of(blob.substr(0, size), type).error().kind, ErrorKind::integrity) << size;
@@ -106,7 +106,7 @@ TEST_P(LayerTest, DamageIsAnIntegrityError) {
 }
 
 TEST(Layer, GzipHeaderHasNoTimeNameOrSystem) {
-  const std::string blob = *testing::layer_of("a", "b").bytes();
+  const std::string blob = testing::bytes_of(testing::layer_of("a", "b"));
   EXPECT_EQ(blob.substr(0, 8), std::string("\x1f\x8b\x08\0\0\0\0\0", 8));
   EXPECT_EQ(static_cast<unsigned char>(blob[9]), 255U);
 }
@@ -116,8 +116,8 @@ TEST(Layer, SeveralGzipMembersAreOneLayer) {
   ASSERT_TRUE(builder.add_file("a", "b"));
   const auto layer = builder.finish(Compression::gzip, "");
   // The end of an archive may be followed by zeros; put them into a member of their own.
-  const std::string empty_member = *LayerBuilder().finish(Compression::gzip, "")->bytes();
-  const auto entries = entries_of(*layer->bytes() + empty_member, media_type::layer_gzip);
+  const std::string empty_member = testing::bytes_of(*LayerBuilder().finish(Compression::gzip, ""));
+  const auto entries = entries_of(testing::bytes_of(*layer) + empty_member, media_type::layer_gzip);
   ASSERT_TRUE(entries) << entries.error().message;
   EXPECT_EQ(entries->size(), 1U);
 }
@@ -222,7 +222,7 @@ TEST(Layer, TheLocaleDoesNotChangeNames) {
   const std::string name = std::string(120, 'e') + "\xcc\x81"; // long enough for a pax header, which is UTF-8
   ASSERT_TRUE(builder.add_file(name, ""));
   const auto layer = builder.finish(Compression::gzip, "");
-  const auto entries = entries_of(*layer->bytes(), media_type::layer_gzip);
+  const auto entries = entries_of(testing::bytes_of(*layer), media_type::layer_gzip);
   setlocale(LC_ALL, before.c_str());
   ASSERT_TRUE(entries);
   EXPECT_EQ(entries->front().path, name);
@@ -230,10 +230,11 @@ TEST(Layer, TheLocaleDoesNotChangeNames) {
 
 TEST(Layer, TheCallbacksErrorEndsTheReading) {
   unsigned calls = 0;
-  const auto result = read_layer(raw_tar({{"a"}, {"b"}}), media_type::layer_tar, nullptr, [&](LayerEntry) {
-    ++calls;
-    return Result<void>(make_error(ErrorKind::missing_tool, "mine"));
-  });
+  const auto result =
+      read_layer(blob_of(raw_tar({{"a"}, {"b"}})), media_type::layer_tar, nullptr, [&](LayerEntry) {
+        ++calls;
+        return Result<void>(make_error(ErrorKind::missing_tool, "mine"));
+      });
   EXPECT_EQ(result.error().kind, ErrorKind::missing_tool);
   EXPECT_EQ(calls, 1U);
 }

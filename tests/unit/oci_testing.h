@@ -3,6 +3,7 @@
 
 #include <xaas/oci/image.h>
 #include <xaas/oci/layer.h>
+#include <xaas/oci/publication.h>
 
 #include <gtest/gtest.h>
 
@@ -52,11 +53,21 @@ inline std::string raw_tar(const std::vector<RawMember>& members) {
 }
 
 // A layer for unpack.
-using Blob = std::pair<std::string, Descriptor>;
-inline Blob raw_layer(const std::vector<RawMember>& members) {
+using RawLayer = std::pair<BlobPtr, Descriptor>;
+inline RawLayer raw_layer(const std::vector<RawMember>& members) {
   std::string tar = raw_tar(members);
   const Descriptor descriptor{media_type::layer_tar, digest_of(tar), tar.size(), {}};
-  return {std::move(tar), descriptor};
+  return {blob_of(std::move(tar)), descriptor};
+}
+
+// Everything that a layer is stored as.
+inline std::string bytes_of(const NewLayer& layer) {
+  return *read_whole(**layer.open());
+}
+
+// The configuration, which comes last of the blobs.
+inline std::string config_of(const NewImage& image) {
+  return *read_whole(**publication_of(image).blobs.back().open());
 }
 
 inline NewLayer layer_of(const std::string& path, const std::string& content,

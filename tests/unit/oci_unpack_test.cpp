@@ -5,20 +5,20 @@
 namespace xaas::oci {
 namespace {
 
-using testing::Blob;
 using testing::names_below;
 using testing::raw_layer;
+using testing::RawLayer;
 
 class UnpackTest : public ::testing::Test {
 protected:
-  Result<void> unpack_into_root(const std::vector<Blob>& layers) { return unpack(layers, root()); }
+  Result<void> unpack_into_root(const std::vector<RawLayer>& layers) { return unpack(layers, root()); }
   fs::path root() const { return directory_.path() / "root"; }
   fs::path outside() const { return directory_.path() / "outside"; }
   std::string text(const std::string& path) const {
     auto content = read_file(root() / path);
     return content ? *content : "<" + content.error().message + ">";
   }
-  void expect_refused(const std::vector<Blob>& layers, const std::string& what) {
+  void expect_refused(const std::vector<RawLayer>& layers, const std::string& what) {
     const auto result = unpack_into_root(layers);
     ASSERT_FALSE(result) << what;
     EXPECT_EQ(result.error().kind, ErrorKind::integrity) << what << ": " << result.error().message;
@@ -98,11 +98,11 @@ TEST_F(UnpackTest, ARemovedDirectoryDoesNotLeaveItsMode) {
 }
 
 TEST_F(UnpackTest, MergedUsrIsResolvedInsideTheTree) {
-  const Blob base = raw_layer({{"usr/lib/", '5'},
-                               {"lib", '2', "", "usr/lib"},
-                               {"abs", '2', "", "/usr/lib"},
-                               {"usr/lib/a", '0', "old"},
-                               {"usr/up", '2', "", "../lib"}});
+  const RawLayer base = raw_layer({{"usr/lib/", '5'},
+                                   {"lib", '2', "", "usr/lib"},
+                                   {"abs", '2', "", "/usr/lib"},
+                                   {"usr/lib/a", '0', "old"},
+                                   {"usr/up", '2', "", "../lib"}});
   ASSERT_TRUE(unpack_into_root({base, raw_layer({{"lib/a", '0', "new"},
                                                  {"abs/b", '0', "b"},
                                                  {"usr/up/c", '0', "c"},
@@ -155,7 +155,7 @@ TEST_F(UnpackTest, HostileLayersAreRefusedAndLeaveNothing) {
 }
 
 TEST_F(UnpackTest, WhiteoutsOfOurDirectoryAreRefused) {
-  const Blob base =
+  const RawLayer base =
       raw_layer({{".xaas/bundle.json", '0', "{}"}, {"s", '2', "", ".xaas"}, {"r", '2', "", "/"}});
   for (const std::string name : {".wh..xaas", ".xaas/.wh.bundle.json", ".xaas/.wh..wh..opq", ".wh..wh..opq",
                                  "s/.wh.bundle.json", "s/.wh..wh..opq", "r/.wh..xaas", "r/.wh..wh..opq"})
@@ -172,7 +172,7 @@ TEST_F(UnpackTest, LinksThatAreFilesAreReplacedNotFollowed) {
 
 TEST_F(UnpackTest, ATreeThatIsTooDeepIsRefused) {
   std::string path = "d";
-  std::vector<Blob> layers;
+  std::vector<RawLayer> layers;
   for (int i = 0; i < 45; ++i)
     path += "/d";
   layers.push_back(raw_layer({{path.substr(0, 99), '5'}}));

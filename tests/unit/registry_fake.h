@@ -42,11 +42,10 @@ public:
   std::vector<std::string> requests() const { return server_.requests(); }
 
   void put(const oci::NewImage& image, const std::string& tag) {
-    const oci::Rendered rendered = oci::render(image);
-    for (const oci::NewLayer& layer : image.layers)
-      blobs[layer.descriptor.digest.to_string()] = *layer.bytes();
-    blobs[digest_of(rendered.config).to_string()] = rendered.config;
-    put_manifest(tag, oci::media_type::manifest, rendered.manifest);
+    const oci::Publication publication = oci::publication_of(image);
+    for (const oci::NewBlob& blob : publication.blobs)
+      blobs[blob.descriptor.digest.to_string()] = *oci::read_whole(**blob.open());
+    put_manifest(tag, oci::media_type::manifest, publication.root().text);
   }
   void put_manifest(const std::string& name, const std::string& type, const std::string& text) {
     manifests[name] = manifests[digest_of(text).to_string()] = {type, text};
@@ -158,6 +157,7 @@ struct TestAccess {
   std::map<std::string, std::string> environment;
   Access access() {
     Access access;
+    access.transfers = 1; // one after the other, as the tests count
     access.environment = [this](const char* name) {
       const auto found = environment.find(name);
       return found == environment.end() ? std::string() : found->second;
@@ -169,6 +169,10 @@ struct TestAccess {
     return access;
   }
 };
+
+inline std::string bytes_of(const oci::NewLayer& layer) {
+  return *oci::read_whole(**layer.open());
+}
 
 inline oci::NewImage small_image(const std::string& content) {
   oci::NewImage image;

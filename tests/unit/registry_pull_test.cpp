@@ -17,7 +17,7 @@ protected:
   }
   const oci::Descriptor& layer(size_t i) const { return image.layers[i].descriptor; }
   std::string layer_path() const { return "/v2/app/blobs/" + layer(0).digest.to_string(); }
-  std::string layer_bytes() const { return *image.layers[0].bytes(); }
+  std::string layer_bytes() const { return bytes_of(image.layers[0]); }
   // Opens the image and reads the first layer.
   Result<std::string> read_layer() {
     XAAS_TRY(const auto opened, open());
@@ -31,7 +31,7 @@ protected:
 TEST_F(Pull, ReadsByTagAndByDigestAndMovesOnlyWhatIsRead) {
   const auto opened = open();
   ASSERT_TRUE(opened) << opened.error().message;
-  const Digest digest = oci::render(image).manifest_digest;
+  const Digest digest = oci::manifest_digest(image);
   EXPECT_EQ((*opened)->digest(), digest);
   EXPECT_EQ(fake.count("GET /v2/app/blobs/"), 1); // the configuration
   EXPECT_EQ(*(*opened)->blob(layer(0)), layer_bytes());
@@ -47,7 +47,7 @@ TEST_F(Pull, WhatWasReadIsKeptForLaterRuns) {
   access.blobs = *store::Cache::open(directory.path() / "blobs");
   ASSERT_TRUE((*open_image(fake.reference("app:v1"), "amd64", access))->blob(layer(0)));
   access.offline = true;
-  const std::string pinned = "app@" + oci::render(image).manifest_digest.to_string();
+  const std::string pinned = "app@" + oci::manifest_digest(image).to_string();
   const auto again = open_image(fake.reference(pinned), "amd64", access);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE((*again)->blob(layer(0)));
@@ -57,20 +57,20 @@ TEST_F(Pull, WhatWasReadIsKeptForLaterRuns) {
 }
 
 TEST_F(Pull, AnIndexGivesTheEntryOfTheArchitecture) {
-  const oci::Rendered rendered = oci::render(image);
+  const oci::Document manifest = oci::publication_of(image).root();
   const auto index = [&](const char* type, const char* manifest_type, const char* arch) {
     return Json{{"schemaVersion", 2},
                 {"mediaType", type},
                 {"manifests",
                  {{{"mediaType", manifest_type},
-                   {"digest", rendered.manifest_digest.to_string()},
-                   {"size", rendered.manifest.size()},
+                   {"digest", manifest.digest.to_string()},
+                   {"size", manifest.text.size()},
                    {"platform", {{"architecture", arch}, {"os", "linux"}}}}}}}
         .dump();
   };
   fake.put_manifest("multi", oci::media_type::index,
                     index(oci::media_type::index, oci::media_type::manifest, "amd64"));
-  EXPECT_EQ((*open("app:multi"))->digest(), rendered.manifest_digest);
+  EXPECT_EQ((*open("app:multi"))->digest(), manifest.digest);
   EXPECT_EQ(open("app:multi", "arm64").error().kind, ErrorKind::unsatisfied);
   // What the bytes say of themselves and what the registry says must agree.
   fake.put_manifest("both", oci::media_type::manifest,
@@ -172,7 +172,7 @@ TEST_F(Pull, HostileBodiesAreIntegrityErrors) {
 }
 
 TEST_F(Pull, HostileManifestsAreRefused) {
-  const std::string good = oci::render(image).manifest;
+  const std::string good = oci::publication_of(image).root().text;
   const auto reply = [&](const std::string& text, const std::string& headers = {}) {
     fake.override = [=](const std::string&, const std::string& path,
                         const std::string&) -> std::optional<std::string> {
@@ -191,13 +191,13 @@ TEST_F(Pull, HostileManifestsAreRefused) {
   EXPECT_EQ(open().error().kind, ErrorKind::integrity);
   reply("<html>");
   EXPECT_EQ(open().error().kind, ErrorKind::integrity);
-  // A layer of more bytes than there is memory.
+  // A layer of more bytes than anybody sends.
   Json huge = Json::parse(good);
   huge["layers"][0]["size"] = uint64_t(1) << 60;
   reply(huge.dump());
   const auto opened = open();
   ASSERT_TRUE(opened) << opened.error().message;
-  EXPECT_EQ((*opened)->blob((*opened)->manifest().layers[0]).error().kind, ErrorKind::failed);
+  EXPECT_EQ((*opened)->open_blob((*opened)->manifest().layers[0]).error().kind, ErrorKind::integrity);
 }
 
 TEST_F(Pull, RedirectsGoWithoutTheTokenAndEnd) {
@@ -230,7 +230,7 @@ TEST_F(Pull, RedirectsGoWithoutTheTokenAndEnd) {
 }
 
 TEST_F(Pull, DockersFormatIsRead) {
-  Json manifest = Json::parse(oci::render(image).manifest);
+  Json manifest = Json::parse(oci::publication_of(image).root().text);
   manifest["mediaType"] = oci::media_type::docker_manifest;
   manifest["config"]["mediaType"] = oci::media_type::docker_config;
   manifest.erase("annotations");

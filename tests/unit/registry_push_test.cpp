@@ -23,7 +23,7 @@ TEST_F(Push, WhatIsWrittenIsReadAndNothingIsSentTwice) {
   ASSERT_TRUE(check_writable(fake.reference("app:v1"), test.access()));
   const auto digest = push(image);
   ASSERT_TRUE(digest) << digest.error().message;
-  EXPECT_EQ(*digest, oci::render(image).manifest_digest);
+  EXPECT_EQ(*digest, oci::manifest_digest(image));
   EXPECT_EQ((*open_image(fake.reference("app:v1"), "amd64", test.access()))->digest(), *digest);
   const int sent = fake.count("PUT /v2/app/blobs/uploads/");
   EXPECT_EQ(sent, 3);
@@ -40,9 +40,9 @@ TEST_F(Push, ABlobOfTheSameRegistryIsMounted) {
       return "HTTP/1.1 404 X\r\nConnection: close\r\n\r\n"; // not in this repository
     return std::nullopt;
   };
-  fake.blobs[image.layers[0].descriptor.digest.to_string()] = *image.layers[0].bytes();
+  fake.blobs[image.layers[0].descriptor.digest.to_string()] = bytes_of(image.layers[0]);
   based.layers[0].origin = fake.reference("base:v1");
-  based.layers[0].bytes = []() -> Result<std::string> {
+  based.layers[0].open = []() -> Result<oci::BlobPtr> {
     return make_error(ErrorKind::failed, "not to be read");
   };
   based.layers[1].origin = *oci::parse_reference("docker://elsewhere.example.org/base");
@@ -79,7 +79,7 @@ TEST_F(Push, LargeBlobsGoInChunksAndGoOnAfterTrouble) {
   ASSERT_TRUE(digest) << digest.error().message;
   EXPECT_GT(fake.count("GET /v2/app/blobs/uploads/one"), 1);
   for (const oci::NewLayer& layer : image.layers)
-    EXPECT_EQ(fake.blobs.at(layer.descriptor.digest.to_string()), *layer.bytes());
+    EXPECT_EQ(fake.blobs.at(layer.descriptor.digest.to_string()), bytes_of(layer));
 }
 
 TEST_F(Push, AnUploadWhoseAnswerWasLostIsNotRepeated) {
@@ -118,7 +118,7 @@ TEST_F(Push, AFailedPushLeavesNoTag) {
 
 TEST_F(Push, BytesThatAreNotTheirDescriptorsAreNotSent) {
   oci::NewImage wrong = image;
-  wrong.layers[1].bytes = []() -> Result<std::string> { return std::string("other"); };
+  wrong.layers[1].open = []() -> Result<oci::BlobPtr> { return oci::blob_of("other"); };
   EXPECT_EQ(push(wrong).error().kind, ErrorKind::integrity);
   EXPECT_TRUE(fake.manifests.empty());
 }

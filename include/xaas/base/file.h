@@ -22,6 +22,25 @@ Result<std::string> read_file(const fs::path& path, uint64_t limit = uint64_t(1)
 Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode = 0644,
                         bool durable = true);
 
+// The same piece by piece: a file that appears under its name when it is committed, and never if it is not.
+class FileWriter {
+public:
+  static Result<FileWriter> create(const fs::path& path, unsigned mode = 0644);
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&&) = delete;
+  ~FileWriter();
+  Result<void> write(std::string_view data);
+  Result<void> commit(bool durable = true);                          // once
+  Result<void> commit_as(const fs::path& path, bool durable = true); // in the same directory, or below
+
+private:
+  FileWriter(fs::path path, std::string temporary, int file)
+      : path_(std::move(path)), temporary_(std::move(temporary)), file_(file) {}
+  fs::path path_;
+  std::string temporary_; // empty: committed
+  int file_;
+};
+
 // mkdir -p. An existing directory is no error.
 Result<void> make_directories(const fs::path& path);
 

@@ -28,7 +28,7 @@ struct Header {
 struct Limits {
   std::chrono::milliseconds connect{10'000}; // until there is a connection
   std::chrono::milliseconds total{120'000};  // until the answer is complete; 0: no limit
-  std::chrono::seconds stall{0};             // with less than 1 KiB moved in each; 0: no limit
+  std::chrono::seconds stall{0};             // with less than 1 KiB/s on average; 0: no limit
   uint64_t answer_bytes = 16u << 20;         // of the body, where no sink takes it
 };
 
@@ -81,10 +81,17 @@ public:
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
   Result<Response> send(const Request& request);
+  // Sends a request without a sink whose answer may be larger than memory. With a status of 200 to 299 the
+  // response comes without its body, which is then taken with `read`; any other comes whole. Opening again,
+  // or the end of the client, ends what was open.
+  Result<Response> open(const Request& request);
+  // Some of the body that is next, at most `capacity` bytes; none: it has ended. Errors are those of send.
+  Result<size_t> read(char* buffer, size_t capacity);
   // Whether the last error was that of a certificate that is not trusted.
   bool distrusted() const;
 
 private:
+  Result<void> prepare(const Request& request, const std::string& where);
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -8,7 +8,9 @@
 
 #include <xaas/base/digest.h>
 #include <xaas/base/json.h>
+#include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/oci/blob.h>
 #include <xaas/oci/reference.h>
 
 #include <functional>
@@ -32,13 +34,6 @@ inline constexpr const char* docker_index = "application/vnd.docker.distribution
 inline constexpr const char* docker_config = "application/vnd.docker.container.image.v1+json";
 inline constexpr const char* docker_layer_gzip = "application/vnd.docker.image.rootfs.diff.tar.gzip";
 } // namespace media_type
-
-struct Descriptor {
-  std::string media_type;
-  Digest digest;
-  uint64_t size = 0; // bytes of the blob as stored
-  std::map<std::string, std::string> annotations;
-};
 
 struct Manifest {
   Descriptor config;
@@ -64,12 +59,22 @@ public:
   const Digest& digest() const { return digest_; } // of the manifest
   const Manifest& manifest() const { return manifest_; }
   const ImageConfig& config() const { return config_; }
-  // The stored bytes of a blob, checked. Any number of threads may read.
+  // Of the index that the reference named, where the manifest was chosen from one.
+  const std::optional<Digest>& index_digest() const { return index_digest_; }
+  // The stored bytes of a small blob, checked. Any number of threads may read.
   virtual Result<std::string> blob(const Descriptor& descriptor) const = 0;
+  // A blob of any size, which was checked as a whole.
+  virtual Result<BlobPtr> open_blob(const Descriptor& descriptor) const = 0;
+  // The same unchecked, to be read once, with read_checked: what comes over a network need not be kept.
+  virtual Result<BlobPtr> stream_blob(const Descriptor& descriptor) const = 0;
+  // Gets blobs that will be opened soon, several at once, where that saves time. Errors come again when they
+  // are opened.
+  virtual void prefetch(const std::vector<Descriptor>& blobs, Progress& progress) const = 0;
 
 protected:
   Reference reference_;
   Digest digest_;
+  std::optional<Digest> index_digest_;
   Manifest manifest_;
   ImageConfig config_;
 };
@@ -86,8 +91,8 @@ struct NewLayer {
   Descriptor descriptor;
   Digest diff_id;
   std::string created_by;
-  std::function<Result<std::string>()> bytes; // called when the blob is written, at most once
-  std::optional<Reference> origin;            // an image that has the blob
+  std::function<Result<BlobPtr>()> open; // unchecked; called when the blob is written, at most once
+  std::optional<Reference> origin;       // an image that has the blob
 };
 struct NewImage {
   ImageConfig config; // diff_ids and history are filled in from the layers
@@ -95,12 +100,8 @@ struct NewImage {
   std::vector<NewLayer> layers;
 };
 
-// Manifest and config of an image as they would be stored, without writing anything.
-struct Rendered {
-  std::string config, manifest; // canonical JSON bytes
-  Digest manifest_digest;
-};
-Rendered render(const NewImage& image);
+// The digest of an image's manifest as it would be stored, without writing anything.
+Digest manifest_digest(const NewImage& image);
 
 // Writes an image to a layout or an archive. An existing layout keeps its other tags and blobs; the tag is
 // replaced atomically, last, so that a killed writer leaves the old image intact. Without a tag: `latest`.

@@ -2,6 +2,7 @@
 // pax(1).
 #pragma once
 
+#include <xaas/oci/blob.h>
 #include <xaas/oci/image.h>
 
 #include <cstdint>
@@ -55,7 +56,7 @@ inline constexpr uint64_t layer_limit = uint64_t(64) << 30;
 // damaged, has a path or link that leaves the root or a whiteout of /.xaas, expands to more than `limit`
 // bytes, or whose uncompressed digest is not `diff_id` (if given) is an integrity error; an unknown media
 // type is unsatisfied. Whiteouts are given as the files that they are. The callback's error ends the reading.
-Result<void> read_layer(const std::string& blob, const std::string& media_type, const Digest* diff_id,
+Result<void> read_layer(const BlobPtr& blob, const std::string& media_type, const Digest* diff_id,
                         const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit = layer_limit);
 
 // The content of the entry at hand.
@@ -69,7 +70,7 @@ public:
 // As read_layer, but an entry comes without its content, which may be larger than memory. `limit` counts the
 // uncompressed layer and, apart from it, the contents that are read (a sparse file can be larger than its
 // layer).
-Result<void> stream_layer(std::string_view blob, const std::string& media_type, const Digest* diff_id,
+Result<void> stream_layer(const BlobPtr& blob, const std::string& media_type, const Digest* diff_id,
                           uint64_t limit,
                           const std::function<Result<void>(LayerEntry&, LayerContent&)>& entry);
 
@@ -78,12 +79,14 @@ bool is_whiteout(const std::string& path);
 inline constexpr std::string_view opaque_whiteout = ".wh..wh..opq";
 inline constexpr std::string_view whiteout_prefix = ".wh.";
 
-// Unpacks layers (checked bytes and their descriptor), in order, into a directory that is absent or empty:
+// Unpacks layers (checked, with their descriptors), in order, into a directory that is absent or empty:
 // whiteouts applied, nothing written outside it whatever the layers say. A path through a symlink of an
 // earlier layer (merged /usr) is resolved inside the tree; through one of the same layer it is refused, as
 // are device nodes and other special files: integrity errors. More than 64 GiB of content is one, too. The
 // directory appears at the end, whole; an error leaves nothing behind. Modes are kept (without setuid, setgid
-// and sticky bits), owners are those of the caller.
-Result<void> unpack(const std::vector<std::pair<std::string, Descriptor>>& layers, const fs::path& directory);
+// and sticky bits), owners are those of the caller. With `add`, places for mounts are added (see tree.h).
+enum class MountPoints { none, add };
+Result<void> unpack(const std::vector<std::pair<BlobPtr, Descriptor>>& layers, const fs::path& directory,
+                    MountPoints mount_points = MountPoints::none);
 
 } // namespace xaas::oci

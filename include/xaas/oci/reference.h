@@ -1,5 +1,5 @@
-// Image references: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `rootfs:DIR` (output only),
-// `docker://[HOST[:PORT]/]NAME[:TAG][@DIGEST]`. Sources: containers-transports(5); the grammar and the
+// Image references: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `rootfs:DIR` and `squashfs:FILE` (outputs
+// only), `docker://[HOST[:PORT]/]NAME[:TAG][@DIGEST]`. Sources: containers-transports(5); the grammar and the
 // normalisation of the project "distribution" (package reference).
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace xaas::oci {
 
-enum class Transport { layout, archive, rootfs, registry };
+enum class Transport { layout, archive, rootfs, squashfs, registry };
 
 struct Reference {
   Transport transport = Transport::layout;

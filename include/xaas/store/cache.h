@@ -33,6 +33,10 @@ public:
   std::optional<std::string> get(const Digest& key) const;
   // Errors cost time only: callers may go on without.
   Result<void> put(const Digest& key, std::string_view value) const;
+  // For what is large: a file that is kept as it is, whose content the caller checks. Marks it as used now.
+  std::optional<fs::path> file(const Digest& key) const;
+  // What is written there is the file of the key once it is committed.
+  Result<FileWriter> new_file(const Digest& key) const;
   void remove(const Digest& key) const;
   Use use() const;
 

@@ -1,0 +1,21 @@
+// Which manifest a tag or an index stands for.
+#pragma once
+
+#include "stored_source.h"
+
+#include <xaas/oci/blob_source.h>
+
+#include <optional>
+#include <string>
+
+namespace xaas::oci {
+
+// Goes down from an index to the manifest for an architecture.
+Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture);
+
+// What a reference names in a layout or an archive: a manifest or an index. Where the same tag is given per
+// platform, the entry for `architecture`; without it the first.
+Result<Descriptor> find_root(const StoredSource& source, const Reference& reference,
+                             const std::optional<std::string>& architecture);
+
+} // namespace xaas::oci

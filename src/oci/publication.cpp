@@ -1,0 +1,265 @@
+#include "choose.h"
+#include "image_json.h"
+
+#include <xaas/oci/publication.h>
+
+#include <algorithm>
+#include <set>
+
+namespace xaas::oci {
+
+namespace {
+
+constexpr size_t document_limit = 1000; // of one index, with all below it
+
+Json config_json(const NewImage& image) {
+  Json process = Json::object();
+  const ImageConfig& from = image.config;
+  if (!from.entrypoint.empty())
+    process["Entrypoint"] = from.entrypoint;
+  if (!from.cmd.empty())
+    process["Cmd"] = from.cmd;
+  if (!from.env.empty())
+    process["Env"] = from.env;
+  if (!from.working_directory.empty())
+    process["WorkingDir"] = from.working_directory;
+  if (!from.labels.empty())
+    process["Labels"] = from.labels;
+
+  Json diff_ids = Json::array(), history = Json::array();
+  for (const NewLayer& layer : image.layers) {
+    diff_ids.push_back(layer.diff_id.to_string());
+    Json step = Json::object();
+    if (!from.created.empty())
+      step["created"] = from.created;
+    step["created_by"] = layer.created_by;
+    history.push_back(std::move(step));
+  }
+  Json config = Json::object();
+  if (!from.created.empty())
+    config["created"] = from.created;
+  config["architecture"] = from.architecture;
+  config["os"] = from.os;
+  config["config"] = std::move(process);
+  config["rootfs"] = {{"type", "layers"}, {"diff_ids", std::move(diff_ids)}};
+  config["history"] = std::move(history);
+  return config;
+}
+
+Json manifest_json(const NewImage& image, const Descriptor& config) {
+  Json layers = Json::array();
+  for (const NewLayer& layer : image.layers)
+    layers.push_back(descriptor_json(layer.descriptor));
+  Json manifest = {{"schemaVersion", 2},
+                   {"mediaType", media_type::manifest},
+                   {"config", descriptor_json(config)},
+                   {"layers", std::move(layers)}};
+  if (!image.annotations.empty())
+    manifest["annotations"] = image.annotations;
+  return manifest;
+}
+
+Document document_of(const char* type, const Json& json) {
+  Document document{type, to_bytes(json), {}};
+  document.digest = digest_of(document.text);
+  return document;
+}
+
+Descriptor descriptor_of(const Document& document) {
+  return {document.media_type, document.digest, document.text.size(), {}};
+}
+
+// Puts a publication together, with every blob and document once.
+class Collector {
+public:
+  void add(NewBlob blob) {
+    if (known_.insert(blob.descriptor.digest).second)
+      publication_.blobs.push_back(std::move(blob));
+  }
+  void add(Document document) {
+    if (known_.insert(document.digest).second)
+      publication_.documents.push_back(std::move(document));
+  }
+  Descriptor add(const NewImage& image) {
+    for (const NewLayer& layer : image.layers)
+      add(NewBlob{layer.descriptor, layer.open, layer.origin});
+    std::string config = to_bytes(config_json(image));
+    const Descriptor described{media_type::config, digest_of(config), config.size(), {}};
+    add(NewBlob{described, [blob = blob_of(std::move(config))]() -> Result<BlobPtr> { return blob; }, {}});
+    Document manifest = document_of(media_type::manifest, manifest_json(image, described));
+    const Descriptor result = descriptor_of(manifest);
+    add(std::move(manifest));
+    return result;
+  }
+  size_t documents() const { return publication_.documents.size(); }
+  Publication take() { return std::move(publication_); }
+
+private:
+  Publication publication_;
+  std::set<Digest> known_;
+};
+
+// Docker's media types and what OCI calls the same bytes.
+std::string oci_type(const std::string& type) {
+  static const std::map<std::string, std::string> types = {
+      {media_type::docker_manifest, media_type::manifest},
+      {media_type::docker_index, media_type::index},
+      {media_type::docker_config, media_type::config},
+      {media_type::docker_layer_gzip, media_type::layer_gzip},
+      {"application/vnd.docker.image.rootfs.diff.tar", media_type::layer_tar},
+      {"application/vnd.docker.image.rootfs.diff.tar.zstd", media_type::layer_zstd},
+      {"application/vnd.docker.image.rootfs.foreign.diff.tar",
+       "application/vnd.oci.image.layer.nondistributable.v1.tar"},
+      {"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+       "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"}};
+  const auto found = types.find(type);
+  return found == types.end() ? type : found->second;
+}
+
+// Reads a manifest or an index with all that it names.
+class Reader {
+public:
+  Reader(std::shared_ptr<const BlobSource> source, const Reference& reference, bool as_oci)
+      : source_(std::move(source)), reference_(reference), as_oci_(as_oci) {}
+
+  // What the document is called in the publication.
+  Result<Descriptor> read(const Descriptor& descriptor, unsigned depth = 0) {
+    const bool index = is_index_type(descriptor.media_type);
+    const std::string name = (index ? "index " : "manifest ") + descriptor.digest.to_string();
+    if (depth > 4)
+      return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
+    if (collector_.documents() == document_limit)
+      return make_error(ErrorKind::integrity,
+                        name + ": the index lists more than " + std::to_string(document_limit) + " images");
+    XAAS_TRY(std::string text, source_->read(descriptor, manifest_limit));
+    XAAS_TRY(Json json, parse_json(text, name, false, ErrorKind::integrity));
+    // One document that reads as two things (CVE-2021-41190).
+    if (!json.is_object() || json.contains("manifests") != index || json.contains("layers") == index)
+      return make_error(ErrorKind::integrity,
+                        name + ": it is not what it is named: " + (index ? "an index" : "a manifest"));
+    // What names other bytes than before is itself another document.
+    XAAS_TRY(bool changed, index ? read_index(json, name, depth) : read_manifest(json, name));
+    Document document{descriptor.media_type, std::move(text), {}};
+    if (const std::string type = oci_type(document.media_type); as_oci_ && type != document.media_type) {
+      json["mediaType"] = document.media_type = type;
+      changed = true;
+    }
+    if (changed)
+      document.text = to_bytes(json);
+    document.digest = digest_of(document.text);
+    const Descriptor result = descriptor_of(document);
+    collector_.add(std::move(document));
+    return result;
+  }
+
+  Publication take() { return collector_.take(); }
+
+private:
+  // Whether the document has changed.
+  Result<bool> read_index(Json& json, const std::string& name, unsigned depth) {
+    XAAS_CHECK(parse_index(json.dump(), name));
+    bool changed = false;
+    for (size_t i = 0; i < json["manifests"].size(); ++i) {
+      Json& entry = json["manifests"][i];
+      XAAS_TRY(const Descriptor listed,
+               parse_descriptor(JsonReader(entry, name + "/manifests/" + std::to_string(i))));
+      if (!is_index_type(listed.media_type) && !is_manifest_type(listed.media_type)) {
+        add_blob(listed);
+        continue;
+      }
+      XAAS_TRY(const Descriptor stored, read(listed, depth + 1));
+      if (stored.digest == listed.digest)
+        continue;
+      entry["mediaType"] = stored.media_type;
+      entry["digest"] = stored.digest.to_string();
+      entry["size"] = stored.size;
+      changed = true;
+    }
+    return changed;
+  }
+
+  // Also manifests of artifacts, whose configuration and layers are whatever they are.
+  Result<bool> read_manifest(Json& json, const std::string& name) {
+    if (!json.contains("config") || !json["layers"].is_array())
+      return make_error(ErrorKind::integrity, name + ": it has no configuration or no layers");
+    XAAS_TRY(bool changed, read_blob(json["config"], name + "/config"));
+    for (size_t i = 0; i < json["layers"].size(); ++i) {
+      XAAS_TRY(const bool layer, read_blob(json["layers"][i], name + "/layers/" + std::to_string(i)));
+      changed = changed || layer;
+    }
+    return changed;
+  }
+
+  Result<bool> read_blob(Json& json, const std::string& where) {
+    XAAS_TRY(const Descriptor blob, parse_descriptor(JsonReader(json, where)));
+    add_blob(blob);
+    const std::string type = oci_type(blob.media_type);
+    if (!as_oci_ || type == blob.media_type)
+      return false;
+    json["mediaType"] = type;
+    return true;
+  }
+
+  void add_blob(const Descriptor& blob) {
+    collector_.add(NewBlob{
+        blob, [source = source_, blob]() -> Result<BlobPtr> { return source->stream(blob); }, reference_});
+  }
+
+  std::shared_ptr<const BlobSource> source_;
+  Reference reference_;
+  bool as_oci_;
+  Collector collector_;
+};
+
+} // namespace
+
+uint64_t Publication::bytes() const {
+  uint64_t bytes = 0;
+  for (const NewBlob& blob : blobs)
+    bytes += blob.descriptor.size;
+  return bytes;
+}
+
+Publication publication_of(const NewImage& image) {
+  Collector collector;
+  collector.add(image);
+  return collector.take();
+}
+
+Digest manifest_digest(const NewImage& image) {
+  return publication_of(image).root().digest;
+}
+
+Publication publication_of(const std::vector<NewImage>& images) {
+  Collector collector;
+  Json index = new_index();
+  std::map<std::string, std::string> common = images.empty() ? decltype(common)() : images[0].annotations;
+  for (const NewImage& image : images) {
+    Json entry = descriptor_json(collector.add(image));
+    entry["platform"] = {{"architecture", image.config.architecture}, {"os", image.config.os}};
+    index["manifests"].push_back(std::move(entry));
+    std::erase_if(common, [&](const auto& annotation) {
+      const auto found = image.annotations.find(annotation.first);
+      return found == image.annotations.end() || found->second != annotation.second;
+    });
+  }
+  if (!common.empty())
+    index["annotations"] = common;
+  collector.add(document_of(media_type::index, index));
+  return collector.take();
+}
+
+Result<Publication> read_publication(const std::shared_ptr<const BlobSource>& source, const Descriptor& root,
+                                     const Reference& reference, const ReadOptions& options) {
+  Descriptor wanted = root;
+  if (options.architecture) {
+    XAAS_TRY(wanted, resolve(*source, root, *options.architecture).in(reference.text));
+  }
+  Reader reader(source, reference, options.as_oci);
+  XAAS_CHECK(reader.read(wanted).in(reference.text));
+  Publication publication = reader.take();
+  publication.source = wanted.digest;
+  return publication;
+}
+
+} // namespace xaas::oci

@@ -1,0 +1,60 @@
+#include <xaas/base/process.h>
+#include <xaas/oci/tree.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace xaas::oci {
+
+namespace {
+
+Result<void> sync_file(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = file >= 0 && fsync(file) == 0;
+  const int code = errno;
+  if (file >= 0)
+    close(file);
+  return synced ? Result<void>() : errno_error(code, "writing " + path.string());
+}
+
+Result<void> make_squashfs(const fs::path& tree, const fs::path& file, int64_t time) {
+  const std::string date = std::to_string(time);
+  // The variable and the options for dates exclude each other.
+  const Command command{.arguments = {"env", "-u", "SOURCE_DATE_EPOCH", "mksquashfs", tree.string(),
+                                      file.string(), "-noappend", "-no-progress", "-all-root", "-no-xattrs",
+                                      "-mkfs-time", date, "-all-time", date}};
+  XAAS_TRY(const ProcessResult result, xaas::run(command));
+  if (result.exit_code == 0)
+    return {};
+  Error error = make_error(ErrorKind::failed, "mksquashfs exits with " + std::to_string(result.exit_code));
+  error.output = result.output;
+  return error;
+}
+
+} // namespace
+
+Result<void> write_tree(const Reference& reference, const std::vector<std::pair<BlobPtr, Descriptor>>& layers,
+                        int64_t time) {
+  if (reference.transport == Transport::rootfs)
+    return unpack(layers, reference.path, MountPoints::add);
+  if (reference.transport != Transport::squashfs)
+    return make_error(ErrorKind::usage, reference.text + ": this is not written as a tree");
+  const fs::path parent = fs::absolute(reference.path).parent_path();
+  XAAS_CHECK(make_directories(parent));
+  // The many small files are for a local disk; the one file is made beside its place.
+  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create());
+  XAAS_CHECK(unpack(layers, work.path() / "rootfs", MountPoints::add));
+  remove_abandoned(parent, ".xaas-tmp-");
+  XAAS_TRY(const TemporaryDirectory beside, TemporaryDirectory::create(parent, ".xaas-tmp-"));
+  const fs::path made = beside.path() / "image";
+  XAAS_CHECK(make_squashfs(work.path() / "rootfs", made, time));
+  XAAS_CHECK(sync_file(made));
+  if (chmod(made.c_str(), 0644) != 0 || std::rename(made.c_str(), reference.path.c_str()) != 0)
+    return errno_error(errno, "writing " + reference.path.string());
+  return {};
+}
+
+} // namespace xaas::oci
