@@ -25,6 +25,7 @@ Result<CurlLibrary> load() {
                    find(library, "curl_easy_reset", curl.easy_reset) &&
                    find(library, "curl_easy_setopt", curl.easy_setopt) &&
                    find(library, "curl_easy_perform", curl.easy_perform) &&
+                   find(library, "curl_easy_pause", curl.easy_pause) &&
                    find(library, "curl_easy_getinfo", curl.easy_getinfo) &&
                    find(library, "curl_easy_cleanup", curl.easy_cleanup) &&
                    find(library, "curl_easy_strerror", curl.easy_strerror) &&

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace xaas::http {
 
@@ -30,7 +31,11 @@ struct Answer {
   bool too_large = false;
   std::optional<Error> refused; // by the request's own functions
   uint64_t uploaded = 0;
+  const std::string* unread = nullptr; // what a reader has not yet taken: it must not grow without end
+  bool paused = false;
 };
+
+constexpr size_t enough_unread = 512 * 1024;
 
 bool goes_to_sink(const Answer& answer) {
   return answer.request.sink && answer.response.status / 100 == 2;
@@ -39,6 +44,10 @@ bool goes_to_sink(const Answer& answer) {
 size_t take_body(char* data, size_t, size_t count, void* user) {
   auto& answer = *static_cast<Answer*>(user);
   try {
+    if (answer.unread && answer.unread->size() >= enough_unread) {
+      answer.paused = true; // the piece comes again
+      return CURL_WRITEFUNC_PAUSE;
+    }
     if (goes_to_sink(answer)) {
       if (auto taken = answer.request.sink(answer.response, {data, count}); !taken) {
         answer.refused = std::move(taken).error();
@@ -172,6 +181,11 @@ public:
   }
 
   const Response& response() const { return answer_.response; }
+  void pause_when_unread(const std::string& text) { answer_.unread = &text; }
+  void go_on() {
+    if (std::exchange(answer_.paused, false))
+      curl_.easy_pause(handle_, CURLPAUSE_CONT);
+  }
   bool distrusted() const { return distrusted_; }
 
 private:
@@ -316,6 +330,7 @@ struct Reading {
   Result<void> start(CURLM* on, CURL* handle, const Url& url) {
     multi = on, easy = handle;
     transfer.emplace(curl, easy, request);
+    transfer->pause_when_unread(ready);
     if (auto prepared = transfer->prepare(url); !prepared) {
       transfer.reset();
       return prepared;
@@ -333,6 +348,7 @@ struct Reading {
       ready.clear();
       taken = 0;
       XAAS_CHECK(check_interrupt());
+      transfer->go_on();
       int running = 0;
       if (curl.multi_perform(multi, &running) != CURLM_OK)
         return make_error(ErrorKind::failed, "libcurl cannot go on with the transfer");
