@@ -80,7 +80,6 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
-  progress.start("reading " + request.image.text, 0);
   const lower::ObjectCache* cache = request.objects ? &*request.objects : nullptr;
   Objects objects(work.path());
   if (cache) {
@@ -90,8 +89,8 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   const Contents contents(work.path());
   XAAS_CHECK(source.fetch(
       contents_of(bundle, usage, forms, objects), configuration->configuration.id(),
-      [&](const Digest& digest, const std::string& content) { return contents.keep(digest, content); }));
-  progress.finish();
+      [&](const Digest& digest, const std::string& content) { return contents.keep(digest, content); },
+      progress));
   report.seconds.fetch = since(start);
 
   XAAS_TRY(Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,

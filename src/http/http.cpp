@@ -221,7 +221,7 @@ private:
                 set(CURLOPT_HEADERFUNCTION, &take_header) && set(CURLOPT_HEADERDATA, &answer_) &&
                 set(CURLOPT_BUFFERSIZE, 256 * 1024L) && set(CURLOPT_NOPROGRESS, 0L) &&
                 set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
-    if (!request.sink)
+    if (!request.sink && request.method != "HEAD") // which tells the length of what it does not send
       good = good && set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(limits.answer_bytes));
     if (limits.stall.count() > 0)
       good = good && set(CURLOPT_LOW_SPEED_LIMIT, 1024L) &&

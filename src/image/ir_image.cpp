@@ -101,15 +101,23 @@ Result<IrImage> IrImage::open(std::unique_ptr<oci::Image> image) {
   return opened;
 }
 
-Result<void>
-IrImage::fetch(std::set<Digest> wanted, const std::string& configuration,
-               const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
+Result<void> IrImage::fetch(std::set<Digest> wanted, const std::string& configuration,
+                            const std::function<Result<void>(const Digest&, const std::string&)>& keep,
+                            Progress& progress) const {
   const std::string name = image_->reference().text;
-  for (size_t i = 0; i < image_->manifest().layers.size() && !wanted.empty(); ++i) {
+  const std::vector<size_t> layers = layers_of(wanted, configuration);
+  std::vector<oci::Descriptor> blobs;
+  uint64_t bytes = 0;
+  for (const size_t i : layers) {
+    blobs.push_back(image_->manifest().layers[i]);
+    bytes += blobs.back().size;
+  }
+  progress.start_bytes("reading " + name, bytes);
+  image_->prefetch(blobs, progress);
+  for (const size_t i : layers) {
+    if (wanted.empty())
+      break;
     const oci::Descriptor& layer = image_->manifest().layers[i];
-    const std::string role = layer_role(layer);
-    if (role == "base" || role == "metadata" || !used_by(layer, configuration))
-      continue;
     XAAS_TRY(const oci::BlobPtr blob, image_->open_blob(layer));
     XAAS_CHECK(oci::read_layer(blob, layer.media_type, &image_->config().diff_ids[i],
                                [&](const oci::LayerEntry& entry) -> Result<void> {
@@ -124,7 +132,23 @@ IrImage::fetch(std::set<Digest> wanted, const std::string& configuration,
     return make_error(ErrorKind::integrity, name + ": content " + wanted.begin()->to_string() +
                                                 " is named in the bundle but in no layer of configuration " +
                                                 configuration);
+  progress.finish();
   return {};
+}
+
+// Those that may have some of it: without modules to read, none of those with modules.
+std::vector<size_t> IrImage::layers_of(const std::set<Digest>& wanted,
+                                       const std::string& configuration) const {
+  const bool modules = std::any_of(wanted.begin(), wanted.end(),
+                                   [&](const Digest& digest) { return bundle_.modules.contains(digest); });
+  std::vector<size_t> layers;
+  for (size_t i = 0; i < image_->manifest().layers.size() && !wanted.empty(); ++i) {
+    const oci::Descriptor& layer = image_->manifest().layers[i];
+    const std::string role = layer_role(layer);
+    if (role != "base" && role != "metadata" && (role != "ir" || modules) && used_by(layer, configuration))
+      layers.push_back(i);
+  }
+  return layers;
 }
 
 std::vector<size_t> IrImage::runtime_layers(const std::string& configuration) const {

@@ -1,44 +1,15 @@
 #include "pull.h"
 #include "push.h"
+#include "shared_progress.h"
 
 #include <xaas/oci/tree.h>
 #include <xaas/registry/images.h>
 
-#include <mutex>
+#include <ctime>
 
 namespace xaas::registry {
 
 namespace {
-
-// Of several transfers at once.
-class SharedProgress : public Progress {
-public:
-  explicit SharedProgress(Progress& progress) : progress_(progress) {}
-  void start(const std::string& phase, uint64_t total) override {
-    const std::lock_guard<std::mutex> one(mutex_);
-    progress_.start(phase, total);
-  }
-  void start_bytes(const std::string& phase, uint64_t total) override {
-    const std::lock_guard<std::mutex> one(mutex_);
-    progress_.start_bytes(phase, total);
-  }
-  void advance(uint64_t steps) override {
-    const std::lock_guard<std::mutex> one(mutex_);
-    progress_.advance(steps);
-  }
-  void finish() override {
-    const std::lock_guard<std::mutex> one(mutex_);
-    progress_.finish();
-  }
-  void note(const std::string& text) override {
-    const std::lock_guard<std::mutex> one(mutex_);
-    progress_.note(text);
-  }
-
-private:
-  std::mutex mutex_;
-  Progress& progress_;
-};
 
 bool is_tree(const oci::Reference& reference) {
   return reference.transport == oci::Transport::rootfs || reference.transport == oci::Transport::squashfs;
@@ -117,9 +88,8 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
   Copied copied{.digest = image->digest(), .source = image->digest(), .blobs = blobs.size()};
   for (const oci::Descriptor& blob : blobs)
     copied.bytes += blob.size;
-  SharedProgress shared(progress);
-  shared.start_bytes("reading " + from.text, copied.bytes);
-  image->prefetch(blobs, shared);
+  progress.start_bytes("reading " + from.text, copied.bytes);
+  image->prefetch(blobs, progress);
   Layers layers;
   for (const oci::Descriptor& blob : blobs) {
     XAAS_TRY(oci::BlobPtr bytes, image->open_blob(blob));

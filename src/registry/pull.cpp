@@ -3,6 +3,7 @@
 #include "kept_blobs.h"
 #include "remote_blob.h"
 #include "session.h"
+#include "shared_progress.h"
 
 #include <xaas/base/parallel.h>
 #include <xaas/base/text.h>
@@ -86,8 +87,9 @@ public:
   }
 
   Result<void> prefetch(const std::vector<oci::Descriptor>& blobs, Progress& progress) const override {
+    SharedProgress shared(progress);
     return run_parallel(blobs.size(), access_.transfers, [&](size_t i) -> Result<void> {
-      XAAS_TRY(const oci::BlobPtr found, get(blobs[i], &progress));
+      XAAS_TRY(const oci::BlobPtr found, get(blobs[i], &shared));
       return {};
     });
   }

@@ -66,7 +66,7 @@ TEST(Send, ErrorsOfTheServerAndRedirectsAreAnswers) {
 
 TEST(Send, HeadHasNoBody) {
   HttpServer server([](const std::string&) {
-    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n");
+    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\nConnection: close\r\n\r\n");
   });
   Request request = to(server.url());
   request.method = "HEAD";

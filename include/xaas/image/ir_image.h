@@ -1,6 +1,7 @@
 // IR images: writing a bundle as layers, and reading from them what one configuration needs.
 #pragma once
 
+#include <xaas/base/progress.h>
 #include <xaas/image/bundle.h>
 #include <xaas/oci/image.h>
 
@@ -46,15 +47,18 @@ public:
 
   // Gives the contents with these digests (modules, kit files, tree files, closure files) to `keep`, one
   // after the other, each checked and once. Only layers that the configuration uses are read. One that is
-  // missing is an integrity error.
+  // missing is an integrity error. Layers that come over a network are got several at a time; progress is a
+  // phase of its own.
   Result<void> fetch(std::set<Digest> wanted, const std::string& configuration,
-                     const std::function<Result<void>(const Digest&, const std::string&)>& keep) const;
+                     const std::function<Result<void>(const Digest&, const std::string&)>& keep,
+                     Progress& progress = no_progress()) const;
 
   // The closure's layers that a configuration uses, as they are.
   std::vector<size_t>
   runtime_layers(const std::string& configuration) const; // indices into manifest().layers
 
 private:
+  std::vector<size_t> layers_of(const std::set<Digest>& wanted, const std::string& configuration) const;
   std::unique_ptr<oci::Image> image_;
   Bundle bundle_;
 };

@@ -22,7 +22,7 @@ public:
   // The same unchecked, to be read once and with read_checked.
   Result<BlobPtr> stream(const Descriptor& descriptor) const;
   // See Image.
-  virtual Result<void> prefetch(const std::vector<Descriptor>&, Progress&) const { return {}; }
+  virtual Result<void> prefetch(const std::vector<Descriptor>& blobs, Progress& progress) const;
 
 protected:
   // An unchecked blob; not_found where there is none. Any number of threads may ask.
