@@ -10,7 +10,9 @@ namespace xaas::oci {
 
 namespace {
 
-constexpr size_t document_limit = 1000; // of one index, with all below it
+// Of one index, with all below it: documents, and their bytes together.
+constexpr size_t document_limit = 1000;
+constexpr uint64_t document_bytes_limit = uint64_t(32) << 20;
 
 Json config_json(const NewImage& image) {
   Json process = Json::object();
@@ -91,7 +93,6 @@ public:
     add(std::move(manifest));
     return result;
   }
-  size_t documents() const { return publication_.documents.size(); }
   Publication take() { return std::move(publication_); }
 
 private:
@@ -128,10 +129,14 @@ public:
     const std::string name = (index ? "index " : "manifest ") + descriptor.digest.to_string();
     if (depth > 4)
       return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
-    if (collector_.documents() == document_limit)
+    if (const auto known = known_.find(descriptor.digest); known != known_.end())
+      return known->second;
+    if (known_.size() == document_limit)
       return make_error(ErrorKind::integrity,
                         name + ": the index lists more than " + std::to_string(document_limit) + " images");
-    XAAS_TRY(std::string text, source_->read(descriptor, manifest_limit));
+    XAAS_TRY(std::string text,
+             source_->read(descriptor, std::min(manifest_limit, document_bytes_limit - bytes_)));
+    bytes_ += text.size();
     XAAS_TRY(Json json, parse_json(text, name, false, ErrorKind::integrity));
     // One document that reads as two things (CVE-2021-41190).
     if (!json.is_object() || json.contains("manifests") != index || json.contains("layers") == index)
@@ -149,6 +154,7 @@ public:
     document.digest = digest_of(document.text);
     const Descriptor result = descriptor_of(document);
     collector_.add(std::move(document));
+    known_[descriptor.digest] = result;
     return result;
   }
 
@@ -208,6 +214,8 @@ private:
   std::shared_ptr<const BlobSource> source_;
   Reference reference_;
   bool as_oci_;
+  std::map<Digest, Descriptor> known_; // what was read, and what it became
+  uint64_t bytes_ = 0;                 // of all of it
   Collector collector_;
 };
 

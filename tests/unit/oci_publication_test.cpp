@@ -169,6 +169,19 @@ TEST_F(PublicationTest, HostileDocumentsAreRefused) {
   const auto many = read(layout("a"));
   ASSERT_TRUE(many) << many.error().message;
   EXPECT_EQ(many->documents.size(), 2U);
+  // And many that are not.
+  index["manifests"] = Json::array();
+  for (int i = 0; i < 1001; ++i) {
+    Json each = manifest;
+    each["annotations"]["number"] = std::to_string(i);
+    const std::string bytes = each.dump();
+    ASSERT_TRUE(
+        write_file(directory_.path() / "a/blobs/sha256" / digest_of(bytes).hex(), bytes, 0644, false));
+    index["manifests"].push_back({{"mediaType", media_type::manifest},
+                                  {"digest", digest_of(bytes).to_string()},
+                                  {"size", bytes.size()}});
+  }
+  EXPECT_EQ(kind(media_type::index, index), ErrorKind::integrity);
 }
 
 TEST(BlobTest, BytesAreCheckedWhileTheyAreRead) {
