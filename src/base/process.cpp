@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -281,7 +282,24 @@ uint64_t memory_limit() {
   return limit;
 }
 
-unsigned default_jobs() {
+bool in_batch_job() {
+  return std::getenv("SLURM_JOB_ID") || std::getenv("PBS_JOBID") || std::getenv("LSB_JOBID");
+}
+
+unsigned jobs_within(const JobLimits& limits) {
+  const uint64_t jobs =
+      std::min(std::max<uint64_t>(1, limits.cpus), std::max<uint64_t>(1, limits.memory_bytes >> 30));
+  return static_cast<unsigned>(limits.batch_job ? jobs : std::min<uint64_t>(jobs, limits.login_jobs));
+}
+
+void be_nice(int niceness) {
+  errno = 0;
+  const int now = getpriority(PRIO_PROCESS, 0);
+  if (errno == 0 && now < niceness)
+    setpriority(PRIO_PROCESS, 0, niceness);
+}
+
+unsigned default_jobs(unsigned login_jobs) {
   cpu_set_t set;
   CPU_ZERO(&set);
   uint64_t jobs = std::max(1u, std::thread::hardware_concurrency());
@@ -295,9 +313,7 @@ unsigned default_jobs() {
       jobs = std::min(jobs, std::max<uint64_t>(1, std::strtoull(parts[0].c_str(), nullptr, 10) / period));
     }
   }
-  jobs = std::min(jobs, std::max<uint64_t>(1, memory_limit() >> 30));
-  const bool batch = std::getenv("SLURM_JOB_ID") || std::getenv("PBS_JOBID") || std::getenv("LSB_JOBID");
-  return static_cast<unsigned>(batch ? jobs : std::min<uint64_t>(jobs, 8));
+  return jobs_within({jobs, memory_limit(), in_batch_job(), login_jobs});
 }
 
 } // namespace xaas

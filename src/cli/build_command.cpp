@@ -2,6 +2,7 @@
 #include "caches.h"
 #include "images.h"
 #include "registry_options.h"
+#include "settings.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -71,10 +72,11 @@ public:
     }
     request.max_configurations = max_configurations_;
     request.strip_debug = strip_debug_;
-    request.jobs = jobs_ ? jobs_ : default_jobs();
+    request.jobs = jobs();
+    be_modest();
     XAAS_TRY(request.program, program_path());
     request.logs = cache_directory() / "logs";
-    XAAS_TRY(const uint64_t max_bytes, max_cache_bytes());
+    const uint64_t max_bytes = max_cache_bytes();
     request.check_sharing = check_sharing_;
     XAAS_TRY(const std::optional<int64_t> time, source_date_epoch());
     request.time = time.value_or(0);

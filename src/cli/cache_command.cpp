@@ -22,7 +22,7 @@ public:
   Result<void> run() override {
     if (!max_size_.empty() && action_ != "prune")
       return make_error(ErrorKind::usage, "xaas cache " + action_ + ": --max-size is for prune");
-    XAAS_TRY(const uint64_t limit, max_cache_bytes());
+    const uint64_t limit = max_cache_bytes();
     uint64_t removed = 0;
     if (action_ == "prune") {
       uint64_t max_bytes = limit;

@@ -1,20 +1,10 @@
 #include "caches.h"
-#include "images.h"
-
-#include <xaas/base/process.h>
-
-#include <charconv>
+#include "settings.h"
 
 namespace xaas::cli {
 
 fs::path cache_directory() {
-  if (const std::string own = environment("XAAS_CACHE_DIR"); !own.empty())
-    return own;
-  if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
-    return fs::path(cache) / "xaas";
-  if (const std::string home = environment("HOME"); !home.empty())
-    return fs::path(home) / ".cache" / "xaas";
-  return temporary_root() / "xaas-cache";
+  return settings().cache_directory();
 }
 
 const std::vector<std::string>& cache_names() {
@@ -23,22 +13,11 @@ const std::vector<std::string>& cache_names() {
 }
 
 Result<uint64_t> parse_size(const std::string& what, const std::string& text) {
-  uint64_t number = 0;
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string unit(end, text.data() + text.size());
-  const size_t power = unit.empty() ? 0 : std::string_view(" KMGT").find(unit);
-  if (trouble != std::errc() || unit.size() > 1 || unit == " " || power == std::string_view::npos ||
-      number > UINT64_MAX >> (10 * power))
-    return make_error(ErrorKind::usage, what + text + ": not a size",
-                      "a number of bytes, or one with K, M, G or T, as in 20G");
-  return number << (10 * power);
+  return config::parse_size(what, text);
 }
 
-Result<uint64_t> max_cache_bytes() {
-  const std::string text = environment("XAAS_CACHE_MAX_SIZE");
-  if (text.empty())
-    return uint64_t(5) << 30;
-  return parse_size("XAAS_CACHE_MAX_SIZE=", text);
+uint64_t max_cache_bytes() {
+  return settings().cache_max_bytes();
 }
 
 std::optional<store::Cache> open_cache(const std::string& name, TerminalProgress& progress) {

@@ -14,7 +14,7 @@
 
 namespace xaas::cli {
 
-// $XAAS_CACHE_DIR, else $XDG_CACHE_HOME/xaas, else ~/.cache/xaas, else a directory for temporary files.
+// The setting `cache_directory`.
 fs::path cache_directory();
 
 // What kinds of things are kept there, each in a directory of its own: "capture" (outcomes of compiles),
@@ -24,8 +24,8 @@ const std::vector<std::string>& cache_names();
 // "800M", "20G", "0": powers of 1024. What is no size: usage error that begins with `what`.
 Result<uint64_t> parse_size(const std::string& what, const std::string& text);
 
-// $XAAS_CACHE_MAX_SIZE, else 5 GiB: what all caches together may take.
-Result<uint64_t> max_cache_bytes();
+// The setting `cache_max_size`: what all caches together may take.
+uint64_t max_cache_bytes();
 
 // Opens one of them, and makes it where there is none. Where it cannot be used, that is said and nothing is
 // opened.

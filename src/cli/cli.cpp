@@ -1,4 +1,5 @@
 #include "command.h"
+#include "settings.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -126,6 +127,9 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
   }
   set_up_log(command->common.verbosity);
   install_interrupt_handler();
+  if (entry.settings)
+    if (const Result<void> read = read_settings(*app); !read)
+      return finish(read.error());
   const Result<void> result = run_guarded(*command, app->get_option_no_throw("--jobs") != nullptr);
   std::cout.flush();
   if (!result)

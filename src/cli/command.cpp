@@ -110,8 +110,13 @@ const std::vector<CommandEntry>& commands() {
        "in "
        "registries is kept, too. Each command that keeps something removes what was not used for the longest "
        "time once all together are over the limit."},
+      {"config", "Show every setting, its value, and where it comes from",
+       "xaas config show\nXAAS_JOBS=2 xaas config show --format json", make_config_command, false,
+       "A setting is taken from the first of these that has it: the command line, the environment, "
+       "xaas-config.json in the current directory, the user's file, the site's file; else it is built in. "
+       "Options that are given to `xaas config show` count as they do for other commands."},
       {"manual", "Write the manual pages", "xaas manual --directory share/man/man1", make_manual_command,
-       true},
+       true, "", false},
   };
   return table;
 }

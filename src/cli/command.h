@@ -42,6 +42,7 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
   bool hidden = false;          // not in --help: for packaging
   const char* description = ""; // of the manual page, where the options do not say it all
+  bool settings = true;         // it reads the files of settings
 };
 
 // All commands in the order of --help. Help, manual and suggestions come from it.
@@ -58,6 +59,7 @@ std::unique_ptr<Command> make_deploy_command();
 std::unique_ptr<Command> make_copy_command();
 std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_verify_command();
+std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_manual_command();
 
 } // namespace xaas::cli

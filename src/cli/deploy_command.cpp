@@ -1,6 +1,7 @@
 #include "caches.h"
 #include "images.h"
 #include "registry_options.h"
+#include "settings.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -55,12 +56,13 @@ public:
     XAAS_TRY(request.time, source_date_epoch());
     request.dry_run = dry_run_;
     request.lto = lto_;
-    request.jobs = jobs_ ? jobs_ : default_jobs();
+    request.jobs = jobs();
+    be_modest();
     if (explain_ && !common.json())
       request.selected = [](const select::Selection& selection) {
         std::cout << printable(select::explain(selection)) << std::flush;
       };
-    XAAS_TRY(const uint64_t max_bytes, max_cache_bytes());
+    const uint64_t max_bytes = max_cache_bytes();
     TerminalProgress progress(common.quiet, common.verbosity);
     if (!no_cache_ && !dry_run_)
       if (std::optional<store::Cache> cache = open_cache("objects", progress))

@@ -93,8 +93,6 @@ public:
     XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
     if (model && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm is for a source directory");
-    if (registry_.offline() && llm_.needs_network())
-      return make_error(ErrorKind::usage, "--offline: --llm opens a network connection");
     if (configure_ && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure is for a source directory");
     announce(model, common.quiet);

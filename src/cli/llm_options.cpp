@@ -1,6 +1,7 @@
 #include "llm_options.h"
 
 #include "caches.h"
+#include "settings.h"
 #include "terminal.h"
 
 #include <xaas/base/text.h>
@@ -45,6 +46,9 @@ Result<std::optional<llm::Options>> LlmOptions::read() const {
     return make_error(ErrorKind::usage, "--llm: --model NAME is missing");
   if (!replay_.empty() && (!record_.empty() || !style_.empty()))
     return make_error(ErrorKind::usage, "--llm-replay: --llm-record and --llm-style are for --llm URL");
+  if (!url_.empty() && settings().offline())
+    return make_error(ErrorKind::usage, "offline: --llm opens a network connection",
+                      "`xaas config show` says who set `offline`");
   llm::Options options;
   options.url = url_;
   options.model = model_;

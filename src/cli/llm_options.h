@@ -15,7 +15,6 @@ class LlmOptions {
 public:
   void add(CLI::App& app);
   bool given() const { return !url_.empty() || !replay_.empty(); }
-  bool needs_network() const { return !url_.empty(); }
   // Nothing: no model is to be asked. Usage error: options that do not go together.
   Result<std::optional<llm::Options>> read() const;
 

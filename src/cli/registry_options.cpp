@@ -1,6 +1,8 @@
 #include "registry_options.h"
 
 #include "caches.h"
+#include "images.h"
+#include "settings.h"
 
 namespace xaas::cli {
 
@@ -11,27 +13,43 @@ void RegistryOptions::add(CLI::App& app) {
   app.add_option("--cert-dir", cert_dir_,
                  "Certificates for a registry: authorities (*.crt), and who we are (*.cert, *.key)")
       ->type_name("DIR");
-  app.add_flag("--tls-verify", tls_verify_,
-               "`--tls-verify=false`: take any certificate of a registry, and plain HTTP");
+  tls_option_ = app.add_flag("--tls-verify", tls_verify_,
+                             "`--tls-verify=false`: take any certificate of a registry, and plain HTTP");
   app.add_flag("--offline", offline_, "Open no network connection");
 }
 
 registry::Access RegistryOptions::read(bool keep, TerminalProgress& progress) const {
+  const config::Settings& set = settings();
   registry::Access access;
-  access.authfile = authfile_;
-  access.cert_dir = cert_dir_;
+  // One that is named here must be there; one that is set for all runs need not.
+  if (set.at("authfile").origin == config::Origin::command_line)
+    access.authfile = set.authfile();
+  else if (const std::string file = set.authfile(); !file.empty())
+    access.environment = [file](const char* name) {
+      return std::string_view(name) == "REGISTRY_AUTH_FILE" ? file : environment(name);
+    };
+  access.cert_dir = set.cert_dir();
   access.tls_verify = tls_verify_;
-  access.offline = offline_;
+  access.offline = set.offline();
+  const bool own_certificates = set.at("cert_dir").origin == config::Origin::command_line;
+  access.adjust = [registries = set.registries(), own_certificates,
+                   asked = tls_option_->count() > 0](const std::string& host, registry::Access& of) {
+    const auto found = registries.find(host);
+    if (found == registries.end())
+      return;
+    if (!asked)
+      of.tls_verify = found->second.tls_verify.value_or(of.tls_verify);
+    if (!own_certificates && !found->second.cert_dir.empty())
+      of.cert_dir = found->second.cert_dir;
+  };
   if (keep)
     access.blobs = open_cache("blobs", progress);
   return access;
 }
 
 void prune_after(const oci::Reference& reference) {
-  if (reference.transport != oci::Transport::registry)
-    return;
-  if (const Result<uint64_t> limit = max_cache_bytes())
-    prune_caches(*limit);
+  if (reference.transport == oci::Transport::registry)
+    prune_caches(max_cache_bytes());
 }
 
 } // namespace xaas::cli

@@ -15,13 +15,13 @@ namespace xaas::cli {
 class RegistryOptions {
 public:
   void add(CLI::App& app);
-  bool offline() const { return offline_; }
   // `keep`: keep what is read from registries for later runs.
   registry::Access read(bool keep, TerminalProgress& progress) const;
 
 private:
   std::string authfile_, cert_dir_;
   bool tls_verify_ = true, offline_ = false;
+  const CLI::Option* tls_option_ = nullptr;
 };
 
 // After a command that may have kept something of an image in a registry.

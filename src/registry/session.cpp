@@ -104,6 +104,8 @@ Result<std::unique_ptr<Session>> Session::open(const oci::Reference& reference, 
                       "copy it to a layout first: `skopeo copy " + reference.text + " oci:DIR:TAG`");
   if (!access.environment)
     access.environment = own_environment;
+  if (const auto adjust = access.adjust)
+    adjust(reference.host, access);
   std::unique_ptr<Session> session(new Session(reference, std::move(access), purpose));
   XAAS_CHECK(session->connect().in(reference.text));
   return session;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -267,6 +268,40 @@ TEST(Process, NothingOutlivesAKilledParent) {
     ASSERT_FALSE(process.empty());
     EXPECT_TRUE(ends_soon(process)) << process;
   }
+}
+
+TEST(Process, JobsStayWithinWhatThereIsAndAreFewOnALoginNode) {
+  const uint64_t much = uint64_t(1) << 40;
+  EXPECT_EQ(jobs_within({96, much, false, 8}), 8u);
+  EXPECT_EQ(jobs_within({96, much, false, 2}), 2u);
+  EXPECT_EQ(jobs_within({96, much, true, 8}), 96u);
+  EXPECT_EQ(jobs_within({4, much, false, 8}), 4u);
+  EXPECT_EQ(jobs_within({96, uint64_t(3) << 30, true, 8}), 3u); // 1 GiB each
+  EXPECT_EQ(jobs_within({0, 0, false, 8}), 1u);
+  unsetenv("SLURM_JOB_ID");
+  unsetenv("PBS_JOBID");
+  unsetenv("LSB_JOBID");
+  EXPECT_FALSE(in_batch_job());
+  EXPECT_LE(default_jobs(), 8u);
+  EXPECT_EQ(default_jobs(1), 1u);
+  setenv("PBS_JOBID", "1", 1);
+  EXPECT_TRUE(in_batch_job());
+  unsetenv("PBS_JOBID");
+}
+
+TEST(Process, NicenessOnlyGrows) {
+  const pid_t child = fork(); // it cannot be taken back
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int before = getpriority(PRIO_PROCESS, 0);
+    be_nice(before + 3);
+    const bool grown = getpriority(PRIO_PROCESS, 0) == std::min(19, before + 3);
+    be_nice(0);
+    _exit(grown && getpriority(PRIO_PROCESS, 0) == std::min(19, before + 3) ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Json, ErrorsHaveLineAndPointer) {

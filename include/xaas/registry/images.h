@@ -38,6 +38,8 @@ struct Access {
   std::chrono::seconds stall{60}; // a transfer below 1 KiB/s for so long counts as broken; five times that
                                   // while a registry takes a blob
   uint64_t chunk_bytes = uint64_t(64) << 20; // larger blobs are sent in pieces of this size
+  // What differs for one registry (HOST[:PORT]): called with a copy, before a connection is opened.
+  std::function<void(const std::string& host, Access& access)> adjust;
   // Seams: the environment, and pauses. Empty: the process's own, and real ones.
   std::function<std::string(const char* name)> environment;
   std::function<Result<void>(std::chrono::milliseconds)> sleep;

@@ -1,0 +1,80 @@
+#include "command.h"
+#include "registry_options.h"
+#include "settings.h"
+
+#include <xaas/base/text.h>
+
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+class ConfigCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option("ACTION", action_, "show: every setting, its value, and where it comes from")
+        ->required()
+        ->check(CLI::IsMember({"show"}));
+    registry_.add(app);
+    app.add_option("-j,--jobs", jobs_, "Jobs at once, as other commands take it")
+        ->type_name("N")
+        ->check(CLI::Range(1, 4096));
+  }
+
+  Result<void> run() override {
+    if (common.json())
+      print_json();
+    else
+      print_table();
+    return {};
+  }
+
+private:
+  static void print_json() {
+    Json rows = Json::array();
+    for (const config::Setting& setting : settings().all())
+      rows.push_back(Json{{"key", setting.key},
+                          {"value", setting.value},
+                          {"origin", config::name_of(setting.origin)},
+                          {"from", setting.where.empty() ? Json() : Json(setting.where)}});
+    Json files = Json::array();
+    for (const config::File& file : settings().files())
+      files.push_back(Json{{"origin", config::name_of(file.origin)},
+                           {"path", file.path.string()},
+                           {"used", file.used},
+                           {"trouble", file.trouble.empty() ? Json() : Json(file.trouble)}});
+    print(Json{{"version", 1}, {"settings", rows}, {"files", files}});
+  }
+
+  static std::string shown(const config::Setting& setting) {
+    if (setting.key == "cache_max_size")
+      return human_bytes(setting.value.get<uint64_t>());
+    if (setting.value.is_null())
+      return "-";
+    if (setting.value.is_array())
+      return join(setting.value.get<std::vector<std::string>>(), ",");
+    return setting.value.is_string() ? setting.value.get<std::string>() : setting.value.dump();
+  }
+
+  static void print_table() {
+    std::vector<std::vector<std::string>> rows = {{"SETTING", "VALUE", "FROM"}};
+    for (const config::Setting& setting : settings().all())
+      rows.push_back(
+          {printable(setting.key), printable(shown(setting)),
+           config::name_of(setting.origin) + (setting.where.empty() ? "" : ": " + printable(setting.where))});
+    std::cout << table(rows);
+  }
+
+  RegistryOptions registry_;
+  std::string action_;
+  unsigned jobs_ = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_config_command() {
+  return std::make_unique<ConfigCommand>();
+}
+
+} // namespace xaas::cli

@@ -1,0 +1,73 @@
+#include "settings.h"
+
+#include "images.h"
+
+#include <xaas/base/process.h>
+
+#include <cstdlib>
+
+namespace xaas::cli {
+
+namespace {
+
+std::optional<config::Settings>& current() {
+  static std::optional<config::Settings> held;
+  return held;
+}
+
+// For who looks there: temporary_root(), capture::find_clang(), the build tools that we start.
+void hand_on(const config::Settings& read) {
+  for (const config::Definition& definition : config::definitions()) {
+    const std::string_view key = definition.key;
+    if (key != "temporary_directory" && key != "clang" && key != "flang")
+      continue;
+    const config::Setting& setting = read.at(definition.key);
+    if (setting.value.is_string() && setting.origin != config::Origin::built_in)
+      setenv(definition.variable, setting.value.get<std::string>().c_str(), 1);
+  }
+}
+
+} // namespace
+
+Result<void> read_settings(const CLI::App& app) {
+  XAAS_TRY(const fs::path program, program_path());
+  XAAS_TRY(config::Settings read, config::Settings::read(config::own_sources(program)));
+  for (const config::Definition& definition : config::definitions()) {
+    if (!definition.option)
+      continue;
+    const CLI::Option* const option = app.get_option_no_throw(std::string("--") + definition.option);
+    if (option && option->count() > 0)
+      XAAS_CHECK(read.take_option(definition, option->results()));
+  }
+  for (const config::File& file : read.files())
+    if (!file.trouble.empty())
+      print_note(file.trouble + "; it is not read");
+  hand_on(read);
+  current() = std::move(read);
+  return {};
+}
+
+const config::Settings& settings() {
+  if (!current()) {
+    config::Sources none;
+    none.environment = [](const char*) { return std::optional<std::string>(); };
+    if (Result<config::Settings> built_in = config::Settings::read(none))
+      current() = *std::move(built_in);
+  }
+  return *current();
+}
+
+unsigned jobs() {
+  const std::optional<unsigned> set = settings().jobs();
+  const unsigned allowed = default_jobs(settings().login_jobs());
+  if (!set)
+    return allowed;
+  return settings().jobs_only_lower() ? std::min(*set, allowed) : *set;
+}
+
+void be_modest() {
+  if (!in_batch_job())
+    be_nice(settings().nice());
+}
+
+} // namespace xaas::cli

@@ -1,0 +1,79 @@
+#!/bin/bash
+# Settings of a site, a user, a project, the environment and the command line.
+source "$E2E/lib.sh"
+needs jq
+
+unset XDG_CONFIG_HOME REGISTRY_AUTH_FILE
+export XAAS_SITE_CONFIG=$PWD/site/config.json HOME=$PWD/home
+mkdir -p site home/.config/xaas work
+user=home/.config/xaas/config.json
+setting() { # KEY: value, origin and source
+  "$XAAS" config show --format json "${@:2}" | jq -cer --arg key "$1" '.settings[] | select(.key == $key) | [.value, .origin, .from]'
+}
+
+expect_equal "built in" "$(setting jobs)" '[null,"built-in",null]'
+expect_equal "environment" "$(setting cache_directory)" "[\"$XAAS_CACHE_DIR\",\"environment\",\"XAAS_CACHE_DIR\"]"
+# Comments are allowed.
+echo '{ /* of the site */ "jobs": 5, "nice": 7, "temporary_directory": "~/tmp", "runtimes": ["bwrap", "podman"] }' >site/config.json
+expect_equal "site" "$(setting jobs)" "[5,\"site\",\"$XAAS_SITE_CONFIG\"]"
+expect_equal "a list" "$(setting runtimes)" "[[\"bwrap\",\"podman\"],\"site\",\"$XAAS_SITE_CONFIG\"]"
+echo '{"jobs": 4}' >$user
+expect_equal "user" "$(setting jobs)" "[4,\"user\",\"$PWD/$user\"]"
+cd work
+echo '{"jobs": 3}' >xaas-config.json
+expect_equal "project" "$(setting jobs)" '[3,"project","xaas-config.json"]'
+expect_equal "environment" "$(XAAS_JOBS=2 setting jobs)" '[2,"environment","XAAS_JOBS"]'
+expect_equal "command line" "$(XAAS_JOBS=2 setting jobs -j 1)" '[1,"command-line","--jobs"]'
+expect_equal "a flag" "$(setting offline --offline)" '[true,"command-line","--offline"]'
+expect_equal "a flag that is off" "$(XAAS_OFFLINE=1 setting offline --offline=false)" '[false,"command-line","--offline"]'
+"$XAAS" config show | grep -q '^jobs  *3  *project: xaas-config.json$' || fail "no such line: $("$XAAS" config show)"
+
+# A project asks for less only.
+echo '{"cache_directory": "/tmp/x"}' >xaas-config.json
+expect_error 2 "xaas-config.json: /cache_directory: the file of a project cannot set this" "$XAAS" detect -q
+echo '{"jobs": 3}' >xaas-config.json
+chmod 666 xaas-config.json
+"$XAAS" config show --format json >shown.json 2>note
+assert_json shown.json '.files[2].trouble | contains("others than its owner may write it")'
+grep -q "^xaas: note: xaas-config.json: .*not read" note || fail "no note: $(cat note)"
+assert_json shown.json '.settings[] | select(.key == "jobs") | .value == 4'
+cd ..
+
+# What cannot be right is not passed over, and help does not need it.
+echo '{"jbos": 4}' >$user
+expect_error 2 "$PWD/$user: /jbos: unknown key" "$XAAS" config show
+grep -q 'did you mean `jobs`' stderr || fail "no hint: $(cat stderr)"
+"$XAAS" config --help >/dev/null
+echo '{"jobs": 4}' >$user
+chmod 662 $user
+expect_error 9 "$user" "$XAAS" config show
+chmod 644 $user
+if [ "$(id -u)" -eq 0 ]; then
+  chown 65534 $user
+  expect_error 9 "belongs to user 65534" "$XAAS" config show
+  chown 0 $user
+fi
+expect_exit 2 "$XAAS" config
+expect_exit 2 "$XAAS" config edit
+
+# They hold: temporary files, the network, a registry's certificates, niceness.
+echo "{\"temporary_directory\": \"$PWD/nowhere\"}" >site/config.json
+echo '{}' >$user
+printf '{"name": "x", "build": {"system": "commands", "install": "install -D /bin/true $DESTDIR/x; nice >%s/niceness; echo $JOBS >%s/jobs"}, "isa": []}' "$PWD" "$PWD" >work/xaas.json
+unset TMPDIR
+[ ! -e nowhere ]
+"$XAAS" build work -o oci:app:ir -q >/dev/null
+[ -d nowhere ] || fail "temporary files went elsewhere"
+echo "{\"temporary_directory\": \"$PWD/home\", \"offline\": true, \"nice\": 6, \"login_jobs\": 1}" >site/config.json
+expect_error 6 "offline" "$XAAS" inspect docker://localhost:1/x:y
+expect_error 6 "localhost:1" "$XAAS" inspect docker://localhost:1/x:y --offline=false
+# An environment of a batch job is not ours here.
+unset SLURM_JOB_ID PBS_JOBID LSB_JOBID
+"$XAAS" build work -o oci:app:ir -q >/dev/null
+expect_equal "niceness" "$(cat niceness)" "$(($(nice) > 6 ? $(nice) : 6))"
+expect_equal "jobs" "$(cat jobs)" 1
+XAAS_NICE=0 "$XAAS" build work -o oci:app:ir -q >/dev/null
+expect_equal "niceness" "$(cat niceness)" "$(nice)"
+SLURM_JOB_ID=1 "$XAAS" build work -o oci:app:ir -q -j 3 >/dev/null
+expect_equal "niceness in a batch job" "$(cat niceness)" "$(nice)"
+expect_equal "jobs" "$(cat jobs)" 3
