@@ -129,6 +129,10 @@ private:
     session.flang = flang_.value_or(fs::path());
     session.strip_debug = request_.strip_debug;
     session.cache = cache_;
+    if (request_.cache && request_.cache->shared()) {
+      session.shared_cache = request_.cache->shared()->root();
+      session.shared_cache_vouched = request_.cache->shared()->vouched_for();
+    }
     session.check_sharing = request_.check_sharing;
     session.prefixes = {{build.build, "build"}, {project::compiled_source(build), "."}};
     // The last that matches holds, and one may lie within the other.

@@ -273,7 +273,7 @@ Marks marks_of(const Session& session, const clang::CompilerInvocation& invocati
 }
 
 bool may_be_found(const Session& session, const Marks& marks) {
-  const store::Cache cache = store::Cache::at(session.cache);
+  const store::Cache cache = session.known();
   return cache.get(marks.plain) || cache.get(marks.exact);
 }
 
@@ -319,7 +319,7 @@ Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation
 }
 
 std::optional<KnownUnit> find_known(const Session& session, const Keys& keys) {
-  const store::Cache cache = store::Cache::at(session.cache);
+  const store::Cache cache = session.known();
   for (const Digest* key : {&keys.plain, &keys.exact})
     if (const std::optional<std::string> value = cache.get(*key))
       if (std::optional<KnownUnit> unit = unpacked(*value); unit && unit->plain == (key == &keys.plain))
@@ -329,15 +329,15 @@ std::optional<KnownUnit> find_known(const Session& session, const Keys& keys) {
 
 void forget(const Session& session, const Keys& keys) {
   for (const Digest* key : {&keys.plain, &keys.exact})
-    store::Cache::at(session.cache).remove(*key);
+    session.known().remove(*key);
 }
 
 void look_next_time(const Session& session, const Marks& marks) {
-  static_cast<void>(store::Cache::at(session.cache).put(marks.plain, {}));
+  static_cast<void>(session.known().put(marks.plain, {}));
 }
 
 void remember(const Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {
-  const store::Cache cache = store::Cache::at(session.cache);
+  const store::Cache cache = session.known();
   // The mark first: an outcome without it is not looked for.
   static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
   static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));

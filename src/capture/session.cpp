@@ -27,6 +27,8 @@ Json to_json(const Session& session) {
               {"roots", roots},
               {"strip_debug", session.strip_debug},
               {"cache", session.cache.string()},
+              {"shared_cache", session.shared_cache.string()},
+              {"shared_cache_vouched", session.shared_cache_vouched},
               {"check_sharing", session.check_sharing}};
 }
 
@@ -70,8 +72,17 @@ Result<Session> read_session(const fs::path& directory) {
   session.roots.assign(paths.begin(), paths.end());
   XAAS_TRY(session.strip_debug, reader.boolean_or("strip_debug", false));
   XAAS_TRY(session.cache, reader.string_or("cache", ""));
+  XAAS_TRY(session.shared_cache, reader.string_or("shared_cache", ""));
+  XAAS_TRY(session.shared_cache_vouched, reader.boolean_or("shared_cache_vouched", false));
   XAAS_TRY(session.check_sharing, reader.boolean_or("check_sharing", false));
   return session;
+}
+
+store::Cache Session::known() const {
+  store::Cache known = store::Cache::at(cache);
+  if (!shared_cache.empty())
+    known.also_read(store::SharedCache::at(shared_cache, shared_cache_vouched));
+  return known;
 }
 
 Result<Session> find_session(const std::string& argv0) {

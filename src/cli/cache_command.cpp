@@ -1,5 +1,6 @@
 #include "caches.h"
 #include "command.h"
+#include "settings.h"
 
 #include <iostream>
 
@@ -73,7 +74,24 @@ private:
     return rows;
   }
 
-  static void print_json(const std::vector<Row>& rows, uint64_t limit, uint64_t removed) {
+  // Of the shared cache, if one is set.
+  static std::vector<Row> shared_state() {
+    std::vector<Row> rows;
+    const fs::path directory = settings().shared_cache();
+    for (const std::string& name : shared_cache_names()) {
+      if (directory.empty())
+        continue;
+      Row row{name, (directory / name).string(), {}, {}};
+      if (const Result<store::SharedCache> cache = open_shared_cache(name); !cache)
+        row.trouble = cache.error().message;
+      else
+        row.use = store::Cache::at(cache->root()).use();
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  static Json rows_json(const std::vector<Row>& rows) {
     Json caches = Json::array();
     for (const Row& row : rows)
       caches.push_back(Json{{"name", row.name},
@@ -81,15 +99,28 @@ private:
                             {"entries", row.use.entries},
                             {"bytes", row.use.bytes},
                             {"trouble", row.trouble.empty() ? Json() : Json(row.trouble)}});
-    print(Json{{"version", 1}, {"caches", caches}, {"max_bytes", limit}, {"removed_bytes", removed}});
+    return caches;
+  }
+
+  static void print_json(const std::vector<Row>& rows, uint64_t limit, uint64_t removed) {
+    print(Json{{"version", 1},
+               {"caches", rows_json(rows)},
+               {"shared", rows_json(shared_state())},
+               {"max_bytes", limit},
+               {"removed_bytes", removed}});
   }
 
   static void print_table(const std::vector<Row>& rows, uint64_t limit, uint64_t removed) {
     std::vector<std::vector<std::string>> cells;
-    for (const Row& row : rows)
-      cells.push_back({row.name,
+    const auto add = [&cells](const Row& row, const std::string& note) {
+      cells.push_back({row.name + note,
                        row.trouble.empty() ? human_bytes(row.use.bytes) : "not used: " + row.trouble,
                        std::to_string(row.use.entries) + " entries", row.directory});
+    };
+    for (const Row& row : rows)
+      add(row, "");
+    for (const Row& row : shared_state())
+      add(row, " (shared)");
     cells.push_back({"limit", human_bytes(limit)});
     if (removed)
       cells.push_back({"removed", human_bytes(removed)});

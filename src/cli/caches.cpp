@@ -1,5 +1,10 @@
 #include "caches.h"
+#include "images.h"
 #include "settings.h"
+
+#include <xaas/base/trust.h>
+
+#include <algorithm>
 
 namespace xaas::cli {
 
@@ -20,14 +25,49 @@ uint64_t max_cache_bytes() {
   return settings().cache_max_bytes();
 }
 
+const std::vector<std::string>& shared_cache_names() {
+  static const std::vector<std::string> names = {"capture", "objects"};
+  return names;
+}
+
+Result<store::SharedCache> open_shared_cache(const std::string& name) {
+  const fs::path directory = settings().shared_cache();
+  if (directory.empty())
+    return make_error(ErrorKind::not_found, "no shared cache is set");
+  XAAS_TRY(const fs::path program, program_path());
+  return store::SharedCache::open(directory / name, trusted_owners(program),
+                                  settings().shared_cache_is_vouched_for());
+}
+
+namespace {
+
+std::string text_of(const Error& error) {
+  return error.message + (error.hint.empty() ? "" : " (" + error.hint + ")");
+}
+
+// A directory without a cache of this name is in order, a directory that is not there is not.
+void add_shared(store::Cache& cache, const std::string& name, TerminalProgress& progress) {
+  const std::vector<std::string>& names = shared_cache_names();
+  const fs::path directory = settings().shared_cache();
+  if (directory.empty() || std::find(names.begin(), names.end(), name) == names.end())
+    return;
+  std::error_code code;
+  Result<store::SharedCache> shared = open_shared_cache(name);
+  if (shared)
+    cache.also_read(*std::move(shared));
+  else if (shared.error().kind != ErrorKind::not_found || !fs::is_directory(directory, code))
+    progress.note("the shared cache is not read: " + text_of(shared.error()));
+}
+
+} // namespace
+
 std::optional<store::Cache> open_cache(const std::string& name, TerminalProgress& progress) {
   Result<store::Cache> cache = store::Cache::open(cache_directory() / name);
-  if (cache)
+  if (cache) {
+    add_shared(*cache, name, progress);
     return *std::move(cache);
-  std::string message = "nothing is kept for later: " + cache.error().message;
-  if (!cache.error().hint.empty())
-    message += " (" + cache.error().hint + ")";
-  progress.note(message);
+  }
+  progress.note("nothing is kept for later: " + text_of(cache.error()));
   return std::nullopt;
 }
 

@@ -27,9 +27,14 @@ Result<uint64_t> parse_size(const std::string& what, const std::string& text);
 // The setting `cache_max_size`: what all caches together may take.
 uint64_t max_cache_bytes();
 
-// Opens one of them, and makes it where there is none. Where it cannot be used, that is said and nothing is
-// opened.
+// Opens one of them, and makes it where there is none; it also reads the shared one, if there is one. Where
+// one cannot be used, that is said; without the own one nothing is opened.
 std::optional<store::Cache> open_cache(const std::string& name, TerminalProgress& progress);
+
+// Those of them that are also looked for below the setting `shared_cache`.
+const std::vector<std::string>& shared_cache_names();
+// One of those; not_found where there is none of that name, or none is set.
+Result<store::SharedCache> open_shared_cache(const std::string& name);
 
 // Those that exist and can be used.
 std::vector<store::Cache> existing_caches();

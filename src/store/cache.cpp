@@ -1,8 +1,8 @@
-// One file per entry: its digest, then the value as one zstd frame. Entries are told apart by the time of
+// One file per entry (entry.h). Entries are told apart by the time of
 // their last use, which is the file's modification time: access times are often switched off.
-#include <xaas/store/cache.h>
+#include "entry.h"
 
-#include <zstd.h>
+#include <xaas/store/cache.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,32 +16,7 @@ namespace xaas::store {
 
 namespace {
 
-constexpr int compression_level = 1; // read and written far more often than kept
-constexpr uint64_t max_value = uint64_t(1) << 32;
 constexpr auto abandoned = std::chrono::hours(1); // no writer takes that long
-
-std::string compressed(std::string_view value) {
-  std::string frame(ZSTD_compressBound(value.size()), '\0');
-  const size_t size =
-      ZSTD_compress(frame.data(), frame.size(), value.data(), value.size(), compression_level);
-  frame.resize(ZSTD_isError(size) ? 0 : size);
-  return frame;
-}
-
-std::optional<std::string> decompressed(std::string_view frame) {
-  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size > max_value) // also the two values that say "unknown" and "error"
-    return std::nullopt;
-  std::string value(size, '\0');
-  const size_t done = ZSTD_decompress(value.data(), value.size(), frame.data(), frame.size());
-  if (ZSTD_isError(done) || done != size)
-    return std::nullopt;
-  return value;
-}
-
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes().data()), Digest::size};
-}
 
 // The files of a cache, and no others: whatever directory was named, nothing else in it is removed.
 constexpr size_t directory_name = 2, file_name = 2 * Digest::size - directory_name;
@@ -110,31 +85,44 @@ Result<Cache> Cache::open(fs::path root) {
   return Cache(std::move(root));
 }
 
+Cache Cache::at(fs::path root) {
+  return Cache(std::move(root));
+}
+
+// Entries are as open as the directory: one that is for all to read (mode 0755) can be another's shared
+// cache.
+unsigned Cache::shared_bits() const {
+  struct stat status{};
+  return lstat(root_.c_str(), &status) == 0 ? status.st_mode & 0055u : 0;
+}
+
 fs::path Cache::path_of(const Digest& key) const {
-  const std::string hex = key.hex();
-  return root_ / hex.substr(0, directory_name) / hex.substr(directory_name);
+  return root_ / entry_path(key);
 }
 
 std::optional<std::string> Cache::get(const Digest& key) const {
   const fs::path path = path_of(key);
-  const Result<std::string> file = read_file(path);
-  if (!file || file->size() < Digest::size)
-    return std::nullopt;
-  const std::string_view frame = std::string_view(*file).substr(Digest::size);
-  if (bytes_of(digest_of(frame)) != std::string_view(*file).substr(0, Digest::size))
-    return std::nullopt;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
-  return decompressed(frame);
+  if (const Result<std::string> file = read_file(path))
+    if (std::optional<std::string> value = from_entry(*file)) {
+      utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+      return value;
+    }
+  return shared_ ? shared_->get(key) : std::nullopt;
 }
 
 Result<void> Cache::put(const Digest& key, std::string_view value) const {
-  const std::string frame = compressed(value);
-  if (frame.empty())
+  const std::string entry = to_entry(value);
+  if (entry.empty())
     return make_error(ErrorKind::failed, "compressing a cache entry");
   const fs::path path = path_of(key);
-  if (mkdir(path.parent_path().c_str(), 0700) != 0 && errno != EEXIST)
+  const unsigned shared = shared_bits();
+  if (mkdir(path.parent_path().c_str(), 0700) == 0) {
+    if (shared && chmod(path.parent_path().c_str(), 0700 | shared) != 0) // whatever the umask
+      return errno_error(errno, "creating " + path.parent_path().string());
+  } else if (errno != EEXIST) {
     return errno_error(errno, "creating " + path.parent_path().string());
-  return write_file(path, std::string(bytes_of(digest_of(frame))) + frame, 0600, false);
+  }
+  return write_file(path, entry, 0600 | (shared & 0044), false);
 }
 
 std::optional<fs::path> Cache::file(const Digest& key) const {

@@ -23,7 +23,7 @@ for case in "${cases[@]}"; do
   chmod 755 "$current"
   mkdir "$current/work"
   start=$SECONDS
-  (cd "$current/work" && XAAS_CACHE_DIR=$current/cache exec timeout -k 10 "$limit" bash -euo pipefail "$case") \
+  (cd "$current/work" && XAAS_CACHE_DIR=$current/cache XAAS_SITE_CONFIG=/nonexistent/config.json exec timeout -k 10 "$limit" bash -euo pipefail "$case") \
     >"$current/log" 2>&1 </dev/null
   code=$?
   took="$((SECONDS - start)) s"

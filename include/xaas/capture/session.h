@@ -3,6 +3,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
+#include <xaas/store/cache.h>
 #include <xaas/store/content_store.h>
 
 #include <map>
@@ -28,10 +29,14 @@ struct Session {
   std::vector<fs::path> roots;
   bool strip_debug = false; // leave debug information out of IR modules
   fs::path cache;           // of compiles whose outcome is known (store::Cache); empty: none
+  fs::path
+      shared_cache; // another such, which is only read and was accepted (store::SharedCache); empty: none
+  bool shared_cache_vouched = false; // root has named it
   // Compile also what is known, and write down where that gives another module (`differences/`).
   bool check_sharing = false;
 
   store::ContentStore content() const { return store::ContentStore(store); }
+  store::Cache known() const; // `cache` and `shared_cache`
 };
 
 // What the front door did, as it writes it down.

@@ -4,6 +4,7 @@
 #include <xaas/base/digest.h>
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
+#include <xaas/store/shared_cache.h>
 
 #include <cstdint>
 #include <optional>
@@ -22,14 +23,18 @@ public:
     uint64_t entries = 0, bytes = 0; // on disk, compressed
   };
 
-  // Makes the directory (mode 0700). A directory that others than this user or root own or may write is
-  // `storage`: what they put there would become this user's programs.
+  // Makes the directory (mode 0700; entries are as readable for others as it is). A directory that others
+  // than this user or root own or may write is `storage`: what they put there would become this user's
+  // programs.
   static Result<Cache> open(fs::path root);
   // A directory that `open` accepted before, in another process.
-  static Cache at(fs::path root) { return Cache(std::move(root)); }
+  static Cache at(fs::path root);
+  // From now on what is not here is looked for there, too.
+  void also_read(SharedCache shared) { shared_ = std::move(shared); }
 
   const fs::path& root() const { return root_; }
-  // The value, if it is there whole. Marks it as used now.
+  const std::optional<SharedCache>& shared() const { return shared_; }
+  // The value, if it is there whole. Marks it as used now, if it is here.
   std::optional<std::string> get(const Digest& key) const;
   // Errors cost time only: callers may go on without.
   Result<void> put(const Digest& key, std::string_view value) const;
@@ -43,7 +48,9 @@ public:
 private:
   explicit Cache(fs::path root) : root_(std::move(root)) {}
   fs::path path_of(const Digest& key) const;
+  unsigned shared_bits() const;
   fs::path root_;
+  std::optional<SharedCache> shared_;
 };
 
 // Removes, of all these caches, the entries that were not used for the longest time until at most `max_bytes`
