@@ -115,8 +115,15 @@ const std::vector<CommandEntry>& commands() {
        "A setting is taken from the first of these that has it: the command line, the environment, "
        "xaas-config.json in the current directory, the user's file, the site's file; else it is built in. "
        "Options that are given to `xaas config show` count as they do for other commands."},
-      {"manual", "Write the manual pages", "xaas manual --directory share/man/man1", make_manual_command,
-       true, "", false},
+      {"completion", "Print completions for a shell",
+       "source <(xaas completion bash)\nxaas completion zsh -o ~/.zfunc/_xaas\n"
+       "xaas completion fish -o ~/.config/fish/completions/xaas.fish",
+       make_completion_command, false,
+       "The script completes commands, options and the values that are known: formats, transports of images, "
+       "ISA levels, CPUs. `cmake --install` installs it for all three shells.",
+       false},
+      {"manual", "Write the manual pages", "xaas manual --directory share/man", make_manual_command, true, "",
+       false},
   };
   return table;
 }

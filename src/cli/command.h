@@ -60,6 +60,7 @@ std::unique_ptr<Command> make_copy_command();
 std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_verify_command();
 std::unique_ptr<Command> make_config_command();
+std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_manual_command();
 
 } // namespace xaas::cli

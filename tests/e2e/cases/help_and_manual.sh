@@ -17,10 +17,29 @@ for command in $(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' overview); do
 done
 
 "$XAAS" manual --directory pages
+pages=(pages/man1/*.1 pages/man5/*.5)
 for command in "" $(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/-\1/p' overview); do
-  [ -f "pages/xaas$command.1" ] || fail "no page xaas$command.1"
+  page=pages/man1/xaas$command.1
+  [ -f "$page" ] || fail "no page xaas$command.1"
+  for title in NAME SYNOPSIS 'EXIT STATUS' 'SEE ALSO'; do
+    grep -qx "\.SH $title" "$page" || fail "$page has no $title"
+  done
 done
-! command -v man >/dev/null || for page in pages/*.1; do
+# What applies, and only that.
+grep -q XAAS_CLANG pages/man1/xaas-build.1 || fail "xaas-build(1) does not know XAAS_CLANG"
+! grep -q XAAS_CLANG pages/man1/xaas-verify.1 || fail "xaas-verify(1) speaks of XAAS_CLANG"
+grep -q 'access denied' pages/man1/xaas-deploy.1 || fail "xaas-deploy(1) has no exit status 5"
+! grep -q 'access denied' pages/man1/xaas-cache.1 || fail "xaas-cache(1) speaks of registries"
+# Every setting is in the page of the file.
+for key in $("$XAAS" config show | sed -n 's/^\([a-z_]*\) .*/\1/p'); do
+  grep -q "\"$key\"" pages/man5/xaas-config.json.5 || fail "xaas-config.json(5) has no $key"
+done
+! command -v man >/dev/null || for page in "${pages[@]}"; do
   man --warnings -E UTF-8 -l -Tutf8 -Z "$page" >/dev/null 2>warnings
+  [ ! -s warnings ] || fail "$page: $(cat warnings)"
+done
+# There is no date: the same sources give the same pages.
+! command -v mandoc >/dev/null || for page in "${pages[@]}"; do
+  mandoc -Tlint "$page" 2>&1 | grep -v 'missing date' >warnings || true
   [ ! -s warnings ] || fail "$page: $(cat warnings)"
 done
