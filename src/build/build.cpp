@@ -1,4 +1,5 @@
 #include "bundle_maker.h"
+#include "space.h"
 #include "surroundings.h"
 #include "warnings.h"
 
@@ -348,6 +349,7 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
   XAAS_CHECK(registry::check_writable(request.output, request.access));
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
+  XAAS_CHECK(check_space(space_needs(request)).in("building " + request.application.name));
   const std::string name = directory_name(request.application.name);
   XAAS_TRY(const TemporaryDirectory work,
            TemporaryDirectory::create_named(temporary_root(), "xaas-build-", name));

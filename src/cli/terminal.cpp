@@ -1,5 +1,6 @@
 #include "terminal.h"
 
+#include <xaas/base/space.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
@@ -169,16 +170,7 @@ std::string native_lines(const std::vector<NativeLine>& natives, bool all) {
 }
 
 std::string human_bytes(uint64_t bytes) {
-  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(units)) {
-    value /= 1024;
-    ++unit;
-  }
-  char text[40];
-  std::snprintf(text, sizeof(text), unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-  return text;
+  return bytes_for_people(bytes);
 }
 
 std::string human_seconds(double seconds) {

@@ -1,4 +1,5 @@
 #include "package.h"
+#include "space.h"
 
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
@@ -79,6 +80,7 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   const Forms forms = forms_of(bundle, *configuration, usage, request.lto);
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
+  XAAS_CHECK(check_space(space_needs(request, source, configuration->configuration.id(), usage)));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
   const lower::ObjectCache* cache = request.objects ? &*request.objects : nullptr;
   Objects objects(work.path());

@@ -2,6 +2,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
+#include <xaas/base/space.h>
 #include <xaas/base/stopwatch.h>
 #include <xaas/base/text.h>
 
@@ -302,6 +303,37 @@ TEST(Process, NicenessOnlyGrows) {
   int status = 1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+TEST(Space, NeedsOnOneFileSystemAddUp) {
+  const auto look = [](const fs::path& path) -> Result<FileSystem> {
+    if (path == "/gone")
+      return make_error(ErrorKind::not_found, "gone");
+    return path == "/out" ? FileSystem{2, 500} : FileSystem{1, 3000};
+  };
+  EXPECT_TRUE(check_space({{"a", "/tmp", 1000}, {"b", "/cache", 2000}, {"c", "/out", 500}}, look));
+  EXPECT_TRUE(check_space({{"a", "/gone", UINT64_MAX}, {"b", "/tmp", 0}}, look));
+  const Result<void> both =
+      check_space({{"temporary files", "/tmp", 2048}, {"objects", "/cache", 1024}}, look);
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().kind, ErrorKind::storage);
+  EXPECT_EQ(both.error().message, "/tmp: not enough space: about 3.0 KiB needed (temporary files 2.0 KiB, "
+                                  "objects 1.0 KiB), 2.9 KiB free");
+  const Result<void> out = check_space({{"a", "/tmp", 1}, {"the image", "/out", 501}}, look);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().message.find("/out: not enough space: about 501 B needed"), 0u)
+      << out.error().message;
+}
+
+TEST(Space, IsThatOfTheNearestDirectoryThatIsThere) {
+  const auto directory = *TemporaryDirectory::create();
+  const Result<FileSystem> here = file_system_of(directory.path());
+  const Result<FileSystem> below = file_system_of(directory.path() / "not" / "there");
+  ASSERT_TRUE(here);
+  ASSERT_TRUE(below);
+  EXPECT_EQ(here->id, below->id);
+  EXPECT_GT(below->free, 0u);
+  EXPECT_TRUE(file_system_of("not/there/either"));
 }
 
 TEST(Json, ErrorsHaveLineAndPointer) {

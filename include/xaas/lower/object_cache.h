@@ -19,6 +19,7 @@ class ObjectCache {
 public:
   explicit ObjectCache(store::Cache cache) : cache_(std::move(cache)) {}
 
+  const store::Cache& cache() const { return cache_; }
   // `options` are the unit's. Nothing if it is not there.
   std::optional<Object> find(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
                              Form form) const;

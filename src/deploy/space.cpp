@@ -1,0 +1,55 @@
+#include "space.h"
+
+#include <algorithm>
+
+namespace xaas::deploy {
+
+namespace {
+
+// What this form of the image takes of a layer that is carried over.
+uint64_t written(const oci::Reference& output, const oci::Descriptor& layer) {
+  std::error_code code;
+  if (output.transport == oci::Transport::layout &&
+      fs::exists(output.path / "blobs" / "sha256" / layer.digest.hex(), code))
+    return 0;
+  return layer.size;
+}
+
+bool is_used(const oci::Descriptor& layer, const std::string& configuration) {
+  const std::vector<std::string> users = image::layer_configurations(layer);
+  return users.empty() || std::find(users.begin(), users.end(), configuration) != users.end();
+}
+
+} // namespace
+
+std::vector<SpaceNeed> space_needs(const Request& request, const image::IrImage& source,
+                                   const std::string& configuration, const image::Usage& usage) {
+  const image::Bundle& bundle = source.bundle();
+  uint64_t modules = 0, kit = 0;
+  for (const Digest& module : usage.modules)
+    if (const auto found = bundle.modules.find(module); found != bundle.modules.end())
+      modules += found->second;
+  for (const Digest& file : usage.kit)
+    if (const auto found = bundle.kit.find(file); found != bundle.kit.end())
+      kit += found->second.size;
+  std::vector<SpaceNeed> needs = {{"temporary files", temporary_root(), modules + kit}};
+  const std::vector<oci::Descriptor>& layers = source.image().manifest().layers;
+  if (request.output && request.output->transport != oci::Transport::registry) {
+    uint64_t bytes = modules / 4; // programs, compressed
+    for (const size_t layer : source.runtime_layers(configuration))
+      bytes += written(*request.output, layers[layer]);
+    needs.push_back({"the image", request.output->path, bytes});
+  }
+  if (request.objects)
+    needs.push_back({"kept objects", request.objects->cache().root(), modules / 4});
+  if (request.access.blobs && request.image.transport == oci::Transport::registry) {
+    uint64_t bytes = 0;
+    for (const oci::Descriptor& layer : layers)
+      if (is_used(layer, configuration))
+        bytes += layer.size;
+    needs.push_back({"what is read of the registry", request.access.blobs->root(), bytes});
+  }
+  return needs;
+}
+
+} // namespace xaas::deploy

@@ -1,0 +1,14 @@
+// What deploying will write, about.
+#pragma once
+
+#include <xaas/base/space.h>
+#include <xaas/deploy/deploy.h>
+#include <xaas/image/ir_image.h>
+
+namespace xaas::deploy {
+
+// From the sizes in the image's metadata, for one configuration: nothing else is read.
+std::vector<SpaceNeed> space_needs(const Request& request, const image::IrImage& source,
+                                   const std::string& configuration, const image::Usage& usage);
+
+} // namespace xaas::deploy
