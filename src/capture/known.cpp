@@ -205,6 +205,14 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   return value.empty() && !unit.bitcode.empty() ? std::optional(std::move(unit)) : std::nullopt;
 }
 
+// What is known: from the own cache, then from the shared one.
+store::Cache cache_of(const Session& session) {
+  store::Cache cache = store::Cache::at(session.cache);
+  if (!session.shared_cache.empty())
+    cache.also_read(store::SharedCache::at(session.shared_cache, session.shared_cache_vouched));
+  return cache;
+}
+
 } // namespace
 
 std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags) {
@@ -273,7 +281,7 @@ Marks marks_of(const Session& session, const clang::CompilerInvocation& invocati
 }
 
 bool may_be_found(const Session& session, const Marks& marks) {
-  const store::Cache cache = session.known();
+  const store::Cache cache = cache_of(session);
   return cache.get(marks.plain) || cache.get(marks.exact);
 }
 
@@ -319,7 +327,7 @@ Keys keys_of(const Session& session, const clang::CompilerInvocation& invocation
 }
 
 std::optional<KnownUnit> find_known(const Session& session, const Keys& keys) {
-  const store::Cache cache = session.known();
+  const store::Cache cache = cache_of(session);
   for (const Digest* key : {&keys.plain, &keys.exact})
     if (const std::optional<std::string> value = cache.get(*key))
       if (std::optional<KnownUnit> unit = unpacked(*value); unit && unit->plain == (key == &keys.plain))
@@ -329,15 +337,15 @@ std::optional<KnownUnit> find_known(const Session& session, const Keys& keys) {
 
 void forget(const Session& session, const Keys& keys) {
   for (const Digest* key : {&keys.plain, &keys.exact})
-    session.known().remove(*key);
+    cache_of(session).remove(*key);
 }
 
 void look_next_time(const Session& session, const Marks& marks) {
-  static_cast<void>(session.known().put(marks.plain, {}));
+  static_cast<void>(cache_of(session).put(marks.plain, {}));
 }
 
 void remember(const Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {
-  const store::Cache cache = session.known();
+  const store::Cache cache = cache_of(session);
   // The mark first: an outcome without it is not looked for.
   static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
   static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));

@@ -78,13 +78,6 @@ Result<Session> read_session(const fs::path& directory) {
   return session;
 }
 
-store::Cache Session::known() const {
-  store::Cache known = store::Cache::at(cache);
-  if (!shared_cache.empty())
-    known.also_read(store::SharedCache::at(shared_cache, shared_cache_vouched));
-  return known;
-}
-
 Result<Session> find_session(const std::string& argv0) {
   if (const char* directory = std::getenv("XAAS_SESSION"); directory && *directory)
     return read_session(directory);

@@ -185,8 +185,8 @@ std::string zsh_script() {
                        "  _files\n"
                        "}\n"
                        "_xaas() {\n"
-                       "  local -a commands\n"
-                       "  commands=(\n";
+                       "  local -a subcommands\n"
+                       "  subcommands=(\n";
   std::string cases;
   for (const CompletionCommand& command : completion_commands()) {
     script += "    " + in_quotes(command.name + ":" + zsh_escape(command.summary, ":")) + "\n";
@@ -198,13 +198,13 @@ std::string zsh_script() {
   return script +
          "  )\n"
          "  if ((CURRENT == 2)); then\n"
-         "    _describe command commands\n"
+         "    _describe command subcommands\n"
          "    return\n"
          "  fi\n"
-         "  local command=$words[2]\n"
+         "  local subcommand=$words[2]\n"
          "  shift words\n"
          "  ((CURRENT--))\n"
-         "  case $command in\n" +
+         "  case $subcommand in\n" +
          cases +
          "  esac\n"
          "}\n"

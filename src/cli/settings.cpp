@@ -2,7 +2,7 @@
 
 #include "images.h"
 
-#include <xaas/base/process.h>
+#include <xaas/base/modesty.h>
 
 #include <cstdlib>
 
@@ -59,7 +59,7 @@ const config::Settings& settings() {
 
 unsigned jobs() {
   const std::optional<unsigned> set = settings().jobs();
-  const unsigned allowed = default_jobs(settings().login_jobs());
+  const unsigned allowed = allowed_jobs(settings().login_jobs());
   if (!set)
     return allowed;
   return settings().jobs_only_lower() ? std::min(*set, allowed) : *set;

@@ -100,7 +100,8 @@ Json built_in_value(const Definition& definition, const Environment& environment
       return (fs::path(cache) / "xaas").string();
     if (const std::string home = text("HOME"); !home.empty())
       return (fs::path(home) / ".cache" / "xaas").string();
-    return "/tmp/xaas-cache";
+    const std::string temporary = text("TMPDIR");
+    return (fs::path(temporary.empty() ? "/tmp" : temporary) / "xaas-cache").string();
   }
   if (key == "cache_max_size")
     return uint64_t(5) << 30;

@@ -1,6 +1,7 @@
 #include <xaas/base/digest.h>
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
+#include <xaas/base/modesty.h>
 #include <xaas/base/process.h>
 #include <xaas/base/space.h>
 #include <xaas/base/stopwatch.h>
@@ -284,7 +285,7 @@ TEST(Process, JobsStayWithinWhatThereIsAndAreFewOnALoginNode) {
   unsetenv("LSB_JOBID");
   EXPECT_FALSE(in_batch_job());
   EXPECT_LE(default_jobs(), 8u);
-  EXPECT_EQ(default_jobs(1), 1u);
+  EXPECT_EQ(allowed_jobs(1), 1u);
   setenv("PBS_JOBID", "1", 1);
   EXPECT_TRUE(in_batch_job());
   unsetenv("PBS_JOBID");

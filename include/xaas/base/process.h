@@ -49,24 +49,8 @@ Result<void> check_interrupt();
 // limit.
 uint64_t memory_limit();
 
-// Whether a batch system started us, so that what it gave us is ours (SLURM_JOB_ID, PBS_JOBID, LSB_JOBID).
-bool in_batch_job();
-
 // How many jobs to run at once: what affinity, cgroup and memory allow (a job is taken to need 1 GiB), and at
-// most `login_jobs` outside a batch job, so that a login node stays usable. At least 1.
-unsigned default_jobs(unsigned login_jobs = 8);
-
-// The rule, apart from where the numbers are from.
-struct JobLimits {
-  uint64_t cpus = 1; // of affinity and cgroup
-  uint64_t memory_bytes = 0;
-  bool batch_job = false;
-  unsigned login_jobs = 8;
-};
-unsigned jobs_within(const JobLimits& limits);
-
-// Leaves the CPU to others where they want it: the niceness of this process and of what it starts is at least
-// `niceness` from now on.
-void be_nice(int niceness);
+// most 8 outside a batch job, so that a login node stays usable. At least 1.
+unsigned default_jobs();
 
 } // namespace xaas

@@ -3,7 +3,6 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
-#include <xaas/store/cache.h>
 #include <xaas/store/content_store.h>
 
 #include <map>
@@ -36,7 +35,6 @@ struct Session {
   bool check_sharing = false;
 
   store::ContentStore content() const { return store::ContentStore(store); }
-  store::Cache known() const; // `cache` and `shared_cache`
 };
 
 // What the front door did, as it writes it down.

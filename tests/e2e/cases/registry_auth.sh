@@ -34,6 +34,18 @@ expect_hint "certs.d/$registry"
 expect_error 5 "$registry/team/app denied" "$XAAS" build src -o "$at:ir" --cert-dir certs -vv
 expect_hint "podman login $registry"
 expect_error 5 denied "$XAAS" inspect "$at:ir" --tls-verify=false
+# The same by settings, for this registry only; the command line goes before.
+mkdir -p home/.config/xaas
+echo "{\"registries\": {\"$registry\": {\"cert_dir\": \"$PWD/certs\"}}}" >home/.config/xaas/config.json
+expect_error 5 denied "$XAAS" inspect "$at:ir"
+mkdir none
+expect_error 6 "$registry" "$XAAS" inspect "$at:ir" --cert-dir none
+echo "{\"registries\": {\"$registry\": {\"tls_verify\": false}}}" >home/.config/xaas/config.json
+expect_error 5 denied "$XAAS" inspect "$at:ir"
+expect_error 6 "$registry" "$XAAS" inspect "$at:ir" --tls-verify=true
+echo '{"registries": {"other.example": {"tls_verify": false}}}' >home/.config/xaas/config.json
+expect_error 6 "$registry" "$XAAS" inspect "$at:ir"
+rm home/.config/xaas/config.json
 mkdir -p "home/.config/containers/certs.d/$registry"
 cp certs/ca.crt "home/.config/containers/certs.d/$registry"
 expect_error 5 denied "$XAAS" inspect "$at:ir"
@@ -43,6 +55,9 @@ skopeo login --authfile auth.json --cert-dir certs -u me --password-stdin "$regi
 grep -q auth auth.json || fail "skopeo kept nothing: $(cat auth.json)"
 "$XAAS" build src -o "$at:ir" --authfile auth.json -vv >told 2>&1
 "$XAAS" inspect "$at:ir" --authfile auth.json -vv >>told 2>&1
+echo "{\"authfile\": \"$PWD/auth.json\"}" >home/.config/xaas/config.json
+"$XAAS" inspect "$at:ir" -vv >>told 2>&1
+rm home/.config/xaas/config.json
 REGISTRY_AUTH_FILE=$PWD/auth.json "$XAAS" deploy "$at:ir" -o "$at:here" -vv >>told 2>&1
 SSL_CERT_FILE=$PWD/certs/ca.crt HOME=/nonexistent "$XAAS" verify "$at:here" --authfile auth.json >>told 2>&1
 skopeo copy -q --src-authfile auth.json --src-cert-dir certs "$at:here" oci:copied:here
