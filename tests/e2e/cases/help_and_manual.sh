@@ -40,6 +40,6 @@ done
 done
 # There is no date: the same sources give the same pages.
 ! command -v mandoc >/dev/null || for page in "${pages[@]}"; do
-  mandoc -W warning -Tlint "$page" 2>&1 | grep -v 'missing date' >warnings || true
+  mandoc -Tlint -W warning "$page" 2>&1 | grep -v 'missing date' >warnings || true
   [ ! -s warnings ] || fail "$page: $(cat warnings)"
 done

@@ -29,14 +29,14 @@ if mount -t tmpfs -o size=600k none disk 2>/dev/null; then
   trap 'umount disk' EXIT
   # Seen before anything is done, with figures.
   expect_error 9 'disk/app: not enough space: about ' "$XAAS" deploy oci:app:ir -o oci:disk/app:here -q
-  grep -Eq 'about [0-9.]+ MiB needed \(the image [0-9.]+ MiB\), [0-9.]+ KiB free$' stderr || fail "other figures: $(cat stderr)"
+  grep -Eq 'about [0-9.]+ [KM]iB needed \(the image [0-9.]+ [KM]iB\), [0-9.]+ KiB free$' stderr || fail "other figures: $(cat stderr)"
   expect_error 9 'disk: not enough space: about ' env TMPDIR="$PWD/disk" "$XAAS" deploy oci:app:ir -o oci:out:here -q
   grep -q 'needed (temporary files ' stderr || fail "other figures: $(cat stderr)"
   expect_error 9 'disk/app.tar: not enough space: about ' "$XAAS" deploy oci:app:ir -o oci-archive:disk/app.tar -q
   expect_error 9 'disk/out: not enough space: about ' "$XAAS" build src -o oci:disk/out:ir -q
   mkdir large
   tiny_project large
-  yes '// a line of code' | head -c 1000000 >large/notes.txt
+  head -c 1000000 /dev/zero >large/data
   expect_error 9 'disk: not enough space: about ' env TMPDIR="$PWD/disk" "$XAAS" build large -o oci:out:ir -q
   grep -q 'building hello: ' stderr || fail "it does not say what: $(cat stderr)"
   [ -z "$(ls -A disk)" ] || fail "something was written: $(ls -A disk)"
