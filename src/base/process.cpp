@@ -227,19 +227,37 @@ Result<ProcessResult> run(const Command& command) {
   return result;
 }
 
-void install_interrupt_handler() {
+namespace {
+
+struct Former {
+  int number;
+  struct sigaction action;
+};
+std::vector<Former> former; // what install_interrupt_handler changed
+
+void change_signal(int number, void (*handler)(int)) {
   struct sigaction action{};
-  action.sa_handler = remember_signal;
+  action.sa_handler = handler;
+  Former before{number, {}};
+  if (sigaction(number, &action, &before.action) == 0)
+    former.push_back(before);
+}
+
+} // namespace
+
+void install_interrupt_handler() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    sigaction(number, &action, nullptr);
-  struct sigaction ignore{};
-  ignore.sa_handler = SIG_IGN;
+    change_signal(number, remember_signal);
   // A closed pipe and a limit on the size of files are errors of a write, not ends of the program.
   for (const int number : {SIGPIPE, SIGXFSZ})
-    sigaction(number, &ignore, nullptr);
-  struct sigaction plain{};
-  plain.sa_handler = SIG_DFL; // who ignores it has no children to wait for
-  sigaction(SIGCHLD, &plain, nullptr);
+    change_signal(number, SIG_IGN);
+  change_signal(SIGCHLD, SIG_DFL); // who ignores it has no children to wait for
+}
+
+void restore_signals() {
+  for (auto each = former.rbegin(); each != former.rend(); ++each)
+    sigaction(each->number, &each->action, nullptr);
+  former.clear();
 }
 
 int interrupt_signal() {

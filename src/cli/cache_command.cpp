@@ -2,6 +2,8 @@
 #include "command.h"
 #include "settings.h"
 
+#include <xaas/sandbox/tree_store.h>
+
 #include <iostream>
 
 namespace xaas::cli {
@@ -30,10 +32,9 @@ public:
       if (!max_size_.empty()) {
         XAAS_TRY(max_bytes, parse_size("--max-size ", max_size_));
       }
-      const std::vector<store::Cache> caches = existing_caches();
-      const uint64_t before = bytes_of(caches);
-      XAAS_CHECK(store::prune(caches, max_bytes));
-      const uint64_t after = bytes_of(caches);
+      const uint64_t before = bytes_of(state());
+      XAAS_CHECK(prune_all(max_bytes));
+      const uint64_t after = bytes_of(state());
       removed = before > after ? before - after : 0; // others may add meanwhile
     }
     const std::vector<Row> rows = state();
@@ -50,10 +51,10 @@ private:
     store::Cache::Use use;
   };
 
-  static uint64_t bytes_of(const std::vector<store::Cache>& caches) {
+  static uint64_t bytes_of(const std::vector<Row>& rows) {
     uint64_t bytes = 0;
-    for (const store::Cache& cache : caches)
-      bytes += cache.use().bytes;
+    for (const Row& row : rows)
+      bytes += row.use.bytes;
     return bytes;
   }
 
@@ -71,7 +72,24 @@ private:
       }
       rows.push_back(std::move(row));
     }
+    rows.push_back(state_of_trees());
     return rows;
+  }
+
+  static Row state_of_trees() {
+    Row row{trees_name, (cache_directory() / trees_name).string(), {}, {}};
+    std::error_code code;
+    if (!fs::exists(row.directory, code))
+      return row;
+    const Result<sandbox::TreeStore> store = sandbox::TreeStore::open(row.directory);
+    if (!store)
+      row.trouble = store.error().message;
+    else
+      for (const sandbox::TreeStore::Entry& tree : store->entries()) {
+        ++row.use.entries;
+        row.use.bytes += tree.bytes;
+      }
+    return row;
   }
 
   // Of the shared cache, if one is set.

@@ -3,6 +3,7 @@
 #include "settings.h"
 
 #include <xaas/base/trust.h>
+#include <xaas/sandbox/tree_store.h>
 
 #include <algorithm>
 
@@ -82,7 +83,23 @@ std::vector<store::Cache> existing_caches() {
 }
 
 void prune_caches(uint64_t max_bytes) {
-  static_cast<void>(store::prune(existing_caches(), max_bytes));
+  static_cast<void>(prune_all(max_bytes));
+}
+
+Result<void> prune_all(uint64_t max_bytes) {
+  const std::vector<store::Cache> caches = existing_caches();
+  std::error_code code;
+  uint64_t trees = 0;
+  if (const fs::path root = cache_directory() / trees_name; fs::is_directory(root, code)) {
+    uint64_t others = 0;
+    for (const store::Cache& cache : caches)
+      others += cache.use().bytes;
+    XAAS_TRY(const sandbox::TreeStore store, sandbox::TreeStore::open(root));
+    XAAS_TRY(trees, store.prune(std::max(max_bytes / 2, max_bytes - std::min(max_bytes, others))));
+  }
+  if (Result<store::Cache::Use> left = store::prune(caches, max_bytes - std::min(max_bytes, trees)); !left)
+    return left.error();
+  return {};
 }
 
 } // namespace xaas::cli

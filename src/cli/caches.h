@@ -39,7 +39,13 @@ Result<store::SharedCache> open_shared_cache(const std::string& name);
 // Those that exist and can be used.
 std::vector<store::Cache> existing_caches();
 
-// Brings them down to the limit, at the end of a command that may have kept something.
+// Beside them: images that were unpacked to be run (sandbox::TreeStore).
+inline constexpr const char* trees_name = "trees";
+
+// Brings them and the trees down to the limit, at the end of a command that may have kept something. Trees
+// may take half of it, and what the caches leave.
+Result<void> prune_all(uint64_t max_bytes);
+// The same where an error is no trouble.
 void prune_caches(uint64_t max_bytes);
 
 } // namespace xaas::cli

@@ -136,7 +136,7 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
     return finish(result.error());
   if (!std::cout)
     return finish(make_error(ErrorKind::storage, "writing to standard output failed"));
-  return 0;
+  return command->exit_code;
 }
 
 } // namespace

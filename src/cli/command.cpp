@@ -104,6 +104,19 @@ const std::vector<CommandEntry>& commands() {
        "that are there already are not sent, those of the same registry are mounted. squashfs: needs "
        "mksquashfs; a file tree gets empty places for what runtimes mount (/dev, /proc, /sys, /tmp, /home, "
        "/etc/passwd and the like) where the image has none."},
+      {"run", "Run an image with what the machine has",
+       "xaas run oci:./solver:here\nxaas run oci:./solver:here -- --steps 100\n"
+       "srun --mpi=pmi2 -n 64 xaas run oci:./solver:here --mpi host\n"
+       "xaas run oci:./solver:here --print --launcher srun --ranks 64",
+       make_run_command, false,
+       "Runs a deployed or any other OCI image with Apptainer, Charliecloud, enroot, bwrap or Podman, the "
+       "first "
+       "that serves. The program sees the current directory, /tmp, the devices and the network of the "
+       "machine, "
+       "and most of its environment; not the home directory, unless it is bound. Images are unpacked once, "
+       "in the "
+       "cache directory. The program's exit code is that of xaas, 128 and the signal's number if one ended "
+       "it."},
       {"cache", "Show or shrink what is kept for later builds and deploys",
        "xaas cache info\nxaas cache prune --max-size 2G", make_cache_command, false,
        "Builds keep the outcomes of compiles, deploys the objects that they lowered; what is read of images "

@@ -29,6 +29,7 @@ public:
   // Does the work. Prints data to standard output; an error is printed by the caller.
   virtual Result<void> run() = 0;
   Common common;
+  int exit_code = 0; // of the program, if run() succeeds; else the error decides
 
 protected:
   // One JSON document on standard output.
@@ -61,6 +62,7 @@ std::unique_ptr<Command> make_cache_command();
 std::unique_ptr<Command> make_verify_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_completion_command();
+std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_manual_command();
 
 } // namespace xaas::cli

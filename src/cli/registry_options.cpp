@@ -47,6 +47,17 @@ registry::Access RegistryOptions::read(bool keep, TerminalProgress& progress) co
   return access;
 }
 
+void RegistryOptions::append(std::vector<std::string>& arguments) const {
+  if (!authfile_.empty())
+    arguments.insert(arguments.end(), {"--authfile", authfile_});
+  if (!cert_dir_.empty())
+    arguments.insert(arguments.end(), {"--cert-dir", cert_dir_});
+  if (!tls_verify_)
+    arguments.emplace_back("--tls-verify=false");
+  if (offline_)
+    arguments.emplace_back("--offline");
+}
+
 void prune_after(const oci::Reference& reference) {
   if (reference.transport == oci::Transport::registry)
     prune_caches(max_cache_bytes());

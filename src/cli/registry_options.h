@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 namespace xaas::cli {
 
@@ -17,6 +18,8 @@ public:
   void add(CLI::App& app);
   // `keep`: keep what is read from registries for later runs.
   registry::Access read(bool keep, TerminalProgress& progress) const;
+  // The options again, for a command line that is printed.
+  void append(std::vector<std::string>& arguments) const;
 
 private:
   std::string authfile_, cert_dir_;

@@ -8,6 +8,7 @@
 #include "program_version.h"
 
 #include <xaas/base/text.h>
+#include <xaas/system/containers.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -104,6 +105,12 @@ void setuid_helpers(const Machine& machine, SystemDescription& description) {
 }
 
 } // namespace
+
+UserNamespaces user_namespaces() {
+  SystemDescription description;
+  user_namespaces(Machine(Probes{}), description);
+  return {description.user_namespaces, description.evidence["containers.user_namespaces"]};
+}
 
 void probe_containers(const Machine& machine, SystemDescription& description) {
   user_namespaces(machine, description);

@@ -5,6 +5,7 @@
 #include "names.h"
 
 #include <xaas/base/text.h>
+#include <xaas/system/loader.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -104,6 +105,16 @@ std::vector<std::string> loader_cache_directories(const std::string& content, co
     if (kind == flags && directory.starts_with("/") && seen.insert(directory).second)
       directories.push_back(directory);
   }
+  return directories;
+}
+
+std::vector<std::string> loader_directories(const std::string& arch) {
+  std::vector<std::string> directories;
+  if (const Result<std::string> cache = read_file("/etc/ld.so.cache"))
+    directories = loader_cache_directories(*cache, arch);
+  for (const char* root : {"/lib/", "/usr/lib/"})
+    directories.push_back(root + arch + "-linux-gnu");
+  directories.insert(directories.end(), {"/lib64", "/usr/lib64", "/lib", "/usr/lib"});
   return directories;
 }
 

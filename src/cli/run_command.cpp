@@ -1,0 +1,196 @@
+#include "caches.h"
+#include "images.h"
+#include "registry_options.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/sandbox/sandbox.h>
+
+#include <cstdlib>
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+class RunCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option(
+           "IMAGE", image_,
+           "Image to run: oci:DIR[:TAG], oci-archive:FILE[:TAG], docker://HOST/NAME[:TAG], a path, or "
+           "rootfs:DIR (an unpacked tree)")
+        ->required();
+    app.add_option("ARG", arguments_, "After `--`: arguments of the program, instead of the image's own");
+    app.add_option("--mpi", mpi_,
+                   "Whose MPI library the program loads: host, image, or auto (host where it fits and a "
+                   "launcher such as srun has started us)")
+        ->type_name("WHOSE")
+        ->check(CLI::IsMember({"host", "image", "auto"}));
+    app.add_option("--runtime", runtimes_,
+                   "Run it with this: " + join(sandbox::runtime_choices(), ", ") +
+                       "; several: the first that serves")
+        ->type_name("NAME,...")
+        ->allow_extra_args(false)
+        ->delimiter(',');
+    app.add_option("--runtime-option", runtime_options_,
+                   "Hand this to the runtime, in front of our options; can be repeated "
+                   "(--runtime-option=--OPTION)")
+        ->type_name("OPTION")
+        ->allow_extra_args(false);
+    app.add_option("--bind", binds_,
+                   "Show this file or directory of the machine in the image; can be repeated")
+        ->type_name("SRC[:DST[:ro]]")
+        ->allow_extra_args(false);
+    app.add_option("--env", variables_, "Set this variable for the program; can be repeated")
+        ->type_name("K=V")
+        ->allow_extra_args(false);
+    app.add_option("--entrypoint", entrypoint_, "Run this program instead of the image's; empty: none")
+        ->type_name("PROGRAM");
+    app.add_option("--workdir", directory_, "Start in this directory; else in the current one")
+        ->type_name("DIR");
+    app.add_flag("--no-gpu", no_gpu_, "Show no GPU of the machine in the image");
+    app.add_flag("--no-check", no_check_,
+                 "Do not check that this machine has what the image was deployed for");
+    app.add_flag("--print", print_, "Print the command line and run nothing");
+    app.add_option("--launcher", launcher_,
+                   "With --print: print how this starts it as MPI ranks: " +
+                       join(sandbox::launcher_choices(), ", "))
+        ->type_name("NAME")
+        ->check(CLI::IsMember(sandbox::launcher_choices()));
+    app.add_option("--ranks", ranks_, "With --launcher: so many")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1 << 24));
+    registry_.add(app);
+  }
+
+  Result<void> run() override {
+    if (!print_ && (!launcher_.empty() || ranks_ > 0))
+      return make_error(ErrorKind::usage, "xaas run: --launcher and --ranks are for --print");
+    TerminalProgress progress(common.quiet, common.verbosity);
+    XAAS_TRY(sandbox::Request request, request_of(progress));
+    const sandbox::Host host = sandbox::this_host();
+    XAAS_TRY(const uint64_t max_bytes, max_cache_bytes());
+    XAAS_TRY(const sandbox::Plan plan, sandbox::prepare(request, host, progress));
+    if (plan.use && plan.use->fresh()) // what cannot be removed is no reason not to run
+      prune_caches(max_bytes);
+    if (print_)
+      return print_plan(request, plan, host);
+    if (common.verbosity > 0)
+      for (const std::string& note : plan.notes)
+        print_note(note);
+    if (common.verbosity > 0)
+      print_note(plan.runtime + ": " + sandbox::shell_text(plan.invocation.arguments));
+    std::cout.flush();
+    XAAS_TRY(exit_code, sandbox::start(plan));
+    return {};
+  }
+
+private:
+  Result<sandbox::Request> request_of(TerminalProgress& progress) const {
+    sandbox::Request request;
+    XAAS_TRY(request.image, oci::parse_reference(image_));
+    request.arguments = arguments_;
+    if (entrypoint_)
+      request.entrypoint = *entrypoint_;
+    for (const std::string& text : variables_) {
+      const size_t equals = text.find('=');
+      if (equals == std::string::npos || equals == 0)
+        return make_error(ErrorKind::usage, "--env " + text + ": is not K=V");
+      request.environment[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    for (const std::string& text : binds_) {
+      XAAS_TRY(sandbox::Bind bind, sandbox::parse_bind(text));
+      request.binds.push_back(std::move(bind));
+    }
+    if (!directory_.empty() && directory_.front() != '/')
+      return make_error(ErrorKind::usage, "--workdir " + directory_ + ": is no absolute path");
+    request.directory = directory_;
+    request.runtimes = runtimes_;
+    request.runtime_options = runtime_options_;
+    request.mpi = mpi_ == "host"    ? sandbox::Mpi::host
+                  : mpi_ == "image" ? sandbox::Mpi::image
+                                    : sandbox::Mpi::automatic;
+    request.assume_launcher = !launcher_.empty();
+    request.gpus = !no_gpu_;
+    request.check = !no_check_;
+    request.trees = cache_directory() / trees_name;
+    request.access = registry_.read(request.image.transport == oci::Transport::registry, progress);
+    return request;
+  }
+
+  Result<void> print_plan(const sandbox::Request& request, const sandbox::Plan& plan,
+                          const sandbox::Host& host) const {
+    std::string text = sandbox::shell_text(plan.invocation, host);
+    if (!launcher_.empty()) {
+      XAAS_TRY(std::vector<std::string> line, sandbox::launcher_arguments(launcher_, plan.mpi_abi, ranks_));
+      XAAS_TRY(const std::vector<std::string> own, own_arguments(plan));
+      line.insert(line.end(), own.begin(), own.end());
+      text = sandbox::shell_text(line);
+    }
+    if (!common.json()) {
+      for (const std::string& note : plan.notes)
+        print_note(note);
+      std::cout << printable(text) << "\n";
+      return {};
+    }
+    print(Json{{"version", 1},
+               {"image", request.image.text},
+               {"runtime", plan.runtime},
+               {"command", plan.invocation.arguments},
+               {"environment", plan.invocation.environment},
+               {"mpi",
+                {{"abi", plan.mpi_abi.empty() ? Json() : Json(plan.mpi_abi)},
+                 {"from", plan.mpi_abi.empty() ? Json() : Json(plan.host_mpi ? "host" : "image")}}},
+               {"line", text},
+               {"notes", plan.notes}});
+    return {};
+  }
+
+  // This command again, for a launcher, with what was decided.
+  Result<std::vector<std::string>> own_arguments(const sandbox::Plan& plan) const {
+    XAAS_TRY(const fs::path program, program_path());
+    std::vector<std::string> line = {program, "run"};
+    const auto add = [&line](const std::string& option, const std::string& value) {
+      line.insert(line.end(), {option, value});
+    };
+    if (!plan.mpi_abi.empty())
+      add("--mpi", plan.host_mpi ? "host" : "image");
+    add("--runtime", plan.runtime);
+    for (const std::string& option : runtime_options_)
+      line.push_back("--runtime-option=" + option);
+    for (const std::string& bind : binds_)
+      add("--bind", bind);
+    for (const std::string& variable : variables_)
+      add("--env", variable);
+    if (entrypoint_)
+      add("--entrypoint", *entrypoint_);
+    if (!directory_.empty())
+      add("--workdir", directory_);
+    if (no_gpu_)
+      line.emplace_back("--no-gpu");
+    if (no_check_)
+      line.emplace_back("--no-check");
+    registry_.append(line);
+    line.push_back(image_);
+    if (!arguments_.empty())
+      line.emplace_back("--");
+    line.insert(line.end(), arguments_.begin(), arguments_.end());
+    return line;
+  }
+
+  std::string image_, mpi_ = "auto", directory_, launcher_;
+  std::optional<std::string> entrypoint_;
+  std::vector<std::string> arguments_, runtimes_, runtime_options_, binds_, variables_;
+  bool no_gpu_ = false, no_check_ = false, print_ = false;
+  unsigned ranks_ = 0;
+  RegistryOptions registry_;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_run_command() {
+  return std::make_unique<RunCommand>();
+}
+
+} // namespace xaas::cli

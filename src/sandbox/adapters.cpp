@@ -1,0 +1,183 @@
+// Sources: bwrap(1); ch-run(1) of Charliecloud 0.31; apptainer-exec(1), and "Environment and Metadata" in
+// Apptainer's user guide; enroot's doc/cmd/start.md and doc/image-format.md; podman-run(1).
+#include "adapters.h"
+
+#include "tree_paths.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace xaas::sandbox {
+
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+void append(Arguments& arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+}
+
+bool provides(const Runtime& runtime, const std::string& place) {
+  return std::find(runtime.provides.begin(), runtime.provides.end(), place) != runtime.provides.end();
+}
+
+// Those that the runtime does not make of its own accord. What a user binds to such a place is bound all the
+// same.
+std::vector<Bind> binds_for(const Runtime& runtime, const Program& program) {
+  std::vector<Bind> binds;
+  for (const Bind& bind : program.binds)
+    if (bind.source != bind.destination || !provides(runtime, bind.destination))
+      binds.push_back(bind);
+  return binds;
+}
+
+std::string with_mode(const Bind& bind, const char* otherwise = "") {
+  return bind.source.string() + ":" + bind.destination + (bind.read_only ? ":ro" : otherwise);
+}
+
+Invocation bwrap(const Found& found, const Program& program, const Arguments& options) {
+  Arguments arguments = {found.program};
+  append(arguments, options);
+  append(arguments, {"--ro-bind", program.tree, "/"});
+  for (const Bind& bind : program.binds) {
+    const char* const how = bind.read_only               ? "--ro-bind"
+                            : bind.destination == "/dev" ? "--dev-bind"
+                                                         : "--bind";
+    append(arguments, {how, bind.source, bind.destination});
+  }
+  append(arguments, {"--chdir", program.directory, "--"});
+  append(arguments, program.command);
+  return {arguments, program.environment, true};
+}
+
+Invocation charliecloud(const Found& found, const Program& program, const Arguments& options) {
+  Arguments arguments = {found.program};
+  append(arguments, options);
+  for (const Bind& bind : binds_for(*found.runtime, program))
+    append(arguments, {"--bind", bind.source.string() + ":" + bind.destination});
+  append(arguments, {"--cd", program.directory, program.tree, "--"});
+  append(arguments, program.command);
+  Invocation invocation{arguments, program.environment, false};
+  invocation.environment.try_emplace("USER", std::to_string(geteuid())); // it will not start without
+  return invocation;
+}
+
+// Apptainer hands the environment on, but for some variables that only a prefixed name sets.
+Invocation apptainer(const Found& found, const Program& program, const Arguments& options,
+                     const std::map<std::string, std::string>& host) {
+  Arguments arguments = {found.program, "exec"};
+  append(arguments, options);
+  append(arguments, {"--no-mount", "home,cwd"});
+  for (const GpuKind* gpu : program.gpus)
+    if (!gpu->apptainer.empty())
+      arguments.push_back(gpu->apptainer);
+  for (const Bind& bind : binds_for(*found.runtime, program))
+    append(arguments, {"--bind", with_mode(bind)});
+  append(arguments, {"--pwd", program.directory, program.tree});
+  append(arguments, program.command);
+  Invocation invocation{arguments, program.environment, false};
+  const std::string prefix = found.program.filename() == "singularity" ? "SINGULARITYENV_" : "APPTAINERENV_";
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
+    if (const auto value = program.environment.find(name); value != program.environment.end())
+      invocation.environment[prefix + name] = value->second;
+  invocation.environment.erase("LD_LIBRARY_PATH");
+  for (const char* name : {"PATH", "HOME"}) // its own, to find its helpers and configuration
+    if (const auto value = host.find(name); value != host.end())
+      invocation.environment[name] = value->second;
+  return invocation;
+}
+
+// The options that give a program its environment, where the runtime keeps its own: a value that the runtime
+// has, too, is not written where others can read it.
+void add_environment(Arguments& arguments, const Program& program,
+                     const std::map<std::string, std::string>& host) {
+  for (const auto& [name, value] : program.environment) {
+    const auto known = host.find(name);
+    const bool same = known != host.end() && known->second == value;
+    append(arguments, {"--env", same ? name : name + "=" + value});
+  }
+}
+
+Invocation enroot(const Found& found, const Program& program, const Arguments& options,
+                  const std::map<std::string, std::string>& host) {
+  Arguments arguments = {found.program, "start"};
+  append(arguments, options);
+  for (const Bind& bind : binds_for(*found.runtime, program))
+    append(arguments, {"--mount", bind.source.string() + ":" + bind.destination + ":none:rbind," +
+                                      (bind.read_only ? "ro" : "rw")});
+  add_environment(arguments, program, host);
+  arguments.push_back(program.tree.filename());
+  if (program.directory != "/") // it always starts in the root
+    append(arguments, {"/bin/sh", "-c", R"(cd "$0" && exec "$@")", program.directory});
+  append(arguments, program.command);
+  Invocation invocation{arguments, host, false};
+  invocation.environment["ENROOT_DATA_PATH"] = program.tree.parent_path(); // it finds trees there, by name
+  return invocation;
+}
+
+Invocation podman(const Found& found, const Program& program, const Arguments& options,
+                  const std::map<std::string, std::string>& host) {
+  Arguments arguments = {found.program, "run", "--rm"};
+  const auto set_by_user = [&options](const std::string& option) {
+    return std::any_of(options.begin(), options.end(), [&](const std::string& each) {
+      return each == option || each.starts_with(option + "=");
+    });
+  };
+  for (const char* space : {"--network", "--pid", "--ipc"})
+    if (!set_by_user(space))
+      arguments.push_back(std::string(space) + "=host");
+  if (geteuid() != 0 && !set_by_user("--userns"))
+    arguments.push_back("--userns=keep-id");
+  append(arguments, options);
+  append(arguments, {"--read-only", "--read-only-tmpfs=false", "--interactive"});
+  if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+    arguments.push_back("--tty");
+  if (program.descriptors > 0)
+    arguments.push_back("--preserve-fds=" + std::to_string(program.descriptors));
+  for (const std::string& device : program.devices)
+    append(arguments, {"--device", device});
+  for (const Bind& bind : binds_for(*found.runtime, program))
+    append(arguments, {"--volume", with_mode(bind)});
+  add_environment(arguments, program, host);
+  append(arguments, {"--workdir", program.directory, "--rootfs", program.tree});
+  append(arguments, program.command);
+  return {arguments, host, false};
+}
+
+} // namespace
+
+std::string obstacle(const Found& found, const Program& program) {
+  const Runtime& runtime = *found.runtime;
+  const std::vector<Bind> binds = binds_for(runtime, program);
+  for (const Bind& bind : binds)
+    if (bind.read_only && !runtime.read_only_binds && bind.source != bind.destination)
+      return "has no binds that are read-only, as " + bind.destination + " is to be";
+  if (runtime.name == "bwrap")
+    return {};
+  for (const Bind& bind : binds)
+    if (bind.source.string().find_first_of(":, \n") != std::string::npos ||
+        bind.destination.find_first_of(":, \n") != std::string::npos)
+      return "cannot bind " + bind.source.string() + ": there is a blank, comma or colon in its path";
+  if (runtime.name == "enroot" && program.directory != "/" &&
+      find_in_tree(program.tree, "/bin/sh").type != fs::file_type::regular)
+    return "enters a directory only by /bin/sh, which the image does not have";
+  return {};
+}
+
+Invocation invocation_of(const Found& found, const Program& program, const std::vector<std::string>& options,
+                         const std::map<std::string, std::string>& host) {
+  const std::string& name = found.runtime->name;
+  if (name == "bwrap")
+    return bwrap(found, program, options);
+  if (name == "charliecloud")
+    return charliecloud(found, program, options);
+  if (name == "apptainer")
+    return apptainer(found, program, options, host);
+  if (name == "enroot")
+    return enroot(found, program, options, host);
+  return podman(found, program, options, host);
+}
+
+} // namespace xaas::sandbox

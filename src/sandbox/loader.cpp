@@ -1,0 +1,137 @@
+#include "loader.h"
+
+#include "tree_paths.h"
+
+#include <xaas/base/text.h>
+#include <xaas/link/note.h>
+
+#include <deque>
+#include <elf.h>
+#include <fcntl.h>
+#include <memory>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace xaas::sandbox {
+
+namespace {
+
+// The bytes of a file. Libraries of an MPI are large, and little of them is read.
+class Mapped {
+public:
+  explicit Mapped(const fs::path& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status{};
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+      size_ = static_cast<size_t>(status.st_size);
+      data_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+    }
+    if (file >= 0)
+      close(file);
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() {
+    if (data_ != MAP_FAILED)
+      munmap(data_, size_);
+  }
+  std::string_view bytes() const {
+    return data_ == MAP_FAILED ? std::string_view()
+                               : std::string_view(static_cast<const char*>(data_), size_);
+  }
+
+private:
+  void* data_ = MAP_FAILED;
+  size_t size_ = 0;
+};
+
+bool is_elf_for(std::string_view bytes, const std::string& arch) {
+  if (!link::is_elf(bytes) || bytes.size() < sizeof(Elf64_Ehdr) || bytes[EI_CLASS] != ELFCLASS64 ||
+      bytes[EI_DATA] != ELFDATA2LSB)
+    return false;
+  const int machine = static_cast<unsigned char>(bytes[offsetof(Elf64_Ehdr, e_machine)]) |
+                      static_cast<unsigned char>(bytes[offsetof(Elf64_Ehdr, e_machine) + 1]) << 8;
+  return machine == (arch == "aarch64" ? EM_AARCH64 : EM_X86_64);
+}
+
+std::string expanded(std::string directory, const std::string& origin, const std::string& arch) {
+  const std::pair<std::string, std::string> variables[] = {
+      {"ORIGIN", origin}, {"LIB", "lib/" + arch + "-linux-gnu"}, {"PLATFORM", arch}};
+  for (const auto& [name, value] : variables)
+    for (const std::string& form : {"${" + name + "}", "$" + name})
+      for (size_t at = 0; (at = directory.find(form, at)) != std::string::npos; at += value.size())
+        directory.replace(at, form.size(), value);
+  return directory;
+}
+
+} // namespace
+
+Loader::Loader(fs::path root, std::string arch, std::vector<std::string> path,
+               std::vector<std::string> defaults, bool trusted)
+    : root_(std::move(root)), arch_(std::move(arch)), path_(std::move(path)), defaults_(std::move(defaults)),
+      trusted_(trusted) {}
+
+Result<const Loader::Library*> Loader::read(const std::string& path) {
+  const TreePlace place = find_in_tree(root_, path);
+  const auto [found, fresh] = read_.try_emplace(place.inside);
+  if (!fresh || place.type != fs::file_type::regular)
+    return found->second.get();
+  const Mapped file(place.outside);
+  if (!is_elf_for(file.bytes(), arch_))
+    return found->second.get();
+  Result<link::Dynamic> dynamic =
+      trusted_ ? link::read_dynamic(file.bytes()) : link::read_dynamic_in_worker(place.inside, file.bytes());
+  if (!dynamic)
+    return std::move(dynamic).error().in(place.outside.string());
+  found->second = std::make_unique<Library>(Library{place.inside, *std::move(dynamic)});
+  return found->second.get();
+}
+
+Result<const Loader::Library*> Loader::find(const std::string& name, const Library* by) {
+  if (name.find('/') != std::string::npos)
+    return read(name);
+  std::vector<std::string> places;
+  const auto add_own = [&] {
+    for (const std::string& entry : by->dynamic.runpath)
+      places.push_back(expanded(entry, fs::path(by->path).parent_path(), arch_));
+  };
+  if (by && by->dynamic.rpath_is_first)
+    add_own();
+  places.insert(places.end(), path_.begin(), path_.end());
+  if (by && !by->dynamic.rpath_is_first)
+    add_own();
+  places.insert(places.end(), defaults_.begin(), defaults_.end());
+  for (const std::string& place : places) {
+    if (!place.starts_with("/"))
+      continue;
+    XAAS_TRY(const Library* const library, read(place + "/" + name));
+    if (library)
+      return library;
+  }
+  return static_cast<const Library*>(nullptr);
+}
+
+Result<Loader::Closure> Loader::closure(const std::vector<const Library*>& start,
+                                        const std::set<std::string>& without) {
+  Closure closure;
+  std::deque<const Library*> pending(start.begin(), start.end());
+  while (!pending.empty()) {
+    const Library* const by = pending.front();
+    pending.pop_front();
+    for (const std::string& name : by->dynamic.needed) {
+      if (without.count(name) || closure.libraries.count(name))
+        continue;
+      XAAS_TRY(const Library* const library, find(name, by));
+      if (!library) {
+        closure.missing.push_back(by->path + " needs " + name);
+        continue;
+      }
+      closure.libraries[name] = library;
+      pending.push_back(library);
+    }
+  }
+  return closure;
+}
+
+} // namespace xaas::sandbox

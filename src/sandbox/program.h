@@ -1,0 +1,31 @@
+// One program in one tree, as every runtime is told of it.
+#pragma once
+
+#include "knowledge.h"
+
+#include <xaas/sandbox/sandbox.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xaas::sandbox {
+
+struct Program {
+  fs::path tree;
+  std::vector<Bind> binds;                        // in this order; destinations without links, and there
+  std::string directory;                          // that it starts in
+  std::map<std::string, std::string> environment; // all of it
+  std::vector<const GpuKind*> gpus;
+  std::vector<std::string> devices; // files of /dev, for a runtime with one of its own
+  unsigned descriptors = 0;         // open files that it needs, beyond the standard three
+  std::vector<std::string> command;
+};
+
+// A runtime that is there.
+struct Found {
+  const Runtime* runtime = nullptr;
+  fs::path program;
+};
+
+} // namespace xaas::sandbox

@@ -1,0 +1,28 @@
+#!/bin/bash
+# Running an image with Podman.
+source "$E2E/lib.sh"
+source "$E2E/probe.sh"
+needs jq make clang-22 podman runc pgrep
+[ "$(id -u)" -eq 0 ] || skip "Podman has its own conditions for ordinary users"
+
+probe_image app
+layout=$PWD/app
+mkdir work
+cd work
+state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
+trap 'rm -rf "$state"' EXIT
+mkdir bin
+cat >bin/podman <<END
+#!/bin/sh
+exec $(command -v podman) --root "$PWD/podman" --runroot "$state" --storage-driver vfs "\$@"
+END
+chmod 755 bin/podman
+PATH=$PWD/bin:$PATH
+run=("$XAAS" run -q --runtime podman --runtime-option=--runtime=runc --runtime-option=--ulimit=nofile=1024:1024
+  --runtime-option=--ulimit=nproc=1000:1000 "oci:$layout:here")
+check_probe "${run[@]}"
+says "$(id -u) $(id -g)" "${run[@]}" -- uid
+says no "${run[@]}" --bind "$PWD/seen:/ro:ro" -- write /ro/file
+"${run[@]:0:3}" podman --runtime-option=--network=none "oci:$layout:here" --print >line
+grep -q -e '--network=none' line || fail "the option is not there: $(cat line)"
+! grep -q -e '--network=host' line || fail "the network is there twice: $(cat line)"
