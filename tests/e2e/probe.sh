@@ -69,7 +69,7 @@ says() { # WANT COMMAND...
   expect_equal "$*" "$("$@")" "$want"
 }
 
-# COMMAND...: `xaas run --runtime NAME IMAGE`, perhaps as another user; `sees` is a directory that it may write, and is current
+# COMMAND...: `xaas run --runtime NAME IMAGE`, perhaps as another user; `it may write the current directory
 check_probe() {
   local log=$PWD/check.log process i
   expect_equal arguments "$("$@" -- a 'b c' '')" '[a][b c][]'
@@ -134,16 +134,20 @@ check_killed() {
   fail "the program lives on: $(pgrep -af '^/usr/local/bin/probe wait$')"
 }
 
-# COMMAND...: as an ordinary user, if we are root, with a home and a cache of its own, in the directory `user`
-as_user() {
-  local become=()
-  if [ "$(id -u)" -eq 0 ]; then become=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
-  "${become[@]}" env HOME="$user_home" USER=nobody XAAS_CACHE_DIR="$user_home/cache" "$@"
+# A directory that is not below /tmp, which every image sees; removed at the end. In `elsewhere`.
+make_elsewhere() {
+  elsewhere=$(mktemp -d /var/tmp/xaas-run-XXXXXX)
+  chmod 755 "$elsewhere"
+  trap 'rm -rf "$elsewhere"' EXIT
 }
 
-user_directory() { # makes it, and enters it
-  mkdir -p user/home user/work
-  [ "$(id -u)" -ne 0 ] || chown -R 65534:65534 user
-  user_home=$PWD/user/home
-  cd user/work
+# Such a directory for an ordinary user, if we are root, and in `as_user` the words that make a command that user's, with a home
+# and a cache there.
+make_user() {
+  make_elsewhere
+  mkdir "$elsewhere/home" "$elsewhere/work"
+  as_user=(env HOME="$elsewhere/home" USER=nobody XAAS_CACHE_DIR="$elsewhere/cache")
+  [ "$(id -u)" -eq 0 ] || return 0
+  chown -R 65534:65534 "$elsewhere"
+  as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups "${as_user[@]}")
 }

@@ -6,12 +6,13 @@ needs jq make clang-22 ch-run setpriv pgrep
 
 probe_image app
 layout=$PWD/app
-user_directory
-run=(as_user "$XAAS" run -q --runtime charliecloud "oci:$layout:here")
+make_user
+cd "$elsewhere/work"
+run=("${as_user[@]}" "$XAAS" run -q --runtime charliecloud "oci:$layout:here")
 check_probe "${run[@]}"
 check_killed "${run[@]}"
-says "$(as_user id -u) $(as_user id -g)" "${run[@]}" -- uid
-says no "${run[@]}" -- see "$user_home"
+says "$("${as_user[@]}" id -u) $("${as_user[@]}" id -g)" "${run[@]}" -- uid
+says no "${run[@]}" -- see "$elsewhere/home"
 expect_error 8 "no binds that are read-only" "${run[@]}" --bind "$PWD/seen:/ro:ro" -- see /ro/file
 # It becomes the program: one process, ours.
 "${run[@]}" -- wait >wait.log &

@@ -7,10 +7,10 @@ needs jq make clang-22 podman runc pgrep
 
 probe_image app
 layout=$PWD/app
-mkdir work
-cd work
+make_elsewhere
+cd "$elsewhere"
 state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
-trap 'rm -rf "$state"' EXIT
+trap 'rm -rf "$state" "$elsewhere"' EXIT
 mkdir bin
 cat >bin/podman <<END
 #!/bin/sh
@@ -23,6 +23,6 @@ run=("$XAAS" run -q --runtime podman --runtime-option=--runtime=runc --runtime-o
 check_probe "${run[@]}"
 says "$(id -u) $(id -g)" "${run[@]}" -- uid
 says no "${run[@]}" --bind "$PWD/seen:/ro:ro" -- write /ro/file
-"${run[@]:0:3}" podman --runtime-option=--network=none "oci:$layout:here" --print >line
+"$XAAS" run -q --runtime podman --runtime-option=--network=none "oci:$layout:here" --print >line
 grep -q -e '--network=none' line || fail "the option is not there: $(cat line)"
 ! grep -q -e '--network=host' line || fail "the network is there twice: $(cat line)"

@@ -1,0 +1,96 @@
+#!/bin/bash
+# The host's MPI in the place of the image's: taken where it fits, refused with a reason where it does not. The host's is a
+# second MPICH, which says another version.
+source "$E2E/lib.sh"
+source "$E2E/probe.sh"
+mpicc=mpicc mpirun=mpirun
+for name in mpicc mpirun; do # Debian's own names of MPICH's; mpicc may be another library's
+  ! command -v "$name.mpich" >/dev/null || declare "$name=$name.mpich"
+done
+needs jq make clang-22 bwrap patchelf perl readelf "$mpicc" "$mpirun"
+
+mkdir which
+cat >which/which.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char **argv) {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING], *end;
+  int length, rank, ranks, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Get_library_version(text, &length);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Allreduce(&(int){rank + 1}, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  if ((end = strchr(text, '\n'))) *end = 0;
+  if (rank == 0) printf("%s, %d of %d\n", text + strcspn(text, "0123456789"), sum, ranks);
+  return 0;
+}
+END
+printf 'which: which.c\n\t$(CC) -O1 -o $@ $^\ninstall: which\n\tinstall -D which $(DESTDIR)$(PREFIX)/bin/which\n' >which/Makefile
+cat >which/xaas.json <<END
+{"name": "which", "build": {"system": "make", "arguments": ["CC=$mpicc"]}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/which"]}}
+END
+"$XAAS" build which -o oci:which:ir -q >/dev/null
+"$XAAS" deploy oci:which:ir -o oci:which:here -q >/dev/null
+"$XAAS" deploy oci:which:ir -o rootfs:tree -q >/dev/null
+
+# The version is one constant of the library; the second one has the sonames that other systems' MPICH have.
+library=$(find tree -name 'libmpich.so.12.*' -o -name 'libmpi.so.12.*' | head -n 1)
+[ -n "$library" ] || skip "the machine's MPICH has no library that we know"
+version=$(strings -a "$library" | sed -n 's/^\([0-9]\+\.[0-9]\+\.[0-9]\+\)$/\1/p' | head -n 1)
+[ -n "$version" ] || skip "the machine's MPICH does not say its version"
+second=${version%?}Z
+mkdir -p other/lib plain/lib
+perl -pe "s/\\Q$version\\E\\0/$second\\0/g" "$library" >other/lib/libmpi.so.12
+patchelf --set-soname libmpi.so.12 other/lib/libmpi.so.12
+other=$PWD/other/lib
+run=("$XAAS" run -q --runtime bwrap oci:which:here)
+
+expect_equal "alone" "$("${run[@]}")" "$version, 1 of 1"
+expect_equal "alone, host" "$(LD_LIBRARY_PATH=$other "${run[@]}" --mpi host)" "$second, 1 of 1"
+expect_equal "two ranks, image" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}" --mpi image)" "$version, 3 of 2"
+expect_equal "two ranks, host" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}" --mpi host)" "$second, 3 of 2"
+expect_equal "two ranks" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}")" "$second, 3 of 2"
+expect_equal "two ranks, this machine's own" "$("$mpirun" -n 2 "${run[@]}" --mpi host)" "$version, 3 of 2"
+if command -v ch-run >/dev/null; then
+  expect_equal "two ranks, Charliecloud" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "$XAAS" run -q --runtime charliecloud oci:which:here)" \
+    "$second, 3 of 2"
+fi
+
+# What is decided, and said.
+LD_LIBRARY_PATH=$other "$XAAS" run --runtime bwrap oci:which:here --mpi host --print --format json -q >plan.json
+assert_json plan.json '.mpi == {abi: "mpich-12", from: "host"} and (.notes[0] | contains("'"$other"'"))'
+assert_json plan.json '.environment.LD_LIBRARY_PATH | startswith("/.xaas/host")'
+assert_json plan.json '.command | index("/.xaas/host/libmpich.so.12") or index("/.xaas/host/libmpi.so.12")'
+assert_json plan.json '.command | index("/.xaas/host/libc.so.6") | not'
+"$XAAS" run --runtime bwrap oci:which:here --print --launcher srun --ranks 2 -q >line
+expect_equal "line for srun" "$(cat line)" "srun --mpi=pmi2 -n 2 $XAAS run --mpi host --runtime bwrap oci:which:here"
+
+# A C library of the image that is older than the host's MPI.
+newest=$(readelf -V other/lib/libmpi.so.12 | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -n 1)
+cp -a tree old
+{
+  for name in $(readelf -V "$(find tree -name libc.so.6 | head -n 1)" | grep -o 'GLIBC_[0-9][0-9.]*' | sort -uV); do
+    [ "$name" = "$newest" ] || echo "$name {};"
+  done
+} >versions
+echo 'int libc_has_something;' >libc.c
+while read -r libc; do
+  rm "$libc"
+  clang-22 -shared -nostdlib -fPIC -fuse-ld=lld -Wl,-soname,libc.so.6 -Wl,--version-script,versions libc.c -o "$libc"
+done < <(find "$PWD/old" -name libc.so.6)
+refuses() { # TEXT TREE
+  LD_LIBRARY_PATH=$other expect_error 3 "$1" "$XAAS" run --runtime bwrap --mpi host "rootfs:$2" --print -- /usr/local/bin/which
+  # Else it is the image's, and that is said.
+  LD_LIBRARY_PATH=$other PMI_RANK=0 "$XAAS" run --runtime bwrap "rootfs:$2" --print --format json -- /usr/local/bin/which >plan.json
+  assert_json plan.json ".mpi.from == \"image\" and (.notes | any(contains(\"$1\")))"
+}
+refuses "needs $newest of libc.so.6" old
+# A program that finds its own MPI first.
+cp -a tree fixed
+patchelf --force-rpath --set-rpath /usr/local/lib fixed/usr/local/bin/which
+refuses "by DT_RPATH" fixed
+# Another ABI, and none.
+LD_LIBRARY_PATH=$other expect_error 3 "no MPI library" "$XAAS" run --runtime bwrap --mpi host rootfs:plain --print --bind "$PWD:/in" -- /in/tree/usr/local/bin/which
