@@ -76,7 +76,7 @@ public:
       prune_caches(max_bytes);
     if (print_)
       return print_plan(request, plan, host);
-    if (common.verbosity > 0)
+    if (common.verbosity > 0 || (plan.first && !common.quiet))
       for (const std::string& note : plan.notes)
         print_note(note);
     if (common.verbosity > 0)

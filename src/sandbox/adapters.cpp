@@ -2,6 +2,7 @@
 // Apptainer's user guide; enroot's doc/cmd/start.md and doc/image-format.md; podman-run(1).
 #include "adapters.h"
 
+#include "environment.h"
 #include "tree_paths.h"
 
 #include <xaas/base/text.h>
@@ -23,18 +24,29 @@ bool provides(const Runtime& runtime, const std::string& place) {
   return std::find(runtime.provides.begin(), runtime.provides.end(), place) != runtime.provides.end();
 }
 
-// Those that the runtime does not make of its own accord. What a user binds to such a place is bound all the
-// same.
+// Those that the runtime does not make of its own accord.
 std::vector<Bind> binds_for(const Runtime& runtime, const Program& program) {
   std::vector<Bind> binds;
   for (const Bind& bind : program.binds)
-    if (bind.source != bind.destination || !provides(runtime, bind.destination))
+    if (bind.asked || bind.source != bind.destination || !provides(runtime, bind.destination))
       binds.push_back(bind);
   return binds;
 }
 
 std::string with_mode(const Bind& bind, const char* otherwise = "") {
   return bind.source.string() + ":" + bind.destination + (bind.read_only ? ":ro" : otherwise);
+}
+
+// The environment in two parts: what the C library of the runtime itself would heed must reach the program
+// only.
+struct Divided {
+  std::map<std::string, std::string> plain, loader;
+};
+Divided divided(const std::map<std::string, std::string>& environment) {
+  Divided parts;
+  for (const auto& [name, value] : environment)
+    (matches(name, Knowledge::get().loader) ? parts.loader : parts.plain)[name] = value;
+  return parts;
 }
 
 Invocation bwrap(const Found& found, const Program& program, const Arguments& options) {
@@ -47,9 +59,12 @@ Invocation bwrap(const Found& found, const Program& program, const Arguments& op
                                                          : "--bind";
     append(arguments, {how, bind.source, bind.destination});
   }
+  const Divided environment = divided(program.environment);
+  for (const auto& [name, value] : environment.loader)
+    append(arguments, {"--setenv", name, value});
   append(arguments, {"--chdir", program.directory, "--"});
   append(arguments, program.command);
-  return {arguments, program.environment, true};
+  return {arguments, environment.plain, true};
 }
 
 Invocation charliecloud(const Found& found, const Program& program, const Arguments& options) {
@@ -57,19 +72,26 @@ Invocation charliecloud(const Found& found, const Program& program, const Argume
   append(arguments, options);
   for (const Bind& bind : binds_for(*found.runtime, program))
     append(arguments, {"--bind", bind.source.string() + ":" + bind.destination});
+  const Divided environment = divided(program.environment);
+  for (const auto& [name, value] : environment.loader) {
+    if (value.find('$') != std::string::npos)
+      arguments.emplace_back("--env-no-expand");
+    arguments.push_back("--set-env=" + name + "=" + value);
+  }
   append(arguments, {"--cd", program.directory, program.tree, "--"});
   append(arguments, program.command);
-  Invocation invocation{arguments, program.environment, false};
+  Invocation invocation{arguments, environment.plain, false};
   invocation.environment.try_emplace("USER", std::to_string(geteuid())); // it will not start without
   return invocation;
 }
 
-// Apptainer hands the environment on, but for some variables that only a prefixed name sets.
+// Apptainer takes the program's variables under names with a prefix; APPTAINER_... without it would be its
+// own settings. HOME it sets itself.
 Invocation apptainer(const Found& found, const Program& program, const Arguments& options,
                      const std::map<std::string, std::string>& host) {
   Arguments arguments = {found.program, "exec"};
   append(arguments, options);
-  append(arguments, {"--no-mount", "home,cwd"});
+  append(arguments, {"--cleanenv", "--no-mount", "home,cwd"});
   for (const GpuKind* gpu : program.gpus)
     if (!gpu->apptainer.empty())
       arguments.push_back(gpu->apptainer);
@@ -77,15 +99,11 @@ Invocation apptainer(const Found& found, const Program& program, const Arguments
     append(arguments, {"--bind", with_mode(bind)});
   append(arguments, {"--pwd", program.directory, program.tree});
   append(arguments, program.command);
-  Invocation invocation{arguments, program.environment, false};
+  Invocation invocation{arguments, host, false};
   const std::string prefix = found.program.filename() == "singularity" ? "SINGULARITYENV_" : "APPTAINERENV_";
-  for (const char* name : {"PATH", "LD_LIBRARY_PATH"})
-    if (const auto value = program.environment.find(name); value != program.environment.end())
-      invocation.environment[prefix + name] = value->second;
-  invocation.environment.erase("LD_LIBRARY_PATH");
-  for (const char* name : {"PATH", "HOME"}) // its own, to find its helpers and configuration
-    if (const auto value = host.find(name); value != host.end())
-      invocation.environment[name] = value->second;
+  for (const auto& [name, value] : program.environment)
+    if (name != "HOME")
+      invocation.environment[prefix + name] = value;
   return invocation;
 }
 
@@ -152,7 +170,7 @@ std::string obstacle(const Found& found, const Program& program) {
   const Runtime& runtime = *found.runtime;
   const std::vector<Bind> binds = binds_for(runtime, program);
   for (const Bind& bind : binds)
-    if (bind.read_only && !runtime.read_only_binds && bind.source != bind.destination)
+    if (bind.read_only && bind.asked && !runtime.read_only_binds)
       return "has no binds that are read-only, as " + bind.destination + " is to be";
   if (runtime.name == "bwrap")
     return {};

@@ -25,12 +25,14 @@ bool has_setuid_helper(const Runtime& runtime, const fs::path& program) {
 std::string look_for(const Runtime& runtime, const Program& program, Found& found) {
   for (const std::string& name : runtime.programs)
     if (const std::optional<fs::path> path = find_program(name)) {
-      found = {&runtime, *path};
+      found = {&runtime, *path, false};
       break;
     }
   if (!found.runtime)
     return "no " + join(runtime.programs, " or ") + " on PATH";
-  if (runtime.namespaces && geteuid() != 0 && !has_setuid_helper(runtime, found.program)) {
+  const bool helped = geteuid() == 0 || has_setuid_helper(runtime, found.program);
+  found.separate = runtime.separate == "always" || (runtime.separate == "users" && !helped);
+  if (runtime.namespaces && !helped) {
     const system::UserNamespaces namespaces = system::user_namespaces();
     if (namespaces.possible == std::optional(false))
       return "needs user namespaces, which this machine does not give to users (" + namespaces.evidence + ")";

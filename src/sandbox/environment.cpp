@@ -7,6 +7,12 @@
 
 namespace xaas::sandbox {
 
+bool matches(const std::string& name, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&name](const std::string& pattern) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
 std::map<std::string, std::string> environment_of(const std::map<std::string, std::string>& host,
                                                   const std::vector<std::string>& image,
                                                   const std::map<std::string, std::string>& own,
@@ -14,10 +20,7 @@ std::map<std::string, std::string> environment_of(const std::map<std::string, st
   const Knowledge& knowledge = Knowledge::get();
   std::map<std::string, std::string> environment;
   for (const auto& [name, value] : host) {
-    const bool withheld = std::any_of(knowledge.withheld.begin(), knowledge.withheld.end(),
-                                      [&name = name](const std::string& pattern) {
-                                        return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-                                      });
+    const bool withheld = matches(name, knowledge.withheld);
     const bool directory = std::find(knowledge.directories.begin(), knowledge.directories.end(), name) !=
                            knowledge.directories.end();
     if (!withheld && (!directory || visible(value)))

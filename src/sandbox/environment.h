@@ -15,4 +15,7 @@ std::map<std::string, std::string> environment_of(const std::map<std::string, st
                                                   const std::map<std::string, std::string>& own,
                                                   const std::function<bool(const std::string&)>& visible);
 
+// True if `name` matches one of the patterns.
+bool matches(const std::string& name, const std::vector<std::string>& patterns);
+
 } // namespace xaas::sandbox

@@ -16,7 +16,9 @@ Texts texts(const Json& json, const char* key) {
 
 void read_mpi(const Json& json, Knowledge& knowledge) {
   knowledge.rank_variables = texts(json["ranks"], "variables");
+  knowledge.rank_numbers = texts(json["ranks"], "numbers");
   knowledge.rank_descriptor = json["ranks"]["descriptor"];
+  knowledge.separate_ranks = json["separate_ranks"].get<std::map<std::string, std::string>>();
   for (const Json& item : json["launchers"])
     knowledge.launchers.push_back({item["name"], texts(item, "arguments"), item["ranks"],
                                    item["mpi"].get<std::map<std::string, std::string>>()});
@@ -32,10 +34,12 @@ Knowledge read_knowledge() {
   Knowledge knowledge;
   for (const Json& item : json["runtimes"])
     knowledge.runtimes.push_back({item["name"], texts(item, "programs"), texts(item, "provides"),
-                                  texts(item, "setuid"), item["namespaces"], item["read_only_binds"]});
+                                  texts(item, "setuid"), item["namespaces"], item["read_only_binds"],
+                                  item["separate"]});
   for (const Json& item : json["binds"])
     knowledge.binds.push_back({item["path"], item.value("read_only", false)});
   knowledge.withheld = texts(json["environment"], "withheld");
+  knowledge.loader = texts(json["environment"], "loader");
   knowledge.directories = texts(json["environment"], "directories");
   knowledge.path = json["environment"]["path"];
   read_mpi(json, knowledge);

@@ -14,6 +14,7 @@ struct Runtime {
   std::string name;
   std::vector<std::string> programs, provides, setuid;
   bool namespaces = false, read_only_binds = false;
+  std::string separate;
 };
 
 struct HostBind {
@@ -47,10 +48,11 @@ struct GpuKind {
 struct Knowledge {
   std::vector<Runtime> runtimes;
   std::vector<HostBind> binds;
-  std::vector<std::string> withheld, directories; // variables
-  std::string path;                               // PATH of an image that has none
-  std::vector<std::string> rank_variables;
+  std::vector<std::string> withheld, loader, directories; // variables
+  std::string path;                                       // PATH of an image that has none
+  std::vector<std::string> rank_variables, rank_numbers;
   std::string rank_descriptor;
+  std::map<std::string, std::string> separate_ranks; // variables
   std::vector<Launcher> launchers;
   std::vector<MpiFamily> mpi;
   std::vector<std::string> libc;

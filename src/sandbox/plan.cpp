@@ -57,6 +57,12 @@ public:
     XAAS_CHECK(make_mount_points());
     XAAS_TRY(const Found found, choose_runtime(request_.runtimes, program_));
     plan_.runtime = found.runtime->name;
+    for (const std::string& name : Knowledge::get().rank_numbers)
+      if (const std::string rank = variable_of(host_.environment, name); !rank.empty())
+        plan_.first = plan_.first && rank == "0";
+    if (launched_ && found.separate)
+      for (const auto& [name, value] : Knowledge::get().separate_ranks)
+        program_.environment.try_emplace(name, value);
     plan_.invocation = invocation_of(found, program_, request_.runtime_options, host_.environment);
     return std::move(plan_);
   }
@@ -151,8 +157,10 @@ private:
   }
 
   Result<void> add_user_binds() {
-    for (const Bind& bind : request_.binds)
+    for (const Bind& bind : request_.binds) {
       program_.binds.push_back(bind);
+      program_.binds.back().asked = true;
+    }
     for (Bind& bind : program_.binds) { // links of the image lead elsewhere
       const Bind* const above = bind_above(bind);
       if (!above)
@@ -224,12 +232,7 @@ private:
   }
 
   Result<void> choose_mpi(const std::string& path) {
-    const std::vector<std::string>& variables = Knowledge::get().rank_variables;
-    const bool launched = request_.assume_launcher ||
-                          std::any_of(variables.begin(), variables.end(), [this](const std::string& name) {
-                            return host_.environment.count(name) > 0;
-                          });
-    if (request_.mpi == Mpi::image || (request_.mpi == Mpi::automatic && !launched))
+    if (request_.mpi == Mpi::image || (request_.mpi == Mpi::automatic && !launched_))
       return {};
     const Result<std::string> fitted = use_host_mpi(path);
     if (fitted && !fitted->empty()) {
@@ -303,12 +306,21 @@ private:
     return above.source / fs::path(bind.destination).lexically_relative(above.destination);
   }
 
+  // True if a launcher of MPI programs started us, or is taken to.
+  bool is_launched() const {
+    const std::vector<std::string>& variables = Knowledge::get().rank_variables;
+    return request_.assume_launcher ||
+           std::any_of(variables.begin(), variables.end(),
+                       [this](const std::string& name) { return host_.environment.count(name) > 0; });
+  }
+
   const Request& request_;
   const Host& host_;
   Progress& progress_;
   oci::ImageConfig config_;
   Program program_;
   Plan plan_;
+  bool launched_ = is_launched();
 };
 
 } // namespace

@@ -26,6 +26,7 @@ struct Program {
 struct Found {
   const Runtime* runtime = nullptr;
   fs::path program;
+  bool separate = false; // every program gets a user namespace of its own
 };
 
 } // namespace xaas::sandbox

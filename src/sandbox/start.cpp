@@ -156,7 +156,7 @@ private:
     // What a terminal sends, the program got, too.
     const bool from_terminal = terminal_ && info.si_code == SI_KERNEL;
     if (!from_terminal && program_ > 0)
-      kill(program_, number);
+      kill(program_, number == SIGTSTP ? SIGSTOP : number); // a session without a terminal ignores SIGTSTP
     if (number == SIGTSTP)
       raise(SIGSTOP);
   }

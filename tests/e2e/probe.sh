@@ -87,6 +87,9 @@ check_probe() {
   says 1 env CUDA_VISIBLE_DEVICES=1 "$@" -- env CUDA_VISIBLE_DEVICES
   says '(unset)' env LD_LIBRARY_PATH=/lib "$@" -- env LD_LIBRARY_PATH
   says '(unset)' env LD_PRELOAD=libm.so.6 "$@" -- env LD_PRELOAD
+  # What the loader heeds is for the program, and not for the runtime on the host.
+  "$@" --env LD_PRELOAD=/nowhere/at/all.so -- 2>preload.log >/dev/null
+  expect_equal "programs that were to preload" "$(grep -c /nowhere/at/all.so preload.log)" 1
   expect_equal "standard input" "$(echo through | "$@" -- cat)" through
   for place in /proc/self/status /dev/null /sys/kernel /tmp; do says yes "$@" -- see "$place"; done
   says no "$@" -- see /usr/bin/env

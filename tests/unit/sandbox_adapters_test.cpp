@@ -26,14 +26,15 @@ protected:
   Adapters() : directory(*TemporaryDirectory::create()) {
     program.tree = directory.path() / "tree";
     EXPECT_TRUE(make_directories(program.tree));
-    program.binds = {{"/tmp", "/tmp", false}, {"/data/a", "/input", true}, {"/home/u/w", "/home/u/w", false}};
+    program.binds = {
+        {"/tmp", "/tmp", false}, {"/data/a", "/input", true, true}, {"/home/u/w", "/home/u/w", false}};
     program.directory = "/home/u/w";
     program.environment = {{"A", "1"}, {"LD_LIBRARY_PATH", "/.xaas/host"}, {"PATH", "/usr/bin"}};
     program.command = {"solver", "--steps", "3"};
   }
 
   Found found(const std::string& name, const fs::path& path) const {
-    return {Knowledge::get().runtime(name), path};
+    return {Knowledge::get().runtime(name), path, false};
   }
 
   TemporaryDirectory directory;
@@ -47,20 +48,23 @@ TEST_F(Adapters, BwrapBindsInOrderAndIsWatched) {
   EXPECT_THAT(line.arguments,
               ElementsAre("/usr/bin/bwrap", "--cap-drop", "ALL", "--ro-bind", program.tree.string(), "/",
                           "--bind", "/tmp", "/tmp", "--ro-bind", "/data/a", "/input", "--bind", "/home/u/w",
-                          "/home/u/w", "--chdir", "/home/u/w", "--", "solver", "--steps", "3"));
-  EXPECT_EQ(line.environment, program.environment);
+                          "/home/u/w", "--setenv", "LD_LIBRARY_PATH", "/.xaas/host", "--chdir", "/home/u/w",
+                          "--", "solver", "--steps", "3"));
+  EXPECT_EQ(line.environment, (std::map<std::string, std::string>{{"A", "1"}, {"PATH", "/usr/bin"}}));
   EXPECT_TRUE(line.supervised);
 }
 
 TEST_F(Adapters, CharliecloudHasNoReadOnlyBinds) {
   const Found charliecloud = found("charliecloud", "/usr/bin/ch-run");
   EXPECT_THAT(obstacle(charliecloud, program), HasSubstr("/input"));
-  program.binds[1].read_only = false;
+  program.binds[1].asked = false; // a precaution of ours
   EXPECT_EQ(obstacle(charliecloud, program), "");
   const Invocation line = invocation_of(charliecloud, program, {}, host);
   EXPECT_THAT(line.arguments,
               ElementsAre("/usr/bin/ch-run", "--bind", "/data/a:/input", "--bind", "/home/u/w:/home/u/w",
-                          "--cd", "/home/u/w", program.tree.string(), "--", "solver", "--steps", "3"));
+                          "--set-env=LD_LIBRARY_PATH=/.xaas/host", "--cd", "/home/u/w", program.tree.string(),
+                          "--", "solver", "--steps", "3"));
+  EXPECT_THAT(line.environment, Not(Contains(testing::Key("LD_LIBRARY_PATH"))));
   EXPECT_THAT(line.environment, Contains(testing::Key("USER"))); // ch-run refuses to start without
   EXPECT_FALSE(line.supervised);
 }
@@ -70,8 +74,8 @@ TEST_F(Adapters, ApptainerGetsPrefixedVariables) {
   const Invocation line =
       invocation_of(found("apptainer", "/usr/bin/apptainer"), program, {"--userns"}, host);
   EXPECT_THAT(line.arguments,
-              ElementsAre("/usr/bin/apptainer", "exec", "--userns", "--no-mount", "home,cwd", "--nv",
-                          "--bind", "/data/a:/input:ro", "--bind", "/home/u/w:/home/u/w", "--pwd",
+              ElementsAre("/usr/bin/apptainer", "exec", "--userns", "--cleanenv", "--no-mount", "home,cwd",
+                          "--nv", "--bind", "/data/a:/input:ro", "--bind", "/home/u/w:/home/u/w", "--pwd",
                           "/home/u/w", program.tree.string(), "solver", "--steps", "3"));
   EXPECT_THAT(line.environment,
               AllOf(Contains(Pair("APPTAINERENV_PATH", "/usr/bin")),

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Does `xaas detect` describe the node that it runs on when it runs in a job? Starts a Slurm of one node on the loopback (munge,
+# Does `xaas detect` describe the node that it runs on when it runs in a job, and does `xaas run` run there? Starts a Slurm of one node on the loopback (munge,
 # slurmctld, slurmd, all with files of their own below a temporary directory), runs detect by srun and by sbatch, checks what it
 # says, and ends and removes all of it. Needs root, and Slurm (Debian: slurm-wlm, munge); without them it is skipped: exit code 77.
 #
@@ -110,3 +110,58 @@ check() { # NAME ID PARTITION
 }
 check srun "$(cat "$work/srun.id")" special
 check sbatch "$id" ordinary
+
+# Images in jobs: ranks with the host's MPI, a signal, an exit code.
+XAAS=$xaas
+fail() { die "$@"; }
+# shellcheck source=tests/e2e/probe.sh
+source "$root/tests/e2e/probe.sh"
+export XAAS_CACHE_DIR=$work/cache
+mkdir "$work/run" && cd "$work/run"
+mpicc=mpicc
+! command -v mpicc.mpich >/dev/null || mpicc=mpicc.mpich
+for tool in clang-22 make bwrap $mpicc; do
+  command -v $tool >/dev/null || { echo "not run: images in jobs ($tool is not installed)"; exit 0; }
+done
+probe_image app
+mkdir ranks
+cat >ranks/ranks.c <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  int rank, ranks, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Allreduce(&(int){rank + 1}, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (rank == 0) printf("%d of %d\n", sum, ranks);
+  return 0;
+}
+END
+printf 'ranks: ranks.c\n\t$(CC) -O1 -o $@ $^\ninstall: ranks\n\tinstall -D ranks $(DESTDIR)$(PREFIX)/bin/ranks\n' >ranks/Makefile
+cat >ranks/xaas.json <<END
+{"name": "ranks", "build": {"system": "make", "arguments": ["CC=$mpicc"]}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/ranks"]}}
+END
+"$xaas" build ranks -o oci:mpi:ir -q >/dev/null
+"$xaas" deploy oci:mpi:ir -o oci:mpi:here -q >/dev/null
+for runtime in bwrap charliecloud; do
+  [ $runtime = bwrap ] || command -v ch-run >/dev/null || continue
+  eval "$("$xaas" run oci:mpi:here --print --launcher srun --ranks 2 --runtime $runtime -q)" >ranks.out
+  [ "$(cat ranks.out)" = "3 of 2" ] || die "ranks with $runtime: $(cat ranks.out)"
+  echo "ok: two ranks, $runtime: $("$xaas" run oci:mpi:here --print --launcher srun --ranks 2 --runtime $runtime -q)"
+
+  code=0
+  srun -n 1 "$xaas" run -q --runtime $runtime oci:app:here -- exit 5 2>/dev/null || code=$?
+  [ $code -eq 5 ] || die "exit code $code with $runtime"
+  srun -n 1 --job-name=$runtime "$xaas" run -q --runtime $runtime oci:app:here -- wait >wait.out 2>/dev/null &
+  step=$!
+  until_said ready wait.out
+  job=$(squeue --noheader --name=$runtime --format=%i)
+  scancel --signal=USR1 "$job"
+  until_said usr1 wait.out
+  scancel --signal=TERM "$job"
+  until_said saved wait.out
+  wait $step || true
+  echo "ok: exit code and signals of a job, $runtime ($(grep -c usr1 wait.out) SIGUSR1)"
+done

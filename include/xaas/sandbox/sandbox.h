@@ -25,6 +25,8 @@ struct Bind {
   fs::path source;         // absolute
   std::string destination; // absolute
   bool read_only = false;
+  bool asked =
+      false; // by the user, as it is; else a runtime may leave out read_only, and what it binds itself
   bool operator==(const Bind&) const = default;
 };
 
@@ -71,6 +73,7 @@ struct Plan {
   std::string mpi_abi;            // of the image's MPI library, if it was looked for and is there
   bool host_mpi = false;          // the program loads the host's
   std::vector<std::string> notes; // for people
+  bool first = true;              // of the ranks that a launcher started; or there is none
   std::optional<TreeUse> use;     // holds the tree
 };
 

@@ -7,7 +7,7 @@ mpicc=mpicc mpirun=mpirun
 for name in mpicc mpirun; do # Debian's own names of MPICH's; mpicc may be another library's
   ! command -v "$name.mpich" >/dev/null || declare "$name=$name.mpich"
 done
-needs jq make clang-22 bwrap patchelf perl readelf "$mpicc" "$mpirun"
+needs jq make clang-22 bwrap ch-run setpriv patchelf perl readelf "$mpicc" "$mpirun"
 
 mkdir which
 cat >which/which.c <<'END'
@@ -16,12 +16,18 @@ cat >which/which.c <<'END'
 #include <string.h>
 int main(int argc, char **argv) {
   char text[MPI_MAX_LIBRARY_VERSION_STRING], *end;
+  static char sent[4 << 20], got[sizeof(sent)]; /* large enough for every way of sending */
   int length, rank, ranks, sum;
   MPI_Init(&argc, &argv);
   MPI_Get_library_version(text, &length);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Allreduce(&(int){rank + 1}, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (ranks == 2) {
+    memset(sent, rank + 1, sizeof(sent));
+    MPI_Sendrecv(sent, sizeof(sent), MPI_CHAR, 1 - rank, 0, got, sizeof(got), MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (got[sizeof(got) - 1] != 2 - rank) sum = -1;
+  }
   MPI_Finalize();
   if ((end = strchr(text, '\n'))) *end = 0;
   if (rank == 0) printf("%s, %d of %d\n", text + strcspn(text, "0123456789"), sum, ranks);
@@ -32,12 +38,12 @@ printf 'which: which.c\n\t$(CC) -O1 -o $@ $^\ninstall: which\n\tinstall -D which
 cat >which/xaas.json <<END
 {"name": "which", "build": {"system": "make", "arguments": ["CC=$mpicc"]}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/which"]}}
 END
-"$XAAS" build which -o oci:which:ir -q >/dev/null
-"$XAAS" deploy oci:which:ir -o oci:which:here -q >/dev/null
-"$XAAS" deploy oci:which:ir -o rootfs:tree -q >/dev/null
+"$XAAS" build which -o oci:app:ir -q >/dev/null
+"$XAAS" deploy oci:app:ir -o oci:app:here -q >/dev/null
+"$XAAS" deploy oci:app:ir -o rootfs:tree -q >/dev/null
 
 # The version is one constant of the library; the second one has the sonames that other systems' MPICH have.
-library=$(find tree -name 'libmpich.so.12.*' -o -name 'libmpi.so.12.*' | head -n 1)
+library=$(find tree -name "libmpich.so.12*" -o -name "libmpi.so.12*" | head -n 1)
 [ -n "$library" ] || skip "the machine's MPICH has no library that we know"
 version=$(strings -a "$library" | sed -n 's/^\([0-9]\+\.[0-9]\+\.[0-9]\+\)$/\1/p' | head -n 1)
 [ -n "$version" ] || skip "the machine's MPICH does not say its version"
@@ -46,27 +52,34 @@ mkdir -p other/lib plain/lib
 perl -pe "s/\\Q$version\\E\\0/$second\\0/g" "$library" >other/lib/libmpi.so.12
 patchelf --set-soname libmpi.so.12 other/lib/libmpi.so.12
 other=$PWD/other/lib
-run=("$XAAS" run -q --runtime bwrap oci:which:here)
+run=("$XAAS" run -q --runtime bwrap oci:app:here)
 
-expect_equal "alone" "$("${run[@]}")" "$version, 1 of 1"
+expect_equal alone "$("${run[@]}")" "$version, 1 of 1"
 expect_equal "alone, host" "$(LD_LIBRARY_PATH=$other "${run[@]}" --mpi host)" "$second, 1 of 1"
 expect_equal "two ranks, image" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}" --mpi image)" "$version, 3 of 2"
 expect_equal "two ranks, host" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}" --mpi host)" "$second, 3 of 2"
 expect_equal "two ranks" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}")" "$second, 3 of 2"
 expect_equal "two ranks, this machine's own" "$("$mpirun" -n 2 "${run[@]}" --mpi host)" "$version, 3 of 2"
-if command -v ch-run >/dev/null; then
-  expect_equal "two ranks, Charliecloud" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "$XAAS" run -q --runtime charliecloud oci:which:here)" \
-    "$second, 3 of 2"
-fi
+# Each in a user namespace of its own.
+make_user
+chmod -R a+rX .
+for runtime in bwrap charliecloud; do
+  for whose in host image; do
+    want=$second
+    [ $whose = host ] || want=$version
+    expect_equal "two ranks of a user, $runtime, $whose" \
+      "$(LD_LIBRARY_PATH=$other "${as_user[@]}" "$mpirun" -n 2 "$XAAS" run -q --runtime $runtime --mpi $whose oci:app:here)" "$want, 3 of 2"
+  done
+done
 
 # What is decided, and said.
-LD_LIBRARY_PATH=$other "$XAAS" run --runtime bwrap oci:which:here --mpi host --print --format json -q >plan.json
+LD_LIBRARY_PATH=$other "$XAAS" run --runtime bwrap oci:app:here --mpi host --print --format json -q >plan.json
 assert_json plan.json '.mpi == {abi: "mpich-12", from: "host"} and (.notes[0] | contains("'"$other"'"))'
 assert_json plan.json '.environment.LD_LIBRARY_PATH | startswith("/.xaas/host")'
 assert_json plan.json '.command | index("/.xaas/host/libmpich.so.12") or index("/.xaas/host/libmpi.so.12")'
 assert_json plan.json '.command | index("/.xaas/host/libc.so.6") | not'
-"$XAAS" run --runtime bwrap oci:which:here --print --launcher srun --ranks 2 -q >line
-expect_equal "line for srun" "$(cat line)" "srun --mpi=pmi2 -n 2 $XAAS run --mpi host --runtime bwrap oci:which:here"
+"$XAAS" run --runtime bwrap oci:app:here --print --launcher srun --ranks 2 -q >line
+expect_equal "line for srun" "$(cat line)" "srun --mpi=pmi2 -n 2 $XAAS run --mpi host --runtime bwrap oci:app:here"
 
 # A C library of the image that is older than the host's MPI.
 newest=$(readelf -V other/lib/libmpi.so.12 | grep -o 'GLIBC_2\.[0-9]*' | sort -uV | tail -n 1)
