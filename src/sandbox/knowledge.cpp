@@ -18,7 +18,9 @@ void read_mpi(const Json& json, Knowledge& knowledge) {
   knowledge.rank_variables = texts(json["ranks"], "variables");
   knowledge.rank_numbers = texts(json["ranks"], "numbers");
   knowledge.rank_descriptor = json["ranks"]["descriptor"];
-  knowledge.separate_ranks = json["separate_ranks"].get<std::map<std::string, std::string>>();
+  for (const Json& item : json["separate_ranks"])
+    knowledge.separate_ranks.push_back(
+        {item["name"], item["value"], item.value("library", ""), item.value("part", "")});
   for (const Json& item : json["launchers"])
     knowledge.launchers.push_back({item["name"], texts(item, "arguments"), item["ranks"],
                                    item["mpi"].get<std::map<std::string, std::string>>()});

@@ -22,6 +22,10 @@ struct HostBind {
   bool read_only = false;
 };
 
+struct RankVariable {
+  std::string name, value, library, part;
+};
+
 struct Launcher {
   std::string name;
   std::vector<std::string> arguments;
@@ -52,7 +56,7 @@ struct Knowledge {
   std::string path;                                       // PATH of an image that has none
   std::vector<std::string> rank_variables, rank_numbers;
   std::string rank_descriptor;
-  std::map<std::string, std::string> separate_ranks; // variables
+  std::vector<RankVariable> separate_ranks;
   std::vector<Launcher> launchers;
   std::vector<MpiFamily> mpi;
   std::vector<std::string> libc;

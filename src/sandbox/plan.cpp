@@ -61,8 +61,7 @@ public:
       if (const std::string rank = variable_of(host_.environment, name); !rank.empty())
         plan_.first = plan_.first && rank == "0";
     if (launched_ && found.separate)
-      for (const auto& [name, value] : Knowledge::get().separate_ranks)
-        program_.environment.try_emplace(name, value);
+      separate_ranks();
     plan_.invocation = invocation_of(found, program_, request_.runtime_options, host_.environment);
     return std::move(plan_);
   }
@@ -271,6 +270,23 @@ private:
                                    split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':')));
     program_.binds.insert(program_.binds.end(), mpi.binds.begin(), mpi.binds.end());
     return mpi.description;
+  }
+
+  // Variables for ranks that cannot reach one another's memory.
+  void separate_ranks() {
+    std::vector<std::string> places = split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':');
+    for (const std::string& place : image_directories(target::host_arch()))
+      places.push_back(place);
+    std::error_code code;
+    for (const RankVariable& variable : Knowledge::get().separate_ranks) {
+      const auto has_library = [&](const std::string& place) {
+        return place.starts_with("/") && !variable.library.empty() &&
+               fs::exists(outside(place + "/" + variable.library), code);
+      };
+      const auto found = std::find_if(places.begin(), places.end(), has_library);
+      if (found == places.end() || fs::exists(outside(*found + "/" + variable.part), code))
+        program_.environment.try_emplace(variable.name, variable.value);
+    }
   }
 
   void add_library_path() {
