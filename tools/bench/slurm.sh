@@ -154,6 +154,9 @@ for runtime in bwrap charliecloud; do
   code=0
   srun -n 1 "$xaas" run -q --runtime $runtime oci:app:here -- exit 5 2>/dev/null || code=$?
   [ $code -eq 5 ] || die "exit code $code with $runtime"
+  echo "ok: exit code of a job, $runtime"
+  # Without control groups Slurm signals every process of a job, also bwrap's own, which ends of it (docs/running.md).
+  [ $runtime != bwrap ] || continue
   srun -n 1 --job-name=$runtime "$xaas" run -q --runtime $runtime oci:app:here -- wait >wait.out 2>/dev/null &
   step=$!
   until_said ready wait.out
@@ -163,5 +166,5 @@ for runtime in bwrap charliecloud; do
   scancel --signal=TERM "$job"
   until_said saved wait.out
   wait $step || true
-  echo "ok: exit code and signals of a job, $runtime ($(grep -c usr1 wait.out) SIGUSR1)"
+  echo "ok: signals of a job, $runtime ($(grep -c usr1 wait.out) SIGUSR1)"
 done
