@@ -2,6 +2,7 @@
 
 #include <xaas/base/modesty.h>
 #include <xaas/base/process.h>
+#include <xaas/base/signals.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>

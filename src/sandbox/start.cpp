@@ -12,6 +12,7 @@
 // of bwrap; that is bwrap's work.
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
+#include <xaas/base/signals.h>
 #include <xaas/base/text.h>
 #include <xaas/sandbox/sandbox.h>
 

@@ -101,10 +101,11 @@ check_probe() {
   expect_exit 5 "$@" -- exit 5
   expect_exit 143 "$@" -- raise 15
   expect_exit 137 "$@" -- raise 9
-  # Signals reach the program, which decides.
-  "$@" -- wait >"$log" &
+  # Signals reach the program, which decides; one that was ignored stays so.
+  (trap '' HUP && exec "$@" -- wait) >"$log" &
   process=$!
   until_said ready "$log"
+  kill -HUP $process
   kill -USR1 $process
   until_said usr1 "$log"
   kill -TERM $process

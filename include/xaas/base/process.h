@@ -40,8 +40,6 @@ std::optional<fs::path> find_program(const std::string& name);
 // Makes SIGINT, SIGTERM and SIGHUP set a flag instead of ending the process, so that what is temporary is
 // removed.
 void install_interrupt_handler();
-// Makes signals what they were before, for a program that this process becomes.
-void restore_signals();
 // The number of the signal that asked us to stop, or 0.
 int interrupt_signal();
 // An error of kind interrupted if we were asked to stop.
