@@ -1,5 +1,6 @@
 #include "bundle_maker.h"
 #include "space.h"
+#include "revision.h"
 #include "surroundings.h"
 #include "warnings.h"
 
@@ -67,7 +68,7 @@ public:
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
              spec::expand(request_.application, bundle_.points, request_.configurations,
                           request_.max_configurations));
-    describe_application();
+    XAAS_CHECK(describe_application());
     XAAS_CHECK(open_cache());
     progress_.start("building " + request_.application.name, configurations.size());
     for (size_t i = 0; i < configurations.size(); ++i) {
@@ -86,7 +87,7 @@ public:
   }
 
 private:
-  void describe_application() {
+  Result<void> describe_application() {
     const spec::Application& application = request_.application;
     bundle_.name = application.name;
     bundle_.version = application.version;
@@ -95,6 +96,13 @@ private:
     bundle_.llvm = image::llvm_version();
     bundle_.tool = image::tool_version();
     bundle_.image = application.image;
+    bundle_.source = application.source;
+    bundle_.revision = application.revision;
+    if (bundle_.revision.empty()) {
+      XAAS_TRY(bundle_.revision, read_revision(request_.source));
+    }
+    report_.revision = bundle_.revision;
+    return {};
   }
 
   // Without a cache of the user's, outcomes are still known from one configuration to the next.

@@ -85,6 +85,7 @@ Json report_json(const build::Report& report, const std::string& image) {
   return Json{{"version", 1},
               {"image", image},
               {"digest", report.digest.to_string()},
+              {"revision", report.revision.empty() ? Json() : Json(report.revision)},
               {"configurations", configurations},
               {"sharing",
                {{"units", report.units},

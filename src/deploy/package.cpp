@@ -166,7 +166,10 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
   image.annotations = {{image::annotation::kind, "deployed"},
                        {image::annotation::tool, image::tool_version()},
                        {image::annotation::llvm, image::llvm_version()},
-                       {"dev.xaas.made-from", source.image().digest().to_string()},
+                       {image::annotation::made_from, source.image().digest().to_string()},
+                       {image::annotation::made_from_name, bundle.name + ":" + bundle.version},
+                       {image::annotation::made_from_tool, bundle.tool},
+                       {image::annotation::made_from_llvm, bundle.llvm},
                        {"dev.xaas.configuration", id},
                        {"dev.xaas.cpu", target.name},
                        {"dev.xaas.features", join(target.features, ",")},
@@ -176,11 +179,12 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
                        {"dev.xaas.lto", lto ? "thin" : "none"},
                        {"dev.xaas.mpi", mpi_of(chosen)},
                        {image::annotation::needs, image::to_annotation(chosen)},
-                       {"org.opencontainers.image.created", image.config.created},
-                       {"org.opencontainers.image.title", bundle.name},
-                       {"org.opencontainers.image.version", bundle.version}};
-  if (!bundle.license.empty())
-    image.annotations["org.opencontainers.image.licenses"] = bundle.license;
+                       {image::annotation::created, image.config.created}};
+  image.annotations.merge(image::application_annotations(bundle));
+  // An image on base `scratch` has none.
+  for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
+    if (const auto& known = source.image().manifest().annotations; known.contains(key))
+      image.annotations[key] = known.at(key);
   image.config.labels = image.annotations;
   return image;
 }

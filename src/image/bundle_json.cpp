@@ -191,6 +191,10 @@ Json to_json(const Bundle& bundle) {
   json["name"] = bundle.name;
   json["application_version"] = bundle.version;
   json["license"] = bundle.license;
+  if (!bundle.source.empty())
+    json["source"] = bundle.source;
+  if (!bundle.revision.empty())
+    json["revision"] = bundle.revision;
   json["arch"] = bundle.arch;
   json["image"] = image_json(bundle.image);
   json["specializations"] = std::move(points);
@@ -214,6 +218,8 @@ Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
   XAAS_TRY(bundle.name, reader.string_at("name"));
   XAAS_TRY(bundle.version, reader.string_at("application_version"));
   XAAS_TRY(bundle.license, reader.string_at("license"));
+  XAAS_TRY(bundle.source, reader.string_or("source", ""));
+  XAAS_TRY(bundle.revision, reader.string_or("revision", ""));
   XAAS_TRY(bundle.arch, reader.string_at("arch"));
   XAAS_TRY(const JsonReader image, reader.at("image"));
   XAAS_TRY(bundle.image, parse_image(image));

@@ -59,6 +59,17 @@ Result<int64_t> parse_rfc3339(const std::string& text) {
   return static_cast<int64_t>(timegm(&parts));
 }
 
+std::map<std::string, std::string> application_annotations(const Bundle& bundle) {
+  std::map<std::string, std::string> annotations = {{annotation::title, bundle.name},
+                                                    {annotation::version, bundle.version}};
+  for (const auto& [key, value] :
+       {std::pair(annotation::licenses, &bundle.license), std::pair(annotation::source, &bundle.source),
+        std::pair(annotation::revision, &bundle.revision)})
+    if (!value->empty())
+      annotations[key] = *value;
+  return annotations;
+}
+
 std::string kind_of(const oci::Image& image) {
   const auto found = image.manifest().annotations.find(annotation::kind);
   return found == image.manifest().annotations.end() ? "other" : found->second;

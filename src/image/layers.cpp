@@ -178,11 +178,8 @@ Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider&
                        {annotation::format, std::to_string(bundle_format)},
                        {annotation::tool, bundle.tool},
                        {annotation::llvm, bundle.llvm},
-                       {"org.opencontainers.image.created", image.config.created},
-                       {"org.opencontainers.image.title", bundle.name},
-                       {"org.opencontainers.image.version", bundle.version}};
-  if (!bundle.license.empty())
-    image.annotations["org.opencontainers.image.licenses"] = bundle.license;
+                       {annotation::created, image.config.created}};
+  image.annotations.merge(application_annotations(bundle));
   image.config.labels = image.annotations;
   return image;
 }

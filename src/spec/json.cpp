@@ -99,6 +99,10 @@ Json to_json(const SpecializationPoint& point) {
 Json to_json(const Application& application) {
   Json json = {
       {"name", application.name}, {"version", application.version}, {"license", application.license}};
+  if (!application.source.empty())
+    json["source"] = application.source;
+  if (!application.revision.empty())
+    json["revision"] = application.revision;
   json["build"] = to_json(application.build);
   json["specializations"] = Json::array();
   for (const SpecializationPoint& point : application.points)

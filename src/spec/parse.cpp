@@ -130,6 +130,8 @@ Result<Application> read_document(const JsonReader& reader) {
   XAAS_TRY(application.name, reader.string_at("name"));
   XAAS_TRY(application.version, reader.string_or("version", application.version));
   XAAS_TRY(application.license, reader.string_or("license", ""));
+  XAAS_TRY(application.source, reader.string_or("source", ""));
+  XAAS_TRY(application.revision, reader.string_or("revision", ""));
   XAAS_TRY(const JsonReader build, reader.at("build"));
   XAAS_TRY(application.build, parse_build(build));
   XAAS_TRY(const std::vector<JsonReader> points, items_at(reader, "specializations"));

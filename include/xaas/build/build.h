@@ -65,6 +65,7 @@ struct Warning {
 
 struct Report {
   Digest digest;
+  std::string revision; // of the sources; empty: not known
   std::vector<ConfigurationReport> configurations;
   uint64_t units = 0, modules = 0; // over all configurations; distinct
   uint64_t unit_bytes = 0, module_bytes = 0;

@@ -37,9 +37,10 @@ struct BundleConfiguration {
 
 struct Bundle {
   std::string name, version, license, arch;
-  std::string llvm;  // version that made the IR; an older LLVM cannot read it
-  std::string tool;  // version of xaas
-  spec::Image image; // prefix, entrypoint, environment of the deployed image
+  std::string source, revision; // of the sources: where they are kept, and which; empty: not known
+  std::string llvm;             // version that made the IR; an older LLVM cannot read it
+  std::string tool;             // version of xaas
+  spec::Image image;            // prefix, entrypoint, environment of the deployed image
   std::vector<spec::SpecializationPoint> points;
   std::vector<BundleConfiguration> configurations;
   std::map<Digest, ir::UnitOptions> options;

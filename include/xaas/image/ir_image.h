@@ -22,7 +22,24 @@ inline constexpr const char* configurations =
 inline constexpr const char* format = "dev.xaas.format";
 inline constexpr const char* tool = "dev.xaas.tool.version";
 inline constexpr const char* llvm = "dev.xaas.llvm.version";
+// Of a deployed image: the IR image that it was made from.
+inline constexpr const char* made_from = "dev.xaas.made-from";
+inline constexpr const char* made_from_name = "dev.xaas.made-from.name"; // NAME:VERSION of the application
+inline constexpr const char* made_from_tool = "dev.xaas.made-from.tool.version";
+inline constexpr const char* made_from_llvm = "dev.xaas.made-from.llvm.version";
+// OCI image specification, annotations.md, "Pre-Defined Annotation Keys".
+inline constexpr const char* created = "org.opencontainers.image.created";
+inline constexpr const char* title = "org.opencontainers.image.title";
+inline constexpr const char* version = "org.opencontainers.image.version";
+inline constexpr const char* licenses = "org.opencontainers.image.licenses";
+inline constexpr const char* source = "org.opencontainers.image.source";
+inline constexpr const char* revision = "org.opencontainers.image.revision";
+inline constexpr const char* base_digest = "org.opencontainers.image.base.digest";
+inline constexpr const char* base_name = "org.opencontainers.image.base.name";
 } // namespace annotation
+
+// Title, version, licence, source and revision of the application, as far as they are known.
+std::map<std::string, std::string> application_annotations(const Bundle& bundle);
 
 using ContentProvider = std::function<Result<std::string>(const Digest&)>;
 

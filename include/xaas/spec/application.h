@@ -109,6 +109,7 @@ private:
 
 struct Application {
   std::string name, version = "0", license;
+  std::string source, revision; // where the sources are kept, and which they are; empty: not said
   Build build;
   std::vector<SpecializationPoint> points; // the application's own, without the built-in `isa`
   std::optional<std::vector<std::string>>
