@@ -1,5 +1,6 @@
 #include "bundle_maker.h"
 #include "space.h"
+#include "packages.h"
 #include "revision.h"
 #include "surroundings.h"
 #include "warnings.h"
@@ -273,6 +274,7 @@ private:
   Result<void> write() {
     const Stopwatch watch;
     progress_.start("writing " + request_.output.text, 0);
+    bundle_.packages = packages_of(maker_.places());
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
     XAAS_TRY(const oci::NewImage image, image::make_ir_image(bundle_, provider, request_.time));
     XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_)

@@ -17,6 +17,12 @@ Result<Json> stored_json(const store::ContentStore& content, const Digest& diges
 
 } // namespace
 
+// The same content in several places: the same answer in whatever order they were met.
+void BundleMaker::note_place(const Digest& file, const fs::path& path) {
+  const auto place = places_.try_emplace(file, path).first;
+  place->second = std::min(place->second, path);
+}
+
 Result<void> BundleMaker::reach_unit(const Digest& id) {
   if (bundle_.units.count(id))
     return {};
@@ -69,7 +75,10 @@ Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached)
   image::KitFile kit;
   kit.name = file.name;
   kit.size = content.size();
-  if (const auto origin = origins_.find(file.digest); origin != origins_.end() && origin->second.of_build) {
+  const auto origin = origins_.find(file.digest);
+  if (origin != origins_.end() && !origin->second.of_build)
+    note_place(file.digest, origin->second.path);
+  if (origin != origins_.end() && origin->second.of_build) {
     // Scripts and lists that a link reads are part of the build too, and have no IR to miss.
     kit.native = link::is_elf(content) || link::is_archive(content);
     kit.reason = origin->second.reason.empty()
@@ -164,6 +173,8 @@ Result<void> BundleMaker::add(const capture::Session& session, image::BundleConf
   XAAS_CHECK(native_needs(configuration, input));
   XAAS_TRY(Closure closure, gather_closure(input, content_));
   configuration.runtime = std::move(closure.files);
+  for (const auto& [file, path] : closure.places)
+    note_place(file, path);
   loaders_.insert(closure.loaders.begin(), closure.loaders.end());
   XAAS_CHECK(check_claims(configuration));
   bundle_.configurations.push_back(std::move(configuration));

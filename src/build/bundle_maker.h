@@ -23,12 +23,16 @@ public:
   // Libraries of the closure that load parts by name.
   const std::set<std::string>& loaders() const { return loaders_; }
 
+  // Where the files of this machine that the bundle carries lie, by their contents.
+  const std::map<Digest, fs::path>& places() const { return places_; }
+
 private:
   struct Reached {
     std::set<Digest> libraries; // kit files that are shared libraries
     std::set<std::string> interpreters;
     std::set<Digest> seen;
   };
+  void note_place(const Digest& file, const fs::path& path);
   Result<void> reach_unit(const Digest& id);
   Result<void> reach_archive(const Digest& digest, Reached& reached);
   Result<void> reach_link(const Digest& digest, Reached& reached);
@@ -43,6 +47,7 @@ private:
   const store::ContentStore& content_;
   std::map<Digest, capture::KitOrigin> origins_; // of the configuration that is being added
   std::set<std::string> loaders_;
+  std::map<Digest, fs::path> places_;
 };
 
 } // namespace xaas::build

@@ -123,7 +123,7 @@ private:
       loader_ = path;
       return {};
     }
-    XAAS_CHECK(put(library_directory() / installed, content, 0644));
+    XAAS_CHECK(put(path, library_directory() / installed, content, 0644));
     if (dynamic.imports_dlopen && !installed.starts_with("libc.so"))
       closure_.loaders.insert(installed);
     for (const std::string& needed : dynamic.needed)
@@ -154,7 +154,7 @@ private:
       for (const std::string& needed : dynamic.needed)
         pending_.emplace_back(needed, from.string());
     }
-    return put(to.relative_path(), content, status.st_mode & 0777);
+    return put(from, to.relative_path(), content, status.st_mode & 0777);
   }
 
   Result<void> add_tree(const fs::path& path) {
@@ -179,12 +179,14 @@ private:
     return {};
   }
 
-  Result<void> put(const fs::path& path, const std::string& content, unsigned mode) {
+  Result<void> put(const fs::path& from, const fs::path& path, const std::string& content, unsigned mode) {
     InstalledFile file;
     file.path = path.lexically_normal().string();
     file.mode = mode & 0111 ? 0755 : 0644;
     XAAS_TRY(file.digest, content_.put(content));
     files_[file.path] = file;
+    const auto place = closure_.places.try_emplace(file.digest, from).first;
+    place->second = std::min(place->second, from);
     return {};
   }
 

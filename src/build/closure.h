@@ -25,6 +25,7 @@ struct ClosureInput {
 struct Closure {
   std::vector<link::InstalledFile> files; // sorted by path; contents are in the store
   std::set<std::string> loaders;          // libraries that import dlopen
+  std::map<Digest, fs::path> places; // where the contents lay on this machine; never written into an image
 };
 
 // Follows DT_NEEDED from file to file, as the ELF files say (never by running a loader: its answer depends on

@@ -1,5 +1,5 @@
 #include <xaas/base/text.h>
-#include <xaas/image/bundle.h>
+#include <xaas/image/packages.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -42,6 +42,37 @@ Json kit_json(const KitFile& file) {
     json["reason"] = file.reason;
   }
   return json;
+}
+
+Json packages_json(const std::vector<Package>& packages) {
+  Json json = Json::array();
+  for (const Package& package : packages) {
+    Json files = Json::array();
+    for (const Digest& file : package.files)
+      files.push_back(file.to_string());
+    json.push_back(to_json(package));
+    json.back()["files"] = std::move(files);
+  }
+  return json;
+}
+
+Result<std::vector<Package>> parse_packages(const JsonReader& bundle) {
+  std::vector<Package> packages;
+  if (!bundle.has("packages"))
+    return packages;
+  XAAS_TRY(const JsonReader list, bundle.at("packages"));
+  XAAS_TRY(const std::vector<JsonReader> items, list.items());
+  for (const JsonReader& item : items) {
+    XAAS_TRY(Package package, parse_package(item));
+    XAAS_TRY(const JsonReader files, item.at("files"));
+    XAAS_TRY(const std::vector<std::string> digests, files.strings());
+    for (const std::string& text : digests) {
+      XAAS_TRY(const Digest digest, Digest::parse(text).in(files.where()));
+      package.files.insert(digest);
+    }
+    packages.push_back(std::move(package));
+  }
+  return packages;
 }
 
 // "22.1.8" -> 22
@@ -205,6 +236,8 @@ Json to_json(const Bundle& bundle) {
   json["links"] = table_json(bundle.links, [](const auto& value) { return link::to_json(value); });
   json["modules"] = table_json(bundle.modules, [](uint64_t size) { return Json(size); });
   json["kit"] = table_json(bundle.kit, kit_json);
+  if (!bundle.packages.empty())
+    json["packages"] = packages_json(bundle.packages);
   return json;
 }
 
@@ -236,6 +269,7 @@ Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
     bundle.configurations.push_back(std::move(configuration));
   }
   XAAS_CHECK(parse_tables(reader, bundle));
+  XAAS_TRY(bundle.packages, parse_packages(reader));
   return bundle;
 }
 

@@ -27,6 +27,16 @@ bool is_image(const Json& entry) {
   return is_manifest_type(type) || is_index_type(type);
 }
 
+// What is kept beside an image and names it by its digest: signatures and the like of cosign
+// (`sha256-<hex>.sig`), lists of referrers (`sha256-<hex>`), and artifacts.
+bool is_about_another(const Json& entry) {
+  const std::string tag = tag_of(entry);
+  return entry.contains("artifactType") ||
+         (tag.starts_with("sha256-") &&
+          tag.find_first_not_of("0123456789abcdef", 7) >= 7 + 2 * Digest::size &&
+          tag.size() >= 7 + 2 * Digest::size);
+}
+
 // Where in an index an entry is, for messages.
 struct Entry {
   const Json* json;
@@ -45,7 +55,7 @@ std::vector<Entry> images_of(const Json& index, const std::string& where) {
 Error tag_not_found(const std::string& wanted, const std::vector<Entry>& images) {
   std::vector<std::string> tags;
   for (const Entry& image : images)
-    if (const std::string tag = tag_of(*image.json); !tag.empty())
+    if (const std::string tag = tag_of(*image.json); !tag.empty() && !is_about_another(*image.json))
       tags.push_back(tag);
   std::sort(tags.begin(), tags.end());
   return make_error(ErrorKind::not_found, "there is no image tagged '" + wanted + "'",
@@ -54,7 +64,9 @@ Error tag_not_found(const std::string& wanted, const std::vector<Entry>& images)
 
 // The entries of `index.json` that a tag, or none, stands for: several where the same tag is given per
 // platform.
-Result<std::vector<Entry>> choose_by_tag(const std::vector<Entry>& images, const std::string& tag) {
+Result<std::vector<Entry>> choose_by_tag(std::vector<Entry> images, const std::string& tag) {
+  if (tag.empty())
+    std::erase_if(images, [](const Entry& image) { return is_about_another(*image.json); });
   if (images.empty())
     return make_error(ErrorKind::not_found, "it has no images");
   if (tag.empty()) {

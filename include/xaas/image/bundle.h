@@ -27,6 +27,15 @@ struct KitFile {
   std::string reason;  // why it has none, where known
 };
 
+// A package of the build machine from which files of the link kit or the closure are.
+struct Package {
+  std::string manager;                     // deb
+  std::string name, version, arch, source; // source: name of the source package; may be empty
+  std::string distribution;                // as in debian-12; may be empty
+  std::set<Digest> files;                  // contents of those that the bundle has
+  auto operator<=>(const Package&) const = default;
+};
+
 struct BundleConfiguration {
   spec::Configuration configuration;
   std::vector<link::InstalledFile> installed; // sorted by path
@@ -49,6 +58,7 @@ struct Bundle {
   std::map<Digest, link::LinkRecord> links;
   std::map<Digest, uint64_t> modules; // bytes of canonical bitcode
   std::map<Digest, KitFile> kit;
+  std::vector<Package> packages; // sorted; none where the build machine has no database that we read
 };
 
 // What one configuration uses of a bundle.

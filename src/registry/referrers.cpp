@@ -1,0 +1,194 @@
+#include "session.h"
+
+#include <xaas/base/json.h>
+#include <xaas/oci/blob_source.h>
+#include <xaas/registry/referrers.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace xaas::registry {
+
+namespace {
+
+constexpr unsigned max_pages = 64;
+constexpr unsigned max_tries = 5;
+
+std::string tag_of(const Digest& digest) {
+  return "sha256-" + digest.hex();
+}
+
+bool is_listed(const std::vector<oci::Referrer>& list, const Digest& digest) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const oci::Referrer& each) { return each.descriptor.digest == digest; });
+}
+
+Result<std::vector<oci::Referrer>> parse_list(const std::string& text, const std::string& where) {
+  XAAS_TRY(const Json json, parse_json(text, where, false, ErrorKind::integrity));
+  XAAS_TRY(const JsonReader manifests, JsonReader(json, where).at("manifests"));
+  XAAS_TRY(const std::vector<JsonReader> items, manifests.items());
+  std::vector<oci::Referrer> list;
+  for (const JsonReader& item : items) {
+    XAAS_TRY(oci::Referrer referrer, oci::parse_referrer(item));
+    list.push_back(std::move(referrer));
+  }
+  return list;
+}
+
+std::string to_list(const std::vector<oci::Referrer>& list) {
+  Json manifests = Json::array();
+  for (const oci::Referrer& each : list)
+    manifests.push_back(oci::to_json(each));
+  return Json{{"schemaVersion", 2}, {"mediaType", oci::media_type::index}, {"manifests", manifests}}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The address of the next part of an answer (RFC 8288, `Link: <...>; rel="next"`); empty: this was the last.
+Result<std::string> next_page(const Session& session, const std::string& url,
+                              const http::Response& response) {
+  const std::string* const link = response.header("Link");
+  const size_t end = link ? link->find('>') : std::string::npos;
+  if (end == std::string::npos || !link->starts_with("<") ||
+      link->find("rel=\"next\"", end) == std::string::npos)
+    return std::string();
+  http::Response redirect;
+  redirect.headers = {{"Location", link->substr(1, end - 1)}};
+  return session.resolve(url, redirect);
+}
+
+// Of one repository.
+class Referrers {
+public:
+  Referrers(Session& session, const Digest& subject) : session_(session), subject_(subject) {}
+
+  // As the registry's API says. Nothing: it has none.
+  Result<std::optional<std::vector<oci::Referrer>>> from_api() {
+    std::vector<oci::Referrer> all;
+    std::string url = session_.url("referrers/" + subject_.to_string());
+    for (unsigned page = 0; !url.empty(); ++page) {
+      if (page == max_pages)
+        return make_error(ErrorKind::integrity, "referrers of " + subject_.to_string() + ": too many parts");
+      XAAS_TRY(const http::Response response, get(url));
+      if (response.status == 404 && page == 0)
+        return std::optional<std::vector<oci::Referrer>>();
+      if (response.status != 200)
+        return session_.refusal(response, "referrers of " + subject_.to_string());
+      XAAS_TRY(const auto part, parse_list(response.body, "referrers of " + subject_.to_string()));
+      all.insert(all.end(), part.begin(), part.end());
+      XAAS_TRY(url, next_page(session_, url, response));
+    }
+    return std::optional(std::move(all));
+  }
+
+  // As the index under the tag says.
+  Result<std::vector<oci::Referrer>> from_tag() {
+    XAAS_TRY(const http::Response response, get(session_.url("manifests/" + tag_of(subject_))));
+    if (response.status == 404)
+      return std::vector<oci::Referrer>();
+    if (response.status != 200)
+      return session_.refusal(response, "manifest " + tag_of(subject_));
+    return parse_list(response.body, "manifest " + tag_of(subject_));
+  }
+
+  // Two that attach at once may overwrite each other's entry: so it is looked at again afterwards.
+  Result<void> add_to_tag(const oci::Referrer& referrer) {
+    for (unsigned n = 0; n < max_tries; ++n) {
+      XAAS_TRY(std::vector<oci::Referrer> list, from_tag());
+      if (is_listed(list, referrer.descriptor.digest))
+        return {};
+      list.push_back(referrer);
+      XAAS_TRY([[maybe_unused]] const http::Response put,
+               put_manifest(tag_of(subject_), oci::media_type::index, to_list(list)));
+    }
+    XAAS_TRY(const std::vector<oci::Referrer> list, from_tag());
+    if (is_listed(list, referrer.descriptor.digest))
+      return {};
+    return make_error(ErrorKind::failed, "manifest " + tag_of(subject_) + ": others change it all the time",
+                      "run the command again");
+  }
+
+  Result<void> put_blob(const std::string& bytes) {
+    const std::string digest = digest_of(bytes).to_string();
+    const std::string name = "blob " + digest;
+    XAAS_TRY(const http::Response known,
+             session_.send_patiently({.method = "HEAD", .url = session_.url("blobs/" + digest)}));
+    if (known.status == 200)
+      return {};
+    const std::string url = session_.url("blobs/uploads/");
+    XAAS_TRY(const http::Response begun, session_.send_patiently({.method = "POST", .url = url}));
+    if (begun.status != 202)
+      return session_.refusal(begun, name);
+    XAAS_TRY(std::string location, session_.resolve(url, begun));
+    location += (location.find('?') == std::string::npos ? "?digest=" : "&digest=") + digest;
+    XAAS_TRY(const http::Response sent,
+             session_.send_patiently({.method = "PUT",
+                                      .url = location,
+                                      .headers = {{"Content-Type", "application/octet-stream"}},
+                                      .body = bytes}));
+    if (sent.status != 201)
+      return session_.refusal(sent, name);
+    return {};
+  }
+
+  Result<http::Response> put_manifest(const std::string& name, const std::string& type,
+                                      const std::string& text) {
+    XAAS_TRY(http::Response response, session_.send_patiently({.method = "PUT",
+                                                               .url = session_.url("manifests/" + name),
+                                                               .headers = {{"Content-Type", type}},
+                                                               .body = text}));
+    if (response.status != 201)
+      return session_.refusal(response, "manifest " + name);
+    return response;
+  }
+
+private:
+  Result<http::Response> get(const std::string& url) {
+    return session_.send_patiently({.method = "GET",
+                                    .url = url,
+                                    .headers = {{"Accept", oci::media_type::index}},
+                                    .answer_bytes = oci::manifest_limit});
+  }
+
+  Session& session_;
+  Digest subject_;
+};
+
+Result<Digest> attach_remote(const oci::Reference& image, const oci::Artifact& artifact,
+                             const Access& access) {
+  XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::push));
+  Referrers referrers(*session, artifact.subject.digest);
+  const oci::RenderedArtifact rendered = oci::render(artifact);
+  XAAS_CHECK(referrers.put_blob(oci::empty_config));
+  XAAS_CHECK(referrers.put_blob(artifact.content));
+  XAAS_TRY(const http::Response put, referrers.put_manifest(rendered.descriptor.digest.to_string(),
+                                                            oci::media_type::manifest, rendered.manifest));
+  // With this header the registry says that it lists the artifact itself.
+  if (!put.header("OCI-Subject"))
+    XAAS_CHECK(referrers.add_to_tag({artifact.type, rendered.descriptor}));
+  return rendered.descriptor.digest;
+}
+
+} // namespace
+
+Result<Digest> attach(const oci::Reference& image, const oci::Artifact& artifact, const Access& access) {
+  if (image.transport == oci::Transport::registry)
+    return attach_remote(image, artifact, access).in("attaching to " + image.text);
+  return oci::attach(image, artifact);
+}
+
+Result<std::vector<oci::Referrer>> referrers(const oci::Reference& image, const Digest& subject,
+                                             const std::string& type, const Access& access) {
+  if (image.transport != oci::Transport::registry)
+    return oci::referrers(image, subject, type);
+  const std::string what = "reading what refers to " + image.text;
+  XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::pull));
+  Referrers referrers(*session, subject);
+  XAAS_TRY(std::optional<std::vector<oci::Referrer>> list, referrers.from_api().in(what));
+  if (!list) {
+    XAAS_TRY(list, referrers.from_tag().in(what));
+  }
+  std::erase_if(*list, [&](const oci::Referrer& each) { return !type.empty() && each.type != type; });
+  return *std::move(list);
+}
+
+} // namespace xaas::registry
