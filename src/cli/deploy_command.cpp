@@ -2,6 +2,7 @@
 #include "images.h"
 #include "registry_options.h"
 #include "settings.h"
+#include "verify_key.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -31,9 +32,18 @@ public:
         ->type_name("NAME");
     app.add_option("--set", set_, "Choose this value of a specialization point; can be repeated")
         ->type_name("K=V");
+    add_verify_key(app, verify_key_);
     app.add_flag("--lto", lto_, "Optimise each program and library as a whole (ThinLTO); takes longer");
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
-    app.add_flag("--dry-run", dry_run_, "Choose the configuration only; write nothing");
+    CLI::Option* const dry =
+        app.add_flag("--dry-run", dry_run_, "Choose the configuration only; write nothing");
+    app.add_option("--sbom", sbom_, "Write what the deployed image consists of to FILE (SPDX 2.3, JSON)")
+        ->excludes(dry)
+        ->type_name("FILE");
+    app.add_flag("--attach-sbom", attach_sbom_,
+                 "Attach the same to the deployed image, in its registry or layout, as an artifact that "
+                 "refers to it")
+        ->excludes(dry);
     app.add_flag("--no-cache", no_cache_, "Use and keep no objects of earlier deploys");
     registry_.add(app);
     app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
@@ -52,12 +62,15 @@ public:
       for (auto& [point, value] : assignments)
         request.set[point] = value;
     }
+    XAAS_TRY(request.verify_key, read_verify_key(verify_key_));
     XAAS_TRY(request.system, system_of(system_, cpu_));
     XAAS_TRY(request.time, source_date_epoch());
     request.dry_run = dry_run_;
     request.lto = lto_;
     request.jobs = jobs();
     be_modest();
+    request.sbom = !sbom_.empty();
+    request.attach_sbom = attach_sbom_;
     if (explain_ && !common.json())
       request.selected = [](const select::Selection& selection) {
         std::cout << printable(select::explain(selection)) << std::flush;
@@ -73,6 +86,8 @@ public:
     if (request.objects || request.access.blobs) // also what a failed deploy kept counts
       prune_caches(max_bytes);
     XAAS_TRY(const deploy::Report report, result);
+    if (!sbom_.empty())
+      XAAS_CHECK(write_file(sbom_, provenance::to_text(*report.sbom)));
     if (common.json())
       print_json(report);
     else if (!dry_run_)
@@ -94,6 +109,8 @@ private:
         {"version", 1},
         {"image", report.image.empty() ? Json() : Json(report.image)},
         {"digest", report.digest ? Json(report.digest->to_string()) : Json()},
+        {"signature", to_json(report.signature)},
+        {"sbom", report.attached ? Json(report.attached->to_string()) : Json()},
         {"configuration", report.selection.configuration.values()},
         {"target",
          {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
@@ -130,12 +147,15 @@ private:
   }
 
   static void print_table(const deploy::Report& report) {
-    std::vector<std::vector<std::string>> rows = {{"configuration", report.selection.configuration.id()},
-                                                  {"CPU", report.target.name},
-                                                  {"objects", std::to_string(report.lowered) + " lowered, " +
-                                                                  std::to_string(report.cached) + " known, " +
-                                                                  std::to_string(report.links) + " links"},
-                                                  {"native objects", std::to_string(report.native_objects)}};
+    std::vector<std::vector<std::string>> rows;
+    if (report.signature)
+      rows.push_back({"signed", report.signature->image.to_string()});
+    rows.insert(rows.end(),
+                {{"configuration", report.selection.configuration.id()},
+                 {"CPU", report.target.name},
+                 {"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +
+                                 " known, " + std::to_string(report.links) + " links"},
+                 {"native objects", std::to_string(report.native_objects)}});
     if (report.lto) {
       std::string units = std::to_string(report.lto->units) + " units";
       for (const auto& [reason, count] : report.lto->without)
@@ -146,13 +166,15 @@ private:
                                 human_seconds(report.seconds.lower) + ", linking " +
                                 human_seconds(report.seconds.link) + ")"});
     std::cout << table(rows);
+    if (report.attached)
+      std::cout << "SBOM " << report.attached->to_string() << "\n";
     std::cout << report.image << " " << report.digest->to_string() << "\n";
   }
 
   RegistryOptions registry_;
-  std::string image_, output_, system_, cpu_;
+  std::string image_, output_, system_, cpu_, verify_key_, sbom_;
   std::vector<std::string> set_;
-  bool explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false;
+  bool explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false, attach_sbom_ = false;
   unsigned jobs_ = 0;
 };
 

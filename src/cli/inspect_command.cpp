@@ -7,6 +7,7 @@
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/ir_image.h>
+#include <xaas/provenance/sbom.h>
 #include <xaas/target/cpu.h>
 
 #include <iostream>
@@ -83,6 +84,7 @@ public:
                    "Given to that step, such as -DNAME=VALUE; can be repeated")
         ->needs("--configure")
         ->type_name("ARG");
+    app.add_flag("--sbom", sbom_, "Of an image: print what it consists of (SPDX 2.3, JSON)");
     registry_.add(app);
     llm_.add(app);
   }
@@ -93,6 +95,8 @@ public:
     XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
     if (model && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm is for a source directory");
+    if (sbom_ && is_spec())
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --sbom describes an image");
     if (configure_ && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure is for a source directory");
     announce(model, common.quiet);
@@ -137,9 +141,13 @@ private:
              registry::open_image(reference, target::oci_architecture(target::host_arch()), access));
     if (image::kind_of(*opened) == "ir") {
       XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
+      if (sbom_)
+        return show_sbom(provenance::take_inventory(ir));
       XAAS_TRY(const Json json, describe_ir(ir));
       return show(json);
     }
+    if (sbom_)
+      return show_sbom(provenance::take_inventory(*opened));
     if (image::kind_of(*opened) == "deployed") {
       XAAS_TRY(const Json deployed, describe_deployed(*opened).in(target_));
       return show(deployed);
@@ -148,6 +156,13 @@ private:
                      {"kind", "other"},
                      {"digest", opened->digest().to_string()},
                      {"layers", layers_json(*opened)}});
+  }
+
+  static Result<void> show_sbom(const Result<provenance::Inventory>& inventory) {
+    if (!inventory)
+      return inventory.error();
+    std::cout << provenance::to_text(provenance::to_spdx(*inventory));
+    return {};
   }
 
   // A path to a file that is no archive, or to a directory that is no image layout.
@@ -249,7 +264,7 @@ private:
 
   std::string target_, schema_, system_;
   std::vector<std::string> configure_arguments_;
-  bool configure_ = false;
+  bool configure_ = false, sbom_ = false;
   LlmOptions llm_;
   RegistryOptions registry_;
 };

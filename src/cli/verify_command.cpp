@@ -1,5 +1,6 @@
 #include "images.h"
 #include "registry_options.h"
+#include "verify_key.h"
 
 #include <xaas/base/text.h>
 #include <xaas/verify/verify.h>
@@ -21,6 +22,7 @@ public:
         ->type_name("FILE");
     app.add_option("--cpu", cpu_, "A machine with this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
+    add_verify_key(app, verify_key_);
     registry_.add(app);
   }
 
@@ -30,9 +32,10 @@ public:
     if (!system_.empty() || !cpu_.empty()) {
       XAAS_TRY(system, system_of(system_, cpu_));
     }
+    XAAS_TRY(const auto key, read_verify_key(verify_key_));
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(image.transport == oci::Transport::registry, progress);
-    const Result<verify::Report> result = verify::verify(image, system, progress, access);
+    const Result<verify::Report> result = verify::verify(image, system, progress, access, key);
     prune_after(image);
     XAAS_TRY(const verify::Report report, result);
     if (common.json())
@@ -74,6 +77,7 @@ private:
     print(Json{{"version", 1},
                {"image", image_},
                {"digest", report.digest.to_string()},
+               {"signature", to_json(report.signature)},
                {"runs", report.problems.empty()},
                {"deployed_for", report.cpu.name},
                {"checked_for", report.on},
@@ -86,6 +90,8 @@ private:
     size_t lowered = 0;
     for (const verify::CheckedFile& file : report.files)
       lowered += file.lowered;
+    if (report.signature)
+      std::cout << table({{"signed", report.signature->image.to_string()}});
     std::cout << table({{"image", image_ + " " + report.digest.to_string()},
                         {"deployed for", printable(report.cpu.name)},
                         {"checked for", printable(report.on)},
@@ -111,7 +117,7 @@ private:
       std::cout << "it can run there\n";
   }
 
-  std::string image_, system_, cpu_;
+  std::string image_, system_, cpu_, verify_key_;
   RegistryOptions registry_;
 };
 

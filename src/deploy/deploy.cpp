@@ -5,6 +5,8 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
+#include <xaas/oci/publication.h>
+#include <xaas/registry/referrers.h>
 
 #include <chrono>
 
@@ -67,6 +69,42 @@ std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& us
   return wanted;
 }
 
+// The SBOM of an image that was written. `files` are its regular files.
+Result<void> describe(const Request& request, const oci::NewImage& image, const provenance::FileList& files,
+                      Report& report) {
+  oci::Manifest manifest;
+  manifest.annotations = image.annotations;
+  XAAS_TRY(auto packages, image::package_uses(manifest));
+  report.sbom = provenance::to_spdx({.kind = "deployed",
+                                     .image = *report.digest,
+                                     .annotations = image.annotations,
+                                     .packages = *std::move(packages),
+                                     .files = files.finish()});
+  if (!request.attach_sbom)
+    return {};
+  oci::Artifact artifact;
+  artifact.type = provenance::spdx_media_type;
+  artifact.content = provenance::to_text(*report.sbom);
+  artifact.subject = {
+      oci::media_type::manifest, *report.digest, oci::publication_of(image).root().text.size(), {}};
+  artifact.annotations = {{image::annotation::created, image.config.created}};
+  XAAS_TRY(report.attached, registry::attach(*request.output, artifact, request.access));
+  return {};
+}
+
+// Whether what was asked for can be done, before anything is read.
+Result<void> check_request(const Request& request, const std::string& what) {
+  if (!request.dry_run && !request.output)
+    return make_error(ErrorKind::usage, what + ": no output", "-o IMAGE, or --dry-run");
+  if (request.attach_sbom && request.output && request.output->transport != oci::Transport::registry &&
+      request.output->transport != oci::Transport::layout)
+    return make_error(ErrorKind::usage,
+                      what + ": an SBOM can be attached in a registry or a layout, not to " +
+                          request.output->text,
+                      "--sbom FILE writes it to a file");
+  return {};
+}
+
 Result<void> produce(const Request& request, const image::IrImage& source, Report& report,
                      Progress& progress) {
   const Clock::time_point start = Clock::now();
@@ -116,9 +154,13 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   } else {
     XAAS_TRY(time, image::parse_rfc3339(source.image().config().created).in(request.image.text));
   }
+  provenance::FileList files;
   XAAS_TRY(const oci::NewImage image,
-           package(source, *configuration, std::move(assembly), report.target, request.lto, time));
+           package(source, *configuration, std::move(assembly), report.target, request.lto, time,
+                   request.sbom || request.attach_sbom ? &files : nullptr));
   XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));
+  if (request.sbom || request.attach_sbom)
+    XAAS_CHECK(describe(request, image, files, report));
   report.seconds.package = since(packaging);
   return {};
 }
@@ -128,8 +170,7 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
 Result<Report> deploy(const Request& request, Progress& progress) {
   const Clock::time_point start = Clock::now();
   const std::string what = "deploying " + request.image.text;
-  if (!request.dry_run && !request.output)
-    return make_error(ErrorKind::usage, what + ": no output", "-o IMAGE, or --dry-run");
+  XAAS_CHECK(check_request(request, what));
   if (request.output)
     XAAS_CHECK(
         registry::check_writable(*request.output, request.access).in("writing " + request.output->text));
@@ -137,12 +178,16 @@ Result<Report> deploy(const Request& request, Progress& progress) {
            within(request.image.text,
                   registry::open_image(request.image, target::oci_architecture(request.system.arch),
                                        request.access)));
+  Report report;
+  if (request.verify_key) {
+    XAAS_TRY(report.signature,
+             provenance::check_signature(*opened, *request.verify_key, request.access).in(what));
+  }
   XAAS_TRY(const image::IrImage source, within(request.image.text, image::IrImage::open(std::move(opened))));
   if (source.bundle().arch != request.system.arch)
     return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch +
                                                   ", this system is " + request.system.arch);
 
-  Report report;
   report.image = request.output ? request.output->text : "";
   report.target = system::target_cpu(request.system);
   std::vector<spec::Configuration> available;

@@ -2,6 +2,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
+#include <xaas/image/packages.h>
 #include <xaas/link/dynamic.h>
 #include <xaas/link/note.h>
 #include <xaas/oci/layer.h>
@@ -17,9 +18,13 @@ namespace {
 using FileKind = link::InstalledFile::Kind;
 
 Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration, Assembly& assembly,
-                                        int64_t time) {
+                                        int64_t time, provenance::FileList* files) {
   oci::LayerBuilder builder(time);
   for (const link::InstalledFile& file : configuration.installed) {
+    if (files && (file.kind == FileKind::directory || file.kind == FileKind::symlink))
+      files->take({.kind = oci::LayerEntry::Kind::symlink, .path = file.path});
+    else if (files)
+      files->take_file(file.path, assembly.contents.at(file.path));
     if (file.kind == FileKind::directory)
       XAAS_CHECK(builder.add_directory(file.path, file.mode));
     else if (file.kind == FileKind::symlink)
@@ -104,7 +109,7 @@ std::string code_annotation(const Assembly& assembly) {
 }
 
 // What is passed on byte for byte is read once all the same: it must be what config and manifest say of it.
-Result<void> check_runtime_layer(const image::IrImage& source, size_t index) {
+Result<void> check_runtime_layer(const image::IrImage& source, size_t index, provenance::FileList* files) {
   const oci::Descriptor& layer = source.image().manifest().layers[index];
   if (layer.media_type != oci::media_type::layer_gzip &&
       layer.media_type != oci::media_type::docker_layer_gzip)
@@ -112,7 +117,9 @@ Result<void> check_runtime_layer(const image::IrImage& source, size_t index) {
                                                 layer.media_type + ", not " + oci::media_type::layer_gzip);
   XAAS_TRY(const oci::BlobPtr blob, source.image().open_blob(layer));
   return oci::read_layer(blob, layer.media_type, &source.image().config().diff_ids[index],
-                         [](oci::LayerEntry entry) -> Result<void> {
+                         [&](const oci::LayerEntry& entry) -> Result<void> {
+                           if (files)
+                             files->take(entry);
                            if (entry.kind == oci::LayerEntry::Kind::other)
                              return make_error(ErrorKind::integrity, "/" + entry.path + ": a special file");
                            return {};
@@ -137,7 +144,8 @@ void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage
 } // namespace
 
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time) {
+                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time,
+                              provenance::FileList* files) {
   oci::NewImage image;
   const std::string id = configuration.configuration.id();
   // Read once more only if the layer has to be written: the closure must not stay in memory.
@@ -149,14 +157,16 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
     layer.origin = source.image().reference();
     layer.diff_id = source.image().config().diff_ids[index];
     layer.created_by = "xaas build: runtime";
-    XAAS_CHECK(check_runtime_layer(source, index));
+    XAAS_CHECK(check_runtime_layer(source, index, files));
     layer.open = [&source, index] {
       return source.image().open_blob(source.image().manifest().layers[index]);
     };
     image.layers.push_back(std::move(layer));
   }
   XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
-  XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time));
+  XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time, files));
+  XAAS_TRY(const std::vector<image::PackageUse> packages,
+           image::package_uses(source.bundle(), configuration));
   image.layers.push_back(std::move(application));
 
   fill_config(source, needs, image);
@@ -178,6 +188,7 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
                        {"dev.xaas.glibc", needs.glibc},
                        {"dev.xaas.lto", lto ? "thin" : "none"},
                        {"dev.xaas.mpi", mpi_of(chosen)},
+                       {image::annotation::packages, image::to_annotation(packages)},
                        {image::annotation::needs, image::to_annotation(chosen)},
                        {image::annotation::created, image.config.created}};
   image.annotations.merge(image::application_annotations(bundle));

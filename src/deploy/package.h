@@ -5,12 +5,14 @@
 
 #include <xaas/image/ir_image.h>
 #include <xaas/oci/image.h>
+#include <xaas/provenance/sbom.h>
 
 namespace xaas::deploy {
 
 // The deployed image: the closure's layers of the IR image byte for byte, one application layer, annotations
-// that lead back to what made it.
+// that lead back to what made it. `files`, if not null, gets its regular files.
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time);
+                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time,
+                              provenance::FileList* files);
 
 } // namespace xaas::deploy

@@ -324,13 +324,20 @@ const char* name_of(Problem::Kind kind) {
 }
 
 Result<Report> verify(const oci::Reference& reference, const std::optional<system::SystemDescription>& system,
-                      Progress& progress, const registry::Access& access) {
+                      Progress& progress, const registry::Access& access,
+                      const std::optional<provenance::PublicKey>& key) {
   const std::string what = "verifying " + reference.text;
   const std::string arch = system ? system->arch : target::host_arch();
   XAAS_TRY(const std::unique_ptr<oci::Image> image,
            registry::open_image(reference, target::oci_architecture(arch), access));
+  std::optional<provenance::Signature> signature;
+  if (key) {
+    XAAS_TRY(signature, provenance::check_signature(*image, *key, access).in(what));
+  }
   XAAS_TRY(const Recorded recorded, recorded_by(*image).in(what));
-  return Verification(*image, recorded, system).run(progress).in(what);
+  XAAS_TRY(Report report, Verification(*image, recorded, system).run(progress).in(what));
+  report.signature = signature;
+  return report;
 }
 
 } // namespace xaas::verify

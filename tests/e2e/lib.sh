@@ -163,3 +163,49 @@ new_requests() {
   requests_seen=$(grep -c 'HTTP/1.1" ' "$1" || true)
   grep 'HTTP/1.1" ' "$1" | tail -n +$((seen + 1)) | sed 's/.*"\([A-Z]*\) \([^ ]*\) HTTP\/1.1" \([0-9]*\) \([0-9]*\).*/\1 \2 \3 \4/'
 }
+
+# LAYOUT FILE: puts a file among the blobs and says its digest.
+put_blob() {
+  local digest
+  digest=sha256:$(sha256sum <"$2" | cut -c1-64)
+  cp "$2" "$1/blobs/${digest/://}"
+  echo "$digest"
+}
+
+# LAYOUT TAG FILE TYPE: an entry of index.json for a manifest or an index; one with the tag is replaced.
+put_manifest() {
+  local digest
+  digest=$(put_blob "$1" "$3")
+  jq -c --arg tag "$2" --arg digest "$digest" --arg type "$4" --argjson size "$(stat -c %s "$3")" \
+    '.manifests = [.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] != $tag)] +
+      [{mediaType: $type, digest: $digest, size: $size, annotations: {"org.opencontainers.image.ref.name": $tag}}]' \
+    "$1/index.json" >index.new
+  mv index.new "$1/index.json"
+}
+
+# LAYOUT DIGEST KEY [SIGNED]: one more signature of the image DIGEST as `cosign sign --key` writes it (its SIGNATURE_SPEC.md),
+# by the private key in the file KEY; it says that the digest SIGNED is signed.
+cosign_sign() {
+  local tag=${2/:/-}.sig manifest layers='[]' payload config
+  jq -jnc --arg digest "${4:-$2}" '{critical: {identity: {"docker-reference": "registry.example/app"},
+    image: {"docker-manifest-digest": $digest}, type: "cosign container image signature"}, optional: null}' >payload
+  if openssl pkey -in "$3" -noout -text 2>/dev/null | grep -qi ed25519; then
+    openssl pkeyutl -sign -rawin -inkey "$3" -in payload -out signature
+  else
+    openssl dgst -sha256 -sign "$3" -out signature payload
+  fi
+  payload=$(put_blob "$1" payload)
+  if manifest=$(image_digest "$1" "$tag"); then
+    layers=$(jq -c .layers "$(blob "$1" "$manifest")")
+  fi
+  jq -nc --argjson layers "$layers" --arg digest "$payload" --argjson size "$(stat -c %s payload)" \
+    --arg signature "$(base64 -w0 signature)" '$layers + [{mediaType: "application/vnd.dev.cosign.simplesigning.v1+json",
+      digest: $digest, size: $size, annotations: {"dev.cosignproject.cosign/signature": $signature}}]' >layers
+  jq -c '{architecture: "", created: "0001-01-01T00:00:00Z", history: [.[] | {created: "0001-01-01T00:00:00Z"}], os: "",
+    rootfs: {type: "layers", diff_ids: [.[].digest]}, config: {}}' layers >config
+  config=$(put_blob "$1" config)
+  jq -c --arg config "$config" --argjson size "$(stat -c %s config)" '{schemaVersion: 2,
+    mediaType: "application/vnd.oci.image.manifest.v1+json",
+    config: {mediaType: "application/vnd.oci.image.config.v1+json", digest: $config, size: $size}, layers: .}' layers >manifest
+  put_manifest "$1" "$tag" manifest application/vnd.oci.image.manifest.v1+json
+}

@@ -9,6 +9,8 @@
 #include <xaas/base/result.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
+#include <xaas/provenance/sbom.h>
+#include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
@@ -26,7 +28,11 @@ struct Request {
   std::optional<oci::Reference> output; // may be left out with dry_run
   registry::Access access;              // where one of them is in a registry
   system::SystemDescription system;
+  // Nothing of an IR image that is not signed by this key is used.
+  std::optional<provenance::PublicKey> verify_key;
   std::map<std::string, std::string> set; // values by hand
+  bool sbom = false;                      // give an SBOM of the deployed image
+  bool attach_sbom = false;               // and attach it to the image, which is in a registry or a layout
   bool lto = false;                       // optimise each program and library as a whole (ThinLTO)
   bool dry_run = false;                   // select only
   unsigned jobs = 1;
@@ -46,8 +52,11 @@ struct Lto {
 };
 
 struct Report {
-  std::string image;            // the output as it was given
-  std::optional<Digest> digest; // of the deployed image; absent with dry_run
+  std::string image;                              // the output as it was given
+  std::optional<Digest> digest;                   // of the deployed image; absent with dry_run
+  std::optional<provenance::Signature> signature; // of the IR image, where a key was given
+  std::optional<Json> sbom;                       // SPDX, where it was asked for
+  std::optional<Digest> attached;                 // the manifest of the SBOM that was attached
   select::Selection selection;
   target::Cpu target;
   uint64_t lowered = 0, cached = 0; // objects that were lowered, that were known

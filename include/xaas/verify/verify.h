@@ -4,6 +4,7 @@
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/oci/image.h>
+#include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
@@ -60,17 +61,20 @@ struct ValueNeed {
 
 struct Report {
   Digest digest;
-  target::Cpu cpu;                // that the image was deployed for
-  std::string on;                 // the CPU that it was checked against
-  std::vector<CheckedFile> files; // programs and libraries
-  std::vector<ValueNeed> needs;   // in point order
-  std::vector<Problem> problems;  // empty: it runs
+  std::optional<provenance::Signature> signature; // where a key was given
+  target::Cpu cpu;                                // that the image was deployed for
+  std::string on;                                 // the CPU that it was checked against
+  std::vector<CheckedFile> files;                 // programs and libraries
+  std::vector<ValueNeed> needs;                   // in point order
+  std::vector<Problem> problems;                  // empty: it runs
 };
 
 // Without `system` the image is checked against what it says of itself: the CPU that it was deployed for.
 // With one, also against that machine. An image of another kind is a usage error; a damaged ELF file an
-// integrity error that names it. ELF files are read in a worker (base/worker.h).
+// integrity error that names it. ELF files are read in a worker (base/worker.h). With a key nothing of an
+// image that is not signed by it is looked at (provenance::check_signature).
 Result<Report> verify(const oci::Reference& image, const std::optional<system::SystemDescription>& system,
-                      Progress& progress = no_progress(), const registry::Access& access = {});
+                      Progress& progress = no_progress(), const registry::Access& access = {},
+                      const std::optional<provenance::PublicKey>& key = {});
 
 } // namespace xaas::verify

@@ -1,0 +1,21 @@
+// The key by which an image must be signed: an option of commands that use images.
+#pragma once
+
+#include <xaas/base/json.h>
+#include <xaas/provenance/signature.h>
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+
+namespace xaas::cli {
+
+void add_verify_key(CLI::App& app, std::string& file);
+// Nothing: the option was not given.
+Result<std::optional<provenance::PublicKey>> read_verify_key(const std::string& file);
+
+// What was signed, and by which key; null without a signature.
+Json to_json(const std::optional<provenance::Signature>& signature);
+
+} // namespace xaas::cli

@@ -1,0 +1,309 @@
+// SPDX 2.3: https://spdx.github.io/spdx-spec/v2.3/. The image is a package that contains the application's
+// package and those that the closure is from; each contains its own files. Packages of which parts were
+// linked into the application have no files of their own here. Package URLs:
+// https://github.com/package-url/purl-spec.
+#include <xaas/provenance/sbom.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace xaas::provenance {
+
+namespace {
+
+constexpr const char* unknown = "NOASSERTION";
+
+// As an identifier may be (SPDX 2.3, 3.2): letters, digits, `.` and `-`.
+std::string identifier(std::string text) {
+  for (char& c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.')
+      c = '-';
+  return text;
+}
+
+// Two names can give one identifier, so each ends with a part of its digest.
+std::string file_id(const std::string& path) {
+  return "SPDXRef-File-" + digest_of(path).hex().substr(0, 32);
+}
+
+std::string escaped(const std::string& text) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || std::string_view(".-_~:").find(c) != std::string_view::npos)
+      result += c;
+    else
+      result += {'%', digits[byte >> 4], digits[byte & 15]};
+  }
+  return result;
+}
+
+std::string purl(const image::Package& package) {
+  if (package.manager != "deb")
+    return {};
+  const std::string vendor = package.distribution.substr(0, package.distribution.rfind('-'));
+  std::string url = "pkg:deb/" + escaped(vendor.empty() ? "debian" : vendor) + "/" + escaped(package.name) +
+                    "@" + escaped(package.version) + "?arch=" + escaped(package.arch);
+  if (!package.distribution.empty())
+    url += "&distro=" + escaped(package.distribution);
+  if (!package.source.empty())
+    url += "&upstream=" + escaped(package.source);
+  return url;
+}
+
+// Whether a text can be an SPDX licence expression (SPDX 2.3, annex D). The names in it are not looked up.
+bool is_license_expression(const std::string& text) {
+  int depth = 0;
+  bool name_is_next = true;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] == ' ') {
+      ++i;
+      continue;
+    }
+    if (text[i] == '(' && name_is_next) {
+      ++depth, ++i;
+      continue;
+    }
+    if (text[i] == ')' && !name_is_next && depth > 0) {
+      --depth, ++i;
+      continue;
+    }
+    size_t end = i;
+    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) ||
+                                 std::string_view("-.+:").find(text[end]) != std::string_view::npos))
+      ++end;
+    const std::string word = text.substr(i, end - i);
+    const bool is_operator = word == "AND" || word == "OR" || word == "WITH";
+    if (word.empty() || is_operator == name_is_next)
+      return false;
+    name_is_next = is_operator;
+    i = end;
+  }
+  return !name_is_next && depth == 0;
+}
+
+// SPDX 2.3, 7.9: over the SHA-1 of all files, sorted and joined.
+std::string verification_code(const std::vector<const FileHash*>& files) {
+  std::vector<std::string> hashes;
+  for (const FileHash* file : files)
+    hashes.push_back(file->sha1);
+  std::sort(hashes.begin(), hashes.end());
+  std::string all;
+  for (const std::string& hash : hashes)
+    all += hash;
+  return hash_file("", all).sha1;
+}
+
+class Document {
+public:
+  explicit Document(const Inventory& inventory) : inventory_(inventory) {}
+
+  Json make() {
+    assign_files();
+    add_image();
+    add_application();
+    for (size_t i = 0; i < inventory_.packages.size(); ++i)
+      add_package(i);
+    add_origins();
+    Json json;
+    json["spdxVersion"] = "SPDX-2.3";
+    json["dataLicense"] = "CC0-1.0";
+    json["SPDXID"] = "SPDXRef-DOCUMENT";
+    json["name"] = name() + "-" + version();
+    json["documentNamespace"] =
+        "https://spdx.org/spdxdocs/xaas-" + identifier(name()) + "-" + inventory_.image.hex();
+    json["creationInfo"] = {{"created", annotation(image::annotation::created, "1970-01-01T00:00:00Z")},
+                            {"creators", Json::array({"Tool: xaas-" + image::tool_version()})}};
+    json["packages"] = std::move(packages_);
+    Json files = Json::array();
+    for (const auto& [path, file] : files_)
+      files.push_back(file_json(*file));
+    json["files"] = std::move(files);
+    json["relationships"] = std::move(relationships_);
+    return json;
+  }
+
+private:
+  static constexpr const char* image_id = "SPDXRef-Image";
+  static constexpr const char* application_id = "SPDXRef-Application";
+
+  std::string annotation(const char* key, const std::string& otherwise = {}) const {
+    const auto found = inventory_.annotations.find(key);
+    return found == inventory_.annotations.end() || found->second.empty() ? otherwise : found->second;
+  }
+  std::string name() const { return annotation(image::annotation::title, "image"); }
+  std::string version() const { return annotation(image::annotation::version, "0"); }
+
+  void relate(const std::string& from, const char* kind, const std::string& to) {
+    relationships_.push_back(
+        {{"spdxElementId", from}, {"relationshipType", kind}, {"relatedSpdxElement", to}});
+  }
+
+  // To the package that has it; what no package has is the application's, where that can be told.
+  void assign_files() {
+    std::map<std::string, size_t> owners;
+    for (size_t i = 0; i < inventory_.packages.size(); ++i)
+      for (const std::string& file : inventory_.packages[i].files)
+        owners.emplace(file, i);
+    const bool all_known = std::all_of(inventory_.packages.begin(), inventory_.packages.end(),
+                                       [](const image::PackageUse& use) { return use.files_known; });
+    for (const FileHash& file : inventory_.files) {
+      files_[file.path] = &file;
+      const auto owner = owners.find(file.path);
+      if (owner == owners.end() && all_known)
+        own_files_.push_back(&file);
+      else if (owner != owners.end())
+        package_files_[owner->second].push_back(&file);
+    }
+  }
+
+  static Json file_json(const FileHash& file) {
+    return {{"SPDXID", file_id(file.path)},
+            {"fileName", "." + file.path},
+            {"checksums", Json::array({{{"algorithm", "SHA1"}, {"checksumValue", file.sha1}},
+                                       {{"algorithm", "SHA256"}, {"checksumValue", file.sha256.hex()}}})},
+            {"licenseConcluded", unknown},
+            {"licenseInfoInFiles", Json::array({unknown})},
+            {"copyrightText", unknown}};
+  }
+
+  Json package_json(const std::string& id, const std::string& called, const std::string& version,
+                    const std::vector<const FileHash*>& files) {
+    Json json = {{"SPDXID", id}, {"name", called}};
+    if (!version.empty())
+      json["versionInfo"] = version;
+    json["downloadLocation"] = unknown;
+    json["filesAnalyzed"] = !files.empty();
+    if (!files.empty())
+      json["packageVerificationCode"] = {{"packageVerificationCodeValue", verification_code(files)}};
+    json["licenseConcluded"] = unknown;
+    json["licenseDeclared"] = unknown;
+    json["copyrightText"] = unknown;
+    return json;
+  }
+
+  static void add_purl(Json& package, const std::string& url) {
+    if (!url.empty())
+      package["externalRefs"] = Json::array(
+          {{{"referenceCategory", "PACKAGE-MANAGER"}, {"referenceType", "purl"}, {"referenceLocator", url}}});
+  }
+
+  static Json sha256(const Digest& digest) {
+    return Json::array({{{"algorithm", "SHA256"}, {"checksumValue", digest.hex()}}});
+  }
+
+  static std::string oci_purl(const std::string& called, const Digest& digest) {
+    return "pkg:oci/" + escaped(called) + "@sha256%3A" + digest.hex();
+  }
+
+  void add_image() {
+    std::vector<const FileHash*> all;
+    for (const auto& [path, file] : files_)
+      all.push_back(file);
+    Json json = package_json(image_id, name(), version(), all);
+    json["primaryPackagePurpose"] = "CONTAINER";
+    json["checksums"] = sha256(inventory_.image);
+    json["summary"] = inventory_.kind == "ir" ? "IR image made by xaas" : "deployed image made by xaas";
+    add_purl(json, oci_purl(name(), inventory_.image));
+    packages_.push_back(std::move(json));
+    relate("SPDXRef-DOCUMENT", "DESCRIBES", image_id);
+    for (const FileHash* file : all)
+      relate(image_id, "CONTAINS", file_id(file->path));
+  }
+
+  void add_application() {
+    Json json = package_json(application_id, name(), version(), own_files_);
+    json["primaryPackagePurpose"] = "APPLICATION";
+    const std::string license = annotation(image::annotation::licenses);
+    if (is_license_expression(license))
+      json["licenseDeclared"] = license;
+    else if (!license.empty())
+      json["licenseComments"] = "The application spec says: " + license;
+    packages_.push_back(std::move(json));
+    contains(application_id, own_files_);
+  }
+
+  void contains(const std::string& id, const std::vector<const FileHash*>& files) {
+    relate(image_id, "CONTAINS", id);
+    for (const FileHash* file : files)
+      relate(id, "CONTAINS", file_id(file->path));
+  }
+
+  void add_package(size_t index) {
+    const image::PackageUse& use = inventory_.packages[index];
+    const image::Package& package = use.package;
+    std::string id = "SPDXRef-Package-" + identifier(package.name);
+    if (use.file)
+      id += "-" + use.file->hex().substr(0, 32);
+    else
+      id += "-" + identifier(package.manager + "-" + package.arch) + "-" +
+            digest_of(package.manager + "\n" + package.name + "\n" + package.version + "\n" + package.arch)
+                .hex()
+                .substr(0, 16);
+    const std::vector<const FileHash*>& files = package_files_[index];
+    Json json = package_json(id, package.name, package.version, files);
+    json["primaryPackagePurpose"] = use.shared || !use.linked.empty() ? "LIBRARY" : "FILE";
+    if (use.file)
+      json["checksums"] = sha256(*use.file);
+    if (!package.source.empty())
+      json["sourceInfo"] = "source package " + package.source;
+    add_purl(json, purl(package));
+    packages_.push_back(std::move(json));
+    if (!use.files.empty() || !use.files_known)
+      contains(id, files);
+    if (!use.files_known)
+      packages_.back()["comment"] = "its files in the image are too many to be told apart";
+    if (use.shared)
+      relate(application_id, "DYNAMIC_LINK", id);
+    if (!use.linked.empty())
+      relate(application_id, "STATIC_LINK", id);
+    // Which of the programs: where the document lists them.
+    for (const std::string& path : use.linked)
+      if (files_.contains(path))
+        relate(file_id(path), "STATIC_LINK", id);
+  }
+
+  // What it was made from: the sources, and of a deployed image the IR image.
+  void add_origins() {
+    const std::string source = annotation(image::annotation::source);
+    const std::string revision = annotation(image::annotation::revision);
+    if (!source.empty() || !revision.empty()) {
+      Json json =
+          package_json("SPDXRef-Source", name() + "-source", revision.empty() ? version() : revision, {});
+      json["primaryPackagePurpose"] = "SOURCE";
+      if (!source.empty())
+        json["downloadLocation"] = source;
+      packages_.push_back(std::move(json));
+      relate(application_id, "GENERATED_FROM", "SPDXRef-Source");
+    }
+    const auto digest = Digest::parse(annotation(image::annotation::made_from));
+    if (inventory_.kind != "deployed" || !digest)
+      return;
+    Json json = package_json("SPDXRef-IR-Image", name() + "-ir", version(), {});
+    json["primaryPackagePurpose"] = "CONTAINER";
+    json["checksums"] = sha256(*digest);
+    add_purl(json, oci_purl(name(), *digest));
+    packages_.push_back(std::move(json));
+    relate(image_id, "GENERATED_FROM", "SPDXRef-IR-Image");
+  }
+
+  const Inventory& inventory_;
+  std::map<std::string, const FileHash*> files_; // by path
+  std::vector<const FileHash*> own_files_;
+  std::map<size_t, std::vector<const FileHash*>> package_files_; // by index of the package
+  Json packages_ = Json::array(), relationships_ = Json::array();
+};
+
+} // namespace
+
+Json to_spdx(const Inventory& inventory) {
+  return Document(inventory).make();
+}
+
+std::string to_text(const Json& spdx) {
+  return spdx.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace xaas::provenance

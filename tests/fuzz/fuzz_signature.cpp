@@ -1,0 +1,28 @@
+// What is read of a signature that a stranger may have made: the key's file, and a payload. What no key
+// signed must never be good.
+#include "fuzz.h"
+
+#include <xaas/provenance/signature.h>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace xaas;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const Result<Digest> digest = provenance::signed_digest(text);
+  require(digest || digest.error().kind == ErrorKind::integrity, "kind of a payload's error");
+  if (digest)
+    require(text.find(digest->hex()) != std::string::npos, "a digest of the payload");
+  const Result<provenance::PublicKey> key = provenance::PublicKey::parse(text, "key");
+  require(key || key.error().kind == ErrorKind::usage, "kind of a key's error");
+  if (key)
+    require(!key->verifies("message", text), "a signature that nobody made");
+
+  static const Result<provenance::PublicKey> known =
+      provenance::PublicKey::parse("-----BEGIN PUBLIC KEY-----\n"
+                                   "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEYeFRQXIxd0ok3u3/eZnwRcH1OSpA\n"
+                                   "9DzJdjXJc+gdah9kvVhNes8VMPD6lOedPIuWL6dUbDxqkS1IJE+5p3WG3w==\n"
+                                   "-----END PUBLIC KEY-----\n",
+                                   "known");
+  require(static_cast<bool>(known), "the key of this target");
+  require(!known->verifies(text, text), "a signature that nobody made");
+  return 0;
+}
