@@ -75,7 +75,7 @@ public:
     for (size_t i = 0; i < configurations.size(); ++i) {
       progress_.note("configuration " + configurations[i].id());
       XAAS_CHECK(
-          build_configuration(configurations[i], work_ / ("c" + std::to_string(i)))
+          build_configuration(configurations[i], directory_of(configurations[i]))
               .in("building " + request_.application.name + ": configuration " + configurations[i].id()));
       progress_.advance();
     }
@@ -88,6 +88,11 @@ public:
   }
 
 private:
+  // The same whichever others are built with it: a path may get into files.
+  fs::path directory_of(const spec::Configuration& configuration) const {
+    return work_ / ("c-" + digest_of(configuration.id()).hex().substr(0, 12));
+  }
+
   Result<void> describe_application() {
     const spec::Application& application = request_.application;
     bundle_.name = application.name;

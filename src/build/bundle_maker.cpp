@@ -85,7 +85,9 @@ Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached)
                      ? "not compiled by the compiler front door (assembly, another compiler, prebuilt)"
                      : origin->second.reason;
   }
-  bundle_.kit.emplace(file.digest, std::move(kit));
+  const auto [known, added] = bundle_.kit.emplace(file.digest, kit);
+  if (!added)
+    known->second = image::joined(known->second, kit);
   return {};
 }
 

@@ -125,6 +125,16 @@ const std::vector<CommandEntry>& commands() {
        "in the "
        "cache directory. The program's exit code is that of xaas, 128 and the signal's number if one ended "
        "it."},
+      {"merge", "Make one IR image of several that were built apart",
+       "xaas merge oci:./job-1:ir oci:./job-2:ir -o oci:./solver:ir\n"
+       "xaas merge docker://registry.example.org/solver:{v2,v3,v4} -o "
+       "docker://registry.example.org/solver:ir",
+       make_merge_command, false,
+       "For parallel jobs: each builds some configurations of one application (`xaas build --config`, "
+       "`--isa`), then their images are merged. The result is the image that one build of all of them "
+       "writes, with the same digest, in whatever order the images are given. Images of another application, "
+       "version, xaas or LLVM are refused, and so is a configuration that two of them have and that is not "
+       "the same in both."},
       {"cache", "Show or shrink what is kept for later builds and deploys",
        "xaas cache info\nxaas cache prune --max-size 2G", make_cache_command, false,
        "Builds keep the outcomes of compiles, deploys the objects that they lowered; what is read of images "

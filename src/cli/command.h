@@ -63,6 +63,7 @@ std::unique_ptr<Command> make_verify_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_merge_command();
 std::unique_ptr<Command> make_manual_command();
 
 } // namespace xaas::cli

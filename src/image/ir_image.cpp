@@ -17,6 +17,12 @@ bool used_by(const oci::Descriptor& layer, const std::string& configuration) {
   return std::find(users.begin(), users.end(), configuration) != users.end();
 }
 
+// Modules, files of the kit, of the closure or of an install tree.
+bool holds_contents(const oci::Descriptor& layer) {
+  const std::string role = layer_role(layer);
+  return role != "base" && role != "metadata";
+}
+
 Result<Bundle> read_bundle(const oci::Image& image) {
   const std::string name = image.reference().text;
   for (size_t i = 0; i < image.manifest().layers.size(); ++i) {
@@ -112,6 +118,22 @@ Result<IrImage> IrImage::open(std::unique_ptr<oci::Image> image) {
   return opened;
 }
 
+// Gives those of the `wanted` contents that a layer has to `keep`.
+Result<void>
+IrImage::read_contents(size_t layer, std::set<Digest>& wanted,
+                       const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
+  const oci::Descriptor& descriptor = image_->manifest().layers[layer];
+  XAAS_TRY(const oci::BlobPtr blob, image_->open_blob(descriptor));
+  return oci::read_layer(blob, descriptor.media_type, &image_->config().diff_ids[layer],
+                         [&](const oci::LayerEntry& entry) -> Result<void> {
+                           if (entry.kind != oci::LayerEntry::Kind::file)
+                             return {};
+                           const Digest digest = digest_of(entry.content);
+                           return wanted.erase(digest) ? keep(digest, entry.content) : Result<void>();
+                         })
+      .in(image_->reference().text);
+}
+
 Result<void> IrImage::fetch(std::set<Digest> wanted, const std::string& configuration,
                             const std::function<Result<void>(const Digest&, const std::string&)>& keep,
                             Progress& progress) const {
@@ -128,22 +150,26 @@ Result<void> IrImage::fetch(std::set<Digest> wanted, const std::string& configur
   for (const size_t i : layers) {
     if (wanted.empty())
       break;
-    const oci::Descriptor& layer = image_->manifest().layers[i];
-    XAAS_TRY(const oci::BlobPtr blob, image_->open_blob(layer));
-    XAAS_CHECK(oci::read_layer(blob, layer.media_type, &image_->config().diff_ids[i],
-                               [&](const oci::LayerEntry& entry) -> Result<void> {
-                                 if (entry.kind != oci::LayerEntry::Kind::file)
-                                   return {};
-                                 const Digest digest = digest_of(entry.content);
-                                 return wanted.erase(digest) ? keep(digest, entry.content) : Result<void>();
-                               })
-                   .in(name));
+    XAAS_CHECK(read_contents(i, wanted, keep));
   }
   if (!wanted.empty())
     return make_error(ErrorKind::integrity, name + ": content " + wanted.begin()->to_string() +
                                                 " is named in the bundle but in no layer of configuration " +
                                                 configuration);
   progress.finish();
+  return {};
+}
+
+Result<void>
+IrImage::fetch_all(std::set<Digest>& wanted, std::set<Digest>& read,
+                   const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
+  for (size_t i = 0; i < image_->manifest().layers.size() && !wanted.empty(); ++i) {
+    const oci::Descriptor& layer = image_->manifest().layers[i];
+    if (!holds_contents(layer) || read.count(layer.digest))
+      continue;
+    XAAS_CHECK(read_contents(i, wanted, keep));
+    read.insert(layer.digest);
+  }
   return {};
 }
 

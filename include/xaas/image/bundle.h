@@ -78,6 +78,23 @@ Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configur
 Result<std::optional<std::string>>
 library_file(const Bundle& bundle, const BundleConfiguration& configuration, const std::string& name);
 
+// The one of two entries of a kit that have the same content and were brought by different configurations:
+// the name and the reason may differ. Which of them comes first does not matter.
+KitFile joined(const KitFile& a, const KitFile& b);
+
+// A bundle and the image that it is from.
+struct NamedBundle {
+  std::string name;
+  const Bundle& bundle;
+};
+
+// One bundle with the configurations of all: what one build of all of them makes, whatever the order of the
+// bundles. The point `isa` gets the levels of all, everything else that describes the application must be
+// equal. A configuration that several bundles have comes once. Errors name the bundles and both values: usage
+// if applications, their points, architectures, tools or LLVM differ; failed if a configuration that several
+// have is not the same in each, with what differs, or if a run-time file is not; integrity as usage_of.
+Result<Bundle> unite(const std::vector<NamedBundle>& bundles);
+
 inline constexpr int bundle_format = 1;
 Json to_json(const Bundle& bundle);
 // A newer format or a newer LLVM: unsatisfied, by name. Anything malformed: integrity error with JSON

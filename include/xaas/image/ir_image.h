@@ -70,12 +70,21 @@ public:
                      const std::function<Result<void>(const Digest&, const std::string&)>& keep,
                      Progress& progress = no_progress()) const;
 
+  // The same for all configurations; what is given to `keep` leaves `wanted`, and what the image does not
+  // have stays. Layers whose digest is in `read` are passed over; those that are read are added to it.
+  Result<void> fetch_all(std::set<Digest>& wanted, std::set<Digest>& read,
+                         const std::function<Result<void>(const Digest&, const std::string&)>& keep) const;
+
   // The closure's layers that a configuration uses, as they are.
   std::vector<size_t>
   runtime_layers(const std::string& configuration) const; // indices into manifest().layers
 
 private:
   std::vector<size_t> layers_of(const std::set<Digest>& wanted, const std::string& configuration) const;
+  Result<void>
+  read_contents(size_t layer, std::set<Digest>& wanted,
+                const std::function<Result<void>(const Digest&, const std::string&)>& keep) const;
+
   std::unique_ptr<oci::Image> image_;
   Bundle bundle_;
 };

@@ -1,0 +1,103 @@
+#include "images.h"
+#include "registry_options.h"
+
+#include <xaas/base/text.h>
+#include <xaas/merge/merge.h>
+
+#include <iostream>
+
+namespace xaas::cli {
+
+namespace {
+
+class MergeCommand : public Command {
+public:
+  void options(CLI::App& app) override {
+    app.add_option("IMAGE", images_,
+                   "IR images of one application: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
+                   "docker://HOST/NAME[:TAG] or a path")
+        ->required();
+    app.add_option("-o,--output", output_,
+                   "IR image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or "
+                   "docker://HOST/NAME[:TAG]")
+        ->required()
+        ->type_name("IMAGE");
+    registry_.add(app);
+  }
+
+  Result<void> run() override {
+    merge::Request request;
+    bool remote = false;
+    for (const std::string& text : images_) {
+      XAAS_TRY(oci::Reference image, oci::parse_reference(text));
+      remote |= image.transport == oci::Transport::registry;
+      request.images.push_back(std::move(image));
+    }
+    XAAS_TRY(request.output, oci::parse_reference(output_));
+    XAAS_TRY(request.time, source_date_epoch());
+    TerminalProgress progress(common.quiet, common.verbosity);
+    request.access = registry_.read(remote, progress);
+    const Result<merge::Report> result = merge::merge_ir_images(request, progress);
+    for (const oci::Reference& image : request.images)
+      prune_after(image);
+    if (!result)
+      return Error(result.error()).in("merging into " + output_);
+    if (common.json())
+      print_json(*result);
+    else
+      print_table(*result);
+    return {};
+  }
+
+private:
+  void print_json(const merge::Report& report) const {
+    Json inputs = Json::array();
+    for (const merge::Input& input : report.inputs)
+      inputs.push_back(Json{{"image", input.image},
+                            {"digest", input.digest.to_string()},
+                            {"configurations", input.configurations}});
+    Json configurations = Json::array();
+    for (const image::ConfigurationCoverage& each : report.configurations)
+      configurations.push_back(Json{{"id", each.id},
+                                    {"units", each.units},
+                                    {"modules", each.modules},
+                                    {"native_objects", each.native_objects},
+                                    {"programs", each.programs}});
+    print(Json{{"version", 1},
+               {"image", output_},
+               {"digest", report.digest.to_string()},
+               {"name", report.name},
+               {"arch", report.arch},
+               {"inputs", inputs},
+               {"configurations", configurations},
+               {"sharing",
+                {{"units", report.units},
+                 {"modules", report.modules},
+                 {"unit_bytes", report.unit_bytes},
+                 {"module_bytes", report.module_bytes}}},
+               {"seconds", report.seconds}});
+  }
+
+  void print_table(const merge::Report& report) const {
+    std::vector<std::vector<std::string>> rows = {
+        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
+    for (const image::ConfigurationCoverage& each : report.configurations)
+      rows.push_back({printable(each.id), std::to_string(each.units), std::to_string(each.modules),
+                      std::to_string(each.native_objects), std::to_string(each.programs)});
+    std::cout << table(rows) << report.modules << " IR modules (" << human_bytes(report.module_bytes)
+              << ") serve " << report.units << " units (" << human_bytes(report.unit_bytes) << ")\n"
+              << output_ << " " << report.digest.to_string() << "\n";
+  }
+
+  RegistryOptions registry_;
+  std::vector<std::string> images_;
+  std::string output_;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_merge_command() {
+  return std::make_unique<MergeCommand>();
+}
+
+} // namespace xaas::cli

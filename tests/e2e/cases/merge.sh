@@ -1,0 +1,92 @@
+#!/bin/bash
+# Configurations built by separate jobs, in directories of their own, and merged: the image of one build of all of them.
+source "$E2E/lib.sh"
+needs jq cmake ninja make clang-22
+mkdir tmp
+export TMPDIR=$PWD/tmp
+
+chosen=(threads=none,isa=x86-64 threads=none,isa=x86-64-v3 threads=openmp,isa=x86-64-v2 threads=openmp,isa=x86-64-v3
+  threads=openmp,isa=x86-64-v4)
+job() { # N CONFIGURATION: another machine, as far as a build can tell
+  mkdir -p "job-$1/deep/er" "job-$1/tmp"
+  cp -r "$REPO/examples/soft-spheres" "job-$1/deep/er/src-$1"
+  (cd "job-$1" && XAAS_CACHE_DIR=$PWD/cache TMPDIR=$PWD/tmp "$XAAS" build "deep/er/src-$1" --config "$2" -o oci:out:ir -j 1 -q >/dev/null)
+}
+images=()
+for n in 0 1 2 3 4; do
+  job $n "${chosen[n]}"
+  images+=("oci:job-$n/out:ir")
+done
+"$XAAS" build "$REPO/examples/soft-spheres" $(printf -- '--config %s ' "${chosen[@]}") -o oci:whole:ir -q --format json >built.json
+whole=$(json built.json .digest)
+
+"$XAAS" merge "${images[@]}" -o oci:merged:ir -q --format json >merged.json
+expect_equal "digest" "$(json merged.json .digest)" "$whole"
+expect_equal "digest in the layout" "$(image_digest merged ir)" "$whole"
+while read -r digest; do
+  cmp "$(blob merged "$digest")" "$(blob whole "$digest")"
+done < <(image_blobs whole ir)
+assert_json merged.json '.name == "soft-spheres" and .arch == "x86_64" and (.inputs | length) == 5 and (.configurations | length) == 5'
+expect_equal "sharing" "$(jq -c .sharing merged.json)" "$(jq -c '.sharing | del(.preprocessed_texts)' built.json)"
+expect_equal "configurations" "$(jq -c '[.configurations[] | {id, units, modules, programs}]' merged.json)" \
+  "$(jq -c '[.configurations[] | {id, units, modules, programs}]' built.json)"
+assert_json merged.json '.inputs[3] == {image: "oci:job-3/out:ir", digest: .inputs[3].digest, configurations: ["isa=x86-64-v3,threads=openmp"]}'
+
+# In another order, in steps, with one twice, and from and to archives.
+"$XAAS" merge "${images[4]}" "${images[1]}" "${images[0]}" "${images[3]}" "${images[2]}" "${images[1]}" -o oci:merged:other -q >/dev/null
+expect_equal "another order" "$(image_digest merged other)" "$whole"
+"$XAAS" merge "${images[3]}" "${images[0]}" -o part.tar -q >/dev/null
+"$XAAS" merge "${images[2]}" "${images[4]}" part.tar "${images[1]}" "${images[0]}" -o whole.tar -q --format json >steps.json
+expect_equal "in steps" "$(json steps.json .digest)" "$whole"
+"$XAAS" merge oci:whole:ir -o oci:merged:alone -q | tail -n 1 >alone
+expect_equal "an image alone" "$(cat alone)" "oci:merged:alone $whole"
+
+# What it makes works.
+"$XAAS" deploy oci:merged:ir -o rootfs:here -q >/dev/null
+here/usr/local/bin/soft-spheres >output
+result_of output >/dev/null
+
+# Levels by --isa: the point has those of all.
+tiny_choices src
+for level in x86-64-v3 x86-64; do
+  "$XAAS" build src --isa $level -o oci:levels:$level -q >/dev/null
+done
+"$XAAS" build src --isa x86-64,x86-64-v3 -o oci:levels:both -q >/dev/null
+"$XAAS" merge oci:levels:x86-64-v3 oci:levels:x86-64 -o oci:levels:merged -q >/dev/null
+expect_equal "levels" "$(image_digest levels merged)" "$(image_digest levels both)"
+
+# The date is that of the latest.
+for n in 1 2; do
+  SOURCE_DATE_EPOCH=$((n * 1000)) "$XAAS" build src --config isa=x86-64,speed=$([ $n = 1 ] && echo safe || echo fast) \
+    -o oci:dated:$n -q >/dev/null
+  SOURCE_DATE_EPOCH=$((n * 1000)) "$XAAS" build src --config isa=x86-64,speed=safe --config isa=x86-64,speed=fast \
+    -o oci:dated:both-$n -q >/dev/null
+done
+"$XAAS" merge oci:dated:2 oci:dated:1 -o oci:dated:merged -q >/dev/null
+expect_equal "the later date" "$(image_digest dated merged)" "$(image_digest dated both-2)"
+SOURCE_DATE_EPOCH=1000 "$XAAS" merge oci:dated:2 oci:dated:1 -o oci:dated:merged -q >/dev/null
+expect_equal "a date" "$(image_digest dated merged)" "$(image_digest dated both-1)"
+
+# The same configuration, built of other sources, with other flags.
+cp -r src other
+sed -i 's/1000/2000/' other/hello.c
+"$XAAS" build other --isa x86-64 -o oci:levels:other -q >/dev/null
+expect_error 1 'configuration isa=x86-64,speed=safe is not the same in oci:levels:x86-64 and oci:levels:other: they differ in the IR of hello.c' \
+  "$XAAS" merge oci:levels:x86-64 oci:levels:other -o oci:levels:bad -q
+cp src/hello.c other/
+sed 's/"CFLAGS=-O2"/"CFLAGS=-O3"/' src/xaas.json >other/xaas.json
+"$XAAS" build other --isa x86-64 -o oci:levels:other -q >/dev/null
+expect_error 2 'point speed: oci:levels:x86-64 has {' "$XAAS" merge oci:levels:x86-64 oci:levels:other -o oci:levels:bad -q
+sed 's/"isa": .*\],/"isa": ["x86-64"], "version": "2",/' src/xaas.json >other/xaas.json
+"$XAAS" build other --isa x86-64 -o oci:levels:other -q >/dev/null
+expect_error 2 'versions of the application: oci:levels:x86-64 has 0, oci:levels:other has 2' \
+  "$XAAS" merge oci:levels:x86-64 oci:levels:other -o oci:levels:bad -q
+expect_error 2 'applications: oci:levels:x86-64 has hello, oci:whole:ir has soft-spheres' \
+  "$XAAS" merge oci:levels:x86-64 oci:whole:ir -o oci:levels:bad -q
+"$XAAS" deploy oci:levels:both --set speed=safe -o oci:levels:here -q >/dev/null
+expect_error 2 'not an IR image' "$XAAS" merge oci:levels:x86-64 oci:levels:here -o oci:levels:bad -q
+expect_error 4 'nowhere' "$XAAS" merge oci:levels:x86-64 oci:nowhere:ir -o oci:levels:bad -q
+expect_error 2 'rootfs:tree' "$XAAS" merge oci:levels:x86-64 -o rootfs:tree -q
+jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] | index("bad") == null' levels/index.json >/dev/null ||
+  fail "a merge that failed wrote an image"
+[ -z "$(ls tmp)" ] || fail "temporary directories stay"
