@@ -81,14 +81,18 @@ const std::vector<CommandEntry>& commands() {
        "node.json\n"
        "xaas deploy docker://registry.example.org/solver:ir --explain --dry-run --cpu haswell\n"
        "xaas deploy docker://registry.example.org/solver:ir --verify-key cosign.pub -o oci:./solver:here "
-       "--sbom solver.spdx.json",
+       "--sbom solver.spdx.json\n"
+       "xaas deploy docker://registry.example.org/solver:ir --reuse "
+       "docker://registry.example.org/site/solver -o rootfs:./solver",
        make_deploy_command, false,
        "Chooses a configuration of the image, lowers its IR for the machine's CPU, links, and writes an "
        "ordinary image. Nothing of the image is run. With --verify-key an image without a signature by this "
        "key is "
        "not used: exit 7. Signatures are those of `cosign sign --key`, which are looked for beside the "
        "image; one "
-       "of its manifest or of the index that the reference names will do. No transparency log is asked."},
+       "of its manifest or of the index that the reference names will do. No transparency log is asked. With --reuse an image that was deployed before from the same IR image, "
+       "for the same configuration, CPU and options is copied, and nothing is lowered. Who may write to that "
+       "place decides what its users run."},
       {"verify", "Check whether a deployed image can run, here or on another machine",
        "xaas verify oci:./solver:here\nxaas verify oci:./solver:here --system node.json\n"
        "xaas verify solver.tar --cpu haswell",

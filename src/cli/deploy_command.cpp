@@ -33,6 +33,10 @@ public:
     app.add_option("--set", set_, "Choose this value of a specialization point; can be repeated")
         ->type_name("K=V");
     add_verify_key(app, verify_key_);
+    app.add_option("--reuse", reuse_,
+                   "Look here first for the image, deployed before for such a machine: oci:DIR or "
+                   "docker://HOST/NAME; what is deployed with -o into the same place is found there")
+        ->type_name("IMAGE");
     app.add_flag("--lto", lto_, "Optimise each program and library as a whole (ThinLTO); takes longer");
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
     CLI::Option* const dry =
@@ -57,6 +61,9 @@ public:
     if (!output_.empty()) {
       XAAS_TRY(request.output, oci::parse_reference(output_));
     }
+    if (!reuse_.empty()) {
+      XAAS_TRY(request.reuse, oci::parse_reference(reuse_));
+    }
     for (const std::string& text : set_) {
       XAAS_TRY(auto assignments, spec::parse_assignments(text));
       for (auto& [point, value] : assignments)
@@ -80,8 +87,9 @@ public:
     if (!no_cache_ && !dry_run_)
       if (std::optional<store::Cache> cache = open_cache("objects", progress))
         request.objects.emplace(*std::move(cache));
-    request.access =
-        registry_.read(!no_cache_ && request.image.transport == oci::Transport::registry, progress);
+    const bool remote = request.image.transport == oci::Transport::registry ||
+                        (request.reuse && request.reuse->transport == oci::Transport::registry);
+    request.access = registry_.read(!no_cache_ && remote, progress);
     const Result<deploy::Report> result = deploy::deploy(request, progress);
     if (request.objects || request.access.blobs) // also what a failed deploy kept counts
       prune_caches(max_bytes);
@@ -92,8 +100,8 @@ public:
       print_json(report);
     else if (!dry_run_)
       print_table(report);
-    else if (!explain_)
-      std::cout << report.selection.configuration.id() << "\n";
+    else
+      print_dry_run(report);
     return {};
   }
 
@@ -114,6 +122,7 @@ private:
         {"configuration", report.selection.configuration.values()},
         {"target",
          {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
+        {"reused", report.reused ? Json(*report.reused) : Json()},
         {"modules", {{"lowered", report.lowered}, {"cached", report.cached}}},
         {"native_objects", report.native_objects},
         {"links", report.links},
@@ -127,6 +136,15 @@ private:
         {"selection", selection},
         {"rejected", rejected},
         {"values", values_json(report.selection)}});
+  }
+
+  void print_dry_run(const deploy::Report& report) const {
+    if (!explain_)
+      std::cout << report.selection.configuration.id() << "\n";
+    if (report.reused)
+      std::cout << "would be reused: " << *report.reused << "\n";
+    else if (report.looked_at)
+      std::cout << "would be deployed: nothing to reuse at " << *report.looked_at << "\n";
   }
 
   static Json values_json(const select::Selection& selection) {
@@ -147,6 +165,14 @@ private:
   }
 
   static void print_table(const deploy::Report& report) {
+    if (report.reused) {
+      std::cout << table({{"configuration", report.selection.configuration.id()},
+                          {"CPU", report.target.name},
+                          {"reused", *report.reused},
+                          {"time", human_seconds(report.seconds.total)}})
+                << report.image << " " << report.digest->to_string() << "\n";
+      return;
+    }
     std::vector<std::vector<std::string>> rows;
     if (report.signature)
       rows.push_back({"signed", report.signature->image.to_string()});
@@ -172,7 +198,7 @@ private:
   }
 
   RegistryOptions registry_;
-  std::string image_, output_, system_, cpu_, verify_key_, sbom_;
+  std::string image_, output_, system_, cpu_, verify_key_, sbom_, reuse_;
   std::vector<std::string> set_;
   bool explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false, attach_sbom_ = false;
   unsigned jobs_ = 0;

@@ -105,7 +105,47 @@ Result<void> check_request(const Request& request, const std::string& what) {
   return {};
 }
 
-Result<void> produce(const Request& request, const image::IrImage& source, Report& report,
+// What is known of the deployed image before it is made.
+struct Plan {
+  int64_t time = 0;
+  Inputs inputs;
+  std::optional<oci::Reference> reusable; // where it is found by its inputs
+};
+
+Result<Plan> make_plan(const Request& request, const image::IrImage& source, const Report& report) {
+  Plan plan;
+  if (request.time) {
+    plan.time = *request.time;
+  } else {
+    XAAS_TRY(plan.time, image::parse_rfc3339(source.image().config().created));
+  }
+  plan.inputs = inputs_of(source, report.selection.configuration.id(), report.target, request.lto, plan.time);
+  if (request.reuse)
+    plan.reusable = reference_in(*request.reuse, plan.inputs);
+  return plan;
+}
+
+// Whether the image was deployed before, and then, unless it is a dry run, is the output, too.
+Result<bool> reuse(const Request& request, const image::IrImage& source, const Plan& plan, Report& report,
+                   Progress& progress) {
+  const Clock::time_point start = Clock::now();
+  report.looked_at = plan.reusable->text;
+  XAAS_TRY(const std::unique_ptr<oci::Image> found,
+           find_deployed(*plan.reusable, plan.inputs, source, report.selection.configuration.id(),
+                         request.access, progress));
+  if (!found)
+    return false;
+  if (!request.dry_run) {
+    XAAS_TRY(report.digest, copy_deployed(*found, *request.output, request.access, progress));
+    if (!report.digest)
+      return false;
+  }
+  report.reused = plan.reusable->text + "@" + found->digest().to_string();
+  report.seconds.package = since(start);
+  return true;
+}
+
+Result<void> produce(const Request& request, const image::IrImage& source, const Plan& plan, Report& report,
                      Progress& progress) {
   const Clock::time_point start = Clock::now();
   const image::Bundle& bundle = source.bundle();
@@ -148,17 +188,15 @@ Result<void> produce(const Request& request, const image::IrImage& source, Repor
   report.seconds.link = assembly.link_seconds;
 
   const Clock::time_point packaging = Clock::now();
-  int64_t time = 0;
-  if (request.time) {
-    time = *request.time;
-  } else {
-    XAAS_TRY(time, image::parse_rfc3339(source.image().config().created).in(request.image.text));
-  }
   provenance::FileList files;
   XAAS_TRY(const oci::NewImage image,
-           package(source, *configuration, std::move(assembly), report.target, request.lto, time,
+           package(source, *configuration, std::move(assembly), plan.inputs, plan.time,
                    request.sbom || request.attach_sbom ? &files : nullptr));
   XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));
+  if (plan.reusable && is_in(*request.output, *request.reuse) && request.output->tag != plan.reusable->tag) {
+    XAAS_TRY([[maybe_unused]] const Digest digest,
+             registry::write_image(*plan.reusable, image, request.access, progress));
+  }
   if (request.sbom || request.attach_sbom)
     XAAS_CHECK(describe(request, image, files, report));
   report.seconds.package = since(packaging);
@@ -171,6 +209,8 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   const Clock::time_point start = Clock::now();
   const std::string what = "deploying " + request.image.text;
   XAAS_CHECK(check_request(request, what));
+  if (request.reuse)
+    XAAS_CHECK(check_place(*request.reuse).in(what));
   if (request.output)
     XAAS_CHECK(
         registry::check_writable(*request.output, request.access).in("writing " + request.output->text));
@@ -198,8 +238,14 @@ Result<Report> deploy(const Request& request, Progress& progress) {
            select::select(source.bundle().points, available, request.system, request.set, brought).in(what));
   if (request.selected)
     request.selected(report.selection);
-  if (!request.dry_run)
-    XAAS_CHECK(within(request.image.text, produce(request, source, report, progress)));
+  XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));
+  bool done = request.dry_run;
+  if (request.reuse) {
+    XAAS_TRY(const bool reused, reuse(request, source, plan, report, progress));
+    done |= reused;
+  }
+  if (!done)
+    XAAS_CHECK(within(request.image.text, produce(request, source, plan, report, progress)));
   report.seconds.total = since(start);
   return report;
 }

@@ -144,7 +144,7 @@ void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage
 } // namespace
 
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time,
+                              Assembly assembly, const Inputs& inputs, int64_t time,
                               provenance::FileList* files) {
   oci::NewImage image;
   const std::string id = configuration.configuration.id();
@@ -173,24 +173,15 @@ Result<oci::NewImage> package(const image::IrImage& source, const image::BundleC
   image.config.created = image::rfc3339(time);
   const image::Bundle& bundle = source.bundle();
   const std::vector<image::ChosenNeeds> chosen = image::needs_of(bundle, configuration.configuration);
-  image.annotations = {{image::annotation::kind, "deployed"},
-                       {image::annotation::tool, image::tool_version()},
-                       {image::annotation::llvm, image::llvm_version()},
-                       {image::annotation::made_from, source.image().digest().to_string()},
-                       {image::annotation::made_from_name, bundle.name + ":" + bundle.version},
-                       {image::annotation::made_from_tool, bundle.tool},
-                       {image::annotation::made_from_llvm, bundle.llvm},
-                       {"dev.xaas.configuration", id},
-                       {"dev.xaas.cpu", target.name},
-                       {"dev.xaas.features", join(target.features, ",")},
-                       {"dev.xaas.gpu", "none"},
-                       {"dev.xaas.code", code_annotation(assembly)},
-                       {"dev.xaas.glibc", needs.glibc},
-                       {"dev.xaas.lto", lto ? "thin" : "none"},
-                       {"dev.xaas.mpi", mpi_of(chosen)},
-                       {image::annotation::packages, image::to_annotation(packages)},
-                       {image::annotation::needs, image::to_annotation(chosen)},
-                       {image::annotation::created, image.config.created}};
+  image.annotations = inputs;
+  image.annotations.insert({{image::annotation::made_from_name, bundle.name + ":" + bundle.version},
+                            {image::annotation::made_from_tool, bundle.tool},
+                            {image::annotation::made_from_llvm, bundle.llvm},
+                            {"dev.xaas.code", code_annotation(assembly)},
+                            {"dev.xaas.glibc", needs.glibc},
+                            {"dev.xaas.mpi", mpi_of(chosen)},
+                            {image::annotation::packages, image::to_annotation(packages)},
+                            {image::annotation::needs, image::to_annotation(chosen)}});
   image.annotations.merge(image::application_annotations(bundle));
   // An image on base `scratch` has none.
   for (const char* key : {image::annotation::base_name, image::annotation::base_digest})

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "assemble.h"
+#include "reuse.h"
 
 #include <xaas/image/ir_image.h>
 #include <xaas/oci/image.h>
@@ -12,7 +13,7 @@ namespace xaas::deploy {
 // The deployed image: the closure's layers of the IR image byte for byte, one application layer, annotations
 // that lead back to what made it. `files`, if not null, gets its regular files.
 Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              Assembly assembly, const target::Cpu& target, bool lto, int64_t time,
+                              Assembly assembly, const Inputs& inputs, int64_t time,
                               provenance::FileList* files);
 
 } // namespace xaas::deploy

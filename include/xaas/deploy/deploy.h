@@ -33,8 +33,11 @@ struct Request {
   std::map<std::string, std::string> set; // values by hand
   bool sbom = false;                      // give an SBOM of the deployed image
   bool attach_sbom = false;               // and attach it to the image, which is in a registry or a layout
-  bool lto = false;                       // optimise each program and library as a whole (ThinLTO)
-  bool dry_run = false;                   // select only
+  // Where an image that was deployed before is looked for: a repository or layout, without a tag. If the
+  // output lies there, too, what is deployed can be found there afterwards.
+  std::optional<oci::Reference> reuse;
+  bool lto = false;     // optimise each program and library as a whole (ThinLTO)
+  bool dry_run = false; // select only
   unsigned jobs = 1;
   std::optional<int64_t> time;               // of the deployed image; absent: as the IR image
   std::optional<lower::ObjectCache> objects; // of earlier deploys; absent: everything is lowered
@@ -59,7 +62,9 @@ struct Report {
   std::optional<Digest> attached;                 // the manifest of the SBOM that was attached
   select::Selection selection;
   target::Cpu target;
-  uint64_t lowered = 0, cached = 0; // objects that were lowered, that were known
+  std::optional<std::string> reused;    // REFERENCE@DIGEST that was copied or, with dry_run, would be
+  std::optional<std::string> looked_at; // where it would be, if Request::reuse
+  uint64_t lowered = 0, cached = 0;     // objects that were lowered, that were known
   uint64_t native_objects = 0, links = 0;
   std::optional<Lto> lto;
   Seconds seconds;
