@@ -1,7 +1,9 @@
 #!/bin/bash
-# Does `xaas detect` describe the node that it runs on when it runs in a job, and does `xaas run` run there? Starts a Slurm of one node on the loopback (munge,
-# slurmctld, slurmd, all with files of their own below a temporary directory), runs detect by srun and by sbatch, checks what it
-# says, and ends and removes all of it. Needs root, and Slurm (Debian: slurm-wlm, munge); without them it is skipped: exit code 77.
+# Does `xaas detect` describe the node that it runs on when it runs in a job, does examples/slurm deploy for every partition, and
+# does `xaas run` run there? Starts a Slurm of one node on the loopback (munge, slurmctld, slurmd, all with files of their own below a
+# temporary directory), runs detect by srun and by sbatch, checks what it says, deploys an example for both partitions, runs images as
+# ranks, with signals and exit codes, and ends and removes all of it. Needs root, and Slurm (Debian: slurm-wlm, munge); without them
+# it is skipped: exit code 77.
 #
 # Slurm's plugins for control groups are off: a container has none to give away.
 set -euo pipefail
@@ -22,8 +24,11 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/xaas-slurm-XXXXXX")
 processes=()
 finish() {
   local code=$? process
-  [ $code -eq 0 ] || tail -n 20 "$work"/*.log >&2 || true
-  [ ! -S "$work/munge/socket" ] || timeout 10 scancel --user=root --quiet || true
+  [ $code -eq 0 ] || tail -n 20 "$work"/*.log "$work"/site/*.log >&2 || true
+  if [ -S "$work/munge/socket" ]; then # jobs end before what they talk to
+    timeout 10 scancel --user=root --quiet || true
+    timeout 20 bash -c 'while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done' || true
+  fi
   for process in "${processes[@]}"; do kill "$process" 2>/dev/null || true; done
   for process in "${processes[@]}"; do wait "$process" 2>/dev/null || true; done
   rm -rf "$work"
@@ -64,6 +69,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
 MpiDefault=none
 ReturnToService=2
 NodeName=xaasnode NodeHostname=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
@@ -110,6 +116,31 @@ check() { # NAME ID PARTITION
 }
 check srun "$(cat "$work/srun.id")" special
 check sbatch "$id" ordinary
+
+# examples/slurm: a job array with a task for each partition; the second finds what the first has deployed, for they have one
+# node.
+"$xaas" build "$root/examples/soft-spheres" -o "oci:$work/spheres:ir" -q >/dev/null
+mkdir "$work/site"
+cd "$work/site"
+id=$(XAAS=$xaas AT_ONCE=1 "$root/examples/slurm/deploy-partitions.sh" "oci:$work/spheres:ir" "oci:$work/place")
+has_ended() { [ -z "$(squeue --noheader --jobs="$id")" ]; }
+for ((i = 0; i < 120; ++i)); do ! has_ended || break; sleep 1; done
+has_ended || die "the job array does not end: $(squeue)"
+cat xaas-"$id"_*.log
+partitions=(ordinary special)
+for task in 0 1; do
+  partition=${partitions[task]}
+  [ "$(jq -r .batch.partition "xaas-${id}_$task.json")" = "$partition" ] || die "task $task did not describe a node of $partition"
+  [ "$(jq -r .batch.job "xaas-${id}_$task.json")" != "$id" ] || die "task $task described its own node"
+done
+"$xaas" deploy "oci:$work/spheres:ir" -o "oci:$work/apart:here" --format json -q >apart.json
+digest=$(jq -er .digest apart.json)
+tags=$(jq -r '.manifests[] | select(.digest == "'"$digest"'") | .annotations["org.opencontainers.image.ref.name"]' "$work/place/index.json" | sort | tr '\n' ' ')
+[[ $tags =~ ^ordinary\ special\ xaas-[0-9a-f]{40}\ $ ]] || die "tags of $digest: $tags; $(cat "$work/place/index.json")"
+grep -q '^objects .* 2 links' "xaas-${id}_0.log" || die "the first task did not deploy: $(cat "xaas-${id}_0.log")"
+grep -q "^reused  *oci:$work/place:xaas-" "xaas-${id}_1.log" || die "the second task did not reuse: $(cat "xaas-${id}_1.log")"
+echo "ok: deploy-partitions.sh: tags $tags"
+cd /
 
 # Images in jobs: ranks with the host's MPI, a signal, an exit code.
 XAAS=$xaas
