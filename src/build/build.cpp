@@ -1,7 +1,7 @@
 #include "bundle_maker.h"
-#include "space.h"
 #include "packages.h"
 #include "revision.h"
+#include "space.h"
 #include "surroundings.h"
 #include "warnings.h"
 
@@ -75,7 +75,7 @@ public:
     for (size_t i = 0; i < configurations.size(); ++i) {
       progress_.note("configuration " + configurations[i].id());
       XAAS_CHECK(
-          build_configuration(configurations[i], directory_of(configurations[i]))
+          build_in_own_directory(configurations[i])
               .in("building " + request_.application.name + ": configuration " + configurations[i].id()));
       progress_.advance();
     }
@@ -88,9 +88,19 @@ public:
   }
 
 private:
-  // The same whichever others are built with it: a path may get into files.
-  fs::path directory_of(const spec::Configuration& configuration) const {
-    return work_ / ("c-" + digest_of(configuration.id()).hex().substr(0, 12));
+  // A path may get into files, so the directory is the same whichever others are built with this one, in this
+  // run or in others at the same time.
+  Result<void> build_in_own_directory(const spec::Configuration& configuration) {
+    const std::string name =
+        directory_name(request_.application.name) + "-" + digest_of(configuration.id()).hex().substr(0, 12);
+    XAAS_TRY(const TemporaryDirectory own,
+             TemporaryDirectory::create_named(temporary_root(), "xaas-build-", name));
+    if (own.path().filename() != "xaas-build-" + name)
+      progress_.note(
+          (temporary_root() / ("xaas-build-" + name)).string() +
+          " is in use or another machine's: what keeps the path of its build directory differs from "
+          "other builds");
+    return build_configuration(configuration, fs::weakly_canonical(own.path()));
   }
 
   Result<void> describe_application() {
@@ -209,8 +219,6 @@ private:
     for (const std::string& difference : log.differences)
       differences_.push_back(configuration.id() + ": " + difference);
     XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
-    // The objects are not needed any more; the store has all that the image takes.
-    remove_tree(directory);
     ConfigurationReport report;
     report.id = configuration.id();
     report.steps = {built->times.configure, built->times.build, built->times.install, harvest};
@@ -346,7 +354,7 @@ private:
 
 } // namespace
 
-Result<Report> build_ir_image(const Request& request, Progress& progress) {
+Result<void> check(const Request& request) {
   std::error_code code;
   if (!fs::is_directory(request.source, code))
     return make_error(ErrorKind::not_found, "source tree " + request.source.string() + ": no such directory");
@@ -361,17 +369,15 @@ Result<Report> build_ir_image(const Request& request, Progress& progress) {
     return make_error(ErrorKind::usage,
                       request.output.text + ": an IR image cannot be unpacked into a directory",
                       "oci:DIR or oci-archive:FILE; `xaas deploy -o rootfs:DIR` unpacks a deployed image");
-  XAAS_CHECK(registry::check_writable(request.output, request.access));
+  return registry::check_writable(request.output, request.access);
+}
+
+Result<Report> build_ir_image(const Request& request, Progress& progress) {
+  XAAS_CHECK(check(request));
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
   XAAS_CHECK(check_space(space_needs(request)).in("building " + request.application.name));
-  const std::string name = directory_name(request.application.name);
-  XAAS_TRY(const TemporaryDirectory work,
-           TemporaryDirectory::create_named(temporary_root(), "xaas-build-", name));
-  if (work.path().filename() != "xaas-build-" + name)
-    progress.note((temporary_root() / ("xaas-build-" + name)).string() +
-                  " is in use or another machine's: what keeps the path of its build directory differs from "
-                  "other builds");
+  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-build-"));
   return Builder(request, progress, fs::weakly_canonical(work.path())).run();
 }
 

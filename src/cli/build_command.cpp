@@ -9,6 +9,7 @@
 #include <xaas/build/build.h>
 #include <xaas/target/cpu.h>
 
+#include <algorithm>
 #include <iostream>
 #include <sys/stat.h>
 
@@ -38,11 +39,12 @@ public:
     app.add_option("--config", configurations_, "Build this configuration only; can be repeated")
         ->type_name("K=V,...");
     app.add_option(
-           "--arch", arch_,
-           "Architecture, x86_64 or aarch64, instead of the machine's own; another one's C library and "
-           "compiler run-time must be there (Debian: libc6-dev-arm64-cross, "
-           "libstdc++-12-dev-arm64-cross)")
-        ->type_name("ARCH");
+           "--arch", archs_,
+           "Architectures, x86_64 or aarch64, instead of the machine's own; of several the images are put "
+           "under one index. Another one's C library and compiler run-time must be there (Debian: "
+           "libc6-dev-arm64-cross, libstdc++-12-dev-arm64-cross)")
+        ->delimiter(',')
+        ->type_name("ARCH,...");
     app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
         ->type_name("N")
         ->check(CLI::Range(1, 100'000))
@@ -58,13 +60,40 @@ public:
   }
 
   Result<void> run() override {
-    XAAS_TRY(SpecFile spec, read_spec(spec_, source_, arch_.empty() ? target::host_arch() : arch_));
     umask(022); // the modes of what is installed must not depend on who builds
+    be_modest();
+    TerminalProgress progress(common.quiet, common.verbosity);
+    if (archs_.empty())
+      archs_ = {target::host_arch()};
+    const uint64_t max_bytes = max_cache_bytes();
+    std::optional<store::Cache> cache;
+    if (!no_cache_)
+      cache = open_cache("capture", progress);
+    std::vector<build::Request> requests;
+    for (const std::string& arch : archs_) {
+      XAAS_TRY(build::Request request, request_for(arch, progress));
+      request.cache = cache;
+      const bool again = std::any_of(requests.begin(), requests.end(),
+                                     [&](const build::Request& other) { return other.arch == arch; });
+      if (!again)
+        requests.push_back(std::move(request));
+    }
+    const Result<build::IndexReport> result = build_all(requests, progress);
+    if (cache) // also what a failed build kept counts
+      prune_caches(max_bytes);
+    XAAS_TRY(const build::IndexReport report, result);
+    print_report(report);
+    return {};
+  }
+
+private:
+  Result<build::Request> request_for(const std::string& arch, TerminalProgress& progress) const {
+    XAAS_TRY(SpecFile spec, read_spec(spec_, source_, arch));
     build::Request request;
     request.application = std::move(spec.application);
     request.source = spec.source;
     XAAS_TRY(request.output, oci::parse_reference(output_));
-    request.arch = arch_.empty() ? target::host_arch() : arch_;
+    request.arch = arch;
     request.isa = isa_;
     for (const std::string& text : configurations_) {
       XAAS_TRY(auto assignments, spec::parse_assignments(text));
@@ -73,34 +102,42 @@ public:
     request.max_configurations = max_configurations_;
     request.strip_debug = strip_debug_;
     request.jobs = jobs();
-    be_modest();
     XAAS_TRY(request.program, program_path());
     request.logs = cache_directory() / "logs";
-    const uint64_t max_bytes = max_cache_bytes();
     request.check_sharing = check_sharing_;
     XAAS_TRY(const std::optional<int64_t> time, source_date_epoch());
     request.time = time.value_or(0);
-    TerminalProgress progress(common.quiet, common.verbosity);
-    if (!no_cache_)
-      request.cache = open_cache("capture", progress);
     request.access = registry_.read(false, progress);
-    const Result<build::Report> result = build::build_ir_image(request, progress);
-    if (request.cache) // also what a failed build kept counts
-      prune_caches(max_bytes);
-    XAAS_TRY(const build::Report report, result);
-    if (common.json())
-      print(report_json(report, output_));
-    else
-      std::cout << report_text(report, output_, common.verbosity > 0);
-    if (!common.quiet)
-      std::cerr << warnings_text(report.warnings, common.verbosity > 0);
-    return {};
+    return request;
   }
 
-private:
+  // One image without an index is a report of its own.
+  static Result<build::IndexReport> build_all(const std::vector<build::Request>& requests,
+                                              TerminalProgress& progress) {
+    if (requests.size() > 1)
+      return build::build_ir_index(requests, progress);
+    XAAS_TRY(build::Report report, build::build_ir_image(requests.front(), progress));
+    build::IndexReport alone{report.digest, {}, report.seconds};
+    alone.images.push_back({requests.front().arch, std::move(report)});
+    return alone;
+  }
+
+  void print_report(const build::IndexReport& report) const {
+    const bool all = common.verbosity > 0;
+    const bool alone = report.images.size() == 1;
+    const build::Report& first = report.images.front().report;
+    if (common.json())
+      print(alone ? report_json(first, output_) : report_json(report, output_));
+    else
+      std::cout << (alone ? report_text(first, output_, all) : report_text(report, output_, all));
+    if (!common.quiet)
+      for (const build::ArchitectureReport& each : report.images)
+        std::cerr << warnings_text(each.report.warnings, all);
+  }
+
   RegistryOptions registry_;
-  std::string spec_, output_, source_, kind_ = "ir", arch_;
-  std::vector<std::string> isa_, configurations_;
+  std::string spec_, output_, source_, kind_ = "ir";
+  std::vector<std::string> archs_, isa_, configurations_;
   size_t max_configurations_ = 64;
   bool strip_debug_ = false, check_sharing_ = false, no_cache_ = false;
   unsigned jobs_ = 0;

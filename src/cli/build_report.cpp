@@ -120,6 +120,29 @@ std::string report_text(const build::Report& report, const std::string& image, b
   return text + image + " " + report.digest.to_string() + "\n";
 }
 
+Json report_json(const build::IndexReport& report, const std::string& image) {
+  Json images = Json::array();
+  for (const build::ArchitectureReport& each : report.images) {
+    Json json = report_json(each.report, image);
+    json.erase("version");
+    json.erase("image");
+    json["arch"] = each.arch;
+    images.push_back(std::move(json));
+  }
+  return Json{{"version", 1},
+              {"image", image},
+              {"digest", report.digest.to_string()},
+              {"images", images},
+              {"seconds", report.seconds.wall}};
+}
+
+std::string report_text(const build::IndexReport& report, const std::string& image, bool all) {
+  std::string text;
+  for (const build::ArchitectureReport& each : report.images)
+    text += report_text(each.report, each.arch, all) + "\n";
+  return text + image + " " + report.digest.to_string() + "\n";
+}
+
 // Of each kind the first few, unless all are asked for: a long list of one must not hide another.
 std::string warnings_text(const std::vector<build::Warning>& warnings, bool all) {
   constexpr size_t shown = 4;

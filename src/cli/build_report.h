@@ -11,8 +11,11 @@ namespace xaas::cli {
 
 Json report_json(const build::Report& report, const std::string& image);
 
+Json report_json(const build::IndexReport& report, const std::string& image);
+
 // With `all` every name that is otherwise only counted.
 std::string report_text(const build::Report& report, const std::string& image, bool all);
+std::string report_text(const build::IndexReport& report, const std::string& image, bool all);
 std::string warnings_text(const std::vector<build::Warning>& warnings, bool all);
 
 } // namespace xaas::cli

@@ -90,7 +90,8 @@ const std::vector<CommandEntry>& commands() {
        "key is "
        "not used: exit 7. Signatures are those of `cosign sign --key`, which are looked for beside the "
        "image; one "
-       "of its manifest or of the index that the reference names will do. No transparency log is asked. With --reuse an image that was deployed before from the same IR image, "
+       "of its manifest or of the index that the reference names will do. No transparency log is asked. With "
+       "--reuse an image that was deployed before from the same IR image, "
        "for the same configuration, CPU and options is copied, and nothing is lowered. Who may write to that "
        "place decides what its users run."},
       {"verify", "Check whether a deployed image can run, here or on another machine",

@@ -8,6 +8,8 @@
 #include <xaas/image/deployed.h>
 #include <xaas/image/ir_image.h>
 #include <xaas/provenance/sbom.h>
+#include <xaas/registry/architectures.h>
+#include <xaas/target/architectures.h>
 #include <xaas/target/cpu.h>
 
 #include <iostream>
@@ -137,31 +139,71 @@ public:
 
 private:
   Result<void> inspect_image(const oci::Reference& reference, const registry::Access& access) {
-    XAAS_TRY(auto opened,
-             registry::open_image(reference, target::oci_architecture(target::host_arch()), access));
-    if (image::kind_of(*opened) == "ir") {
-      XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
-      if (sbom_)
-        return show_sbom(provenance::take_inventory(ir));
-      XAAS_TRY(const Json json, describe_ir(ir));
+    std::vector<std::string> architectures = {target::oci_architecture(target::host_arch())};
+    for (const std::string& arch : target::architectures())
+      if (arch != target::host_arch())
+        architectures.push_back(target::oci_architecture(arch));
+    XAAS_TRY(auto opened, registry::open_images(reference, architectures, access));
+    if (sbom_)
+      return show_sbom(std::move(opened.front()));
+    if (opened.size() == 1) {
+      XAAS_TRY(const Json json, describe(std::move(opened.front())));
       return show(json);
     }
-    if (sbom_)
-      return show_sbom(provenance::take_inventory(*opened));
-    if (image::kind_of(*opened) == "deployed") {
-      XAAS_TRY(const Json deployed, describe_deployed(*opened).in(target_));
-      return show(deployed);
-    }
-    return show(Json{{"version", 1},
-                     {"kind", "other"},
-                     {"digest", opened->digest().to_string()},
-                     {"layers", layers_json(*opened)}});
+    return inspect_index(std::move(opened));
   }
 
-  static Result<void> show_sbom(const Result<provenance::Inventory>& inventory) {
-    if (!inventory)
-      return inventory.error();
-    std::cout << provenance::to_text(provenance::to_spdx(*inventory));
+  // What an index has for the architectures that we know, this machine's first.
+  Result<void> inspect_index(std::vector<std::unique_ptr<oci::Image>> opened) {
+    const std::optional<Digest> digest = opened.front()->index_digest();
+    Json images = Json::array();
+    for (std::unique_ptr<oci::Image>& each : opened) {
+      const std::string architecture = each->config().architecture;
+      XAAS_TRY(Json json, describe(std::move(each)));
+      json.erase("version");
+      json["architecture"] = architecture;
+      images.push_back(std::move(json));
+    }
+    if (common.json()) {
+      print(Json{{"version", 1},
+                 {"kind", "index"},
+                 {"digest", digest ? Json(digest->to_string()) : Json()},
+                 {"images", images}});
+      return {};
+    }
+    std::cout << table({{"kind", "index"}, {"digest", digest ? digest->to_string() : "-"}});
+    for (const Json& json : images) {
+      std::cout << "\n";
+      XAAS_CHECK(show(json));
+    }
+    return {};
+  }
+
+  Result<Json> describe(std::unique_ptr<oci::Image> opened) const {
+    if (image::kind_of(*opened) == "ir") {
+      XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
+      return describe_ir(ir);
+    }
+    if (image::kind_of(*opened) == "deployed")
+      return describe_deployed(*opened).in(target_);
+    return Json{{"version", 1},
+                {"kind", "other"},
+                {"digest", opened->digest().to_string()},
+                {"layers", layers_json(*opened)}};
+  }
+
+  // Of an index that for the first architecture: an SBOM describes one image.
+  static Result<void> show_sbom(std::unique_ptr<oci::Image> opened) {
+    std::optional<Result<provenance::Inventory>> inventory;
+    if (image::kind_of(*opened) == "ir") {
+      XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
+      inventory = provenance::take_inventory(ir);
+    } else {
+      inventory = provenance::take_inventory(*opened);
+    }
+    if (!*inventory)
+      return inventory->error();
+    std::cout << provenance::to_text(provenance::to_spdx(**inventory));
     return {};
   }
 
@@ -198,8 +240,9 @@ private:
       return {};
     }
     std::vector<std::vector<std::string>> rows;
-    for (const char* key : {"name", "kind", "arch", "llvm", "digest", "made_from"})
-      if (json.contains(key) && json[key].is_string())
+    for (const char* key : {"name", "kind", "arch", "architecture", "llvm", "digest", "made_from"})
+      if (json.contains(key) && json[key].is_string() &&
+          !(key == std::string("architecture") && json.contains("arch")))
         rows.push_back({key, printable(json[key].get<std::string>())});
     std::cout << table(rows);
     show_points(json);

@@ -50,43 +50,56 @@ public:
   }
 
 private:
-  void print_json(const merge::Report& report) const {
-    Json inputs = Json::array();
-    for (const merge::Input& input : report.inputs)
-      inputs.push_back(Json{{"image", input.image},
-                            {"digest", input.digest.to_string()},
-                            {"configurations", input.configurations}});
+  static Json merged_json(const merge::Merged& merged) {
     Json configurations = Json::array();
-    for (const image::ConfigurationCoverage& each : report.configurations)
+    for (const image::ConfigurationCoverage& each : merged.configurations)
       configurations.push_back(Json{{"id", each.id},
                                     {"units", each.units},
                                     {"modules", each.modules},
                                     {"native_objects", each.native_objects},
                                     {"programs", each.programs}});
+    return Json{{"digest", merged.digest.to_string()},
+                {"arch", merged.arch},
+                {"configurations", configurations},
+                {"sharing",
+                 {{"units", merged.units},
+                  {"modules", merged.modules},
+                  {"unit_bytes", merged.unit_bytes},
+                  {"module_bytes", merged.module_bytes}}}};
+  }
+
+  void print_json(const merge::Report& report) const {
+    Json inputs = Json::array(), images = Json::array();
+    for (const merge::Input& input : report.inputs)
+      inputs.push_back(Json{{"image", input.image},
+                            {"digest", input.digest.to_string()},
+                            {"arch", input.arch},
+                            {"configurations", input.configurations}});
+    for (const merge::Merged& merged : report.images)
+      images.push_back(merged_json(merged));
     print(Json{{"version", 1},
                {"image", output_},
                {"digest", report.digest.to_string()},
                {"name", report.name},
-               {"arch", report.arch},
                {"inputs", inputs},
-               {"configurations", configurations},
-               {"sharing",
-                {{"units", report.units},
-                 {"modules", report.modules},
-                 {"unit_bytes", report.unit_bytes},
-                 {"module_bytes", report.module_bytes}}},
+               {"images", images},
                {"seconds", report.seconds}});
   }
 
   void print_table(const merge::Report& report) const {
-    std::vector<std::vector<std::string>> rows = {
-        {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
-    for (const image::ConfigurationCoverage& each : report.configurations)
-      rows.push_back({printable(each.id), std::to_string(each.units), std::to_string(each.modules),
-                      std::to_string(each.native_objects), std::to_string(each.programs)});
-    std::cout << table(rows) << report.modules << " IR modules (" << human_bytes(report.module_bytes)
-              << ") serve " << report.units << " units (" << human_bytes(report.unit_bytes) << ")\n"
-              << output_ << " " << report.digest.to_string() << "\n";
+    for (const merge::Merged& merged : report.images) {
+      std::vector<std::vector<std::string>> rows = {
+          {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
+      for (const image::ConfigurationCoverage& each : merged.configurations)
+        rows.push_back({printable(each.id), std::to_string(each.units), std::to_string(each.modules),
+                        std::to_string(each.native_objects), std::to_string(each.programs)});
+      std::cout << table(rows) << merged.arch << ": " << merged.modules << " IR modules ("
+                << human_bytes(merged.module_bytes) << ") serve " << merged.units << " units ("
+                << human_bytes(merged.unit_bytes) << ")\n";
+      if (report.images.size() > 1)
+        std::cout << merged.arch << " " << merged.digest.to_string() << "\n\n";
+    }
+    std::cout << output_ << " " << report.digest.to_string() << "\n";
   }
 
   RegistryOptions registry_;

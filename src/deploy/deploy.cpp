@@ -69,27 +69,34 @@ std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& us
   return wanted;
 }
 
-// The SBOM of an image that was written. `files` are its regular files.
-Result<void> describe(const Request& request, const oci::NewImage& image, const provenance::FileList& files,
-                      Report& report) {
-  oci::Manifest manifest;
-  manifest.annotations = image.annotations;
-  XAAS_TRY(auto packages, image::package_uses(manifest));
-  report.sbom = provenance::to_spdx({.kind = "deployed",
-                                     .image = *report.digest,
-                                     .annotations = image.annotations,
-                                     .packages = *std::move(packages),
-                                     .files = files.finish()});
+// The SBOM of an image that was written, with a manifest of `size` bytes, dated `created`.
+Result<void> describe(const Request& request, const provenance::Inventory& inventory, uint64_t size,
+                      const std::string& created, Report& report) {
+  report.sbom = provenance::to_spdx(inventory);
   if (!request.attach_sbom)
     return {};
   oci::Artifact artifact;
   artifact.type = provenance::spdx_media_type;
   artifact.content = provenance::to_text(*report.sbom);
-  artifact.subject = {
-      oci::media_type::manifest, *report.digest, oci::publication_of(image).root().text.size(), {}};
-  artifact.annotations = {{image::annotation::created, image.config.created}};
+  artifact.subject = {oci::media_type::manifest, *report.digest, size, {}};
+  artifact.annotations = {{image::annotation::created, created}};
   XAAS_TRY(report.attached, registry::attach(*request.output, artifact, request.access));
   return {};
+}
+
+// `files` are its regular files.
+Result<void> describe(const Request& request, const oci::NewImage& image, const provenance::FileList& files,
+                      Report& report) {
+  oci::Manifest manifest;
+  manifest.annotations = image.annotations;
+  XAAS_TRY(auto packages, image::package_uses(manifest));
+  return describe(request,
+                  {.kind = "deployed",
+                   .image = *report.digest,
+                   .annotations = image.annotations,
+                   .packages = *std::move(packages),
+                   .files = files.finish()},
+                  oci::publication_of(image).root().text.size(), image.config.created, report);
 }
 
 // Whether what was asked for can be done, before anything is read.
@@ -139,6 +146,10 @@ Result<bool> reuse(const Request& request, const image::IrImage& source, const P
     XAAS_TRY(report.digest, copy_deployed(*found, *request.output, request.access, progress));
     if (!report.digest)
       return false;
+    if (request.sbom || request.attach_sbom) {
+      XAAS_TRY(const provenance::Inventory inventory, provenance::take_inventory(*found));
+      XAAS_CHECK(describe(request, inventory, found->manifest_size(), found->config().created, report));
+    }
   }
   report.reused = plan.reusable->text + "@" + found->digest().to_string();
   report.seconds.package = since(start);

@@ -34,18 +34,10 @@ std::string text_of(const spec::Image& image) {
       .dump();
 }
 
-Result<void> check_alike(const NamedBundle& a, const NamedBundle& b) {
-  const std::vector<std::tuple<const char*, std::string, std::string>> facts = {
-      {"applications", a.bundle.name, b.bundle.name},
-      {"versions of the application", a.bundle.version, b.bundle.version},
-      {"licences", a.bundle.license, b.bundle.license},
-      {"architectures", a.bundle.arch, b.bundle.arch},
-      {"versions of xaas", a.bundle.tool, b.bundle.tool},
-      {"versions of LLVM", a.bundle.llvm, b.bundle.llvm},
-      {"settings of the deployed image", text_of(a.bundle.image), text_of(b.bundle.image)}};
-  for (const auto& [what, of_a, of_b] : facts)
-    if (of_a != of_b)
-      return differ(a, b, what, of_a, of_b);
+// What is not the same for all architectures.
+Result<void> check_same_architecture(const NamedBundle& a, const NamedBundle& b) {
+  if (a.bundle.arch != b.bundle.arch)
+    return differ(a, b, "architectures", a.bundle.arch, b.bundle.arch);
   return {};
 }
 
@@ -235,7 +227,8 @@ public:
     const NamedBundle& first = bundles_.front();
     describe(first.bundle);
     for (const NamedBundle& each : bundles_) {
-      XAAS_CHECK(check_alike(first, each));
+      XAAS_CHECK(check_same_application(first, each));
+      XAAS_CHECK(check_same_architecture(first, each));
       XAAS_CHECK(add_points(bundle_.points, first, each));
     }
     for (const NamedBundle& each : bundles_)
@@ -245,6 +238,7 @@ public:
       bundle_.configurations.push_back(*origin.configuration);
       XAAS_CHECK(check_runtime(origin));
     }
+    unite_packages();
     return std::move(bundle_);
   }
 
@@ -253,6 +247,8 @@ private:
     bundle_.name = first.name;
     bundle_.version = first.version;
     bundle_.license = first.license;
+    bundle_.source = first.source;
+    bundle_.revision = first.revision;
     bundle_.arch = first.arch;
     bundle_.llvm = first.llvm;
     bundle_.tool = first.tool;
@@ -335,6 +331,21 @@ private:
     return {};
   }
 
+  // Every input has the packages of the files that it has.
+  void unite_packages() {
+    std::map<Package, std::set<Digest>> all; // by what is not the files
+    for (const NamedBundle& each : bundles_)
+      for (const Package& package : each.bundle.packages) {
+        Package key = package;
+        key.files.clear();
+        all[key].insert(package.files.begin(), package.files.end());
+      }
+    for (auto& [key, files] : all) {
+      bundle_.packages.push_back(key);
+      bundle_.packages.back().files = std::move(files);
+    }
+  }
+
   // A run-time file is in one layer for all configurations.
   Result<void> check_runtime(const Origin& origin) {
     for (const link::InstalledFile& file : origin.configuration->runtime) {
@@ -363,6 +374,22 @@ private:
 KitFile joined(const KitFile& a, const KitFile& b) {
   const auto order = [](const KitFile& file) { return std::tuple(!file.native, file.name, file.reason); };
   return order(b) < order(a) ? b : a;
+}
+
+Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b) {
+  const std::vector<std::tuple<const char*, std::string, std::string>> facts = {
+      {"applications", a.bundle.name, b.bundle.name},
+      {"versions of the application", a.bundle.version, b.bundle.version},
+      {"licences", a.bundle.license, b.bundle.license},
+      {"places of the sources", a.bundle.source, b.bundle.source},
+      {"revisions of the sources", a.bundle.revision, b.bundle.revision},
+      {"versions of xaas", a.bundle.tool, b.bundle.tool},
+      {"versions of LLVM", a.bundle.llvm, b.bundle.llvm},
+      {"settings of the deployed image", text_of(a.bundle.image), text_of(b.bundle.image)}};
+  for (const auto& [what, of_a, of_b] : facts)
+    if (of_a != of_b)
+      return differ(a, b, what, of_a, of_b);
+  return {};
 }
 
 Result<Bundle> unite(const std::vector<NamedBundle>& bundles) {

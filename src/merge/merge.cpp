@@ -3,11 +3,14 @@
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
 #include <xaas/image/ir_image.h>
+#include <xaas/registry/architectures.h>
 #include <xaas/store/content_store.h>
+#include <xaas/target/architectures.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 namespace xaas::merge {
 
@@ -40,6 +43,64 @@ Result<void> check_size(const image::Bundle& bundle, const Digest& digest, uint6
   return {};
 }
 
+// Images for one architecture.
+class Group {
+public:
+  explicit Group(const store::ContentStore& content) : content_(content) {}
+
+  void add(const image::IrImage& input) { inputs_.push_back(&input); }
+  const image::IrImage& first() const { return *inputs_.front(); }
+
+  Result<void> unite() {
+    std::vector<image::NamedBundle> bundles;
+    for (const image::IrImage* input : inputs_)
+      bundles.push_back({input->image().reference().text, input->bundle()});
+    XAAS_TRY(bundle_, image::unite(bundles));
+    return {};
+  }
+
+  // What several images have is read once.
+  Result<void> read(Progress& progress) {
+    XAAS_TRY(std::set<Digest> wanted, contents_of(bundle_));
+    std::set<Digest> layers;
+    const auto keep = [&](const Digest& digest, const std::string& content) -> Result<void> {
+      XAAS_CHECK(check_size(bundle_, digest, content.size()));
+      const Result<Digest> kept = content_.put(content);
+      return kept ? Result<void>() : kept.error();
+    };
+    for (const image::IrImage* input : inputs_) {
+      XAAS_CHECK(check_interrupt());
+      XAAS_CHECK(input->fetch_all(wanted, layers, keep));
+      progress.advance();
+    }
+    if (!wanted.empty())
+      return make_error(ErrorKind::integrity, "content " + wanted.begin()->to_string() +
+                                                  " is named in a bundle but in no layer of the images");
+    return {};
+  }
+
+  Result<oci::NewImage> make(int64_t time) const {
+    const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
+    return image::make_ir_image(bundle_, provider, time);
+  }
+
+  Result<Merged> describe(const Digest& digest) const {
+    XAAS_TRY(image::Coverage coverage, image::coverage_of(bundle_));
+    return Merged{digest,
+                  bundle_.arch,
+                  std::move(coverage.configurations),
+                  coverage.units,
+                  coverage.modules,
+                  coverage.unit_bytes,
+                  coverage.module_bytes};
+  }
+
+private:
+  const store::ContentStore& content_;
+  std::vector<const image::IrImage*> inputs_;
+  image::Bundle bundle_;
+};
+
 class Merger {
 public:
   Merger(const Request& request, Progress& progress, const fs::path& work)
@@ -47,55 +108,44 @@ public:
 
   Result<Report> run() {
     XAAS_CHECK(open());
-    std::vector<image::NamedBundle> bundles;
     for (const image::IrImage& input : inputs_)
-      bundles.push_back({input.image().reference().text, input.bundle()});
-    XAAS_TRY(bundle_, image::unite(bundles));
-    XAAS_CHECK(read());
+      groups_.try_emplace(target::oci_architecture(input.bundle().arch), content_).first->second.add(input);
+    const image::IrImage& first = groups_.begin()->second.first();
+    for (auto& [architecture, group] : groups_) {
+      XAAS_CHECK(
+          image::check_same_application({first.image().reference().text, first.bundle()},
+                                        {group.first().image().reference().text, group.first().bundle()}));
+      XAAS_CHECK(group.unite());
+    }
+    progress_.start("reading images", inputs_.size());
+    for (auto& [architecture, group] : groups_)
+      XAAS_CHECK(group.read(progress_));
+    progress_.finish();
     XAAS_CHECK(write());
-    XAAS_CHECK(fill_report());
+    report_.name = first.bundle().name;
     return std::move(report_);
   }
 
 private:
   Result<void> open() {
+    std::vector<std::string> architectures;
+    for (const std::string& arch : target::architectures())
+      architectures.push_back(target::oci_architecture(arch));
     progress_.start("opening images", request_.images.size());
     for (const oci::Reference& reference : request_.images) {
       XAAS_CHECK(check_interrupt());
-      // Of an index, the machine's own architecture: other images then say that they are of another.
-      XAAS_TRY(auto opened, registry::open_image(reference, target::oci_architecture(target::host_arch()),
-                                                 request_.access));
-      XAAS_TRY(image::IrImage input, image::IrImage::open(std::move(opened)));
-      Input said{reference.text, input.image().digest(), {}};
-      for (const image::BundleConfiguration& each : input.bundle().configurations)
-        said.configurations.push_back(each.configuration.id());
-      report_.inputs.push_back(std::move(said));
-      inputs_.push_back(std::move(input));
+      XAAS_TRY(auto opened, registry::open_images(reference, architectures, request_.access));
+      for (std::unique_ptr<oci::Image>& each : opened) {
+        XAAS_TRY(image::IrImage input, image::IrImage::open(std::move(each)));
+        Input said{reference.text, input.image().digest(), input.bundle().arch, {}};
+        for (const image::BundleConfiguration& configuration : input.bundle().configurations)
+          said.configurations.push_back(configuration.configuration.id());
+        report_.inputs.push_back(std::move(said));
+        inputs_.push_back(std::move(input));
+      }
       progress_.advance();
     }
     progress_.finish();
-    return {};
-  }
-
-  // What several images have is read once.
-  Result<void> read() {
-    XAAS_TRY(std::set<Digest> wanted, contents_of(bundle_));
-    std::set<Digest> layers;
-    progress_.start("reading images", inputs_.size());
-    for (const image::IrImage& input : inputs_) {
-      XAAS_CHECK(check_interrupt());
-      const auto keep = [&](const Digest& digest, const std::string& content) -> Result<void> {
-        XAAS_CHECK(check_size(bundle_, digest, content.size()));
-        const Result<Digest> kept = content_.put(content);
-        return kept ? Result<void>() : kept.error();
-      };
-      XAAS_CHECK(input.fetch_all(wanted, layers, keep));
-      progress_.advance();
-    }
-    progress_.finish();
-    if (!wanted.empty())
-      return make_error(ErrorKind::integrity, "content " + wanted.begin()->to_string() +
-                                                  " is named in a bundle but in no layer of the images");
     return {};
   }
 
@@ -112,25 +162,18 @@ private:
   }
 
   Result<void> write() {
-    progress_.start("writing " + request_.output.text, 0);
     XAAS_TRY(const int64_t created, time());
-    const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
-    XAAS_TRY(const oci::NewImage image, image::make_ir_image(bundle_, provider, created));
-    XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_)
-                                 .in("writing " + request_.output.text));
-    progress_.finish();
-    return {};
-  }
-
-  Result<void> fill_report() {
-    XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle_));
-    report_.name = bundle_.name;
-    report_.arch = bundle_.arch;
-    report_.configurations = coverage.configurations;
-    report_.units = coverage.units;
-    report_.modules = coverage.modules;
-    report_.unit_bytes = coverage.unit_bytes;
-    report_.module_bytes = coverage.module_bytes;
+    std::vector<oci::NewImage> images;
+    for (const auto& [architecture, group] : groups_) {
+      XAAS_TRY(oci::NewImage image, group.make(created));
+      XAAS_TRY(Merged merged, group.describe(oci::manifest_digest(image)));
+      report_.images.push_back(std::move(merged));
+      images.push_back(std::move(image));
+    }
+    XAAS_TRY(report_.digest,
+             images.size() == 1
+                 ? registry::write_image(request_.output, images.front(), request_.access, progress_)
+                 : registry::write_index(request_.output, images, request_.access, progress_));
     return {};
   }
 
@@ -138,7 +181,7 @@ private:
   Progress& progress_;
   store::ContentStore content_;
   std::vector<image::IrImage> inputs_;
-  image::Bundle bundle_;
+  std::map<std::string, Group> groups_; // by architecture, as OCI names it
   Report report_;
 };
 
@@ -146,7 +189,8 @@ private:
 
 Result<Report> merge_ir_images(const Request& request, Progress& progress) {
   const Clock::time_point start = Clock::now();
-  if (request.output.transport == oci::Transport::rootfs)
+  if (request.output.transport == oci::Transport::rootfs ||
+      request.output.transport == oci::Transport::squashfs)
     return make_error(ErrorKind::usage,
                       request.output.text + ": an IR image cannot be unpacked into a directory",
                       "oci:DIR, oci-archive:FILE or docker://HOST/NAME");

@@ -23,6 +23,7 @@ public:
     if (manifest.media_type == media_type::docker_manifest)
       manifest_.annotations = config_.labels;
     digest_ = manifest.digest;
+    manifest_size_ = manifest.size;
     return {};
   }
   void chosen_from(const Digest& index) { index_digest_ = index; }

@@ -1,3 +1,4 @@
+#include <xaas/target/architectures.h>
 #include <xaas/target/cpu.h>
 
 #include "architecture.h"
@@ -39,6 +40,10 @@ Error unknown_architecture(const std::string& arch) {
 }
 
 } // namespace
+
+std::vector<std::string> architectures() {
+  return {x86_64().name, aarch64().name};
+}
 
 std::string host_arch() {
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# FFTW from Debian's source package: five of its configurations built by five processes, each with its own copy of the sources,
-# directory and empty cache, and merged; against one build of the five with an empty cache. The two images must have one digest.
+# FFTW from Debian's source package: five of its configurations built by five processes, each with its own copy of the sources
+# and empty cache, and merged; against one build of the five with an empty cache. The two images must have one digest.
 #
 #   tools/bench/merge.sh
 #
@@ -17,9 +17,9 @@ configurations=(precision=single,simd=SSE2 precision=single,simd=AVX2 precision=
 
 build() { # DIRECTORY CONFIGURATION...: from a copy of the sources, into DIRECTORY/image
   local directory=$1
-  mkdir -p "$directory/tmp"
+  mkdir -p "$directory" "$here/tmp" # one for all: FFTW keeps the path of its build directory
   cp -r "$source" "$directory/source"
-  TMPDIR=$directory/tmp XAAS_CACHE_DIR=$directory/cache "$xaas" build "$spec" --source "$directory/source" \
+  TMPDIR=$here/tmp XAAS_CACHE_DIR=$directory/cache "$xaas" build "$spec" --source "$directory/source" \
     -o "oci:$directory/image:ir" -j "$jobs" $(printf -- '--config %s ' "${@:2}") --format json >"$directory/built.json"
 }
 single_build() { rm -rf "$here/whole"; jobs=$(nproc) build "$here/whole" "${configurations[@]}"; }
@@ -53,7 +53,7 @@ say "fftw: $machine, $program"
 echo "single build   $single, $(wall "$here/single.build") s, $(cpu "$here/single.build") CPU s"
 echo "five builds    $(wall "$here/five.build") s, $(cpu "$here/five.build") CPU s"
 echo "merged         $merged, $(wall "$here/merge.figures") s, $(cpu "$here/merge.figures") CPU s, $(memory_of_one "$here/merge.figures") of memory"
-jq -r '.sharing | "units \(.units), \(.unit_bytes) bytes; IR modules \(.modules), \(.module_bytes) bytes"' "$here/merged.json"
+jq -r '.images[].sharing | "units \(.units), \(.unit_bytes) bytes; IR modules \(.modules), \(.module_bytes) bytes"' "$here/merged.json"
 for n in "${!configurations[@]}"; do
   echo "part $n         $(image_bytes "oci:$here/part-$n/image:ir" | human), ${configurations[n]}"
 done

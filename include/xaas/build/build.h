@@ -83,4 +83,22 @@ struct Report {
 // error that names all of them.
 Result<Report> build_ir_image(const Request& request, Progress& progress = no_progress());
 
+// For several architectures: a request for each, which differ in `arch` and what depends on it, and have one
+// output.
+struct ArchitectureReport {
+  std::string arch;
+  Report report;
+};
+struct IndexReport {
+  Digest digest;                          // of the index
+  std::vector<ArchitectureReport> images; // in the order of the requests
+  Seconds seconds;                        // of all
+};
+// Builds an IR image for each, and writes an index over them. Of the levels and configurations in a request
+// those are left out that are another architecture's.
+Result<IndexReport> build_ir_index(const std::vector<Request>& requests, Progress& progress = no_progress());
+
+// What can be told before long work: sources, architecture and output. The others call it.
+Result<void> check(const Request& request);
+
 } // namespace xaas::build

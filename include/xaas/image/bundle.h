@@ -95,6 +95,10 @@ struct NamedBundle {
 // have is not the same in each, with what differs, or if a run-time file is not; integrity as usage_of.
 Result<Bundle> unite(const std::vector<NamedBundle>& bundles);
 
+// Whether two bundles, perhaps for different architectures, are of one application and made by one xaas:
+// errors as unite.
+Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b);
+
 inline constexpr int bundle_format = 1;
 Json to_json(const Bundle& bundle);
 // A newer format or a newer LLVM: unsatisfied, by name. Anything malformed: integrity error with JSON

@@ -2,7 +2,7 @@
 //
 // The result is a function of the set of the inputs' configurations: the image that one build of all of them
 // writes, byte for byte, in whatever order the inputs are given. What must be equal and what may differ:
-// image::unite.
+// image::unite. Images for several architectures become one for each, and an index over these.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -26,17 +26,25 @@ struct Request {
 
 struct Input {
   std::string image;
-  Digest digest;
+  Digest digest; // of the manifest
+  std::string arch;
   std::vector<std::string> configurations; // ids
 };
 
-struct Report {
-  Digest digest; // of the merged image
-  std::string name, arch;
-  std::vector<Input> inputs;                                // in the order in which they were given
-  std::vector<image::ConfigurationCoverage> configurations; // of the merged image
-  uint64_t units = 0, modules = 0;                          // as build::Report
+// The image for one architecture.
+struct Merged {
+  Digest digest;
+  std::string arch;
+  std::vector<image::ConfigurationCoverage> configurations;
+  uint64_t units = 0, modules = 0; // as build::Report
   uint64_t unit_bytes = 0, module_bytes = 0;
+};
+
+struct Report {
+  Digest digest; // of what was written: the image, or the index over several
+  std::string name;
+  std::vector<Input> inputs;  // in the order in which they were given, of an index its images
+  std::vector<Merged> images; // sorted by architecture
   double seconds = 0;
 };
 

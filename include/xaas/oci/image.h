@@ -56,7 +56,8 @@ class Image {
 public:
   virtual ~Image() = default;
   const Reference& reference() const { return reference_; }
-  const Digest& digest() const { return digest_; } // of the manifest
+  const Digest& digest() const { return digest_; }          // of the manifest
+  uint64_t manifest_size() const { return manifest_size_; } // in bytes
   const Manifest& manifest() const { return manifest_; }
   const ImageConfig& config() const { return config_; }
   // Of the index that the reference named, where the manifest was chosen from one.
@@ -74,6 +75,7 @@ public:
 protected:
   Reference reference_;
   Digest digest_;
+  uint64_t manifest_size_ = 0;
   std::optional<Digest> index_digest_;
   Manifest manifest_;
   ImageConfig config_;

@@ -99,7 +99,7 @@ killed 3 "$XAAS" deploy oci:app:ir -o rootfs:killed --cpu x86-64-v2 -q
 mkdir -p tmp/xaas-build-mine
 "$XAAS" build src -o oci:beside:ir -q >beside.out &
 beside=$!
-while [ -z "$(ls -d tmp/xaas-build-*/c-* 2>/dev/null)" ]; do sleep 0.02; done
+while [ -z "$(ls -d tmp/xaas-build-*/build 2>/dev/null)" ]; do sleep 0.02; done
 build >out && deploy >out
 "$XAAS" deploy oci:app:ir -o rootfs:unpacked --cpu x86-64-v2 -q >out
 wait $beside || fail "a build was disturbed by another's clearing"

@@ -26,11 +26,11 @@ expect_equal "digest in the layout" "$(image_digest merged ir)" "$whole"
 while read -r digest; do
   cmp "$(blob merged "$digest")" "$(blob whole "$digest")"
 done < <(image_blobs whole ir)
-assert_json merged.json '.name == "soft-spheres" and .arch == "x86_64" and (.inputs | length) == 5 and (.configurations | length) == 5'
-expect_equal "sharing" "$(jq -c .sharing merged.json)" "$(jq -c '.sharing | del(.preprocessed_texts)' built.json)"
-expect_equal "configurations" "$(jq -c '[.configurations[] | {id, units, modules, programs}]' merged.json)" \
+assert_json merged.json '.name == "soft-spheres" and (.inputs | length) == 5 and (.images | length) == 1 and .images[0].arch == "x86_64" and .images[0].digest == .digest'
+expect_equal "sharing" "$(jq -c '.images[0].sharing' merged.json)" "$(jq -c '.sharing | del(.preprocessed_texts)' built.json)"
+expect_equal "configurations" "$(jq -c '[.images[0].configurations[] | {id, units, modules, programs}]' merged.json)" \
   "$(jq -c '[.configurations[] | {id, units, modules, programs}]' built.json)"
-assert_json merged.json '.inputs[3] == {image: "oci:job-3/out:ir", digest: .inputs[3].digest, configurations: ["isa=x86-64-v3,threads=openmp"]}'
+assert_json merged.json '.inputs[3] == {image: "oci:job-3/out:ir", digest: .inputs[3].digest, arch: "x86_64", configurations: ["isa=x86-64-v3,threads=openmp"]}'
 
 # In another order, in steps, with one twice, and from and to archives.
 "$XAAS" merge "${images[4]}" "${images[1]}" "${images[0]}" "${images[3]}" "${images[2]}" "${images[1]}" -o oci:merged:other -q >/dev/null
@@ -54,6 +54,32 @@ done
 "$XAAS" build src --isa x86-64,x86-64-v3 -o oci:levels:both -q >/dev/null
 "$XAAS" merge oci:levels:x86-64-v3 oci:levels:x86-64 -o oci:levels:merged -q >/dev/null
 expect_equal "levels" "$(image_digest levels merged)" "$(image_digest levels both)"
+
+# Programs that keep the path of their build directory: two jobs at the same time in one directory for temporary files.
+mkdir placed
+cat >placed/CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.20)
+project(placed C)
+file(WRITE ${CMAKE_BINARY_DIR}/where.h "#define WHERE \"${CMAKE_BINARY_DIR} ${MODE}\"\n")
+add_executable(placed placed.c)
+target_include_directories(placed PRIVATE ${CMAKE_BINARY_DIR})
+install(TARGETS placed)
+EOF
+printf '#include <stdio.h>\n#include "where.h"\nint main(void) { puts(WHERE); return 0; }\n' >placed/placed.c
+cat >placed/xaas.json <<'EOF'
+{"name": "placed", "isa": [], "build": {"system": "cmake"}, "specializations": [{"name": "mode", "category": "other",
+  "values": [{"value": "a", "arguments": ["-DMODE=a"]}, {"value": "b", "arguments": ["-DMODE=b"]}]}]}
+EOF
+builds=()
+for mode in a b; do
+  XAAS_CACHE_DIR=$PWD/cache-$mode "$XAAS" build placed --config mode=$mode -o oci:placed-$mode:ir -q >/dev/null &
+  builds+=($!)
+done
+for build in "${builds[@]}"; do wait "$build"; done
+"$XAAS" build placed -o oci:placed-both:ir -q --format json >placed.json
+assert_json placed.json '[.warnings[] | select(.kind == "path")] | length >= 2'
+"$XAAS" merge oci:placed-b:ir oci:placed-a:ir -o oci:placed-merged:ir -q >/dev/null
+expect_equal "programs that keep a path" "$(image_digest placed-merged ir)" "$(json placed.json .digest)"
 
 # The date is that of the latest.
 for n in 1 2; do

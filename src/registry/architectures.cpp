@@ -1,0 +1,33 @@
+#include <xaas/registry/architectures.h>
+
+#include <algorithm>
+
+namespace xaas::registry {
+
+Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Reference& reference,
+                                                             const std::vector<std::string>& architectures,
+                                                             const Access& access) {
+  std::vector<std::unique_ptr<oci::Image>> images;
+  Error none = make_error(ErrorKind::unsatisfied, reference.text + ": no architecture was asked for");
+  for (const std::string& architecture : architectures) {
+    Result<std::unique_ptr<oci::Image>> opened = open_image(reference, architecture, access);
+    if (!opened) {
+      if (opened.error().kind != ErrorKind::unsatisfied)
+        return std::move(opened).error();
+      none = std::move(opened).error();
+      continue;
+    }
+    const bool known = std::any_of(images.begin(), images.end(),
+                                   [&](const auto& image) { return image->digest() == (*opened)->digest(); });
+    if (!known)
+      images.push_back(*std::move(opened));
+    // A layout may have a tag once for each architecture, without an index; asking it again costs nothing.
+    if (reference.transport == oci::Transport::registry && !images.back()->index_digest())
+      break;
+  }
+  if (images.empty())
+    return none;
+  return images;
+}
+
+} // namespace xaas::registry
