@@ -61,15 +61,15 @@ public:
     if (!output_.empty()) {
       XAAS_TRY(request.output, oci::parse_reference(output_));
     }
-    if (!reuse_.empty()) {
-      XAAS_TRY(request.reuse, oci::parse_reference(reuse_));
+    if (const std::string place = settings().reuse(); !place.empty()) {
+      XAAS_TRY(request.reuse, oci::parse_reference(place));
     }
     for (const std::string& text : set_) {
       XAAS_TRY(auto assignments, spec::parse_assignments(text));
       for (auto& [point, value] : assignments)
         request.set[point] = value;
     }
-    XAAS_TRY(request.verify_key, read_verify_key(verify_key_));
+    XAAS_TRY(request.verify_key, read_verify_key(settings().verify_key().string()));
     XAAS_TRY(request.system, system_of(system_, cpu_));
     XAAS_TRY(request.time, source_date_epoch());
     request.dry_run = dry_run_;

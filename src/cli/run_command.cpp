@@ -1,6 +1,7 @@
 #include "caches.h"
 #include "images.h"
 #include "registry_options.h"
+#include "settings.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -70,7 +71,7 @@ public:
     TerminalProgress progress(common.quiet, common.verbosity);
     XAAS_TRY(sandbox::Request request, request_of(progress));
     const sandbox::Host host = sandbox::this_host();
-    XAAS_TRY(const uint64_t max_bytes, max_cache_bytes());
+    const uint64_t max_bytes = max_cache_bytes();
     XAAS_TRY(const sandbox::Plan plan, sandbox::prepare(request, host, progress));
     if (plan.use && plan.use->fresh()) // what cannot be removed is no reason not to run
       prune_caches(max_bytes);
@@ -106,7 +107,7 @@ private:
     if (!directory_.empty() && directory_.front() != '/')
       return make_error(ErrorKind::usage, "--workdir " + directory_ + ": is no absolute path");
     request.directory = directory_;
-    request.runtimes = runtimes_;
+    request.runtimes = settings().runtimes();
     request.runtime_options = runtime_options_;
     request.mpi = mpi_ == "host"    ? sandbox::Mpi::host
                   : mpi_ == "image" ? sandbox::Mpi::image
