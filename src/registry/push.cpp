@@ -83,7 +83,7 @@ public:
   Result<void> run() {
     XAAS_TRY(bool there, exists());
     if (!there) {
-      XAAS_TRY(there, begin(mount_from_));
+      XAAS_TRY(there, begin(session_.may_read(mount_from_) ? mount_from_ : std::string()));
     }
     if (!there)
       XAAS_CHECK(send());

@@ -354,10 +354,15 @@ Result<void> Session::get_token(const Challenge& challenge) {
         }
       return make_error(ErrorKind::integrity, http::shown(call.url) + ": the answer has no token in it");
     }
-    if (response && !is_passing(response->status))
-      return response->status == 401 || response->status == 403 || response->status == 400
-                 ? denied(http::shown(call.url) + " gives no token")
-                 : refusal(*response, http::shown(call.url));
+    if (response && !is_passing(response->status)) {
+      const bool no = response->status == 401 || response->status == 403 || response->status == 400;
+      if (no && !readable_.empty()) { // some servers give all or nothing: what we need goes first
+        readable_.clear();
+        return get_token(challenge);
+      }
+      return no ? denied(http::shown(call.url) + " gives no token")
+                : refusal(*response, http::shown(call.url));
+    }
     if (!response && (response.error().kind != ErrorKind::network || client_.distrusted()))
       return Error(response.error());
     XAAS_TRY(const bool again, backoff.pause(response ? &*response : nullptr));

@@ -62,6 +62,8 @@ public:
   Result<std::string> resolve(const std::string& from, const http::Response& response) const;
   // Also blobs of that repository of the same registry may be read, where the registry lets us.
   void also_read(const std::string& repository);
+  // Whether that was asked for, and nobody has said no.
+  bool may_read(const std::string& repository) const { return readable_.contains(repository); }
 
   // The same for another thread, signed in as this one is now.
   std::unique_ptr<Session> another() const;

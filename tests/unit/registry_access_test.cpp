@@ -226,6 +226,35 @@ TEST_F(SignIn, ATokenIsGotOnceAndAgainWhenItIsSpent) {
   EXPECT_EQ(tokens, 2); // manifest, configuration
 }
 
+// A server that gives a token for all that was asked, or none.
+TEST_F(SignIn, WhoMayNotReadElsewhereSendsBlobs) {
+  credentials("me", "s3cret");
+  oci::NewImage image = small_image("y");
+  for (oci::NewLayer& layer : image.layers)
+    layer.origin = fake.reference("other:v1");
+  bool all = false;
+  const auto push_it = [&] {
+    fake.blobs.clear();
+    want_token(100);
+    fake.override = [this, &all,
+                     known = fake.override](const std::string& method, const std::string& path,
+                                            const std::string& request) -> std::optional<std::string> {
+      if (!all && path.starts_with("/token") && path.find("repository:other:pull") != std::string::npos)
+        return FakeRegistry::reply(403, "");
+      return known(method, path, request);
+    };
+    return write_image(fake.reference("app:v2"), image, test.access());
+  };
+  const auto sent = push_it();
+  ASSERT_TRUE(sent) << sent.error().message;
+  EXPECT_EQ(*sent, oci::manifest_digest(image));
+  EXPECT_EQ(fake.count("POST /v2/app/blobs/uploads/?mount="), 0);
+  EXPECT_EQ(fake.blobs.size(), 3U);
+  all = true;
+  ASSERT_TRUE(push_it());
+  EXPECT_EQ(fake.count("POST /v2/app/blobs/uploads/?mount="), 2);
+}
+
 TEST_F(SignIn, AnIdentityTokenIsChangedForOne) {
   write("auth.json", R"({"auths":{")" + fake.host() + R"(":{"identitytoken":"id+1"}}})");
   want_token(100);
