@@ -1,0 +1,61 @@
+#!/bin/bash
+# Makes a release: a clean clone of this repository's HEAD, built, its relocatable archive with manual pages, its source, and the
+# checksums of both.
+#
+#   tools/release.sh VERSION DIR
+#
+# VERSION is the one in CMakeLists.txt, and HEAD's tag vVERSION, if it has tags. DIR must not have such files already. The files are dated
+# as the commit. Needs what tools/install-dependencies.sh --build-only installs.
+set -euo pipefail
+export LC_ALL=C
+
+if [ $# -ne 2 ]; then
+  echo "usage: $0 VERSION DIR" >&2
+  exit 2
+fi
+version=$1
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+fail() {
+  echo "$0: $*" >&2
+  exit 1
+}
+git -C "$source" rev-parse --quiet --verify HEAD >/dev/null || fail "$source is no clone that git reads"
+named=$(git -C "$source" show HEAD:CMakeLists.txt | sed -n 's/^project(xaas VERSION \([0-9.]*\).*/\1/p')
+[ "$named" = "$version" ] || fail "CMakeLists.txt has version '$named', not '$version'"
+tags=$(git -C "$source" tag --points-at HEAD)
+[ -z "$tags" ] || grep -qxF "v$version" <<<"$tags" || fail "HEAD has the tags $(xargs <<<"$tags"), and v$version is none of them"
+mkdir -p "$2"
+output=$(cd "$2" && pwd)
+archive=xaas-$version-linux-x86_64.tar.gz sources=xaas-$version.tar.gz
+for file in "$archive" "$sources" SHA256SUMS; do
+  [ ! -e "$output/$file" ] || fail "$output/$file is there already"
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/xaas-release-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+git clone --quiet --no-hardlinks "$source" "$work/xaas"
+cd "$work/xaas"
+git checkout --quiet --detach "$(git -C "$source" rev-parse HEAD)"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+echo "xaas $version, commit $(git rev-parse HEAD)"
+
+cmake --preset release -DXAAS_BUILD_TESTS=OFF >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "it cannot be configured"; }
+cmake --build --preset release >"$work/log" 2>&1 || { tail -n 50 "$work/log" >&2; fail "it cannot be built"; }
+tools/make-archive.sh build/release "$work/$archive"
+git archive --format=tar --prefix="xaas-$version/" HEAD | gzip -n -9 >"$work/$sources"
+
+# What was made is what it should be.
+mkdir "$work/unpacked"
+tar -xzf "$work/$archive" -C "$work/unpacked" --strip-components=1
+said=$("$work/unpacked/bin/xaas" --version | head -n 1)
+case $said in
+*"$version"*) ;;
+*) fail "the program in the archive says that it is '$said'" ;;
+esac
+for page in xaas.1 xaas-build.1 xaas-deploy.1; do
+  [ -s "$work/unpacked/share/man/man1/$page" ] || fail "$archive has no manual page $page"
+done
+(cd "$work" && sha256sum "$archive" "$sources" >SHA256SUMS)
+mv "$work/$archive" "$work/$sources" "$work/SHA256SUMS" "$output"
+cat "$output/SHA256SUMS"
