@@ -23,7 +23,7 @@ esac
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
 apt-get install -q -y --no-install-recommends ca-certificates curl
-if [ $1 = build ]; then
+if [ "$1" = build ]; then
   if [ -n "${LLVM_APT_SOURCE:-}" ]; then
     printf '%s\n' "$LLVM_APT_SOURCE" >/etc/apt/sources.list.d/llvm.sources
     apt-get update -q
