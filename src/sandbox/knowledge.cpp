@@ -39,7 +39,7 @@ Knowledge read_knowledge() {
                                   texts(item, "setuid"), item["namespaces"], item["read_only_binds"],
                                   item["separate"]});
   for (const Json& item : json["binds"])
-    knowledge.binds.push_back({item["path"], item.value("read_only", false)});
+    knowledge.binds.push_back({item["path"], item.value("read_only", false), item.value("optional", false)});
   knowledge.withheld = texts(json["environment"], "withheld");
   knowledge.loader = texts(json["environment"], "loader");
   knowledge.directories = texts(json["environment"], "directories");

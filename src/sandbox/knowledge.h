@@ -19,7 +19,7 @@ struct Runtime {
 
 struct HostBind {
   std::string path;
-  bool read_only = false;
+  bool read_only = false, optional = false;
 };
 
 struct RankVariable {

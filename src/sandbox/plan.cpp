@@ -113,8 +113,14 @@ private:
       const TreePlace place = find_in_tree(program_.tree, bind.path);
       // A link into the host's own machinery, say, or a directory where there should be a file.
       const bool directory = fs::is_directory(bind.path, code);
-      if (fs::exists(bind.path, code) &&
-          (place.type == fs::file_type::not_found || (place.type == fs::file_type::directory) == directory))
+      if (!fs::exists(bind.path, code))
+        continue;
+      if (bind.optional && place.type == fs::file_type::not_found &&
+          !make_mount_point(program_.tree, bind.path, directory)) {
+        plan_.notes.push_back("the tree has no " + bind.path + " and may not be written: there is none");
+        continue;
+      }
+      if (place.type == fs::file_type::not_found || (place.type == fs::file_type::directory) == directory)
         program_.binds.push_back({bind.path, bind.path, bind.read_only});
     }
     return {};
@@ -308,8 +314,12 @@ private:
                                                       "a directory of this machine");
         continue;
       }
-      XAAS_TRY(bind.destination,
-               make_mount_point(program_.tree, bind.destination, fs::is_directory(bind.source, code)));
+      Result<std::string> made =
+          make_mount_point(program_.tree, bind.destination, fs::is_directory(bind.source, code));
+      if (!made)
+        return std::move(made).error().with_hint(
+            "a tree that you may not write must have the places where something is bound");
+      bind.destination = *std::move(made);
     }
     const TreePlace start = find_in_tree(program_.tree, program_.directory);
     if (!bind_of(start.inside) && start.type != fs::file_type::directory)

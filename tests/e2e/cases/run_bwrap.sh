@@ -74,5 +74,12 @@ check_probe "${run[@]}"
 check_killed "${run[@]}"
 says "$("${as_user[@]}" id -u) $("${as_user[@]}" id -g)" "${run[@]}" -- uid
 says no "${run[@]}" -- see "$elsewhere/home"
+if [ "$(id -u)" -eq 0 ]; then # a tree of somebody else
+  "$XAAS" copy -q "oci:$layout:here" "rootfs:$base/theirs" >/dev/null
+  chmod 755 "$base"
+  tree=("${as_user[@]}" "$XAAS" run -q --runtime bwrap "rootfs:$base/theirs" --entrypoint /usr/local/bin/probe)
+  (cd /tmp && says /tmp "${tree[@]}" -- cwd)
+  expect_error 9 "$elsewhere" "${tree[@]}" -- cwd
+fi
 says "/" "${run[@]}" -- env HOME
 says "$elsewhere/home" "${run[@]}" --bind "$elsewhere/home" -- env HOME
