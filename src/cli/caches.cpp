@@ -35,8 +35,8 @@ Result<store::SharedCache> open_shared_cache(const std::string& name) {
   const fs::path directory = settings().shared_cache();
   if (directory.empty())
     return make_error(ErrorKind::not_found, "no shared cache is set");
-  XAAS_TRY(const fs::path program, program_path());
-  return store::SharedCache::open(directory / name, trusted_owners(program),
+  const Result<fs::path> program = program_path();
+  return store::SharedCache::open(directory / name, trusted_owners(program ? *program : fs::path()),
                                   settings().shared_cache_is_vouched_for());
 }
 

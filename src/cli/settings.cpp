@@ -30,8 +30,10 @@ void hand_on(const config::Settings& read) {
 } // namespace
 
 Result<void> read_settings(const CLI::App& app) {
-  XAAS_TRY(const fs::path program, program_path());
-  XAAS_TRY(config::Settings read, config::Settings::read(config::own_sources(program)));
+  // Without /proc nobody knows whose program this is, and one owner less is believed.
+  const Result<fs::path> program = program_path();
+  XAAS_TRY(config::Settings read,
+           config::Settings::read(config::own_sources(program ? *program : fs::path())));
   for (const config::Definition& definition : config::definitions()) {
     if (!definition.option)
       continue;
