@@ -12,22 +12,23 @@ namespace xaas::build {
 
 namespace {
 
-// The names under which a package may list a file: a package may say /lib where the file lies in /usr/lib
-// (merged /usr), and a compiler may name it through links.
+// The names under which a package may list a file, the surest first. A link reads libz.so, a link of
+// zlib1g-dev, and gets the file of zlib1g to which it leads. A package may say /lib where the file lies in
+// /usr/lib (merged /usr).
 std::vector<std::string> names_of(const fs::path& path, const fs::path& root) {
-  std::vector<std::string> names = {path.lexically_normal().string()};
+  std::vector<std::string> names;
   std::error_code code;
   const fs::path canonical = fs::weakly_canonical(root / path.relative_path(), code);
   const fs::path below = relative_under(canonical, fs::weakly_canonical(root, code));
   if (!below.empty())
     names.push_back("/" + below.string());
-  for (size_t i = 0, count = names.size(); i < count; ++i) {
-    if (names[i].starts_with("/usr/"))
-      names.push_back(names[i].substr(4));
-    else
-      names.push_back("/usr" + names[i]);
+  names.push_back(path.lexically_normal().string());
+  std::vector<std::string> all;
+  for (const std::string& name : names) {
+    all.push_back(name);
+    all.push_back(name.starts_with("/usr/") ? name.substr(4) : "/usr" + name);
   }
-  return names;
+  return all;
 }
 
 // The package that owns each file: its name in dpkg's directory `info`, which has `:ARCH` in it where several
@@ -36,8 +37,8 @@ class Owners {
 public:
   Owners(const std::map<Digest, fs::path>& files, const fs::path& root) {
     for (const auto& [digest, path] : files)
-      for (const std::string& name : names_of(path, root))
-        wanted_[name].push_back(digest);
+      for (size_t rank = 0; const std::string& name : names_of(path, root))
+        wanted_[name].emplace_back(digest, rank++);
     std::vector<fs::path> lists;
     std::error_code code;
     for (auto it = fs::directory_iterator(root / "var/lib/dpkg/info", code);
@@ -47,6 +48,8 @@ public:
     std::sort(lists.begin(), lists.end());
     for (const fs::path& list : lists)
       read(list);
+    for (const auto& [digest, owner] : owners_)
+      files_[owner.second].insert(digest);
   }
 
   const std::map<std::string, std::set<Digest>>& files() const { return files_; }
@@ -60,14 +63,16 @@ private:
       const auto found = wanted_.find(line);
       if (found == wanted_.end())
         continue;
-      for (const Digest& digest : found->second)
-        if (owned_.insert(digest).second) // by the first that lists it
-          files_[list.stem().string()].insert(digest);
+      for (const auto& [digest, rank] : found->second) {
+        const std::pair<size_t, std::string> owner = {rank, list.stem().string()};
+        const auto known = owners_.emplace(digest, owner).first;
+        known->second = std::min(known->second, owner);
+      }
     }
   }
 
-  std::unordered_map<std::string, std::vector<Digest>> wanted_;
-  std::set<Digest> owned_;
+  std::unordered_map<std::string, std::vector<std::pair<Digest, size_t>>> wanted_; // with the name's rank
+  std::map<Digest, std::pair<size_t, std::string>> owners_;
   std::map<std::string, std::set<Digest>> files_;
 };
 

@@ -56,6 +56,8 @@ TEST_F(Packages, OfAnotherArchitecture) {
 
 TEST_F(Packages, ThroughLinks) {
   write("lib/x86_64-linux-gnu/libc.so.6", "the library");
+  // The link of a development package, which is found first.
+  write("var/lib/dpkg/info/a-dev.list", "/opt/lib/libc.so.6\n");
   ASSERT_TRUE(make_directories(root() / "opt"));
   fs::create_symlink("../lib/x86_64-linux-gnu", root() / "opt" / "lib");
   const auto packages = packages_of({{digest_of("libc"), "/opt/lib/libc.so.6"}}, root());
