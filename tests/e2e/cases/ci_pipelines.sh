@@ -56,7 +56,7 @@ jq -n --arg commit $commit --arg token "$secret" --arg registry "$registry" --ar
   {CI_REGISTRY: $registry, CI_REGISTRY_USER: "robot", CI_REGISTRY_PASSWORD: $token, CI_REGISTRY_IMAGE: ($registry + "/team/gitlab-app"),
   CI_COMMIT_SHA: $commit, CI_COMMIT_TAG: "v1.0", CI_COMMIT_BRANCH: "main", CI_DEFAULT_BRANCH: "main", CI_PROJECT_DIR: $directory}' >gitlab.json
 
-"$XAAS" build project -o oci:whole:ir -q >/dev/null
+"$XAAS" build project --config threads=none --config threads=openmp -o oci:whole:ir -q >/dev/null
 digest=$(image_digest whole ir)
 for forge in github gitlab; do
   rm -f project/ir-image.tar*
