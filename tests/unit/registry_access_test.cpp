@@ -236,9 +236,8 @@ TEST_F(SignIn, WhoMayNotReadElsewhereSendsBlobs) {
   const auto push_it = [&] {
     fake.blobs.clear();
     want_token(100);
-    fake.override = [this, &all,
-                     known = fake.override](const std::string& method, const std::string& path,
-                                            const std::string& request) -> std::optional<std::string> {
+    fake.override = [&all, known = fake.override](const std::string& method, const std::string& path,
+                                                  const std::string& request) -> std::optional<std::string> {
       if (!all && path.starts_with("/token") && path.find("repository:other:pull") != std::string::npos)
         return FakeRegistry::reply(403, "");
       return known(method, path, request);

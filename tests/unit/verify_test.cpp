@@ -89,7 +89,7 @@ protected:
 
   static oci::NewLayer raw_layer(const std::vector<oci::testing::RawMember>& members) {
     auto [tar, descriptor] = oci::testing::raw_layer(members);
-    return {descriptor, descriptor.digest, "test", [tar] { return Result<std::string>(tar); }, {}};
+    return {descriptor, descriptor.digest, "test", [blob = tar] { return Result<oci::BlobPtr>(blob); }, {}};
   }
 
   static std::vector<std::string> messages(const Result<Report>& report) {

@@ -79,7 +79,7 @@ if [ "$(id -u)" -eq 0 ]; then # a tree of somebody else
   chmod 755 "$base"
   tree=("${as_user[@]}" "$XAAS" run -q --runtime bwrap "rootfs:$base/theirs" --entrypoint /usr/local/bin/probe)
   (cd /tmp && says /tmp "${tree[@]}" -- cwd)
-  expect_error 9 "$elsewhere" "${tree[@]}" -- cwd
+  expect_error 9 'making /var' "${tree[@]}" -- cwd
 fi
 says "/" "${run[@]}" -- env HOME
 says "$elsewhere/home" "${run[@]}" --bind "$elsewhere/home" -- env HOME

@@ -20,6 +20,7 @@ chmod 755 bin/podman
 PATH=$PWD/bin:$PATH
 run=("$XAAS" run -q --runtime podman --runtime-option=--runtime=runc --runtime-option=--ulimit=nofile=1024:1024
   --runtime-option=--ulimit=nproc=1000:1000 "oci:$layout:here")
+ignored_stays=no
 check_probe "${run[@]}"
 says "$(id -u) $(id -g)" "${run[@]}" -- uid
 says no "${run[@]}" --bind "$PWD/seen:/ro:ro" -- write /ro/file
