@@ -8,6 +8,7 @@
 #include <xaas/oci/publication.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -99,6 +100,19 @@ Result<void> update_index(const fs::path& layout, const Json& entry, const std::
   return write_file(file, to_bytes(index));
 }
 
+// Parts of blobs that killed writers left. One that is still written is younger.
+void remove_leftovers(const fs::path& directory) {
+  constexpr auto abandoned = std::chrono::hours(1);
+  const fs::file_time_type now = fs::file_time_type::clock::now();
+  std::error_code code;
+  for (fs::directory_iterator it(directory, code), end; !code && it != end; it.increment(code)) {
+    std::error_code ignored;
+    if (it->path().filename().string().starts_with(".xaas-tmp-") && it->is_regular_file(ignored) &&
+        now - it->last_write_time(ignored) > abandoned)
+      fs::remove(it->path(), ignored);
+  }
+}
+
 Result<void> write_layout(const Reference& reference, const Publication& publication, const Json& entry,
                           const std::string& tag, unsigned transfers, Progress& progress) {
   const fs::path& path = reference.path;
@@ -109,6 +123,7 @@ Result<void> write_layout(const Reference& reference, const Publication& publica
     XAAS_CHECK(write_file(path / "oci-layout", layout_file()));
   const fs::path directory = path / "blobs" / "sha256";
   XAAS_CHECK(make_directories(directory));
+  remove_leftovers(directory);
   XAAS_CHECK(run_parallel(publication.blobs.size(), transfers, [&](size_t i) -> Result<void> {
     XAAS_CHECK(check_interrupt());
     const NewBlob& blob = publication.blobs[i];

@@ -2,6 +2,7 @@
 #include "push.h"
 #include "shared_progress.h"
 
+#include <xaas/base/space.h>
 #include <xaas/oci/tree.h>
 #include <xaas/registry/images.h>
 
@@ -81,6 +82,20 @@ Result<void> check_writable(const oci::Reference& reference, const Access& acces
 
 namespace {
 
+// What a copy will write here, if it is written here. Blobs that a layout has already take nothing.
+std::vector<SpaceNeed> space_needs(const oci::Reference& to, const oci::Publication& publication) {
+  uint64_t bytes = 0;
+  for (const oci::NewBlob& blob : publication.blobs) {
+    std::error_code code;
+    if (to.transport != oci::Transport::layout ||
+        !fs::exists(to.path / "blobs" / "sha256" / blob.descriptor.digest.hex(), code))
+      bytes += blob.descriptor.size;
+  }
+  if (to.transport == oci::Transport::registry)
+    return {};
+  return {{"the image", to.path, bytes}};
+}
+
 Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to,
                             const std::string& architecture, const Access& access, Progress& progress) {
   XAAS_TRY(const std::unique_ptr<oci::Image> image, open_image(from, architecture, access));
@@ -88,6 +103,8 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
   Copied copied{.digest = image->digest(), .source = image->digest(), .blobs = blobs.size()};
   for (const oci::Descriptor& blob : blobs)
     copied.bytes += blob.size;
+  // Compressed they are at least so large unpacked.
+  XAAS_CHECK(check_space({{"the file tree", to.path, copied.bytes}}).in("writing " + to.text));
   progress.start_bytes("reading " + from.text, copied.bytes);
   image->prefetch(blobs, progress);
   Layers layers;
@@ -115,6 +132,7 @@ Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
   XAAS_TRY(const oci::Publication publication, oci::read_publication(source, opened.root, from, options));
   Copied copied{
       .source = publication.source, .blobs = publication.blobs.size(), .bytes = publication.bytes()};
+  XAAS_CHECK(check_space(space_needs(to, publication)).in("writing " + to.text));
   copied.converted = publication.root().digest != publication.source;
   XAAS_TRY(copied.digest, write_publication(to, publication, access, progress));
   return copied;

@@ -91,6 +91,16 @@ skopeo copy -q --src-tls-verify=false --all "$at/elsewhere:multi" oci:skopeo:mul
 expect_equal "the image for riscv64" "$(image_digest multi one)" "$(image_digest app ir)"
 expect_error 3 'linux/s390x' "$XAAS" copy oci:multi:all --arch s390x oci:multi:none
 
+# No space: said before anything is written.
+if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=256k none small 2>/dev/null; then
+  expect_error 9 'free' "$XAAS" copy "$at/team/app:ir" oci-archive:small/app.tar
+  expect_error 9 'free' "$XAAS" copy "$at/team/app:ir" oci:small/app
+  expect_equal "what is written without space" "$(find small -type f | wc -l)" 0
+  umount small
+else
+  echo "not run: a file system without space (needs root)"
+fi
+
 # Two at once, and one that is killed: the layout stays whole.
 for ((i = 0; i < 4; ++i)); do
   "$XAAS" copy "$at/team/app:ir" oci:many:t$i -q >/dev/null &
@@ -98,6 +108,23 @@ for ((i = 0; i < 4; ++i)); do
 done
 for copy in "${copies[@]}"; do wait "$copy" || fail "a copy of several at once failed"; done
 expect_equal "tags of concurrent copies" "$(jq '.manifests | length' many/index.json)" 4
+head -c $((96 << 20)) /dev/urandom >large # umoci pads no tar
+umoci new --image multi:large
+umoci insert --image multi:large large /large
+large=$(image_digest multi large)
+for delay in 0.03 0.06 0.1 0.15 0.2; do
+  "$XAAS" copy oci:multi:large oci:many:large -q >/dev/null &
+  sleep $delay
+  kill -KILL $! 2>/dev/null || true
+  wait $! || true
+done
+expect_equal "tags after killed copies" "$(jq '[.manifests[] | select(.digest != "'"$large"'")] | length' many/index.json)" 4
+touch -d '2 hours ago' many/blobs/sha256/.xaas-tmp-* 2>/dev/null || echo "no copy was killed in the middle of a blob"
+"$XAAS" copy oci:multi:large oci:many:large -q >/dev/null
+expect_equal "the image after killed copies" "$(image_digest many large)" "$large"
+"$XAAS" copy oci:many:large rootfs:large-tree -q >/dev/null
+cmp large large-tree/large
+expect_equal "what killed copies leave" "$(find many -name '.xaas-tmp-*' | wc -l)" 0
 expect_error 4 'nope' "$XAAS" copy "$at/team/app:nope" oci:many:nope
 expect_error 2 'digest' "$XAAS" copy oci:app:here "$at/x@$docker_digest"
 expect_error 6 '--offline' "$XAAS" copy "$at/team/app:ir" oci:x:y --offline
