@@ -128,7 +128,7 @@ expect_error 4 "absent.json" "$XAAS" inspect src --llm-replay absent.json
 
 expect_error 2 "--model" "$XAAS" inspect src --llm "http://127.0.0.1:$port"
 expect_error 2 "--llm URL" "$XAAS" inspect src --model tiny
-expect_error 2 "--offline" "$XAAS" inspect src --offline --llm "http://127.0.0.1:$port" --model tiny
+expect_error 2 "offline: --llm" "$XAAS" inspect src --offline --llm "http://127.0.0.1:$port" --model tiny
 expect_error 2 "source directory" "$XAAS" inspect oci:app:ir --llm "http://127.0.0.1:$port" --model tiny
 expect_error 2 "neither http nor https" "$XAAS" inspect src --llm file:///etc/passwd --model tiny
 expect_error 2 "--llm-replay" "$XAAS" inspect src --llm "http://127.0.0.1:$port" --model tiny --llm-replay record.json

@@ -17,7 +17,8 @@ for n in 0 1 2 3 4; do
   job $n "${chosen[n]}"
   images+=("oci:job-$n/out:ir")
 done
-"$XAAS" build "$REPO/examples/soft-spheres" $(printf -- '--config %s ' "${chosen[@]}") -o oci:whole:ir -q --format json >built.json
+cp -r "$REPO/examples/soft-spheres" spheres # a copy has no revision, as those of the jobs
+"$XAAS" build spheres $(printf -- '--config %s ' "${chosen[@]}") -o oci:whole:ir -q --format json >built.json
 whole=$(json built.json .digest)
 
 "$XAAS" merge "${images[@]}" -o oci:merged:ir -q --format json >merged.json
