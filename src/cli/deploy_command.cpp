@@ -23,7 +23,7 @@ public:
         ->required();
     app.add_option("-o,--output", output_,
                    "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
-                   "docker://HOST/NAME[:TAG] or rootfs:DIR")
+                   "docker://HOST/NAME[:TAG], rootfs:DIR or squashfs:FILE")
         ->type_name("IMAGE");
     app.add_option("--system", system_,
                    "Deploy for the machine that this file describes (from `xaas detect`)")

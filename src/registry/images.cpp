@@ -18,7 +18,7 @@ bool is_tree(const oci::Reference& reference) {
 
 using Layers = std::vector<std::pair<oci::BlobPtr, oci::Descriptor>>;
 
-// Seconds since 1970, for what is dated in the tree.
+// Seconds since 1970, for what is dated in the tree; 0 for an image that has no date.
 int64_t time_of(const std::string& created) {
   std::tm parts{};
   const char* const rest = strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -103,8 +103,11 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
   Copied copied{.digest = image->digest(), .source = image->digest(), .blobs = blobs.size()};
   for (const oci::Descriptor& blob : blobs)
     copied.bytes += blob.size;
-  // Compressed they are at least so large unpacked.
-  XAAS_CHECK(check_space({{"the file tree", to.path, copied.bytes}}).in("writing " + to.text));
+  // Unpacked they are at least so large. The tree of a squashfs file is among the temporary files first.
+  std::vector<SpaceNeed> needs = {{"the file tree", to.path, copied.bytes}};
+  if (to.transport == oci::Transport::squashfs)
+    needs.push_back({"temporary files", temporary_root(), copied.bytes});
+  XAAS_CHECK(check_space(needs).in("writing " + to.text));
   progress.start_bytes("reading " + from.text, copied.bytes);
   image->prefetch(blobs, progress);
   Layers layers;

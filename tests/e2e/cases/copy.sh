@@ -22,8 +22,11 @@ done
 expect_equal "the archive of a copy" "$(sha256sum <here.tar)" \
   "$("$XAAS" copy oci:back:here again.tar -q >/dev/null && sha256sum <again.tar)"
 umoci unpack --rootless --image back:here unpacked
-podman --root "$PWD/store" --runroot "$(mktemp -d /tmp/xaas-run-XXXXXX)" --storage-driver vfs pull -q oci-archive:here.tar >/dev/null
-buildah --root "$PWD/store" --runroot "$(mktemp -d /tmp/xaas-run-XXXXXX)" --storage-driver vfs pull -q \
+state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
+trap 'kill $registry_pids 2>/dev/null || true; rm -rf "$state"' EXIT
+store=(--root "$PWD/store" --runroot "$state" --storage-driver vfs)
+podman "${store[@]}" pull -q oci-archive:here.tar >/dev/null
+buildah "${store[@]}" pull -q \
   --tls-verify=false "$at/other/app:here" >/dev/null
 
 # File trees.
@@ -62,9 +65,9 @@ umoci unpack --rootless --image docker:v1 unpacked-docker
 diff -r --no-dereference unpacked/rootfs unpacked-docker/rootfs
 
 # What others built, and zstd.
-container=$(buildah --root "$PWD/store" --runroot "$(mktemp -d /tmp/xaas-run-XXXXXX)" --storage-driver vfs from scratch)
-buildah --root "$PWD/store" --runroot "$(mktemp -d /tmp/xaas-run-XXXXXX)" --storage-driver vfs copy -q "$container" src/xaas.json /x.json >/dev/null
-buildah --root "$PWD/store" --runroot "$(mktemp -d /tmp/xaas-run-XXXXXX)" --storage-driver vfs commit -q "$container" "oci:$PWD/built:v1" >/dev/null
+container=$(buildah "${store[@]}" from scratch)
+buildah "${store[@]}" copy -q "$container" src/xaas.json /x.json >/dev/null
+buildah "${store[@]}" commit -q "$container" "oci:$PWD/built:v1" >/dev/null
 "$XAAS" copy oci:built:v1 "$at/built:v1" -q >/dev/null
 "$XAAS" copy "$at/built:v1" rootfs:built-tree -q >/dev/null
 cmp src/xaas.json built-tree/x.json
