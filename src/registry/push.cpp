@@ -1,7 +1,5 @@
 #include "push.h"
 
-#include "session.h"
-
 #include <xaas/base/parallel.h>
 
 #include <algorithm>
@@ -254,9 +252,23 @@ private:
   std::string location_;
 };
 
-// `name` is a tag, or the document's digest.
-Result<void> put_document(Session& session, const oci::Document& document, const std::string& name) {
-  XAAS_TRY(const http::Response response,
+Result<void> check_reference(const oci::Reference& reference) {
+  if (reference.digest)
+    return make_error(ErrorKind::usage, reference.text + ": an image is written under a tag, not a digest",
+                      "docker://" + reference.host + "/" + reference.repository + ":TAG");
+  return {};
+}
+
+} // namespace
+
+Result<void> send_blob(Session& session, const oci::NewBlob& blob, const std::string& mount_from,
+                       Progress& progress) {
+  return UploadOf(session, blob, mount_from, progress).run();
+}
+
+Result<http::Response> put_document(Session& session, const oci::Document& document,
+                                    const std::string& name) {
+  XAAS_TRY(http::Response response,
            session.send_patiently({.method = "PUT",
                                    .url = session.url("manifests/" + name),
                                    .headers = {{"Content-Type", document.media_type}},
@@ -268,17 +280,8 @@ Result<void> put_document(Session& session, const oci::Document& document, const
     return make_error(ErrorKind::integrity, "manifest " + name +
                                                 ": the registry says that its digest is another one than " +
                                                 document.digest.to_string());
-  return {};
+  return response;
 }
-
-Result<void> check_reference(const oci::Reference& reference) {
-  if (reference.digest)
-    return make_error(ErrorKind::usage, reference.text + ": an image is written under a tag, not a digest",
-                      "docker://" + reference.host + "/" + reference.repository + ":TAG");
-  return {};
-}
-
-} // namespace
 
 Result<Digest> push(const oci::Reference& reference, const oci::Publication& publication,
                     const Access& access, Progress& progress) {
@@ -291,7 +294,7 @@ Result<Digest> push(const oci::Reference& reference, const oci::Publication& pub
   XAAS_CHECK(run_parallel(publication.blobs.size(), access.transfers, [&](size_t i) -> Result<void> {
     const oci::NewBlob& blob = publication.blobs[i];
     const Sessions::Lent session = sessions.lend();
-    return UploadOf(*session, blob, mount_from(blob, reference), progress).run();
+    return send_blob(*session, blob, mount_from(blob, reference), progress);
   }));
   const Sessions::Lent session = sessions.lend();
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;

@@ -1,6 +1,8 @@
 // Writing images to a registry.
 #pragma once
 
+#include "session.h"
+
 #include <xaas/oci/publication.h>
 #include <xaas/registry/images.h>
 
@@ -9,6 +11,11 @@ namespace xaas::registry {
 // Progress is in bytes, of blobs that are there already, too; several threads report it.
 Result<Digest> push(const oci::Reference& reference, const oci::Publication& publication,
                     const Access& access, Progress& progress);
+// Its parts: a blob, unless it is there; a document under a tag or its digest, with the registry's answer.
+Result<void> send_blob(Session& session, const oci::NewBlob& blob, const std::string& mount_from,
+                       Progress& progress);
+Result<http::Response> put_document(Session& session, const oci::Document& document, const std::string& name);
+
 Result<void> check_push(const oci::Reference& reference, const Access& access);
 
 } // namespace xaas::registry

@@ -1,4 +1,4 @@
-#include "session.h"
+#include "push.h"
 
 #include <xaas/base/json.h>
 #include <xaas/oci/blob_source.h>
@@ -97,48 +97,15 @@ public:
       if (is_listed(list, referrer.descriptor.digest))
         return {};
       list.push_back(referrer);
-      XAAS_TRY([[maybe_unused]] const http::Response put,
-               put_manifest(tag_of(subject_), oci::media_type::index, to_list(list)));
+      std::string text = to_list(list);
+      const Digest digest = digest_of(text);
+      XAAS_CHECK(put_document(session_, {oci::media_type::index, std::move(text), digest}, tag_of(subject_)));
     }
     XAAS_TRY(const std::vector<oci::Referrer> list, from_tag());
     if (is_listed(list, referrer.descriptor.digest))
       return {};
     return make_error(ErrorKind::failed, "manifest " + tag_of(subject_) + ": others change it all the time",
                       "run the command again");
-  }
-
-  Result<void> put_blob(const std::string& bytes) {
-    const std::string digest = digest_of(bytes).to_string();
-    const std::string name = "blob " + digest;
-    XAAS_TRY(const http::Response known,
-             session_.send_patiently({.method = "HEAD", .url = session_.url("blobs/" + digest)}));
-    if (known.status == 200)
-      return {};
-    const std::string url = session_.url("blobs/uploads/");
-    XAAS_TRY(const http::Response begun, session_.send_patiently({.method = "POST", .url = url}));
-    if (begun.status != 202)
-      return session_.refusal(begun, name);
-    XAAS_TRY(std::string location, session_.resolve(url, begun));
-    location += (location.find('?') == std::string::npos ? "?digest=" : "&digest=") + digest;
-    XAAS_TRY(const http::Response sent,
-             session_.send_patiently({.method = "PUT",
-                                      .url = location,
-                                      .headers = {{"Content-Type", "application/octet-stream"}},
-                                      .body = bytes}));
-    if (sent.status != 201)
-      return session_.refusal(sent, name);
-    return {};
-  }
-
-  Result<http::Response> put_manifest(const std::string& name, const std::string& type,
-                                      const std::string& text) {
-    XAAS_TRY(http::Response response, session_.send_patiently({.method = "PUT",
-                                                               .url = session_.url("manifests/" + name),
-                                                               .headers = {{"Content-Type", type}},
-                                                               .body = text}));
-    if (response.status != 201)
-      return session_.refusal(response, "manifest " + name);
-    return response;
   }
 
 private:
@@ -158,10 +125,16 @@ Result<Digest> attach_remote(const oci::Reference& image, const oci::Artifact& a
   XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::push));
   Referrers referrers(*session, artifact.subject.digest);
   const oci::RenderedArtifact rendered = oci::render(artifact);
-  XAAS_CHECK(referrers.put_blob(oci::empty_config));
-  XAAS_CHECK(referrers.put_blob(artifact.content));
-  XAAS_TRY(const http::Response put, referrers.put_manifest(rendered.descriptor.digest.to_string(),
-                                                            oci::media_type::manifest, rendered.manifest));
+  for (const std::string& bytes : {std::string(oci::empty_config), artifact.content}) {
+    const oci::NewBlob blob{{artifact.type, digest_of(bytes), bytes.size(), {}},
+                            [&bytes]() -> Result<oci::BlobPtr> { return oci::blob_of(bytes); },
+                            {}};
+    XAAS_CHECK(send_blob(*session, blob, "", no_progress()));
+  }
+  const Digest digest = rendered.descriptor.digest;
+  XAAS_TRY(
+      const http::Response put,
+      put_document(*session, {oci::media_type::manifest, rendered.manifest, digest}, digest.to_string()));
   // With this header the registry says that it lists the artifact itself.
   if (!put.header("OCI-Subject"))
     XAAS_CHECK(referrers.add_to_tag({artifact.type, rendered.descriptor}));
