@@ -36,8 +36,7 @@ Result<void> make_squashfs(const fs::path& tree, const fs::path& file, int64_t t
 
 } // namespace
 
-Result<void> write_tree(const Reference& reference, const std::vector<std::pair<BlobPtr, Descriptor>>& layers,
-                        int64_t time) {
+Result<void> write_tree(const Reference& reference, const Layers& layers, int64_t time) {
   if (reference.transport == Transport::rootfs)
     return unpack(layers, reference.path, MountPoints::add);
   if (reference.transport != Transport::squashfs)

@@ -118,8 +118,18 @@ Result<void> check_target(const fs::path& target, const fs::path& named) {
 
 } // namespace
 
-Result<void> unpack(const std::vector<std::pair<BlobPtr, Descriptor>>& layers, const fs::path& directory,
-                    MountPoints mount_points) {
+Result<Layers> open_layers(const Image& image, Progress& progress) {
+  const std::vector<Descriptor>& descriptors = image.manifest().layers;
+  image.prefetch(descriptors, progress);
+  Layers layers;
+  for (const Descriptor& descriptor : descriptors) {
+    XAAS_TRY(BlobPtr blob, image.open_blob(descriptor));
+    layers.emplace_back(std::move(blob), descriptor);
+  }
+  return layers;
+}
+
+Result<void> unpack(const Layers& layers, const fs::path& directory, MountPoints mount_points) {
   fs::path target = fs::absolute(directory).lexically_normal();
   if (!target.has_filename())
     target = target.parent_path();

@@ -16,8 +16,6 @@ bool is_tree(const oci::Reference& reference) {
   return reference.transport == oci::Transport::rootfs || reference.transport == oci::Transport::squashfs;
 }
 
-using Layers = std::vector<std::pair<oci::BlobPtr, oci::Descriptor>>;
-
 // Seconds since 1970, for what is dated in the tree; 0 for an image that has no date.
 int64_t time_of(const std::string& created) {
   std::tm parts{};
@@ -56,7 +54,7 @@ Result<Digest> write_image(const oci::Reference& reference, const oci::NewImage&
                            Progress& progress) {
   if (!is_tree(reference))
     return write_publication(reference, oci::publication_of(image), access, progress);
-  Layers layers;
+  oci::Layers layers;
   for (const oci::NewLayer& layer : image.layers) {
     XAAS_TRY(oci::BlobPtr blob, layer.open());
     XAAS_CHECK(oci::read_checked(*blob, layer.descriptor));
@@ -109,12 +107,7 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
     needs.push_back({"temporary files", temporary_root(), copied.bytes});
   XAAS_CHECK(check_space(needs).in("writing " + to.text));
   progress.start_bytes("reading " + from.text, copied.bytes);
-  image->prefetch(blobs, progress);
-  Layers layers;
-  for (const oci::Descriptor& blob : blobs) {
-    XAAS_TRY(oci::BlobPtr bytes, image->open_blob(blob));
-    layers.emplace_back(std::move(bytes), blob);
-  }
+  XAAS_TRY(const oci::Layers layers, oci::open_layers(*image, progress));
   progress.start("writing " + to.text, 0);
   XAAS_CHECK(oci::write_tree(to, layers, time_of(image->config().created)).in("writing " + to.text));
   progress.finish();

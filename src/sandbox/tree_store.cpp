@@ -54,13 +54,7 @@ uint64_t bytes_below(const fs::path& directory) {
 }
 
 Result<void> unpack_image(const oci::Image& image, const fs::path& directory, Progress& progress) {
-  const std::vector<oci::Descriptor>& descriptors = image.manifest().layers;
-  image.prefetch(descriptors, progress);
-  std::vector<std::pair<oci::BlobPtr, oci::Descriptor>> layers;
-  for (const oci::Descriptor& layer : descriptors) {
-    XAAS_TRY(oci::BlobPtr blob, image.open_blob(layer));
-    layers.emplace_back(std::move(blob), layer);
-  }
+  XAAS_TRY(const oci::Layers layers, oci::open_layers(image, progress));
   return oci::unpack(layers, directory);
 }
 

@@ -79,6 +79,12 @@ bool is_whiteout(const std::string& path);
 inline constexpr std::string_view opaque_whiteout = ".wh..wh..opq";
 inline constexpr std::string_view whiteout_prefix = ".wh.";
 
+using Layers = std::vector<std::pair<BlobPtr, Descriptor>>;
+
+// All layers of an image, each checked as a whole; those behind a network several at a time. Progress in
+// bytes, in a phase of the caller's.
+Result<Layers> open_layers(const Image& image, Progress& progress);
+
 // Unpacks layers (checked, with their descriptors), in order, into a directory that is absent or empty:
 // whiteouts applied, nothing written outside it whatever the layers say. A path through a symlink of an
 // earlier layer (merged /usr) is resolved inside the tree; through one of the same layer it is refused, as
@@ -86,7 +92,7 @@ inline constexpr std::string_view whiteout_prefix = ".wh.";
 // directory appears at the end, whole; an error leaves nothing behind. Modes are kept (without setuid, setgid
 // and sticky bits), owners are those of the caller. With `add`, places for mounts are added (see tree.h).
 enum class MountPoints { none, add };
-Result<void> unpack(const std::vector<std::pair<BlobPtr, Descriptor>>& layers, const fs::path& directory,
+Result<void> unpack(const Layers& layers, const fs::path& directory,
                     MountPoints mount_points = MountPoints::none);
 
 } // namespace xaas::oci

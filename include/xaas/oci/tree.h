@@ -15,7 +15,6 @@ namespace xaas::oci {
 // /sys, /tmp, /home, and empty /etc/passwd, /etc/group, /etc/hosts, /etc/resolv.conf. A squashfs file is
 // written by `mksquashfs` (missing_tool without it), belongs to root, is dated `time` throughout, and
 // replaces an older one when it is whole; the same layers give the same bytes.
-Result<void> write_tree(const Reference& reference, const std::vector<std::pair<BlobPtr, Descriptor>>& layers,
-                        int64_t time);
+Result<void> write_tree(const Reference& reference, const Layers& layers, int64_t time);
 
 } // namespace xaas::oci
