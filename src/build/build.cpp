@@ -1,6 +1,8 @@
 #include "bundle_maker.h"
+#include "describe.h"
+#include "forms.h"
 #include "packages.h"
-#include "revision.h"
+#include "source_part.h"
 #include "space.h"
 #include "surroundings.h"
 #include "warnings.h"
@@ -10,8 +12,8 @@
 #include <xaas/build/build.h>
 #include <xaas/capture/harvest.h>
 #include <xaas/capture/session.h>
+#include <xaas/image/application_image.h>
 #include <xaas/image/coverage.h>
-#include <xaas/image/ir_image.h>
 #include <xaas/project/project.h>
 #include <xaas/store/cache.h>
 #include <xaas/target/cpu.h>
@@ -60,7 +62,7 @@ public:
   Builder(const Request& request, Progress& progress, const fs::path& work)
       : request_(request), progress_(progress), work_(work), content_(work / "store"),
         maker_(bundle_, content_),
-        surroundings_(request.source, request.application.image.prefix, own_paths()) {}
+        surroundings_(request.source, request.application.image.prefix, own_paths(request_, work_)) {}
 
   Result<Report> run() {
     XAAS_TRY(clang_, capture::find_clang());
@@ -69,17 +71,21 @@ public:
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
              spec::expand(request_.application, bundle_.points, request_.configurations,
                           request_.max_configurations));
-    XAAS_CHECK(describe_application());
+    XAAS_CHECK(describe(request_, bundle_));
+    bundle_.llvm = image::llvm_version();
+    report_.revision = bundle_.revision;
     XAAS_CHECK(open_cache());
-    progress_.start("building " + request_.application.name, configurations.size());
-    for (size_t i = 0; i < configurations.size(); ++i) {
-      progress_.note("configuration " + configurations[i].id());
-      XAAS_CHECK(
-          build_in_own_directory(configurations[i])
-              .in("building " + request_.application.name + ": configuration " + configurations[i].id()));
+    const Forms forms = forms_of(bundle_.points, configurations);
+    progress_.start("building " + request_.application.name, forms.ir.size());
+    for (const spec::Configuration& configuration : forms.ir) {
+      progress_.note("configuration " + configuration.id());
+      XAAS_CHECK(build_in_own_directory(configuration)
+                     .in("building " + request_.application.name + ": configuration " + configuration.id()));
       progress_.advance();
     }
     progress_.finish();
+    if (!forms.source.empty())
+      XAAS_CHECK(add_source_part(forms.source));
     XAAS_CHECK(check_differences());
     XAAS_CHECK(write());
     XAAS_CHECK(fill_report());
@@ -101,24 +107,6 @@ private:
           " is in use or another machine's: what keeps the path of its build directory differs from "
           "other builds");
     return build_configuration(configuration, fs::weakly_canonical(own.path()));
-  }
-
-  Result<void> describe_application() {
-    const spec::Application& application = request_.application;
-    bundle_.name = application.name;
-    bundle_.version = application.version;
-    bundle_.license = application.license;
-    bundle_.arch = request_.arch;
-    bundle_.llvm = image::llvm_version();
-    bundle_.tool = image::tool_version();
-    bundle_.image = application.image;
-    bundle_.source = application.source;
-    bundle_.revision = application.revision;
-    if (bundle_.revision.empty()) {
-      XAAS_TRY(bundle_.revision, read_revision(request_.source));
-    }
-    report_.revision = bundle_.revision;
-    return {};
   }
 
   // Without a cache of the user's, outcomes are still known from one configuration to the next.
@@ -180,7 +168,7 @@ private:
     build.log = directory / "log";
     build.copy = directory / "source";
     build.home = directory / "home";
-    build.outputs = own_paths();
+    build.outputs = own_paths(request_, work_);
     build.jobs = request_.jobs;
     XAAS_CHECK(make_directories(build.build));
     XAAS_CHECK(make_directories(build.destination));
@@ -261,16 +249,6 @@ private:
     return error;
   }
 
-  // What we write ourselves, and is no part of the sources where it lies among them.
-  std::vector<fs::path> own_paths() const {
-    std::vector<fs::path> own = {temporary_root(), work_, request_.logs.parent_path()};
-    if (!request_.output.path.empty())
-      own.push_back(request_.output.path);
-    if (request_.cache)
-      own.push_back(request_.cache->root());
-    return own;
-  }
-
   Error failure(Error error, const fs::path& log, const spec::Configuration& configuration) {
     if (error.kind == ErrorKind::interrupted)
       return error;
@@ -284,12 +262,24 @@ private:
     return error;
   }
 
+  Result<void> add_source_part(const std::vector<spec::Configuration>& configurations) {
+    XAAS_TRY(SourcePart part, make_source_part(request_, own_paths(request_, work_), work_, progress_));
+    part.report.configurations = ids_of(configurations);
+    report_.source = std::move(part.report);
+    bundle_.source_build = {request_.application, configurations};
+    bundle_.source_build->application.toolchain.path = part.path;
+    source_layers_ = std::move(part.layers);
+    return {};
+  }
+
   Result<void> write() {
     const Stopwatch watch;
     progress_.start("writing " + request_.output.text, 0);
     bundle_.packages = packages_of(maker_.places());
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
-    XAAS_TRY(const oci::NewImage image, image::make_ir_image(bundle_, provider, request_.time));
+    XAAS_TRY(const oci::NewImage image,
+             image::make_application_image(bundle_, provider, request_.time, image::most_groups,
+                                           std::move(source_layers_)));
     XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_)
                                  .in("writing " + request_.output.text));
     progress_.finish();
@@ -348,6 +338,7 @@ private:
   std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
   std::vector<std::string> differences_;
   Surroundings surroundings_;
+  std::optional<image::SourceLayers> source_layers_;
   Report report_;
   Stopwatch watch_;
 };

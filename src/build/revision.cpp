@@ -1,19 +1,9 @@
-// The sources come from strangers, and so may the repository in which they lie: its configuration can name
-// programs that git runs (a file-system monitor, hooks, filters of file contents), and reading what is
-// missing in a partial clone opens connections. So git sees no environment and no configuration of the user's
-// or the machine's, and of the repository's every key that names a program is set to nothing. Rejected:
-// reading `.git` without git. Whether a file was changed needs the index, packed objects and the conversion
-// of line ends.
 #include "revision.h"
+#include "git.h"
 
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
-
-#include <chrono>
-#include <cstdlib>
-#include <set>
-#include <vector>
 
 namespace xaas::build {
 
@@ -21,72 +11,6 @@ namespace {
 
 constexpr const char* way_out = "give `revision` in the application spec";
 constexpr unsigned max_depth = 8; // of submodules
-constexpr std::chrono::seconds time_limit{120};
-
-// git in one directory.
-class Git {
-public:
-  explicit Git(fs::path directory) : directory_(std::move(directory)) {}
-
-  Result<ProcessResult> run(const std::vector<std::string>& arguments) const {
-    Command command;
-    command.arguments = {"git",
-                         "--no-pager",
-                         "--no-optional-locks",
-                         "--literal-pathspecs",
-                         "-c",
-                         "safe.directory=*", // whoever owns it: nothing of it is run
-                         "-c",
-                         "core.fsmonitor=false",
-                         "-c",
-                         "core.hooksPath=/dev/null",
-                         "-c",
-                         "protocol.allow=never"};
-    command.arguments.insert(command.arguments.end(), disarmed_.begin(), disarmed_.end());
-    command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
-    command.directory = directory_;
-    command.inherit_environment = false;
-    const char* path = std::getenv("PATH");
-    command.environment = {{"PATH", path ? path : "/usr/bin:/bin"},
-                           {"LC_ALL", "C"},
-                           {"HOME", "/nonexistent"},
-                           {"GIT_CONFIG_NOSYSTEM", "1"},
-                           {"GIT_CONFIG_GLOBAL", "/dev/null"},
-                           {"GIT_ATTR_NOSYSTEM", "1"},
-                           {"GIT_NO_LAZY_FETCH", "1"},
-                           {"GIT_TERMINAL_PROMPT", "0"}};
-    const auto end = std::chrono::steady_clock::now() + time_limit;
-    command.watch = [this, end]() -> Result<void> {
-      if (std::chrono::steady_clock::now() > end)
-        return make_error(ErrorKind::failed, "git does not end in " + directory_.string(), way_out);
-      return {};
-    };
-    return xaas::run(command);
-  }
-
-  // Filters have names of the repository's choosing. Reading the configuration runs nothing.
-  Result<void> disarm() {
-    XAAS_TRY(const ProcessResult result,
-             run({"config", "--includes", "--name-only", "-z", "--get-regexp", "^filter\\."}));
-    std::set<std::string> keys;
-    if (result.exit_code == 0)
-      for (const std::string& key : split(result.output, '\0'))
-        if (!key.empty())
-          keys.insert(key);
-    for (const std::string& key : keys) {
-      if (key.find('=') != std::string::npos) // it cannot be set on a command line
-        return make_error(
-            ErrorKind::failed,
-            "git's configuration in " + directory_.string() + " has a filter with an unusual name", way_out);
-      disarmed_.insert(disarmed_.end(), {"-c", key + (key.ends_with(".required") ? "=false" : "=")});
-    }
-    return {};
-  }
-
-private:
-  fs::path directory_;
-  std::vector<std::string> disarmed_;
-};
 
 std::string only_line(const ProcessResult& result) {
   return result.exit_code == 0 ? trim(result.output) : std::string();
@@ -133,17 +57,6 @@ Result<bool> is_dirty(const Git& git, const fs::path& directory, unsigned depth)
   if (!trim(status.output).empty())
     return true;
   return has_dirty_submodule(git, directory, depth);
-}
-
-// Whether there is a repository to ask about, without running anything.
-bool lies_in_repository(const fs::path& source) {
-  std::error_code code;
-  for (fs::path directory = fs::weakly_canonical(source, code);; directory = directory.parent_path()) {
-    if (fs::exists(directory / ".git", code))
-      return true;
-    if (directory == directory.parent_path())
-      return false;
-  }
 }
 
 } // namespace

@@ -25,14 +25,21 @@ public:
            "Application spec, or a source directory: its xaas.json, else what `xaas init` would write")
         ->required();
     app.add_option("-o,--output", output_,
-                   "IR image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or "
+                   "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or "
                    "docker://HOST/NAME[:TAG]")
         ->required()
         ->type_name("IMAGE");
     app.add_option("--source", source_, "Directory of the sources; else the spec's own")->type_name("DIR");
-    app.add_option("--kind", kind_, "Kind of image; this version makes `ir`")
-        ->check(CLI::IsMember({"ir"}))
+    app.add_option("--kind", kind_,
+                   "Kind of image: `ir`, or `source`, which has the sources and the tools that build them on "
+                   "the target")
+        ->check(CLI::IsMember({"ir", "source"}))
+        ->capture_default_str()
         ->type_name("KIND");
+    app.add_option(
+           "--base", base_,
+           "Image with the compilers and build tools of a source image, instead of the spec's toolchain")
+        ->type_name("IMAGE");
     app.add_option("--isa", isa_, "ISA levels, instead of the spec's: x86-64,x86-64-v2,x86-64-v3,x86-64-v4")
         ->delimiter(',')
         ->type_name("LEVEL,...");
@@ -92,6 +99,10 @@ private:
     build::Request request;
     request.application = std::move(spec.application);
     request.source = spec.source;
+    if (!base_.empty()) {
+      request.application.toolchain.base = base_;
+      request.application.toolchain.packages.clear();
+    }
     XAAS_TRY(request.output, oci::parse_reference(output_));
     request.arch = arch;
     request.isa = isa_;
@@ -112,11 +123,16 @@ private:
   }
 
   // One image without an index is a report of its own.
-  static Result<build::IndexReport> build_all(const std::vector<build::Request>& requests,
-                                              TerminalProgress& progress) {
+  Result<build::IndexReport> build_all(const std::vector<build::Request>& requests,
+                                       TerminalProgress& progress) const {
+    const bool from_source = kind_ == "source";
+    if (requests.size() > 1 && from_source)
+      return make_error(ErrorKind::usage, "--kind source: an image for one architecture at a time",
+                        "build one for each, on a machine of that architecture");
     if (requests.size() > 1)
       return build::build_ir_index(requests, progress);
-    XAAS_TRY(build::Report report, build::build_ir_image(requests.front(), progress));
+    XAAS_TRY(build::Report report, from_source ? build::build_source_image(requests.front(), progress)
+                                               : build::build_ir_image(requests.front(), progress));
     build::IndexReport alone{report.digest, {}, report.seconds};
     alone.images.push_back({requests.front().arch, std::move(report)});
     return alone;
@@ -136,7 +152,7 @@ private:
   }
 
   RegistryOptions registry_;
-  std::string spec_, output_, source_, kind_ = "ir";
+  std::string spec_, output_, source_, base_, kind_ = "ir";
   std::vector<std::string> archs_, isa_, configurations_;
   size_t max_configurations_ = 64;
   bool strip_debug_ = false, check_sharing_ = false, no_cache_ = false;

@@ -5,8 +5,8 @@
 #include "registry_options.h"
 
 #include <xaas/base/text.h>
+#include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
-#include <xaas/image/ir_image.h>
 #include <xaas/provenance/sbom.h>
 #include <xaas/registry/architectures.h>
 #include <xaas/target/architectures.h>
@@ -181,7 +181,7 @@ private:
 
   Result<Json> describe(std::unique_ptr<oci::Image> opened) const {
     if (image::kind_of(*opened) == "ir") {
-      XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
+      XAAS_TRY(const image::ApplicationImage ir, image::ApplicationImage::open(std::move(opened)));
       return describe_ir(ir);
     }
     if (image::kind_of(*opened) == "deployed")
@@ -196,7 +196,7 @@ private:
   static Result<void> show_sbom(std::unique_ptr<oci::Image> opened) {
     std::optional<Result<provenance::Inventory>> inventory;
     if (image::kind_of(*opened) == "ir") {
-      XAAS_TRY(const image::IrImage ir, image::IrImage::open(std::move(opened)));
+      XAAS_TRY(const image::ApplicationImage ir, image::ApplicationImage::open(std::move(opened)));
       inventory = provenance::take_inventory(ir);
     } else {
       inventory = provenance::take_inventory(*opened);

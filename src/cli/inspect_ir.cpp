@@ -31,7 +31,7 @@ Json transfer_json(const oci::Image& image, const std::string& configuration) {
   return Json{{"layers", layers}, {"bytes", transfer.bytes}, {"shared_bytes", transfer.shared_bytes}};
 }
 
-Json configurations_json(const image::IrImage& ir, const image::Coverage& coverage) {
+Json configurations_json(const image::ApplicationImage& ir, const image::Coverage& coverage) {
   Json json = Json::array();
   for (size_t i = 0; i < coverage.configurations.size(); ++i) {
     const image::ConfigurationCoverage& each = coverage.configurations[i];
@@ -48,7 +48,7 @@ Json configurations_json(const image::IrImage& ir, const image::Coverage& covera
   return json;
 }
 
-Json sharing_json(const image::IrImage& ir, const image::Coverage& coverage) {
+Json sharing_json(const image::ApplicationImage& ir, const image::Coverage& coverage) {
   uint64_t stored_bytes = 0;
   for (const oci::Descriptor& layer : ir.image().manifest().layers)
     if (image::layer_role(layer) == "ir")
@@ -188,7 +188,7 @@ Json points_json(const std::vector<spec::SpecializationPoint>& points) {
   return json;
 }
 
-Result<Json> describe_ir(const image::IrImage& ir) {
+Result<Json> describe_ir(const image::ApplicationImage& ir) {
   const image::Bundle& bundle = ir.bundle();
   XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle));
   return Json{{"version", 1},

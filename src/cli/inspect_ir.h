@@ -3,7 +3,7 @@
 
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace xaas::cli {
 Json layers_json(const oci::Image& image);
 Json points_json(const std::vector<spec::SpecializationPoint>& points);
 
-Result<Json> describe_ir(const image::IrImage& ir);
+Result<Json> describe_ir(const image::ApplicationImage& ir);
 
 // The parts of that document, as text. With `all` every name that is otherwise only counted.
 std::string coverage_text(const Json& json, bool all);

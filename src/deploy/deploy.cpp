@@ -119,7 +119,7 @@ struct Plan {
   std::optional<oci::Reference> reusable; // where it is found by its inputs
 };
 
-Result<Plan> make_plan(const Request& request, const image::IrImage& source, const Report& report) {
+Result<Plan> make_plan(const Request& request, const image::ApplicationImage& source, const Report& report) {
   Plan plan;
   if (request.time) {
     plan.time = *request.time;
@@ -133,8 +133,8 @@ Result<Plan> make_plan(const Request& request, const image::IrImage& source, con
 }
 
 // Whether the image was deployed before, and then, unless it is a dry run, is the output, too.
-Result<bool> reuse(const Request& request, const image::IrImage& source, const Plan& plan, Report& report,
-                   Progress& progress) {
+Result<bool> reuse(const Request& request, const image::ApplicationImage& source, const Plan& plan,
+                   Report& report, Progress& progress) {
   const Clock::time_point start = Clock::now();
   report.looked_at = plan.reusable->text;
   XAAS_TRY(const std::unique_ptr<oci::Image> found,
@@ -156,8 +156,8 @@ Result<bool> reuse(const Request& request, const image::IrImage& source, const P
   return true;
 }
 
-Result<void> produce(const Request& request, const image::IrImage& source, const Plan& plan, Report& report,
-                     Progress& progress) {
+Result<void> produce(const Request& request, const image::ApplicationImage& source, const Plan& plan,
+                     Report& report, Progress& progress) {
   const Clock::time_point start = Clock::now();
   const image::Bundle& bundle = source.bundle();
   if (const std::vector<std::string> missing = missing_confinement(); !missing.empty())
@@ -234,7 +234,8 @@ Result<Report> deploy(const Request& request, Progress& progress) {
     XAAS_TRY(report.signature,
              provenance::check_signature(*opened, *request.verify_key, request.access).in(what));
   }
-  XAAS_TRY(const image::IrImage source, within(request.image.text, image::IrImage::open(std::move(opened))));
+  XAAS_TRY(const image::ApplicationImage source,
+           within(request.image.text, image::ApplicationImage::open(std::move(opened))));
   if (source.bundle().arch != request.system.arch)
     return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch +
                                                   ", this system is " + request.system.arch);

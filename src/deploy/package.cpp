@@ -109,7 +109,8 @@ std::string code_annotation(const Assembly& assembly) {
 }
 
 // What is passed on byte for byte is read once all the same: it must be what config and manifest say of it.
-Result<void> check_runtime_layer(const image::IrImage& source, size_t index, provenance::FileList* files) {
+Result<void> check_runtime_layer(const image::ApplicationImage& source, size_t index,
+                                 provenance::FileList* files) {
   const oci::Descriptor& layer = source.image().manifest().layers[index];
   if (layer.media_type != oci::media_type::layer_gzip &&
       layer.media_type != oci::media_type::docker_layer_gzip)
@@ -126,7 +127,7 @@ Result<void> check_runtime_layer(const image::IrImage& source, size_t index, pro
                          });
 }
 
-void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage& image) {
+void fill_config(const image::ApplicationImage& source, const Needs& needs, oci::NewImage& image) {
   const spec::Image& wanted = source.bundle().image;
   image.config.architecture = source.image().config().architecture;
   image.config.entrypoint = wanted.entrypoint;
@@ -143,9 +144,9 @@ void fill_config(const image::IrImage& source, const Needs& needs, oci::NewImage
 
 } // namespace
 
-Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              Assembly assembly, const Inputs& inputs, int64_t time,
-                              provenance::FileList* files) {
+Result<oci::NewImage> package(const image::ApplicationImage& source,
+                              const image::BundleConfiguration& configuration, Assembly assembly,
+                              const Inputs& inputs, int64_t time, provenance::FileList* files) {
   oci::NewImage image;
   const std::string id = configuration.configuration.id();
   // Read once more only if the layer has to be written: the closure must not stay in memory.

@@ -4,7 +4,7 @@
 #include "assemble.h"
 #include "reuse.h"
 
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 #include <xaas/oci/image.h>
 #include <xaas/provenance/sbom.h>
 
@@ -12,8 +12,8 @@ namespace xaas::deploy {
 
 // The deployed image: the closure's layers of the IR image byte for byte, one application layer, annotations
 // that lead back to what made it. `files`, if not null, gets its regular files.
-Result<oci::NewImage> package(const image::IrImage& source, const image::BundleConfiguration& configuration,
-                              Assembly assembly, const Inputs& inputs, int64_t time,
-                              provenance::FileList* files);
+Result<oci::NewImage> package(const image::ApplicationImage& source,
+                              const image::BundleConfiguration& configuration, Assembly assembly,
+                              const Inputs& inputs, int64_t time, provenance::FileList* files);
 
 } // namespace xaas::deploy

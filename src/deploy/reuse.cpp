@@ -23,7 +23,7 @@ std::string difference(const oci::Image& image, const Inputs& inputs) {
 }
 
 // The closure's layers are those of the IR image, and one layer is added.
-std::string difference(const oci::Image& image, const image::IrImage& source,
+std::string difference(const oci::Image& image, const image::ApplicationImage& source,
                        const std::string& configuration) {
   if (image.config().architecture != source.image().config().architecture)
     return "it is for " + image.config().architecture;
@@ -79,8 +79,8 @@ void say_refused(Progress& progress, const oci::Reference& reference, const std:
 
 } // namespace
 
-Inputs inputs_of(const image::IrImage& source, const std::string& configuration, const target::Cpu& target,
-                 bool lto, int64_t time) {
+Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
+                 const target::Cpu& target, bool lto, int64_t time) {
   return {{image::annotation::kind, "deployed"},
           {image::annotation::tool, image::tool_version()},
           {image::annotation::llvm, image::llvm_version()},
@@ -120,7 +120,7 @@ bool is_in(const oci::Reference& image, const oci::Reference& place) {
 }
 
 Result<std::unique_ptr<oci::Image>> find_deployed(const oci::Reference& reference, const Inputs& inputs,
-                                                  const image::IrImage& source,
+                                                  const image::ApplicationImage& source,
                                                   const std::string& configuration,
                                                   const registry::Access& access, Progress& progress) {
   Result<std::unique_ptr<oci::Image>> opened =

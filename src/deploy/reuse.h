@@ -6,7 +6,7 @@
 #pragma once
 
 #include <xaas/base/progress.h>
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 #include <xaas/registry/images.h>
 #include <xaas/target/cpu.h>
 
@@ -20,8 +20,8 @@ namespace xaas::deploy {
 // What a deployed image is a function of, as its annotations say it. A new input belongs here: the name under
 // which images are found, and what they are checked for, follow.
 using Inputs = std::map<std::string, std::string>;
-Inputs inputs_of(const image::IrImage& source, const std::string& configuration, const target::Cpu& target,
-                 bool lto, int64_t time);
+Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
+                 const target::Cpu& target, bool lto, int64_t time);
 
 // Usage error unless it is a layout or a repository of a registry, without a tag or digest.
 Result<void> check_place(const oci::Reference& place);
@@ -35,7 +35,7 @@ bool is_in(const oci::Reference& image, const oci::Reference& place);
 // Opens it. Nothing: it is not there, which is not worth a word, or cannot be had or is not what was asked
 // for, which is said. Errors: interruption.
 Result<std::unique_ptr<oci::Image>> find_deployed(const oci::Reference& reference, const Inputs& inputs,
-                                                  const image::IrImage& source,
+                                                  const image::ApplicationImage& source,
                                                   const std::string& configuration,
                                                   const registry::Access& access, Progress& progress);
 

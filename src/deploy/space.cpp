@@ -22,7 +22,7 @@ bool is_used(const oci::Descriptor& layer, const std::string& configuration) {
 
 } // namespace
 
-std::vector<SpaceNeed> space_needs(const Request& request, const image::IrImage& source,
+std::vector<SpaceNeed> space_needs(const Request& request, const image::ApplicationImage& source,
                                    const std::string& configuration, const image::Usage& usage) {
   const image::Bundle& bundle = source.bundle();
   uint64_t modules = 0, kit = 0;

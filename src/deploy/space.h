@@ -3,12 +3,12 @@
 
 #include <xaas/base/space.h>
 #include <xaas/deploy/deploy.h>
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 
 namespace xaas::deploy {
 
 // From the sizes in the image's metadata, for one configuration: nothing else is read.
-std::vector<SpaceNeed> space_needs(const Request& request, const image::IrImage& source,
+std::vector<SpaceNeed> space_needs(const Request& request, const image::ApplicationImage& source,
                                    const std::string& configuration, const image::Usage& usage);
 
 } // namespace xaas::deploy

@@ -9,4 +9,22 @@ std::string llvm_version() {
   return XAAS_LLVM_VERSION;
 }
 
+std::vector<spec::Configuration> all_configurations(const Bundle& bundle) {
+  std::vector<spec::Configuration> all;
+  for (const BundleConfiguration& configuration : bundle.configurations)
+    all.push_back(configuration.configuration);
+  if (bundle.source_build)
+    for (const spec::Configuration& configuration : bundle.source_build->configurations)
+      if (!find_ir(bundle, configuration))
+        all.push_back(configuration);
+  return all;
+}
+
+const BundleConfiguration* find_ir(const Bundle& bundle, const spec::Configuration& configuration) {
+  for (const BundleConfiguration& each : bundle.configurations)
+    if (each.configuration == configuration)
+      return &each;
+  return nullptr;
+}
+
 } // namespace xaas::image

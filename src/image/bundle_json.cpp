@@ -75,6 +75,13 @@ Result<std::vector<Package>> parse_packages(const JsonReader& bundle) {
   return packages;
 }
 
+Json source_build_json(const SourceBuild& build) {
+  Json configurations = Json::array();
+  for (const spec::Configuration& configuration : build.configurations)
+    configurations.push_back(configuration.values());
+  return Json{{"application", spec::to_json(build.application)}, {"configurations", configurations}};
+}
+
 // "22.1.8" -> 22
 int major_version(const std::string& version) {
   return std::atoi(version.c_str());
@@ -125,6 +132,30 @@ Result<std::map<std::string, std::string>> parse_strings(const JsonReader& reade
     XAAS_TRY(values[key], JsonReader(value, reader.where() + "/" + key).string());
   }
   return values;
+}
+
+Result<std::optional<SourceBuild>> parse_source_build(const JsonReader& bundle) {
+  if (!bundle.has("source_build"))
+    return std::optional<SourceBuild>();
+  SourceBuild build;
+  XAAS_TRY(const JsonReader reader, bundle.at("source_build"));
+  XAAS_TRY(const JsonReader application, reader.at("application"));
+  // The spec is checked as strictly as one that somebody wrote; that it is wrong is here the image's fault.
+  Result<spec::Application> parsed = spec::parse_application(application.json().dump(), application.where());
+  if (!parsed) {
+    Error error = std::move(parsed).error();
+    error.kind = ErrorKind::integrity;
+    error.hint.clear();
+    return error;
+  }
+  build.application = *std::move(parsed);
+  XAAS_TRY(const JsonReader configurations, reader.at("configurations"));
+  XAAS_TRY(const std::vector<JsonReader> items, configurations.items());
+  for (const JsonReader& item : items) {
+    XAAS_TRY(auto values, parse_strings(item));
+    build.configurations.emplace_back(std::move(values));
+  }
+  return std::optional(std::move(build));
 }
 
 Result<BundleConfiguration> parse_configuration(const JsonReader& reader) {
@@ -238,6 +269,8 @@ Json to_json(const Bundle& bundle) {
   json["kit"] = table_json(bundle.kit, kit_json);
   if (!bundle.packages.empty())
     json["packages"] = packages_json(bundle.packages);
+  if (bundle.source_build)
+    json["source_build"] = source_build_json(*bundle.source_build);
   return json;
 }
 
@@ -270,6 +303,7 @@ Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
   }
   XAAS_CHECK(parse_tables(reader, bundle));
   XAAS_TRY(bundle.packages, parse_packages(reader));
+  XAAS_TRY(bundle.source_build, parse_source_build(reader));
   return bundle;
 }
 

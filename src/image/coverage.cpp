@@ -1,5 +1,5 @@
+#include <xaas/image/application_image.h>
 #include <xaas/image/coverage.h>
-#include <xaas/image/ir_image.h>
 
 #include <algorithm>
 #include <tuple>

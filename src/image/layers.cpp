@@ -1,10 +1,10 @@
-// The layers of an IR image.
+// The layers of an IR image, and of a source image.
 //
 // Contents are grouped by the set of configurations that use them, so that deploying one configuration reads
 // only what it uses. The number of groups is limited, because runtimes and registries limit layers: the two
 // smallest groups are merged until it fits, which costs the least bytes that a configuration reads for
 // nothing.
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
 
@@ -143,10 +143,20 @@ Result<Inventory> take_inventory(const Bundle& bundle) {
   return inventory;
 }
 
+// Their ids, as an annotation has them.
+Json source_configurations(const Bundle& bundle) {
+  Json ids = Json::array();
+  if (bundle.source_build)
+    for (const spec::Configuration& configuration : bundle.source_build->configurations)
+      ids.push_back(configuration.id());
+  return ids;
+}
+
 } // namespace
 
-Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider& content, int64_t time,
-                                    size_t max_groups) {
+Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
+                                             int64_t time, size_t max_groups,
+                                             std::optional<SourceLayers> source) {
   XAAS_TRY(const Inventory inventory, take_inventory(bundle));
   const LayerMaker maker(bundle, content, time);
   oci::NewImage image;
@@ -156,6 +166,13 @@ Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider&
     image.layers.push_back(*std::move(layer));
     return {};
   };
+  const Json built_from_source = source_configurations(bundle);
+  if (source)
+    for (oci::NewLayer& layer : source->base) {
+      layer.descriptor.annotations = {{annotation::role, "base"},
+                                      {annotation::configurations, built_from_source.dump()}};
+      XAAS_CHECK(add(std::move(layer)));
+    }
   const std::function<uint64_t(const std::string&)> one = [](const std::string&) { return uint64_t(1); };
   for (const auto& each : group<std::string>(inventory.runtime, one, max_groups))
     XAAS_CHECK(add(maker.runtime(each.users, each.items, inventory.runtime_files)));
@@ -171,14 +188,22 @@ Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider&
   const std::function<uint64_t(const Digest&)> count = [](const Digest&) { return uint64_t(1); };
   for (const auto& each : group<Digest>(inventory.tree, count, max_groups))
     XAAS_CHECK(add(maker.contents("tree", "tree", each.users, each.items)));
+  if (source) {
+    source->source.descriptor.annotations = {{annotation::role, "source"},
+                                             {annotation::configurations, built_from_source.dump()}};
+    XAAS_CHECK(add(std::move(source->source)));
+  }
 
   image.config.architecture = target::oci_architecture(bundle.arch);
   image.config.created = rfc3339(time);
-  image.annotations = {{annotation::kind, "ir"},
+  image.annotations = {{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
                        {annotation::format, std::to_string(bundle_format)},
                        {annotation::tool, bundle.tool},
-                       {annotation::llvm, bundle.llvm},
                        {annotation::created, image.config.created}};
+  if (!bundle.llvm.empty())
+    image.annotations[annotation::llvm] = bundle.llvm;
+  if (bundle.source_build && !bundle.source_build->application.toolchain.path.empty())
+    image.config.env = {"PATH=" + bundle.source_build->application.toolchain.path};
   image.annotations.merge(application_annotations(bundle));
   image.config.labels = image.annotations;
   return image;

@@ -2,7 +2,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 #include <xaas/registry/architectures.h>
 #include <xaas/store/content_store.h>
 #include <xaas/target/architectures.h>
@@ -48,12 +48,12 @@ class Group {
 public:
   explicit Group(const store::ContentStore& content) : content_(content) {}
 
-  void add(const image::IrImage& input) { inputs_.push_back(&input); }
-  const image::IrImage& first() const { return *inputs_.front(); }
+  void add(const image::ApplicationImage& input) { inputs_.push_back(&input); }
+  const image::ApplicationImage& first() const { return *inputs_.front(); }
 
   Result<void> unite() {
     std::vector<image::NamedBundle> bundles;
-    for (const image::IrImage* input : inputs_)
+    for (const image::ApplicationImage* input : inputs_)
       bundles.push_back({input->image().reference().text, input->bundle()});
     XAAS_TRY(bundle_, image::unite(bundles));
     return {};
@@ -68,7 +68,7 @@ public:
       const Result<Digest> kept = content_.put(content);
       return kept ? Result<void>() : kept.error();
     };
-    for (const image::IrImage* input : inputs_) {
+    for (const image::ApplicationImage* input : inputs_) {
       XAAS_CHECK(check_interrupt());
       XAAS_CHECK(input->fetch_all(wanted, layers, keep));
       progress.advance();
@@ -81,7 +81,7 @@ public:
 
   Result<oci::NewImage> make(int64_t time) const {
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
-    return image::make_ir_image(bundle_, provider, time);
+    return image::make_application_image(bundle_, provider, time);
   }
 
   Result<Merged> describe(const Digest& digest) const {
@@ -97,7 +97,7 @@ public:
 
 private:
   const store::ContentStore& content_;
-  std::vector<const image::IrImage*> inputs_;
+  std::vector<const image::ApplicationImage*> inputs_;
   image::Bundle bundle_;
 };
 
@@ -108,9 +108,9 @@ public:
 
   Result<Report> run() {
     XAAS_CHECK(open());
-    for (const image::IrImage& input : inputs_)
+    for (const image::ApplicationImage& input : inputs_)
       groups_.try_emplace(target::oci_architecture(input.bundle().arch), content_).first->second.add(input);
-    const image::IrImage& first = groups_.begin()->second.first();
+    const image::ApplicationImage& first = groups_.begin()->second.first();
     for (auto& [architecture, group] : groups_) {
       XAAS_CHECK(
           image::check_same_application({first.image().reference().text, first.bundle()},
@@ -136,7 +136,7 @@ private:
       XAAS_CHECK(check_interrupt());
       XAAS_TRY(auto opened, registry::open_images(reference, architectures, request_.access));
       for (std::unique_ptr<oci::Image>& each : opened) {
-        XAAS_TRY(image::IrImage input, image::IrImage::open(std::move(each)));
+        XAAS_TRY(image::ApplicationImage input, image::ApplicationImage::open(std::move(each)));
         Input said{reference.text, input.image().digest(), input.bundle().arch, {}};
         for (const image::BundleConfiguration& configuration : input.bundle().configurations)
           said.configurations.push_back(configuration.configuration.id());
@@ -153,7 +153,7 @@ private:
     if (request_.time)
       return *request_.time;
     int64_t latest = 0;
-    for (const image::IrImage& input : inputs_) {
+    for (const image::ApplicationImage& input : inputs_) {
       XAAS_TRY(const int64_t time,
                image::parse_rfc3339(input.image().config().created).in(input.image().reference().text));
       latest = std::max(latest, time);
@@ -180,7 +180,7 @@ private:
   const Request& request_;
   Progress& progress_;
   store::ContentStore content_;
-  std::vector<image::IrImage> inputs_;
+  std::vector<image::ApplicationImage> inputs_;
   std::map<std::string, Group> groups_; // by architecture, as OCI names it
   Report report_;
 };

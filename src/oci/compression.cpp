@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace xaas::oci {
@@ -34,6 +35,8 @@ public:
     }
     return {};
   }
+
+  std::string take() override { return std::exchange(compressed_, {}); }
 
   Result<std::string> finish() override {
     XAAS_CHECK(deflate_piece({}, Z_FINISH));
@@ -74,6 +77,8 @@ public:
   }
 
   Result<void> write(std::string_view data) override { return compress(data, ZSTD_e_continue); }
+
+  std::string take() override { return std::exchange(compressed_, {}); }
 
   Result<std::string> finish() override {
     XAAS_CHECK(compress({}, ZSTD_e_end));

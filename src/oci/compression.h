@@ -15,7 +15,8 @@ class Compressor {
 public:
   virtual ~Compressor() = default;
   virtual Result<void> write(std::string_view data) = 0;
-  virtual Result<std::string> finish() = 0; // all compressed bytes; once
+  virtual std::string take() = 0;           // the compressed bytes that are there, each once
+  virtual Result<std::string> finish() = 0; // the last of them; once
 };
 
 Result<std::unique_ptr<Compressor>> make_compressor(Compression compression);

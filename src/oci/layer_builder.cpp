@@ -1,8 +1,11 @@
 #include "compression.h"
 #include "tar_writer.h"
 
+#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/oci/layer.h>
+
+#include <vector>
 
 namespace xaas::oci {
 
@@ -109,6 +112,44 @@ Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string
   layer.descriptor = {compression == Compression::gzip ? media_type::layer_gzip : media_type::layer_zstd,
                       digest_of(compressed), compressed.size(), std::move(annotations)};
   layer.open = [blob = blob_of(std::move(compressed))]() -> Result<BlobPtr> { return blob; };
+  return layer;
+}
+
+Result<NewLayer> layer_of_tar(const fs::path& tar, const fs::path& compressed, Compression compression,
+                              const std::string& created_by) {
+  XAAS_TRY(const BlobPtr blob, blob_in_file(tar));
+  XAAS_TRY(const std::unique_ptr<Compressor> compressor, make_compressor(compression));
+  XAAS_TRY(FileWriter file, FileWriter::create(compressed));
+  Hasher plain, stored;
+  uint64_t size = 0;
+  const auto keep = [&](const std::string& bytes) {
+    stored.update(bytes);
+    size += bytes.size();
+    return file.write(bytes);
+  };
+  std::vector<char> buffer(1 << 20);
+  for (uint64_t at = 0; at < blob->size();) {
+    XAAS_CHECK(check_interrupt());
+    XAAS_TRY(const size_t count, blob->read(at, buffer.data(), buffer.size()));
+    if (count == 0)
+      return make_error(ErrorKind::failed, tar.string() + ": became shorter while it was read");
+    const std::string_view piece(buffer.data(), count);
+    plain.update(piece);
+    XAAS_CHECK(compressor->write(piece));
+    XAAS_CHECK(keep(compressor->take()));
+    at += count;
+  }
+  XAAS_TRY(const std::string rest, compressor->finish());
+  XAAS_CHECK(keep(rest));
+  XAAS_CHECK(file.commit(false));
+  NewLayer layer;
+  layer.diff_id = plain.finish();
+  layer.created_by = created_by;
+  layer.descriptor = {compression == Compression::gzip ? media_type::layer_gzip : media_type::layer_zstd,
+                      stored.finish(),
+                      size,
+                      {}};
+  layer.open = [compressed] { return blob_in_file(compressed); };
   return layer;
 }
 

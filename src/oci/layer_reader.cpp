@@ -177,6 +177,7 @@ Result<LayerEntry> checked_entry(archive_entry* from) {
   LayerEntry entry;
   entry.kind = kind_of(from);
   entry.mode = archive_entry_perm(from);
+  entry.time = archive_entry_mtime(from);
   XAAS_TRY(entry.path, normalised(name, "the entry"));
   XAAS_CHECK(check_whiteout(entry.path));
   if (entry.path.empty() && entry.kind != LayerEntry::Kind::directory)

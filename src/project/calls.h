@@ -22,9 +22,6 @@ struct Call {
 std::vector<Call> find_calls(const std::string& text, Language language,
                              const std::vector<std::string>& names);
 
-// Does `pattern`, in which each `*` stands for anything, match all of `text`?
-bool glob_match(std::string_view pattern, std::string_view text);
-
 // `text` with each `$name`, `${name}` and `$(name)` as a `*`, side by side ones as one.
 std::string variables_as_stars(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include "calls.h"
 
+#include <xaas/base/glob.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>

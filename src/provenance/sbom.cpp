@@ -90,7 +90,7 @@ Result<Inventory> take_inventory(const oci::Image& deployed) {
   return inventory;
 }
 
-Result<Inventory> take_inventory(const image::IrImage& ir) {
+Result<Inventory> take_inventory(const image::ApplicationImage& ir) {
   Inventory inventory{
       .kind = "ir", .image = ir.image().digest(), .annotations = ir.image().manifest().annotations};
   XAAS_TRY(inventory.packages, image::package_uses(ir.bundle()));

@@ -56,6 +56,8 @@ public:
     XAAS_CHECK(assignments(application_.configurations, "/configurations"));
     XAAS_CHECK(build());
     XAAS_CHECK(install());
+    XAAS_CHECK(toolchain());
+    XAAS_CHECK(downloads());
     return image();
   }
 
@@ -307,6 +309,31 @@ private:
       if (!names.insert(to).second)
         return wrong(place + "/to", "\"" + file.to + "\" is installed twice");
       file = {from, to};
+    }
+    return {};
+  }
+
+  Result<void> toolchain() const {
+    const Toolchain& toolchain = application_.toolchain;
+    if (!toolchain.base.empty() && !toolchain.packages.empty())
+      return wrong("/toolchain/packages", "there is a base image, too",
+                   "give one of them: an image, or the packages that one is made of");
+    if (!toolchain.suite.empty() && toolchain.packages.empty())
+      return wrong("/toolchain/suite", "there are no packages that come from it", "name some in `packages`");
+    return {};
+  }
+
+  Result<void> downloads() {
+    std::set<std::string> names;
+    for (size_t i = 0; i < application_.fetch.size(); ++i) {
+      std::string& to = application_.fetch[i].to;
+      const std::string place = at("/fetch", i) + "/to", normal = normal_relative(to);
+      if (normal.empty())
+        return wrong(place, "\"" + to + "\" is no file below the sources",
+                     "give a path relative to the sources, without `..`");
+      if (!names.insert(normal).second)
+        return wrong(place, "\"" + to + "\" is there twice");
+      to = normal;
     }
     return {};
   }

@@ -51,6 +51,21 @@ Json to_json(const Build& build) {
   return json;
 }
 
+Json to_json(const Toolchain& toolchain) {
+  Json json = Json::object();
+  for (const auto& [key, value] : {std::pair("base", &toolchain.base), std::pair("suite", &toolchain.suite),
+                                   std::pair("path", &toolchain.path)})
+    if (!value->empty())
+      json[key] = *value;
+  if (!toolchain.packages.empty())
+    json["packages"] = toolchain.packages;
+  for (const auto& [key, value] : {std::pair("c", &toolchain.c), std::pair("cxx", &toolchain.cxx),
+                                   std::pair("fortran", &toolchain.fortran)})
+    if (!value->empty())
+      json["compilers"][key] = *value;
+  return json;
+}
+
 } // namespace
 
 Json to_json(const Requirement& required) {
@@ -88,9 +103,12 @@ Json to_json(const SpecializationPoint& point) {
   if (!point.default_.empty())
     json["default"] = point.default_;
   json["values"] = Json::array();
-  for (const Value& value : point.values)
+  for (const Value& value : point.values) {
     json["values"].push_back(
         {{"value", value.value}, {"arguments", value.arguments}, {"requires", to_json(value.requires_)}});
+    if (value.from_source)
+      json["values"].back()["from_source"] = true;
+  }
   for (const Preference& preference : point.prefer)
     json["prefer"].push_back({{"cpu", preference.cpu}, {"values", preference.values}});
   return json;
@@ -117,6 +135,12 @@ Json to_json(const Application& application) {
                    {"prefix", image.prefix},
                    {"entrypoint", image.entrypoint},
                    {"env", object_of(image.env)}};
+  if (application.toolchain != Toolchain())
+    json["toolchain"] = to_json(application.toolchain);
+  if (!application.include.empty())
+    json["include"] = application.include;
+  for (const Download& download : application.fetch)
+    json["fetch"].push_back({{"url", download.url}, {"sha256", download.sha256}, {"to", download.to}});
   return json;
 }
 

@@ -72,6 +72,7 @@ Result<Value> parse_value(const JsonReader& reader) {
     XAAS_TRY(const JsonReader required, reader.at("requires"));
     XAAS_TRY(value.requires_, parse_requirement(required));
   }
+  XAAS_TRY(value.from_source, reader.boolean_or("from_source", false));
   return value;
 }
 
@@ -125,6 +126,33 @@ Result<Image> parse_image(const JsonReader& reader) {
   return image;
 }
 
+Result<Toolchain> parse_toolchain(const JsonReader& reader) {
+  Toolchain toolchain;
+  XAAS_TRY(toolchain.base, reader.string_or("base", ""));
+  XAAS_TRY(toolchain.packages, strings_at(reader, "packages"));
+  XAAS_TRY(toolchain.suite, reader.string_or("suite", ""));
+  XAAS_TRY(toolchain.path, reader.string_or("path", ""));
+  if (reader.has("compilers")) {
+    XAAS_TRY(const JsonReader compilers, reader.at("compilers"));
+    XAAS_TRY(toolchain.c, compilers.string_or("c", ""));
+    XAAS_TRY(toolchain.cxx, compilers.string_or("cxx", ""));
+    XAAS_TRY(toolchain.fortran, compilers.string_or("fortran", ""));
+  }
+  return toolchain;
+}
+
+Result<std::vector<Download>> parse_downloads(const std::vector<JsonReader>& items) {
+  std::vector<Download> downloads;
+  for (const JsonReader& json : items) {
+    Download download;
+    XAAS_TRY(download.url, json.string_at("url"));
+    XAAS_TRY(download.sha256, json.string_at("sha256"));
+    XAAS_TRY(download.to, json.string_at("to"));
+    downloads.push_back(std::move(download));
+  }
+  return downloads;
+}
+
 Result<Application> read_document(const JsonReader& reader) {
   Application application;
   XAAS_TRY(application.name, reader.string_at("name"));
@@ -149,6 +177,13 @@ Result<Application> read_document(const JsonReader& reader) {
     XAAS_TRY(const JsonReader image, reader.at("image"));
     XAAS_TRY(application.image, parse_image(image));
   }
+  if (reader.has("toolchain")) {
+    XAAS_TRY(const JsonReader toolchain, reader.at("toolchain"));
+    XAAS_TRY(application.toolchain, parse_toolchain(toolchain));
+  }
+  XAAS_TRY(application.include, strings_at(reader, "include"));
+  XAAS_TRY(const std::vector<JsonReader> downloads, items_at(reader, "fetch"));
+  XAAS_TRY(application.fetch, parse_downloads(downloads));
   return application;
 }
 

@@ -1,6 +1,7 @@
 // Which CPUs a word of `prefer` speaks of.
 #include "check.h"
 
+#include <xaas/base/glob.h>
 #include <xaas/spec/application.h>
 
 #include <algorithm>
@@ -11,28 +12,6 @@ namespace {
 
 bool is_pattern(const std::string& word) {
   return word.find('*') != std::string::npos;
-}
-
-// `*` stands for any characters. Linear in each name for each part of the pattern: a part is taken where it
-// comes first, which leaves the most for those behind it.
-bool matches(const std::string& pattern, const std::string& name) {
-  size_t star = pattern.find('*');
-  if (star == std::string::npos)
-    return pattern == name;
-  if (name.compare(0, star, pattern, 0, star) != 0)
-    return false;
-  size_t at = star;
-  while (true) {
-    const size_t begin = star + 1;
-    star = pattern.find('*', begin);
-    if (star == std::string::npos)
-      return name.size() >= at + (pattern.size() - begin) && name.ends_with(pattern.substr(begin));
-    const std::string part = pattern.substr(begin, star - begin);
-    const size_t found = name.find(part, at);
-    if (found == std::string::npos)
-      return false;
-    at = found + part.size();
-  }
 }
 
 // Nothing: `name` is no level of this architecture.
@@ -53,7 +32,8 @@ const std::string* Preference::find(const target::Cpu& on) const {
         return &word;
       continue;
     }
-    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return matches(word, name); }))
+    if (std::any_of(names.begin(), names.end(),
+                    [&](const std::string& name) { return glob_match(word, name); }))
       return &word;
   }
   return nullptr;
@@ -70,7 +50,7 @@ bool names_a_cpu(const std::string& word) {
     }
     const std::vector<std::string> names = target::cpu_names(arch);
     return std::any_of(names.begin(), names.end(),
-                       [&](const std::string& name) { return matches(word, name); });
+                       [&](const std::string& name) { return glob_match(word, name); });
   });
 }
 

@@ -6,8 +6,8 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/base/worker.h>
+#include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
-#include <xaas/image/ir_image.h>
 #include <xaas/target/cpuid.h>
 #include <xaas/verify/verify.h>
 

@@ -1,5 +1,5 @@
+#include <xaas/image/application_image.h>
 #include <xaas/image/coverage.h>
-#include <xaas/image/ir_image.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ TEST_F(CoverageOf, ATransferIsTheLayersOfAConfigurationAndWhatOthersReadOfThem) 
   const auto directory = TemporaryDirectory::create();
   ASSERT_TRUE(directory);
   const auto reference = oci::parse_reference("oci:" + (directory->path() / "i").string() + ":ir");
-  const auto made = make_ir_image(
+  const auto made = make_application_image(
       bundle_, [&](const Digest& digest) -> Result<std::string> { return contents_.at(digest); }, 0);
   ASSERT_TRUE(made) << made.error().message;
   ASSERT_TRUE(oci::write_image(*reference, *made));

@@ -1,5 +1,5 @@
+#include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
-#include <xaas/image/ir_image.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Result<std::map<Digest, std::string>> fetch(const IrImage& image, const std::set<Digest>& wanted,
+Result<std::map<Digest, std::string>> fetch(const ApplicationImage& image, const std::set<Digest>& wanted,
                                             const std::string& configuration) {
   std::map<Digest, std::string> contents;
   XAAS_CHECK(image.fetch(wanted, configuration, [&](const Digest& digest, const std::string& content) {
@@ -76,17 +76,17 @@ struct Fixture {
   }
 
   Result<oci::NewImage> make(size_t max_groups = 16) const {
-    return make_ir_image(
+    return make_application_image(
         bundle, [&](const Digest& digest) -> Result<std::string> { return contents.at(digest); }, 0,
         max_groups);
   }
 
-  Result<IrImage> write_and_open(const fs::path& directory, size_t max_groups = 16) const {
+  Result<ApplicationImage> write_and_open(const fs::path& directory, size_t max_groups = 16) const {
     XAAS_TRY(const oci::Reference reference, oci::parse_reference("oci:" + directory.string() + ":ir"));
     XAAS_TRY(const oci::NewImage image, make(max_groups));
     XAAS_TRY([[maybe_unused]] const Digest digest, oci::write_image(reference, image));
     XAAS_TRY(auto opened, oci::open_image(reference));
-    return IrImage::open(std::move(opened));
+    return ApplicationImage::open(std::move(opened));
   }
 };
 
@@ -184,7 +184,7 @@ TEST(Bundle, UsageNamesWhatIsMissing) {
   EXPECT_THAT(usage.error().message, HasSubstr("unit sha256:"));
 }
 
-TEST(IrImage, StoresEveryModuleOnceGroupedByItsUsers) {
+TEST(ApplicationImage, StoresEveryModuleOnceGroupedByItsUsers) {
   const auto directory = *TemporaryDirectory::create();
   const Fixture fixture(3);
   const auto image = fixture.write_and_open(directory.path() / "image");
@@ -195,7 +195,7 @@ TEST(IrImage, StoresEveryModuleOnceGroupedByItsUsers) {
   EXPECT_EQ(layer_configurations(layers[2]), (std::vector<std::string>{"level=2"}));
 }
 
-TEST(IrImage, MergesGroupsBeyondTheLimitAndStillFindsEverything) {
+TEST(ApplicationImage, MergesGroupsBeyondTheLimitAndStillFindsEverything) {
   const auto directory = *TemporaryDirectory::create();
   const Fixture fixture(12);
   const auto image = fixture.write_and_open(directory.path() / "image", 4);
@@ -209,12 +209,12 @@ TEST(IrImage, MergesGroupsBeyondTheLimitAndStillFindsEverything) {
   }
 }
 
-TEST(IrImage, IsAFunctionOfTheBundle) {
+TEST(ApplicationImage, IsAFunctionOfTheBundle) {
   const Fixture fixture(3);
   EXPECT_EQ(oci::manifest_digest(*fixture.make()), oci::manifest_digest(*fixture.make()));
 }
 
-TEST(IrImage, KeepsAKitFileThatOnlyAnotherConfigurationHasInItsClosure) {
+TEST(ApplicationImage, KeepsAKitFileThatOnlyAnotherConfigurationHasInItsClosure) {
   const auto directory = *TemporaryDirectory::create();
   Fixture fixture(2);
   link::InstalledFile loader;
@@ -228,7 +228,7 @@ TEST(IrImage, KeepsAKitFileThatOnlyAnotherConfigurationHasInItsClosure) {
   EXPECT_TRUE(fetch(*image, {digest_of("crt1")}, "level=1"));
 }
 
-TEST(IrImage, WhatIsInNoLayerIsAnIntegrityError) {
+TEST(ApplicationImage, WhatIsInNoLayerIsAnIntegrityError) {
   const auto directory = *TemporaryDirectory::create();
   const Fixture fixture(1);
   const auto image = fixture.write_and_open(directory.path() / "image");

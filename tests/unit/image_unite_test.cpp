@@ -1,4 +1,4 @@
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "oci_testing.h"
 
 #include <xaas/base/file.h>
+#include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
-#include <xaas/image/ir_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/verify/verify.h>
 

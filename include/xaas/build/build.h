@@ -1,4 +1,4 @@
-// Building: an application spec and its sources become an IR image.
+// Building: an application spec and its sources become an IR image or a source image.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -63,6 +63,13 @@ struct Warning {
   auto operator<=>(const Warning&) const = default;
 };
 
+// What the target builds itself.
+struct SourceReport {
+  std::vector<std::string> configurations; // ids
+  uint64_t files = 0, bytes = 0;           // of the sources, with what was fetched
+  uint64_t ignored = 0;                    // files that a .gitignore names
+};
+
 struct Report {
   Digest digest;
   std::string revision; // of the sources; empty: not known
@@ -73,15 +80,21 @@ struct Report {
   std::vector<NativeReport> native_objects; // distinct, sorted by name
   std::vector<std::string> loaders;         // libraries of the closure that load parts by name (dlopen)
   std::vector<Warning> warnings;            // distinct, sorted
+  std::optional<SourceReport> source;       // of a source image, or of an IR image with such configurations
   Seconds write;                            // of the image
   Seconds seconds;                          // of all
 };
 
 // Builds every configuration in a private directory, captures it, and writes the image. The sources are not
-// written. A build that fails: failed error with the compiler's own message as its hint's first lines, the
-// configuration, and the log. With `check_sharing` a known outcome that compiling contradicts is a failed
-// error that names all of them.
+// written. Configurations with a value that is built from source are not built: the image gets sources and
+// toolchain for them. A build that fails: failed error with the compiler's own message as its hint's first
+// lines, the configuration, and the log. With `check_sharing` a known outcome that compiling contradicts is a
+// failed error that names all of them.
 Result<Report> build_ir_image(const Request& request, Progress& progress = no_progress());
+
+// Writes an image with sources and toolchain, of which the target builds every configuration. Nothing is
+// built. There is no point `isa`: the compiler of the toolchain gets the target.
+Result<Report> build_source_image(const Request& request, Progress& progress = no_progress());
 
 // For several architectures: a request for each, which differ in `arch` and what depends on it, and have one
 // output.

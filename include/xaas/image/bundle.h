@@ -44,10 +44,16 @@ struct BundleConfiguration {
   std::vector<std::string> arguments; // given to the build system
 };
 
+// How configurations are built on the target, from the sources that the image has and with its base layers.
+struct SourceBuild {
+  spec::Application application;
+  std::vector<spec::Configuration> configurations; // sorted as spec::expand gives them
+};
+
 struct Bundle {
   std::string name, version, license, arch;
   std::string source, revision; // of the sources: where they are kept, and which; empty: not known
-  std::string llvm;             // version that made the IR; an older LLVM cannot read it
+  std::string llvm;             // version that made the IR, if there is any; an older LLVM cannot read it
   std::string tool;             // version of xaas
   spec::Image image;            // prefix, entrypoint, environment of the deployed image
   std::vector<spec::SpecializationPoint> points;
@@ -59,7 +65,13 @@ struct Bundle {
   std::map<Digest, uint64_t> modules; // bytes of canonical bitcode
   std::map<Digest, KitFile> kit;
   std::vector<Package> packages; // sorted; none where the build machine has no database that we read
+  std::optional<SourceBuild> source_build;
 };
+
+// Every configuration of the image: those with IR in their order, then those that only the sources give.
+std::vector<spec::Configuration> all_configurations(const Bundle& bundle);
+// The one with IR; nullptr: there is none.
+const BundleConfiguration* find_ir(const Bundle& bundle, const spec::Configuration& configuration);
 
 // What one configuration uses of a bundle.
 struct Usage {

@@ -40,11 +40,17 @@ private:
   std::map<std::string, Entry> entries_;
 };
 
+// The layer of a tar archive as it is, however large: compressed into the file `compressed`, which must stay
+// until the layer has been written.
+Result<NewLayer> layer_of_tar(const fs::path& tar, const fs::path& compressed, Compression compression,
+                              const std::string& created_by);
+
 // One entry of a layer that is read.
 struct LayerEntry {
   enum class Kind { directory, file, symlink, hard_link, other } kind = Kind::other;
   std::string path; // relative, normalised, checked: no `..`, no absolute name
   unsigned mode = 0;
+  int64_t time = 0;    // of the last change, in seconds since 1970
   std::string link;    // destination: of a symlink as stored, of a hard link normalised
   std::string content; // of a file
 };
@@ -88,9 +94,10 @@ Result<Layers> open_layers(const Image& image, Progress& progress);
 // Unpacks layers (checked, with their descriptors), in order, into a directory that is absent or empty:
 // whiteouts applied, nothing written outside it whatever the layers say. A path through a symlink of an
 // earlier layer (merged /usr) is resolved inside the tree; through one of the same layer it is refused, as
-// are device nodes and other special files: integrity errors. More than 64 GiB of content is one, too. The
-// directory appears at the end, whole; an error leaves nothing behind. Modes are kept (without setuid, setgid
-// and sticky bits), owners are those of the caller. With `add`, places for mounts are added (see tree.h).
+// are special files: integrity errors. Those below /dev, which is the runtime's, are left out. More than 64
+// GiB of content is one, too. The directory appears at the end, whole; an error leaves nothing behind. Modes
+// are kept (without setuid, setgid and sticky bits), and so are the times of files; owners are those of the
+// caller. With `add`, places for mounts are added (see tree.h).
 enum class MountPoints { none, add };
 Result<void> unpack(const Layers& layers, const fs::path& directory,
                     MountPoints mount_points = MountPoints::none);

@@ -5,7 +5,7 @@
 #include <xaas/base/digest.h>
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 #include <xaas/image/packages.h>
 #include <xaas/oci/image.h>
 #include <xaas/oci/layer.h>
@@ -54,7 +54,7 @@ struct Inventory {
 // last layer has them. Of an IR image the bundle says everything, and files are not listed. An image of
 // another kind, or one that does not say what packages it has: usage error.
 Result<Inventory> take_inventory(const oci::Image& deployed);
-Result<Inventory> take_inventory(const image::IrImage& ir);
+Result<Inventory> take_inventory(const image::ApplicationImage& ir);
 
 // The SBOM. Dated as the image, named by its digest; equal inventories give equal bytes.
 Json to_spdx(const Inventory& inventory);

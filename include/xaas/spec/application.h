@@ -41,6 +41,7 @@ struct Value {
   std::string value;
   std::vector<std::string> arguments; // given to the build system, as they are
   Requirement requires_;
+  bool from_source = false; // IR cannot serve it: configurations with it are built on the target
 };
 
 // "On such CPUs these values are better, best first."
@@ -92,6 +93,24 @@ struct Image {
   std::map<std::string, std::string> env;
 };
 
+// What the configurations of a source image are built with, on the target.
+struct Toolchain {
+  std::string base;                  // an image; empty: it is made of packages
+  std::vector<std::string> packages; // Debian's, by name; empty: `base`
+  std::string suite;                 // of the packages ("bookworm"); empty: the build machine's
+  std::string c, cxx, fortran; // compilers: names on the toolchain's PATH, or paths; empty: gcc or clang
+  std::string path;            // PATH of the build; empty: the base's, else the usual directories
+  bool operator==(const Toolchain&) const = default;
+};
+
+// A file that is got when a source image is built, so that the target needs no network.
+struct Download {
+  std::string url;    // http or https
+  std::string sha256; // of the file: 64 hexadecimal digits
+  std::string to;     // relative to the sources
+  bool operator==(const Download&) const = default;
+};
+
 // One value for every specialization point. It chooses the IR.
 class Configuration {
 public:
@@ -118,6 +137,10 @@ struct Application {
   std::vector<std::map<std::string, std::string>> configurations; // empty: all combinations
   std::vector<std::string> runtime; // absolute paths of files or directories that no ELF file names
   Image image;
+  Toolchain toolchain;
+  std::vector<std::string>
+      include; // patterns of files that belong to a source image though .gitignore names them
+  std::vector<Download> fetch;
 };
 
 // Reads and validates a spec. Comments are allowed. Every error is a usage error that names `name` and the

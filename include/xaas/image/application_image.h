@@ -1,4 +1,5 @@
-// IR images: writing a bundle as layers, and reading from them what one configuration needs.
+// IR images and source images: writing a bundle as layers, and reading from them what one configuration
+// needs.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -16,7 +18,7 @@ namespace xaas::image {
 namespace annotation {
 inline constexpr const char* kind = "dev.xaas.kind"; // ir, source, deployed
 inline constexpr const char* role =
-    "dev.xaas.role"; // of a layer: base, runtime, metadata, kit, ir, tree, application
+    "dev.xaas.role"; // of a layer: base, runtime, metadata, kit, ir, tree, source, application
 inline constexpr const char* configurations =
     "dev.xaas.configurations"; // of a layer: JSON array of configuration ids
 inline constexpr const char* format = "dev.xaas.format";
@@ -41,24 +43,35 @@ inline constexpr const char* base_name = "org.opencontainers.image.base.name";
 // Title, version, licence, source and revision of the application, as far as they are known.
 std::map<std::string, std::string> application_annotations(const Bundle& bundle);
 
+inline constexpr size_t most_groups = 16; // of layers of one kind
+
 using ContentProvider = std::function<Result<std::string>(const Digest&)>;
 
 // Seconds since 1970 as RFC 3339 in UTC.
 std::string rfc3339(int64_t seconds);
 Result<int64_t> parse_rfc3339(const std::string& text);
 
-// The IR image of a bundle, in layer order: run-time closure, metadata, link kit, IR modules, install-tree
-// files. Modules, closure and tree files are grouped by the set of configurations that use them; at most
-// `max_groups` groups of each kind: beyond that the smallest groups are merged. A kit file that the closure
-// has is not stored again. Times are `time`.
-Result<oci::NewImage> make_ir_image(const Bundle& bundle, const ContentProvider& content, int64_t time,
-                                    size_t max_groups = 16);
+// The layers that building on the target needs: `base` has compilers and build tools, `source` the sources
+// below /.xaas/source.
+struct SourceLayers {
+  std::vector<oci::NewLayer> base;
+  oci::NewLayer source;
+};
 
-// An IR image opened for deploying or inspecting.
-class IrImage {
+// The image of a bundle, in layer order: base, run-time closure, metadata, link kit, IR modules, install-tree
+// files, sources. `source`: of a bundle with a source_build. Without IR it is a source image. Modules,
+// closure and tree files are grouped by the set of configurations that use them; at most `max_groups` groups
+// of each kind: beyond that the smallest groups are merged. A kit file that the closure has is not stored
+// again. Times are `time`.
+Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
+                                             int64_t time, size_t max_groups = most_groups,
+                                             std::optional<SourceLayers> source = {});
+
+// An IR image or source image opened for deploying or inspecting.
+class ApplicationImage {
 public:
   // An image that is not ours, or of another kind: usage error. A newer format or LLVM: unsatisfied.
-  static Result<IrImage> open(std::unique_ptr<oci::Image> image);
+  static Result<ApplicationImage> open(std::unique_ptr<oci::Image> image);
   const oci::Image& image() const { return *image_; }
   const Bundle& bundle() const { return bundle_; }
 
@@ -74,6 +87,9 @@ public:
   // have stays. Layers whose digest is in `read` are passed over; those that are read are added to it.
   Result<void> fetch_all(std::set<Digest>& wanted, std::set<Digest>& read,
                          const std::function<Result<void>(const Digest&, const std::string&)>& keep) const;
+
+  // Those with this role, as indices into manifest().layers.
+  std::vector<size_t> layers_with_role(const std::string& role) const;
 
   // The closure's layers that a configuration uses, as they are.
   std::vector<size_t>

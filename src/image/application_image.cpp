@@ -1,4 +1,4 @@
-#include <xaas/image/ir_image.h>
+#include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
 
@@ -20,7 +20,7 @@ bool used_by(const oci::Descriptor& layer, const std::string& configuration) {
 // Modules, files of the kit, of the closure or of an install tree.
 bool holds_contents(const oci::Descriptor& layer) {
   const std::string role = layer_role(layer);
-  return role != "base" && role != "metadata";
+  return role != "base" && role != "metadata" && role != "source";
 }
 
 Result<Bundle> read_bundle(const oci::Image& image) {
@@ -41,7 +41,7 @@ Result<Bundle> read_bundle(const oci::Image& image) {
     if (!text.empty())
       return parse_bundle(text, name + ": bundle.json");
   }
-  return make_error(ErrorKind::integrity, name + ": says that it is an IR image, but has no bundle",
+  return make_error(ErrorKind::integrity, name + ": says that it is an IR or source image, but has no bundle",
                     "an image that was converted to Docker's format has lost it: copy it as an OCI image "
                     "(`skopeo copy --format oci`)");
 }
@@ -97,14 +97,14 @@ std::vector<std::string> layer_configurations(const oci::Descriptor& layer) {
   return ids ? *ids : std::vector<std::string>();
 }
 
-Result<IrImage> IrImage::open(std::unique_ptr<oci::Image> image) {
+Result<ApplicationImage> ApplicationImage::open(std::unique_ptr<oci::Image> image) {
   const std::string kind = kind_of(*image);
-  if (kind != "ir")
+  if (kind != "ir" && kind != "source")
     return make_error(ErrorKind::usage,
-                      image->reference().text + (kind == "other"
-                                                     ? ": is not an image that xaas made"
-                                                     : ": is a " + kind + " image, not an IR image"),
-                      "`xaas build` makes IR images; `xaas inspect` shows what an image is");
+                      image->reference().text +
+                          (kind == "other" ? ": is not an image that xaas made"
+                                           : ": is a " + kind + " image, not an IR or source image"),
+                      "`xaas build` makes IR and source images; `xaas inspect` shows what an image is");
   if (image->config().diff_ids.size() != image->manifest().layers.size())
     return make_error(ErrorKind::integrity,
                       image->reference().text + ": config and manifest disagree on the layers");
@@ -112,16 +112,18 @@ Result<IrImage> IrImage::open(std::unique_ptr<oci::Image> image) {
   if (target::oci_architecture(bundle.arch) != image->config().architecture)
     return make_error(ErrorKind::integrity,
                       image->reference().text + ": bundle and config disagree on the architecture");
-  IrImage opened;
+  if (bundle.configurations.empty() && !bundle.source_build)
+    return make_error(ErrorKind::integrity, image->reference().text + ": its bundle has no configuration");
+  ApplicationImage opened;
   opened.image_ = std::move(image);
   opened.bundle_ = std::move(bundle);
   return opened;
 }
 
 // Gives those of the `wanted` contents that a layer has to `keep`.
-Result<void>
-IrImage::read_contents(size_t layer, std::set<Digest>& wanted,
-                       const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
+Result<void> ApplicationImage::read_contents(
+    size_t layer, std::set<Digest>& wanted,
+    const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
   const oci::Descriptor& descriptor = image_->manifest().layers[layer];
   XAAS_TRY(const oci::BlobPtr blob, image_->open_blob(descriptor));
   return oci::read_layer(blob, descriptor.media_type, &image_->config().diff_ids[layer],
@@ -134,9 +136,10 @@ IrImage::read_contents(size_t layer, std::set<Digest>& wanted,
       .in(image_->reference().text);
 }
 
-Result<void> IrImage::fetch(std::set<Digest> wanted, const std::string& configuration,
-                            const std::function<Result<void>(const Digest&, const std::string&)>& keep,
-                            Progress& progress) const {
+Result<void>
+ApplicationImage::fetch(std::set<Digest> wanted, const std::string& configuration,
+                        const std::function<Result<void>(const Digest&, const std::string&)>& keep,
+                        Progress& progress) const {
   const std::string name = image_->reference().text;
   const std::vector<size_t> layers = layers_of(wanted, configuration);
   std::vector<oci::Descriptor> blobs;
@@ -160,9 +163,9 @@ Result<void> IrImage::fetch(std::set<Digest> wanted, const std::string& configur
   return {};
 }
 
-Result<void>
-IrImage::fetch_all(std::set<Digest>& wanted, std::set<Digest>& read,
-                   const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
+Result<void> ApplicationImage::fetch_all(
+    std::set<Digest>& wanted, std::set<Digest>& read,
+    const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
   for (size_t i = 0; i < image_->manifest().layers.size() && !wanted.empty(); ++i) {
     const oci::Descriptor& layer = image_->manifest().layers[i];
     if (!holds_contents(layer) || read.count(layer.digest))
@@ -174,21 +177,29 @@ IrImage::fetch_all(std::set<Digest>& wanted, std::set<Digest>& read,
 }
 
 // Those that may have some of it: without modules to read, none of those with modules.
-std::vector<size_t> IrImage::layers_of(const std::set<Digest>& wanted,
-                                       const std::string& configuration) const {
+std::vector<size_t> ApplicationImage::layers_of(const std::set<Digest>& wanted,
+                                                const std::string& configuration) const {
   const bool modules = std::any_of(wanted.begin(), wanted.end(),
                                    [&](const Digest& digest) { return bundle_.modules.contains(digest); });
   std::vector<size_t> layers;
   for (size_t i = 0; i < image_->manifest().layers.size() && !wanted.empty(); ++i) {
     const oci::Descriptor& layer = image_->manifest().layers[i];
     const std::string role = layer_role(layer);
-    if (role != "base" && role != "metadata" && (role != "ir" || modules) && used_by(layer, configuration))
+    if (holds_contents(layer) && (role != "ir" || modules) && used_by(layer, configuration))
       layers.push_back(i);
   }
   return layers;
 }
 
-std::vector<size_t> IrImage::runtime_layers(const std::string& configuration) const {
+std::vector<size_t> ApplicationImage::layers_with_role(const std::string& role) const {
+  std::vector<size_t> layers;
+  for (size_t i = 0; i < image_->manifest().layers.size(); ++i)
+    if (layer_role(image_->manifest().layers[i]) == role)
+      layers.push_back(i);
+  return layers;
+}
+
+std::vector<size_t> ApplicationImage::runtime_layers(const std::string& configuration) const {
   std::vector<size_t> layers;
   for (size_t i = 0; i < image_->manifest().layers.size(); ++i) {
     const oci::Descriptor& layer = image_->manifest().layers[i];

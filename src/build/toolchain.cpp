@@ -1,0 +1,142 @@
+// Sources: mmdebstrap(1); sources.list(5); os-release(5).
+#include "toolchain.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/oci/layer.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+
+namespace xaas::build {
+
+namespace {
+
+Result<ToolchainLayers> layers_of_image(const std::string& name, const std::string& arch,
+                                        const registry::Access& access) {
+  XAAS_TRY(const oci::Reference reference, oci::parse_reference(name));
+  XAAS_TRY(auto opened, registry::open_image(reference, target::oci_architecture(arch), access));
+  const std::shared_ptr<const oci::Image> image = std::move(opened);
+  if (image->config().architecture != target::oci_architecture(arch))
+    return make_error(ErrorKind::unsatisfied, name + ": is for " + image->config().architecture + ", not " +
+                                                  target::oci_architecture(arch));
+  if (image->config().diff_ids.size() != image->manifest().layers.size())
+    return make_error(ErrorKind::integrity, name + ": config and manifest disagree on the layers");
+  ToolchainLayers result;
+  for (size_t i = 0; i < image->manifest().layers.size(); ++i) {
+    oci::NewLayer layer;
+    layer.descriptor = image->manifest().layers[i];
+    if (layer.descriptor.media_type == oci::media_type::docker_layer_gzip)
+      layer.descriptor.media_type = oci::media_type::layer_gzip; // the bytes are the same
+    layer.diff_id = image->config().diff_ids[i];
+    layer.origin = reference;
+    layer.created_by = i < image->config().history.size() ? image->config().history[i] : "base";
+    layer.open = [image, i] { return image->open_blob(image->manifest().layers[i]); };
+    result.layers.push_back(std::move(layer));
+  }
+  for (const std::string& variable : image->config().env)
+    if (variable.starts_with("PATH="))
+      result.path = variable.substr(5);
+  return result;
+}
+
+// VERSION_CODENAME of the machine; empty: it is none of Debian's.
+std::string own_suite() {
+  const Result<std::string> text = read_file("/etc/os-release");
+  if (!text)
+    return {};
+  for (const std::string& line : split(*text, '\n'))
+    if (line.starts_with("VERSION_CODENAME="))
+      return trim(line.substr(line.find('=') + 1));
+  return {};
+}
+
+// Where this machine gets its packages: the same mirrors and keys serve the image.
+std::vector<std::string> own_sources() {
+  std::vector<std::string> files;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/etc/apt/sources.list.d", code))
+    if (entry.path().extension() == ".sources" || entry.path().extension() == ".list")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::error_code none;
+  if (const auto size = fs::file_size("/etc/apt/sources.list", none); !none && size > 0)
+    files.insert(files.begin(), "/etc/apt/sources.list");
+  return files;
+}
+
+std::string debian_architecture(const std::string& arch) {
+  return arch == "x86_64" ? "amd64" : "arm64";
+}
+
+Result<ToolchainLayers> layers_of_packages(const spec::Toolchain& toolchain, const std::string& arch,
+                                           const fs::path& work, int64_t time, Progress& progress) {
+  if (!find_program("mmdebstrap"))
+    return make_error(ErrorKind::missing_tool,
+                      "a toolchain of packages needs mmdebstrap, which is not on PATH",
+                      "install mmdebstrap, or name an image as `toolchain.base` (--base IMAGE)");
+  const std::string suite = toolchain.suite.empty() ? own_suite() : toolchain.suite;
+  if (suite.empty())
+    return make_error(ErrorKind::usage, "toolchain.packages: this machine has no suite of Debian's",
+                      "say one: \"suite\": \"bookworm\"");
+  const fs::path tar = work / "toolchain.tar", log = work / "toolchain.log";
+  Command command;
+  command.arguments = {"mmdebstrap",
+                       "--quiet",
+                       "--variant=essential",
+                       "--architectures=" + debian_architecture(arch),
+                       "--skip=output/dev",
+                       "--dpkgopt=path-exclude=/usr/share/man/*",
+                       "--dpkgopt=path-exclude=/usr/share/info/*",
+                       "--dpkgopt=path-exclude=/usr/share/doc/*",
+                       "--dpkgopt=path-include=/usr/share/doc/*/copyright",
+                       "--include=" + join(toolchain.packages, ","),
+                       suite,
+                       tar.string()};
+  if (suite == own_suite())
+    for (const std::string& file : own_sources())
+      command.arguments.push_back(file);
+  command.environment = {{"SOURCE_DATE_EPOCH", std::to_string(time)}, {"LC_ALL", "C.UTF-8"}};
+  command.directory = work;
+  command.output = log;
+  progress.start("installing " + join(toolchain.packages, " ") + " of " + suite, 0);
+  XAAS_TRY(const ProcessResult result, run(command).in("mmdebstrap"));
+  if (result.exit_code != 0) {
+    const Result<std::string> text = read_file(log);
+    std::vector<std::string> lines = text ? split(*text, '\n') : std::vector<std::string>();
+    if (lines.size() > 20)
+      lines.erase(lines.begin(), lines.end() - 20);
+    return make_error(ErrorKind::failed,
+                      "mmdebstrap failed with exit code " + std::to_string(result.exit_code) + " for " +
+                          join(toolchain.packages, " ") + " of " + suite,
+                      "are these packages of this suite? Is there a network?")
+        .with_output(join(lines, "\n"));
+  }
+  XAAS_TRY(oci::NewLayer layer,
+           oci::layer_of_tar(tar, work / "toolchain.tar.gz", oci::Compression::gzip,
+                             "xaas build: " + suite + ": " + join(toolchain.packages, " ")));
+  std::error_code code;
+  fs::remove(tar, code);
+  progress.finish();
+  ToolchainLayers layers;
+  layers.layers.push_back(std::move(layer));
+  return layers;
+}
+
+} // namespace
+
+Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const std::string& arch,
+                                         const fs::path& work, int64_t time, const registry::Access& access,
+                                         Progress& progress) {
+  if (!toolchain.base.empty()) {
+    Result<ToolchainLayers> layers = layers_of_image(toolchain.base, arch, access);
+    return layers ? std::move(layers) : std::move(layers).error().in("toolchain image");
+  }
+  if (toolchain.packages.empty())
+    return make_error(
+        ErrorKind::usage, "a source image needs a toolchain: the spec names none",
+        "\"toolchain\": {\"packages\": [\"gcc\", \"g++\", \"make\"]}, or an image with `--base`");
+  return layers_of_packages(toolchain, arch, work, time, progress);
+}
+
+} // namespace xaas::build

@@ -1,0 +1,29 @@
+// The base layers of a source image: compilers and build tools.
+#pragma once
+
+#include <xaas/base/progress.h>
+#include <xaas/base/result.h>
+#include <xaas/oci/image.h>
+#include <xaas/registry/images.h>
+#include <xaas/spec/application.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::build {
+
+struct ToolchainLayers {
+  std::vector<oci::NewLayer> layers;
+  std::string path; // PATH in it, if its image says so
+};
+
+// Those of the toolchain's image, byte for byte, or one that mmdebstrap makes of its packages and those that
+// they need, without documentation, in the directory `work`, which must stay until the layers have been
+// written. Files of a made layer are dated at most `time`. Errors: those of opening an image, unsatisfied if
+// it is for another architecture; missing_tool without mmdebstrap; failed with its words; usage where the
+// toolchain names neither.
+Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const std::string& arch,
+                                         const fs::path& work, int64_t time, const registry::Access& access,
+                                         Progress& progress);
+
+} // namespace xaas::build
