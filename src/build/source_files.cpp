@@ -30,7 +30,8 @@ public:
   Lister(const fs::path& source, const std::vector<std::string>& include, const std::vector<fs::path>& skip)
       : source_(fs::absolute(source).lexically_normal()), include_(include) {
     for (const fs::path& path : skip)
-      skip_.push_back(fs::absolute(path).lexically_normal());
+      if (fs::path own = fs::absolute(path).lexically_normal(); !relative_under(own, source_).empty())
+        skip_.push_back(std::move(own));
   }
 
   Result<SourceFiles> run() {

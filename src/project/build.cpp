@@ -136,9 +136,24 @@ private:
     return own;
   }
 
+  // What the steps call one of our paths.
+  std::string seen(const fs::path& path) const {
+    return (build_.place ? build_.place->inside(path) : path).string();
+  }
+
+  std::optional<fs::path> find(const std::string& name) const {
+    return build_.place ? build_.place->find_program(name) : find_program(name);
+  }
+
+  Result<fs::path> tool(const std::string& name, const std::string& what) const {
+    return need_tool(name, what, build_.place);
+  }
+
   // Where an install step that knows no DESTDIR would write: bin/x, lib/<arch>/x, share/x/y. Only where we
-  // may.
+  // may; in another place nobody may.
   TreeState prefix_state() const {
+    if (build_.place)
+      return TreeState();
     constexpr unsigned depth = 3;
     return TreeState::read(access(prefix_.c_str(), W_OK) == 0 ? fs::path(prefix_) : fs::path(), own_paths(),
                            depth);
@@ -206,8 +221,9 @@ private:
     Environment environment = environment_;
     for (const auto& [variable, value] : extra)
       environment[variable] = value;
-    const fs::path from = builds_in_copy(build_) ? top_ : directory_;
-    return timed(name, [&] { return run_step({name, arguments, from, environment}, build_.log); });
+    const fs::path from = seen(builds_in_copy(build_) ? top_ : directory_);
+    return timed(name,
+                 [&] { return run_step({name, arguments, from, environment}, build_.log, build_.place); });
   }
 
   template <typename Work> Result<void> timed(const std::string& step, Work work) {
@@ -231,7 +247,7 @@ private:
                                                     {"STRIP", "strip"},
                                                     {"OBJCOPY", "objcopy"},
                                                     {"LINKER", "ld"}})
-      if (!build_.tools.directory.empty() && present(build_.tools.directory / name))
+      if (!build_.place && !build_.tools.directory.empty() && present(build_.tools.directory / name))
         result[variable] = (build_.tools.directory / name).string();
     return result;
   }
@@ -260,15 +276,15 @@ private:
   }
 
   Result<void> cmake() {
-    XAAS_TRY(const fs::path program, need_tool("cmake", "a CMake build"));
-    Words arguments = {program.string(), "-S", top_.string(), "-B", directory_.string()};
+    XAAS_TRY(const fs::path program, tool("cmake", "a CMake build"));
+    Words arguments = {program.string(), "-S", seen(top_), "-B", seen(directory_)};
     const bool generator =
         std::any_of(build_.arguments.begin(), build_.arguments.end(),
                     [](const std::string& argument) { return starts_with(argument, "-G"); });
     if (!generator) {
-      const bool ninja = find_program("ninja").has_value();
+      const bool ninja = find("ninja").has_value();
       if (!ninja)
-        XAAS_CHECK(checked(need_tool("make", "a CMake build without ninja")));
+        XAAS_CHECK(checked(tool("make", "a CMake build without ninja")));
       arguments.insert(arguments.end(), {"-G", ninja ? "Ninja" : "Unix Makefiles"});
     }
     arguments.push_back("-DCMAKE_INSTALL_PREFIX=" + prefix_);
@@ -290,14 +306,14 @@ private:
     }
     XAAS_CHECK(step("configure", arguments + build_.arguments));
 
-    Words compile = {program.string(), "--build", directory_.string(), "--parallel", jobs()};
+    Words compile = {program.string(), "--build", seen(directory_), "--parallel", jobs()};
     if (!spec_.targets.empty())
       compile = compile + Words{"--target"} + spec_.targets;
     XAAS_CHECK(step("build", compile));
     if (!installs())
       return {};
-    return step("install", {program.string(), "--install", directory_.string()},
-                {{"DESTDIR", destination_.string()}});
+    return step("install", {program.string(), "--install", seen(directory_)},
+                {{"DESTDIR", seen(destination_)}});
   }
 
   Result<void> autotools() {
@@ -307,14 +323,14 @@ private:
       environment_.emplace(variable, path);
     if (!present(top_ / "configure")) {
       XAAS_TRY(const fs::path autoreconf,
-               need_tool("autoreconf", "an Autotools build of a source tree without `configure`"));
+               tool("autoreconf", "an Autotools build of a source tree without `configure`"));
       XAAS_CHECK(step("autoreconf", {autoreconf.string(), "-fi"}));
       if (!present(top_ / "configure"))
         return make_error(ErrorKind::failed, "autoreconf made no `configure` in a copy of " +
                                                  top_of(build_.source, spec_).string());
     }
     // By way of the shell: an unpacked archive or a checkout may have lost the executable bit.
-    Words configure = {"/bin/sh", (top_ / "configure").string(), "--prefix=" + prefix_};
+    Words configure = {"/bin/sh", seen(top_ / "configure"), "--prefix=" + prefix_};
     if (is_cross_build() && !has_argument("--host"))
       configure.push_back("--host=" + target::triple(build_.arch));
     XAAS_CHECK(step("configure", configure + build_.arguments));
@@ -329,17 +345,17 @@ private:
   }
 
   Result<void> make(Words command, const Words& variables) {
-    XAAS_TRY(const fs::path program, need_tool("make", "this build"));
+    XAAS_TRY(const fs::path program, tool("make", "this build"));
     command[0] = program.string();
     XAAS_CHECK(step("build", command + Words{"-j" + jobs()} + variables + spec_.targets));
     if (!installs())
       return {};
-    return step("install", command + Words{"install", "DESTDIR=" + destination_.string()} + variables);
+    return step("install", command + Words{"install", "DESTDIR=" + seen(destination_)} + variables);
   }
 
   Result<void> meson() {
-    XAAS_TRY(const fs::path program, need_tool("meson", "a Meson build"));
-    XAAS_CHECK(checked(need_tool("ninja", "a Meson build")));
+    XAAS_TRY(const fs::path program, tool("meson", "a Meson build"));
+    XAAS_CHECK(checked(tool("ninja", "a Meson build")));
     Environment tools = binary_tools();
     tools.erase("LINKER");
     for (const auto& [variable, path] : tools)
@@ -347,15 +363,15 @@ private:
     Words setup = {program.string(), "setup", "--prefix=" + prefix_};
     if (is_cross_build() && !has_argument("--cross-file")) {
       XAAS_TRY(const fs::path file, meson_cross_file());
-      setup.push_back("--cross-file=" + file.string());
+      setup.push_back("--cross-file=" + seen(file));
     }
-    XAAS_CHECK(step("configure", setup + build_.arguments + Words{directory_.string(), top_.string()}));
-    XAAS_CHECK(step("build", Words{program.string(), "compile", "-C", directory_.string(), "-j", jobs()} +
+    XAAS_CHECK(step("configure", setup + build_.arguments + Words{seen(directory_), seen(top_)}));
+    XAAS_CHECK(step("build", Words{program.string(), "compile", "-C", seen(directory_), "-j", jobs()} +
                                  spec_.targets));
     if (!installs())
       return {};
-    return step("install", {program.string(), "install", "-C", directory_.string(), "--no-rebuild"},
-                {{"DESTDIR", destination_.string()}});
+    return step("install", {program.string(), "install", "-C", seen(directory_), "--no-rebuild"},
+                {{"DESTDIR", seen(destination_)}});
   }
 
   Result<void> commands() {
@@ -367,9 +383,9 @@ private:
                           "with \"system\": \"commands\" every argument becomes an environment variable");
       environment_[argument.substr(0, equals)] = argument.substr(equals + 1);
     }
-    Environment place = {{"SRC", source_.string()},
-                         {"BUILD", directory_.string()},
-                         {"DESTDIR", destination_.string()},
+    Environment place = {{"SRC", seen(source_)},
+                         {"BUILD", seen(directory_)},
+                         {"DESTDIR", seen(destination_)},
                          {"PREFIX", prefix_},
                          {"JOBS", jobs()},
                          {"CC", build_.tools.c_compiler.string()},

@@ -43,6 +43,17 @@ bool wanted(std::string_view name) {
   return std::find(unwanted.begin(), unwanted.end(), name) == unwanted.end();
 }
 
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> result;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string_view text(*entry);
+    const size_t equals = text.find('=');
+    if (equals != std::string_view::npos && wanted(text.substr(0, equals)))
+      result[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  return result;
+}
+
 } // namespace
 
 // The compiler wrappers of MPICH and Open MPI run the compilers that they were configured with unless these
@@ -57,14 +68,9 @@ static void use_compilers_in_mpi_wrappers(std::map<std::string, std::string>& en
 }
 
 std::map<std::string, std::string> build_environment(const ConfigurationBuild& build) {
-  std::map<std::string, std::string> result;
-  for (char** entry = environ; *entry; ++entry) {
-    const std::string_view text(*entry);
-    const size_t equals = text.find('=');
-    if (equals != std::string_view::npos && wanted(text.substr(0, equals)))
-      result[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  result["CCACHE_DISABLE"] = "1"; // a compiler cache in front of the front door would hide compiles from it
+  std::map<std::string, std::string> result = build.place ? build.place->environment() : own_environment();
+  if (!build.place)
+    result["CCACHE_DISABLE"] = "1"; // a compiler cache in front of the front door would hide compiles from it
   result.erase("LANGUAGE");
   result["LC_ALL"] = "C";                  // sort orders and messages decide what some builds make
   result["PYTHONDONTWRITEBYTECODE"] = "1"; // a script's module would leave its bytecode among the sources
@@ -72,7 +78,7 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
     // Programs that were installed with `pip --user` (Meson, CMake) still find their modules.
     if (const std::string own = result["HOME"]; !own.empty())
       result.emplace("PYTHONUSERBASE", (fs::path(own) / ".local").string());
-    result["HOME"] = build.home.string();
+    result["HOME"] = (build.place ? build.place->inside(build.home) : build.home).string();
   }
 
   if (build.arch != target::host_arch()) {

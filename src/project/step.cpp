@@ -117,8 +117,12 @@ bool repeats(const std::string& output) {
   return false;
 }
 
-Result<fs::path> need_tool(const std::string& name, const std::string& what) {
-  const std::optional<fs::path> path = find_program(name);
+Result<fs::path> need_tool(const std::string& name, const std::string& what, const BuildPlace* place) {
+  const std::optional<fs::path> path = place ? place->find_program(name) : find_program(name);
+  if (!path && place)
+    return make_error(ErrorKind::missing_tool,
+                      what + " needs " + name + ", which the toolchain does not have",
+                      "add " + name + " to the spec's `toolchain`, and build the image again");
   if (!path)
     return make_error(ErrorKind::missing_tool, what + " needs " + name + ", which is not on PATH",
                       "install " + name + ", or put its directory on PATH");
@@ -143,7 +147,7 @@ static Result<void> check_output(const Step& step, const fs::path& log, uint64_t
       .with_output(lines_that_matter(tail.substr(0, 1000)));
 }
 
-Result<void> run_step(const Step& step, const fs::path& log) {
+Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place) {
   std::string line = "\n$ cd " + quoted(step.directory.string()) + " &&";
   for (const std::string& argument : step.arguments)
     line += " " + quoted(argument);
@@ -156,7 +160,7 @@ Result<void> run_step(const Step& step, const fs::path& log) {
   command.inherit_environment = false;
   command.output = log;
   command.watch = [&]() { return check_output(step, log, start); };
-  XAAS_TRY(const ProcessResult result, run(command).in(step.name + " step"));
+  XAAS_TRY(const ProcessResult result, (place ? place->run(command) : run(command)).in(step.name + " step"));
   if (result.exit_code == 0)
     return {};
   const std::string output = read_from(log, start);

@@ -18,10 +18,10 @@ struct Step {
 
 // Runs it. A non-zero exit is a failed error with the step and the exit code; the compiler's words
 // are its output. So is a step that prints the same without end.
-Result<void> run_step(const Step& step, const fs::path& log);
+Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place);
 
-// The path of a tool on our PATH, else a missing_tool error that says what needs it.
-Result<fs::path> need_tool(const std::string& name, const std::string& what);
+// The path of a tool on PATH of the place, else a missing_tool error that says what needs it.
+Result<fs::path> need_tool(const std::string& name, const std::string& what, const BuildPlace* place);
 
 // The lines of a failed step's output that tell why: from the first that looks like an error on, else the
 // last 20.

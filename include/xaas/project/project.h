@@ -4,6 +4,7 @@
 #pragma once
 
 #include <xaas/base/file.h>
+#include <xaas/base/process.h>
 #include <xaas/base/result.h>
 #include <xaas/base/stopwatch.h>
 #include <xaas/project/tree_state.h>
@@ -11,6 +12,7 @@
 #include <xaas/target/cpu.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,20 @@ namespace xaas::project {
 struct Tools {
   fs::path c_compiler, cxx_compiler, fortran_compiler; // fortran may be empty
   fs::path directory;                                  // first on the build's PATH
+};
+
+// Where the steps of a build run, if not on this machine as it is: inside an image's tree, for instance,
+// where directories have other names and other tools are on PATH.
+class BuildPlace {
+public:
+  virtual ~BuildPlace() = default;
+  // As xaas::run; arguments, directory and environment are as the place has them.
+  virtual Result<ProcessResult> run(const Command& command) const = 0;
+  virtual std::optional<fs::path> find_program(const std::string& name) const = 0;
+  // What the place calls one of our paths: of the sources, the build directory, the destination, the copy and
+  // the home.
+  virtual fs::path inside(const fs::path& path) const = 0;
+  virtual std::map<std::string, std::string> environment() const = 0; // that steps start from
 };
 
 struct ConfigurationBuild {
@@ -32,7 +48,8 @@ struct ConfigurationBuild {
   fs::path copy;                          // where a copy of the sources goes if one is needed beside `build`
   fs::path home;                          // the build's HOME; empty: ours
   std::vector<fs::path> outputs;          // what we write ourselves, and may lie among the sources
-  Tools tools;
+  Tools tools;                            // as the place has them
+  const BuildPlace* place = nullptr;           // null: this machine
   std::map<std::string, std::string> environment; // on top of the spec's
   unsigned jobs = 1;
 };
