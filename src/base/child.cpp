@@ -14,13 +14,28 @@
 
 namespace xaas {
 
-// Kernels before 5.9 (which clusters run) have no close_range.
-static void close_from(int first) {
+void close_files(int first, int kept) {
+  if (kept >= first) {
+    for (int fd = first; fd < kept; ++fd)
+      close(fd);
+    first = kept + 1;
+  }
   if (close_range(static_cast<unsigned>(first), ~0u, 0) == 0)
     return;
+  // Kernels before 5.9 (which clusters run) have no close_range.
   const long limit = sysconf(_SC_OPEN_MAX);
   for (int fd = first; fd < (limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536); ++fd)
     close(fd);
+}
+
+void plain_signals() {
+  struct sigaction plain{};
+  plain.sa_handler = SIG_DFL;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD})
+    sigaction(number, &plain, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
 void detach(int output, int errors) {
@@ -36,7 +51,7 @@ void detach(int output, int errors) {
       (errors = fcntl(errors, F_DUPFD, free)) < 0 || dup2(nothing[0], STDIN_FILENO) < 0 ||
       dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
     _exit(unconfined_status);
-  close_from(free);
+  close_files(free);
   clearenv(); // LLD_REPRODUCE and its like
 }
 

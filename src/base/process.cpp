@@ -53,17 +53,21 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// A call of `watch` about once a second.
+// A call of `watch` once in its period, about.
 class Watch {
 public:
   explicit Watch(const Command& command) : command_(command) {}
   Result<void> check() {
     XAAS_CHECK(check_interrupt());
     const Clock::time_point now = Clock::now();
-    if (!command_.watch || now - last_ < std::chrono::seconds(1))
+    if (!command_.watch || now - last_ < command_.watch_period)
       return {};
-    last_ = now;
-    return command_.watch();
+    Result<void> wanted = command_.watch();
+    last_ = Clock::now(); // its own time is none of the period's
+    return wanted;
+  }
+  int pause() const { // in milliseconds
+    return static_cast<int>(std::min<std::chrono::milliseconds::rep>(command_.watch_period.count(), 200));
   }
 
 private:
@@ -78,7 +82,7 @@ Result<void> drain(int fd, std::string& output, Watch& watch) {
   while (true) {
     XAAS_CHECK(watch.check());
     pollfd waiting{fd, POLLIN, 0};
-    if (poll(&waiting, 1, 200) <= 0)
+    if (poll(&waiting, 1, watch.pause()) <= 0)
       continue;
     const ssize_t count = read(fd, buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR)
@@ -90,13 +94,13 @@ Result<void> drain(int fd, std::string& output, Watch& watch) {
 }
 
 // Ends the command and all that came of it.
-void end_tree(pid_t supervisor) {
-  kill(supervisor, SIGTERM);
+void end_tree(pid_t supervisor, const Command& command) {
+  kill(supervisor, command.at_once ? SIGUSR1 : SIGTERM);
   while (waitpid(supervisor, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
-Result<int> wait_for(pid_t supervisor, Watch& watch) {
+Result<int> wait_for(pid_t supervisor, const Command& command, Watch& watch) {
   for (useconds_t pause = 1'000;; pause = std::min<useconds_t>(2 * pause, 20'000)) {
     int status = 0;
     const pid_t done = waitpid(supervisor, &status, WNOHANG);
@@ -105,7 +109,7 @@ Result<int> wait_for(pid_t supervisor, Watch& watch) {
     if (done < 0 && errno != EINTR)
       return errno_error(errno, "waiting for a child process");
     if (Result<void> wanted = watch.check(); !wanted) {
-      end_tree(supervisor);
+      end_tree(supervisor, command);
       return std::move(wanted).error();
     }
     usleep(pause);
@@ -173,7 +177,8 @@ std::optional<fs::path> find_program(const std::string& name) {
 
 Result<ProcessResult> run(const Command& command) {
   XAAS_CHECK(check_interrupt());
-  const std::optional<fs::path> program = find_program(command.arguments.at(0));
+  const std::optional<fs::path> program =
+      command.become ? std::optional<fs::path>(command.arguments.at(0)) : find_program(command.arguments.at(0));
   if (!program)
     return make_error(ErrorKind::missing_tool, command.arguments[0] + ": no such program on PATH");
 
@@ -196,7 +201,7 @@ Result<ProcessResult> run(const Command& command) {
 
   const pid_t supervisor =
       fork_supervisor({program->c_str(), argument_pointers.data(), environment_pointers.data(),
-                       command.directory.c_str(), data[1], status[1]});
+                       command.directory.c_str(), data[1], status[1], &command.become});
   const int fork_error = errno;
   close(status[1]);
   close(data[1]);
@@ -211,6 +216,8 @@ Result<ProcessResult> run(const Command& command) {
     return errno_error(fork_error, "starting " + command.arguments[0]);
   }
 
+  if (command.started)
+    command.started(supervisor);
   Watch watch(command);
   ProcessResult result;
   Result<void> drained;
@@ -218,11 +225,11 @@ Result<ProcessResult> run(const Command& command) {
     drained = drain(data[0], result.output, watch);
     close(data[0]);
     if (!drained)
-      end_tree(supervisor);
+      end_tree(supervisor, command);
   }
   if (!drained)
     return std::move(drained).error();
-  XAAS_TRY(result.exit_code, wait_for(supervisor, watch));
+  XAAS_TRY(result.exit_code, wait_for(supervisor, command, watch));
   if (reported == sizeof(failed))
     return start_error(failed, command);
   return result;

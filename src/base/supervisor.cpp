@@ -14,6 +14,8 @@
 // Rejected: a cgroup (needs delegation), a PID namespace (needs user namespaces, which many sites forbid).
 #include "supervisor.h"
 
+#include <xaas/base/child.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -40,14 +42,12 @@ constexpr long patience = 10; // seconds to wait for what was killed: one may ha
     failed = errno;
   if (!failed && *start.directory && chdir(start.directory) != 0)
     failed = errno;
+  if (!failed && *start.become) {
+    (*start.become)(start.status);
+    _exit(127);
+  }
   if (!failed) {
-    struct sigaction plain{};
-    plain.sa_handler = SIG_DFL;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGCHLD})
-      sigaction(number, &plain, nullptr);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    plain_signals();
     execve(start.program, start.arguments, start.environment);
     failed = errno;
   }

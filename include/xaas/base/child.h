@@ -12,6 +12,12 @@ namespace xaas {
 // child does not outlive the thread that forked it.
 void detach(int output, int errors);
 
+// Before a program is started: no signal is blocked, and none has a handler or is ignored of our doing.
+void plain_signals();
+
+// Closes every descriptor from `first` on but `kept` (-1: none).
+void close_files(int first, int kept = -1);
+
 // Exit statuses of a confined process: it ran out of memory (exit_on_no_memory() makes it so); it could not
 // be confined.
 constexpr int no_memory_status = 251, unconfined_status = 252;

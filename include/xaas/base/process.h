@@ -4,11 +4,13 @@
 #include <xaas/base/file.h>
 #include <xaas/base/result.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace xaas {
@@ -20,6 +22,17 @@ struct Command {
   bool inherit_environment = true;
   std::optional<fs::path> output;      // stdout and stderr are appended to this file; else both are captured
   std::function<Result<void>()> watch; // called about once a second; an error ends the command
+
+  // For who keeps what he does not trust in bounds.
+  std::chrono::milliseconds watch_period{1000};
+  // Told the process above all of the command, before the first watch.
+  std::function<void(pid_t)> started;
+  bool at_once = false; // what ends the command kills it, and does not ask it first
+  // Called in the new process instead of starting a program, which it does itself: with the three standard
+  // files in place and all signals blocked. It is given the file to which the number of what failed (errno) is
+  // written if no program can be started, and which must be open in no process that goes on. `arguments` are
+  // not looked up then, and only said in messages.
+  std::function<void(int status)> become;
 };
 
 struct ProcessResult {
