@@ -1,7 +1,6 @@
 #include "bundle_maker.h"
 #include "describe.h"
 #include "forms.h"
-#include "packages.h"
 #include "source_part.h"
 #include "space.h"
 #include "surroundings.h"
@@ -14,6 +13,7 @@
 #include <xaas/capture/session.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/coverage.h>
+#include <xaas/image/dpkg.h>
 #include <xaas/project/project.h>
 #include <xaas/store/cache.h>
 #include <xaas/target/cpu.h>
@@ -27,16 +27,6 @@
 namespace xaas::build {
 
 namespace {
-
-// Keeps the log of a failed build where it outlives the build's own directory.
-std::string keep_log(const Request& request, const fs::path& log, const std::string& id) {
-  std::string name = request.application.name + "-" + id;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == ',' || c == '='; }, '-');
-  const fs::path kept = request.logs / (name + "-" + std::to_string(getpid()) + ".log");
-  if (!make_directories(request.logs) || !xaas::copy_file(log, kept))
-    return {};
-  return kept.string();
-}
 
 // A tool of the build tells it in words only.
 bool ran_out_of_space(const fs::path& log) {
@@ -257,8 +247,9 @@ private:
       error.message += ": " + std::string(std::strerror(ENOSPC)) + " (" + work_.string() + ")";
       error.hint = "free some space there, or choose another place for temporary files (TMPDIR)";
     }
-    if (const std::string kept = keep_log(request_, log, configuration.id()); !kept.empty())
-      error.message += "; the log is " + kept;
+    if (const fs::path kept = project::keep_log(log, request_.logs, request_.application.name + "-" + configuration.id());
+        !kept.empty())
+      error.message += "; the log is " + kept.string();
     return error;
   }
 
@@ -275,7 +266,7 @@ private:
   Result<void> write() {
     const Stopwatch watch;
     progress_.start("writing " + request_.output.text, 0);
-    bundle_.packages = packages_of(maker_.places());
+    bundle_.packages = image::packages_of(maker_.places());
     const image::ContentProvider provider = [&](const Digest& digest) { return content_.get(digest); };
     XAAS_TRY(const oci::NewImage image,
              image::make_application_image(bundle_, provider, request_.time, image::most_groups,

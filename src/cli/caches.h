@@ -42,6 +42,9 @@ std::vector<store::Cache> existing_caches();
 // Beside them: images that were unpacked to be run (sandbox::TreeStore).
 inline constexpr const char* trees_name = "trees";
 
+// And what compiler caches of toolchains keep, whose size is their own matter.
+inline constexpr const char* compilers_name = "compilers";
+
 // Brings them and the trees down to the limit, at the end of a command that may have kept something. Trees
 // may take half of it, and what the caches leave.
 Result<void> prune_all(uint64_t max_bytes);

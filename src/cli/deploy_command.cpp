@@ -8,7 +8,9 @@
 #include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
 
+#include <algorithm>
 #include <iostream>
+#include <sys/stat.h>
 
 namespace xaas::cli {
 
@@ -18,7 +20,7 @@ class DeployCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("IMAGE", image_,
-                   "IR image: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
+                   "IR or source image: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
                    "docker://HOST/NAME[:TAG] or a path")
         ->required();
     app.add_option("-o,--output", output_,
@@ -37,6 +39,16 @@ public:
                    "Look here first for the image, deployed before for such a machine: oci:DIR or "
                    "docker://HOST/NAME; what is deployed with -o into the same place is found there")
         ->type_name("IMAGE");
+    app.add_option(
+           "--runtime", runtimes_,
+           "What a source image is built in: " + join(sandbox::builder_choices(), ", ") +
+               "; several are tried in order. `host`: with this machine's own compilers and libraries")
+        ->delimiter(',')
+        ->type_name("NAME,...");
+    app.add_option("--runtime-option", runtime_options_,
+                   "Option for that runtime, as --runtime-option=OPTION; can be repeated")
+        ->allow_extra_args(false)
+        ->type_name("OPTION");
     app.add_flag("--lto", lto_, "Optimise each program and library as a whole (ThinLTO); takes longer");
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
     CLI::Option* const dry =
@@ -76,6 +88,14 @@ public:
     request.lto = lto_;
     request.jobs = jobs();
     be_modest();
+    umask(022); // the modes of what is installed must not depend on who deploys
+    request.runtimes = runtimes();
+    request.runtime_options = runtime_options_;
+    request.limits = build_limits();
+    request.trees = cache_directory() / trees_name;
+    request.logs = cache_directory() / "logs";
+    if (!no_cache_)
+      request.compiler_cache = cache_directory() / compilers_name;
     request.sbom = !sbom_.empty();
     request.attach_sbom = attach_sbom_;
     if (explain_ && !common.json())
@@ -106,6 +126,27 @@ public:
   }
 
 private:
+  // Of the settings those that can build; what was asked for here must be known.
+  std::vector<std::string> runtimes() const {
+    std::vector<std::string> names = settings().runtimes();
+    const std::vector<std::string> known = sandbox::builder_choices();
+    if (runtimes_.empty())
+      std::erase_if(names, [&](const std::string& name) {
+        return name == "host" || std::find(known.begin(), known.end(), name) == known.end();
+      });
+    return names;
+  }
+
+  static sandbox::BuildLimits build_limits() {
+    sandbox::BuildLimits limits;
+    limits.processes = settings().number("build_processes");
+    limits.memory = settings().number("build_memory");
+    limits.disk = settings().number("build_disk");
+    limits.seconds = static_cast<double>(settings().number("build_seconds"));
+    limits.idle_seconds = static_cast<double>(settings().number("build_idle_seconds"));
+    return limits;
+  }
+
   static void print_json(const deploy::Report& report) {
     Json selection = Json::array();
     for (const select::Choice& choice : report.selection.choices)
@@ -123,12 +164,18 @@ private:
         {"target",
          {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
         {"reused", report.reused ? Json(*report.reused) : Json()},
+        {"form", report.from_source ? "source" : "ir"},
+        {"build",
+         report.compiler.empty()
+             ? Json()
+             : Json{{"runtime", report.runtime}, {"compiler", report.compiler}, {"flags", report.flags}}},
         {"modules", {{"lowered", report.lowered}, {"cached", report.cached}}},
         {"native_objects", report.native_objects},
         {"links", report.links},
         {"lto", report.lto ? Json{{"units", report.lto->units}, {"without", report.lto->without}} : Json()},
         {"seconds",
          {{"fetch", report.seconds.fetch},
+          {"build", report.seconds.build},
           {"lower", report.seconds.lower},
           {"link", report.seconds.link},
           {"package", report.seconds.package},
@@ -141,6 +188,8 @@ private:
   void print_dry_run(const deploy::Report& report) const {
     if (!explain_)
       std::cout << report.selection.configuration.id() << "\n";
+    if (report.from_source)
+      std::cout << "would be built from source\n";
     if (report.reused)
       std::cout << "would be reused: " << *report.reused << "\n";
     else if (report.looked_at)
@@ -176,6 +225,17 @@ private:
     std::vector<std::vector<std::string>> rows;
     if (report.signature)
       rows.push_back({"signed", report.signature->image.to_string()});
+    if (report.from_source) {
+      rows.insert(rows.end(), {{"configuration", report.selection.configuration.id()},
+                               {"CPU", report.target.name},
+                               {"built in", report.runtime},
+                               {"compiler", report.compiler},
+                               {"flags", join(report.flags, " ")},
+                               {"time", human_seconds(report.seconds.total) + " (building " +
+                                            human_seconds(report.seconds.build) + ")"}});
+      std::cout << table(rows) << report.image << " " << report.digest->to_string() << "\n";
+      return;
+    }
     rows.insert(rows.end(),
                 {{"configuration", report.selection.configuration.id()},
                  {"CPU", report.target.name},
@@ -199,7 +259,7 @@ private:
 
   RegistryOptions registry_;
   std::string image_, output_, system_, cpu_, verify_key_, sbom_, reuse_;
-  std::vector<std::string> set_;
+  std::vector<std::string> set_, runtimes_, runtime_options_;
   bool explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false, attach_sbom_ = false;
   unsigned jobs_ = 0;
 };

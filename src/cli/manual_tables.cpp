@@ -24,6 +24,8 @@ std::string commands_of(const config::Definition& definition) {
     return "build deploy config";
   if (key == "jobs" || key == "login_jobs")
     return "--jobs";
+  if (key.starts_with("build_"))
+    return "deploy config";
   if (key == "offline")
     return "--authfile --llm";
   if (key == "authfile" || key == "cert_dir")

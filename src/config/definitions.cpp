@@ -41,6 +41,18 @@ const std::vector<Definition>& definitions() {
       {"offline", Type::flag, "XAAS_OFFLINE", "offline", "open no network connection"},
       {"runtimes", Type::list, "XAAS_RUNTIMES", "runtime",
        "container runtimes in the order in which they are tried"},
+      {"build_processes", Type::count, "XAAS_BUILD_PROCESSES", nullptr,
+       "processes and threads that a step of a build on the target may have at one time; 0: no limit; else "
+       "4096"},
+      {"build_memory", Type::size, "XAAS_BUILD_MEMORY", nullptr,
+       "memory that all processes of such a step may have together; 0, which is built in: what the machine "
+       "or the batch job has"},
+      {"build_disk", Type::size, "XAAS_BUILD_DISK", nullptr,
+       "what such a build may write on disk; 0: no limit; else 64G"},
+      {"build_seconds", Type::count, "XAAS_BUILD_SECONDS", nullptr,
+       "how long such a step may take; 0: no limit; else 43200"},
+      {"build_idle_seconds", Type::count, "XAAS_BUILD_IDLE_SECONDS", nullptr,
+       "how long such a step may wait without using any CPU; 0: no limit; else 900"},
       {"reuse", Type::text, "XAAS_REUSE", "reuse",
        "where deployed images are looked for and kept; an empty variable: nowhere"},
       {"verify_key", Type::path, "XAAS_VERIFY_KEY", "verify-key",

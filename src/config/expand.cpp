@@ -64,6 +64,15 @@ Result<std::string> expand(const std::string& path, const Environment& environme
   return expanded;
 }
 
+// As the schema has them, which files are checked against.
+static std::pair<uint64_t, uint64_t> bounds_of(std::string_view key) {
+  if (key == "nice")
+    return {0, 19};
+  if (key.starts_with("build_"))
+    return {0, 1'000'000'000};
+  return {1, 4096};
+}
+
 Result<Json> parse_value(const Definition& definition, const std::string& text, const std::string& what) {
   switch (definition.type) {
   case Type::path:
@@ -74,8 +83,8 @@ Result<Json> parse_value(const Definition& definition, const std::string& text, 
     return Json(size);
   }
   case Type::count: {
-    const bool niceness = std::string_view(definition.key) == "nice";
-    XAAS_TRY(const uint64_t count, parse_number(text, niceness ? 0 : 1, niceness ? 19 : 4096, what));
+    const auto [least, most] = bounds_of(definition.key);
+    XAAS_TRY(const uint64_t count, parse_number(text, least, most, what));
     return Json(count);
   }
   case Type::list:
@@ -107,6 +116,16 @@ Json built_in_value(const Definition& definition, const Environment& environment
     return uint64_t(5) << 30;
   if (key == "temporary_directory")
     return "/tmp";
+  if (key == "build_processes")
+    return 4096;
+  if (key == "build_memory")
+    return 0;
+  if (key == "build_disk")
+    return uint64_t(64) << 30;
+  if (key == "build_seconds")
+    return 43200;
+  if (key == "build_idle_seconds")
+    return 900;
   if (key == "login_jobs")
     return 8;
   if (key == "nice")

@@ -155,6 +155,10 @@ std::vector<std::string> Settings::runtimes() const {
   return value.is_array() ? value.get<std::vector<std::string>>() : std::vector<std::string>();
 }
 
+uint64_t Settings::number(const std::string& key) const {
+  return at(key).value.get<uint64_t>();
+}
+
 std::string Settings::reuse() const {
   return text_of("reuse");
 }

@@ -8,6 +8,7 @@
 #include <xaas/oci/publication.h>
 #include <xaas/registry/referrers.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace xaas::deploy {
@@ -112,6 +113,35 @@ Result<void> check_request(const Request& request, const std::string& what) {
   return {};
 }
 
+// Of an image without IR no value is worse for being built here.
+std::vector<spec::SpecializationPoint> points_of(const image::Bundle& bundle) {
+  std::vector<spec::SpecializationPoint> points = bundle.points;
+  if (bundle.configurations.empty())
+    for (spec::SpecializationPoint& point : points)
+      for (spec::Value& value : point.values)
+        value.from_source = false;
+  return points;
+}
+
+// What was asked for must be possible with the form of the configuration that was chosen.
+Result<void> check_form(const Request& request, const Report& report) {
+  if (!report.from_source)
+    return {};
+  if (request.lto)
+    return make_error(ErrorKind::usage,
+                      "--lto: " + report.selection.configuration.id() +
+                          " is built from source, by its own build system",
+                      "give the option to the application's build system, in the spec");
+  const bool host =
+      std::find(request.runtimes.begin(), request.runtimes.end(), "host") != request.runtimes.end();
+  if (request.reuse && host)
+    return make_error(ErrorKind::usage,
+                      "--reuse: what is built with this machine's own compiler is not "
+                      "the same elsewhere",
+                      "leave out --reuse or --runtime host");
+  return {};
+}
+
 // What is known of the deployed image before it is made.
 struct Plan {
   int64_t time = 0;
@@ -126,7 +156,8 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
   } else {
     XAAS_TRY(plan.time, image::parse_rfc3339(source.image().config().created));
   }
-  plan.inputs = inputs_of(source, report.selection.configuration.id(), report.target, request.lto, plan.time);
+  plan.inputs = inputs_of(source, report.selection.configuration.id(), report.target, request.lto,
+                          report.from_source, plan.time);
   if (request.reuse)
     plan.reusable = reference_in(*request.reuse, plan.inputs);
   return plan;
@@ -154,6 +185,21 @@ Result<bool> reuse(const Request& request, const image::ApplicationImage& source
   report.reused = plan.reusable->text + "@" + found->digest().to_string();
   report.seconds.package = since(start);
   return true;
+}
+
+bool wants_files(const Request& request) {
+  return request.sbom || request.attach_sbom;
+}
+
+// The image, also under the name by which it is found again, with what was asked for of it.
+Result<void> write(const Request& request, const Plan& plan, const oci::NewImage& image,
+                   const provenance::FileList& files, Report& report, Progress& progress) {
+  XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));
+  if (plan.reusable && is_in(*request.output, *request.reuse) && request.output->tag != plan.reusable->tag) {
+    XAAS_TRY([[maybe_unused]] const Digest digest,
+             registry::write_image(*plan.reusable, image, request.access, progress));
+  }
+  return wants_files(request) ? describe(request, image, files, report) : Result<void>();
 }
 
 Result<void> produce(const Request& request, const image::ApplicationImage& source, const Plan& plan,
@@ -200,16 +246,31 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
 
   const Clock::time_point packaging = Clock::now();
   provenance::FileList files;
-  XAAS_TRY(const oci::NewImage image,
-           package(source, *configuration, std::move(assembly), plan.inputs, plan.time,
-                   request.sbom || request.attach_sbom ? &files : nullptr));
-  XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));
-  if (plan.reusable && is_in(*request.output, *request.reuse) && request.output->tag != plan.reusable->tag) {
-    XAAS_TRY([[maybe_unused]] const Digest digest,
-             registry::write_image(*plan.reusable, image, request.access, progress));
-  }
-  if (request.sbom || request.attach_sbom)
-    XAAS_CHECK(describe(request, image, files, report));
+  XAAS_TRY(const oci::NewImage image, package(source, *configuration, std::move(assembly), plan.inputs,
+                                              plan.time, wants_files(request) ? &files : nullptr));
+  XAAS_CHECK(write(request, plan, image, files, report, progress));
+  report.seconds.package = since(packaging);
+  return {};
+}
+
+Result<void> produce_from_source(const Request& request, const image::ApplicationImage& source,
+                                 const Plan& plan, Report& report, Progress& progress) {
+  const Clock::time_point start = Clock::now();
+  for (const fs::path& left : remove_abandoned())
+    progress.note("removed " + left.string() + ", which a killed run left");
+  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
+  XAAS_TRY(SourceBuilt built, build_from_source(request, source, report.selection.configuration,
+                                                report.target, plan.time, work.path(), progress));
+  report.runtime = built.runtime;
+  report.compiler = built.compilers.version;
+  report.flags = built.compilers.flags;
+  report.seconds.build = built.times.configure.wall + built.times.build.wall + built.times.install.wall;
+  report.seconds.fetch = since(start) - report.seconds.build;
+  const Clock::time_point packaging = Clock::now();
+  provenance::FileList files;
+  XAAS_TRY(const oci::NewImage image, package(source, std::move(built), plan.inputs, plan.time,
+                                              wants_files(request) ? &files : nullptr));
+  XAAS_CHECK(write(request, plan, image, files, report, progress));
   report.seconds.package = since(packaging);
   return {};
 }
@@ -242,12 +303,13 @@ Result<Report> deploy(const Request& request, Progress& progress) {
 
   report.image = request.output ? request.output->text : "";
   report.target = system::target_cpu(request.system);
-  std::vector<spec::Configuration> available;
-  for (const image::BundleConfiguration& configuration : source.bundle().configurations)
-    available.push_back(configuration.configuration);
+  const std::vector<spec::Configuration> available = image::all_configurations(source.bundle());
   XAAS_TRY(const auto brought, within(request.image.text, brought_by(source.bundle())));
-  XAAS_TRY(report.selection,
-           select::select(source.bundle().points, available, request.system, request.set, brought).in(what));
+  XAAS_TRY(
+      report.selection,
+      select::select(points_of(source.bundle()), available, request.system, request.set, brought).in(what));
+  report.from_source = !image::find_ir(source.bundle(), report.selection.configuration);
+  XAAS_CHECK(check_form(request, report).in(what));
   if (request.selected)
     request.selected(report.selection);
   XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));
@@ -257,7 +319,9 @@ Result<Report> deploy(const Request& request, Progress& progress) {
     done |= reused;
   }
   if (!done)
-    XAAS_CHECK(within(request.image.text, produce(request, source, plan, report, progress)));
+    XAAS_CHECK(within(request.image.text, report.from_source
+                                              ? produce_from_source(request, source, plan, report, progress)
+                                              : produce(request, source, plan, report, progress)));
   report.seconds.total = since(start);
   return report;
 }

@@ -142,15 +142,11 @@ void fill_config(const image::ApplicationImage& source, const Needs& needs, oci:
     image.config.env.push_back(name + "=" + value);
 }
 
-} // namespace
-
-Result<oci::NewImage> package(const image::ApplicationImage& source,
-                              const image::BundleConfiguration& configuration, Assembly assembly,
-                              const Inputs& inputs, int64_t time, provenance::FileList* files) {
-  oci::NewImage image;
-  const std::string id = configuration.configuration.id();
-  // Read once more only if the layer has to be written: the closure must not stay in memory.
-  for (const size_t index : source.runtime_layers(id)) {
+// The closure's layers byte for byte. Read once more only if a layer has to be written: the closure must not
+// stay in memory.
+Result<void> add_runtime_layers(const image::ApplicationImage& source, const std::string& configuration,
+                                provenance::FileList* files, oci::NewImage& image) {
+  for (const size_t index : source.runtime_layers(configuration)) {
     oci::NewLayer layer;
     layer.descriptor = source.image().manifest().layers[index];
     layer.descriptor.media_type = oci::media_type::layer_gzip; // the bytes are the same in Docker's format
@@ -164,31 +160,83 @@ Result<oci::NewImage> package(const image::ApplicationImage& source,
     };
     image.layers.push_back(std::move(layer));
   }
-  XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
+  return {};
+}
+
+// The closure of a toolchain.
+Result<void> add_runtime_layer(const SourceClosure& closure, int64_t time, provenance::FileList* files,
+                               oci::NewImage& image) {
+  if (closure.files.empty())
+    return {};
+  oci::LayerBuilder builder(time);
+  for (const link::InstalledFile& file : closure.files) {
+    XAAS_TRY(std::string content, read_file(closure.places.at(file.path)));
+    if (files)
+      files->take_file(file.path, content);
+    XAAS_CHECK(builder.add_file(file.path, std::move(content), file.mode));
+  }
+  XAAS_TRY(oci::NewLayer layer, builder.finish(oci::Compression::gzip, "xaas deploy: runtime",
+                                               {{image::annotation::role, "runtime"}}));
+  image.layers.push_back(std::move(layer));
+  return {};
+}
+
+// What is the same of every deployed image, after its closure. `bundle`: what it was made of.
+Result<void> add_application(const image::ApplicationImage& source, const image::Bundle& bundle,
+                             const image::BundleConfiguration& configuration, Assembly& assembly,
+                             const Inputs& inputs, int64_t time, Needs needs, provenance::FileList* files,
+                             oci::NewImage& image) {
   XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time, files));
-  XAAS_TRY(const std::vector<image::PackageUse> packages,
-           image::package_uses(source.bundle(), configuration));
+  XAAS_TRY(const std::vector<image::PackageUse> packages, image::package_uses(bundle, configuration));
   image.layers.push_back(std::move(application));
 
   fill_config(source, needs, image);
   image.config.created = image::rfc3339(time);
-  const image::Bundle& bundle = source.bundle();
   const std::vector<image::ChosenNeeds> chosen = image::needs_of(bundle, configuration.configuration);
-  image.annotations = inputs;
+  image.annotations.insert(inputs.begin(), inputs.end());
   image.annotations.insert({{image::annotation::made_from_name, bundle.name + ":" + bundle.version},
                             {image::annotation::made_from_tool, bundle.tool},
-                            {image::annotation::made_from_llvm, bundle.llvm},
                             {"dev.xaas.code", code_annotation(assembly)},
                             {"dev.xaas.glibc", needs.glibc},
                             {"dev.xaas.mpi", mpi_of(chosen)},
                             {image::annotation::packages, image::to_annotation(packages)},
                             {image::annotation::needs, image::to_annotation(chosen)}});
+  if (!bundle.llvm.empty())
+    image.annotations[image::annotation::made_from_llvm] = bundle.llvm;
   image.annotations.merge(image::application_annotations(bundle));
   // An image on base `scratch` has none.
   for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
     if (const auto& known = source.image().manifest().annotations; known.contains(key))
       image.annotations[key] = known.at(key);
   image.config.labels = image.annotations;
+  return {};
+}
+
+} // namespace
+
+Result<oci::NewImage> package(const image::ApplicationImage& source,
+                              const image::BundleConfiguration& configuration, Assembly assembly,
+                              const Inputs& inputs, int64_t time, provenance::FileList* files) {
+  oci::NewImage image;
+  XAAS_CHECK(add_runtime_layers(source, configuration.configuration.id(), files, image));
+  XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
+  XAAS_CHECK(
+      add_application(source, source.bundle(), configuration, assembly, inputs, time, needs, files, image));
+  return image;
+}
+
+Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt built, const Inputs& inputs,
+                              int64_t time, provenance::FileList* files) {
+  oci::NewImage image;
+  XAAS_CHECK(add_runtime_layer(built.closure, time, files, image));
+  XAAS_TRY(Needs needs, needs_of(built.configuration, built.assembly));
+  needs.library_directories.merge(built.closure.library_directories);
+  image::Bundle bundle = source.bundle();
+  bundle.packages = built.closure.packages;
+  image.annotations = {{image::annotation::compiler, built.compilers.version},
+                       {image::annotation::compiler_flags, join(built.compilers.flags, " ")}};
+  XAAS_CHECK(add_application(source, bundle, built.configuration, built.assembly, inputs, time,
+                             std::move(needs), files, image));
   return image;
 }
 

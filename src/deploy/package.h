@@ -3,6 +3,7 @@
 
 #include "assemble.h"
 #include "reuse.h"
+#include "source_build.h"
 
 #include <xaas/image/application_image.h>
 #include <xaas/oci/image.h>
@@ -15,5 +16,8 @@ namespace xaas::deploy {
 Result<oci::NewImage> package(const image::ApplicationImage& source,
                               const image::BundleConfiguration& configuration, Assembly assembly,
                               const Inputs& inputs, int64_t time, provenance::FileList* files);
+// The same of what was built from source: a layer with the closure, if there is any, and the application's.
+Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt built, const Inputs& inputs,
+                              int64_t time, provenance::FileList* files);
 
 } // namespace xaas::deploy

@@ -28,9 +28,12 @@ std::string difference(const oci::Image& image, const image::ApplicationImage& s
   if (image.config().architecture != source.image().config().architecture)
     return "it is for " + image.config().architecture;
   const std::vector<oci::Descriptor>& layers = image.manifest().layers;
+  if (image.config().diff_ids.size() != layers.size() || image.config().history.size() != layers.size())
+    return "it has other layers";
+  if (image.manifest().annotations.contains(image::annotation::from_source))
+    return layers.size() <= 2 ? "" : "it has other layers"; // the closure, if any, and what was installed
   const std::vector<size_t> runtime = source.runtime_layers(configuration);
-  if (layers.size() != runtime.size() + 1 || image.config().diff_ids.size() != layers.size() ||
-      image.config().history.size() != layers.size())
+  if (layers.size() != runtime.size() + 1)
     return "it has other layers";
   for (size_t i = 0; i < runtime.size(); ++i)
     if (layers[i].digest != source.image().manifest().layers[runtime[i]].digest)
@@ -80,17 +83,20 @@ void say_refused(Progress& progress, const oci::Reference& reference, const std:
 } // namespace
 
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
-                 const target::Cpu& target, bool lto, int64_t time) {
-  return {{image::annotation::kind, "deployed"},
-          {image::annotation::tool, image::tool_version()},
-          {image::annotation::llvm, image::llvm_version()},
-          {"dev.xaas.made-from", source.image().digest().to_string()},
-          {"dev.xaas.configuration", configuration},
-          {"dev.xaas.cpu", target.name},
-          {"dev.xaas.features", join(target.features, ",")},
-          {"dev.xaas.gpu", "none"},
-          {"dev.xaas.lto", lto ? "thin" : "none"},
-          {"org.opencontainers.image.created", image::rfc3339(time)}};
+                 const target::Cpu& target, bool lto, bool from_source, int64_t time) {
+  Inputs inputs = {{image::annotation::kind, "deployed"},
+                   {image::annotation::tool, image::tool_version()},
+                   {image::annotation::llvm, image::llvm_version()},
+                   {"dev.xaas.made-from", source.image().digest().to_string()},
+                   {"dev.xaas.configuration", configuration},
+                   {"dev.xaas.cpu", target.name},
+                   {"dev.xaas.features", join(target.features, ",")},
+                   {"dev.xaas.gpu", "none"},
+                   {"dev.xaas.lto", lto ? "thin" : "none"},
+                   {"org.opencontainers.image.created", image::rfc3339(time)}};
+  if (from_source)
+    inputs[image::annotation::from_source] = "true";
+  return inputs;
 }
 
 Result<void> check_place(const oci::Reference& place) {

@@ -404,6 +404,7 @@ private:
   Result<void> install_files() {
     const fs::path root = destination_ / fs::path(prefix_).relative_path();
     for (const spec::InstallFile& file : spec_.install) {
+      XAAS_CHECK(check_within_build(file.from));
       fs::path to = fs::path(file.to).relative_path();
       if (!to.has_filename()) // "bin/": under its own name
         to /= fs::path(file.from).filename();
@@ -412,6 +413,17 @@ private:
         return make_error(ErrorKind::usage, "build.install: `" + file.to + "` is not below the prefix");
       XAAS_CHECK(install_entry(directory_ / file.from, root, to).in("build.install"));
     }
+    return {};
+  }
+
+  // A build elsewhere is a stranger's: a link of its may lead to files of this machine.
+  Result<void> check_within_build(const fs::path& from) const {
+    std::error_code code;
+    const fs::path root = fs::canonical(directory_, code);
+    const fs::path parent = fs::weakly_canonical((directory_ / from).parent_path(), code);
+    if (build_.place && parent != root && relative_under(parent, root).empty())
+      return make_error(ErrorKind::failed,
+                        "build.install: `" + from.string() + "` leads out of the build directory");
     return {};
   }
 
@@ -446,6 +458,14 @@ fs::path compiled_source(const ConfigurationBuild& build) {
   if (builds_in_copy(build))
     return build.build;
   return build.application->build.copy ? build.copy : build.source;
+}
+
+fs::path keep_log(const fs::path& log, const fs::path& directory, std::string name) {
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == ',' || c == '='; }, '-');
+  fs::path kept = directory / (name + "-" + std::to_string(getpid()) + ".log");
+  if (!make_directories(directory) || !xaas::copy_file(log, kept))
+    return {};
+  return kept;
 }
 
 Result<Built> build(const ConfigurationBuild& build) {

@@ -3,7 +3,7 @@
 #include "adapters.h"
 
 #include "environment.h"
-#include "tree_paths.h"
+#include <xaas/sandbox/tree_paths.h>
 
 #include <xaas/base/text.h>
 

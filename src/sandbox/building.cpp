@@ -2,7 +2,7 @@
 #include "enclosing.h"
 #include "guard.h"
 #include "knowledge.h"
-#include "tree_paths.h"
+#include <xaas/sandbox/tree_paths.h>
 
 #include <xaas/base/text.h>
 #include <xaas/sandbox/building.h>
@@ -106,9 +106,8 @@ Result<Private> make_private() {
 // True if an earlier mount, or what every step has, is above it: then no place in the tree is used.
 bool is_below_mount(const std::string& destination, const std::vector<BuildMount>& earlier) {
   return is_below(destination, "/tmp") || is_below(destination, "/dev") ||
-         std::any_of(earlier.begin(), earlier.end(), [&](const BuildMount& mount) {
-           return is_below(destination, mount.destination);
-         });
+         std::any_of(earlier.begin(), earlier.end(),
+                     [&](const BuildMount& mount) { return is_below(destination, mount.destination); });
 }
 
 // The mounts with destinations as they are in the tree, without its links, absolute sources, and nothing that
@@ -251,8 +250,8 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
     return make_error(ErrorKind::failed, obstacle);
 
   Enclosed enclosed = sandbox::enclosed(
-      whole, {command.arguments, command.directory.empty() ? "/" : command.directory.string(),
-              command.environment});
+      whole,
+      {command.arguments, command.directory.empty() ? "/" : command.directory.string(), command.environment});
   // A second line of defence, where the first is not quick enough; its own message would be none.
   if (enclosure.limits.processes > 0 && geteuid() != 0)
     enclosed.start.tasks = own_tasks() + 2 * enclosure.limits.processes + 64;

@@ -20,14 +20,14 @@
 // privileges, and the user is not 0 inside.
 #include "cage.h"
 
-#include "tree_paths.h"
+#include <xaas/sandbox/tree_paths.h>
 
 #include <xaas/base/child.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
-#include <array>
 #include <arpa/inet.h>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -149,7 +149,8 @@ private:
       bind(each.source, each.destination, each.writable);
     }
     for (const std::string& place : own_)
-      must(mount(nullptr, place.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, nullptr),
+      must(mount(nullptr, place.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV,
+                 nullptr),
            "closing " + place);
     must(umount2(old_root, MNT_DETACH), "leaving the machine's files");
     must(chdir(new_root), "entering the new root");
@@ -161,7 +162,8 @@ private:
   // The machine's root becomes /oldroot below a file system in memory.
   void move_root() {
     constexpr const char* base = "/tmp"; // any directory that every machine has
-    must(mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"), "mounting a file system in memory");
+    must(mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755"),
+         "mounting a file system in memory");
     must(chdir(base), "entering it");
     must(mkdir("newroot", 0755), "making a directory");
     must(mkdir("oldroot", 0755), "making a directory");
@@ -213,9 +215,11 @@ private:
       if (statvfs(each.c_str(), &now) != 0 && errno == EACCES)
         continue; // who may not look there may not write there
       unsigned long options = MS_NOSUID | MS_NODEV | (writable ? 0 : MS_RDONLY);
-      for (const auto& [seen, asked] :
-           {std::pair<unsigned long, unsigned long>(ST_RDONLY, MS_RDONLY), {ST_NOEXEC, MS_NOEXEC},
-            {ST_NOATIME, MS_NOATIME}, {ST_NODIRATIME, MS_NODIRATIME}, {ST_RELATIME, MS_RELATIME}})
+      for (const auto& [seen, asked] : {std::pair<unsigned long, unsigned long>(ST_RDONLY, MS_RDONLY),
+                                        {ST_NOEXEC, MS_NOEXEC},
+                                        {ST_NOATIME, MS_NOATIME},
+                                        {ST_NODIRATIME, MS_NODIRATIME},
+                                        {ST_RELATIME, MS_RELATIME}})
         options |= now.f_flag & seen ? asked : 0;
       if (mount(nullptr, each.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_SILENT | options, nullptr) != 0 &&
           errno != EACCES)
@@ -346,8 +350,7 @@ bool is_of_system(const fs::path& path) {
 } // namespace
 
 Result<Report> Report::open() {
-  void* const memory =
-      mmap(nullptr, report_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = mmap(nullptr, report_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return errno_error(errno, "starting a build step");
   return Report(static_cast<char*>(memory));

@@ -38,9 +38,9 @@ std::map<std::string, std::string> plain_environment(const Step& step) {
 Arguments bwrap_spaces(const fs::path& program, const Arguments& options) {
   Arguments arguments = {program};
   append(arguments, options);
-  append(arguments, {"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
-                     "--unshare-cgroup-try", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-                     "--hostname", "localhost"});
+  append(arguments,
+         {"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+          "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "localhost"});
   // Without it as an ordinary user: its setuid form, where there are no user namespaces.
   append(arguments, {geteuid() == 0 ? "--unshare-user" : "--unshare-user-try"});
   if (geteuid() == 0)
@@ -65,8 +65,7 @@ Enclosed bwrap(const Enclosure& enclosure, const Step& step) {
 }
 
 Enclosed namespaces(const Enclosure& enclosure, const Step& step) {
-  return {{step.arguments, step.environment},
-          Cage{enclosure.tree, {}, enclosure.mounts, step.directory}};
+  return {{step.arguments, step.environment}, Cage{enclosure.tree, {}, enclosure.mounts, step.directory}};
 }
 
 Enclosed host(const Enclosure& enclosure, const Step& step) {
@@ -198,8 +197,7 @@ std::string mount_obstacle(const Enclosure& enclosure) {
   for (const BuildMount& mount : enclosure.mounts)
     for (const std::string& path : {mount.source.string(), mount.destination})
       if (path.find_first_of(":, \n") != std::string::npos)
-        return enclosure.runtime + " cannot mount " + path +
-               ": there is a blank, comma or colon in its path";
+        return enclosure.runtime + " cannot mount " + path + ": there is a blank, comma or colon in its path";
   return {};
 }
 

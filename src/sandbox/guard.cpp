@@ -1,7 +1,7 @@
-// Problem: a build that forks without end, eats the memory or fills the disk takes the machine from everybody.
-// What a kernel has for it is not ours: cgroups must be delegated, RLIMIT_NPROC counts a user's processes on
-// the whole machine and does not bind root, RLIMIT_AS bounds one process and address space, not memory; disk
-// quotas are the administrator's.
+// Problem: a build that forks without end, eats the memory or fills the disk takes the machine from
+// everybody. What a kernel has for it is not ours: cgroups must be delegated, RLIMIT_NPROC counts a user's
+// processes on the whole machine and does not bind root, RLIMIT_AS bounds one process and address space, not
+// memory; disk quotas are the administrator's.
 //
 // Approach: look, and kill. /proc is read some times a second, and more seldom where that itself takes long:
 // a tenth of the time at most. What is dear is asked only when what is cheap says that it matters: shared
@@ -109,8 +109,7 @@ uint64_t file_bytes(const fs::path& path, Links& links) {
   struct stat status{};
   if (lstat(path.c_str(), &status) != 0)
     return 0;
-  if (!S_ISDIR(status.st_mode) && status.st_nlink > 1 &&
-      !links.emplace(status.st_dev, status.st_ino).second)
+  if (!S_ISDIR(status.st_mode) && status.st_nlink > 1 && !links.emplace(status.st_dev, status.st_ino).second)
     return 0;
   return static_cast<uint64_t>(status.st_blocks) * 512;
 }
@@ -225,8 +224,7 @@ void Guard::begin(pid_t root) {
 Result<void> Guard::check() {
   const Clock::time_point now = Clock::now();
   if (limits_.seconds > 0 && now - start_ > std::chrono::duration<double>(limits_.seconds))
-    return make_error(ErrorKind::failed,
-                      "took more than " + number_text(limits_.seconds) + " seconds",
+    return make_error(ErrorKind::failed, "took more than " + number_text(limits_.seconds) + " seconds",
                       "raise the limit on time");
   if (now >= next_usage_) {
     const Usage usage = usage_below(root_, depth_);
@@ -252,8 +250,7 @@ Result<void> Guard::check_memory(const Usage& usage) {
   next_memory_ = Clock::now() + 9 * (Clock::now() - now);
   if (bytes <= limits_.memory)
     return {};
-  return make_error(ErrorKind::failed,
-                    "used more than " + bytes_for_people(limits_.memory) + " of memory",
+  return make_error(ErrorKind::failed, "used more than " + bytes_for_people(limits_.memory) + " of memory",
                     "raise the limit on memory, or build with fewer jobs");
 }
 
@@ -262,7 +259,8 @@ Result<void> Guard::check_idle(const Usage& usage) {
   if (usage.working || usage.ticks != last_.ticks || usage.processes != last_.processes)
     last_activity_ = now;
   last_ = usage;
-  if (limits_.idle_seconds <= 0 || now - last_activity_ <= std::chrono::duration<double>(limits_.idle_seconds))
+  if (limits_.idle_seconds <= 0 ||
+      now - last_activity_ <= std::chrono::duration<double>(limits_.idle_seconds))
     return {};
   return make_error(ErrorKind::failed,
                     "did nothing for " + number_text(limits_.idle_seconds) +

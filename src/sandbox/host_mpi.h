@@ -7,7 +7,7 @@
 // that would not load is refused here, and not in a thousand processes.
 #pragma once
 
-#include "loader.h"
+#include <xaas/sandbox/loader.h>
 
 #include <xaas/sandbox/sandbox.h>
 #include <xaas/system/system.h>

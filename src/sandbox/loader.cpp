@@ -1,10 +1,12 @@
-#include "loader.h"
+#include <xaas/sandbox/loader.h>
 
-#include "tree_paths.h"
+#include <xaas/sandbox/tree_paths.h>
 
+#include <xaas/base/glob.h>
 #include <xaas/base/text.h>
 #include <xaas/link/note.h>
 
+#include <algorithm>
 #include <deque>
 #include <elf.h>
 #include <fcntl.h>
@@ -65,7 +67,43 @@ std::string expanded(std::string directory, const std::string& origin, const std
   return directory;
 }
 
+// ldconfig(8): directories, and `include` with patterns of file names.
+void add_configured(const fs::path& tree, const std::string& file, std::vector<std::string>& directories,
+                    int depth) {
+  constexpr int deepest = 4;
+  const TreePlace place = find_in_tree(tree, file);
+  const Result<std::string> text = read_file(place.outside, uint64_t(1) << 20);
+  if (place.type != fs::file_type::regular || !text || depth > deepest)
+    return;
+  for (const std::string& raw : split(*text, '\n')) {
+    const std::string line = trim(raw.substr(0, raw.find('#')));
+    if (line.starts_with("include ")) {
+      const fs::path pattern = fs::path(place.inside).parent_path() / trim(line.substr(8));
+      std::vector<std::string> included;
+      std::error_code code;
+      for (const fs::directory_entry& entry :
+           fs::directory_iterator(find_in_tree(tree, pattern.parent_path()).outside, code))
+        if (glob_match(pattern.filename().string(), entry.path().filename().string()))
+          included.push_back(pattern.parent_path() / entry.path().filename());
+      std::sort(included.begin(), included.end());
+      for (const std::string& each : included)
+        add_configured(tree, each, directories, depth + 1);
+    } else if (line.starts_with("/")) {
+      directories.push_back(line);
+    }
+  }
+}
+
 } // namespace
+
+std::vector<std::string> loader_directories(const fs::path& tree, const std::string& arch) {
+  std::vector<std::string> directories;
+  add_configured(tree, "/etc/ld.so.conf", directories, 0);
+  for (const std::string root : {"/lib", "/usr/lib"})
+    for (const std::string& suffix : {"/" + arch + "-linux-gnu", std::string("64"), std::string()})
+      directories.push_back(root + suffix);
+  return directories;
+}
 
 Loader::Loader(fs::path root, std::string arch, std::vector<std::string> path,
                std::vector<std::string> defaults, bool trusted)

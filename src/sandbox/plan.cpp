@@ -4,9 +4,9 @@
 #include "environment.h"
 #include "gpus.h"
 #include "host_mpi.h"
-#include "loader.h"
 #include "needs.h"
-#include "tree_paths.h"
+#include <xaas/sandbox/loader.h>
+#include <xaas/sandbox/tree_paths.h>
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -26,15 +26,6 @@ namespace {
 std::string variable_of(const std::map<std::string, std::string>& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? std::string() : found->second;
-}
-
-// glibc's own; Debian's have the multiarch directories, others' the lib64 ones.
-std::vector<std::string> image_directories(const std::string& arch) {
-  std::vector<std::string> directories;
-  for (const std::string root : {"/lib", "/usr/lib"})
-    for (const std::string& suffix : {"/" + arch + "-linux-gnu", std::string("64"), std::string()})
-      directories.push_back(root + suffix);
-  return directories;
 }
 
 class Planning {
@@ -257,7 +248,7 @@ private:
   Result<std::string> use_host_mpi(const std::string& path) {
     const std::string arch = target::host_arch();
     Loader image(program_.tree, arch, split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'),
-                 image_directories(arch), false);
+                 loader_directories(program_.tree, arch), false);
     const bool in_tree = !bind_of(find_in_tree(program_.tree, path).inside);
     const Loader::Library* program = nullptr;
     if (in_tree) {
@@ -281,7 +272,7 @@ private:
   // Variables for ranks that cannot reach one another's memory.
   void separate_ranks() {
     std::vector<std::string> places = split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':');
-    for (const std::string& place : image_directories(target::host_arch()))
+    for (const std::string& place : loader_directories(program_.tree, target::host_arch()))
       places.push_back(place);
     std::error_code code;
     for (const RankVariable& variable : Knowledge::get().separate_ranks) {

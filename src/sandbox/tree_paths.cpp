@@ -1,4 +1,4 @@
-#include "tree_paths.h"
+#include <xaas/sandbox/tree_paths.h>
 
 #include <cerrno>
 #include <fcntl.h>

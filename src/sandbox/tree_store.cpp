@@ -53,14 +53,14 @@ uint64_t bytes_below(const fs::path& directory) {
   return bytes;
 }
 
-Result<void> unpack_image(const oci::Image& image, const fs::path& directory, Progress& progress) {
-  XAAS_TRY(const oci::Layers layers, oci::open_layers(image, progress));
+Result<void> unpack_layers(const TreeStore::OpenLayers& open, const fs::path& directory, Progress& progress) {
+  XAAS_TRY(const oci::Layers layers, open(progress));
   return oci::unpack(layers, directory);
 }
 
-Result<void> make_tree(const oci::Image& image, const fs::path& tree, int use, Progress& progress) {
+Result<void> make_tree(const TreeStore::OpenLayers& open, const fs::path& tree, int use, Progress& progress) {
   progress.start("unpacking", 0);
-  const Result<void> unpacked = unpack_image(image, tree, progress);
+  const Result<void> unpacked = unpack_layers(open, tree, progress);
   progress.finish();
   if (!unpacked && !is_tree(tree)) // else somebody else was faster: another node, or without locks
     return unpacked.error();
@@ -98,7 +98,11 @@ Result<TreeStore> TreeStore::open(fs::path root) {
 }
 
 Result<TreeUse> TreeStore::get(const oci::Image& image, Progress& progress) const {
-  const fs::path tree = root_ / image.digest().hex();
+  return get(image.digest(), [&](Progress& reading) { return oci::open_layers(image, reading); }, progress);
+}
+
+Result<TreeUse> TreeStore::get(const Digest& digest, const OpenLayers& open, Progress& progress) const {
+  const fs::path tree = root_ / digest.hex();
   const fs::path name = tree.string() + use_suffix;
   bool said = false, fresh = false;
   while (true) {
@@ -116,7 +120,7 @@ Result<TreeUse> TreeStore::get(const oci::Image& image, Progress& progress) cons
     const Locked whole = lock(file, LOCK_EX);
     if (whole != Locked::busy && is_at(file, name)) {
       if (!is_tree(tree)) {
-        XAAS_CHECK(make_tree(image, tree, file, progress));
+        XAAS_CHECK(make_tree(open, tree, file, progress));
         fresh = true;
       }
       continue; // take it like everybody else

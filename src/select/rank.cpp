@@ -4,6 +4,7 @@
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace xaas::select {
 namespace {
@@ -45,6 +46,43 @@ void add_preferred(RankedPoint& point, const SystemDescription& system) {
   }
 }
 
+void add_others(RankedPoint& result, const SpecializationPoint& point, const SystemDescription& system) {
+  if (depends_on_hardware(point)) {
+    for (size_t i = point.values.size(); i-- > 0;)
+      add(result, point.values[i].value, reason_for_last(point, point.values[i].value, system),
+          "which is listed after it");
+    return;
+  }
+  if (point.find(point.default_))
+    add(result, point.default_, "default", "the default");
+  for (const spec::Value& value : point.values)
+    add(result, value.value, "first satisfied value", "which is listed before it");
+}
+
+// Building takes the target's time and its tools, so that what has IR comes first; a GPU is worth it. Not
+// where the spec says for this CPU what is better.
+void put_ir_first(RankedPoint& result, size_t preferred) {
+  const auto is_built_here = [&](const RankedValue& ranked) {
+    return result.point->find(ranked.value)->from_source;
+  };
+  for (RankedValue& value : result.values)
+    if (is_built_here(value))
+      value.reason += ", built from source";
+  const auto begin = result.values.begin() + static_cast<std::ptrdiff_t>(preferred);
+  const auto waits = [&](const RankedValue& ranked) {
+    return is_built_here(ranked) && !result.point->find(ranked.value)->requires_.gpu;
+  };
+  if (begin == result.values.end() || !waits(*begin))
+    return;
+  std::vector<RankedValue> last;
+  std::copy_if(begin, result.values.end(), std::back_inserter(last), waits);
+  result.values.erase(std::remove_if(begin, result.values.end(), waits), result.values.end());
+  const bool overtaken = result.values.size() > preferred;
+  result.values.insert(result.values.end(), last.begin(), last.end());
+  if (overtaken)
+    result.values[preferred].standing = "which has IR and need not be built here";
+}
+
 } // namespace
 
 std::optional<size_t> RankedPoint::rank(const std::string& value) const {
@@ -71,16 +109,9 @@ RankedPoint ranked(const SpecializationPoint& point, const SystemDescription& sy
       result.against[value.value] = join(reasons, "; ");
   }
   add_preferred(result, system);
-  if (depends_on_hardware(point)) {
-    for (size_t i = point.values.size(); i-- > 0;)
-      add(result, point.values[i].value, reason_for_last(point, point.values[i].value, system),
-          "which is listed after it");
-    return result;
-  }
-  if (point.find(point.default_))
-    add(result, point.default_, "default", "the default");
-  for (const spec::Value& value : point.values)
-    add(result, value.value, "first satisfied value", "which is listed before it");
+  const size_t preferred = result.values.size();
+  add_others(result, point, system);
+  put_ir_first(result, preferred);
   return result;
 }
 

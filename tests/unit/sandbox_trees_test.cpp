@@ -1,5 +1,5 @@
 // Trees: paths in hostile ones, and unpacking once, whatever happens.
-#include "tree_paths.h"
+#include <xaas/sandbox/tree_paths.h>
 
 #include <xaas/oci/layer.h>
 #include <xaas/sandbox/tree_store.h>

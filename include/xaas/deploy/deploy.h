@@ -1,8 +1,12 @@
-// Deploying: an IR image and a system description become a specialised image.
+// Deploying: an IR image or source image and a system description become a specialised image.
 //
-// Pure file work: nothing is executed, nothing of the machine is read besides the image and the system
-// description that is handed in. The result is a function of the image, this program's version, the
+// With IR it is pure file work: nothing is executed, nothing of the machine is read besides the image and the
+// system description that is handed in. The result is a function of the image, this program's version, the
 // configuration and the target.
+//
+// A configuration without IR is built here, from the sources and with the toolchain of the image, inside its
+// tree (sandbox/building.h). What is deployed has the closure of the toolchain and what was installed, and
+// nothing that only the build needed.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -12,6 +16,7 @@
 #include <xaas/provenance/sbom.h>
 #include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
+#include <xaas/sandbox/building.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
@@ -36,8 +41,15 @@ struct Request {
   // Where an image that was deployed before is looked for: a repository or layout, without a tag. If the
   // output lies there, too, what is deployed can be found there afterwards.
   std::optional<oci::Reference> reuse;
-  bool lto = false;     // optimise each program and library as a whole (ThinLTO)
-  bool dry_run = false; // select only
+  // Of building from source: runtimes in order (sandbox::builder_choices; empty: the built-in order), options
+  // that they get, and limits of every step.
+  std::vector<std::string> runtimes, runtime_options;
+  sandbox::BuildLimits limits;
+  fs::path trees;                         // where toolchains and sources are unpacked (sandbox::TreeStore)
+  fs::path logs;                          // where the log of a failed build is kept
+  std::optional<fs::path> compiler_cache; // of toolchains that have ccache
+  bool lto = false;                       // optimise each program and library as a whole (ThinLTO)
+  bool dry_run = false;                   // select only
   unsigned jobs = 1;
   std::optional<int64_t> time;               // of the deployed image; absent: as the IR image
   std::optional<lower::ObjectCache> objects; // of earlier deploys; absent: everything is lowered
@@ -46,7 +58,7 @@ struct Request {
 };
 
 struct Seconds {
-  double fetch = 0, lower = 0, link = 0, package = 0, total = 0;
+  double fetch = 0, build = 0, lower = 0, link = 0, package = 0, total = 0;
 };
 
 struct Lto {
@@ -62,6 +74,10 @@ struct Report {
   std::optional<Digest> attached;                 // the manifest of the SBOM that was attached
   select::Selection selection;
   target::Cpu target;
+  bool from_source = false;             // the configuration has no IR: it was, or would be, built here
+  std::string runtime;                  // that it was built in
+  std::string compiler;                 // what that says of itself
+  std::vector<std::string> flags;       // that it got for the target
   std::optional<std::string> reused;    // REFERENCE@DIGEST that was copied or, with dry_run, would be
   std::optional<std::string> looked_at; // where it would be, if Request::reuse
   uint64_t lowered = 0, cached = 0;     // objects that were lowered, that were known

@@ -29,6 +29,10 @@ inline constexpr const char* made_from = "dev.xaas.made-from";
 inline constexpr const char* made_from_name = "dev.xaas.made-from.name"; // NAME:VERSION of the application
 inline constexpr const char* made_from_tool = "dev.xaas.made-from.tool.version";
 inline constexpr const char* made_from_llvm = "dev.xaas.made-from.llvm.version";
+// Of a deployed image: "true" if it was built from source.
+inline constexpr const char* from_source = "dev.xaas.from-source";
+inline constexpr const char* compiler = "dev.xaas.compiler";             // what that one says of itself
+inline constexpr const char* compiler_flags = "dev.xaas.compiler.flags"; // that it got for the target
 // OCI image specification, annotations.md, "Pre-Defined Annotation Keys".
 inline constexpr const char* created = "org.opencontainers.image.created";
 inline constexpr const char* title = "org.opencontainers.image.title";

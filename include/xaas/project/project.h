@@ -78,4 +78,8 @@ struct Built {
 // has been written by us.
 Result<Built> build(const ConfigurationBuild& build);
 
+// Keeps the log of a failed build where it outlives the build's own directory: in `directory`, under a name made
+// of `name`. Empty: it could not be kept.
+fs::path keep_log(const fs::path& log, const fs::path& directory, std::string name);
+
 } // namespace xaas::project

@@ -49,9 +49,9 @@ struct BuildLimits {
 };
 
 struct Enclosure {
-  std::string runtime; // a name that choose_builder() gave
-  fs::path program;    // of the runtime; empty: it has none
-  fs::path tree;       // not with "host"
+  std::string runtime;            // a name that choose_builder() gave
+  fs::path program;               // of the runtime; empty: it has none
+  fs::path tree;                  // not with "host"
   std::vector<BuildMount> mounts; // in this order; one may lie below an earlier one
   BuildLimits limits;
   std::vector<std::string> options; // handed to the runtime before ours

@@ -6,8 +6,10 @@
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/oci/image.h>
+#include <xaas/oci/layer.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,10 @@ public:
 
   // The image's tree, unpacked if it is not there. Errors as oci::unpack.
   Result<TreeUse> get(const oci::Image& image, Progress& progress = no_progress()) const;
+  // The tree of some layers, which are opened if it is not there. `name`: the digest of something that says
+  // which they are.
+  using OpenLayers = std::function<Result<oci::Layers>(Progress&)>;
+  Result<TreeUse> get(const Digest& name, const OpenLayers& open, Progress& progress = no_progress()) const;
 
   struct Entry {
     std::string name; // of the digest

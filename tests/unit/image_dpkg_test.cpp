@@ -1,10 +1,10 @@
-#include "packages.h"
+#include <xaas/image/dpkg.h>
 
 #include <xaas/base/file.h>
 
 #include <gtest/gtest.h>
 
-namespace xaas::build {
+namespace xaas::image {
 namespace {
 
 // A machine with a package database, of files that need not be there.
@@ -72,4 +72,4 @@ TEST_F(Packages, WithoutADatabaseThereAreNone) {
 }
 
 } // namespace
-} // namespace xaas::build
+} // namespace xaas::image

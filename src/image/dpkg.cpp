@@ -1,4 +1,4 @@
-#include "packages.h"
+#include <xaas/image/dpkg.h>
 
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-namespace xaas::build {
+namespace xaas::image {
 
 namespace {
 
@@ -94,8 +94,8 @@ std::string distribution(const fs::path& root) {
 }
 
 // What a stanza of dpkg's file `status` says of an installed package (deb-control(5)).
-image::Package parse_stanza(const std::string& stanza) {
-  image::Package package{.manager = "deb"};
+Package parse_stanza(const std::string& stanza) {
+  Package package{.manager = "deb"};
   for (const std::string& line : split(stanza, '\n')) {
     const auto field = [&](const std::string& name, std::string& value) {
       if (line.starts_with(name + ": "))
@@ -122,15 +122,15 @@ std::vector<std::string> stanzas_of(const std::string& status) {
 
 } // namespace
 
-std::vector<image::Package> packages_of(const std::map<Digest, fs::path>& files, const fs::path& root) {
+std::vector<Package> packages_of(const std::map<Digest, fs::path>& files, const fs::path& root) {
   const Owners owners(files, root);
   const Result<std::string> status = read_file(root / "var/lib/dpkg/status", uint64_t(256) << 20);
   if (owners.files().empty() || !status)
     return {};
   const std::string installed_on = distribution(root);
-  std::vector<image::Package> packages;
+  std::vector<Package> packages;
   for (const std::string& stanza : stanzas_of(*status)) {
-    image::Package package = parse_stanza(stanza);
+    Package package = parse_stanza(stanza);
     for (const std::string& key : {package.name + ":" + package.arch, package.name}) {
       const auto found = owners.files().find(key);
       if (found == owners.files().end() || package.version.empty())
@@ -145,4 +145,4 @@ std::vector<image::Package> packages_of(const std::map<Digest, fs::path>& files,
   return packages;
 }
 
-} // namespace xaas::build
+} // namespace xaas::image

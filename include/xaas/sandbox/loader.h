@@ -45,4 +45,7 @@ private:
   std::map<std::string, std::unique_ptr<Library>> read_; // by path; null: no ELF file of this architecture
 };
 
+// Where the loader in a tree looks by itself: what its /etc/ld.so.conf says, then glibc's own directories.
+std::vector<std::string> loader_directories(const fs::path& tree, const std::string& arch);
+
 } // namespace xaas::sandbox

@@ -1,0 +1,219 @@
+// What the build leaves is a stranger's: a link in its directories may lead anywhere on this machine, so
+// nothing is read through one.
+#include "source_build.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/link/note.h>
+#include <xaas/sandbox/tree_store.h>
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+namespace xaas::deploy {
+
+namespace {
+
+using FileKind = link::InstalledFile::Kind;
+
+// Trees of one format; what is done to layers when they are unpacked is part of it.
+constexpr const char* tree_format = "source image 1";
+
+// The layers with this role, as a tree.
+Result<sandbox::TreeUse> tree_of(const sandbox::TreeStore& store, const image::ApplicationImage& source,
+                                 const std::string& role, Progress& progress) {
+  const std::vector<size_t> indices = source.layers_with_role(role);
+  if (indices.empty())
+    return make_error(ErrorKind::integrity,
+                      source.image().reference().text + ": has no layer with role " + role);
+  std::string name = std::string(tree_format) + " " + role;
+  std::vector<oci::Descriptor> layers;
+  for (const size_t index : indices) {
+    name += " " + source.image().config().diff_ids[index].to_string();
+    layers.push_back(source.image().manifest().layers[index]);
+  }
+  const auto open = [&](Progress& reading) -> Result<oci::Layers> {
+    source.image().prefetch(layers, reading);
+    oci::Layers opened;
+    for (const oci::Descriptor& layer : layers) {
+      XAAS_TRY(oci::BlobPtr blob, source.image().open_blob(layer));
+      opened.emplace_back(std::move(blob), layer);
+    }
+    return opened;
+  };
+  return store.get(digest_of(name), open, progress);
+}
+
+class SourceBuilder {
+public:
+  SourceBuilder(const Request& request, const image::ApplicationImage& source,
+                const spec::Configuration& configuration, const target::Cpu& cpu, int64_t time,
+                const fs::path& work, Progress& progress)
+      : request_(request), source_(source), application_(source.bundle().source_build->application),
+        configuration_(configuration), cpu_(cpu), time_(time), work_(fs::weakly_canonical(work)),
+        progress_(progress) {}
+
+  Result<SourceBuilt> run() {
+    XAAS_CHECK(check_machine());
+    XAAS_TRY(sandbox::Enclosure enclosure,
+             sandbox::choose_builder(request_.runtimes, request_.runtime_options));
+    built_.runtime = enclosure.runtime;
+    for (const std::string& missing : enclosure.missing)
+      progress_.note("building inside " + enclosure.runtime + " without " + missing);
+    XAAS_TRY(const sandbox::TreeStore store, sandbox::TreeStore::open(request_.trees));
+    XAAS_TRY(const sandbox::TreeUse sources, tree_of(store, source_, "source", progress_));
+    std::optional<sandbox::TreeUse> toolchain;
+    if (enclosure.runtime != "host") {
+      XAAS_TRY(toolchain, tree_of(store, source_, "base", progress_));
+      enclosure.tree = toolchain->tree();
+    }
+    XAAS_CHECK(add_mounts(enclosure, sources.tree()));
+    XAAS_CHECK(sandbox::make_build_mount_points(enclosure));
+    const EnclosedPlace place(std::move(enclosure), application_.toolchain.path);
+    XAAS_TRY(built_.compilers,
+             make_compilers(place, application_.toolchain, cpu_, work_ / "tools").in("toolchain"));
+    XAAS_CHECK(build(place, sources.tree()));
+    XAAS_CHECK(take_installed());
+    const fs::path root = place.is_host() ? fs::path("/") : toolchain->tree();
+    XAAS_TRY(built_.closure, close_over(root, source_.bundle().arch, {}, built_.configuration.installed,
+                                        built_.assembly, application_.runtime));
+    built_.configuration.runtime = built_.closure.files;
+    return std::move(built_);
+  }
+
+private:
+  // Configure checks run programs that are compiled for the target.
+  Result<void> check_machine() {
+    if (source_.bundle().arch != target::host_arch())
+      return make_error(ErrorKind::unsatisfied, "the image is for " + source_.bundle().arch +
+                                                    ", and its sources are built on a machine of that kind");
+    const std::vector<std::string> lacks =
+        target::missing_features(cpu_.features, target::host_cpu().features);
+    if (!lacks.empty())
+      progress_.note("this machine lacks " + join(lacks, " ") + " of " + cpu_.name +
+                     ": programs that the build itself runs may fail");
+    return {};
+  }
+
+  Result<void> add_mounts(sandbox::Enclosure& enclosure, const fs::path& sources) {
+    enclosure.limits = request_.limits;
+    enclosure.mounts.push_back({sources / ".xaas/source", inside::source, false});
+    for (const char* name : {inside::build, inside::copy, inside::destination, inside::home}) {
+      const fs::path directory = work_ / fs::path(name).filename();
+      XAAS_CHECK(make_directories(directory));
+      enclosure.mounts.push_back({directory, name, true});
+    }
+    XAAS_CHECK(make_directories(work_ / "tools"));
+    enclosure.mounts.push_back({work_ / "tools", inside::tools, false});
+    if (request_.compiler_cache) {
+      XAAS_CHECK(make_directories(*request_.compiler_cache));
+      enclosure.mounts.push_back({*request_.compiler_cache, inside::compiler_cache, true});
+    }
+    return {};
+  }
+
+  Result<void> build(const EnclosedPlace& place, const fs::path& sources) {
+    project::ConfigurationBuild build;
+    build.application = &application_;
+    build.arch = source_.bundle().arch;
+    build.arguments = spec::arguments_of(application_, source_.bundle().points, configuration_);
+    build.source = sources / ".xaas/source";
+    build.build = work_ / "build";
+    build.copy = work_ / "copy";
+    build.destination = work_ / "destination";
+    build.home = work_ / "home";
+    build.log = work_ / "log";
+    build.tools = built_.compilers.tools;
+    build.place = &place;
+    build.jobs = request_.jobs;
+    build.environment = {{"SOURCE_DATE_EPOCH", std::to_string(time_)}};
+    if (request_.compiler_cache && built_.compilers.cached)
+      build.environment.insert({{"CCACHE_DIR", inside::compiler_cache}, {"CCACHE_NOCOMPRESS", "1"}});
+    else
+      build.environment.insert({{"CCACHE_DISABLE", "1"}});
+    progress_.start("building " + configuration_.id() + " with " + built_.compilers.version, 0);
+    Result<project::Built> result = project::build(build);
+    progress_.finish();
+    if (!result) {
+      Error error = std::move(result).error();
+      if (error.kind != ErrorKind::interrupted)
+        if (const fs::path kept = keep_log(build.log); !kept.empty())
+          error.message += "; the log is " + kept.string();
+      return error;
+    }
+    built_.times = result->times;
+    return {};
+  }
+
+  fs::path keep_log(const fs::path& log) const {
+    return project::keep_log(log, request_.logs, source_.bundle().name + "-" + configuration_.id());
+  }
+
+  Result<void> take_installed() {
+    built_.configuration.configuration = configuration_;
+    const fs::path destination = work_ / "destination";
+    std::error_code code;
+    fs::recursive_directory_iterator it(destination, code), end;
+    for (; !code && it != end; it.increment(code))
+      XAAS_CHECK(take(it->path(), it->path().lexically_relative(destination)));
+    if (code)
+      return errno_error(code.value(), "reading what was installed");
+    std::vector<link::InstalledFile>& files = built_.configuration.installed;
+    std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+    return {};
+  }
+
+  Result<void> take(const fs::path& from, const fs::path& path) {
+    struct stat status{};
+    if (lstat(from.c_str(), &status) != 0)
+      return errno_error(errno, "reading /" + path.string());
+    link::InstalledFile file;
+    file.path = path;
+    file.mode = status.st_mode & 0777;
+    if (S_ISLNK(status.st_mode)) {
+      std::error_code code;
+      file.kind = FileKind::symlink;
+      file.destination = fs::read_symlink(from, code);
+    } else if (S_ISDIR(status.st_mode)) {
+      file.kind = FileKind::directory;
+    } else if (!S_ISREG(status.st_mode)) {
+      return make_error(ErrorKind::failed, "/" + file.path + ": the build installed a special file");
+    } else if (status.st_mode & (S_ISUID | S_ISGID)) {
+      return make_error(ErrorKind::failed,
+                        "/" + file.path +
+                            ": is installed with the rights of its owner or group "
+                            "(set-user-ID or set-group-ID)",
+                        "an image has no such programs: install it with an ordinary mode");
+    } else {
+      XAAS_TRY(std::string content, read_file(from));
+      file.digest = digest_of(content);
+      file.native = link::is_elf(content) || link::is_archive(content);
+      if (link::is_elf(content))
+        built_.assembly.origins[file.path].native = true;
+      built_.assembly.contents[file.path] = std::move(content);
+    }
+    built_.configuration.installed.push_back(std::move(file));
+    return {};
+  }
+
+  const Request& request_;
+  const image::ApplicationImage& source_;
+  const spec::Application& application_;
+  const spec::Configuration& configuration_;
+  const target::Cpu& cpu_;
+  int64_t time_;
+  fs::path work_;
+  Progress& progress_;
+  SourceBuilt built_;
+};
+
+} // namespace
+
+Result<SourceBuilt> build_from_source(const Request& request, const image::ApplicationImage& source,
+                                      const spec::Configuration& configuration, const target::Cpu& cpu,
+                                      int64_t time, const fs::path& work, Progress& progress) {
+  return SourceBuilder(request, source, configuration, cpu, time, work, progress).run();
+}
+
+} // namespace xaas::deploy

@@ -1,0 +1,33 @@
+// A configuration that the target builds itself, from the sources and with the toolchain of a source image.
+#pragma once
+
+#include "assemble.h"
+#include "source_closure.h"
+#include "toolchain.h"
+
+#include <xaas/base/progress.h>
+#include <xaas/deploy/deploy.h>
+#include <xaas/image/application_image.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::deploy {
+
+struct SourceBuilt {
+  image::BundleConfiguration configuration; // what was installed, and the closure, as files of this image
+  Assembly assembly;
+  SourceClosure closure;
+  Compilers compilers;
+  std::string runtime; // that the build ran in
+  project::StepTimes times;
+};
+
+// Unpacks toolchain and sources where they are not there yet, builds in `work`, takes what was installed.
+// Errors: those of sandbox::choose_builder and project::build, whose log is kept and named; failed where
+// something was installed that an image does not have; integrity for a damaged image.
+Result<SourceBuilt> build_from_source(const Request& request, const image::ApplicationImage& source,
+                                      const spec::Configuration& configuration, const target::Cpu& cpu,
+                                      int64_t time, const fs::path& work, Progress& progress);
+
+} // namespace xaas::deploy

@@ -1,0 +1,204 @@
+// Sources: GCC's and Clang's manuals, "x86 Options", "AArch64 Options"; ccache(1).
+#include "toolchain.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/sandbox/tree_paths.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <unistd.h>
+
+namespace xaas::deploy {
+
+namespace {
+
+constexpr const char* usual_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+std::string own_path() {
+  const char* const path = std::getenv("PATH");
+  return path ? path : usual_path;
+}
+
+// What a compiler complains about: every option in quotes in its messages.
+std::set<std::string> refused_options(const std::string& output, const std::vector<std::string>& flags) {
+  std::set<std::string> refused;
+  for (const std::string& flag : flags)
+    for (const char* quote : {"'", "\xe2\x80\x98", "\""})
+      if (output.find(quote + flag) != std::string::npos)
+        refused.insert(flag);
+  return refused;
+}
+
+class FlagFinder {
+public:
+  FlagFinder(const EnclosedPlace& place, fs::path compiler, const target::Cpu& cpu)
+      : place_(place), compiler_(std::move(compiler)), cpu_(cpu) {}
+
+  Result<std::vector<std::string>> run() {
+    const bool arm = cpu_.arch == "aarch64";
+    std::vector<std::string> names;
+    const std::string level = target::isa_level(cpu_.arch, cpu_.features);
+    if (cpu_.name != "generic")
+      names.push_back(cpu_.name);
+    if (level != cpu_.name)
+      names.push_back(level);
+    for (const std::string& name : names) {
+      const bool is_level = name == level;
+      const std::string base = (arm && !is_level ? "-mcpu=" : "-march=") + name;
+      XAAS_TRY(const bool known, accepts({base}));
+      if (!known)
+        continue;
+      if (arm) // what a CPU of another name has beyond its level, GCC calls by other names than LLVM
+        return std::vector{base};
+      return with_features(base, name);
+    }
+    return std::vector<std::string>();
+  }
+
+private:
+  Result<ProcessResult> compile(const std::vector<std::string>& flags) const {
+    Command command;
+    command.arguments = {compiler_.string()};
+    command.arguments.insert(command.arguments.end(), flags.begin(), flags.end());
+    command.arguments.insert(command.arguments.end(), {"-S", "-x", "c", "/dev/null", "-o", "/dev/null"});
+    command.environment = place_.environment();
+    return place_.run(command);
+  }
+
+  Result<bool> accepts(const std::vector<std::string>& flags) const {
+    XAAS_TRY(const ProcessResult result, compile(flags));
+    return result.exit_code == 0;
+  }
+
+  // The CPU as it is, not as its name says: a virtual machine may hide features.
+  Result<std::vector<std::string>> with_features(const std::string& base, const std::string& name) const {
+    std::vector<std::string> flags;
+    if (const auto implied = target::features_of(cpu_.arch, name)) {
+      for (const std::string& feature : target::missing_features(cpu_.features, *implied))
+        flags.push_back("-m" + feature);
+      for (const std::string& feature : target::missing_features(*implied, cpu_.features))
+        flags.push_back("-mno-" + feature);
+    }
+    constexpr int most_tries = 4; // one message can hide another
+    for (int i = 0; i < most_tries; ++i) {
+      std::vector<std::string> all = {base};
+      all.insert(all.end(), flags.begin(), flags.end());
+      XAAS_TRY(const ProcessResult result, compile(all));
+      if (result.exit_code == 0)
+        return all;
+      const std::set<std::string> refused = refused_options(result.output, flags);
+      if (refused.empty())
+        break;
+      std::erase_if(flags, [&](const std::string& flag) { return refused.contains(flag); });
+    }
+    return std::vector{base};
+  }
+
+  const EnclosedPlace& place_;
+  fs::path compiler_;
+  const target::Cpu& cpu_;
+};
+
+Result<fs::path> find_compiler(const EnclosedPlace& place, const std::string& wanted,
+                               const std::vector<std::string>& usual, const char* language) {
+  if (!wanted.empty()) {
+    if (const auto found = place.find_program(wanted))
+      return *found;
+    return make_error(ErrorKind::missing_tool, "the toolchain has no " + wanted +
+                                                   ", which the spec names as its compiler for " + language);
+  }
+  for (const std::string& name : usual)
+    if (const auto found = place.find_program(name))
+      return *found;
+  return fs::path();
+}
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+} // namespace
+
+EnclosedPlace::EnclosedPlace(sandbox::Enclosure enclosure, const std::string& path)
+    : enclosure_(std::move(enclosure)) {
+  path_ = split(!path.empty() ? path : is_host() ? own_path() : usual_path, ':');
+  std::erase_if(path_, [](const std::string& directory) { return !directory.starts_with("/"); });
+}
+
+Result<ProcessResult> EnclosedPlace::run(const Command& command) const {
+  return sandbox::run_inside(enclosure_, command);
+}
+
+std::optional<fs::path> EnclosedPlace::find_program(const std::string& name) const {
+  std::vector<std::string> candidates;
+  if (name.find('/') != std::string::npos)
+    candidates.push_back(name);
+  else
+    for (const std::string& directory : path_)
+      candidates.push_back(directory + "/" + name);
+  for (const std::string& candidate : candidates) {
+    const sandbox::TreePlace place = sandbox::find_in_tree(is_host() ? "/" : enclosure_.tree, candidate);
+    if (place.type == fs::file_type::regular && access(place.outside.c_str(), X_OK) == 0)
+      return fs::path(candidate);
+  }
+  return std::nullopt;
+}
+
+fs::path EnclosedPlace::inside(const fs::path& path) const {
+  for (const sandbox::BuildMount& mount : enclosure_.mounts) {
+    if (path == mount.source)
+      return mount.destination;
+    if (const fs::path below = relative_under(path, mount.source); !below.empty())
+      return mount.destination / below;
+  }
+  return path;
+}
+
+std::map<std::string, std::string> EnclosedPlace::environment() const {
+  return {{"PATH", join(path_, ":")}, {"HOME", inside::home}, {"TMPDIR", "/tmp"}, {"LC_ALL", "C"}};
+}
+
+Result<Compilers> make_compilers(const EnclosedPlace& place, const spec::Toolchain& toolchain,
+                                 const target::Cpu& cpu, const fs::path& tools) {
+  XAAS_TRY(const fs::path c, find_compiler(place, toolchain.c, {"gcc", "clang", "cc"}, "C"));
+  XAAS_TRY(const fs::path cxx, find_compiler(place, toolchain.cxx, {"g++", "clang++", "c++"}, "C++"));
+  XAAS_TRY(const fs::path fortran,
+           find_compiler(place, toolchain.fortran, {"gfortran", "flang", "flang-new"}, "Fortran"));
+  if (c.empty() && cxx.empty())
+    return make_error(ErrorKind::missing_tool, "the toolchain has no compiler: neither gcc nor clang",
+                      "add one to the spec's `toolchain`, or name it there in `compilers`");
+  Compilers compilers;
+  const fs::path first = c.empty() ? cxx : c;
+  XAAS_TRY(compilers.flags, FlagFinder(place, first, cpu).run());
+  Command version;
+  version.arguments = {first.string(), "--version"};
+  version.environment = place.environment();
+  XAAS_TRY(const ProcessResult said, place.run(version));
+  compilers.version = trim(said.output.substr(0, said.output.find('\n')));
+  const std::optional<fs::path> cache = place.find_program("ccache");
+  compilers.cached = cache.has_value();
+  const auto script = [&](const fs::path& compiler) -> Result<fs::path> {
+    if (compiler.empty())
+      return fs::path();
+    std::string line = "#!/bin/sh\nexec ";
+    if (cache)
+      line += quoted(cache->string()) + " ";
+    line += quoted(compiler.string());
+    for (const std::string& flag : compilers.flags)
+      line += " " + quoted(flag);
+    const fs::path name = compiler.filename(); // build systems look at it
+    XAAS_CHECK(write_file(tools / name, line + " \"$@\"\n", 0755));
+    return fs::path(inside::tools) / name;
+  };
+  XAAS_TRY(compilers.tools.c_compiler, script(c.empty() ? cxx : c));
+  XAAS_TRY(compilers.tools.cxx_compiler, script(cxx.empty() ? c : cxx));
+  XAAS_TRY(compilers.tools.fortran_compiler, script(fortran));
+  return compilers;
+}
+
+} // namespace xaas::deploy
