@@ -38,12 +38,12 @@ public:
 
   Result<std::vector<std::string>> run() {
     const bool arm = cpu_.arch == "aarch64";
-    std::vector<std::string> names;
     const std::string level = target::isa_level(cpu_.arch, cpu_.features);
-    if (cpu_.name != "generic")
-      names.push_back(cpu_.name);
-    if (level != cpu_.name)
-      names.push_back(level);
+    const std::vector<std::string> levels = target::isa_levels(cpu_.arch);
+    std::vector<std::string> names;
+    if (cpu_.name != "generic" && std::find(levels.begin(), levels.end(), cpu_.name) == levels.end())
+      names = relatives();
+    names.push_back(level);
     for (const std::string& name : names) {
       const bool is_level = name == level;
       const std::string base = (arm && !is_level ? "-mcpu=" : "-march=") + name;
@@ -58,6 +58,39 @@ public:
   }
 
 private:
+  static bool is_of_amd(const std::string& name) {
+    static const std::vector<std::string> families = {"znver", "bdver",  "btver",  "amdfam",
+                                                      "k8",    "athlon", "opteron"};
+    return std::any_of(families.begin(), families.end(),
+                       [&](const std::string& family) { return name.starts_with(family); });
+  }
+
+  // The CPU, then, for a compiler that is older than it, those that are most alike: how to order instructions
+  // for them is right for it, too. As GCC itself does for `native`. What they have and it has not is switched
+  // off.
+  std::vector<std::string> relatives() const {
+    std::vector<std::pair<size_t, std::string>> found;
+    const std::vector<std::string> levels = target::isa_levels(cpu_.arch);
+    for (const std::string& name : target::cpu_names(cpu_.arch)) {
+      const auto features = target::features_of(cpu_.arch, name);
+      if (!features || is_of_amd(name) != is_of_amd(cpu_.name) ||
+          std::find(levels.begin(), levels.end(), name) != levels.end())
+        continue;
+      const size_t differences = target::missing_features(*features, cpu_.features).size() +
+                                 target::missing_features(cpu_.features, *features).size();
+      found.emplace_back(differences, name);
+    }
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    constexpr size_t most = 8; // each is a run of the compiler
+    std::vector<std::string> names = {cpu_.name};
+    for (const auto& [count, name] : found)
+      if (name != cpu_.name && names.size() < most)
+        names.push_back(name);
+    return names;
+  }
+
   Result<ProcessResult> compile(const std::vector<std::string>& flags) const {
     Command command;
     command.arguments = {compiler_.string()};
