@@ -180,7 +180,7 @@ private:
   }
 
   Result<Json> describe(std::unique_ptr<oci::Image> opened) const {
-    if (image::kind_of(*opened) == "ir") {
+    if (const std::string kind = image::kind_of(*opened); kind == "ir" || kind == "source") {
       XAAS_TRY(const image::ApplicationImage ir, image::ApplicationImage::open(std::move(opened)));
       return describe_ir(ir);
     }

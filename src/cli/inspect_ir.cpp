@@ -37,6 +37,7 @@ Json configurations_json(const image::ApplicationImage& ir, const image::Coverag
     const image::ConfigurationCoverage& each = coverage.configurations[i];
     json.push_back(Json{{"id", each.id},
                         {"values", ir.bundle().configurations[i].configuration.values()},
+                        {"form", "ir"},
                         {"units", each.units},
                         {"modules", each.modules},
                         {"native_objects", each.native_objects},
@@ -45,7 +46,40 @@ Json configurations_json(const image::ApplicationImage& ir, const image::Coverag
                         {"kit", kit_json(each.kit)},
                         {"transfer", transfer_json(ir.image(), each.id)}});
   }
+  for (const spec::Configuration& each : image::all_configurations(ir.bundle()))
+    if (!image::find_ir(ir.bundle(), each))
+      json.push_back(Json{{"id", each.id()},
+                          {"values", each.values()},
+                          {"form", "source"},
+                          {"units", Json()},
+                          {"modules", Json()},
+                          {"native_objects", Json()},
+                          {"programs", Json()},
+                          {"machine", Json()},
+                          {"kit", Json()},
+                          {"transfer", transfer_json(ir.image(), each.id())}});
   return json;
+}
+
+// What builds on the target; null: nothing does.
+Json toolchain_json(const image::ApplicationImage& ir) {
+  if (!ir.bundle().source_build)
+    return {};
+  const spec::Toolchain& toolchain = ir.bundle().source_build->application.toolchain;
+  uint64_t base = 0, source = 0;
+  for (const oci::Descriptor& layer : ir.image().manifest().layers) {
+    base += image::layer_role(layer) == "base" ? layer.size : 0;
+    source += image::layer_role(layer) == "source" ? layer.size : 0;
+  }
+  const auto text = [](const std::string& value) { return value.empty() ? Json() : Json(value); };
+  return Json{
+      {"base", text(toolchain.base)},
+      {"packages", toolchain.packages},
+      {"suite", text(toolchain.suite)},
+      {"compilers",
+       {{"c", text(toolchain.c)}, {"cxx", text(toolchain.cxx)}, {"fortran", text(toolchain.fortran)}}},
+      {"stored_bytes", base},
+      {"source_bytes", source}};
 }
 
 Json sharing_json(const image::ApplicationImage& ir, const image::Coverage& coverage) {
@@ -105,12 +139,14 @@ std::string layer_numbers(const Json& digests, const Json& layers) {
 }
 
 std::string configurations_table(const Json& json) {
-  Rows rows = {{"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "READS", "SHARED", "LAYERS"}};
+  Rows rows = {
+      {"CONFIGURATION", "FORM", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "READS", "SHARED", "LAYERS"}};
   for (const Json& each : json["configurations"]) {
     const Json& transfer = each["transfer"];
     const auto bytes = transfer["bytes"].get<uint64_t>();
-    rows.push_back({each["id"].get<std::string>(), each["units"].dump(), each["modules"].dump(),
-                    each["native_objects"].dump(), each["programs"].dump(), human_bytes(bytes),
+    const auto number = [&](const char* key) { return each[key].is_null() ? "-" : each[key].dump(); };
+    rows.push_back({each["id"].get<std::string>(), each["form"].get<std::string>(), number("units"),
+                    number("modules"), number("native_objects"), number("programs"), human_bytes(bytes),
                     percent(transfer["shared_bytes"].get<uint64_t>(), bytes),
                     layer_numbers(transfer["layers"], json["layers"])});
   }
@@ -139,7 +175,18 @@ std::string bytes_of(const Json& object, const char* key) {
   return human_bytes(object[key].get<uint64_t>());
 }
 
+std::string toolchain_text(const Json& toolchain) {
+  const std::string what = toolchain["base"].is_null() ? "" : toolchain["base"].get<std::string>();
+  std::vector<std::string> packages;
+  for (const Json& package : toolchain["packages"])
+    packages.push_back(package.get<std::string>());
+  return (what.empty() ? join(packages, " ") : what) + " (" + bytes_of(toolchain, "stored_bytes") +
+         "), sources " + bytes_of(toolchain, "source_bytes");
+}
+
 Rows facts(const Json& json) {
+  if (!json.contains("sharing"))
+    return {};
   const Json& sharing = json["sharing"];
   return {{"IR modules", sharing["modules"].dump() + " (" + bytes_of(sharing, "module_bytes") +
                              ", stored in " + bytes_of(sharing, "stored_bytes") + ") serve " +
@@ -191,27 +238,36 @@ Json points_json(const std::vector<spec::SpecializationPoint>& points) {
 Result<Json> describe_ir(const image::ApplicationImage& ir) {
   const image::Bundle& bundle = ir.bundle();
   XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle));
-  return Json{{"version", 1},
-              {"kind", "ir"},
-              {"name", bundle.name},
-              {"arch", bundle.arch},
-              {"llvm", bundle.llvm},
-              {"digest", ir.image().digest().to_string()},
-              {"specializations", points_json(bundle.points)},
-              {"configurations", configurations_json(ir, coverage)},
-              {"sharing", sharing_json(ir, coverage)},
-              {"machine_flags",
-               {{"units", machine_json(coverage.machine)}, {"sources", machine_sources_json(coverage)}}},
-              {"native_objects", natives_json(coverage)},
-              {"kit", kit_json(coverage.kit)},
-              {"layers", layers_json(ir.image())}};
+  Json json{{"version", 1},
+            {"kind", image::kind_of(ir.image())},
+            {"name", bundle.name},
+            {"arch", bundle.arch},
+            {"llvm", bundle.llvm.empty() ? Json() : Json(bundle.llvm)},
+            {"digest", ir.image().digest().to_string()},
+            {"specializations", points_json(bundle.points)},
+            {"configurations", configurations_json(ir, coverage)},
+            {"toolchain", toolchain_json(ir)}};
+  if (!bundle.configurations.empty()) {
+    json["sharing"] = sharing_json(ir, coverage);
+    json["machine_flags"] = {{"units", machine_json(coverage.machine)},
+                             {"sources", machine_sources_json(coverage)}};
+    json["native_objects"] = natives_json(coverage);
+    json["kit"] = kit_json(coverage.kit);
+  }
+  json["layers"] = layers_json(ir.image());
+  return json;
 }
 
 std::string coverage_text(const Json& json, bool all) {
   std::vector<NativeLine> natives;
+  Rows rows = facts(json);
+  if (!json["toolchain"].is_null())
+    rows.push_back({"toolchain", toolchain_text(json["toolchain"])});
+  if (!json.contains("sharing"))
+    return configurations_table(json) + "\n" + table(rows);
   for (const Json& each : json["native_objects"])
     natives.push_back({each["name"].get<std::string>(), each["reason"].get<std::string>()});
-  return configurations_table(json) + "\n" + table(facts(json)) + native_lines(natives, all) +
+  return configurations_table(json) + "\n" + table(rows) + native_lines(natives, all) +
          (all ? details(json) : "");
 }
 

@@ -58,6 +58,17 @@ std::vector<Group<Item>> group(const std::map<Item, Users>& users,
   return groups;
 }
 
+// The ids of those that are built from source, as an annotation has them. One that has IR, too, is named
+// once.
+Json source_configurations(const Bundle& bundle) {
+  Json ids = Json::array();
+  if (bundle.source_build)
+    for (const spec::Configuration& configuration : bundle.source_build->configurations)
+      if (!find_ir(bundle, configuration))
+        ids.push_back(configuration.id());
+  return ids;
+}
+
 class LayerMaker {
 public:
   LayerMaker(const Bundle& bundle, const ContentProvider& content, int64_t time)
@@ -67,6 +78,9 @@ public:
     Json ids = Json::array();
     for (const size_t user : users)
       ids.push_back(bundle_.configurations[user].configuration.id());
+    if (role == "metadata")
+      for (Json& id : source_configurations(bundle_))
+        ids.push_back(std::move(id));
     return {{annotation::role, role}, {annotation::configurations, ids.dump()}};
   }
 
@@ -141,15 +155,6 @@ Result<Inventory> take_inventory(const Bundle& bundle) {
                         std::inserter(inventory.kit, inventory.kit.end()));
   }
   return inventory;
-}
-
-// Their ids, as an annotation has them.
-Json source_configurations(const Bundle& bundle) {
-  Json ids = Json::array();
-  if (bundle.source_build)
-    for (const spec::Configuration& configuration : bundle.source_build->configurations)
-      ids.push_back(configuration.id());
-  return ids;
 }
 
 } // namespace
