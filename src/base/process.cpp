@@ -177,8 +177,8 @@ std::optional<fs::path> find_program(const std::string& name) {
 
 Result<ProcessResult> run(const Command& command) {
   XAAS_CHECK(check_interrupt());
-  const std::optional<fs::path> program =
-      command.become ? std::optional<fs::path>(command.arguments.at(0)) : find_program(command.arguments.at(0));
+  const std::optional<fs::path> program = command.become ? std::optional<fs::path>(command.arguments.at(0))
+                                                         : find_program(command.arguments.at(0));
   if (!program)
     return make_error(ErrorKind::missing_tool, command.arguments[0] + ": no such program on PATH");
 

@@ -17,8 +17,8 @@ struct Step {
 
 struct Builder {
   std::string name;
-  std::string complaint;   // how a line of its own begins, when it cannot do what it should
-  unsigned depth = 0;      // of the first process that is the step's, below the one that run() starts
+  std::string complaint; // how a line of its own begins, when it cannot do what it should
+  unsigned depth = 0;    // of the first process that is the step's, below the one that run() starts
   std::vector<std::string> missing;
   // Places in the tree that it mounts something at, beside those of every step.
   std::vector<std::string> directories, files;

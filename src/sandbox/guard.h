@@ -13,10 +13,10 @@ namespace xaas::sandbox {
 
 // What runs below one process.
 struct Usage {
-  uint64_t tasks = 0; // processes and their threads
-  uint64_t resident = 0; // bytes; a page that several have is counted for each
-  uint64_t ticks = 0;    // of CPU time, of those that are there
-  bool working = false;  // one waits for a disk
+  uint64_t tasks = 0;                  // processes and their threads
+  uint64_t resident = 0;               // bytes; a page that several have is counted for each
+  uint64_t ticks = 0;                  // of CPU time, of those that are there
+  bool working = false;                // one waits for a disk
   std::map<pid_t, uint64_t> processes; // and when each was started
 };
 // Those that are at least `depth` below `root`: its children are at 1. From /proc, which is read whole.

@@ -29,9 +29,9 @@ struct Command {
   std::function<void(pid_t)> started;
   bool at_once = false; // what ends the command kills it, and does not ask it first
   // Called in the new process instead of starting a program, which it does itself: with the three standard
-  // files in place and all signals blocked. It is given the file to which the number of what failed (errno) is
-  // written if no program can be started, and which must be open in no process that goes on. `arguments` are
-  // not looked up then, and only said in messages.
+  // files in place and all signals blocked. It is given the file to which the number of what failed (errno)
+  // is written if no program can be started, and which must be open in no process that goes on. `arguments`
+  // are not looked up then, and only said in messages.
   std::function<void(int status)> become;
 };
 
