@@ -104,16 +104,16 @@ private:
   }
 
   void make_namespaces() {
-    const uid_t user = geteuid();
-    const gid_t group = getegid();
+    const uid_t user = geteuid(), inner = inner_user(); // inside, it is nobody until there is a map
+    const gid_t group = getegid(), inner_of_group = inner_group();
     if (user == 0)
       must(setgroups(0, nullptr), "leaving groups");
     must(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS),
          "making namespaces");
     unshare(CLONE_NEWCGROUP); // of Linux 4.6; hides names only
     write_map("/proc/self/setgroups", "deny");
-    write_map("/proc/self/uid_map", std::to_string(inner_user()) + " " + std::to_string(user) + " 1\n");
-    write_map("/proc/self/gid_map", std::to_string(inner_group()) + " " + std::to_string(group) + " 1\n");
+    write_map("/proc/self/uid_map", std::to_string(inner) + " " + std::to_string(user) + " 1\n");
+    write_map("/proc/self/gid_map", std::to_string(inner_of_group) + " " + std::to_string(group) + " 1\n");
   }
 
   // Ends as the child does. Number 1 of a process namespace gets its orphans, and takes all with it.
@@ -253,12 +253,8 @@ private:
     const std::string place = in_new_root("/proc");
     mkdir(place.c_str(), 0755); // an own root has none
     must(mount("proc", place.c_str(), "proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, nullptr), "mounting /proc");
-    std::error_code code;
-    for (fs::directory_iterator it(place, code), end; !code && it != end; it.increment(code)) {
-      const std::string path = it->path();
-      const bool process = std::isdigit(static_cast<unsigned char>(it->path().filename().string().front()));
-      if (process || it->is_symlink(code) || (!it->is_directory(code) && access(path.c_str(), W_OK) != 0))
-        continue;
+    for (const std::string& name : settings_of_proc(place)) {
+      const std::string path = place + "/" + name;
       must(mount(path.c_str(), path.c_str(), nullptr, MS_BIND | MS_REC, nullptr), "mounting " + path);
       close_mounts(path, false, "mounting " + path);
     }
@@ -392,6 +388,19 @@ int become(const Start& start, int status) {
 
 void become_caged(const Cage& cage, const Start& start, Report& report, int status) {
   Making(cage, start, report, status).run();
+}
+
+std::vector<std::string> settings_of_proc(const fs::path& proc) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (fs::directory_iterator it(proc, code), end; !code && it != end; it.increment(code)) {
+    const std::string name = it->path().filename();
+    const bool process = std::isdigit(static_cast<unsigned char>(name.front()));
+    if (!process && !it->is_symlink(code) &&
+        (it->is_directory(code) || access(it->path().c_str(), W_OK) == 0))
+      names.push_back(name);
+  }
+  return names;
 }
 
 std::vector<fs::path> hidden_directories() {

@@ -44,6 +44,9 @@ void become_caged(const Cage& cage, const Start& start, Report& report, int stat
 // Directories of the machine that "host" has not.
 std::vector<fs::path> hidden_directories();
 
+// What of /proc is not of processes, and could be written by who is root of the machine: names in it.
+std::vector<std::string> settings_of_proc(const fs::path& proc);
+
 // Of the user inside. Not 0: programs of that number think that they may do everything (tar gives files
 // away), and what is theirs must not be root of this machine.
 uid_t inner_user();

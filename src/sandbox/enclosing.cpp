@@ -51,8 +51,9 @@ Arguments bwrap_spaces(const fs::path& program, const Arguments& options) {
 Enclosed bwrap(const Enclosure& enclosure, const Step& step) {
   Arguments arguments = bwrap_spaces(enclosure.program, enclosure.options);
   append(arguments, {"--ro-bind", enclosure.tree, "/", "--proc", "/proc", "--dev", "/dev"});
-  if (geteuid() == 0) // settings of file systems, which it leaves open
-    append(arguments, {"--ro-bind-try", "/proc/fs", "/proc/fs"});
+  if (geteuid() == 0) // it leaves directories open that are read-only themselves: /proc/sys
+    for (const std::string& name : settings_of_proc("/proc"))
+      append(arguments, {"--ro-bind-try", "/proc/" + name, "/proc/" + name});
   for (const BuildMount& mount : enclosure.mounts)
     append(arguments, {mount.writable ? "--bind" : "--ro-bind", mount.source, mount.destination});
   append(arguments, {"--remount-ro", "/dev"});
@@ -81,6 +82,7 @@ Enclosed charliecloud(const Enclosure& enclosure, const Step& step) {
   cage.mounts.push_back({enclosure.tree, places + "/tree", false});
   Arguments arguments = {enclosure.program};
   append(arguments, enclosure.options);
+  arguments.emplace_back("--no-passwd");
   for (size_t i = 0; i < enclosure.mounts.size(); ++i) {
     const BuildMount& mount = enclosure.mounts[i];
     const bool of_cage = mount.destination == "/tmp" || mount.destination == "/dev/shm";
@@ -156,13 +158,14 @@ const std::vector<Builder>& builders() {
        "Error: ",
        2,
        {"the step is number 1 of its processes, for which a signal without a handler does nothing",
-        "variables `container`, HOME and HOSTNAME of Podman's own", "/sys of the machine is there to read"},
+        "the variable HOSTNAME of Podman's own, and HOME if none is given", "/dev can be written, up to 64 MiB in memory",
+        "/sys of the machine is there to read"},
        {"/sys", "/run"},
        {"/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/run/.containerenv"}},
       {"charliecloud",
        "ch-run[",
        3,
-       {"/etc/passwd, /etc/group, /etc/hosts and /etc/resolv.conf are not the tree's",
+       {"/etc/hosts and /etc/resolv.conf are the machine's",
         "variables CH_RUNNING and USER of ch-run's own"},
        {"/sys"},
        {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf"}},
