@@ -1,6 +1,8 @@
 #include "build_report.h"
 #include "terminal.h"
 
+#include <xaas/base/text.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -64,6 +66,24 @@ Json warnings_json(const std::vector<build::Warning>& warnings) {
 
 } // namespace
 
+static Json source_json(const build::Report& report) {
+  if (!report.source)
+    return {};
+  return Json{{"configurations", report.source->configurations},
+              {"files", report.source->files},
+              {"bytes", report.source->bytes},
+              {"ignored", report.source->ignored}};
+}
+
+static std::string source_text(const build::Report& report) {
+  if (!report.source)
+    return {};
+  const auto count = std::to_string(report.source->configurations.size());
+  return count + " configurations are built on the target: " + join(report.source->configurations, " ") +
+         "\n" + std::to_string(report.source->files) + " files of sources (" +
+         human_bytes(report.source->bytes) + ")\n";
+}
+
 Json report_json(const build::Report& report, const std::string& image) {
   Json configurations = Json::array();
   for (const build::ConfigurationReport& each : report.configurations)
@@ -94,6 +114,7 @@ Json report_json(const build::Report& report, const std::string& image) {
                 {"unit_bytes", report.unit_bytes},
                 {"module_bytes", report.module_bytes}}},
               {"native_objects", natives},
+              {"source", source_json(report)},
               {"loads_by_name", report.loaders},
               {"warnings", warnings_json(report.warnings)},
               {"seconds", report.seconds.wall},
@@ -101,6 +122,10 @@ Json report_json(const build::Report& report, const std::string& image) {
 }
 
 std::string report_text(const build::Report& report, const std::string& image, bool all) {
+  const std::string of_sources = source_text(report);
+  const std::string end = image + " " + report.digest.to_string() + "\n";
+  if (report.configurations.empty())
+    return of_sources + "time " + wall_and_cpu(report.seconds) + " s (CPU)\n" + end;
   std::vector<std::vector<std::string>> rows = {
       {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS", "COMPILED", "REUSED"}};
   for (const build::ConfigurationReport& each : report.configurations)
@@ -117,7 +142,7 @@ std::string report_text(const build::Report& report, const std::string& image, b
   for (const std::string& each : report.loaders)
     text +=
         "run-time library " + each + " loads parts by name (dlopen); name those in the spec's `runtime`\n";
-  return text + image + " " + report.digest.to_string() + "\n";
+  return text + of_sources + end;
 }
 
 Json report_json(const build::IndexReport& report, const std::string& image) {
