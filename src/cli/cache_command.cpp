@@ -73,6 +73,12 @@ private:
       rows.push_back(std::move(row));
     }
     rows.push_back(state_of_trees());
+    Row compilers{compilers_name, (cache_directory() / compilers_name).string(), {}, {}};
+    for (const CompilerCache& cache : compiler_caches()) {
+      ++compilers.use.entries;
+      compilers.use.bytes += cache.bytes;
+    }
+    rows.push_back(std::move(compilers));
     return rows;
   }
 

@@ -86,7 +86,42 @@ void prune_caches(uint64_t max_bytes) {
   static_cast<void>(prune_all(max_bytes));
 }
 
-Result<void> prune_all(uint64_t max_bytes) {
+std::vector<CompilerCache> compiler_caches() {
+  std::vector<CompilerCache> caches;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache_directory() / compilers_name, code)) {
+    std::error_code trouble;
+    CompilerCache cache{entry.path(), 0, entry.last_write_time(trouble)};
+    if (trouble || !entry.is_directory(trouble) || entry.is_symlink(trouble))
+      continue;
+    for (fs::recursive_directory_iterator it(entry.path(), trouble), end; !trouble && it != end;
+         it.increment(trouble))
+      if (std::error_code none; it->is_regular_file(none) && !it->is_symlink(none))
+        cache.bytes += it->file_size(none);
+    caches.push_back(std::move(cache));
+  }
+  std::sort(caches.begin(), caches.end(),
+            [](const CompilerCache& a, const CompilerCache& b) { return a.used < b.used; });
+  return caches;
+}
+
+// Gives the bytes that are left. A build that still uses what is removed compiles without it.
+static uint64_t prune_compiler_caches(uint64_t max_bytes) {
+  const std::vector<CompilerCache> caches = compiler_caches();
+  uint64_t bytes = 0;
+  for (const CompilerCache& cache : caches)
+    bytes += cache.bytes;
+  for (const CompilerCache& cache : caches) {
+    if (bytes <= max_bytes)
+      break;
+    remove_tree(cache.directory);
+    bytes -= cache.bytes;
+  }
+  return bytes;
+}
+
+Result<void> prune_all(uint64_t all_bytes) {
+  const uint64_t max_bytes = all_bytes - std::min(all_bytes, prune_compiler_caches(all_bytes / 4));
   const std::vector<store::Cache> caches = existing_caches();
   std::error_code code;
   uint64_t trees = 0;

@@ -42,11 +42,17 @@ std::vector<store::Cache> existing_caches();
 // Beside them: images that were unpacked to be run (sandbox::TreeStore).
 inline constexpr const char* trees_name = "trees";
 
-// And what compiler caches of toolchains keep, whose size is their own matter.
+// And compiler caches of toolchains, each in a directory of its own.
 inline constexpr const char* compilers_name = "compilers";
+struct CompilerCache {
+  fs::path directory;
+  uint64_t bytes = 0;
+  fs::file_time_type used;
+};
+std::vector<CompilerCache> compiler_caches(); // sorted, the one that was not used for the longest time first
 
 // Brings them and the trees down to the limit, at the end of a command that may have kept something. Trees
-// may take half of it, and what the caches leave.
+// may take half of it, and what the caches leave; compiler caches a quarter.
 Result<void> prune_all(uint64_t max_bytes);
 // The same where an error is no trouble.
 void prune_caches(uint64_t max_bytes);

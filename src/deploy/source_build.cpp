@@ -20,6 +20,17 @@ using FileKind = link::InstalledFile::Kind;
 // Trees of one format; what is done to layers when they are unpacked is part of it.
 constexpr const char* tree_format = "source image 1";
 
+// Says which layers of these roles an image has.
+std::string layers_text(const image::ApplicationImage& source, const std::vector<std::string>& roles) {
+  std::string text = tree_format;
+  for (const std::string& role : roles) {
+    text += " " + role;
+    for (const size_t index : source.layers_with_role(role))
+      text += " " + source.image().config().diff_ids[index].to_string();
+  }
+  return text;
+}
+
 // The layers with this role, as a tree.
 Result<sandbox::TreeUse> tree_of(const sandbox::TreeStore& store, const image::ApplicationImage& source,
                                  const std::string& role, Progress& progress) {
@@ -27,12 +38,9 @@ Result<sandbox::TreeUse> tree_of(const sandbox::TreeStore& store, const image::A
   if (indices.empty())
     return make_error(ErrorKind::integrity,
                       source.image().reference().text + ": has no layer with role " + role);
-  std::string name = std::string(tree_format) + " " + role;
   std::vector<oci::Descriptor> layers;
-  for (const size_t index : indices) {
-    name += " " + source.image().config().diff_ids[index].to_string();
+  for (const size_t index : indices)
     layers.push_back(source.image().manifest().layers[index]);
-  }
   const auto open = [&](Progress& reading) -> Result<oci::Layers> {
     source.image().prefetch(layers, reading);
     oci::Layers opened;
@@ -42,7 +50,7 @@ Result<sandbox::TreeUse> tree_of(const sandbox::TreeStore& store, const image::A
     }
     return opened;
   };
-  return store.get(digest_of(name), open, progress);
+  return store.get(digest_of(layers_text(source, {role})), open, progress);
 }
 
 class SourceBuilder {
@@ -96,6 +104,8 @@ private:
     return {};
   }
 
+  // What a build writes into a compiler cache, a later one believes. So each application has its own: a
+  // stranger's could give another one other code.
   Result<void> add_mounts(sandbox::Enclosure& enclosure, const fs::path& sources) {
     enclosure.limits = request_.limits;
     enclosure.mounts.push_back({sources / ".xaas/source", inside::source, false});
@@ -107,8 +117,12 @@ private:
     XAAS_CHECK(make_directories(work_ / "tools"));
     enclosure.mounts.push_back({work_ / "tools", inside::tools, false});
     if (request_.compiler_cache) {
-      XAAS_CHECK(make_directories(*request_.compiler_cache));
-      enclosure.mounts.push_back({*request_.compiler_cache, inside::compiler_cache, true});
+      const fs::path own =
+          *request_.compiler_cache / digest_of(layers_text(source_, {"base", "source"})).hex();
+      XAAS_CHECK(make_directories(own));
+      std::error_code code;
+      fs::last_write_time(own, fs::file_time_type::clock::now(), code); // who removes old ones goes by it
+      enclosure.mounts.push_back({own, inside::compiler_cache, true});
     }
     return {};
   }
@@ -129,7 +143,7 @@ private:
     build.jobs = request_.jobs;
     build.environment = {{"SOURCE_DATE_EPOCH", std::to_string(time_)}};
     if (request_.compiler_cache && built_.compilers.cached)
-      build.environment.insert({{"CCACHE_DIR", inside::compiler_cache}, {"CCACHE_NOCOMPRESS", "1"}});
+      build.environment.insert({{"CCACHE_DIR", inside::compiler_cache}, {"CCACHE_MAXSIZE", "2G"}});
     else
       build.environment.insert({{"CCACHE_DISABLE", "1"}});
     progress_.start("building " + configuration_.id() + " with " + built_.compilers.version, 0);
