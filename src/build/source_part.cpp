@@ -1,5 +1,6 @@
 #include "source_part.h"
 #include "downloads.h"
+#include "git.h"
 #include "secrets.h"
 #include "source_files.h"
 #include "toolchain.h"
@@ -96,8 +97,11 @@ Result<SourcePart> make_source_part(const Request& request, const std::vector<fs
                       sources.ignored.empty() ? "" : "a .gitignore names all of them");
   if (!sources.ignored.empty())
     progress.note(std::to_string(sources.ignored.size()) + " files that a .gitignore names are left out, " +
-                  sources.ignored.front().string() +
-                  " among them; `include` of the application spec brings files back");
+                  sources.ignored.front().string() + " among them" +
+                  (lies_in_repository(request.source)
+                       ? ""
+                       : "; this is no git checkout, and an archive may need them: `include` of the "
+                         "application spec brings files back"));
   XAAS_TRY(part.layers.source, SourceLayer(request, progress).make(sources, part.report));
   XAAS_TRY(ToolchainLayers toolchain, toolchain_layers(request.application.toolchain, request.arch, work,
                                                        request.time, request.access, progress));
