@@ -11,9 +11,9 @@ struct CommandStart {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  const char* directory; // "": the current one
-  int output;            // becomes standard output and error
-  int status;            // gets the errno of a start that failed; closed by exec
+  const char* directory;                         // "": the current one
+  int output;                                    // becomes standard output and error
+  int status;                                    // gets the errno of a start that failed; closed by exec
   const std::function<void(int status)>* become; // instead of a program, where it is not empty
 };
 

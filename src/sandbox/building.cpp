@@ -10,8 +10,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace xaas::sandbox {
@@ -39,6 +42,24 @@ Result<ProcessResult> run_enclosed(const Enclosed& enclosed, Command command) {
   if (!said.empty() && (result || result.error().kind != ErrorKind::interrupted))
     return make_error(ErrorKind::failed, "enclosing a build: " + said);
   return result;
+}
+
+// Not by run(): that does nothing any more when we were interrupted.
+void tidy_up(const Start& start) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (setsid() > 0 && nothing >= 0 && dup2(nothing, 0) == 0 && dup2(nothing, 1) == 1 &&
+        dup2(nothing, 2) == 2)
+      become(start, -1);
+    _exit(127);
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (child > 0 && waitpid(child, nullptr, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > end)
+      kill(child, SIGKILL);
+    usleep(10'000);
+  }
 }
 
 // Empty, or why it does not work here.
@@ -74,7 +95,7 @@ std::string look_for(Enclosure& enclosure) {
     if (enclosure.runtime == "apptainer" && geteuid() == 0)
       return "would make the build root of this machine";
     if (enclosure.runtime == "bwrap")
-      return trial({bwrap_trial(enclosure.program), std::nullopt});
+      return trial({bwrap_trial(enclosure.program), std::nullopt, std::nullopt});
     const bool helped = geteuid() == 0 || has_setuid_helper(runtime, enclosure.program);
     const system::UserNamespaces found = helped ? system::UserNamespaces() : system::user_namespaces();
     if (found.possible == std::optional(false))
@@ -82,7 +103,7 @@ std::string look_for(Enclosure& enclosure) {
     if (enclosure.runtime != "charliecloud")
       return {};
   }
-  return trial({Start(), Cage{{}, hidden_directories(), {}, "/"}});
+  return trial({Start(), Cage{{}, hidden_directories(), {}, "/"}, std::nullopt});
 }
 
 // What every step has beside what it is given.
@@ -132,6 +153,43 @@ Result<std::vector<BuildMount>> resolved_mounts(const Enclosure& enclosure) {
     mounts.push_back(mount);
   }
   return mounts;
+}
+
+// Where a mount lies below an earlier one: its place there, as the host has it. It is made where the build
+// may write. What a build left there may be a link to anywhere: then nothing is mounted.
+Result<void> make_place_below(const BuildMount& above, const BuildMount& mount) {
+  const std::string what = "mounting " + mount.source.string() + " at " + mount.destination;
+  std::error_code code;
+  const fs::path below = fs::path(mount.destination).lexically_relative(above.destination);
+  fs::path at = above.source;
+  for (auto part = below.begin(); part != below.end(); ++part) {
+    at /= *part;
+    const bool directory = std::next(part) != below.end() || fs::is_directory(mount.source, code);
+    struct stat status{};
+    if (lstat(at.c_str(), &status) == 0) {
+      if (directory ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
+        return make_error(ErrorKind::storage,
+                          what + ": " + at.string() + " is no " + (directory ? "directory" : "regular file"));
+      continue;
+    }
+    if (!above.writable)
+      return make_error(ErrorKind::not_found,
+                        what + ": there is no " + at.string() + ", and none is made in what is read-only");
+    if (directory ? mkdir(at.c_str(), 0755) != 0 : mknod(at.c_str(), S_IFREG | 0644, 0) != 0)
+      return errno_error(errno, what + ": making " + at.string());
+  }
+  return {};
+}
+
+Result<void> make_places_below(const std::vector<BuildMount>& mounts) {
+  for (auto mount = mounts.begin(); mount != mounts.end(); ++mount) {
+    const auto above =
+        std::find_if(std::make_reverse_iterator(mount), mounts.rend(),
+                     [&](const BuildMount& each) { return is_below(mount->destination, each.destination); });
+    if (above != mounts.rend() && above->destination != mount->destination)
+      XAAS_CHECK(make_place_below(*above, *mount));
+  }
+  return {};
 }
 
 // What the runtime said from `start` on in the output, as far as a message goes.
@@ -246,12 +304,14 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
   whole.mounts = own.mounts;
   XAAS_TRY(const std::vector<BuildMount> mounts, resolved_mounts(enclosure));
   whole.mounts.insert(whole.mounts.end(), mounts.begin(), mounts.end());
+  XAAS_CHECK(make_places_below(whole.mounts));
   if (const std::string obstacle = mount_obstacle(whole); !obstacle.empty())
     return make_error(ErrorKind::failed, obstacle);
 
-  Enclosed enclosed = sandbox::enclosed(
-      whole,
-      {command.arguments, command.directory.empty() ? "/" : command.directory.string(), command.environment});
+  Step told{own.directory.path().filename(), command.arguments,
+            command.directory.empty() ? "/" : command.directory.string(), command.environment};
+  told.environment["PWD"] = told.directory;
+  Enclosed enclosed = sandbox::enclosed(whole, told);
   // A second line of defence, where the first is not quick enough; its own message would be none.
   if (enclosure.limits.processes > 0 && geteuid() != 0)
     enclosed.start.tasks = own_tasks() + 2 * enclosure.limits.processes + 64;
@@ -277,6 +337,8 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
   std::error_code code;
   const uint64_t before = command.output ? fs::file_size(*command.output, code) : 0;
   Result<ProcessResult> result = run_enclosed(enclosed, step);
+  if (!result && enclosed.tidy)
+    tidy_up(*enclosed.tidy);
   if (!result)
     return std::move(result).in(step_name(command));
   XAAS_CHECK(check_runtime(enclosure, *result, words_of(command, *result, code ? 0 : before)));

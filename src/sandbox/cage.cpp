@@ -36,6 +36,7 @@
 #include <fstream>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <net/if.h>
 #include <pwd.h>
 #include <sched.h>
@@ -282,7 +283,7 @@ private:
          "mounting /dev/pts");
   }
 
-  // In what is ours or writable; elsewhere it must be there.
+  // In a root of ours; elsewhere it is there, or it is an error.
   void make_place(const fs::path& source, const fs::path& destination) {
     struct stat status{};
     must(stat(in_old_root(source).c_str(), &status), "looking at " + source.string());
@@ -367,6 +368,7 @@ void Report::write(const std::string& text) {
 
 int become(const Start& start, int status) {
   plain_signals();
+  umask(022); // what is built does not depend on who builds
   constexpr rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   rlimit tasks{};
@@ -374,6 +376,8 @@ int become(const Start& start, int status) {
     tasks.rlim_cur = tasks.rlim_max = std::min<rlim_t>(tasks.rlim_max, start.tasks);
     setrlimit(RLIMIT_NPROC, &tasks);
   }
+  // This user's session may have keys of file systems in it (keyrings(7)).
+  syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
   close_files(3, status);
   clearenv();
   for (const auto& [name, value] : start.environment)

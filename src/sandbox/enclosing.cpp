@@ -62,16 +62,19 @@ Enclosed bwrap(const Enclosure& enclosure, const Step& step) {
       append(arguments, {"--setenv", name, value});
   append(arguments, {"--chdir", step.directory, "--"});
   append(arguments, step.arguments);
-  return {{arguments, plain_environment(step)}, std::nullopt};
+  return {{arguments, plain_environment(step)}, std::nullopt, std::nullopt};
 }
 
 Enclosed namespaces(const Enclosure& enclosure, const Step& step) {
-  return {{step.arguments, step.environment}, Cage{enclosure.tree, {}, enclosure.mounts, step.directory}};
+  return {{step.arguments, step.environment},
+          Cage{enclosure.tree, {}, enclosure.mounts, step.directory},
+          std::nullopt};
 }
 
 Enclosed host(const Enclosure& enclosure, const Step& step) {
   return {{step.arguments, step.environment},
-          Cage{{}, hidden_directories(), enclosure.mounts, step.directory}};
+          Cage{{}, hidden_directories(), enclosure.mounts, step.directory},
+          std::nullopt};
 }
 
 // ch-run sees the machine as the cage leaves it, with the tree and what is mounted below one directory. It
@@ -101,7 +104,8 @@ Enclosed charliecloud(const Enclosure& enclosure, const Step& step) {
   append(arguments, {"--cd", step.directory, places + "/tree", "--"});
   append(arguments, step.arguments);
   // It will not start without USER.
-  return {{arguments, {{"USER", std::to_string(inner_user())}, {"PATH", "/usr/bin:/bin"}}}, cage};
+  return {
+      {arguments, {{"USER", std::to_string(inner_user())}, {"PATH", "/usr/bin:/bin"}}}, cage, std::nullopt};
 }
 
 // The variables that a runtime itself needs of ours: where it keeps its state, and whose it is.
@@ -127,16 +131,17 @@ Enclosed apptainer(const Enclosure& enclosure, const Step& step) {
   const bool singularity = enclosure.program.filename() == "singularity";
   for (const auto& [name, value] : step.environment)
     environment[(singularity ? "SINGULARITYENV_" : "APPTAINERENV_") + name] = value;
-  return {{arguments, environment}, std::nullopt};
+  return {{arguments, environment}, std::nullopt, std::nullopt};
 }
 
 Enclosed podman(const Enclosure& enclosure, const Step& step) {
   Arguments arguments = {enclosure.program, "run", "--rm"};
   append(arguments, enclosure.options);
-  append(arguments, {"--network=none", "--pid=private", "--ipc=private", "--uts=private",
-                     "--hostname=localhost", "--cap-drop=ALL", "--security-opt=no-new-privileges",
-                     "--read-only", "--read-only-tmpfs=false", "--no-hosts", "--passwd=false",
-                     "--unsetenv-all", "--pids-limit=-1", "--log-driver=none", "--stop-timeout=0"});
+  append(arguments,
+         {"--network=none", "--pid=private", "--ipc=private", "--uts=private", "--hostname=localhost",
+          "--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only", "--read-only-tmpfs=false",
+          "--no-hosts", "--passwd=false", "--unsetenv-all", "--pids-limit=-1", "--log-driver=none",
+          "--stop-timeout=0", "--name", step.name});
   if (geteuid() != 0)
     arguments.emplace_back("--userns=keep-id");
   for (const BuildMount& mount : enclosure.mounts)
@@ -145,7 +150,10 @@ Enclosed podman(const Enclosure& enclosure, const Step& step) {
     append(arguments, {"--env", name + "=" + value});
   append(arguments, {"--workdir", step.directory, "--rootfs", enclosure.tree});
   append(arguments, step.arguments);
-  return {{arguments, runtime_environment()}, std::nullopt};
+  return {{arguments, runtime_environment()},
+          std::nullopt,
+          Start{{enclosure.program, "rm", "--force", "--ignore", "--time", "0", step.name},
+                runtime_environment()}};
 }
 
 } // namespace
@@ -158,15 +166,14 @@ const std::vector<Builder>& builders() {
        "Error: ",
        2,
        {"the step is number 1 of its processes, for which a signal without a handler does nothing",
-        "the variable HOSTNAME of Podman's own, and HOME if none is given", "/dev can be written, up to 64 MiB in memory",
-        "/sys of the machine is there to read"},
+        "the variable HOSTNAME of Podman's own, and HOME if none is given",
+        "/dev can be written, up to 64 MiB in memory", "/sys of the machine is there to read"},
        {"/sys", "/run"},
        {"/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/run/.containerenv"}},
       {"charliecloud",
        "ch-run[",
        3,
-       {"/etc/hosts and /etc/resolv.conf are the machine's",
-        "variables CH_RUNNING and USER of ch-run's own"},
+       {"/etc/hosts and /etc/resolv.conf are the machine's", "variables CH_RUNNING and USER of ch-run's own"},
        {"/sys"},
        {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf"}},
       {"apptainer",

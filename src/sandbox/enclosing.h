@@ -10,6 +10,7 @@ namespace xaas::sandbox {
 // One step, for any runtime: destinations as find_in_tree() gives them; the private /tmp and /dev/shm are the
 // first mounts.
 struct Step {
+  std::string name; // of nobody else's step on this machine
   std::vector<std::string> arguments;
   std::string directory;
   std::map<std::string, std::string> environment;
@@ -33,6 +34,7 @@ std::string mount_obstacle(const Enclosure& enclosure);
 struct Enclosed {
   Start start;
   std::optional<Cage> cage;
+  std::optional<Start> tidy; // what of the runtime's own is left where it was killed goes with this
 };
 Enclosed enclosed(const Enclosure& enclosure, const Step& step);
 

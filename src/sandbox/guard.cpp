@@ -204,7 +204,7 @@ uint64_t own_tasks() {
 Guard::Guard(const BuildLimits& limits, const std::vector<fs::path>& writable, unsigned depth)
     : limits_(limits), writable_(separate(writable)), depth_(depth) {
   if (limits_.memory == 0)
-    limits_.memory = memory_limit();
+    limits_.memory = memory_limit() / 16 * 15; // before the kernel kills whom it likes
   if (limits_.disk > 0) {
     disk_before_ = all_bytes(writable_, stop_);
     free_then_ = free_bytes();

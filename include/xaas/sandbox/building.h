@@ -39,7 +39,7 @@ struct BuildMount {
 struct BuildLimits {
   uint64_t processes = 4096; // at one time, threads counted; 0: no limit
   // Bytes of all processes together, a shared page counted once; not what lies in a pipe or in a memory file
-  // that nobody has mapped. 0: memory_limit().
+  // that nobody has mapped. 0: memory_limit(), but for a little.
   uint64_t memory = 0;
   // Bytes by which what is below the writable mounts, the private /tmp and /dev/shm may grow together; not
   // files that are open and have no name any more. 0: no limit.
@@ -70,8 +70,11 @@ std::vector<std::string> builder_choices();
 Result<void> make_build_mount_points(const Enclosure& enclosure);
 
 // Runs one command to its end: `arguments`, `directory` (empty: /) and `environment` as the build sees them;
-// nothing is inherited, and the program is looked up on the PATH of `environment`. Output as for run(). What
+// nothing is inherited, PWD is added, and the program is looked up on the PATH of `environment`. Its umask is
+// 022. Output as for run(). What
 // it leaves in its mounts belongs to this user, with the modes that it gave.
+//
+// Where a mount lies below an earlier one, its place is made there if that is writable.
 //
 // A program that ends non-zero is a result. missing_tool: there is no such program inside, or the runtime is
 // gone. failed: a limit was passed; the enclosure could not be made. interrupted: nothing of it is left.
