@@ -21,7 +21,7 @@ namespace xaas::sandbox {
 
 namespace {
 
-constexpr auto watch_period = std::chrono::milliseconds(50);
+constexpr auto watch_period = std::chrono::milliseconds(100);
 
 bool is_ours(const std::string& runtime) { // needs no program
   return runtime == "namespaces" || runtime == "host";
@@ -330,9 +330,13 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
     if (command.started)
       command.started(root);
   };
+  auto next_watch = std::chrono::steady_clock::now() + command.watch_period;
   step.watch = [&]() -> Result<void> {
     XAAS_CHECK(guard.check());
-    return command.watch ? command.watch() : Result<void>();
+    if (!command.watch || std::chrono::steady_clock::now() < next_watch)
+      return {};
+    next_watch = std::chrono::steady_clock::now() + command.watch_period;
+    return command.watch();
   };
   std::error_code code;
   const uint64_t before = command.output ? fs::file_size(*command.output, code) : 0;

@@ -8,7 +8,7 @@
 // namespaces; its child is number 1 of the new process namespace, makes the mounts, and then only waits; its
 // child is the program. When the monitor is killed, number 1 is (PR_SET_PDEATHSIG), and then the kernel kills
 // all that is left inside, however it forks. Number 1 is a copy of this process, with its secrets: it cannot
-// be looked into (PR_SET_DUMPABLE).
+// be looked into (PR_SET_DUMPABLE), and its arguments are gone.
 //
 // Mounts are made in a new root on a file system in memory, to which the old one is moved first
 // (pivot_root(2)), so that any directory of the machine can be bound; then the old one goes. Everything is
@@ -80,6 +80,7 @@ public:
     static constexpr char name[] = "localhost";
     must(sethostname(name, sizeof(name) - 1), "naming the machine");
     prctl(PR_SET_DUMPABLE, 0); // until a program is executed
+    forget_arguments();
     const pid_t program = fork();
     must(program, "starting a process");
     if (program > 0)
@@ -128,6 +129,24 @@ private:
         _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
       if (ended < 0 && errno != EINTR)
         _exit(127);
+    }
+  }
+
+  // What anybody reads in /proc/1/cmdline, and what nobody may in environ, lies where the kernel put it when
+  // this program was started: proc(5), /proc/pid/stat, fields 48 to 51.
+  static void forget_arguments() {
+    std::ifstream file("/proc/self/stat");
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::vector<std::string> fields =
+        split(text.substr(std::min(text.size(), text.rfind(") ") + 2)), ' ');
+    constexpr size_t third = 3; // the first of `fields` by the numbers of the manual page
+    for (const size_t start : {48 - third, 50 - third}) {
+      if (fields.size() <= start + 1)
+        continue;
+      const uintptr_t from = std::strtoull(fields[start].c_str(), nullptr, 10);
+      const uintptr_t to = std::strtoull(fields[start + 1].c_str(), nullptr, 10);
+      if (from != 0 && from < to)
+        std::memset(reinterpret_cast<void*>(from), 0, to - from);
     }
   }
 

@@ -231,6 +231,51 @@ std::string eventually_in(const fs::path& file) {
   return {};
 }
 
+TEST(Process, AtOnceAsksNobody) {
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  const fs::path said = directory.path() / "said";
+  pid_t above = 0;
+  int watched = 0;
+  Command command = {
+      .arguments = {"sh", "-c",
+                    "trap 'echo asked >>" + said.string() + "' TERM; while :; do sleep 0.1; done"}};
+  command.watch_period = std::chrono::milliseconds(50);
+  command.started = [&](pid_t number) { above = number; };
+  command.watch = [&]() -> Result<void> {
+    EXPECT_EQ(kill(above, 0), 0);
+    return ++watched < 6 ? Result<void>() : make_error(ErrorKind::failed, "enough");
+  };
+  for (const bool at_once : {false, true}) {
+    watched = 0;
+    command.at_once = at_once;
+    const auto start = std::chrono::steady_clock::now();
+    const Result<ProcessResult> result = run(command);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message, "enough");
+    if (at_once)
+      EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(950));
+    EXPECT_EQ(fs::exists(said), !at_once);
+    fs::remove(said);
+    EXPECT_NE(kill(above, 0), 0);
+  }
+}
+
+TEST(Process, AFunctionMayBecomeTheProgram) {
+  Command command = {.arguments = {"no-such-program-here", "x"}};
+  command.become = [](int) { execlp("echo", "echo", "became", nullptr); };
+  const Result<ProcessResult> became = run(command);
+  ASSERT_TRUE(became);
+  EXPECT_EQ(became->output, "became\n");
+  command.become = [](int status) {
+    const int number = ENOENT;
+    [[maybe_unused]] const ssize_t count = write(status, &number, sizeof(number));
+  };
+  const Result<ProcessResult> failed = run(command);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::missing_tool);
+  EXPECT_NE(failed.error().message.find("no-such-program-here"), std::string::npos);
+}
+
 TEST(Process, WhatACommandLeavesRunningEndsWithIt) {
   const auto directory = *TemporaryDirectory::create();
   // In a session of its own, so that no signal to a group reaches it.
