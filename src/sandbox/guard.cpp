@@ -133,11 +133,30 @@ uint64_t tree_bytes(const fs::path& root, Links& links, const std::atomic<bool>&
   return bytes;
 }
 
-uint64_t all_bytes(const std::vector<fs::path>& roots, const std::atomic<bool>& stop) {
-  Links links;
+uint64_t all_bytes(const std::vector<fs::path>& roots, Links& links, const std::atomic<bool>& stop) {
   uint64_t bytes = 0;
   for (const fs::path& root : roots)
     bytes += tree_bytes(root, links, stop);
+  return bytes;
+}
+
+// Of files on the disks of the roots that processes have open and that have no name any more.
+uint64_t nameless_bytes(const std::vector<fs::path>& roots, const std::map<pid_t, uint64_t>& processes,
+                        Links& links, const std::atomic<bool>& stop) {
+  std::set<dev_t> disks;
+  struct stat status{};
+  for (const fs::path& root : roots)
+    if (stat(root.c_str(), &status) == 0)
+      disks.insert(status.st_dev);
+  uint64_t bytes = 0;
+  std::error_code code;
+  for (const auto& [process, started] : processes) {
+    const fs::path open = "/proc/" + std::to_string(process) + "/fd";
+    for (fs::directory_iterator it(open, code), end; !stop && !code && it != end; it.increment(code))
+      if (stat(it->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0 &&
+          disks.count(status.st_dev) > 0 && links.emplace(status.st_dev, status.st_ino).second)
+        bytes += static_cast<uint64_t>(status.st_blocks) * 512;
+  }
   return bytes;
 }
 
@@ -206,7 +225,7 @@ Guard::Guard(const BuildLimits& limits, const std::vector<fs::path>& writable, u
   if (limits_.memory == 0)
     limits_.memory = memory_limit() / 16 * 15; // before the kernel kills whom it likes
   if (limits_.disk > 0) {
-    disk_before_ = all_bytes(writable_, stop_);
+    disk_before_ = disk_bytes({});
     free_then_ = free_bytes();
   }
 }
@@ -279,6 +298,11 @@ uint64_t Guard::free_bytes() const {
   return bytes;
 }
 
+uint64_t Guard::disk_bytes(const std::map<pid_t, uint64_t>& processes) const {
+  Links links;
+  return all_bytes(writable_, links, stop_) + nameless_bytes(writable_, processes, links, stop_);
+}
+
 Result<void> Guard::check_disk() {
   if (limits_.disk == 0)
     return {};
@@ -299,7 +323,8 @@ Result<void> Guard::check_disk() {
     return {};
   walk_start_ = now;
   free_then_ = free;
-  walk_ = std::async(std::launch::async, [this] { return all_bytes(writable_, stop_); });
+  walk_ =
+      std::async(std::launch::async, [this, processes = last_.processes] { return disk_bytes(processes); });
   return {};
 }
 
@@ -312,7 +337,7 @@ Result<void> Guard::judge_disk(uint64_t bytes) {
 }
 
 Result<void> Guard::finish() {
-  return limits_.disk == 0 ? Result<void>() : judge_disk(all_bytes(writable_, stop_));
+  return limits_.disk == 0 ? Result<void>() : judge_disk(disk_bytes({}));
 }
 
 } // namespace xaas::sandbox

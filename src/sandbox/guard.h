@@ -46,6 +46,7 @@ private:
   Result<void> check_disk();
   Result<void> judge_disk(uint64_t bytes);
   uint64_t free_bytes() const;
+  uint64_t disk_bytes(const std::map<pid_t, uint64_t>& processes) const;
 
   BuildLimits limits_;
   std::vector<fs::path> writable_;

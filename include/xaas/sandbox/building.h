@@ -41,7 +41,7 @@ struct BuildLimits {
   // Bytes of all processes together, a shared page counted once; not what lies in a pipe or in a memory file
   // that nobody has mapped. 0: memory_limit(), but for a little.
   uint64_t memory = 0;
-  // Bytes by which what is below the writable mounts, the private /tmp and /dev/shm may grow together; not
+  // Bytes by which what is below the writable mounts, the private /tmp and /dev/shm may grow together, with
   // files that are open and have no name any more. 0: no limit.
   uint64_t disk = 0;
   double seconds = 0;      // 0: no limit
@@ -77,7 +77,9 @@ Result<void> make_build_mount_points(const Enclosure& enclosure);
 // Where a mount lies below an earlier one, its place is made there if that is writable.
 //
 // A program that ends non-zero is a result. missing_tool: there is no such program inside, or the runtime is
-// gone. failed: a limit was passed; the enclosure could not be made. interrupted: nothing of it is left.
+// gone. failed: a limit was passed; the enclosure could not be made. usage: a mount that is not two absolute
+// paths, or is where every build has something of its own. not_found, storage: a place for a mount is not
+// there, or is something else. interrupted: nothing of it is left.
 Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& command);
 
 } // namespace xaas::sandbox

@@ -146,12 +146,14 @@ int share_memory() {
     if (fork() == 0)
       break;
   std::memset(memory, 1, size);
-  sleep(2);
+  sleep(1);
   return 0;
 }
 
-int fill_disk(const char* path, int mebibytes) {
+int fill_disk(const char* path, int mebibytes, bool nameless) {
   const int file = open(path, O_WRONLY | O_CREAT, 0644);
+  if (nameless)
+    unlink(path);
   static char piece[1 << 20];
   for (int i = 0; i < mebibytes; ++i) {
     if (write(file, piece, sizeof(piece)) < 0)
@@ -254,14 +256,14 @@ int main(int count, char** arguments) {
     return eat_memory(MAP_SHARED);
   if (word == "same-memory")
     return share_memory();
-  if (word == "fill")
-    return fill_disk(what, count > 3 ? std::atoi(arguments[3]) : 0);
+  if (word == "fill" || word == "fill-nameless")
+    return fill_disk(what, count > 3 ? std::atoi(arguments[3]) : 0, word != "fill");
   if (word == "daemon")
     return leave_daemon(what);
   if (word == "sleep")
     wait_a_minute();
   if (word == "doze") { // sleeps much, and does something now and then
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 10; ++i) {
       usleep(150'000);
       for (const clock_t end = clock() + CLOCKS_PER_SEC / 50; clock() < end;) {
       }
