@@ -189,12 +189,15 @@ protected:
   bool host() const { return std::string(GetParam().runtime) == "host"; }
   bool podman() const { return std::string(GetParam().runtime) == "podman"; }
   bool charliecloud() const { return std::string(GetParam().runtime) == "charliecloud"; }
+  // The last argument of what is started, which tells it from what other tests start.
+  std::string token() const { return directory->path().filename(); }
   std::string probe() const { return host() ? "/build/source/probe" : "/bin/probe"; }
 
   Outcome run(const std::vector<std::string>& arguments) const {
     Command command;
     command.arguments = {probe()};
     command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+    command.arguments.push_back(token());
     command.environment = {{"PATH", "/bin:/build/source"}, {"HOME", "/build/work"}, {"GIVEN", "a $b"}};
     return run(command);
   }
@@ -220,13 +223,18 @@ protected:
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
     return outcome.output;
   }
-  // Nothing that was started with this word is there any more.
+  std::vector<std::string> processes() const {
+    std::vector<std::string> lines;
+    std::error_code code;
+    for (const fs::directory_entry& entry : fs::directory_iterator("/proc", code))
+      if (const Result<std::string> line = read_file(entry.path() / "cmdline");
+          line && line->find(token()) != std::string::npos)
+        lines.push_back(*line);
+    return lines;
+  }
+  // Neither the probe nor a runtime.
   void expect_nothing_left() const {
-    for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
-      const Result<std::string> line = read_file(entry.path() / "cmdline");
-      if (line && line->starts_with(probe() + std::string(1, '\0')))
-        ADD_FAILURE() << entry.path() << " is left";
-    }
+    EXPECT_THAT(processes(), ElementsAre());
     EXPECT_TRUE(fs::is_empty(directory->path() / "tmp"));
     if (podman())
       expect_nothing_listed();
@@ -487,7 +495,7 @@ TEST_P(Inside, WhatNeverEndsIsStopped) {
 TEST_P(Inside, TheCallersWatchEndsIt) {
   const Json json = in_child(GetParam().root, [&] {
     Command command;
-    command.arguments = {probe(), "sleep"};
+    command.arguments = {probe(), "sleep", token()};
     int calls = 0;
     command.watch_period = std::chrono::milliseconds(300);
     command.watch = [&]() -> Result<void> {
@@ -526,7 +534,7 @@ TEST_P(Inside, AnInterruptEndsIt) {
         kill(self, SIGINT);
       }).detach();
       Command command;
-      command.arguments = {probe(), word};
+      command.arguments = {probe(), word, token()};
       return as_json(outcome_of(run_inside(enclosure, command)));
     });
     EXPECT_EQ(json["kind"], kind_text(ErrorKind::interrupted)) << json;
@@ -536,9 +544,11 @@ TEST_P(Inside, AnInterruptEndsIt) {
 }
 
 // What the machine has to build with.
-TEST_P(Inside, TheMachinesCompiler) {
-  if (!host() || !find_program("cc"))
-    GTEST_SKIP() << "for host, with a compiler";
+class OnHost : public Inside {};
+
+TEST_P(OnHost, TheMachinesCompiler) {
+  if (!find_program("cc"))
+    GTEST_SKIP() << "SKIPPED, NOT SHOWN: no cc";
   ASSERT_TRUE(write_file(directory->path() / "source/x.c", "int main(void) { return 7; }\n"));
   Command command;
   command.arguments = {"cc", "-o", "x", "/build/source/x.c"};
@@ -557,18 +567,16 @@ TEST_P(Inside, NothingOutlivesWhoStartedIt) {
     (void)in_child(GetParam().root, [&] {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       Command command;
-      command.arguments = {probe(), "sleep"};
+      command.arguments = {probe(), "sleep", token()};
       return as_json(outcome_of(run_inside(enclosure, command)));
     });
     _exit(0);
   }
   const auto is_there = [&] {
-    for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
-      const Result<std::string> line = read_file(entry.path() / "cmdline");
-      if (line && *line == probe() + std::string(1, '\0') + "sleep" + std::string(1, '\0'))
-        return true;
-    }
-    return false;
+    const std::vector<std::string> lines = processes();
+    const std::string line = probe() + std::string(1, '\0') + "sleep";
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& each) { return each.starts_with(line); });
   };
   for (int i = 0; i < 100 && !is_there(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -578,6 +586,9 @@ TEST_P(Inside, NothingOutlivesWhoStartedIt) {
   for (int i = 0; i < 60 && is_there(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(is_there());
+  for (int i = 0; i < 60 && !processes().empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(processes(), ElementsAre());
 }
 
 INSTANTIATE_TEST_SUITE_P(Builders, Inside,
@@ -585,6 +596,9 @@ INSTANTIATE_TEST_SUITE_P(Builders, Inside,
                                          Kind{"namespaces", false}, Kind{"podman", true},
                                          Kind{"charliecloud", true}, Kind{"charliecloud", false},
                                          Kind{"host", true}, Kind{"host", false}, Kind{"apptainer", false}),
+                         kind_name);
+
+INSTANTIATE_TEST_SUITE_P(Builders, OnHost, testing::Values(Kind{"host", true}, Kind{"host", false}),
                          kind_name);
 
 } // namespace
