@@ -1,0 +1,129 @@
+#!/bin/bash
+# Real applications as source images: HMMER, FFTW and LAPACK from Debian's source packages, on a base of Debian packages (mmdebstrap), deployed
+# as an ordinary user; a second deploy; the application's own tests in what was deployed; its run time beside that of a native
+# build by hand in the same tree, with the same compiler and options.
+#
+#   tools/bench/source.sh [APPLICATION...]      hmmer fftw lapack; all, if none is named
+#
+# Half an hour on two cores. Needs root: for source packages (deb-src), mmdebstrap, and to become another user (nobody).
+# Can be taken up where it was interrupted: lib.sh.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+open_bench
+packages mmdebstrap umoci bubblewrap perl
+applications=("$@")
+[ $# -gt 0 ] || applications=(hmmer fftw lapack)
+rounds=5
+here=$work/source/$program
+mkdir -p "$here"
+chmod a+rx "$work" "$work/source" "$here"
+install -m 755 "$xaas" "$here/xaas" # where another user may run it
+home=$here/nobody
+mkdir -p "$home"
+chown nobody "$home"
+
+make_base() { # DIRECTORY: the toolchain, as a layout
+  local list=gcc,g++,gfortran,make,cmake,ninja-build,autoconf,automake,libtool,perl,python3,pkg-config,ccache
+  SOURCE_DATE_EPOCH=0 mmdebstrap --quiet --variant=minbase --skip=output/dev \
+    --include=$list,libdivsufsort-dev,libsimde-dev,libfftw3-dev,zlib1g-dev bookworm "$1.tar" /etc/apt/sources.list.d/*.sources
+  umoci init --layout "$1"
+  umoci new --image "$1:1"
+  umoci raw add-layer --image "$1:1" "$1.tar"
+  mkdir "$1/root"
+  tar -xf "$1.tar" -C "$1/root"
+  rm "$1.tar"
+}
+as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -i PATH="$PATH" HOME="$home" XAAS_CACHE_DIR="$home/cache" "$@"; }
+deploy() { (cd "$home" && as_user "$here/xaas" deploy "oci:$here/$1-image:src" -o "oci:$home/$1:$2" --format json -q "${@:3}") >"$here/$1-$2.json"; }
+
+# By hand, in the toolchain's tree, what a person would type; the program's directory is then /opt of $here/$1-native.
+native() { # NAME SCRIPT, which sees SRC, FLAGS and installs below /opt
+  local name=$1 out=$here/$1-native
+  rm -rf "$out"
+  mkdir -p "$out/build" "$out/opt"
+  bwrap --unshare-net --ro-bind "$here/base/root" / --dev /dev --proc /proc --tmpfs /tmp --dir /tmp/src --ro-bind "$work/$name/source" /tmp/src \
+    --bind "$out/build" /mnt --bind "$out/opt" /opt --chdir /mnt --setenv SRC /tmp/src --setenv JOBS "$(nproc)" \
+    --setenv FLAGS "$(jq -r '.build.flags | join(" ")' "$here/$name-first.json")" --setenv CCACHE_DISABLE 1 /bin/sh -ec "$2"
+}
+in_native() { # NAME PROGRAM ARG...: with this directory
+  bwrap --ro-bind "$here/base/root" / --dev /dev --proc /proc --tmpfs /tmp --ro-bind "$here/$1-native/opt" /opt --bind "$PWD" /mnt --chdir /mnt \
+    "/opt/bin/$2" "${@:3}"
+}
+in_deployed() { # NAME PROGRAM ARG...
+  bwrap --ro-bind "$here/$1-tree" / --dev /dev --proc /proc --tmpfs /tmp --bind "$PWD" /mnt --chdir /mnt "/usr/local/bin/$2" "${@:3}"
+}
+
+autotools='cp -a $SRC/. . && autoreconf -fi && ./configure --prefix=/opt CC="gcc $FLAGS" CXX="g++ $FLAGS" '
+cmake_options='-G Ninja -S $SRC -B . -DCMAKE_INSTALL_PREFIX=/opt -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=/tmp/gcc -DCMAKE_CXX_COMPILER=/tmp/g++ -DCMAKE_Fortran_COMPILER=/tmp/gfortran '
+scripts='for c in gcc g++ gfortran; do printf "#!/bin/sh\nexec /usr/bin/$c $FLAGS \"\$@\"\n" >/tmp/$c; chmod 755 /tmp/$c; done; '
+declare -A package=([hmmer]=hmmer [fftw]=fftw3 [lapack]=lapack)
+declare -A by_hand=(
+  [hmmer]="export AUTOHEADER=true; $autotools --enable-threads --enable-sse --disable-mpi && make -j\$JOBS && make install"
+  [fftw]="$scripts cmake $cmake_options -DCMAKE_POLICY_VERSION_MINIMUM=3.5 -DENABLE_THREADS=ON -DWITH_COMBINED_THREADS=ON
+    -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH='\$ORIGIN/../lib' -DENABLE_SSE2=ON -DENABLE_AVX=ON -DENABLE_AVX2=ON &&
+    ninja -j\$JOBS && ninja install && install -D bench /opt/bin/fftw-bench"
+  [lapack]="$scripts cmake $cmake_options -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=ON -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON
+    -DCMAKE_INSTALL_RPATH='\$ORIGIN/../lib' -DCMAKE_INSTALL_LIBDIR=lib && ninja -j\$JOBS && ninja install &&
+    install -D -t /opt/bin bin/xlintstd bin/xeigtstd bin/xblat3d && cp lib/libtmglib.so.3.* /opt/lib/libtmglib.so.3"
+)
+by_hand[fftw]=${by_hand[fftw]//$'\n'/ }
+by_hand[lapack]=${by_hand[lapack]//$'\n'/ }
+
+prepare() { # NAME: data, in this directory
+  case $1 in
+  hmmer)
+    cp "$work/hmmer/source/tutorial/globins4.sto" .
+    perl -e 'srand 1; my @a = split //, "ACDEFGHIKLMNPQRSTVWY"; for my $i (1..20000) { print ">s$i\n", join("", map { $a[rand @a] } 1..400), "\n" }' >db.fa ;;
+  lapack) cp "$work/lapack/source/TESTING"/{dtest,nep}.in "$work/lapack/source/BLAS/TESTING/dblat3.in" . ;;
+  esac
+}
+workload() { # RUNNER NAME: what is timed; what it computes goes to standard output
+  case $2 in
+  hmmer) "$1" hmmer hmmsearch --cpu 1 --seed 1 globins.hmm db.fa | grep -v -e '^#' -e 'CPU time' -e 'Mc/sec' ;;
+  fftw) "$1" fftw fftw-bench -opatient -v0 -s 1048576 >/dev/null && "$1" fftw fftw-bench --verify 4096 -v0 >/dev/null ;;
+  lapack) "$1" lapack xeigtstd <nep.in | grep -v -e 'seconds' -e 'Total time' ;;
+  esac
+}
+own_tests() { # NAME
+  case $1 in
+  hmmer) in_deployed hmmer hmmbuild --seed 1 globins.hmm globins4.sto >hmmbuild.log && in_deployed hmmer hmmstat globins.hmm >/dev/null &&
+    in_deployed hmmer hmmemit -N 20 --seed 1 globins.hmm >emitted.fa && [ "$(in_deployed hmmer hmmsearch --tblout /dev/stdout -o /dev/null globins.hmm emitted.fa | grep -vc '^#')" -ge 19 ] ;;
+  fftw) local n; for n in 1 8 13 100 1024 1023 'o64x32' 'r1000' 'k40x30'; do in_deployed fftw fftw-bench -v0 --verify "$n" >/dev/null || return 1; done ;;
+  lapack) in_deployed lapack xlintstd <dtest.in >xlintstd.log && grep -q 'All tests for' xlintstd.log && ! grep -q -i 'failed to pass' xlintstd.log &&
+    in_deployed lapack xblat3d <dblat3.in >xblat3d.log && ! grep -rqi 'fail' xblat3d.log ;;
+  esac
+}
+seconds_of() { # COMMAND...: wall time; output to the file `output`
+  local TIMEFORMAT=%R
+  { time "$@" >output 2>output.log; } 2>&1
+}
+
+say "toolchain"
+once "$here/base" make_base
+for name in "${applications[@]}"; do
+  say "$name: sources, source image, deploy, native build"
+  once "$work/$name/source" debian_source "${package[$name]}"
+  chmod -R a+rX "$work/$name"
+  [ -d "$here/$name-image" ] || "$here/xaas" build "$root/specs/applications/$name.json" --kind source --source "$work/$name/source" --base "oci:$here/base:1" \
+    -o "oci:$here/$name-image:src" -q >/dev/null
+  chmod -R a+rX "$here/$name-image"
+  timed "$here/$name.first" deploy "$name" first
+  timed "$here/$name.second" deploy "$name" second
+  timed "$here/$name.native" native "$name" "${by_hand[$name]}"
+  [ -d "$here/$name-tree" ] || "$here/xaas" copy "oci:$home/$name:first" "rootfs:$here/$name-tree" -q >/dev/null
+  mkdir -p "$here/$name-run"
+  cd "$here/$name-run"
+  prepare "$name"
+  own_tests "$name" && echo "its own tests pass in the deployed image" || die "$name: its own tests fail in the deployed image, in $PWD"
+  ratios=()
+  for ((round = 0; round <= rounds; ++round)); do # the first is not counted
+    d=$(seconds_of workload in_deployed "$name"); mv output output.deployed
+    n=$(seconds_of workload in_native "$name"); mv output output.native
+    cmp output.deployed output.native || die "$name: the deployed program computes something else, in $PWD"
+    [ $round -eq 0 ] || ratios+=("$(perl -e 'printf "%.3f", $ARGV[0] / $ARGV[1]' "$d" "$n")")
+  done
+  echo "$name: $machine; $(jq -r '"\(.build.compiler), \(.build.flags | join(" "))"' "$here/$name-first.json")"
+  echo "deploy          $(wall "$here/$name.first") s; again with the compiler cache $(wall "$here/$name.second") s; native build $(wall "$here/$name.native") s"
+  echo "source image    $(image_bytes "oci:$here/$name-image:src" | human); deployed $(image_bytes "oci:$home/$name:first" | human)"
+  [ "$(jq -r .digest "$here/$name-first.json")" = "$(jq -r .digest "$here/$name-second.json")" ] && echo "digest          the same both times" || echo "digest          DIFFERS"
+  echo "run time        deployed / native: $(printf '%s\n' "${ratios[@]}" | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}') (median of ${ratios[*]})"
+done
