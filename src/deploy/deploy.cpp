@@ -258,6 +258,7 @@ Result<void> produce_from_source(const Request& request, const image::Applicatio
   const Clock::time_point start = Clock::now();
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
+  XAAS_CHECK(check_space(space_needs_from_source(request, source)));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
   XAAS_TRY(SourceBuilt built, build_from_source(request, source, report.selection.configuration,
                                                 report.target, plan.time, work.path(), progress));

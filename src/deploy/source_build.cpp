@@ -68,7 +68,7 @@ public:
              sandbox::choose_builder(request_.runtimes, request_.runtime_options));
     built_.runtime = enclosure.runtime;
     for (const std::string& missing : enclosure.missing)
-      progress_.note("building inside " + enclosure.runtime + " without " + missing);
+      progress_.note("building with " + enclosure.runtime + ": " + missing);
     XAAS_TRY(const sandbox::TreeStore store, sandbox::TreeStore::open(request_.trees));
     XAAS_TRY(const sandbox::TreeUse sources, tree_of(store, source_, "source", progress_));
     std::optional<sandbox::TreeUse> toolchain;

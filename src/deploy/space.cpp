@@ -52,4 +52,22 @@ std::vector<SpaceNeed> space_needs(const Request& request, const image::Applicat
   return needs;
 }
 
+std::vector<SpaceNeed> space_needs_from_source(const Request& request,
+                                               const image::ApplicationImage& source) {
+  constexpr uint64_t expansion = 3;    // of compressed programs and text
+  constexpr uint64_t build_factor = 8; // objects and programs beside compressed sources
+  uint64_t base = 0, sources = 0;
+  for (const oci::Descriptor& layer : source.image().manifest().layers) {
+    base += image::layer_role(layer) == "base" ? layer.size : 0;
+    sources += image::layer_role(layer) == "source" ? layer.size : 0;
+  }
+  const bool host =
+      std::find(request.runtimes.begin(), request.runtimes.end(), "host") != request.runtimes.end();
+  std::vector<SpaceNeed> needs = {{"temporary files", temporary_root(), build_factor * sources}};
+  std::error_code code;
+  if (!fs::exists(request.trees, code)) // else they may be there already
+    needs.push_back({"the toolchain", request.trees, expansion * (sources + (host ? 0 : base))});
+  return needs;
+}
+
 } // namespace xaas::deploy

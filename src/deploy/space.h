@@ -11,4 +11,7 @@ namespace xaas::deploy {
 std::vector<SpaceNeed> space_needs(const Request& request, const image::ApplicationImage& source,
                                    const std::string& configuration, const image::Usage& usage);
 
+// The same of a configuration that is built from source: toolchain and sources unpacked, and a build of them.
+std::vector<SpaceNeed> space_needs_from_source(const Request& request, const image::ApplicationImage& source);
+
 } // namespace xaas::deploy
