@@ -219,8 +219,10 @@ private:
                 set(CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total.count())) &&
                 set(CURLOPT_WRITEFUNCTION, &take_body) && set(CURLOPT_WRITEDATA, &answer_) &&
                 set(CURLOPT_HEADERFUNCTION, &take_header) && set(CURLOPT_HEADERDATA, &answer_) &&
-                set(CURLOPT_BUFFERSIZE, 256 * 1024L) && set(CURLOPT_NOPROGRESS, 0L) &&
-                set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
+                set(CURLOPT_NOPROGRESS, 0L) && set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
+    // Only faster, so it may fail, and does: after a host name that could not be resolved, libcurl 7.88 keeps
+    // the handle's buffer and refuses another size for it.
+    curl_.easy_setopt(handle_, CURLOPT_BUFFERSIZE, 256 * 1024L);
     if (!request.sink && request.method != "HEAD") // which tells the length of what it does not send
       good = good && set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(limits.answer_bytes));
     if (limits.stall.count() > 0)

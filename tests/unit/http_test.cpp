@@ -230,6 +230,20 @@ TEST(Send, ATransferThatStandsStillIsANetworkError) {
   EXPECT_EQ(response.error().kind, ErrorKind::network);
 }
 
+// libcurl 7.88 keeps a buffer after it, and then refuses an option.
+TEST(Client, GoesOnAfterAHostWithoutAnAddress) {
+  HttpServer server([](const std::string&) { return HttpServer::answer(200, "here"); });
+  Client client;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto response = client.send(to("http://nowhere.invalid/"));
+    ASSERT_FALSE(response);
+    EXPECT_EQ(response.error().kind, ErrorKind::network) << response.error().message;
+  }
+  const auto response = client.send(to(server.url()));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "here");
+}
+
 TEST(Client, LeavesNothingOfOneRequestInTheNext) {
   HttpServer server([](const std::string&) { return HttpServer::answer(200, "body"); });
   Client client;
