@@ -106,6 +106,20 @@ Result<void> write_file(const fs::path& path, std::string_view content, unsigned
   return writer.commit(durable);
 }
 
+Result<void> write_output(const fs::path& path, std::string_view content, unsigned mode) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (!fs::exists(status) || fs::is_regular_file(status))
+    return write_file(path, content, mode, false);
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (file.get() < 0)
+    return errno_error(errno, "writing " + path.string());
+  XAAS_CHECK(write_all(file.get(), content, path));
+  if (file.close() != 0)
+    return errno_error(errno, "writing " + path.string());
+  return {};
+}
+
 Result<void> make_directories(const fs::path& path) {
   std::error_code code;
   fs::create_directories(path, code);

@@ -1,6 +1,5 @@
 #include "link.h"
 #include "identify.h"
-#include "output.h"
 #include "working_object.h"
 
 #include <xaas/link/command_line.h>

@@ -1,7 +1,6 @@
 #include "working_object.h"
 #include "identify.h"
 #include "log.h"
-#include "output.h"
 
 #include <xaas/base/json.h>
 #include <xaas/link/note.h>

@@ -26,7 +26,7 @@ public:
       return {};
     }
     XAAS_CHECK(make_directories(fs::path(output_).parent_path()));
-    return write_file(output_, script);
+    return write_output(output_, script);
   }
 
 private:

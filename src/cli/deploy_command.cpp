@@ -115,7 +115,7 @@ public:
       prune_caches(max_bytes);
     XAAS_TRY(const deploy::Report report, result);
     if (!sbom_.empty())
-      XAAS_CHECK(write_file(sbom_, provenance::to_text(*report.sbom)));
+      XAAS_CHECK(write_output(sbom_, provenance::to_text(*report.sbom)));
     if (common.json())
       print_json(report);
     else if (!dry_run_)

@@ -33,7 +33,7 @@ public:
     }
     const Json json = system::to_json(description);
     if (!output_.empty())
-      XAAS_CHECK(write_file(output_, json.dump(2) + "\n"));
+      XAAS_CHECK(write_output(output_, json.dump(2) + "\n"));
     if (common.json())
       print(json);
     else if (output_.empty() || !common.quiet)

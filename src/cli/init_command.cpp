@@ -53,7 +53,7 @@ public:
       std::cout << text;
       return {};
     }
-    XAAS_CHECK(write_file(path, text));
+    XAAS_CHECK(write_output(path, text));
     if (common.json()) {
       Json json = {{"version", 1},
                    {"spec", path.string()},

@@ -108,7 +108,7 @@ Result<void> write_record(const fs::path& path, const Record& record) {
                        {"requests", record.reply.requests},
                        {"body", record.reply.body}}}};
   try {
-    return write_file(path, json.dump(1) + "\n");
+    return write_output(path, json.dump(1) + "\n");
   } catch (const Json::exception&) {
     return make_error(ErrorKind::integrity, "the answer is not UTF-8 text");
   }

@@ -242,12 +242,12 @@ Result<Digest> write_image(const Reference& reference, const NewImage& image) {
   return write_publication(reference, publication_of(image));
 }
 
-// A mistyped name must not cost a file: only one that is of this kind, an empty one or a device is written
-// over.
+// A mistyped name must not cost a file: only one that is of this kind or an empty one is written over.
+// Neither is a device or a pipe: the rename that ends the writing would put a file where `/dev/null` was.
 static bool is_replaceable(const fs::path& path, std::string_view magic, size_t offset) {
   std::error_code code;
   if (!fs::is_regular_file(path, code))
-    return true;
+    return false;
   std::ifstream stream(path, std::ios::binary);
   char header[512] = {};
   stream.read(header, sizeof(header));

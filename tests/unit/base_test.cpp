@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +39,26 @@ TEST(File, WriteReplacesAtomicallyAndLeavesNothingBehind) {
   ASSERT_TRUE(write_file(file, "two", 0755));
   EXPECT_EQ(*read_file(file), "two");
   EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()), 1);
+}
+
+// A rename over `/dev/null` would put a file where all programs expect the device.
+TEST(File, AnOutputThatIsNoFileIsWrittenToAndStays) {
+  auto directory = *TemporaryDirectory::create();
+  const fs::path pipe = directory.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ASSERT_TRUE(write_output(pipe, "text"));
+  char text[8] = {};
+  EXPECT_EQ(read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "text");
+  close(reader);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  ASSERT_TRUE(write_output(directory.path() / "file", "text"));
+  EXPECT_EQ(*read_file(directory.path() / "file"), "text");
+  const auto full = write_output("/dev/full", "text");
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().kind, ErrorKind::storage);
 }
 
 TEST(File, ErrorsNameTheFileAndHaveTheRightKind) {

@@ -22,7 +22,12 @@ Result<std::string> read_file(const fs::path& path, uint64_t limit = uint64_t(1)
 Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode = 0644,
                         bool durable = true);
 
-// The same piece by piece: a file that appears under its name when it is committed, and never if it is not.
+// Writes what a user or a build named as an output: a file as `write_file` does, without fsync. `/dev/null`,
+// a pipe or another special file is written to and stays what it is.
+Result<void> write_output(const fs::path& path, std::string_view content, unsigned mode = 0644);
+
+// The same as `write_file`, piece by piece: a file that appears under its name when it is committed, and
+// never if it is not.
 class FileWriter {
 public:
   static Result<FileWriter> create(const fs::path& path, unsigned mode = 0644);

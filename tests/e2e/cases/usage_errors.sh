@@ -85,5 +85,12 @@ expect_error 2 hello.c build src/hello.c
 cp src/Makefile Makefile.before
 expect_error 2 'src/Makefile exists and is no archive' "$XAAS" build src -o oci-archive:src/Makefile
 cmp src/Makefile Makefile.before
+mkfifo pipe
+expect_error 2 'pipe exists and is no archive' "$XAAS" build src -o oci-archive:pipe
+[ -p pipe ] || fail "a file lies where a pipe was"
+timeout 60 cat pipe >description.json &
+"$XAAS" detect -q -o pipe
+wait $!
+[ -p pipe ] && jq -e '.version == 1' description.json >/dev/null || fail "a description was not written into a pipe"
 
 [ ! -e app ] || fail "a refused command wrote app"
