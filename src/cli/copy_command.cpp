@@ -33,6 +33,8 @@ public:
       architecture = target::oci_architecture(arch_);
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(false, progress);
+    for (const fs::path& left : remove_abandoned())
+      progress.note("removed " + left.string() + ", which a killed run left");
     XAAS_TRY(const registry::Copied copied,
              registry::copy(from, to, architecture, target::oci_architecture(target::host_arch()), access,
                             progress)

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iostream>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace xaas::cli {
 
@@ -73,6 +74,8 @@ public:
     if (!output_.empty()) {
       XAAS_TRY(request.output, oci::parse_reference(output_));
     }
+    if (!sbom_.empty()) // better now than after the work
+      XAAS_CHECK(check_output(sbom_));
     if (const std::string place = settings().reuse(); !place.empty()) {
       XAAS_TRY(request.reuse, oci::parse_reference(place));
     }
@@ -135,6 +138,16 @@ private:
         return name == "host" || std::find(known.begin(), known.end(), name) == known.end();
       });
     return names;
+  }
+
+  static Result<void> check_output(const fs::path& path) {
+    const fs::path directory = fs::absolute(path).parent_path();
+    std::error_code code;
+    if (fs::is_directory(path, code))
+      return make_error(ErrorKind::usage, "--sbom " + path.string() + ": is a directory");
+    if (access(directory.c_str(), W_OK) != 0 && !fs::exists(path, code))
+      return errno_error(errno, "--sbom " + path.string());
+    return {};
   }
 
   static sandbox::BuildLimits build_limits() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 namespace xaas::image {
@@ -105,6 +106,13 @@ Result<ApplicationImage> ApplicationImage::open(std::unique_ptr<oci::Image> imag
                           (kind == "other" ? ": is not an image that xaas made"
                                            : ": is a " + kind + " image, not an IR or source image"),
                       "`xaas build` makes IR and source images; `xaas inspect` shows what an image is");
+  if (const auto format = image->manifest().annotations.find(annotation::format);
+      format != image->manifest().annotations.end() && std::atoi(format->second.c_str()) > bundle_format)
+    return make_error(ErrorKind::unsatisfied,
+                      image->reference().text + ": image format " + format->second +
+                          " is newer than format " + std::to_string(bundle_format) +
+                          ", which this xaas reads",
+                      "use a newer xaas");
   if (image->config().diff_ids.size() != image->manifest().layers.size())
     return make_error(ErrorKind::integrity,
                       image->reference().text + ": config and manifest disagree on the layers");

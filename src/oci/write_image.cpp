@@ -100,7 +100,7 @@ Result<void> update_index(const fs::path& layout, const Json& entry, const std::
   return write_file(file, to_bytes(index));
 }
 
-// Parts of blobs that killed writers left. One that is still written is younger.
+// Parts of blobs and archives that killed writers left. One that is still written is younger.
 void remove_leftovers(const fs::path& directory) {
   constexpr auto abandoned = std::chrono::hours(1);
   const fs::file_time_type now = fs::file_time_type::clock::now();
@@ -181,6 +181,7 @@ private:
 // The members come in the order of their names, whatever order the image has.
 Result<void> write_archive(const Reference& reference, const Publication& publication, const Json& entry,
                            Progress& progress) {
+  remove_leftovers(fs::absolute(reference.path).parent_path());
   XAAS_TRY(ArchiveFile archive, ArchiveFile::create(reference.path));
   // Without these two members skopeo makes the directories itself, gives them to root, and fails where it is
   // not root.

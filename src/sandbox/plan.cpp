@@ -10,6 +10,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/image/application_image.h>
 #include <xaas/system/loader.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
@@ -71,6 +72,9 @@ private:
     const target::Cpu cpu = target::host_cpu();
     XAAS_TRY(const std::unique_ptr<oci::Image> image,
              registry::open_image(request_.image, target::oci_architecture(cpu.arch), request_.access));
+    if (image::kind_of(*image) == "ir")
+      return make_error(ErrorKind::usage, request_.image.text + ": is an IR image, which has no programs yet",
+                        "`xaas deploy` makes an image from it that can be run");
     if (request_.check)
       XAAS_CHECK(check_needs(*image, cpu));
     XAAS_TRY(const TreeStore store, TreeStore::open(request_.trees));
