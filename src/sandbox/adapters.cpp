@@ -72,7 +72,10 @@ Invocation charliecloud(const Found& found, const Program& program, const Argume
   append(arguments, options);
   for (const Bind& bind : binds_for(*found.runtime, program))
     append(arguments, {"--bind", bind.source.string() + ":" + bind.destination});
-  const Divided environment = divided(program.environment);
+  Divided environment = divided(program.environment);
+  // It would show the program that directory as /tmp.
+  if (const auto own = environment.plain.find("TMPDIR"); own != environment.plain.end())
+    environment.loader.insert(environment.plain.extract(own));
   for (const auto& [name, value] : environment.loader) {
     if (value.find('$') != std::string::npos)
       arguments.emplace_back("--env-no-expand");

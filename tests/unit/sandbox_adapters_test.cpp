@@ -69,6 +69,15 @@ TEST_F(Adapters, CharliecloudHasNoReadOnlyBinds) {
   EXPECT_FALSE(line.supervised);
 }
 
+// ch-run shows the program what its own TMPDIR names as /tmp: not what was bound there.
+TEST_F(Adapters, CharliecloudDoesNotSeeTheProgramsTmpdir) {
+  program.binds[1].asked = false;
+  program.environment["TMPDIR"] = "/scratch/u";
+  const Invocation line = invocation_of(found("charliecloud", "/usr/bin/ch-run"), program, {}, host);
+  EXPECT_THAT(line.environment, Not(Contains(testing::Key("TMPDIR"))));
+  EXPECT_THAT(line.arguments, Contains("--set-env=TMPDIR=/scratch/u"));
+}
+
 TEST_F(Adapters, ApptainerGetsPrefixedVariables) {
   program.gpus = {&Knowledge::get().gpus.at(0)};
   const Invocation line =
