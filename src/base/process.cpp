@@ -95,6 +95,8 @@ Result<void> drain(int fd, std::string& output, Watch& watch) {
 
 // Ends the command and all that came of it.
 void end_tree(pid_t supervisor, const Command& command) {
+  if (command.ending)
+    command.ending(supervisor);
   kill(supervisor, command.at_once ? SIGUSR1 : SIGTERM);
   while (waitpid(supervisor, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
 #include <fstream>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -44,22 +43,16 @@ Result<ProcessResult> run_enclosed(const Enclosed& enclosed, Command command) {
   return result;
 }
 
-// Not by run(): that does nothing any more when we were interrupted.
-void tidy_up(const Start& start) {
-  const pid_t child = fork();
-  if (child == 0) {
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (setsid() > 0 && nothing >= 0 && dup2(nothing, 0) == 0 && dup2(nothing, 1) == 1 &&
-        dup2(nothing, 2) == 2)
-      become(start, -1);
-    _exit(127);
-  }
+// A runtime that keeps records of what it started tidies them up when that ends by itself: so what runs
+// inside is killed first, and the runtime gets some time.
+void end_inside(pid_t root, unsigned depth) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (child > 0 && waitpid(child, nullptr, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > end)
-      kill(child, SIGKILL);
-    usleep(10'000);
-  }
+  for (const auto& [process, started] : usage_below(root, depth).processes)
+    kill(process, SIGKILL); // once: the next ones may be the runtime's, tidying up
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(root), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0 && std::chrono::steady_clock::now() < end)
+    usleep(20'000);
 }
 
 // Empty, or why it does not work here.
@@ -95,7 +88,7 @@ std::string look_for(Enclosure& enclosure) {
     if (enclosure.runtime == "apptainer" && geteuid() == 0)
       return "would make the build root of this machine";
     if (enclosure.runtime == "bwrap")
-      return trial({bwrap_trial(enclosure.program), std::nullopt, std::nullopt});
+      return trial({bwrap_trial(enclosure.program), std::nullopt});
     const bool helped = geteuid() == 0 || has_setuid_helper(runtime, enclosure.program);
     const system::UserNamespaces found = helped ? system::UserNamespaces() : system::user_namespaces();
     if (found.possible == std::optional(false))
@@ -103,7 +96,7 @@ std::string look_for(Enclosure& enclosure) {
     if (enclosure.runtime != "charliecloud")
       return {};
   }
-  return trial({Start(), Cage{{}, hidden_directories(), {}, "/"}, std::nullopt});
+  return trial({Start(), Cage{{}, hidden_directories(), {}, "/"}});
 }
 
 // What every step has beside what it is given.
@@ -308,8 +301,8 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
   if (const std::string obstacle = mount_obstacle(whole); !obstacle.empty())
     return make_error(ErrorKind::failed, obstacle);
 
-  Step told{own.directory.path().filename(), command.arguments,
-            command.directory.empty() ? "/" : command.directory.string(), command.environment};
+  Step told{command.arguments, command.directory.empty() ? "/" : command.directory.string(),
+            command.environment};
   told.environment["PWD"] = told.directory;
   Enclosed enclosed = sandbox::enclosed(whole, told);
   // A second line of defence, where the first is not quick enough; its own message would be none.
@@ -330,6 +323,8 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
     if (command.started)
       command.started(root);
   };
+  if (builder->keeps_records)
+    step.ending = [&](pid_t root) { end_inside(root, builder->depth); };
   auto next_watch = std::chrono::steady_clock::now() + command.watch_period;
   step.watch = [&]() -> Result<void> {
     XAAS_CHECK(guard.check());
@@ -341,8 +336,6 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
   std::error_code code;
   const uint64_t before = command.output ? fs::file_size(*command.output, code) : 0;
   Result<ProcessResult> result = run_enclosed(enclosed, step);
-  if (!result && enclosed.tidy)
-    tidy_up(*enclosed.tidy);
   if (!result)
     return std::move(result).in(step_name(command));
   XAAS_CHECK(check_runtime(enclosure, *result, words_of(command, *result, code ? 0 : before)));

@@ -62,19 +62,16 @@ Enclosed bwrap(const Enclosure& enclosure, const Step& step) {
       append(arguments, {"--setenv", name, value});
   append(arguments, {"--chdir", step.directory, "--"});
   append(arguments, step.arguments);
-  return {{arguments, plain_environment(step)}, std::nullopt, std::nullopt};
+  return {{arguments, plain_environment(step)}, std::nullopt};
 }
 
 Enclosed namespaces(const Enclosure& enclosure, const Step& step) {
-  return {{step.arguments, step.environment},
-          Cage{enclosure.tree, {}, enclosure.mounts, step.directory},
-          std::nullopt};
+  return {{step.arguments, step.environment}, Cage{enclosure.tree, {}, enclosure.mounts, step.directory}};
 }
 
 Enclosed host(const Enclosure& enclosure, const Step& step) {
   return {{step.arguments, step.environment},
-          Cage{{}, hidden_directories(), enclosure.mounts, step.directory},
-          std::nullopt};
+          Cage{{}, hidden_directories(), enclosure.mounts, step.directory}};
 }
 
 // ch-run sees the machine as the cage leaves it, with the tree and what is mounted below one directory. It
@@ -104,8 +101,7 @@ Enclosed charliecloud(const Enclosure& enclosure, const Step& step) {
   append(arguments, {"--cd", step.directory, places + "/tree", "--"});
   append(arguments, step.arguments);
   // It will not start without USER.
-  return {
-      {arguments, {{"USER", std::to_string(inner_user())}, {"PATH", "/usr/bin:/bin"}}}, cage, std::nullopt};
+  return {{arguments, {{"USER", std::to_string(inner_user())}, {"PATH", "/usr/bin:/bin"}}}, cage};
 }
 
 // The variables that a runtime itself needs of ours: where it keeps its state, and whose it is.
@@ -131,17 +127,16 @@ Enclosed apptainer(const Enclosure& enclosure, const Step& step) {
   const bool singularity = enclosure.program.filename() == "singularity";
   for (const auto& [name, value] : step.environment)
     environment[(singularity ? "SINGULARITYENV_" : "APPTAINERENV_") + name] = value;
-  return {{arguments, environment}, std::nullopt, std::nullopt};
+  return {{arguments, environment}, std::nullopt};
 }
 
 Enclosed podman(const Enclosure& enclosure, const Step& step) {
   Arguments arguments = {enclosure.program, "run", "--rm"};
   append(arguments, enclosure.options);
-  append(arguments,
-         {"--network=none", "--pid=private", "--ipc=private", "--uts=private", "--hostname=localhost",
-          "--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only", "--read-only-tmpfs=false",
-          "--no-hosts", "--passwd=false", "--unsetenv-all", "--pids-limit=-1", "--log-driver=none",
-          "--stop-timeout=0", "--name", step.name});
+  append(arguments, {"--network=none", "--pid=private", "--ipc=private", "--uts=private",
+                     "--hostname=localhost", "--cap-drop=ALL", "--security-opt=no-new-privileges",
+                     "--read-only", "--read-only-tmpfs=false", "--no-hosts", "--passwd=false",
+                     "--unsetenv-all", "--pids-limit=-1", "--log-driver=none", "--stop-timeout=0"});
   if (geteuid() != 0)
     arguments.emplace_back("--userns=keep-id");
   for (const BuildMount& mount : enclosure.mounts)
@@ -150,20 +145,18 @@ Enclosed podman(const Enclosure& enclosure, const Step& step) {
     append(arguments, {"--env", name + "=" + value});
   append(arguments, {"--workdir", step.directory, "--rootfs", enclosure.tree});
   append(arguments, step.arguments);
-  return {{arguments, runtime_environment()},
-          std::nullopt,
-          Start{{enclosure.program, "rm", "--force", "--ignore", "--time", "0", step.name},
-                runtime_environment()}};
+  return {{arguments, runtime_environment()}, std::nullopt};
 }
 
 } // namespace
 
 const std::vector<Builder>& builders() {
   static const std::vector<Builder> all = {
-      {"bwrap", "bwrap: ", 3, {}, {}, {}},
-      {"namespaces", "", 3, {}, {}, {}},
+      {"bwrap", "bwrap: ", false, 3, {}, {}, {}},
+      {"namespaces", "", false, 3, {}, {}, {}},
       {"podman",
        "Error: ",
+       true,
        2,
        {"the step is number 1 of its processes, for which a signal without a handler does nothing",
         "the variable HOSTNAME of Podman's own, and HOME if none is given",
@@ -172,12 +165,14 @@ const std::vector<Builder>& builders() {
        {"/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/run/.containerenv"}},
       {"charliecloud",
        "ch-run[",
+       false,
        3,
        {"/etc/hosts and /etc/resolv.conf are the machine's", "variables CH_RUNNING and USER of ch-run's own"},
        {"/sys"},
        {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf"}},
       {"apptainer",
        "FATAL: ",
+       false,
        1,
        {"/etc/passwd, /etc/group, /etc/hosts and /etc/resolv.conf are not the tree's",
         "what the administrator's apptainer.conf binds is there", "variables of Apptainer's own",
@@ -186,6 +181,7 @@ const std::vector<Builder>& builders() {
        {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/localtime"}},
       {"host",
        "",
+       false,
        3,
        {"the machine's files that this user may read are there, but for homes, /run, /tmp and /var",
         "services of the machine that listen at a file elsewhere can be reached"},

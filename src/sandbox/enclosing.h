@@ -10,7 +10,6 @@ namespace xaas::sandbox {
 // One step, for any runtime: destinations as find_in_tree() gives them; the private /tmp and /dev/shm are the
 // first mounts.
 struct Step {
-  std::string name; // of nobody else's step on this machine
   std::vector<std::string> arguments;
   std::string directory;
   std::map<std::string, std::string> environment;
@@ -18,8 +17,9 @@ struct Step {
 
 struct Builder {
   std::string name;
-  std::string complaint; // how a line of its own begins, when it cannot do what it should
-  unsigned depth = 0;    // of the first process that is the step's, below the one that run() starts
+  std::string complaint;      // how a line of its own begins, when it cannot do what it should
+  bool keeps_records = false; // of what it started
+  unsigned depth = 0;         // of the first process that is the step's, below the one that run() starts
   std::vector<std::string> missing;
   // Places in the tree that it mounts something at, beside those of every step.
   std::vector<std::string> directories, files;
@@ -34,7 +34,6 @@ std::string mount_obstacle(const Enclosure& enclosure);
 struct Enclosed {
   Start start;
   std::optional<Cage> cage;
-  std::optional<Start> tidy; // what of the runtime's own is left where it was killed goes with this
 };
 Enclosed enclosed(const Enclosure& enclosure, const Step& step);
 

@@ -436,7 +436,7 @@ TEST_P(Inside, AForkBombIsStopped) {
   EXPECT_EQ(outcome.kind, kind_text(ErrorKind::failed)) << testing::PrintToString(outcome);
   EXPECT_THAT(outcome.error,
               AllOf(HasSubstr("more than 500 processes"), HasSubstr("raise the limit on processes")));
-  EXPECT_LT(outcome.seconds, 8);
+  EXPECT_LT(outcome.seconds, 20);
   expect_nothing_left();
 }
 
@@ -447,7 +447,7 @@ TEST_P(Inside, WhatEatsTheMemoryIsStopped) {
     EXPECT_EQ(outcome.kind, kind_text(ErrorKind::failed)) << testing::PrintToString(outcome);
     EXPECT_THAT(outcome.error,
                 AllOf(HasSubstr("more than 200.0 MiB of memory"), HasSubstr("raise the limit on memory")));
-    EXPECT_LT(outcome.seconds, 8);
+    EXPECT_LT(outcome.seconds, 20);
   }
   // 64 MiB in eight processes are 64 MiB.
   EXPECT_EQ(run({"same-memory"}).exit_code, 0);
@@ -465,7 +465,7 @@ TEST_P(Inside, WhatFillsTheDiskIsStopped) {
     EXPECT_EQ(outcome.kind, kind_text(ErrorKind::failed)) << path << testing::PrintToString(outcome);
     EXPECT_THAT(outcome.error,
                 AllOf(HasSubstr("more than 20.0 MiB to disk"), HasSubstr("raise the limit on disk")));
-    EXPECT_LT(outcome.seconds, 8);
+    EXPECT_LT(outcome.seconds, 20);
     fs::remove(directory->path() / "work/big");
   }
   // Too much, and done before anybody looked; and little.
@@ -480,14 +480,14 @@ TEST_P(Inside, WhatNeverEndsIsStopped) {
   const Outcome busy = run({"spin"});
   EXPECT_EQ(busy.kind, kind_text(ErrorKind::failed)) << testing::PrintToString(busy);
   EXPECT_THAT(busy.error, AllOf(HasSubstr("more than 1 seconds"), HasSubstr("raise the limit on time")));
-  EXPECT_LT(busy.seconds, 6);
+  EXPECT_LT(busy.seconds, 20);
   enclosure.limits.seconds = 30;
   enclosure.limits.idle_seconds = 1;
   const Outcome idle = run({"sleep"});
   EXPECT_EQ(idle.kind, kind_text(ErrorKind::failed)) << testing::PrintToString(idle);
   EXPECT_THAT(idle.error,
               AllOf(HasSubstr("did nothing for 1 seconds"), HasSubstr("raise the limit on idle time")));
-  EXPECT_LT(idle.seconds, 8);
+  EXPECT_LT(idle.seconds, 20);
   EXPECT_EQ(run({"doze"}).exit_code, 0); // sleeps for longer in all
   expect_nothing_left();
 }
@@ -538,7 +538,7 @@ TEST_P(Inside, AnInterruptEndsIt) {
       return as_json(outcome_of(run_inside(enclosure, command)));
     });
     EXPECT_EQ(json["kind"], kind_text(ErrorKind::interrupted)) << json;
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
     expect_nothing_left();
   }
 }
@@ -578,15 +578,15 @@ TEST_P(Inside, NothingOutlivesWhoStartedIt) {
     return std::any_of(lines.begin(), lines.end(),
                        [&](const std::string& each) { return each.starts_with(line); });
   };
-  for (int i = 0; i < 100 && !is_there(); ++i)
+  for (int i = 0; i < 300 && !is_there(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(is_there());
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
-  for (int i = 0; i < 60 && is_there(); ++i)
+  for (int i = 0; i < 300 && is_there(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(is_there());
-  for (int i = 0; i < 60 && !processes().empty(); ++i)
+  for (int i = 0; i < 300 && !processes().empty(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_THAT(processes(), ElementsAre());
 }

@@ -27,6 +27,9 @@ struct Command {
   std::chrono::milliseconds watch_period{1000};
   // Told the process above all of the command, before the first watch.
   std::function<void(pid_t)> started;
+  // Told the same process before the command is ended for an error: a last chance to end it without leaving
+  // something behind. It must not wait for that process, but for a look (WNOWAIT).
+  std::function<void(pid_t)> ending;
   bool at_once = false; // what ends the command kills it, and does not ask it first
   // Called in the new process instead of starting a program, which it does itself: with the three standard
   // files in place and all signals blocked. It is given the file to which the number of what failed (errno)

@@ -115,7 +115,7 @@ int print_environment() {
 
 // Every process forks, and its children do.
 int fork_bomb() {
-  constexpr int most = 6000;
+  constexpr int most = 2500;
   auto* const made =
       static_cast<int*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   while (__atomic_add_fetch(made, 1, __ATOMIC_SEQ_CST) < most)
