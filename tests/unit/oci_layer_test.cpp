@@ -1,5 +1,7 @@
 #include "oci_testing.h"
 
+#include <xaas/base/process.h>
+
 #include <clocale>
 
 namespace xaas::oci {
@@ -72,6 +74,72 @@ TEST_P(LayerTest, RoundTrip) {
   EXPECT_EQ(by_path.at("usr/far").link, "/" + std::string(150, 'd'));
   EXPECT_EQ(by_path.at("tmp").mode, 01777U);
   EXPECT_EQ(by_path.size(), 12U);
+}
+
+TEST_P(LayerTest, OfATarFileAsItIs) {
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  // More than one piece, of what compresses badly, so that the compressor gives something before the end.
+  std::string content;
+  uint64_t state = 1;
+  while (content.size() < 5'000'000)
+    content += static_cast<char>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+  const std::string tar = raw_tar(
+      {{.name = "bin/tool", .content = content, .mode = 0755, .time = 1234567890}, {"lib", '2', "", "bin"}});
+  ASSERT_TRUE(write_file(directory.path() / "a.tar", tar));
+  const fs::path compressed = directory.path() / "compressed";
+  const auto layer = layer_of_tar(directory.path() / "a.tar", compressed, GetParam(), "a toolchain");
+  ASSERT_TRUE(layer) << layer.error().message;
+  EXPECT_EQ(layer->created_by, "a toolchain");
+  EXPECT_EQ(layer->diff_id, digest_of(tar));
+  const std::string stored = *read_file(compressed);
+  EXPECT_EQ(layer->descriptor.digest, digest_of(stored));
+  EXPECT_EQ(layer->descriptor.size, stored.size());
+  EXPECT_EQ(testing::bytes_of(*layer), stored);
+  EXPECT_EQ(layer->descriptor.media_type,
+            GetParam() == Compression::gzip ? media_type::layer_gzip : media_type::layer_zstd);
+  const auto entries = entries_of(stored, layer->descriptor.media_type, &layer->diff_id);
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ((*entries)[0].content, content);
+  EXPECT_EQ((*entries)[0].time, 1234567890);
+  EXPECT_EQ((*entries)[1].link, "bin");
+  // It is a function of the archive.
+  const auto again = layer_of_tar(directory.path() / "a.tar", directory.path() / "again", GetParam(), "x");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->descriptor.digest, layer->descriptor.digest);
+}
+
+TEST_P(LayerTest, OfATarFileGivesWhatTheBuilderGives) {
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  LayerBuilder builder(1234567890);
+  ASSERT_TRUE(builder.add_file("usr/bin/tool", std::string(3'000'000, 'x'), 0755));
+  ASSERT_TRUE(builder.add_symlink("bin", "usr/bin"));
+  const auto built = builder.finish(GetParam(), "x");
+  ASSERT_TRUE(built);
+  // The plain archive, decompressed by what everybody has.
+  ASSERT_TRUE(write_file(directory.path() / "compressed", testing::bytes_of(*built)));
+  Command command;
+  command.arguments = {GetParam() == Compression::gzip ? "gzip" : "zstd", "-dc",
+                       (directory.path() / "compressed").string()};
+  if (!find_program(command.arguments[0]))
+    GTEST_SKIP() << command.arguments[0] << " is not installed";
+  command.output = directory.path() / "plain.tar";
+  const auto result = run(command);
+  ASSERT_TRUE(result && result->exit_code == 0);
+  const auto layer =
+      layer_of_tar(directory.path() / "plain.tar", directory.path() / "again", GetParam(), "x");
+  ASSERT_TRUE(layer) << layer.error().message;
+  EXPECT_EQ(layer->diff_id, built->diff_id);
+  EXPECT_EQ(layer->descriptor.digest, built->descriptor.digest);
+}
+
+TEST(Layer, OfATarFileThatIsNotThere) {
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  const auto layer =
+      layer_of_tar(directory.path() / "none", directory.path() / "out", Compression::gzip, "x");
+  ASSERT_FALSE(layer);
+  EXPECT_EQ(layer.error().kind, ErrorKind::not_found);
+  EXPECT_FALSE(fs::exists(directory.path() / "out"));
 }
 
 TEST_P(LayerTest, DigestDependsOnTheEntriesAlone) {

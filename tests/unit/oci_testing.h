@@ -23,6 +23,7 @@ struct RawMember {
   std::string link = {};
   unsigned mode = 0;     // 0: 0755 for a directory, 0644 for others
   std::string size = {}; // of the header, if it is to lie
+  unsigned time = 0;     // of the last change
 };
 
 inline std::string raw_tar(const std::vector<RawMember>& members) {
@@ -36,7 +37,7 @@ inline std::string raw_tar(const std::vector<RawMember>& members) {
     std::snprintf(header + 124, 12, "%011zo", member.content.size());
     if (!member.size.empty())
       std::memcpy(header + 124, member.size.data(), std::min<size_t>(member.size.size(), 11));
-    std::snprintf(header + 136, 12, "%011o", 0U);
+    std::snprintf(header + 136, 12, "%011o", member.time);
     std::memset(header + 148, ' ', 8);
     header[156] = member.type;
     std::memcpy(header + 157, member.link.data(), std::min<size_t>(member.link.size(), 100));

@@ -53,6 +53,40 @@ TEST_F(UnpackTest, FilesLinksAndModes) {
   EXPECT_EQ(status.st_mode & 07777, 0755U);
 }
 
+// make goes by them.
+TEST_F(UnpackTest, TimesOfFilesAreKept) {
+  ASSERT_TRUE(
+      unpack_into_root({raw_layer({{.name = "old", .content = "1", .time = 1'000'000'000},
+                                   {.name = "new", .content = "2", .mode = 0444, .time = 2'000'000'000}}),
+                        raw_layer({{.name = "old", .content = "3", .time = 1'500'000'000}})}));
+  struct stat status{};
+  ASSERT_EQ(stat((root() / "old").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mtime, 1'500'000'000);
+  ASSERT_EQ(stat((root() / "new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mtime, 2'000'000'000);
+  EXPECT_EQ(status.st_mode & 07777, 0444U);
+}
+
+// Images of distributions have some there; whoever runs the image gives it a /dev of its own.
+TEST_F(UnpackTest, SpecialFilesBelowDevAreLeftOut) {
+  ASSERT_TRUE(unpack_into_root({raw_layer({{"dev/", '5'},
+                                           {"dev/null", '3'},
+                                           {"dev/sda", '4'},
+                                           {"dev/initctl", '6'},
+                                           {"dev/pts/", '5'},
+                                           {"dev/pts/0", '3'},
+                                           {"./dev/zero", '3'},
+                                           {"dev/fd", '2', "", "/proc/self/fd"},
+                                           {"dev/file", '0', "x"}})}));
+  EXPECT_EQ(names_below(root()), (std::vector<std::string>{"dev", "dev/fd", "dev/file", "dev/pts"}));
+}
+
+TEST_F(UnpackTest, SpecialFilesElsewhereAreRefused) {
+  for (const std::string name : {"dev", "device/null", "usr/dev/null", "devnull", "x/../dev2"})
+    expect_refused({raw_layer({{name, '3'}})}, name);
+  expect_refused({raw_layer({{"dev/../null", '3'}})}, "by a way round");
+}
+
 TEST_F(UnpackTest, AnEmptyDirectoryIsFilledAndOthersAreRefused) {
   fs::create_directory(root());
   EXPECT_TRUE(unpack({raw_layer({{"a", '0', "1"}})}, root().string() + "/"));

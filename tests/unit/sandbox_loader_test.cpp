@@ -1,0 +1,73 @@
+// Where the loader in a tree looks.
+#include <xaas/sandbox/loader.h>
+
+#include <gmock/gmock.h>
+
+using namespace xaas;
+using namespace xaas::sandbox;
+using ::testing::ElementsAre;
+
+namespace {
+
+class LoaderDirectories : public ::testing::Test {
+protected:
+  void write(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(make_directories((tree() / path).parent_path()));
+    ASSERT_TRUE(write_file(tree() / path, text));
+  }
+  fs::path tree() const { return directory.path() / "tree"; }
+  // Without those of glibc itself, which come last.
+  std::vector<std::string> configured() const {
+    std::vector<std::string> all = loader_directories(tree(), "x86_64");
+    const std::vector<std::string> own = {"/lib/x86_64-linux-gnu",     "/lib64",     "/lib",
+                                          "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"};
+    EXPECT_GE(all.size(), own.size());
+    if (all.size() < own.size())
+      return {};
+    EXPECT_EQ(std::vector<std::string>(all.end() - static_cast<std::ptrdiff_t>(own.size()), all.end()), own);
+    all.resize(all.size() - own.size());
+    return all;
+  }
+  TemporaryDirectory directory = *TemporaryDirectory::create();
+};
+
+TEST_F(LoaderDirectories, WithoutConfiguration) {
+  ASSERT_TRUE(make_directories(tree()));
+  EXPECT_THAT(configured(), ElementsAre());
+}
+
+TEST_F(LoaderDirectories, OfTheConfigurationAndWhatItIncludes) {
+  write("etc/ld.so.conf",
+        "# ours\n/opt/first\ninclude ld.so.conf.d/*.conf\n  /opt/last  # behind\nhwcap 0 x\n"
+        "relative\n\ninclude /etc/more/one\n");
+  write("etc/ld.so.conf.d/b.conf", "/opt/b\n");
+  write("etc/ld.so.conf.d/a.conf", "/opt/a1\n/opt/a2\n");
+  write("etc/ld.so.conf.d/a.conf.bak", "/opt/no\n");
+  write("etc/more/one", "include two\n");
+  write("etc/more/two", "/opt/two");
+  EXPECT_THAT(configured(),
+              ElementsAre("/opt/first", "/opt/a1", "/opt/a2", "/opt/b", "/opt/last", "/opt/two"));
+}
+
+TEST_F(LoaderDirectories, LinksStayInTheTree) {
+  ASSERT_TRUE(write_file(directory.path() / "outside.conf", "/outside\n"));
+  ASSERT_TRUE(make_directories(directory.path() / "outside.d"));
+  ASSERT_TRUE(write_file(directory.path() / "outside.d/x", "/outside\n"));
+  write("etc/ld.so.conf", "include ../../outside.conf\ninclude up/*\ninclude abs/*\ninclude " +
+                              (directory.path() / "outside.d").string() + "/*\n/opt/in\n");
+  fs::create_symlink("../../outside.d", tree() / "etc/up");
+  fs::create_symlink(directory.path() / "outside.d", tree() / "etc/abs");
+  EXPECT_THAT(configured(), ElementsAre("/opt/in"));
+  // An absolute link means what it means in the tree.
+  write("data/real.conf", "/opt/real\n");
+  fs::create_symlink("/data/real.conf", tree() / "etc/link.conf");
+  write("etc/ld.so.conf", "include link.conf\n");
+  EXPECT_THAT(configured(), ElementsAre("/opt/real"));
+}
+
+TEST_F(LoaderDirectories, CirclesEnd) {
+  write("etc/ld.so.conf", "/opt/a\ninclude ld.so.conf\n");
+  EXPECT_THAT(configured(), ElementsAre("/opt/a", "/opt/a", "/opt/a", "/opt/a", "/opt/a"));
+}
+
+} // namespace

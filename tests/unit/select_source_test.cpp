@@ -1,0 +1,127 @@
+// Configurations that are built on the target, beside those with IR.
+#include <xaas/select/select.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::select {
+namespace {
+
+using spec::Configuration;
+using spec::SpecializationPoint;
+using testing::HasSubstr;
+using testing::Not;
+
+spec::Value value(const std::string& name, bool from_source = false, std::vector<std::string> cpu = {}) {
+  spec::Value made{name, {}, {}};
+  made.from_source = from_source;
+  made.requires_.cpu = std::move(cpu);
+  return made;
+}
+
+system::SystemDescription machine(std::vector<std::string> features = {"avx", "avx2", "fma", "sse2"}) {
+  system::SystemDescription system;
+  system.arch = "x86_64";
+  system.cpu.name = "haswell";
+  system.cpu.features = std::move(features);
+  return system;
+}
+
+Selection chosen(const SpecializationPoint& point, const system::SystemDescription& system,
+                 std::vector<std::string> available = {},
+                 const std::map<std::string, std::string>& set = {}) {
+  std::vector<Configuration> configurations;
+  if (available.empty())
+    for (const spec::Value& each : point.values)
+      available.push_back(each.value);
+  for (const std::string& each : available)
+    configurations.push_back(Configuration({{point.name, each}}));
+  auto result = select({point}, configurations, system, set);
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? *std::move(result) : Selection{};
+}
+
+// What became of a value of the only point.
+std::string reason_of(const Selection& selection, const std::string& value) {
+  for (const Outcome& outcome : selection.values)
+    if (outcome.value == value)
+      return outcome.reason;
+  return "not there";
+}
+
+TEST(SelectSource, WhatHasIrComesFirst) {
+  // Also where the other is the default, or the last listed.
+  const SpecializationPoint fft{"fft", "fft", "mkl", {value("mkl", true), value("own")}, {}};
+  const Selection selection = chosen(fft, machine());
+  EXPECT_EQ(selection.configuration.id(), "fft=own");
+  EXPECT_EQ(reason_of(selection, "mkl"), "ranks below fft=own, which has IR and need not be built here");
+  const SpecializationPoint simd{
+      "simd", "cpu", "", {value("sse2"), value("avx", true, {"avx"}), value("avx2", true, {"avx2"})}, {}};
+  EXPECT_EQ(chosen(simd, machine()).configuration.id(), "simd=sse2");
+}
+
+TEST(SelectSource, ItComesBeforeAllThatIsBuiltHere) {
+  const SpecializationPoint simd{
+      "simd",
+      "cpu",
+      "",
+      {value("a", false, {"sse2"}), value("b", true, {"avx"}), value("c", false, {"avx2"})},
+      {}};
+  EXPECT_EQ(chosen(simd, machine()).configuration.id(), "simd=c");
+  // Where the image lacks the best, the next one with IR.
+  const Selection selection = chosen(simd, machine(), {"a", "b"});
+  EXPECT_EQ(selection.configuration.id(), "simd=a");
+  EXPECT_EQ(reason_of(selection, "b"), "ranks below simd=a, which has IR and need not be built here");
+  EXPECT_EQ(chosen(simd, machine({"avx"})).configuration.id(), "simd=b");
+}
+
+TEST(SelectSource, WhereNothingElseFits) {
+  const SpecializationPoint simd{
+      "simd", "cpu", "", {value("old", true), value("new", false, {"avx512f"})}, {}};
+  const Selection selection = chosen(simd, machine());
+  EXPECT_EQ(selection.configuration.id(), "simd=old");
+  EXPECT_THAT(selection.choices.at(0).reason, HasSubstr(", built from source"));
+}
+
+TEST(SelectSource, AGpuIsWorthIt) {
+  SpecializationPoint gpu{"gpu", "gpu", "off", {value("off"), value("cuda", true)}, {}};
+  gpu.values[1].requires_.gpu = spec::Requirement::Gpu{};
+  gpu.values[1].requires_.gpu->vendor = "nvidia";
+  EXPECT_EQ(chosen(gpu, machine()).configuration.id(), "gpu=off");
+  system::SystemDescription with_gpu = machine();
+  system::Gpu card;
+  card.vendor = "nvidia";
+  card.arch = "sm_90";
+  with_gpu.gpus = {card};
+  const Selection selection = chosen(gpu, with_gpu);
+  EXPECT_EQ(selection.configuration.id(), "gpu=cuda");
+  EXPECT_THAT(selection.choices.at(0).reason, HasSubstr("built from source"));
+}
+
+TEST(SelectSource, WhatIsPreferredOnTheCpuDoesNotWait) {
+  SpecializationPoint fft{"fft", "fft", "own", {value("own"), value("mkl", true)}, {{{"haswell"}, {"mkl"}}}};
+  Selection selection = chosen(fft, machine());
+  EXPECT_EQ(selection.configuration.id(), "fft=mkl");
+  EXPECT_EQ(selection.choices.at(0).reason, "preferred on haswell, built from source");
+  fft.prefer = {{{"znver4"}, {"mkl"}}};
+  EXPECT_EQ(chosen(fft, machine()).configuration.id(), "fft=own");
+}
+
+TEST(SelectSource, WhatIsSetByHandIsTaken) {
+  const SpecializationPoint fft{"fft", "fft", "own", {value("own"), value("mkl", true)}, {}};
+  EXPECT_EQ(chosen(fft, machine(), {}, {{"fft", "mkl"}}).configuration.id(), "fft=mkl");
+}
+
+// Without any IR, as deploy gives the points of a source image: values rank as ever, and nothing is said of
+// it.
+TEST(SelectSource, WithoutIrValuesRankAsEver) {
+  const SpecializationPoint simd{"simd", "cpu", "", {value("sse2"), value("avx2", false, {"avx2"})}, {}};
+  const Selection selection = chosen(simd, machine());
+  EXPECT_EQ(selection.configuration.id(), "simd=avx2");
+  EXPECT_THAT(selection.choices.at(0).reason, Not(HasSubstr("source")));
+  const SpecializationPoint all{"simd", "cpu", "", {value("sse2", true), value("avx2", true, {"avx2"})}, {}};
+  EXPECT_EQ(chosen(all, machine()).configuration.id(), "simd=avx2");
+}
+
+} // namespace
+} // namespace xaas::select
