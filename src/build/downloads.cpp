@@ -12,16 +12,22 @@ namespace {
 constexpr int most_redirects = 8;
 constexpr uint64_t largest = uint64_t(4) << 30;
 
-// RFC 9110, section 15.4: what `Location` means, as far as servers of files use it.
+// RFC 9110, section 10.2.2: `Location` is relative to the place that says it (RFC 3986, section 5.2, as far
+// as servers of files use it).
 Result<std::string> redirected(const std::string& url, const http::Response& response) {
   const std::string* location = response.header("Location");
-  if (!location)
+  if (!location || location->empty())
     return make_error(ErrorKind::network, http::shown(url) + ": a redirect to nowhere");
-  if (!location->starts_with("/"))
+  if (location->find("://") < location->find_first_of("/?#"))
     return *location;
   XAAS_TRY(http::Url parts, http::parse_url(url));
-  parts.path = *location;
+  if (location->starts_with("//"))
+    return parts.scheme + ":" + *location;
   parts.query.clear();
+  if (location->starts_with("/"))
+    parts.path = *location;
+  else
+    parts.path = parts.path.substr(0, parts.path.rfind('/') + 1) + *location;
   return parts.text();
 }
 
