@@ -68,19 +68,18 @@ void put_ir_first(RankedPoint& result, size_t preferred) {
   for (RankedValue& value : result.values)
     if (is_built_here(value))
       value.reason += ", built from source";
-  const auto begin = result.values.begin() + static_cast<std::ptrdiff_t>(preferred);
   const auto waits = [&](const RankedValue& ranked) {
     return is_built_here(ranked) && !result.point->find(ranked.value)->requires_.gpu;
   };
-  if (begin == result.values.end() || !waits(*begin))
-    return;
+  const auto begin = result.values.begin() + static_cast<std::ptrdiff_t>(preferred);
+  const auto first = std::find_if(begin, result.values.end(), waits);
+  for (auto value = first; value != result.values.end(); ++value)
+    if (!waits(*value))
+      value->standing = "which has IR and need not be built here";
   std::vector<RankedValue> last;
-  std::copy_if(begin, result.values.end(), std::back_inserter(last), waits);
-  result.values.erase(std::remove_if(begin, result.values.end(), waits), result.values.end());
-  const bool overtaken = result.values.size() > preferred;
+  std::copy_if(first, result.values.end(), std::back_inserter(last), waits);
+  result.values.erase(std::remove_if(first, result.values.end(), waits), result.values.end());
   result.values.insert(result.values.end(), last.begin(), last.end());
-  if (overtaken)
-    result.values[preferred].standing = "which has IR and need not be built here";
 }
 
 } // namespace
