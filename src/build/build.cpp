@@ -247,7 +247,8 @@ private:
       error.message += ": " + std::string(std::strerror(ENOSPC)) + " (" + work_.string() + ")";
       error.hint = "free some space there, or choose another place for temporary files (TMPDIR)";
     }
-    if (const fs::path kept = project::keep_log(log, request_.logs, request_.application.name + "-" + configuration.id());
+    if (const fs::path kept =
+            project::keep_log(log, request_.logs, request_.application.name + "-" + configuration.id());
         !kept.empty())
       error.message += "; the log is " + kept.string();
     return error;

@@ -94,10 +94,10 @@ public:
   fs::path cert_dir() const;            // empty: certs.d
   const std::map<std::string, Registry>& registries() const { return registries_; } // by HOST[:PORT]
   bool offline() const;
-  std::vector<std::string> runtimes() const; // in the order in which they are tried; empty: our own order
+  std::vector<std::string> runtimes() const;     // in the order in which they are tried; empty: our own order
   uint64_t number(const std::string& key) const; // of a count or size that is never null
-  std::string reuse() const;                 // an image reference; empty: none
-  fs::path verify_key() const;               // empty: signatures are not asked for
+  std::string reuse() const;                     // an image reference; empty: none
+  fs::path verify_key() const;                   // empty: signatures are not asked for
 
 private:
   Result<void> read_file(File file, const Sources& sources);

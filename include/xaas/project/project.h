@@ -49,7 +49,7 @@ struct ConfigurationBuild {
   fs::path home;                          // the build's HOME; empty: ours
   std::vector<fs::path> outputs;          // what we write ourselves, and may lie among the sources
   Tools tools;                            // as the place has them
-  const BuildPlace* place = nullptr;           // null: this machine
+  const BuildPlace* place = nullptr;      // null: this machine
   std::map<std::string, std::string> environment; // on top of the spec's
   unsigned jobs = 1;
 };
@@ -78,8 +78,8 @@ struct Built {
 // has been written by us.
 Result<Built> build(const ConfigurationBuild& build);
 
-// Keeps the log of a failed build where it outlives the build's own directory: in `directory`, under a name made
-// of `name`. Empty: it could not be kept.
+// Keeps the log of a failed build where it outlives the build's own directory: in `directory`, under a name
+// made of `name`. Empty: it could not be kept.
 fs::path keep_log(const fs::path& log, const fs::path& directory, std::string name);
 
 } // namespace xaas::project
