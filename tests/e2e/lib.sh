@@ -209,3 +209,89 @@ cosign_sign() {
     config: {mediaType: "application/vnd.oci.image.config.v1+json", digest: $config, size: $size}, layers: .}' layers >manifest
   put_manifest "$1" "$tag" manifest application/vnd.oci.image.manifest.v1+json
 }
+
+# LAYOUT TAG TAR [PATH]: an image of one layer, uncompressed because that is quick; PATH is its programs'.
+image_of_tar() {
+  local layer config
+  if [ ! -e "$1/oci-layout" ]; then
+    mkdir -p "$1/blobs/sha256"
+    echo '{"imageLayoutVersion": "1.0.0"}' >"$1/oci-layout"
+    echo '{"schemaVersion": 2, "manifests": []}' >"$1/index.json"
+  fi
+  layer=$(put_blob "$1" "$3")
+  jq -nc --arg layer "$layer" --arg path "${4:-/usr/bin:/bin}" --arg arch "$(dpkg --print-architecture)" '{architecture: $arch,
+    os: "linux", config: {Env: ["PATH=" + $path]}, rootfs: {type: "layers", diff_ids: [$layer]}}' >config.new
+  config=$(put_blob "$1" config.new)
+  jq -nc --arg layer "$layer" --argjson layer_size "$(stat -c %s "$3")" --arg config "$config" \
+    --argjson config_size "$(stat -c %s config.new)" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
+      config: {mediaType: "application/vnd.oci.image.config.v1+json", digest: $config, size: $config_size},
+      layers: [{mediaType: "application/vnd.oci.image.layer.v1.tar", digest: $layer, size: $layer_size}]}' >manifest.new
+  put_manifest "$1" "$2" manifest.new application/vnd.oci.image.manifest.v1+json
+  rm config.new manifest.new
+}
+
+# PACKAGE...: they, what a shell script and make need, and what all of these depend on, of Debian's packages here.
+with_dependencies() {
+  dpkg-query -W -f '${db:Status-Abbrev}|${Package}|${Pre-Depends}, ${Depends}\n' |
+    awk -F'|' -v wanted="dash coreutils sed grep mawk make $*" '
+      $1 ~ /^ii/ { needs[$2] = $3 }
+      function visit(name,   i, count, parts, j, choices, choice, one) {
+        if (name in seen || !(name in needs)) return
+        seen[name] = 1
+        print name
+        count = split(needs[name], parts, ",")
+        for (i = 1; i <= count; ++i) {
+          choices = split(parts[i], choice, "\\|")
+          for (j = 1; j <= choices; ++j) {
+            one = choice[j]
+            sub(/^ +/, "", one)
+            sub(/[ (:].*$/, "", one)
+            if (one in needs) { visit(one); break }
+          }
+        }
+      }
+      END { count = split(wanted, first, " "); for (i = 1; i <= count; ++i) visit(first[i]) }'
+}
+
+# LAYOUT TAG PACKAGE...: an image with these packages, made without a network of the files that they have on this machine; what
+# no build reads is left out. `toolchain_path`, if set, is PATH in it. Skips the case where one is not there.
+toolchain_image() {
+  local layout=$1 tag=$2 package packages link target
+  shift 2
+  needs dpkg-query tar perl jq awk
+  for package in "$@"; do
+    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || skip "$package of Debian is not installed"
+  done
+  mapfile -t packages < <(with_dependencies "$@")
+  for package in "${packages[@]}"; do
+    dpkg -L "$package"
+    printf '%s\n' "/var/lib/dpkg/info/$package.list" "/var/lib/dpkg/info/$package:$(dpkg --print-architecture).list"
+  done >owned.new
+  echo /var/lib/dpkg/status >>owned.new
+  find /etc/alternatives -type l -printf '%p %l %f\n' | # awk, c++: links that no package has
+    awk 'NR == FNR { owned[$1]; next } $2 in owned { print $1; print "/usr/bin/" $3 }' owned.new - >>owned.new
+  grep -vE -e '^/usr/(share/(doc|man|locale|info|lintian|bug|zoneinfo)|lib/(locale|valgrind)|lib/[^/]*/gconv)/' \
+    -e '^/(s?bin|lib(32|64|x32)?)$' -e '/lto1$' -e '/lib(asan|tsan|lsan|ubsan|hwasan)[^/]*$' owned.new |
+    if [ -L /bin ]; then sed -E 's,^/(bin|sbin|lib|lib32|lib64|libx32)/,/usr/\1/,'; else cat; fi |
+    LC_ALL=C sort -u | perl -ne 'chomp; print substr($_, 1), "\0" if $_ =~ /./ && (-l $_ || -f $_)' >files.new
+  tar -C / --owner=0 --group=0 --numeric-owner --no-recursion --null -T files.new -cf toolchain.new
+  for link in bin sbin lib lib32 lib64 libx32; do
+    [ ! -L "/$link" ] || tar -C / --owner=0 --group=0 --numeric-owner -rf toolchain.new "$link"
+  done
+  image_of_tar "$layout" "$tag" toolchain.new "${toolchain_path:-}"
+  rm owned.new files.new toolchain.new
+}
+
+# The user who deploys where we are root, and a place of that user's: `elsewhere`, `as_user`. The image is where we are.
+deploying_user() {
+  elsewhere=$(mktemp -d /tmp/xaas-user-XXXXXX)
+  as_user=(env "HOME=$elsewhere" "XAAS_CACHE_DIR=$elsewhere/cache" "TMPDIR=$elsewhere/tmp")
+  mkdir "$elsewhere/tmp"
+  chmod 755 .
+  if [ "$(id -u)" -eq 0 ]; then
+    needs setpriv
+    chown -R 65534:65534 "$elsewhere"
+    as_user=("$(command -v setpriv)" --reuid=65534 --regid=65534 --clear-groups "${as_user[@]}")
+  fi
+  trap 'rm -rf "$elsewhere"' EXIT
+}

@@ -1,0 +1,147 @@
+#!/bin/bash
+# Builds on the target that fail, hang or take more than they may: what is said, what is kept, and what is not touched.
+source "$E2E/lib.sh"
+needs jq bwrap gcc pgrep
+toolchain_image tools gcc gcc libc6-dev
+mkdir src
+touch src/file
+deploying_user
+layout=$PWD/app
+# NAME [SPEC]: a source image of a build that runs the commands on standard input.
+image() {
+  cat >src/build.sh
+  jq -n --argjson more "${2:-"{}"}" '{name: "odd", toolchain: {base: "oci:tools:gcc"}, isa: [], build: ({system: "commands",
+    build: "sh $SRC/build.sh", install: "mkdir -p $DESTDIR$PREFIX && touch $DESTDIR$PREFIX/made"} + $more)}' >src/xaas.json
+  "$XAAS" build src --kind source -o "oci:app:$1" -q >/dev/null
+}
+deploy() { # NAME [NAME=VALUE...]
+  (cd "$elsewhere" && "${as_user[@]}" "${@:2}" "$XAAS" deploy "oci:$layout:$1" -o oci:here:x --cpu x86-64-v2 --runtime bwrap -q)
+}
+clean() {
+  expect_equal "left in TMPDIR after $1" "$(ls -A "$elsewhere/tmp" | wc -l)" 0
+  ! pgrep -f "xaas-odd-$1" >/dev/null || fail "the build of $1 still runs"
+}
+fails() { # NAME TEXT [NAME=VALUE...]
+  expect_error 1 "$2" deploy "$1" "${@:3}"
+  clean "$1"
+}
+
+# The compiler's own words, and a log that stays.
+image broken <<'END'
+echo 'int main(void) { return wrong; }' >a.c && $CC -c a.c
+END
+fails broken "the log is $elsewhere/cache/logs/odd-default-"
+grep -q "a.c:1:.*error: .*wrong" stderr || fail "the compiler's message is not shown: $(cat stderr)"
+log=$(sed -n 's/.*the log is \([^ ]*\.log\).*/\1/p' stderr)
+grep -q "error: .*wrong" "$log" || fail "not in the log: $(cat "$log")"
+
+# It writes where it may not, and finds nothing of this machine's.
+echo mine >"$elsewhere/mine"
+chmod 777 "$elsewhere"
+image outside <<END
+for place in /usr/bin/x /etc/x \$SRC/x /x $elsewhere/x $PWD/x; do
+  echo x >\$place && { echo "could write \$place"; exit 1; }
+done
+cat $elsewhere/mine && exit 1
+[ "\$(ls \$HOME)" = "" ] && ls / && exit 0
+END
+deploy outside >/dev/null
+[ ! -e "$elsewhere/x" ] && [ ! -e x ] || fail "it wrote outside"
+clean outside
+
+# No network, not even to this machine.
+image network <<'END'
+cat >a.c <<'EOF'
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/socket.h>
+int main(void) {
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(53)};
+  inet_pton(AF_INET, "192.0.2.1", &to.sin_addr);
+  int s = socket(AF_INET, SOCK_STREAM, 0);
+  return s >= 0 && connect(s, (struct sockaddr *)&to, sizeof to) == 0 ? 0 : (perror("no way out"), 3);
+}
+EOF
+$CC a.c -o a || exit 1
+./a
+[ $? = 3 ] || exit 1
+[ "$(wc -l </proc/net/dev)" -le 3 ] || exit 1
+END
+deploy network >/dev/null
+clean network
+
+# Nobody answers; nobody waits.
+image input <<'END'
+read answer && exit 1
+[ -z "$answer" ]
+END
+deploy input >/dev/null
+image waits <<'END'
+exec sleep 1000.5 xaas-odd-waits
+END
+sed -i 's/ xaas-odd-waits//' src/build.sh
+image waits <src/build.sh
+fails waits "XAAS_BUILD_IDLE_SECONDS" XAAS_BUILD_IDLE_SECONDS=1
+image busy <<'END'
+while :; do :; done
+END
+fails busy "XAAS_BUILD_SECONDS" XAAS_BUILD_SECONDS=2
+image many <<'END'
+for i in $(seq 200); do sleep 100 & done
+wait
+END
+fails many "XAAS_BUILD_PROCESSES" XAAS_BUILD_PROCESSES=50
+image large <<'END'
+i=0
+while head -c 4000000 /dev/zero >"large.$i"; do i=$((i + 1)); sleep 0.02; done
+END
+fails large "XAAS_BUILD_DISK" XAAS_BUILD_DISK=40M
+
+# A link that leads out of the build directory, to files of this machine.
+echo private >"$elsewhere/private"
+for place in "$elsewhere" ../../../../../../../..; do
+  name=private
+  [ "$place" = "$elsewhere" ] || name=etc/hostname
+  image leads "$(jq -nc --arg from "out/$name" '{install: [{from: $from, to: "bin/x"}]}')" <<END
+ln -s $place out
+END
+  expect_error 1 "out/$name" deploy leads
+done
+image itself '{"install": [{"from": "x", "to": "bin/x"}]}' <<END
+ln -s $elsewhere/private x
+END
+if deploy itself >log 2>&1; then
+  "$XAAS" copy -q "oci:$elsewhere/here:x" rootfs:root >/dev/null
+  ! grep -rq private root || fail "a file of this machine is in the image"
+fi
+clean leads
+
+# What an image does not have.
+image special '{"install": "mkdir -p $DESTDIR/usr && mkfifo $DESTDIR/usr/pipe"}' <<'END'
+:
+END
+fails special "special file"
+image setuid '{"install": "mkdir -p $DESTDIR/usr && touch $DESTDIR/usr/x && chmod 4755 $DESTDIR/usr/x"}' <<'END'
+:
+END
+fails setuid "set-user-ID"
+image nothing '{"install": ":"}' <<'END'
+:
+END
+fails nothing "install"
+image library '{"install": "mkdir -p $DESTDIR/usr/bin && cp a $DESTDIR/usr/bin/a"}' <<'END'
+echo 'int f(void) { return 0; }' >f.c && $CC -shared -fPIC f.c -o libmissing.so
+echo 'int f(void); int main(void) { return f(); }' >a.c && $CC a.c -L. -lmissing -o a
+END
+fails library "libmissing.so"
+# A toolchain without a compiler, or without the one that is named.
+mkdir empty
+cp -L /bin/true empty/true
+tar -C empty -cf empty.tar true
+image_of_tar tools empty empty.tar
+jq '.toolchain.base = "oci:tools:empty"' src/xaas.json >spec.new && cp spec.new src/xaas.json
+"$XAAS" build src --kind source -o oci:app:empty -q >/dev/null
+expect_error 8 "neither gcc nor clang" deploy empty
+jq '.toolchain = {base: "oci:tools:gcc", compilers: {fortran: "ifx"}}' src/xaas.json >spec.new && cp spec.new src/xaas.json
+"$XAAS" build src --kind source -o oci:app:ifx -q >/dev/null
+expect_error 8 "ifx" deploy ifx

@@ -1,0 +1,105 @@
+#!/bin/bash
+# Which files get into a source image: what .gitignore names stays out, secrets are refused with file and line, what the spec
+# fetches is there, and the build on the target sees exactly that.
+source "$E2E/lib.sh"
+needs jq git python3 openssl
+mkdir tool
+echo x >tool/x
+tar -C tool -cf tool.tar x
+image_of_tar tools plain tool.tar
+tiny_project src
+build() { "$XAAS" build src --kind source --base oci:tools:plain -o "oci:app:$1" -q "${@:2}"; }
+files_of() { # TAG: of the sources in the image
+  local layer
+  layer=$("$XAAS" inspect "oci:app:$1" --format json | jq -r '.layers[] | select(.role == "source") | .digest')
+  "$ZSTD" -dc "$(blob app "$layer")" | tar -t | sed -n 's,^\(\./\)\?\.xaas/source/,,p' | grep '[^/]$' | LC_ALL=C sort | tr '\n' ' '
+}
+ZSTD=$(command -v zstd) || skip "zstd is not installed"
+
+build all >/dev/null
+expect_equal "sources" "$(files_of all)" "Makefile hello.c xaas.json "
+
+# What a .gitignore names.
+printf '*.o\n/out/\n' >src/.gitignore
+mkdir -p src/out src/sub
+touch src/hello.o src/out/x src/sub/y.o src/sub/out
+"$XAAS" build src --kind source --base oci:tools:plain -o oci:app:ignored >/dev/null 2>log
+expect_equal "sources" "$(files_of ignored)" ".gitignore Makefile hello.c sub/out xaas.json "
+grep -q '^3 files that a .gitignore names are left out, hello.o among them' log || fail "not said: $(cat log)"
+jq '. + {include: ["out", "sub/*.o"]}' src/xaas.json >spec.new && cp spec.new src/xaas.json
+build included >/dev/null
+expect_equal "sources" "$(files_of included)" ".gitignore Makefile hello.c out/x sub/out sub/y.o xaas.json "
+expect_error 8 "git, which is not on PATH" env PATH=/nonexistent "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x
+# An image that lies among its own sources is none of them.
+"$XAAS" build src --kind source --base oci:tools:plain -o oci:src/image:x -q >/dev/null
+"$XAAS" build src --kind source --base oci:tools:plain -o oci:src/image:x -q >/dev/null
+expect_equal "with an image among them" "$(image_digest src/image x)" "$(image_digest app included)"
+rm -r src/image
+
+# Secrets.
+printf 'int a;\nconst char *token = "%s%s";\n' gh "p_$(printf 'x%.0s' {1..36})" >src/sub/token.c
+{ echo; openssl genpkey -algorithm ed25519; } >src/key.pem
+echo 'PASSWORD=x' >src/.env
+expect_error 1 "the sources have what looks like secrets" build secret
+for line in '.env: settings' 'key.pem:2: a private key' 'sub/token.c:2: a GitHub token'; do
+  grep -qF "$line" stderr || fail "not said: $line: $(cat stderr)"
+done
+! grep -q 'xxxxxxxx' stderr || fail "the secret itself is shown"
+! image_digest app secret 2>/dev/null || fail "there is an image all the same"
+echo .env >>src/.gitignore
+jq '. + {include: ["key.pem", "sub/token.c"]}' src/xaas.json >spec.new && cp spec.new src/xaas.json
+build meant >/dev/null
+expect_equal "sources" "$(files_of meant)" ".gitignore Makefile hello.c key.pem sub/out sub/token.c xaas.json "
+rm src/key.pem src/sub/token.c src/.env
+
+# What would be something else where the image is deployed.
+ln -s /etc/hostname src/host
+expect_error 1 "src/host: is a link to /etc/hostname" build link
+rm src/host
+mkfifo src/pipe
+mv src/.gitignore rules
+expect_error 1 "src/pipe: is a special file" build pipe
+mv rules src/.gitignore
+rm src/pipe
+
+# What is fetched.
+mkdir web
+echo data >web/data.bin
+(cd web && exec python3 -u -m http.server --bind 127.0.0.1 0) >server.log 2>&1 &
+server=$!
+trap 'kill $server' EXIT
+for ((i = 0; i < 100; ++i)); do
+  port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log)
+  [ -z "$port" ] || break
+  sleep 0.1
+done
+fetching() { # SHA256 PATH TO
+  jq --arg url "http://127.0.0.1:$port/$2" --arg sha "$1" --arg to "$3" '.fetch = [{url: $url, sha256: $sha, to: $to}]' src/xaas.json >spec.new
+  cp spec.new src/xaas.json
+}
+fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin third_party/data.bin
+build fetched >/dev/null
+expect_equal "sources" "$(files_of fetched)" ".gitignore Makefile hello.c sub/out third_party/data.bin xaas.json "
+expect_error 6 "data.bin" build offline --offline
+fetching "$(printf 'a%.0s' {1..64})" data.bin data.bin
+expect_error 7 "has the digest $(sha256sum <web/data.bin | cut -c1-64)" build wrong
+fetching "$(sha256sum <web/data.bin | cut -c1-64)" none data.bin
+expect_error 4 "the server says 404" build none
+fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin ../data.bin
+expect_error 2 "/fetch/0/to" build outside
+fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin hello.c # it is there already
+expect_error 1 "hello.c" build twice
+# A server that leads from https to plain HTTP.
+openssl req -x509 -newkey rsa:2048 -nodes -keyout tls.key -out tls.crt -days 1 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
+printf 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%s/data.bin\r\nContent-Length: 0\r\n\r\n' "$port" >away
+openssl s_server -accept 0 -cert tls.crt -key tls.key -HTTP -no_ign_eof >tls.log 2>&1 &
+tls=$!
+trap 'kill $server $tls' EXIT
+for ((i = 0; i < 100; ++i)); do
+  tls_port=$(sed -n 's/^ACCEPT .*:\([0-9]*\)$/\1/p' tls.log)
+  [ -z "$tls_port" ] || break
+  sleep 0.1
+done
+fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin data.bin
+sed -i "s|http://127.0.0.1:$port/data.bin|https://127.0.0.1:$tls_port/away|" src/xaas.json
+expect_error 6 "is redirected from https to http://127.0.0.1:$port/data.bin" env SSL_CERT_FILE=tls.crt "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x
