@@ -137,6 +137,10 @@ private:
       XAAS_TRY(auto opened, registry::open_images(reference, architectures, request_.access));
       for (std::unique_ptr<oci::Image>& each : opened) {
         XAAS_TRY(image::ApplicationImage input, image::ApplicationImage::open(std::move(each)));
+        if (input.bundle().source_build)
+          return make_error(ErrorKind::usage,
+                            reference.text + ": has configurations that are built from source",
+                            "images that have IR alone are merged; build one image of the others");
         Input said{reference.text, input.image().digest(), input.bundle().arch, {}};
         for (const image::BundleConfiguration& configuration : input.bundle().configurations)
           said.configurations.push_back(configuration.configuration.id());
