@@ -62,31 +62,38 @@ const std::vector<CommandEntry>& commands() {
        "lines "
        "had; and the native objects with the reason why each has no IR. With -v every source and object is "
        "named."},
-      {"build", "Build an IR image from an application spec and its sources",
+      {"build", "Build an IR image, or a source image, from an application spec and its sources",
        "xaas build xaas.json -o oci:./solver:ir\nxaas build src/solver -o solver.tar --isa "
        "x86-64-v2,x86-64-v3\n"
        "xaas build xaas.json --source ../solver-2.1 --config simd=avx2 -o "
-       "docker://registry.example.org/solver:ir",
+       "docker://registry.example.org/solver:ir\n"
+       "xaas build src/solver --kind source --base docker://registry.example.org/toolchain:12 -o "
+       "oci:./solver:src",
        make_build_command, false,
        "Builds every configuration in a private directory and writes one image. At the end it says what each "
        "holds, where the time went, which objects have no IR and why, and warns of what the build asked of "
        "this "
        "machine: programs that its configure step ran, -march=native, paths of this machine in installed "
-       "files."},
+       "files. With --kind source nothing is built: the image gets the sources without what a .gitignore "
+       "names, the tools that build them, and what the spec says is to be fetched; secrets among the sources "
+       "are an error."},
       {"detect", "Describe this machine",
        "xaas detect\nsrun xaas detect -o node.json\nxaas detect --cpu znver4 -o other.json",
        make_detect_command},
-      {"deploy", "Specialize an IR image for a machine",
+      {"deploy", "Specialize an IR or source image for a machine",
        "xaas deploy oci:./solver:ir -o oci:./solver:here\nxaas deploy solver.tar -o rootfs:./solver --system "
        "node.json\n"
        "xaas deploy docker://registry.example.org/solver:ir --explain --dry-run --cpu haswell\n"
        "xaas deploy docker://registry.example.org/solver:ir --verify-key cosign.pub -o oci:./solver:here "
        "--sbom solver.spdx.json\n"
        "xaas deploy docker://registry.example.org/solver:ir --reuse "
-       "docker://registry.example.org/site/solver -o rootfs:./solver",
+       "docker://registry.example.org/site/solver -o rootfs:./solver\n"
+       "xaas deploy oci:./solver:src -o oci:./solver:here --runtime charliecloud",
        make_deploy_command, false,
        "Chooses a configuration of the image, lowers its IR for the machine's CPU, links, and writes an "
-       "ordinary image. Nothing of the image is run. With --verify-key an image without a signature by this "
+       "ordinary image. Nothing of the image is run. A configuration that has no IR is built instead, from "
+       "the image's sources with the image's tools, inside the image: without network, home directory or "
+       "rights, within limits that the settings have. With --verify-key an image without a signature by this "
        "key is "
        "not used: exit 7. Signatures are those of `cosign sign --key`, which are looked for beside the "
        "image; one "
