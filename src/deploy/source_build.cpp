@@ -5,6 +5,7 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/link/note.h>
+#include <xaas/sandbox/tree_paths.h>
 #include <xaas/sandbox/tree_store.h>
 
 #include <algorithm>
@@ -76,12 +77,17 @@ public:
       XAAS_TRY(toolchain, tree_of(store, source_, "base", progress_));
       enclosure.tree = toolchain->tree();
     }
-    XAAS_CHECK(add_mounts(enclosure, sources.tree()));
+    // By the tree's own links: it is a stranger's, and so may be where they lead.
+    const sandbox::TreePlace sources_place = sandbox::find_in_tree(sources.tree(), inside::source);
+    if (sources_place.type != fs::file_type::directory)
+      return make_error(ErrorKind::integrity,
+                        source_.image().reference().text + ": its source layer has no " + inside::source);
+    XAAS_CHECK(add_mounts(enclosure, sources_place.outside));
     XAAS_CHECK(sandbox::make_build_mount_points(enclosure));
     const EnclosedPlace place(std::move(enclosure), application_.toolchain.path);
     XAAS_TRY(built_.compilers,
              make_compilers(place, application_.toolchain, cpu_, work_ / "tools").in("toolchain"));
-    XAAS_CHECK(build(place, sources.tree()));
+    XAAS_CHECK(build(place, sources_place.outside));
     XAAS_CHECK(take_installed());
     const fs::path root = place.is_host() ? fs::path("/") : toolchain->tree();
     XAAS_TRY(built_.closure, close_over(root, source_.bundle().arch, {}, built_.configuration.installed,
@@ -108,7 +114,7 @@ private:
   // stranger's could give another one other code.
   Result<void> add_mounts(sandbox::Enclosure& enclosure, const fs::path& sources) {
     enclosure.limits = request_.limits;
-    enclosure.mounts.push_back({sources / ".xaas/source", inside::source, false});
+    enclosure.mounts.push_back({sources, inside::source, false});
     for (const char* name : {inside::build, inside::copy, inside::destination, inside::home}) {
       const fs::path directory = work_ / fs::path(name).filename();
       XAAS_CHECK(make_directories(directory));
@@ -132,7 +138,7 @@ private:
     build.application = &application_;
     build.arch = source_.bundle().arch;
     build.arguments = spec::arguments_of(application_, source_.bundle().points, configuration_);
-    build.source = sources / ".xaas/source";
+    build.source = sources;
     build.build = work_ / "build";
     build.copy = work_ / "copy";
     build.destination = work_ / "destination";
