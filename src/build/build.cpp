@@ -259,7 +259,7 @@ private:
     part.report.configurations = ids_of(configurations);
     report_.source = std::move(part.report);
     bundle_.source_build = {request_.application, configurations};
-    bundle_.source_build->application.toolchain.path = part.path;
+    bundle_.source_build->application.toolchain = part.toolchain;
     source_layers_ = std::move(part.layers);
     return {};
   }

@@ -30,7 +30,7 @@ Result<Report> build_source_image(const Request& request, Progress& progress) {
   report.source = std::move(part.report);
   report.revision = bundle.revision;
   bundle.source_build = {own.application, configurations};
-  bundle.source_build->application.toolchain.path = part.path;
+  bundle.source_build->application.toolchain = part.toolchain;
 
   const Stopwatch writing;
   progress.start("writing " + own.output.text, 0);

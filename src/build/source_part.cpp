@@ -106,8 +106,11 @@ Result<SourcePart> make_source_part(const Request& request, const std::vector<fs
   XAAS_TRY(ToolchainLayers toolchain, toolchain_layers(request.application.toolchain, request.arch, work,
                                                        request.time, request.access, progress));
   part.layers.base = std::move(toolchain.layers);
-  part.path =
-      request.application.toolchain.path.empty() ? toolchain.path : request.application.toolchain.path;
+  part.layers.annotations = std::move(toolchain.annotations);
+  part.toolchain = request.application.toolchain;
+  part.toolchain.base = toolchain.base;
+  if (part.toolchain.path.empty())
+    part.toolchain.path = toolchain.path;
   return part;
 }
 

@@ -12,7 +12,7 @@ namespace xaas::build {
 
 struct SourcePart {
   image::SourceLayers layers;
-  std::string path; // PATH of the toolchain
+  spec::Toolchain toolchain; // with PATH and image as they are
   SourceReport report;
 };
 

@@ -3,6 +3,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
 
@@ -33,6 +34,14 @@ Result<ToolchainLayers> layers_of_image(const std::string& name, const std::stri
     layer.created_by = i < image->config().history.size() ? image->config().history[i] : "base";
     layer.open = [image, i] { return image->open_blob(image->manifest().layers[i]); };
     result.layers.push_back(std::move(layer));
+  }
+  result.base = image->digest().to_string();
+  result.annotations = {{image::annotation::base_digest, result.base}};
+  if (reference.transport == oci::Transport::registry) {
+    const std::string repository = reference.host + "/" + reference.repository;
+    result.annotations[image::annotation::base_name] =
+        repository + (reference.tag.empty() ? "" : ":" + reference.tag);
+    result.base = "docker://" + repository + "@" + result.base;
   }
   for (const std::string& variable : image->config().env)
     if (variable.starts_with("PATH="))

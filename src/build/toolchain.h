@@ -7,6 +7,7 @@
 #include <xaas/registry/images.h>
 #include <xaas/spec/application.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace xaas::build {
 struct ToolchainLayers {
   std::vector<oci::NewLayer> layers;
   std::string path; // PATH in it, if its image says so
+  // Which image they are from, whatever it was called here: its digest, in a registry with its name.
+  std::string base;
+  std::map<std::string, std::string> annotations; // of the image that gets them, about its base
 };
 
 // Those of the toolchain's image, byte for byte, or one that mmdebstrap makes of its packages and those that

@@ -210,6 +210,8 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
   if (bundle.source_build && !bundle.source_build->application.toolchain.path.empty())
     image.config.env = {"PATH=" + bundle.source_build->application.toolchain.path};
   image.annotations.merge(application_annotations(bundle));
+  if (source)
+    image.annotations.merge(source->annotations);
   image.config.labels = image.annotations;
   return image;
 }

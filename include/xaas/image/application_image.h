@@ -60,6 +60,7 @@ Result<int64_t> parse_rfc3339(const std::string& text);
 struct SourceLayers {
   std::vector<oci::NewLayer> base;
   oci::NewLayer source;
+  std::map<std::string, std::string> annotations; // of the image, about its base
 };
 
 // The image of a bundle, in layer order: base, run-time closure, metadata, link kit, IR modules, install-tree
