@@ -236,17 +236,6 @@ protected:
   void expect_nothing_left() const {
     EXPECT_THAT(processes(), ElementsAre());
     EXPECT_TRUE(fs::is_empty(directory->path() / "tmp"));
-    if (podman())
-      expect_nothing_listed();
-  }
-
-  // Podman keeps a list of what it started.
-  void expect_nothing_listed() const {
-    Command command;
-    command.arguments = {(directory->path() / "bin/podman").string(), "ps", "--all", "--quiet"};
-    const Result<ProcessResult> listed = xaas::run(command);
-    ASSERT_TRUE(listed);
-    EXPECT_EQ(listed->output, "");
   }
 
   std::optional<TemporaryDirectory> directory;
