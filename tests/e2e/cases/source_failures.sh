@@ -19,7 +19,7 @@ deploy() { # NAME [NAME=VALUE...]
 }
 clean() {
   expect_equal "left in TMPDIR after $1" "$(ls -A "$elsewhere/tmp" | wc -l)" 0
-  ! pgrep -f "xaas-odd-$1" >/dev/null || fail "the build of $1 still runs"
+  ! pgrep -fx 'sleep 1000.25' >/dev/null || fail "the build of $1 still runs"
 }
 fails() { # NAME TEXT [NAME=VALUE...]
   expect_error 1 "$2" deploy "$1" "${@:3}"
@@ -39,7 +39,7 @@ grep -q "error: .*wrong" "$log" || fail "not in the log: $(cat "$log")"
 echo mine >"$elsewhere/mine"
 chmod 777 "$elsewhere"
 image outside <<END
-for place in /usr/bin/x /etc/x \$SRC/x /x $elsewhere/x $PWD/x; do
+for place in /usr/bin/x /etc/x /.xaas/source/x /.xaas/tools/x /x $elsewhere/x $PWD/x; do
   echo x >\$place && { echo "could write \$place"; exit 1; }
 done
 cat $elsewhere/mine && exit 1
@@ -77,25 +77,24 @@ read answer && exit 1
 END
 deploy input >/dev/null
 image waits <<'END'
-exec sleep 1000.5 xaas-odd-waits
+setsid sleep 1000.25 &
+sleep 1000.25
 END
-sed -i 's/ xaas-odd-waits//' src/build.sh
-image waits <src/build.sh
-fails waits "XAAS_BUILD_IDLE_SECONDS" XAAS_BUILD_IDLE_SECONDS=1
+fails waits "did nothing for 1 seconds" XAAS_BUILD_IDLE_SECONDS=1
 image busy <<'END'
 while :; do :; done
 END
-fails busy "XAAS_BUILD_SECONDS" XAAS_BUILD_SECONDS=2
+fails busy "took more than 2 seconds" XAAS_BUILD_SECONDS=2
 image many <<'END'
-for i in $(seq 200); do sleep 100 & done
+for i in $(seq 200); do sleep 1000.25 & done
 wait
 END
-fails many "XAAS_BUILD_PROCESSES" XAAS_BUILD_PROCESSES=50
+fails many "had more than 50 processes" XAAS_BUILD_PROCESSES=50
 image large <<'END'
 i=0
 while head -c 4000000 /dev/zero >"large.$i"; do i=$((i + 1)); sleep 0.02; done
 END
-fails large "XAAS_BUILD_DISK" XAAS_BUILD_DISK=40M
+fails large "to disk" XAAS_BUILD_DISK=40M
 
 # A link that leads out of the build directory, to files of this machine.
 echo private >"$elsewhere/private"

@@ -3,6 +3,7 @@
 # fetches is there, and the build on the target sees exactly that.
 source "$E2E/lib.sh"
 needs jq git python3 openssl
+unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY CURL_CA_BUNDLE SSL_CERT_FILE
 mkdir tool
 echo x >tool/x
 tar -C tool -cf tool.tar x
@@ -102,4 +103,4 @@ for ((i = 0; i < 100; ++i)); do
 done
 fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin data.bin
 sed -i "s|http://127.0.0.1:$port/data.bin|https://127.0.0.1:$tls_port/away|" src/xaas.json
-expect_error 6 "is redirected from https to http://127.0.0.1:$port/data.bin" env SSL_CERT_FILE=tls.crt "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x
+expect_error 6 "is redirected from https to http://127.0.0.1:$port/data.bin" env "SSL_CERT_FILE=$PWD/tls.crt" "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x
