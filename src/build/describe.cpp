@@ -11,6 +11,7 @@ Result<void> describe(const Request& request, image::Bundle& bundle) {
   bundle.arch = request.arch;
   bundle.tool = image::tool_version();
   bundle.image = application.image;
+  bundle.host = application.host;
   bundle.source = application.source;
   bundle.revision = application.revision;
   if (bundle.revision.empty()) {

@@ -7,6 +7,7 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
+#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <iostream>
@@ -102,9 +103,11 @@ public:
     request.sbom = !sbom_.empty();
     request.attach_sbom = attach_sbom_;
     if (explain_ && !common.json())
-      request.selected = [](const select::Selection& selection) {
-        std::cout << printable(select::explain(selection)) << std::flush;
+      request.selected = [](const select::Selection& selection, const std::vector<deploy::HostChoice>& host) {
+        std::cout << printable(select::explain(selection) + explain(host)) << std::flush;
       };
+    if (system_.empty() && request.system.arch == target::host_arch())
+      request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
     const uint64_t max_bytes = max_cache_bytes();
     TerminalProgress progress(common.quiet, common.verbosity);
     if (!no_cache_ && !dry_run_)
@@ -195,7 +198,25 @@ private:
           {"total", report.seconds.total}}},
         {"selection", selection},
         {"rejected", rejected},
-        {"values", values_json(report.selection)}});
+        {"values", values_json(report.selection)},
+        {"host", host_json(report.host)}});
+  }
+
+  static std::string explain(const std::vector<deploy::HostChoice>& host) {
+    if (host.empty())
+      return {};
+    std::vector<std::vector<std::string>> rows;
+    for (const deploy::HostChoice& choice : host)
+      rows.push_back({"  " + choice.what, std::string("of the ") + (choice.host ? "host" : "image"),
+                      choice.reason + (choice.found.empty() ? "" : ": " + choice.found)});
+    return "libraries that may be the host's:\n" + table(rows);
+  }
+
+  static Json host_json(const std::vector<deploy::HostChoice>& host) {
+    Json json = Json::array();
+    for (const deploy::HostChoice& choice : host)
+      json.push_back(sandbox::to_json(choice));
+    return json;
   }
 
   void print_dry_run(const deploy::Report& report) const {

@@ -7,6 +7,7 @@
 #include <xaas/base/text.h>
 #include <xaas/sandbox/sandbox.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -28,6 +29,10 @@ public:
                    "launcher such as srun has started us)")
         ->type_name("WHOSE")
         ->check(CLI::IsMember({"host", "image", "auto"}));
+    app.add_option("--host", host_,
+                   "Libraries of the machine that the program loads instead of the image's: NAME,... (fftw3, "
+                   "libfftw3.so.3, mpi), none, or auto (those that the application prefers, where they fit)")
+        ->type_name("auto|none|NAME,...");
     app.add_option("--runtime", runtimes_,
                    "Run it with this: " + join(sandbox::runtime_choices(), ", ") +
                        "; several: the first that serves")
@@ -112,12 +117,36 @@ private:
     request.mpi = mpi_ == "host"    ? sandbox::Mpi::host
                   : mpi_ == "image" ? sandbox::Mpi::image
                                     : sandbox::Mpi::automatic;
+    XAAS_CHECK(add_host(request));
     request.assume_launcher = !launcher_.empty();
     request.gpus = !no_gpu_;
     request.check = !no_check_;
     request.trees = cache_directory() / trees_name;
     request.access = registry_.read(request.image.transport == oci::Transport::registry, progress);
     return request;
+  }
+
+  // `none` and `mpi` speak of MPI, too, unless --mpi does.
+  Result<void> add_host(sandbox::Request& request) const {
+    if (host_ == "auto")
+      return {};
+    request.host.emplace();
+    const std::vector<std::string> names = host_ == "none" ? std::vector<std::string>() : split(host_, ',');
+    if (names.empty() && request.mpi == sandbox::Mpi::automatic)
+      request.mpi = sandbox::Mpi::image;
+    for (const std::string& name : names) {
+      if (!spec::is_library_name(name) || name == "auto" || name == "none")
+        return make_error(ErrorKind::usage, "--host " + host_ + ": \"" + name + "\" is no name of a library",
+                          "auto, none, or names such as fftw3, libfftw3.so.3 or mpi");
+      if (name != "mpi") {
+        request.host->push_back(name);
+        continue;
+      }
+      if (request.mpi == sandbox::Mpi::image)
+        return make_error(ErrorKind::usage, "--host mpi and --mpi image contradict one another");
+      request.mpi = sandbox::Mpi::host;
+    }
+    return {};
   }
 
   Result<void> print_plan(const sandbox::Request& request, const sandbox::Plan& plan,
@@ -143,9 +172,26 @@ private:
                {"mpi",
                 {{"abi", plan.mpi_abi.empty() ? Json() : Json(plan.mpi_abi)},
                  {"from", plan.mpi_abi.empty() ? Json() : Json(plan.host_mpi ? "host" : "image")}}},
+               {"host", host_json(plan)},
                {"line", text},
                {"notes", plan.notes}});
     return {};
+  }
+
+  static Json host_json(const sandbox::Plan& plan) {
+    Json json = Json::array();
+    for (const sandbox::HostChoice& choice : plan.host)
+      json.push_back(sandbox::to_json(choice));
+    return json;
+  }
+
+  // Libraries as --host names them.
+  static std::string decided(const std::vector<sandbox::HostChoice>& choices) {
+    std::vector<std::string> names;
+    for (const sandbox::HostChoice& choice : choices)
+      if (choice.host && choice.what != "mpi")
+        names.push_back(choice.what);
+    return names.empty() ? "none" : join(names, ",");
   }
 
   // This command again, for a launcher, with what was decided.
@@ -157,6 +203,9 @@ private:
     };
     if (!plan.mpi_abi.empty())
       add("--mpi", plan.host_mpi ? "host" : "image");
+    if (host_ != "auto" || std::any_of(plan.host.begin(), plan.host.end(),
+                                       [](const auto& choice) { return choice.what != "mpi"; }))
+      add("--host", decided(plan.host));
     add("--runtime", plan.runtime);
     for (const std::string& option : runtime_options_)
       line.push_back("--runtime-option=" + option);
@@ -180,7 +229,7 @@ private:
     return line;
   }
 
-  std::string image_, mpi_ = "auto", directory_, launcher_;
+  std::string image_, mpi_ = "auto", host_ = "auto", directory_, launcher_;
   std::optional<std::string> entrypoint_;
   std::vector<std::string> arguments_, runtimes_, runtime_options_, binds_, variables_;
   bool no_gpu_ = false, no_check_ = false, print_ = false;

@@ -1,3 +1,4 @@
+#include "host_choice.h"
 #include "package.h"
 #include "space.h"
 
@@ -267,6 +268,7 @@ Result<void> produce_from_source(const Request& request, const image::Applicatio
   report.flags = built.compilers.flags;
   report.seconds.build = built.times.configure.wall + built.times.build.wall + built.times.install.wall;
   report.seconds.fetch = since(start) - report.seconds.build;
+  report.host = host_choices(source.bundle(), &built.closure.files, request.system, request.library_path);
   const Clock::time_point packaging = Clock::now();
   provenance::FileList files;
   XAAS_TRY(const oci::NewImage image, package(source, std::move(built), plan.inputs, plan.time,
@@ -309,10 +311,14 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   XAAS_TRY(
       report.selection,
       select::select(points_of(source.bundle()), available, request.system, request.set, brought).in(what));
-  report.from_source = !image::find_ir(source.bundle(), report.selection.configuration);
+  const image::BundleConfiguration* const ir =
+      image::find_ir(source.bundle(), report.selection.configuration);
+  report.from_source = !ir;
   XAAS_CHECK(check_form(request, report).in(what));
+  report.host =
+      host_choices(source.bundle(), ir ? &ir->runtime : nullptr, request.system, request.library_path);
   if (request.selected)
-    request.selected(report.selection);
+    request.selected(report.selection, report.host);
   XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));
   bool done = request.dry_run;
   if (request.reuse) {

@@ -1,5 +1,7 @@
 #include "package.h"
 
+#include "host_choice.h"
+
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/packages.h>
@@ -201,6 +203,10 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
                             {"dev.xaas.mpi", mpi_of(chosen)},
                             {image::annotation::packages, image::to_annotation(packages)},
                             {image::annotation::needs, image::to_annotation(chosen)}});
+  std::vector<image::PreferredOfHost> preferred = preferred_of(bundle, configuration.runtime);
+  std::erase_if(preferred, [](const image::PreferredOfHost& each) { return each.sonames.empty(); });
+  if (!preferred.empty())
+    image.annotations[image::annotation::host] = image::to_annotation(preferred);
   if (!bundle.llvm.empty())
     image.annotations[image::annotation::made_from_llvm] = bundle.llvm;
   image.annotations.merge(image::application_annotations(bundle));

@@ -260,6 +260,8 @@ Json to_json(const Bundle& bundle) {
   json["arch"] = bundle.arch;
   json["image"] = image_json(bundle.image);
   json["specializations"] = std::move(points);
+  for (const spec::HostPreference& preference : bundle.host)
+    json["host"].push_back(spec::to_json(preference));
   json["configurations"] = std::move(configurations);
   json["options"] = table_json(bundle.options, [](const auto& value) { return ir::to_json(value); });
   json["units"] = table_json(bundle.units, [](const auto& value) { return ir::to_json(value); });
@@ -294,6 +296,14 @@ Result<Bundle> parse_bundle(const std::string& text, const std::string& name) {
   for (const JsonReader& item : point_items) {
     XAAS_TRY(spec::SpecializationPoint point, spec::parse_point(item));
     bundle.points.push_back(std::move(point));
+  }
+  if (reader.has("host")) {
+    XAAS_TRY(const JsonReader host, reader.at("host"));
+    XAAS_TRY(const std::vector<JsonReader> preferences, host.items());
+    for (const JsonReader& item : preferences) {
+      XAAS_TRY(spec::HostPreference preference, spec::parse_host_preference(item));
+      bundle.host.push_back(std::move(preference));
+    }
   }
   XAAS_TRY(const JsonReader configurations, reader.at("configurations"));
   XAAS_TRY(const std::vector<JsonReader> items, configurations.items());

@@ -45,4 +45,39 @@ Result<std::vector<ChosenNeeds>> needs_of(const oci::Image& image) {
   return needs;
 }
 
+std::string to_annotation(const std::vector<PreferredOfHost>& preferred) {
+  Json json = Json::array();
+  for (const PreferredOfHost& each : preferred) {
+    json.push_back({{"what", each.what}});
+    if (!each.abi.empty())
+      json.back()["abi"] = each.abi;
+    json.back()["sonames"] = each.sonames;
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image) {
+  std::vector<PreferredOfHost> preferred;
+  const auto found = image.manifest().annotations.find(annotation::host);
+  if (found == image.manifest().annotations.end())
+    return preferred;
+  const std::string where = std::string("annotation ") + annotation::host;
+  XAAS_TRY(const Json json, parse_json(found->second, where, false, ErrorKind::integrity));
+  XAAS_TRY(const std::vector<JsonReader> items, JsonReader(json, where).items());
+  for (const JsonReader& item : items) {
+    PreferredOfHost each;
+    XAAS_TRY(each.what, item.string_at("what"));
+    XAAS_TRY(each.abi, item.string_or("abi", ""));
+    XAAS_TRY(const JsonReader sonames, item.at("sonames"));
+    XAAS_TRY(each.sonames, sonames.strings());
+    std::vector<std::string> names = each.sonames;
+    names.push_back(each.what);
+    for (const std::string& name : names)
+      if (!spec::is_library_name(name))
+        return make_error(ErrorKind::integrity, item.where() + ": \"" + name + "\" is no name of a library");
+    preferred.push_back(std::move(each));
+  }
+  return preferred;
+}
+
 } // namespace xaas::image

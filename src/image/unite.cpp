@@ -41,6 +41,13 @@ Result<void> check_same_architecture(const NamedBundle& a, const NamedBundle& b)
   return {};
 }
 
+std::string text_of(const std::vector<spec::HostPreference>& host) {
+  Json json = Json::array();
+  for (const spec::HostPreference& preference : host)
+    json.push_back(spec::to_json(preference));
+  return json.dump();
+}
+
 std::string values_of(const spec::SpecializationPoint& point) {
   std::vector<std::string> values;
   for (const spec::Value& value : point.values)
@@ -254,6 +261,7 @@ private:
     bundle_.tool = first.tool;
     bundle_.image = first.image;
     bundle_.points = first.points;
+    bundle_.host = first.host;
   }
 
   // The values' indices in point order: what building orders configurations by.
@@ -385,7 +393,8 @@ Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b) 
       {"revisions of the sources", a.bundle.revision, b.bundle.revision},
       {"versions of xaas", a.bundle.tool, b.bundle.tool},
       {"versions of LLVM", a.bundle.llvm, b.bundle.llvm},
-      {"settings of the deployed image", text_of(a.bundle.image), text_of(b.bundle.image)}};
+      {"settings of the deployed image", text_of(a.bundle.image), text_of(b.bundle.image)},
+      {"preferences for the host's libraries", text_of(a.bundle.host), text_of(b.bundle.host)}};
   for (const auto& [what, of_a, of_b] : facts)
     if (of_a != of_b)
       return differ(a, b, what, of_a, of_b);

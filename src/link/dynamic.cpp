@@ -12,6 +12,7 @@ namespace xaas::link {
 namespace {
 
 constexpr uint64_t max_description = uint64_t(16) << 20; // bytes of a Dynamic as JSON
+constexpr uint64_t max_symbols = uint64_t(64) << 20;     // bytes of Symbols
 
 // Sections of symbol versions (Linux Standard Base, "Symbol Versioning": .gnu.version_r, .gnu.version_d) are
 // chains of entries with chains of names. LLVM follows them as often as the file says, wherever they lead.
@@ -211,6 +212,52 @@ Result<Dynamic> parse_dynamic(const JsonReader& reader) {
     XAAS_TRY(dynamic.needed_versions[library], JsonReader(list, needed.where() + "/" + library).strings());
   }
   return dynamic;
+}
+
+Result<Symbols> read_symbols(std::string_view elf) {
+  XAAS_TRY(const ElfImage image, ElfImage::open(elf));
+  Symbols found;
+  uint64_t size = 0;
+  for (const ElfSection& section : image.sections()) {
+    if (section.header->sh_type != llvm::ELF::SHT_DYNSYM)
+      continue;
+    XAAS_TRY(const auto symbols, checked(image.file().symbols(section.header)));
+    XAAS_TRY(const llvm::StringRef names, checked(image.file().getStringTableForSymtab(*section.header)));
+    for (const auto& symbol : symbols) {
+      XAAS_TRY(const llvm::StringRef name, checked(symbol.getName(names)));
+      const unsigned char binding = symbol.getBinding();
+      if (name.empty() || binding == llvm::ELF::STB_LOCAL)
+        continue;
+      if (size += name.size() + 8; size > max_symbols)
+        return damaged("its symbols have more names than a file can need");
+      if (!symbol.isUndefined())
+        found.defined.insert(name.str());
+      else if (binding != llvm::ELF::STB_WEAK)
+        found.needed.insert(name.str());
+    }
+  }
+  return found;
+}
+
+Result<Symbols> read_symbols_in_worker(const std::string& name, std::string_view elf) {
+  const WorkerTask task = [&]() -> Result<std::string> {
+    XAAS_TRY(const Symbols symbols, read_symbols(elf));
+    return Json{{"defined", symbols.defined}, {"needed", symbols.needed}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
+  };
+  // A byte that is no UTF-8 becomes three.
+  XAAS_TRY(const std::string answer,
+           run_worker(name, task, {.memory = 0, .cpu_seconds = 600, .answer = max_symbols * 4}));
+  XAAS_TRY(const Json json, parse_json(answer, name, false, ErrorKind::integrity));
+  const JsonReader reader(json, name);
+  Symbols symbols;
+  for (const auto& [key, names] :
+       {std::pair("defined", &symbols.defined), std::pair("needed", &symbols.needed)}) {
+    XAAS_TRY(const JsonReader list, reader.at(key));
+    XAAS_TRY(const std::vector<std::string> texts, list.strings());
+    names->insert(texts.begin(), texts.end());
+  }
+  return symbols;
 }
 
 Result<Dynamic> read_dynamic_in_worker(const std::string& name, std::string_view elf) {

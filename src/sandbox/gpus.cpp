@@ -1,6 +1,6 @@
 #include "gpus.h"
 
-#include "host_mpi.h"
+#include "host_libraries.h"
 
 #include <xaas/base/text.h>
 

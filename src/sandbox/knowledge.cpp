@@ -26,9 +26,12 @@ void read_mpi(const Json& json, Knowledge& knowledge) {
                                    item["mpi"].get<std::map<std::string, std::string>>()});
   for (const Json& item : json["mpi"])
     knowledge.mpi.push_back({item["abi"], item["libraries"].get<std::vector<Texts>>()});
+  for (const Json& item : json["libraries"])
+    knowledge.groups.push_back({item["name"], texts(item, "files")});
   knowledge.libc = texts(json, "libc");
   for (const Json& item : json["parts"])
-    knowledge.parts.push_back({item["library"], texts(item, "directories"), texts(item, "files")});
+    knowledge.parts.push_back(
+        {item["library"], texts(item, "directories"), texts(item, "files"), texts(item, "beside")});
 }
 
 Knowledge read_knowledge() {

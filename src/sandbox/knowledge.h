@@ -38,9 +38,14 @@ struct MpiFamily {
   std::vector<std::vector<std::string>> libraries; // the names of each
 };
 
+struct LibraryGroup {
+  std::string name;
+  std::vector<std::string> files; // patterns
+};
+
 struct Parts {
-  std::string library;
-  std::vector<std::string> directories, files;
+  std::string library; // a pattern
+  std::vector<std::string> directories, files, beside;
 };
 
 struct GpuKind {
@@ -59,6 +64,7 @@ struct Knowledge {
   std::vector<RankVariable> separate_ranks;
   std::vector<Launcher> launchers;
   std::vector<MpiFamily> mpi;
+  std::vector<LibraryGroup> groups;
   std::vector<std::string> libc;
   std::vector<Parts> parts;
   std::vector<GpuKind> gpus;

@@ -126,6 +126,13 @@ Result<const Loader::Library*> Loader::read(const std::string& path) {
   return found->second.get();
 }
 
+Result<link::Symbols> Loader::symbols(const Library& library) const {
+  const Mapped file(find_in_tree(root_, library.path).outside);
+  Result<link::Symbols> symbols =
+      trusted_ ? link::read_symbols(file.bytes()) : link::read_symbols_in_worker(library.path, file.bytes());
+  return symbols ? std::move(symbols) : std::move(symbols).error().in(library.path);
+}
+
 Result<const Loader::Library*> Loader::find(const std::string& name, const Library* by) {
   if (name.find('/') != std::string::npos)
     return read(name);

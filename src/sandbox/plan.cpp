@@ -1,9 +1,10 @@
 // From an image to a command line. Everything about the program is decided first, and then the runtime.
 #include "adapters.h"
 #include "choose.h"
+#include "choose_host.h"
 #include "environment.h"
 #include "gpus.h"
-#include "host_mpi.h"
+#include "host_libraries.h"
 #include "needs.h"
 #include <xaas/sandbox/loader.h>
 #include <xaas/sandbox/tree_paths.h>
@@ -44,7 +45,7 @@ public:
     XAAS_TRY(const std::string path, find_command());
     if (request_.gpus)
       add_gpus();
-    XAAS_CHECK(choose_mpi(path));
+    XAAS_CHECK(choose_libraries(path));
     add_library_path();
     XAAS_CHECK(make_mount_points());
     XAAS_TRY(const Found found, choose_runtime(request_.runtimes, program_));
@@ -81,6 +82,7 @@ private:
     XAAS_TRY(plan_.use, store.get(*image, progress_));
     program_.tree = plan_.use->tree();
     config_ = image->config();
+    XAAS_TRY(preferred_, image::preferred_of_host(*image));
     return {};
   }
 
@@ -231,46 +233,29 @@ private:
       program_.binds.insert(program_.binds.end(), binds->begin(), binds->end());
   }
 
-  Result<void> choose_mpi(const std::string& path) {
-    if (request_.mpi == Mpi::image || (request_.mpi == Mpi::automatic && !launched_))
+  // Whose MPI, and whose libraries.
+  Result<void> choose_libraries(const std::string& path) {
+    const HostQuestion question{request_.mpi, launched_, request_.host, preferred_,
+                                split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':')};
+    if (!asks(question))
       return {};
-    const Result<std::string> fitted = use_host_mpi(path);
-    if (fitted && !fitted->empty()) {
-      plan_.host_mpi = true;
-      plan_.notes.push_back("MPI of the host: " + *fitted);
-      return {};
-    }
-    if (fitted) // no MPI at all
-      return {};
-    if (request_.mpi == Mpi::host || fitted.error().kind != ErrorKind::unsatisfied)
-      return Result<std::string>(fitted).in("--mpi host").error();
-    plan_.notes.push_back("MPI of the image: " + fitted.error().message);
-    return {};
-  }
-
-  // What was taken; empty: the image has no MPI, and need not have one.
-  Result<std::string> use_host_mpi(const std::string& path) {
     const std::string arch = target::host_arch();
     Loader image(program_.tree, arch, split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'),
                  loader_directories(program_.tree, arch), false);
-    const bool in_tree = !bind_of(find_in_tree(program_.tree, path).inside);
     const Loader::Library* program = nullptr;
-    if (in_tree) {
+    if (!bind_of(find_in_tree(program_.tree, path).inside)) {
       XAAS_TRY(program, image.read(path));
     }
-    XAAS_TRY(const ImageMpi needed, image_mpi(image, program));
-    plan_.mpi_abi = needed.abi;
-    if (needed.abi.empty() && request_.mpi == Mpi::automatic)
-      return std::string();
-    system::Probes probes;
-    probes.runtime_versions = true; // of MPIs: said to people
-    probes.path = {"/nonexistent"}; // of no programs
-    const std::vector<system::Mpi> available = system::detect(probes).mpi;
-    XAAS_CHECK(check_interrupt());
-    XAAS_TRY(HostMpi mpi, host_mpi(needed, image, available, arch,
-                                   split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':')));
-    program_.binds.insert(program_.binds.end(), mpi.binds.begin(), mpi.binds.end());
-    return mpi.description;
+    XAAS_TRY(HostAnswer answer, choose_host(question, image, program));
+    plan_.mpi_abi = answer.mpi_abi;
+    plan_.host_mpi = answer.mpi;
+    plan_.host = std::move(answer.choices);
+    plan_.notes.insert(plan_.notes.end(), answer.notes.begin(), answer.notes.end());
+    for (Bind& bind : answer.binds) // some are bound with the GPU's driver
+      if (std::none_of(program_.binds.begin(), program_.binds.end(),
+                       [&](const Bind& known) { return known.destination == bind.destination; }))
+        program_.binds.push_back(std::move(bind));
+    return {};
   }
 
   // Variables for ranks that cannot reach one another's memory.
@@ -339,6 +324,7 @@ private:
   const Host& host_;
   Progress& progress_;
   oci::ImageConfig config_;
+  std::vector<image::PreferredOfHost> preferred_;
   Program program_;
   Plan plan_;
   bool launched_ = is_launched();

@@ -58,6 +58,7 @@ public:
     XAAS_CHECK(install());
     XAAS_CHECK(toolchain());
     XAAS_CHECK(downloads());
+    XAAS_CHECK(host());
     return image();
   }
 
@@ -334,6 +335,20 @@ private:
       if (!names.insert(normal).second)
         return wrong(place, "\"" + to + "\" is there twice");
       to = normal;
+    }
+    return {};
+  }
+
+  Result<void> host() const {
+    std::set<std::string> names;
+    for (size_t i = 0; i < application_.host.size(); ++i) {
+      const HostPreference& preference = application_.host[i];
+      const std::string place = at("/host", i);
+      if (!names.insert(preference.what).second)
+        return wrong(place, "\"" + preference.what + "\" is preferred twice");
+      if (preference.what == "mpi" && !preference.sonames.empty())
+        return wrong(place + "/sonames", "the libraries of an MPI follow from its ABI",
+                     "write \"mpi\" alone");
     }
     return {};
   }

@@ -114,6 +114,12 @@ Json to_json(const SpecializationPoint& point) {
   return json;
 }
 
+Json to_json(const HostPreference& preference) {
+  if (preference.sonames.empty())
+    return preference.what;
+  return {{"library", preference.what}, {"sonames", preference.sonames}};
+}
+
 Json to_json(const Application& application) {
   Json json = {
       {"name", application.name}, {"version", application.version}, {"license", application.license}};
@@ -141,6 +147,8 @@ Json to_json(const Application& application) {
     json["include"] = application.include;
   for (const Download& download : application.fetch)
     json["fetch"].push_back({{"url", download.url}, {"sha256", download.sha256}, {"to", download.to}});
+  for (const HostPreference& preference : application.host)
+    json["host"].push_back(to_json(preference));
   return json;
 }
 

@@ -5,6 +5,8 @@
 #include <xaas/spec/application.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 #include <utility>
 
 namespace xaas::spec {
@@ -184,6 +186,11 @@ Result<Application> read_document(const JsonReader& reader) {
   XAAS_TRY(application.include, strings_at(reader, "include"));
   XAAS_TRY(const std::vector<JsonReader> downloads, items_at(reader, "fetch"));
   XAAS_TRY(application.fetch, parse_downloads(downloads));
+  XAAS_TRY(const std::vector<JsonReader> preferences, items_at(reader, "host"));
+  for (const JsonReader& json : preferences) {
+    XAAS_TRY(HostPreference preference, parse_host_preference(json));
+    application.host.push_back(std::move(preference));
+  }
   return application;
 }
 
@@ -283,6 +290,32 @@ Result<SpecializationPoint> parse_point(const JsonReader& reader) {
   }
   XAAS_CHECK(check_values(point, reader));
   return point;
+}
+
+bool is_library_name(const std::string& name) {
+  constexpr size_t longest = 200;
+  return !name.empty() && name.size() <= longest && name[0] != '.' &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) ||
+                  std::string_view("._+-").find(static_cast<char>(c)) != std::string_view::npos;
+         });
+}
+
+// Of images of strangers, too: names become names of files.
+Result<HostPreference> parse_host_preference(const JsonReader& reader) {
+  HostPreference preference;
+  if (reader.json().is_string()) {
+    XAAS_TRY(preference.what, reader.string());
+  } else {
+    XAAS_TRY(preference.what, reader.string_at("library"));
+    XAAS_TRY(preference.sonames, strings_at(reader, "sonames"));
+  }
+  std::vector<std::string> names = preference.sonames;
+  names.push_back(preference.what);
+  for (const std::string& name : names)
+    if (!is_library_name(name))
+      return wrong_at(reader, "", "\"" + name + "\" is no name of a library");
+  return preference;
 }
 
 Result<Application> parse_application(const std::string& text, const std::string& name) {

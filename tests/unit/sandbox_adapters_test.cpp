@@ -2,7 +2,7 @@
 #include "adapters.h"
 #include "environment.h"
 #include "gpus.h"
-#include "host_mpi.h"
+#include "host_libraries.h"
 #include "needs.h"
 
 #include <gmock/gmock.h>

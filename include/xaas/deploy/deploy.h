@@ -17,6 +17,7 @@
 #include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
 #include <xaas/sandbox/building.h>
+#include <xaas/sandbox/sandbox.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
@@ -27,6 +28,10 @@
 #include <string>
 
 namespace xaas::deploy {
+
+// Of what the application would rather have from the host: whether the system seems to have it. The image
+// does not depend on it.
+using HostChoice = sandbox::HostChoice;
 
 struct Request {
   oci::Reference image;
@@ -53,8 +58,11 @@ struct Request {
   unsigned jobs = 1;
   std::optional<int64_t> time;               // of the deployed image; absent: as the IR image
   std::optional<lower::ObjectCache> objects; // of earlier deploys; absent: everything is lowered
-  // Called with the selection, before the long work.
-  std::function<void(const select::Selection&)> selected;
+  // LD_LIBRARY_PATH, where `system` is this machine: its libraries are also looked for in its files. Absent:
+  // it is another one, of which only the description is known.
+  std::optional<std::vector<std::string>> library_path;
+  // Called with the selection and Report::host, before the long work.
+  std::function<void(const select::Selection&, const std::vector<HostChoice>&)> selected;
 };
 
 struct Seconds {
@@ -73,6 +81,7 @@ struct Report {
   std::optional<Json> sbom;                       // SPDX, where it was asked for
   std::optional<Digest> attached;                 // the manifest of the SBOM that was attached
   select::Selection selection;
+  std::vector<HostChoice> host; // in the order of the preferences
   target::Cpu target;
   bool from_source = false;             // the configuration has no IR: it was, or would be, built here
   std::string runtime;                  // that it was built in

@@ -57,6 +57,7 @@ struct Bundle {
   std::string tool;             // version of xaas
   spec::Image image;            // prefix, entrypoint, environment of the deployed image
   std::vector<spec::SpecializationPoint> points;
+  std::vector<spec::HostPreference> host; // what may come from the host instead of the image
   std::vector<BundleConfiguration> configurations;
   std::map<Digest, ir::UnitOptions> options;
   std::map<Digest, ir::Unit> units; // by id

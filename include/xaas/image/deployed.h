@@ -1,4 +1,5 @@
-// What a deployed image says of its needs beyond the CPU: annotation `dev.xaas.needs`.
+// What a deployed image says of its needs beyond the CPU (annotation `dev.xaas.needs`), and of what it would
+// rather have from the host (`dev.xaas.host`).
 #pragma once
 
 #include <xaas/base/json.h>
@@ -13,6 +14,7 @@ namespace xaas::image {
 
 namespace annotation {
 inline constexpr const char* needs = "dev.xaas.needs";
+inline constexpr const char* host = "dev.xaas.host";
 } // namespace annotation
 
 // A value that was chosen, and what it needs of GPU, MPI and libraries.
@@ -29,5 +31,20 @@ std::string to_annotation(const std::vector<ChosenNeeds>& needs);
 
 // Of a deployed image; without the annotation none. Malformed: integrity error.
 Result<std::vector<ChosenNeeds>> needs_of(const oci::Image& image);
+
+// Something that the image brings and that may come from the host. It says nothing of any host, so that the
+// image does not depend on the machine that deploys it.
+struct PreferredOfHost {
+  std::string what;                 // "mpi", "fftw3"
+  std::string abi;                  // of an MPI ("mpich-12"); else empty
+  std::vector<std::string> sonames; // that the image has; sorted. Names of files, without directories
+  bool operator==(const PreferredOfHost&) const = default;
+};
+
+// Compact JSON: [{"what", "abi", "sonames"}], `abi` only of an MPI.
+std::string to_annotation(const std::vector<PreferredOfHost>& preferred);
+
+// Of a deployed image; without the annotation none. Malformed, or a name that is a path: integrity error.
+Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image);
 
 } // namespace xaas::image

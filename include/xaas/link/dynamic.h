@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,16 @@ Result<Dynamic> read_dynamic(std::string_view elf);
 // The same for a file of strangers, read in a worker (base/worker.h); `name` is for errors. Must be called
 // from a process with one thread.
 Result<Dynamic> read_dynamic_in_worker(const std::string& name, std::string_view elf);
+
+// The dynamic symbols of an ELF file by name, without versions.
+struct Symbols {
+  std::set<std::string> defined; // that others can use
+  std::set<std::string> needed;  // that it uses and does not define; weak ones aside
+};
+
+// Errors as read_dynamic; the second reads in a worker.
+Result<Symbols> read_symbols(std::string_view elf);
+Result<Symbols> read_symbols_in_worker(const std::string& name, std::string_view elf);
 
 // For workers' answers.
 Json to_json(const Dynamic& dynamic);

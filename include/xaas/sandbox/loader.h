@@ -30,6 +30,9 @@ public:
   // The library that `by` (null: nobody) gets by this name; null if there is none.
   Result<const Library*> find(const std::string& name, const Library* by);
 
+  // Its dynamic symbols; read again each time.
+  Result<link::Symbols> symbols(const Library& library) const;
+
   struct Closure {
     std::map<std::string, const Library*> libraries; // by the names by which they are needed
     std::vector<std::string> missing;                // "A needs B", for people

@@ -4,6 +4,7 @@
 // every runtime; a runtime only makes the command line of them. docs/running.md says what a program sees.
 #pragma once
 
+#include <xaas/base/json.h>
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/oci/reference.h>
@@ -19,6 +20,16 @@ namespace xaas::sandbox {
 
 // Whose MPI library the program loads. automatic: the host's where that fits and a launcher has started us.
 enum class Mpi { automatic, host, image };
+
+// Whose a library is that may come from the host.
+struct HostChoice {
+  std::string what; // "mpi", "fftw3"
+  bool host = false;
+  std::string found;  // of the host; empty: nothing, or the image's is used
+  std::string reason; // for people
+};
+
+Json to_json(const HostChoice& choice); // "what", "from" ("host", "image"), "found" (null: nothing), "reason"
 
 // A file or directory of the host, and where the program sees it.
 struct Bind {
@@ -51,6 +62,9 @@ struct Request {
   std::vector<std::string> runtimes;        // names, in order; empty: the built-in order
   std::vector<std::string> runtime_options; // handed to the runtime before ours
   Mpi mpi = Mpi::automatic;
+  // Libraries that must come from the host (names, sonames), and no others; absent: those that the image
+  // prefers, where they fit. Of MPI `mpi` speaks; automatic: without `host` also where the image prefers it.
+  std::optional<std::vector<std::string>> host;
   bool assume_launcher = false; // Mpi::automatic decides as if a launcher had started us
   bool gpus = true;             // with what the host has of them
   bool check = true;            // that this machine has what the image was deployed for
@@ -72,6 +86,7 @@ struct Plan {
   Invocation invocation;
   std::string mpi_abi;            // of the image's MPI library, if it was looked for and is there
   bool host_mpi = false;          // the program loads the host's
+  std::vector<HostChoice> host;   // of each thing that was asked for, or that the image prefers
   std::vector<std::string> notes; // for people
   bool first = true;              // of the ranks that a launcher started; or there is none
   std::optional<TreeUse> use;     // holds the tree
@@ -80,8 +95,8 @@ struct Plan {
 // Decides everything and makes the tree; starts nothing.
 //
 // missing_tool: no runtime serves (with a reason for each). unsatisfied: this machine lacks what the image
-// was deployed for; the host's MPI was asked for and does not fit. usage: an unknown runtime, a tree or image
-// without a command. not_found: the program, what is bound. storage: the tree cannot be made.
+// was deployed for; an MPI or library of the host was asked for and does not fit. usage: an unknown runtime,
+// a tree or image without a command. not_found: the program, what is bound. storage: the tree cannot be made.
 Result<Plan> prepare(const Request& request, const Host& host, Progress& progress = no_progress());
 
 // The names of all runtimes, in the built-in order, and of launchers.

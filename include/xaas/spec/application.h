@@ -103,6 +103,18 @@ struct Toolchain {
   bool operator==(const Toolchain&) const = default;
 };
 
+// Something that may come from the host where that has it in the same ABI. The image brings its own all the
+// same: it runs anywhere.
+struct HostPreference {
+  std::string what;                 // "mpi", or the name of a library: "fftw3"
+  std::vector<std::string> sonames; // of the library; empty: those that are known to belong to the name
+  bool operator==(const HostPreference&) const = default;
+};
+Json to_json(const HostPreference& preference); // a string where there are no sonames
+// A name of a library or of its file: letters, digits and . _ + -, no path.
+bool is_library_name(const std::string& name);
+Result<HostPreference> parse_host_preference(const JsonReader& reader);
+
 // A file that is got when a source image is built, so that the target needs no network.
 struct Download {
   std::string url;    // http or https
@@ -141,6 +153,7 @@ struct Application {
   std::vector<std::string>
       include; // patterns of files that belong to a source image though .gitignore names them
   std::vector<Download> fetch;
+  std::vector<HostPreference> host;
 };
 
 // Reads and validates a spec. Comments are allowed. Every error is a usage error that names `name` and the

@@ -1,0 +1,136 @@
+#include "host_choice.h"
+
+#include <xaas/base/text.h>
+#include <xaas/sandbox/loader.h>
+#include <xaas/sandbox/preferred.h>
+#include <xaas/system/loader.h>
+
+#include <algorithm>
+#include <set>
+
+namespace xaas::deploy {
+
+namespace {
+
+using image::PreferredOfHost;
+using sandbox::Loader;
+
+HostChoice of_image(const std::string& what, const std::string& reason) {
+  return {what, false, "", reason};
+}
+
+HostChoice mpi_choice(const std::string& abi, const system::SystemDescription& system) {
+  std::vector<std::string> others;
+  for (const system::Mpi& mpi : system.mpi) {
+    if (abi.empty() || mpi.abi == abi)
+      return {"mpi", true, trim(mpi.implementation + " " + mpi.version) + " in " + mpi.libdir,
+              abi.empty() ? "the system has an MPI; what ABI the image's has is known once it is built"
+                          : "the same ABI, " + abi};
+    others.push_back(mpi.implementation + " (" + mpi.abi + ")");
+  }
+  if (others.empty())
+    return of_image("mpi", "the system has no MPI");
+  return of_image("mpi", "the image's MPI has the ABI " + abi + ", the system has " + join(others, ", "));
+}
+
+// Libraries of a system by their names.
+class SystemLibraries {
+public:
+  SystemLibraries(const system::SystemDescription& system,
+                  const std::optional<std::vector<std::string>>& library_path)
+      : system_(system) {
+    const char* const path = std::getenv("LD_LIBRARY_PATH");
+    if (this_machine)
+      loader_.emplace("/", system.arch, split(path ? path : "", ':'), system::loader_directories(system.arch),
+                      true);
+  }
+
+  // Where it is; empty: nowhere that is known. A description has the longest name: libfftw3.so.3.6.10.
+  std::string find(const std::string& soname) {
+    for (const system::Named& library : system_.libraries) {
+      const std::string file = fs::path(library.path).filename();
+      if (file == soname || file.starts_with(soname + "."))
+        return library.path;
+    }
+    if (!loader_)
+      return {};
+    const Result<const Loader::Library*> found = loader_->find(soname, nullptr);
+    return found && *found ? (*found)->path : std::string(); // a damaged library is none
+  }
+
+  // Files that belong to a name.
+  std::vector<std::string> named(const std::string& what) const {
+    std::vector<std::string> paths;
+    for (const system::Named& library : system_.libraries)
+      if (sandbox::belongs_to(what, fs::path(library.path).filename()))
+        paths.push_back(library.path);
+    return paths;
+  }
+
+  bool knows_files() const { return loader_.has_value(); }
+
+private:
+  const system::SystemDescription& system_;
+  std::optional<Loader> loader_;
+};
+
+HostChoice library_choice(const PreferredOfHost& wanted, SystemLibraries& libraries) {
+  std::vector<std::string> found, absent;
+  for (const std::string& soname : wanted.sonames) {
+    const std::string path = libraries.find(soname);
+    (path.empty() ? absent : found).push_back(path.empty() ? soname : path);
+  }
+  // A description names the main libraries only.
+  if (!found.empty() && (absent.empty() || !libraries.knows_files()))
+    return {wanted.what, true, join(found, ", "), "the same soname"};
+  const std::vector<std::string> others = libraries.named(wanted.what);
+  return of_image(wanted.what, "the system has no " + join(absent, ", ") +
+                                   (others.empty() ? "" : " (it has " + join(others, ", ") + ")"));
+}
+
+// Of an image that is not built yet.
+HostChoice named_choice(const spec::HostPreference& preference, SystemLibraries& libraries) {
+  if (!preference.sonames.empty())
+    return library_choice({preference.what, {}, preference.sonames}, libraries);
+  const std::vector<std::string> found = libraries.named(preference.what);
+  if (found.empty())
+    return of_image(preference.what, "the system has no library of that name that is known");
+  return {preference.what, true, join(found, ", "),
+          "the same name; which soname the image's has is known once it is built"};
+}
+
+} // namespace
+
+std::vector<PreferredOfHost> preferred_of(const image::Bundle& bundle,
+                                          const std::vector<link::InstalledFile>& runtime) {
+  std::set<std::string> names;
+  for (const link::InstalledFile& file : runtime)
+    if (file.kind == link::InstalledFile::Kind::file)
+      names.insert(fs::path(file.path).filename());
+  return sandbox::preferred_among(bundle.host, names);
+}
+
+std::vector<HostChoice> host_choices(const image::Bundle& bundle,
+                                     const std::vector<link::InstalledFile>* runtime,
+                                     const system::SystemDescription& system,
+                                     const std::optional<std::vector<std::string>>& library_path) {
+  std::vector<HostChoice> choices;
+  SystemLibraries libraries(system, library_path);
+  if (!runtime) {
+    for (const spec::HostPreference& preference : bundle.host)
+      choices.push_back(preference.what == "mpi" ? mpi_choice("", system)
+                                                 : named_choice(preference, libraries));
+    return choices;
+  }
+  for (const PreferredOfHost& each : preferred_of(bundle, *runtime)) {
+    if (each.sonames.empty())
+      choices.push_back(of_image(each.what, "this configuration loads none: it is not used, or linked in"));
+    else if (each.what == "mpi")
+      choices.push_back(mpi_choice(each.abi, system));
+    else
+      choices.push_back(library_choice(each, libraries));
+  }
+  return choices;
+}
+
+} // namespace xaas::deploy
