@@ -74,6 +74,44 @@ TEST(Bundle, NeedsOfAConfiguration) {
             R"([{"point":"mpi","value":"host","requires":{"mpi":"mpich-12"}}])");
 }
 
+TEST(Bundle, PreferencesForTheHost) {
+  Fixture fixture(1);
+  fixture.bundle.host = {{"mpi", {}}, {"fftw3", {"libfftw3.so.3"}}};
+  Json json = to_json(fixture.bundle);
+  const auto parsed = parse_bundle(json.dump(), "bundle");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->host, fixture.bundle.host);
+  json["host"][1]["sonames"][0] = "../../etc/passwd";
+  EXPECT_EQ(parse_bundle(json.dump(), "bundle").error().kind, ErrorKind::integrity);
+}
+
+TEST(Deployed, WhatIsPreferredOfTheHost) {
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  const auto read_back = [&](const std::string& text) -> Result<std::vector<PreferredOfHost>> {
+    oci::NewImage image;
+    if (!text.empty())
+      image.annotations[annotation::host] = text;
+    XAAS_TRY(const oci::Reference reference,
+             oci::parse_reference("oci:" + (directory.path() / "a").string()));
+    XAAS_TRY([[maybe_unused]] const Digest digest, oci::write_image(reference, image));
+    XAAS_TRY(const auto opened, oci::open_image(reference));
+    return preferred_of_host(*opened);
+  };
+  const std::vector<PreferredOfHost> preferred = {{"mpi", "mpich-12", {"libmpich.so.12"}},
+                                                  {"fftw3", "", {"libfftw3.so.3", "libfftw3_omp.so.3"}}};
+  const std::string text = to_annotation(preferred);
+  EXPECT_EQ(text, R"([{"what":"mpi","abi":"mpich-12","sonames":["libmpich.so.12"]},)"
+                  R"({"what":"fftw3","sonames":["libfftw3.so.3","libfftw3_omp.so.3"]}])");
+  const auto again = read_back(text);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, preferred);
+  EXPECT_TRUE(read_back("")->empty());
+  for (const char* damaged : {"[", "{}", R"([{"what":"a"}])", R"([{"what":"a","sonames":[1]}])",
+                              R"([{"what":"a","sonames":["a/b"]}])", R"([{"what":"../a","sonames":[]}])",
+                              R"([{"what":"a","sonames":[".."]}])"})
+    EXPECT_EQ(read_back(damaged).error().kind, ErrorKind::integrity) << damaged;
+}
+
 TEST(Bundle, NewerFormatAndNewerLlvmAreRefusedByName) {
   const Fixture fixture(1);
   Json json = to_json(fixture.bundle);

@@ -134,6 +134,8 @@ TEST(Unite, SaysWhatDiffers) {
   EXPECT_THAT(usage([](Build& b) { b.bundle.arch = "aarch64"; }),
               HasSubstr("has x86_64, image-1 has aarch64"));
   EXPECT_THAT(usage([](Build& b) { b.bundle.image.prefix = "/opt"; }), HasSubstr("/opt"));
+  EXPECT_THAT(usage([](Build& b) { b.bundle.host = {{"fftw3", {}}}; }),
+              HasSubstr(R"(has [], image-1 has ["fftw3"])"));
   EXPECT_THAT(usage([](Build& b) { b.bundle.points[0].default_ = "a"; }), HasSubstr("point mode"));
   EXPECT_THAT(usage([](Build& b) { b.bundle.points[0].values.pop_back(); }),
               HasSubstr("has mode=b|a isa=x86-64|x86-64-v2|x86-64-v3, image-1 has mode=b isa=x86-64"));

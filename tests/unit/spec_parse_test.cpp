@@ -252,6 +252,30 @@ TEST(Parse, LibrariesOfTheImage) {
   EXPECT_TRUE(library(R"(, "from": "host", "version": "3.3")"));
 }
 
+TEST(Parse, WhatMayComeFromTheHost) {
+  const auto host = [](const std::string& list) { return with(R"("host": )" + list); };
+  const std::string text =
+      R"(["mpi",{"library":"fftw3","sonames":["libfftw3.so.3","libfftw3_omp.so.3"]},"blas"])";
+  const auto parsed = host(text);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->host, (std::vector<HostPreference>{
+                              {"mpi", {}}, {"fftw3", {"libfftw3.so.3", "libfftw3_omp.so.3"}}, {"blas", {}}}));
+  EXPECT_EQ(to_json(*parsed)["host"].dump(), text);
+  EXPECT_EQ(parse_application(to_json(*parsed).dump(), "again")->host, parsed->host);
+  EXPECT_FALSE(to_json(*host("[]")).contains("host"));
+  expect_usage(host(R"("mpi")"), "x.json: /host: expected an array");
+  expect_usage(host(R"([3])"), "x.json: /host/0: expected");
+  expect_usage(host(R"(["../mpi"])"), "x.json: /host/0");
+  expect_usage(host(R"([{"library": "m", "soname": ["libm.so"]}])"), "x.json: /host/0/soname: unknown key",
+               "`sonames`");
+  expect_usage(host(R"([{"sonames": ["libm.so"]}])"), "x.json: /host/0");
+  expect_usage(host(R"([{"library": "x", "sonames": ["/etc/libx.so.1"]}])"), "x.json: /host/0/sonames/0");
+  expect_usage(host(R"([{"library": "x", "sonames": ["libx.a"]}])"), "x.json: /host/0/sonames/0");
+  expect_usage(host(R"(["a", {"library": "a", "sonames": ["liba.so.1"]}])"),
+               "x.json: /host/1: \"a\" is preferred twice");
+  expect_usage(host(R"([{"library": "mpi", "sonames": ["libmpi.so.12"]}])"), "x.json: /host/0/sonames: ");
+}
+
 TEST(Parse, DanglingNames) {
   expect_usage(with(R"("specializations": [{"name": "a", "default": "offf", "values": [{"value": "off"}]}])"),
                "x.json: /specializations/0/default: \"offf\" is no value of point a", "`off`");
