@@ -115,6 +115,8 @@ std::vector<HostChoice> host_choices(const image::Bundle& bundle,
                                      const system::SystemDescription& system,
                                      const std::optional<std::vector<std::string>>& library_path) {
   std::vector<HostChoice> choices;
+  if (bundle.host.empty())
+    return choices; // then nothing of the machine is looked at
   SystemLibraries libraries(system, library_path);
   if (!runtime) {
     for (const spec::HostPreference& preference : bundle.host)

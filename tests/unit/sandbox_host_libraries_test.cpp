@@ -173,15 +173,15 @@ TEST_F(HostLibrariesTest, WhatBelongsTogetherIsFromOneDirectory) {
 
 TEST_F(HostLibrariesTest, OneThatDoesNotFitChangesNothing) {
   library("host/libone.so.1", "int one(void) { return 7; }", "-Wl,-soname,libone.so.1");
-  library(in_image("libtwo.so.1"), "int two(void) { return 2; }", "-Wl,-soname,libtwo.so.1");
-  program("int one(void); int two(void); void _start(void) { one(); two(); }",
+  library(in_image("libtwo.so.1"), "int twice(void) { return 2; }", "-Wl,-soname,libtwo.so.1");
+  program("int one(void); int twice(void); void _start(void) { one(); twice(); }",
           in_image("libone.so.1") + " " + in_image("libtwo.so.1"));
   library("host/libbad.so.1", "int bad(void) { return 2; }", "-Wl,-soname,libbad.so.1");
   library("host/libtwo.so.1", "int bad(void); int three(void) { return bad(); }",
           "-Wl,-soname,libtwo.so.1 host/libbad.so.1");
   EXPECT_THAT(take("one"), ElementsAre("libone.so.1"));
   const Result<std::string> second = libraries->take(libraries->named("two"), {host.string()});
-  EXPECT_THAT(bound(second), ElementsAre(HasSubstr("uses two of libtwo.so.1")));
+  EXPECT_THAT(bound(second), ElementsAre(HasSubstr("uses twice of libtwo.so.1")));
   EXPECT_EQ(libraries->binds().size(), 1u);
 }
 
