@@ -19,29 +19,50 @@ want=$(image_digest one x)
 expect_equal "two at once" "$(image_digest two x)" "$want"
 expect_equal "trees" "$(find "$XAAS_CACHE_DIR/trees" -name '*.use' | wc -l)" 2
 
-still_running() { # of the builds, zombies aside
+still_running() { # of the builds, by what is mounted for them; zombies aside
   local directory
-  for directory in $(grep -lsaE "$PWD/tmp/xaas-deploy|/\.xaas/(build|copy)" /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f1-3 | sort -u); do
-    [ "$directory" != "/proc/$$" ] || continue
-    grep -qs '^State:.Z' "$directory/status" || tr '\0' ' ' <"$directory/cmdline" 2>/dev/null || true
-  done
+  for directory in $(grep -lsF "$PWD/tmp/xaas-deploy-" /proc/[0-9]*/mountinfo | cut -d/ -f1-3); do
+    grep -qs '^State:.Z' "$directory/status" || echo "$(tr '\0' ' ' 2>/dev/null <"$directory/cmdline" || true)"
+  done 2>/dev/null
 }
-killed() { # SECONDS: after that time
-  local process
-  setsid "$XAAS" deploy oci:app:source -o oci:killed:x --cpu x86-64-v2 --runtime bwrap -q >/dev/null 2>&1 &
-  process=$!
-  sleep "$1"
-  kill -KILL "$process" 2>/dev/null || true
-  wait "$process" || true
+gone() { # WHEN: nothing of a build runs soon
+  local i
   for ((i = 0; i < 100; ++i)); do
-    [ -n "$(still_running)" ] || break
+    [ -n "$(still_running)" ] || return 0
     sleep 0.1
   done
-  expect_equal "what runs after a kill at $1 s" "$(still_running)" "${nothing:-}" 2>/dev/null || [ -z "$(still_running)" ] || fail "still running: $(still_running)"
+  fail "after a kill $1 these run: $(still_running)"
+}
+begun() { # the build, of which we see that it runs
+  local i
+  for ((i = 0; i < 1000; ++i)); do
+    case $(still_running) in *make*) return 0 ;; esac
+    sleep 0.02
+  done
+  fail "the build is not seen"
+}
+start() { # in the background: `process`
+  setsid env --default-signal=INT "$XAAS" deploy oci:app:source -o oci:killed:x --cpu x86-64-v2 --runtime bwrap -q >/dev/null 2>err &
+  process=$!
+}
+stop() { # WHEN
+  kill -KILL "$process" 2>/dev/null || true
+  wait "$process" || true
+  gone "$1"
 }
 # While the toolchain is unpacked, then while it is used.
 rm -rf "$XAAS_CACHE_DIR/trees"
-for after in 0.05 0.2 0.4 0.1 0.3 0.5 0.7 0.9; do killed $after; done
+for after in 0.05 0.4 0.2 0.8; do
+  start
+  sleep $after
+  stop "after $after s"
+done
+for after in 0 0.1 0.25; do
+  start
+  begun
+  sleep $after
+  stop "$after s into the build"
+done
 "$XAAS" deploy oci:app:source -o oci:after:x --cpu x86-64-v2 --runtime bwrap -q >/dev/null
 expect_equal "after kills" "$(image_digest after x)" "$want"
 expect_equal "left in TMPDIR" "$(ls -A tmp | wc -l)" 0
@@ -49,16 +70,12 @@ expect_equal "trees" "$(find "$XAAS_CACHE_DIR/trees" -mindepth 1 -maxdepth 1 | w
 
 # Asked to stop, it cleans up itself.
 for signal in INT:130 TERM:143; do
-  env --default-signal=INT "$XAAS" deploy oci:app:source -o oci:stopped:x --cpu x86-64-v2 --runtime bwrap -q >/dev/null 2>err &
-  process=$!
-  for ((i = 0; i < 200; ++i)); do
-    [ -z "$(ls -d tmp/xaas-deploy-*/build/* 2>/dev/null)" ] || break
-    sleep 0.02
-  done
+  start
+  begun
   kill "-${signal%:*}" $process
   expect_exit "${signal#*:}" wait $process
   expect_equal "left in TMPDIR after ${signal%:*}" "$(ls -A tmp | wc -l)" 0
-  [ -z "$(still_running)" ] || fail "still running: $(still_running)"
+  gone "by ${signal%:*}"
 done
 
 # Damaged sources, toolchain or description.
