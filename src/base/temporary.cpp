@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -60,6 +61,14 @@ bool has_our_mark(const fs::path& path) {
   return mark && !machine().empty() && *mark == machine();
 }
 
+// One with a mark goes by a name that tells it abandoned: who is killed while it removes would leave one
+// without its mark, which nobody removes and nobody can use.
+void remove_directory(const fs::path& path) {
+  std::string name = path.string() + "-" + machine() + "-XXXXXX";
+  const bool renamed = has_our_mark(path) && mkdtemp(name.data()) && rename(path.c_str(), name.c_str()) == 0;
+  remove_tree(renamed ? fs::path(name) : path);
+}
+
 bool remove_if_abandoned(const fs::path& path) {
   const int directory = open_directory(path);
   if (directory < 0)
@@ -68,7 +77,7 @@ bool remove_if_abandoned(const fs::path& path) {
   const bool ours = fstat(directory, &status) == 0 && status.st_uid == geteuid();
   const bool removed = ours && flock(directory, LOCK_EX | LOCK_NB) == 0 && is_at(directory, path);
   if (removed)
-    remove_tree(path);
+    remove_directory(path);
   close(directory);
   return removed;
 }
@@ -103,23 +112,21 @@ Result<TemporaryDirectory> TemporaryDirectory::create_named(const fs::path& pare
                                                             const std::string& name) {
   XAAS_CHECK(make_directories(parent));
   const fs::path path = parent / (prefix + name);
-  if (machine().empty())
-    return create(parent, prefix);
-  bool made = mkdir(path.c_str(), 0700) == 0;
-  if (!made && errno == EEXIST && has_our_mark(path) && remove_if_abandoned(path))
-    made = mkdir(path.c_str(), 0700) == 0;
-  if (!made)
-    return create(parent, prefix); // and gives the error, should there be no place at all
-  const int directory = open_directory(path);
-  if (directory < 0 || flock(directory, LOCK_EX | LOCK_NB) != 0) { // a file system without locks
-    if (directory >= 0)
-      close(directory);
-    rmdir(path.c_str());
-    return create(parent, prefix);
-  }
-  TemporaryDirectory taken(path, directory);
-  XAAS_CHECK(write_file(path / machine_file, machine(), 0600, false));
-  return taken;
+  XAAS_TRY(TemporaryDirectory own, create(parent, prefix));
+  // Locked before it has its name: without locks nobody could tell that it is in use.
+  if (machine().empty() || flock(own.lock_, LOCK_EX | LOCK_NB) != 0)
+    return own;
+  std::error_code code;
+  if (fs::exists(fs::symlink_status(path, code)) && !(has_our_mark(path) && remove_if_abandoned(path)))
+    return own;
+  const fs::path mark = own.path() / machine_file;
+  XAAS_CHECK(write_file(mark, machine(), 0600, false));
+  if (renameat2(AT_FDCWD, own.path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0 ||
+      (errno == EINVAL && rename(own.path().c_str(), path.c_str()) == 0)) // not on every file system
+    own.path_ = path;
+  else
+    unlink(mark.c_str());
+  return own;
 }
 
 TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
@@ -133,7 +140,7 @@ TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) no
 
 TemporaryDirectory::~TemporaryDirectory() {
   if (!path_.empty())
-    remove_tree(path_);
+    remove_directory(path_);
   if (lock_ >= 0)
     close(lock_);
 }
