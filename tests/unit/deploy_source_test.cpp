@@ -51,7 +51,7 @@ protected:
     const oci::NewLayer layer = *builder.finish(oci::Compression::gzip, "x");
     const oci::NewImage made = *image::make_application_image(
         bundle, [](const Digest&) { return Result<std::string>(""); }, 0, image::most_groups,
-        image::SourceLayers{{layer}, layer});
+        image::SourceLayers{{layer}, layer, {}});
     const oci::Reference reference =
         *oci::parse_reference("oci:" + (directory_.path() / "image").string() + ":x");
     EXPECT_TRUE(oci::write_image(reference, made));

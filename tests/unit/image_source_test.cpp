@@ -44,7 +44,9 @@ oci::NewLayer layer(const std::string& path) {
 }
 
 SourceLayers source_layers() {
-  return {{layer("usr/bin/first"), layer("usr/bin/second")}, layer(".xaas/source/a.c")};
+  return {{layer("usr/bin/first"), layer("usr/bin/second")},
+          layer(".xaas/source/a.c"),
+          {{annotation::base_name, "gcc"}}};
 }
 
 Result<oci::NewImage> make(const Bundle& bundle, const std::map<Digest, std::string>& contents = {}) {
@@ -135,6 +137,7 @@ TEST(SourceImage, LayersRolesAndKind) {
   EXPECT_THAT(roles_of(*image), ElementsAre("base", "base", "metadata", "source"));
   EXPECT_EQ(image->annotations.at(annotation::kind), "source");
   EXPECT_FALSE(image->annotations.contains(annotation::llvm));
+  EXPECT_EQ(image->annotations.at(annotation::base_name), "gcc");
   EXPECT_EQ(image->config.labels, image->annotations);
   EXPECT_THAT(image->config.env, ElementsAre("PATH=/opt/bin"));
   for (const oci::NewLayer& each : image->layers) {
