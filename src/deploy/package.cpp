@@ -210,12 +210,11 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
   if (!bundle.llvm.empty())
     image.annotations[image::annotation::made_from_llvm] = bundle.llvm;
   image.annotations.merge(image::application_annotations(bundle));
-  // An image on base `scratch` has none; of what was built from source it is the toolchain's, which is left
-  // behind.
-  for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
-    if (const auto& known = source.image().manifest().annotations;
-        known.contains(key) && !inputs.contains(image::annotation::from_source))
-      image.annotations[key] = known.at(key);
+  // An image on base `scratch` has none; of one with sources it is the toolchain's, which is left behind.
+  if (!source.bundle().source_build)
+    for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
+      if (const auto& known = source.image().manifest().annotations; known.contains(key))
+        image.annotations[key] = known.at(key);
   image.config.labels = image.annotations;
   return {};
 }

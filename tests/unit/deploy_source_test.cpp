@@ -51,7 +51,7 @@ protected:
     const oci::NewLayer layer = *builder.finish(oci::Compression::gzip, "x");
     const oci::NewImage made = *image::make_application_image(
         bundle, [](const Digest&) { return Result<std::string>(""); }, 0, image::most_groups,
-        image::SourceLayers{{layer}, layer, {}});
+        image::SourceLayers{{layer}, layer, {{image::annotation::base_digest, "sha256:x"}}});
     const oci::Reference reference =
         *oci::parse_reference("oci:" + (directory_.path() / "image").string() + ":x");
     EXPECT_TRUE(oci::write_image(reference, made));
@@ -118,6 +118,18 @@ TEST_F(Packaging, WhatMadeItIsSaid) {
   const std::string packages = image->annotations.at(image::annotation::packages);
   EXPECT_THAT(packages, HasSubstr("libc6"));
   EXPECT_THAT(packages, Not(HasSubstr("libother")));
+}
+
+// Neither of what was built with it, nor of what was made from IR beside it.
+TEST_F(Packaging, TheToolchainIsNoBase) {
+  const image::ApplicationImage source = this->source();
+  ASSERT_TRUE(source.image().manifest().annotations.contains(image::annotation::base_digest));
+  const auto from_source = package(source, built(), {{image::annotation::from_source, "true"}}, 1, nullptr);
+  ASSERT_TRUE(from_source) << from_source.error().message;
+  EXPECT_FALSE(from_source->annotations.contains(image::annotation::base_digest));
+  const auto from_ir = package(source, image::BundleConfiguration(), Assembly(), {}, 1, nullptr);
+  ASSERT_TRUE(from_ir) << from_ir.error().message;
+  EXPECT_FALSE(from_ir->annotations.contains(image::annotation::base_digest));
 }
 
 TEST_F(Packaging, WithoutAClosureThereIsOneLayer) {
