@@ -232,6 +232,7 @@ TEST_F(Closure, WhatTheSpecNames) {
   // A link never leads to this machine's files.
   EXPECT_THAT(paths("/opt/out"), ElementsAre(HasSubstr("/opt/out, which the spec names in `runtime`")));
   EXPECT_THAT(paths("/none"), ElementsAre(HasSubstr("is not in the toolchain")));
+  EXPECT_THAT(paths("/etc/passwd"), ElementsAre(HasSubstr("is not in the toolchain")));
 }
 
 TEST_F(Closure, WithoutProgramsNothingIsNeeded) {
