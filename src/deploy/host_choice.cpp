@@ -39,10 +39,8 @@ public:
   SystemLibraries(const system::SystemDescription& system,
                   const std::optional<std::vector<std::string>>& library_path)
       : system_(system) {
-    const char* const path = std::getenv("LD_LIBRARY_PATH");
-    if (this_machine)
-      loader_.emplace("/", system.arch, split(path ? path : "", ':'), system::loader_directories(system.arch),
-                      true);
+    if (library_path)
+      loader_.emplace("/", system.arch, *library_path, system::loader_directories(system.arch), true);
   }
 
   // Where it is; empty: nowhere that is known. A description has the longest name: libfftw3.so.3.6.10.

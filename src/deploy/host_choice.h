@@ -4,6 +4,7 @@
 
 #include <xaas/deploy/deploy.h>
 #include <xaas/image/bundle.h>
+#include <xaas/image/deployed.h>
 
 #include <string>
 #include <vector>
