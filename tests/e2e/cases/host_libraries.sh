@@ -63,7 +63,7 @@ expect_equal "by name" "$("${with[@]}" "${run[@]}" -q --host tiny)" "host 2"
 assert_json plan.json '.host == [{what: "tiny", from: "host", found: "'"$PWD"'/same/libtiny.so.1", reason: "it fits"}] and .mpi.from == null'
 assert_json plan.json '.command | index("/.xaas/host/libtiny.so.1") and (index("/.xaas/host/libc.so.6") | not)'
 "${with[@]}" "${run[@]}" --print --launcher srun -q 2>/dev/null >line
-expect_equal "line for srun" "$(cat line)" "srun $XAAS run --runtime bwrap --host tiny oci:app:here"
+expect_equal "line for srun" "$(cat line)" "srun $XAAS run --host tiny --runtime bwrap oci:app:here"
 # A symbol that the program uses is not there.
 lacks="tiny of the image: the image's /usr/local/bin/app uses tiny_count of libtiny.so.1, which the host's $PWD/less/libtiny.so.1 does not have"
 LD_LIBRARY_PATH=$PWD/less "${run[@]}" >out 2>err
