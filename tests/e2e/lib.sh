@@ -54,7 +54,10 @@ run_image() {
   state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
   podman --root "$PWD/podman" --runroot "$state" --storage-driver vfs run --runtime runc --rm \
     --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none "$image" "$@" || code=$?
-  rm -rf "$state"
+  rm -rf "$state" 2>/dev/null || { # what watches the container may still write its last words
+    sleep 1
+    rm -rf "$state"
+  }
   return $code
 }
 

@@ -112,6 +112,18 @@ TEST(SelectSource, WhatIsSetByHandIsTaken) {
   EXPECT_EQ(chosen(fft, machine(), {}, {{"fft", "mkl"}}).configuration.id(), "fft=mkl");
 }
 
+// A hostile image may name anything as its configurations.
+TEST(SelectSource, ConfigurationsOfNoPointOrValueAreDamage) {
+  const SpecializationPoint fft{"fft", "fft", "own", {value("own"), value("mkl", true)}, {}};
+  for (const Configuration& odd :
+       {Configuration(), Configuration({{"fft", "none"}}), Configuration({{"other", "own"}})}) {
+    const auto refused = select({fft}, {Configuration({{"fft", "mkl"}}), odd}, machine(), {});
+    ASSERT_FALSE(refused) << odd.id();
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity) << odd.id();
+    EXPECT_THAT(refused.error().message, HasSubstr(odd.id()));
+  }
+}
+
 // Without any IR, as deploy gives the points of a source image: values rank as ever, and nothing is said of
 // it.
 TEST(SelectSource, WithoutIrValuesRankAsEver) {
