@@ -111,7 +111,7 @@ expect_error 2 'versions of the application: oci:levels:x86-64 has 0, oci:levels
 expect_error 2 'applications: oci:levels:x86-64 has hello, oci:whole:ir has soft-spheres' \
   "$XAAS" merge oci:levels:x86-64 oci:whole:ir -o oci:levels:bad -q
 "$XAAS" deploy oci:levels:both --set speed=safe -o oci:levels:here -q >/dev/null
-expect_error 2 'not an IR image' "$XAAS" merge oci:levels:x86-64 oci:levels:here -o oci:levels:bad -q
+expect_error 2 'not an IR or source image' "$XAAS" merge oci:levels:x86-64 oci:levels:here -o oci:levels:bad -q
 expect_error 4 'nowhere' "$XAAS" merge oci:levels:x86-64 oci:nowhere:ir -o oci:levels:bad -q
 expect_error 2 'rootfs:tree' "$XAAS" merge oci:levels:x86-64 -o rootfs:tree -q
 jq -e '[.manifests[].annotations["org.opencontainers.image.ref.name"]] | index("bad") == null' levels/index.json >/dev/null ||

@@ -75,7 +75,7 @@ for name in "others:multi" "others@$ir" "others:docker@$ir"; do
   "$XAAS" deploy "$at/$name" --set isa=x86-64 --cpu x86-64 -o oci:out:x --format json -q >other.json
   assert_json other.json '.configuration.isa == "x86-64"'
 done
-expect_error 2 'not an IR image' "$XAAS" deploy "$at/others:docker" -o oci:out:x
+expect_error 2 'not an IR or source image' "$XAAS" deploy "$at/others:docker" -o oci:out:x
 
 expect_error 4 'manifest nope' "$XAAS" inspect "$at/team/app:nope"
 expect_error 4 'manifest latest' "$XAAS" inspect "$at/nobody/nothing"
