@@ -80,6 +80,7 @@ done
 # Once where an outcome is in the cache, which is more than the mark that there is one.
 setsid "$XAAS" build src -o oci:app:killed -q >/dev/null &
 process=$!
+until kill -0 -- -"$process" 2>/dev/null; do sleep 0.01; done # it leads a group of its own
 while [ -z "$(find "$XAAS_CACHE_DIR" -type f -size +200c 2>/dev/null)" ]; do sleep 0.02; done
 kill -KILL -- -"$process"
 wait "$process" || true
