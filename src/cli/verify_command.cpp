@@ -96,7 +96,7 @@ private:
                         {"deployed for", printable(report.cpu.name)},
                         {"checked for", printable(report.on)},
                         {"files", std::to_string(report.files.size()) + " programs and libraries, " +
-                                      std::to_string(lowered) + " of them lowered"}});
+                                      std::to_string(lowered) + " of them made by deploying"}});
     for (const verify::CheckedFile& file : report.files)
       for (const auto& [feature, use] : file.beyond)
         if (file.explained && (file.lowered || common.verbosity > 0))

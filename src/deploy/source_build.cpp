@@ -21,6 +21,20 @@ using FileKind = link::InstalledFile::Kind;
 // Trees of one format; what is done to layers when they are unpacked is part of it.
 constexpr const char* tree_format = "source image 1";
 
+// The limits of a step are settings: which, people want to know where one was passed.
+Error with_setting(Error error) {
+  static const std::vector<std::pair<std::string, std::string>> settings = {
+      {"raise the limit on processes", "build_processes"},
+      {"raise the limit on memory", "build_memory"},
+      {"raise the limit on disk", "build_disk"},
+      {"raise the limit on idle", "build_idle_seconds"},
+      {"raise the limit on time", "build_seconds"}};
+  for (const auto& [hint, setting] : settings)
+    if (error.hint.starts_with(hint))
+      error.hint += " (the setting " + setting + ")";
+  return error;
+}
+
 // Says which layers of these roles an image has.
 std::string layers_text(const image::ApplicationImage& source, const std::vector<std::string>& roles) {
   std::string text = tree_format;
@@ -156,7 +170,7 @@ private:
     Result<project::Built> result = project::build(build);
     progress_.finish();
     if (!result) {
-      Error error = std::move(result).error();
+      Error error = with_setting(std::move(result).error());
       if (error.kind != ErrorKind::interrupted)
         if (const fs::path kept = keep_log(build.log); !kept.empty())
           error.message += "; the log is " + kept.string();

@@ -45,7 +45,7 @@ public:
       if (link::is_elf(content))
         XAAS_CHECK(add_needs(path, content, own));
     for (const std::string& extra : runtime)
-      XAAS_CHECK(add_tree(extra, 0));
+      XAAS_CHECK(add_tree(extra, 0)); // before the closure: a plugin needs libraries, too
     XAAS_CHECK(add_closure(own));
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
@@ -104,8 +104,12 @@ private:
     const sandbox::TreePlace place = sandbox::find_in_tree(tree_, path);
     if (depth > deepest)
       return make_error(ErrorKind::failed, path + ": directories are nested too deeply");
-    if (place.type == fs::file_type::regular)
+    if (place.type == fs::file_type::regular) {
+      XAAS_TRY(const Loader::Library* const plugin, loader_.read(path));
+      if (plugin)
+        start_.push_back(plugin);
       return put(path, place.outside);
+    }
     if (place.type != fs::file_type::directory)
       return make_error(ErrorKind::failed,
                         path + ", which the spec names in `runtime`, is not in the toolchain");

@@ -265,7 +265,7 @@ private:
         relate(file_id(path), "STATIC_LINK", id);
   }
 
-  // What it was made from: the sources, and of a deployed image the IR image.
+  // What it was made from: the sources, and of a deployed image the IR or source image.
   void add_origins() {
     const std::string source = annotation(image::annotation::source);
     const std::string revision = annotation(image::annotation::revision);
@@ -281,12 +281,14 @@ private:
     const auto digest = Digest::parse(annotation(image::annotation::made_from));
     if (inventory_.kind != "deployed" || !digest)
       return;
-    Json json = package_json("SPDXRef-IR-Image", name() + "-ir", version(), {});
+    const bool from_source = !annotation(image::annotation::from_source).empty();
+    const std::string id = from_source ? "SPDXRef-Source-Image" : "SPDXRef-IR-Image";
+    Json json = package_json(id, name() + (from_source ? "-source-image" : "-ir"), version(), {});
     json["primaryPackagePurpose"] = "CONTAINER";
     json["checksums"] = sha256(*digest);
     add_purl(json, oci_purl(name(), *digest));
     packages_.push_back(std::move(json));
-    relate(image_id, "GENERATED_FROM", "SPDXRef-IR-Image");
+    relate(image_id, "GENERATED_FROM", id);
   }
 
   const Inventory& inventory_;
