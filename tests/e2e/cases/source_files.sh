@@ -66,9 +66,10 @@ rm src/pipe
 # What is fetched.
 mkdir web
 echo data >web/data.bin
-(cd web && exec python3 -u -m http.server --bind 127.0.0.1 0) >server.log 2>&1 &
+: >server.log
+(cd web && exec python3 -u -m http.server --bind 127.0.0.1 0) >>server.log 2>&1 &
 server=$!
-trap 'kill $server' EXIT
+trap 'kill $server 2>/dev/null || true' EXIT
 for ((i = 0; i < 100; ++i)); do
   port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log)
   [ -z "$port" ] || break
@@ -93,9 +94,10 @@ expect_error 1 "hello.c" build twice
 # A server that leads from https to plain HTTP.
 openssl req -x509 -newkey rsa:2048 -nodes -keyout tls.key -out tls.crt -days 1 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
 printf 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%s/data.bin\r\nContent-Length: 0\r\n\r\n' "$port" >away
-openssl s_server -accept 0 -cert tls.crt -key tls.key -HTTP -no_ign_eof >tls.log 2>&1 &
+: >tls.log
+openssl s_server -accept 0 -cert tls.crt -key tls.key -HTTP -no_ign_eof >>tls.log 2>&1 &
 tls=$!
-trap 'kill $server $tls' EXIT
+trap 'kill $server $tls 2>/dev/null || true' EXIT
 for ((i = 0; i < 100; ++i)); do
   tls_port=$(sed -n 's/^ACCEPT .*:\([0-9]*\)$/\1/p' tls.log)
   [ -z "$tls_port" ] || break
