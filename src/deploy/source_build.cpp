@@ -32,6 +32,12 @@ Error with_setting(Error error) {
   for (const auto& [hint, setting] : settings)
     if (error.hint.starts_with(hint))
       error.hint += " (the setting " + setting + ")";
+  // The kernel stops what forks faster than we look, at a multiple of the limit.
+  for (const char* words : {"Cannot fork", "fork: ", "vfork: ", "Resource temporarily unavailable"})
+    if (error.hint.empty() && error.output.find(words) != std::string::npos)
+      error.hint =
+          "it may have had too many processes: raise the limit on them (the setting build_processes), "
+          "or build with fewer jobs";
   return error;
 }
 

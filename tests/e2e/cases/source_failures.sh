@@ -86,10 +86,16 @@ while :; do :; done
 END
 fails busy "took more than 2 seconds" XAAS_BUILD_SECONDS=2
 image many <<'END'
-for i in $(seq 200); do sleep 1000.25 & done
+for i in $(seq 120); do sleep 1000.25 & done
 wait
 END
 fails many "had more than 50 processes" XAAS_BUILD_PROCESSES=50
+# So fast that the kernel stops it first.
+image faster <<'END'
+for i in $(seq 2000); do sleep 1000.25 & done
+wait
+END
+fails faster "the setting build_processes" XAAS_BUILD_PROCESSES=50
 image large <<'END'
 i=0
 while head -c 4000000 /dev/zero >"large.$i"; do i=$((i + 1)); sleep 0.02; done
