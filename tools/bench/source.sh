@@ -30,6 +30,7 @@ make_base() { # DIRECTORY: the toolchain, as a layout
   umoci raw add-layer --image "$1:1" "$1.tar"
   mkdir "$1/root"
   tar -xf "$1.tar" -C "$1/root"
+  mkdir -p "$1/root"/{dev,proc,tmp,mnt,opt} # where things are mounted by hand
   rm "$1.tar"
 }
 as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -i PATH="$PATH" HOME="$home" XAAS_CACHE_DIR="$home/cache" "$@"; }
@@ -45,11 +46,11 @@ native() { # NAME SCRIPT, which sees SRC, FLAGS and installs below /opt
     --setenv FLAGS "$(jq -r '.build.flags | join(" ")' "$here/$name-first.json")" --setenv CCACHE_DISABLE 1 /bin/sh -ec "$2"
 }
 in_native() { # NAME PROGRAM ARG...: with this directory
-  bwrap --ro-bind "$here/base/root" / --dev /dev --proc /proc --tmpfs /tmp --ro-bind "$here/$1-native/opt" /opt --bind "$PWD" /mnt --chdir /mnt \
+  bwrap --ro-bind "$here/base/root" / --dev /dev --proc /proc --ro-bind "$here/$1-native/opt" /opt --bind "$PWD" /tmp --chdir /tmp \
     "/opt/bin/$2" "${@:3}"
 }
 in_deployed() { # NAME PROGRAM ARG...
-  bwrap --ro-bind "$here/$1-tree" / --dev /dev --proc /proc --tmpfs /tmp --bind "$PWD" /mnt --chdir /mnt "/usr/local/bin/$2" "${@:3}"
+  bwrap --ro-bind "$here/$1-tree" / --dev /dev --proc /proc --bind "$PWD" /tmp --chdir /tmp "/usr/local/bin/$2" "${@:3}"
 }
 
 autotools='cp -a $SRC/. . && autoreconf -fi && ./configure --prefix=/opt CC="gcc $FLAGS" CXX="g++ $FLAGS" '
