@@ -64,7 +64,7 @@ declare -A by_hand=(
     ninja -j\$JOBS && ninja install && install -D bench /opt/bin/fftw-bench"
   [lapack]="$scripts cmake $cmake_options -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=ON -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON
     -DCMAKE_INSTALL_RPATH='\$ORIGIN/../lib' -DCMAKE_INSTALL_LIBDIR=lib && ninja -j\$JOBS && ninja install &&
-    install -D -t /opt/bin bin/xlintstd bin/xeigtstd bin/xblat3d && cp lib/libtmglib.so.3.* /opt/lib/libtmglib.so.3"
+    install -D -t /opt/bin bin/xlintstd bin/xeigtstd bin/xblat3d "
 )
 by_hand[fftw]=${by_hand[fftw]//$'\n'/ }
 by_hand[lapack]=${by_hand[lapack]//$'\n'/ }
