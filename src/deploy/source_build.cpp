@@ -19,7 +19,7 @@ namespace {
 using FileKind = link::InstalledFile::Kind;
 
 // Trees of one format; what is done to layers when they are unpacked is part of it.
-constexpr const char* tree_format = "source image 1";
+constexpr const char* tree_format = "source image 2";
 
 // The limits of a step are settings: which, people want to know where one was passed.
 Error with_setting(Error error) {
@@ -41,13 +41,14 @@ Error with_setting(Error error) {
   return error;
 }
 
-// Says which layers of these roles an image has.
+// Says which layers of these roles an image has, by the digests of their bytes, which are checked: what the
+// config says of them (diff_ids) is anybody's word, and would let one image stand for another in the stores.
 std::string layers_text(const image::ApplicationImage& source, const std::vector<std::string>& roles) {
   std::string text = tree_format;
   for (const std::string& role : roles) {
     text += " " + role;
     for (const size_t index : source.layers_with_role(role))
-      text += " " + source.image().config().diff_ids[index].to_string();
+      text += " " + source.image().manifest().layers[index].digest.to_string();
   }
   return text;
 }
