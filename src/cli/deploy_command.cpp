@@ -148,7 +148,7 @@ private:
     std::error_code code;
     if (fs::is_directory(path, code))
       return make_error(ErrorKind::usage, "--sbom " + path.string() + ": is a directory");
-    if (access(directory.c_str(), W_OK) != 0 && !fs::exists(path, code))
+    if (!fs::exists(path, code) && access(directory.c_str(), W_OK) != 0)
       return errno_error(errno, "--sbom " + path.string());
     return {};
   }
