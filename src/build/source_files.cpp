@@ -109,7 +109,8 @@ private:
     XAAS_TRY(const ProcessResult made,
              Git(directory).run({"init", "--quiet", "--bare", "--template=", empty.path().string()}));
     if (made.exit_code != 0)
-      return make_error(ErrorKind::failed, "git init for the sources in " + directory.string() + " failed").with_output(made.output);
+      return make_error(ErrorKind::failed, "git init for the sources in " + directory.string() + " failed")
+          .with_output(made.output);
     return names(directory, Git(directory, empty.path()), {"--others"});
   }
 
