@@ -150,7 +150,7 @@ END
   registry_pid=$!
   registry_pids="${registry_pids:-} $registry_pid"
   trap 'kill $registry_pids 2>/dev/null || true' EXIT
-  for ((i = 0; i < 100; ++i)); do
+  for ((i = 0; i < 600; ++i)); do
     registry=$(sed -n 's/.*msg="listening on \([^ ",]*\).*/\1/p' "$log")
     registry=127.0.0.1:${registry##*:}
     [ "$registry" = 127.0.0.1: ] || return 0
@@ -161,8 +161,11 @@ END
 
 # FILE: the requests in a registry's log since the last call, "METHOD PATH STATUS BYTES" each
 new_requests() {
-  local seen=${requests_seen:-0}
-  sleep 0.2 # it is written after the answer
+  local seen=${requests_seen:-0} size=
+  until [ "$size" = "$(stat -c %s "$1")" ]; do # it is written after the answer
+    size=$(stat -c %s "$1")
+    sleep 0.5
+  done
   requests_seen=$(grep -c 'HTTP/1.1" ' "$1" || true)
   grep 'HTTP/1.1" ' "$1" | tail -n +$((seen + 1)) | sed 's/.*"\([A-Z]*\) \([^ ]*\) HTTP\/1.1" \([0-9]*\) \([0-9]*\).*/\1 \2 \3 \4/'
 }

@@ -14,6 +14,7 @@ use MIME::Base64 qw(encode_base64 decode_base64 encode_base64url);
 
 my $leeway = 60; # of the registry
 $| = 1;
+$SIG{PIPE} = 'IGNORE';
 
 sub content {
   my ($path) = @_;

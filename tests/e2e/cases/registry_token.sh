@@ -34,14 +34,16 @@ use strict;
 use IO::Select;
 use IO::Socket::INET;
 my ($port) = @ARGV;
-$SIG{CHLD} = 'IGNORE';
+$SIG{CHLD} = $SIG{PIPE} = 'IGNORE';
 my $listener = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 16) or die;
 open(my $out, '>', 'forwarder.port.new') or die;
 print $out $listener->sockport;
 close $out;
 rename 'forwarder.port.new', 'forwarder.port';
 while (my $client = $listener->accept) {
-  next if fork;
+  my $child = fork;
+  warn "forwarder: $!" unless defined $child;
+  next unless defined $child && $child == 0;
   my $server = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) or exit;
   my %other = ($client => $server, $server => $client);
   open(my $sent, '>>', 'sent') or die;
@@ -62,7 +64,7 @@ while (my $client = $listener->accept) {
 END_OF_PERL
 port_of() { # NAME: of a server that says it in a file
   local i
-  for ((i = 0; i < 200; ++i)); do
+  for ((i = 0; i < 600; ++i)); do
     [ ! -s "$1.port" ] || { cat "$1.port"; return; }
     sleep 0.1
   done
@@ -176,9 +178,10 @@ XAAS_CACHE_DIR=$PWD/fast as me.json copy "$at/fast/app:ir" oci:fast-copy:ir
 read=$(tokens 'GET me wants repository:fast/app:pull gets fast/app:pull')
 [ "$written" -gt 0 ] && [ "$read" -gt 0 ] || fail "no token was asked for: $(cat asked)"
 
-# Tokens that serve for four seconds at most, in a copy that takes longer, in either direction.
-echo 4 >lifetime
-echo 1.6 >delay
+# Tokens that serve for ten seconds at most, in a copy that takes longer, in either direction. A request takes a part of that
+# time only, however busy the machine is: a token that is refused when it is new is a refusal.
+echo 10 >lifetime
+echo 2.5 >delay
 as me.json copy oci:app:ir "$at/slow/app:ir"
 [ "$(tokens 'GET me wants repository:slow/app:pull,push gets slow/app:pull,push')" -gt "$written" ] ||
   fail "no token was got anew for writing: $(cat asked)"
@@ -186,8 +189,8 @@ rm lifetime delay
 : >asked
 as me.json copy "$at/slow/app:ir" oci:slow:ir
 expect_equal "digest of the slow one" "$(image_digest slow ir)" "$digest"
-echo 4 >lifetime
-echo 1.6 >delay
+echo 10 >lifetime
+echo 4 >delay
 : >asked
 XAAS_CACHE_DIR=$PWD/fresh as me.json copy "$at/slow/app:ir" oci:slower:ir
 expect_equal "digest of the slower one" "$(image_digest slower ir)" "$digest"
