@@ -1,11 +1,11 @@
 #!/bin/bash
-# Real applications as source images: HMMER, FFTW and LAPACK from Debian's source packages, on a base of Debian packages (mmdebstrap), deployed
-# as an ordinary user; a second deploy; the application's own tests in what was deployed; its run time beside that of a native
-# build by hand in the same tree, with the same compiler and options.
+# Real applications as source images: HMMER, FFTW, LAPACK and GROMACS from Debian's source packages, on a base of Debian packages
+# (mmdebstrap), deployed as an ordinary user; a second deploy; the application's own tests in what was deployed; its run time beside that
+# of a native build by hand in the same tree, with the same compiler and options. GROMACS also as an IR image, deployed beside it.
 #
-#   tools/bench/source.sh [APPLICATION...]      hmmer fftw lapack; all, if none is named
+#   tools/bench/source.sh [APPLICATION...]      hmmer fftw lapack gromacs; the first three, if none is named
 #
-# Half an hour on two cores. Needs root: for source packages (deb-src), mmdebstrap, and to become another user (nobody).
+# Half an hour on two cores, GROMACS an hour more. Needs root: for source packages (deb-src), mmdebstrap, and to become another user (nobody).
 # Can be taken up where it was interrupted: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 open_bench
@@ -33,6 +33,16 @@ make_base() { # DIRECTORY: the toolchain, as a layout
   mkdir -p "$1/root"/{dev,proc,tmp,mnt,opt} # where things are mounted by hand
   rm "$1.tar"
 }
+source_of() { # NAME: what is in the image; GROMACS' tests are another package of its authors
+  case $1 in
+  gromacs) echo "$here/gromacs-source" ;;
+  *) echo "$work/$1/source" ;;
+  esac
+}
+without_tests() { # DIRECTORY
+  cp -a "$work/gromacs/source" "$1"
+  rm -rf "$1/regressiontests"
+}
 as_user() { setpriv --reuid nobody --regid nogroup --clear-groups env -i PATH="$PATH" HOME="$home" XAAS_CACHE_DIR="$home/cache" "$@"; }
 deploy() { (cd "$home" && as_user "$here/xaas" deploy "oci:$here/$1-image:src" -o "oci:$home/$1:$2" --format json -q "${@:3}") >"$here/$1-$2.json"; }
 
@@ -41,12 +51,13 @@ native() { # NAME SCRIPT, which sees SRC, FLAGS and installs below /opt
   local name=$1 out=$here/$1-native
   rm -rf "$out"
   mkdir -p "$out/build" "$out/opt"
-  bwrap --unshare-net --ro-bind "$here/base/root" / --dev /dev --proc /proc --tmpfs /tmp --dir /tmp/src --ro-bind "$work/$name/source" /tmp/src \
+  bwrap --unshare-net --ro-bind "$work/source/base/root" / --dev /dev --proc /proc --tmpfs /tmp --dir /tmp/src --ro-bind "$(source_of "$name")" /tmp/src \
     --bind "$out/build" /mnt --bind "$out/opt" /opt --chdir /mnt --setenv SRC /tmp/src --setenv JOBS "$(nproc)" \
-    --setenv FLAGS "$(jq -r '.build.flags | join(" ")' "$here/$name-first.json")" --setenv CCACHE_DISABLE 1 /bin/sh -ec "$2"
+    --setenv FLAGS "$(jq -r '.build.flags | join(" ")' "$here/$name-first.json")" --setenv CCACHE_DISABLE 1 \
+    --setenv SIMD "$([ "$name" != gromacs ] || simd)" /bin/sh -ec "$2"
 }
 in_native() { # NAME PROGRAM ARG...: with this directory
-  bwrap --ro-bind "$here/base/root" / --dev /dev --proc /proc --ro-bind "$here/$1-native/opt" /opt --bind "$PWD" /tmp --chdir /tmp \
+  bwrap --ro-bind "$work/source/base/root" / --dev /dev --proc /proc --ro-bind "$here/$1-native/opt" /opt --bind "$PWD" /tmp --chdir /tmp \
     "/opt/bin/$2" "${@:3}"
 }
 in_deployed() { # NAME PROGRAM ARG...
@@ -56,7 +67,7 @@ in_deployed() { # NAME PROGRAM ARG...
 autotools='cp -a $SRC/. . && autoreconf -fi && ./configure --prefix=/opt CC="gcc $FLAGS" CXX="g++ $FLAGS" '
 cmake_options='-G Ninja -S $SRC -B . -DCMAKE_INSTALL_PREFIX=/opt -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=/tmp/gcc -DCMAKE_CXX_COMPILER=/tmp/g++ -DCMAKE_Fortran_COMPILER=/tmp/gfortran '
 scripts='for c in gcc g++ gfortran; do printf "#!/bin/sh\nexec /usr/bin/$c $FLAGS \"\$@\"\n" >/tmp/$c; chmod 755 /tmp/$c; done; '
-declare -A package=([hmmer]=hmmer [fftw]=fftw3 [lapack]=lapack)
+declare -A package=([hmmer]=hmmer [fftw]=fftw3 [lapack]=lapack [gromacs]=gromacs)
 declare -A by_hand=(
   [hmmer]="export AUTOHEADER=true; $autotools --enable-threads --enable-sse --disable-mpi && make -j\$JOBS && make install"
   [fftw]="$scripts cmake $cmake_options -DCMAKE_POLICY_VERSION_MINIMUM=3.5 -DENABLE_THREADS=ON -DWITH_COMBINED_THREADS=ON
@@ -65,16 +76,21 @@ declare -A by_hand=(
   [lapack]="$scripts cmake $cmake_options -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=ON -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON
     -DCMAKE_INSTALL_RPATH='\$ORIGIN/../lib' -DCMAKE_INSTALL_LIBDIR=lib && ninja -j\$JOBS && ninja install &&
     install -D -t /opt/bin bin/xlintstd bin/xeigtstd bin/xblat3d "
+  [gromacs]="$scripts cmake $cmake_options $(spec_arguments "$root/specs/applications/gromacs.json" | tr '\n' ' ')
+    -DGMX_SIMD=\$SIMD && ninja -j\$JOBS && ninja install"
 )
-by_hand[fftw]=${by_hand[fftw]//$'\n'/ }
-by_hand[lapack]=${by_hand[lapack]//$'\n'/ }
+for name in "${!by_hand[@]}"; do by_hand[$name]=${by_hand[$name]//$'\n'/ }; done
+simd() { jq -r .configuration.simd "$here/gromacs-first.json"; } # the configuration that was chosen
 
 prepare() { # NAME: data, in this directory
   case $1 in
   hmmer)
     cp "$work/hmmer/source/tutorial/globins4.sto" .
-    perl -e 'srand 1; my @a = split //, "ACDEFGHIKLMNPQRSTVWY"; for my $i (1..20000) { print ">s$i\n", join("", map { $a[rand @a] } 1..400), "\n" }' >db.fa ;;
+    perl -e 'srand 1; my @a = split //, "ACDEFGHIKLMNPQRSTVWY"; for my $i (1..100000) { print ">s$i\n", join("", map { $a[rand @a] } 1..400), "\n" }' >db.fa ;;
   lapack) cp "$work/lapack/source/TESTING"/{dtest,nep}.in "$work/lapack/source/BLAS/TESTING/dblat3.in" . ;;
+  gromacs)
+    cp "$work/gromacs/source/regressiontests/complex/nbnxn_pme"/{grompp.mdp,conf.gro,topol.top} .
+    in_native gromacs gmx grompp -f grompp.mdp -c conf -r conf -p topol -maxwarn 10 >grompp.log 2>&1 ;;
   esac
 }
 workload() { # RUNNER NAME: what is timed; what it computes goes to standard output
@@ -82,7 +98,46 @@ workload() { # RUNNER NAME: what is timed; what it computes goes to standard out
   hmmer) "$1" hmmer hmmsearch --cpu 1 --seed 1 globins.hmm db.fa | grep -v -e '^#' -e 'CPU time' -e 'Mc/sec' ;;
   fftw) "$1" fftw fftw-bench -oestimate -v0 --verify 1048576 ;;
   lapack) "$1" lapack xeigtstd <nep.in | grep -v -e 'seconds' -e 'Total time' ;;
+  gromacs) rm -f traj.trr && "$1" gromacs gmx mdrun -s topol.tpr -reprod -ntmpi 1 -ntomp 1 -nsteps 4000 -o traj.trr -e ener.edr -nobackup && sha256sum traj.trr ;;
   esac
+}
+regression_tests() { # TREE: GROMACS' `complex` tests, with a gmx on PATH that runs the one of the tree
+  rm -rf tests
+  cp -a "$work/gromacs/source/regressiontests" tests
+  mkdir tests/bin
+  script_of tests/bin/gmx "contained '$1' '$PWD/tests' /usr/local/bin/gmx" contained
+  (cd tests && PATH=$PWD/bin:$PATH perl ./gmxtest.pl complex -nt 1) >tests.log 2>&1 || true
+  grep '^All .* complex tests PASSED$' tests.log
+}
+in_lowered() { # NAME PROGRAM ARG...: what was deployed from IR
+  bwrap --ro-bind "$here/$1-ir-tree" / --dev /dev --proc /proc --bind "$PWD" /tmp --chdir /tmp "/usr/local/bin/$2" "${@:3}"
+}
+# GROMACS once more, as IR: the same configuration, in an image of its own.
+build_ir() {
+  XAAS_CACHE_DIR=$here/ir-cache "$here/xaas" build "$root/specs/applications/gromacs.json" --source "$(source_of gromacs)" --config "simd=$(simd)" \
+    -o "oci:$here/gromacs-ir:ir" -q
+}
+deploy_ir() { (cd "$home" && as_user "$here/xaas" deploy "oci:$here/gromacs-ir:ir" --set "simd=$(simd)" -o "oci:$home/gromacs-ir:$1" -q); }
+beside_ir() {
+  local round source lowered ratios=()
+  packages clang-22 cmake ninja-build libfftw3-dev libomp-22-dev
+  timed "$here/gromacs-ir.build" build_ir
+  chmod -R a+rX "$here/gromacs-ir"
+  timed "$here/gromacs-ir.first" deploy_ir first
+  timed "$here/gromacs-ir.second" deploy_ir second
+  [ -d "$here/gromacs-ir-tree" ] || "$here/xaas" copy "oci:$home/gromacs-ir:first" "rootfs:$here/gromacs-ir-tree" -q >/dev/null
+  for ((round = 0; round <= rounds; ++round)); do # the first is not counted
+    source=$(seconds_of workload in_deployed gromacs)
+    lowered=$(seconds_of workload in_lowered gromacs)
+    [ $round -eq 0 ] || ratios+=("$(ratio "$source" "$lowered")")
+  done
+  regression_tests "$here/gromacs-ir-tree" || die "GROMACS deployed from IR: its own tests fail, in $PWD"
+  echo "gromacs, simd=$(simd): from sources / from IR"
+  echo "image           $(image_bytes "oci:$here/gromacs-image:src" | human) / $(image_bytes "oci:$here/gromacs-ir:ir" | human)"
+  echo "deployed        $(image_bytes "oci:$home/gromacs:first" | human) / $(image_bytes "oci:$home/gromacs-ir:first" | human)"
+  echo "building it     not timed / $(wall "$here/gromacs-ir.build") s"
+  echo "deploy          $(wall "$here/gromacs.first") s / $(wall "$here/gromacs-ir.first") s; again $(wall "$here/gromacs.second") s / $(wall "$here/gromacs-ir.second") s"
+  echo "run             $source s / $lowered s; ratio $(printf '%s\n' "${ratios[@]}" | median) (median of ${ratios[*]})"
 }
 own_tests() { # NAME
   case $1 in
@@ -91,6 +146,7 @@ own_tests() { # NAME
   fftw) local n; for n in 1 8 13 100 1024 1023 'o64x32' 'r1000' 'k40x30'; do in_deployed fftw fftw-bench -v0 --verify "$n" >/dev/null || return 1; done ;;
   lapack) in_deployed lapack xlintstd <dtest.in >xlintstd.log && grep -q 'All tests for' xlintstd.log && ! grep -q -i 'failed to pass' xlintstd.log &&
     in_deployed lapack xblat3d <dblat3.in >xblat3d.log && ! grep -rqi 'fail' xblat3d.log ;;
+  gromacs) regression_tests "$here/gromacs-tree" ;;
   esac
 }
 seconds_of() { # COMMAND...: wall time; output to the file `output`
@@ -99,12 +155,14 @@ seconds_of() { # COMMAND...: wall time; output to the file `output`
 }
 
 say "toolchain"
-once "$here/base" make_base
+once "$work/source/base" make_base
 for name in "${applications[@]}"; do
   say "$name: sources, source image, deploy, native build"
   once "$work/$name/source" debian_source "${package[$name]}"
   chmod -R a+rX "$work/$name"
-  [ -d "$here/$name-image" ] || "$here/xaas" build "$root/specs/applications/$name.json" --kind source --source "$work/$name/source" --base "oci:$here/base:1" \
+  [ "$name" != gromacs ] || once "$(source_of gromacs)" without_tests
+  chmod -R a+rX "$(source_of "$name")"
+  [ -d "$here/$name-image" ] || "$here/xaas" build "$root/specs/applications/$name.json" --kind source --source "$(source_of "$name")" --base "oci:$work/source/base:1" \
     -o "oci:$here/$name-image:src" -q >/dev/null
   chmod -R a+rX "$here/$name-image"
   timed "$here/$name.first" deploy "$name" first
@@ -127,4 +185,5 @@ for name in "${applications[@]}"; do
   echo "source image    $(image_bytes "oci:$here/$name-image:src" | human); deployed $(image_bytes "oci:$home/$name:first" | human)"
   [ "$(jq -r .digest "$here/$name-first.json")" = "$(jq -r .digest "$here/$name-second.json")" ] && echo "digest          the same both times" || echo "digest          DIFFERS"
   echo "run time        deployed / native: $(printf '%s\n' "${ratios[@]}" | sort -n | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}') (median of ${ratios[*]})"
+  [ "$name" != gromacs ] || beside_ir
 done
