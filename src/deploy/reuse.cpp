@@ -28,7 +28,7 @@ std::string difference(const oci::Image& image, const image::ApplicationImage& s
   if (image.config().architecture != source.image().config().architecture)
     return "it is for " + image.config().architecture;
   const std::vector<oci::Descriptor>& layers = image.manifest().layers;
-  if (image.config().diff_ids.size() != layers.size() || image.config().history.size() != layers.size())
+  if (image.config().history.size() != layers.size())
     return "it has other layers";
   if (image.manifest().annotations.contains(image::annotation::from_source))
     return layers.size() <= 2 ? "" : "it has other layers"; // the closure, if any, and what was installed

@@ -66,9 +66,10 @@ Result<sandbox::TreeUse> tree_of(const sandbox::TreeStore& store, const image::A
   const auto open = [&](Progress& reading) -> Result<oci::Layers> {
     source.image().prefetch(layers, reading);
     oci::Layers opened;
-    for (const oci::Descriptor& layer : layers) {
+    for (const size_t index : indices) {
+      const oci::Descriptor& layer = source.image().manifest().layers[index];
       XAAS_TRY(oci::BlobPtr blob, source.image().open_blob(layer));
-      opened.emplace_back(std::move(blob), layer);
+      opened.push_back({std::move(blob), layer, source.image().config().diff_ids[index]});
     }
     return opened;
   };

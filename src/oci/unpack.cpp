@@ -127,9 +127,9 @@ Result<Layers> open_layers(const Image& image, Progress& progress) {
   const std::vector<Descriptor>& descriptors = image.manifest().layers;
   image.prefetch(descriptors, progress);
   Layers layers;
-  for (const Descriptor& descriptor : descriptors) {
-    XAAS_TRY(BlobPtr blob, image.open_blob(descriptor));
-    layers.emplace_back(std::move(blob), descriptor);
+  for (size_t i = 0; i < descriptors.size(); ++i) {
+    XAAS_TRY(BlobPtr blob, image.open_blob(descriptors[i]));
+    layers.push_back({std::move(blob), descriptors[i], image.config().diff_ids[i]});
   }
   return layers;
 }
@@ -147,13 +147,13 @@ Result<void> unpack(const Layers& layers, const fs::path& directory, MountPoints
     return errno_error(errno, "creating " + root.string());
   XAAS_TRY(RootedTree tree, RootedTree::open(root));
   uint64_t left = unpack_limit;
-  for (const auto& [blob, descriptor] : layers) {
+  for (const Layer& layer : layers) {
     tree.start_layer();
     const auto apply = [&](LayerEntry& entry, LayerContent& content) {
       return apply_entry(tree, entry, content, left);
     };
-    XAAS_CHECK(stream_layer(blob, descriptor.media_type, nullptr, unpack_limit, apply)
-                   .in("layer " + descriptor.digest.to_string()));
+    XAAS_CHECK(stream_layer(layer.blob, layer.descriptor.media_type, &layer.diff_id, unpack_limit, apply)
+                   .in("layer " + layer.descriptor.digest.to_string()));
   }
   if (mount_points == MountPoints::add)
     XAAS_CHECK(add_mount_points(tree));

@@ -58,7 +58,7 @@ Result<Digest> write_image(const oci::Reference& reference, const oci::NewImage&
   for (const oci::NewLayer& layer : image.layers) {
     XAAS_TRY(oci::BlobPtr blob, layer.open());
     XAAS_CHECK(oci::read_checked(*blob, layer.descriptor));
-    layers.emplace_back(std::move(blob), layer.descriptor);
+    layers.push_back({std::move(blob), layer.descriptor, layer.diff_id});
   }
   progress.start("writing " + reference.text, 0);
   XAAS_CHECK(

@@ -112,7 +112,7 @@ Result<Tree> Tree::read(const oci::Image& image) {
   const auto& layers = image.manifest().layers;
   for (size_t i = 0; i < layers.size(); ++i) {
     XAAS_TRY(const oci::BlobPtr blob, image.open_blob(layers[i]));
-    const Digest* const diff_id = i < image.config().diff_ids.size() ? &image.config().diff_ids[i] : nullptr;
+    const Digest* const diff_id = &image.config().diff_ids[i];
     const auto add = [&](oci::LayerEntry& entry, oci::LayerContent& content) {
       return tree.add(entry, content, i + 1);
     };

@@ -54,11 +54,11 @@ inline std::string raw_tar(const std::vector<RawMember>& members) {
 }
 
 // A layer for unpack.
-using RawLayer = std::pair<BlobPtr, Descriptor>;
-inline RawLayer raw_layer(const std::vector<RawMember>& members) {
+inline Layer raw_layer(const std::vector<RawMember>& members) {
   std::string tar = raw_tar(members);
-  const Descriptor descriptor{media_type::layer_tar, digest_of(tar), tar.size(), {}};
-  return {blob_of(std::move(tar)), descriptor};
+  const Digest digest = digest_of(tar);
+  const Descriptor descriptor{media_type::layer_tar, digest, tar.size(), {}};
+  return {blob_of(std::move(tar)), descriptor, digest};
 }
 
 // Everything that a layer is stored as.

@@ -7,18 +7,17 @@ namespace {
 
 using testing::names_below;
 using testing::raw_layer;
-using testing::RawLayer;
 
 class UnpackTest : public ::testing::Test {
 protected:
-  Result<void> unpack_into_root(const std::vector<RawLayer>& layers) { return unpack(layers, root()); }
+  Result<void> unpack_into_root(const Layers& layers) { return unpack(layers, root()); }
   fs::path root() const { return directory_.path() / "root"; }
   fs::path outside() const { return directory_.path() / "outside"; }
   std::string text(const std::string& path) const {
     auto content = read_file(root() / path);
     return content ? *content : "<" + content.error().message + ">";
   }
-  void expect_refused(const std::vector<RawLayer>& layers, const std::string& what) {
+  void expect_refused(const Layers& layers, const std::string& what) {
     const auto result = unpack_into_root(layers);
     ASSERT_FALSE(result) << what;
     EXPECT_EQ(result.error().kind, ErrorKind::integrity) << what << ": " << result.error().message;
@@ -132,11 +131,11 @@ TEST_F(UnpackTest, ARemovedDirectoryDoesNotLeaveItsMode) {
 }
 
 TEST_F(UnpackTest, MergedUsrIsResolvedInsideTheTree) {
-  const RawLayer base = raw_layer({{"usr/lib/", '5'},
-                                   {"lib", '2', "", "usr/lib"},
-                                   {"abs", '2', "", "/usr/lib"},
-                                   {"usr/lib/a", '0', "old"},
-                                   {"usr/up", '2', "", "../lib"}});
+  const Layer base = raw_layer({{"usr/lib/", '5'},
+                                {"lib", '2', "", "usr/lib"},
+                                {"abs", '2', "", "/usr/lib"},
+                                {"usr/lib/a", '0', "old"},
+                                {"usr/up", '2', "", "../lib"}});
   ASSERT_TRUE(unpack_into_root({base, raw_layer({{"lib/a", '0', "new"},
                                                  {"abs/b", '0', "b"},
                                                  {"usr/up/c", '0', "c"},
@@ -188,8 +187,36 @@ TEST_F(UnpackTest, HostileLayersAreRefusedAndLeaveNothing) {
                  "opaque through a link");
 }
 
+// Whoever believes the config would take one tree for another.
+TEST_F(UnpackTest, ALayerThatIsNotWhatTheConfigSaysIsRefused) {
+  const Layer good = raw_layer({{"good", '0', "x"}}), other = raw_layer({{"other", '0', "x"}});
+  Layer wrong = good;
+  wrong.diff_id = other.diff_id;
+  expect_refused({other, wrong}, "the digest of another layer");
+  expect_refused({wrong, other}, "the first");
+  const auto result = unpack_into_root({wrong});
+  for (const Digest& digest : {good.descriptor.digest, good.diff_id, other.diff_id})
+    EXPECT_NE(result.error().message.find(digest.to_string()), std::string::npos) << result.error().message;
+
+  // It is the digest of the uncompressed bytes, to their end.
+  for (const Compression compression : {Compression::gzip, Compression::zstd}) {
+    NewLayer made = testing::layer_of("file", "content", compression);
+    Layer layer{*made.open(), made.descriptor, made.descriptor.digest};
+    expect_refused({layer}, "of the compressed bytes");
+    layer.diff_id = made.diff_id;
+    EXPECT_TRUE(unpack_into_root({layer}));
+    fs::remove_all(root());
+  }
+  std::string longer = testing::raw_tar({{"good", '0', "x"}}) + std::string(4096, 'x');
+  const Digest whole = digest_of(longer);
+  Layer trailing{blob_of(longer), {media_type::layer_tar, whole, longer.size(), {}}, good.diff_id};
+  expect_refused({trailing}, "bytes behind the archive's end");
+  trailing.diff_id = whole;
+  EXPECT_TRUE(unpack_into_root({trailing}));
+}
+
 TEST_F(UnpackTest, WhiteoutsOfOurDirectoryAreRefused) {
-  const RawLayer base =
+  const Layer base =
       raw_layer({{".xaas/bundle.json", '0', "{}"}, {"s", '2', "", ".xaas"}, {"r", '2', "", "/"}});
   for (const std::string name : {".wh..xaas", ".xaas/.wh.bundle.json", ".xaas/.wh..wh..opq", ".wh..wh..opq",
                                  "s/.wh.bundle.json", "s/.wh..wh..opq", "r/.wh..xaas", "r/.wh..wh..opq"})
@@ -206,7 +233,7 @@ TEST_F(UnpackTest, LinksThatAreFilesAreReplacedNotFollowed) {
 
 TEST_F(UnpackTest, ATreeThatIsTooDeepIsRefused) {
   std::string path = "d";
-  std::vector<RawLayer> layers;
+  Layers layers;
   for (int i = 0; i < 45; ++i)
     path += "/d";
   layers.push_back(raw_layer({{path.substr(0, 99), '5'}}));

@@ -88,8 +88,12 @@ protected:
   }
 
   static oci::NewLayer raw_layer(const std::vector<oci::testing::RawMember>& members) {
-    auto [tar, descriptor] = oci::testing::raw_layer(members);
-    return {descriptor, descriptor.digest, "test", [blob = tar] { return Result<oci::BlobPtr>(blob); }, {}};
+    oci::Layer layer = oci::testing::raw_layer(members);
+    return {layer.descriptor,
+            layer.diff_id,
+            "test",
+            [blob = std::move(layer.blob)] { return Result<oci::BlobPtr>(blob); },
+            {}};
   }
 
   static std::vector<std::string> messages(const Result<Report>& report) {

@@ -47,7 +47,7 @@ struct ImageConfig {
   std::vector<std::string> entrypoint, cmd, env; // env: "K=V"
   std::string working_directory;
   std::map<std::string, std::string> labels;
-  std::vector<Digest> diff_ids;     // of the uncompressed layers
+  std::vector<Digest> diff_ids;     // of the uncompressed layers; of an opened image one for each
   std::vector<std::string> history; // `created_by`, one per layer
 };
 

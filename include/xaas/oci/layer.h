@@ -85,17 +85,23 @@ bool is_whiteout(const std::string& path);
 inline constexpr std::string_view opaque_whiteout = ".wh..wh..opq";
 inline constexpr std::string_view whiteout_prefix = ".wh.";
 
-using Layers = std::vector<std::pair<BlobPtr, Descriptor>>;
+// A layer whose stored bytes were checked, with what its image says of it.
+struct Layer {
+  BlobPtr blob;
+  Descriptor descriptor;
+  Digest diff_id; // of the uncompressed bytes, as the config says: not checked yet
+};
+using Layers = std::vector<Layer>;
 
 // All layers of an image, each checked as a whole; those behind a network several at a time. Progress in
 // bytes, in a phase of the caller's.
 Result<Layers> open_layers(const Image& image, Progress& progress);
 
-// Unpacks layers (checked, with their descriptors), in order, into a directory that is absent or empty:
-// whiteouts applied, nothing written outside it whatever the layers say. A path through a symlink of an
-// earlier layer (merged /usr) is resolved inside the tree; through one of the same layer it is refused, as
-// are special files: integrity errors. Those below /dev, which is the runtime's, are left out. More than 64
-// GiB of content is one, too. The directory appears at the end, whole; an error leaves nothing behind. Modes
+// Unpacks layers, in order, into a directory that is absent or empty: whiteouts applied, nothing written
+// outside it whatever the layers say. A path through a symlink of an earlier layer (merged /usr) is resolved
+// inside the tree; through one of the same layer it is refused, as are special files: integrity errors. Those
+// below /dev, which is the runtime's, are left out. More than 64 GiB of content is one, too, and so is a layer
+// whose uncompressed bytes are not those of its `diff_id`. The directory appears at the end, whole; an error leaves nothing behind. Modes
 // are kept (without setuid, setgid and sticky bits), and so are the times of files; owners are those of the
 // caller. With `add`, places for mounts are added (see tree.h).
 enum class MountPoints { none, add };
