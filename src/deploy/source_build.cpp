@@ -60,19 +60,7 @@ Result<sandbox::TreeUse> tree_of(const sandbox::TreeStore& store, const image::A
   if (indices.empty())
     return make_error(ErrorKind::integrity,
                       source.image().reference().text + ": has no layer with role " + role);
-  std::vector<oci::Descriptor> layers;
-  for (const size_t index : indices)
-    layers.push_back(source.image().manifest().layers[index]);
-  const auto open = [&](Progress& reading) -> Result<oci::Layers> {
-    source.image().prefetch(layers, reading);
-    oci::Layers opened;
-    for (const size_t index : indices) {
-      const oci::Descriptor& layer = source.image().manifest().layers[index];
-      XAAS_TRY(oci::BlobPtr blob, source.image().open_blob(layer));
-      opened.push_back({std::move(blob), layer, source.image().config().diff_ids[index]});
-    }
-    return opened;
-  };
+  const auto open = [&](Progress& reading) { return oci::open_layers(source.image(), indices, reading); };
   return store.get(digest_of(layers_text(source, {role})), open, progress);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <numeric>
 #include <sys/stat.h>
 
 namespace xaas::oci {
@@ -124,12 +125,21 @@ Result<void> check_target(const fs::path& target, const fs::path& named) {
 } // namespace
 
 Result<Layers> open_layers(const Image& image, Progress& progress) {
-  const std::vector<Descriptor>& descriptors = image.manifest().layers;
+  std::vector<size_t> all(image.manifest().layers.size());
+  std::iota(all.begin(), all.end(), size_t(0));
+  return open_layers(image, all, progress);
+}
+
+Result<Layers> open_layers(const Image& image, const std::vector<size_t>& indices, Progress& progress) {
+  std::vector<Descriptor> descriptors;
+  for (const size_t index : indices)
+    descriptors.push_back(image.manifest().layers[index]);
   image.prefetch(descriptors, progress);
   Layers layers;
-  for (size_t i = 0; i < descriptors.size(); ++i) {
-    XAAS_TRY(BlobPtr blob, image.open_blob(descriptors[i]));
-    layers.push_back({std::move(blob), descriptors[i], image.config().diff_ids[i]});
+  for (const size_t index : indices) {
+    const Descriptor& descriptor = image.manifest().layers[index];
+    XAAS_TRY(BlobPtr blob, image.open_blob(descriptor));
+    layers.push_back({std::move(blob), descriptor, image.config().diff_ids[index]});
   }
   return layers;
 }

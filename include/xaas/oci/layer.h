@@ -93,9 +93,10 @@ struct Layer {
 };
 using Layers = std::vector<Layer>;
 
-// All layers of an image, each checked as a whole; those behind a network several at a time. Progress in
-// bytes, in a phase of the caller's.
+// All layers of an image, or some (`indices` into manifest().layers), each checked as a whole; those behind a
+// network several at a time. Progress in bytes, in a phase of the caller's.
 Result<Layers> open_layers(const Image& image, Progress& progress);
+Result<Layers> open_layers(const Image& image, const std::vector<size_t>& indices, Progress& progress);
 
 // Unpacks layers, in order, into a directory that is absent or empty: whiteouts applied, nothing written
 // outside it whatever the layers say. A path through a symlink of an earlier layer (merged /usr) is resolved
