@@ -1,10 +1,13 @@
-// Unpacking layers into a directory. The tree is made in a temporary directory beside its final place and
-// renamed at the end: a refused image leaves nothing behind, and a killed run at most a directory
+// Unpacking layers, or an archive, into a directory. The tree is made in a temporary directory beside its
+// final place and renamed at the end: a refused image leaves nothing behind, and a killed run at most a
+// directory
 // `.xaas-tmp-*`.
+#include "archive_reader.h"
 #include "rooted_tree.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/oci/archive.h>
 #include <xaas/oci/layer.h>
 
 #include <cerrno>
@@ -18,16 +21,21 @@ namespace {
 
 constexpr uint64_t unpack_limit = layer_limit; // all layers together
 
-Result<void> write_content(int file, LayerContent& content, const std::string& path, uint64_t& left) {
+// Bytes that may be written.
+struct Budget {
+  uint64_t limit, left = limit;
+};
+
+Result<void> write_content(int file, LayerContent& content, const std::string& path, Budget& budget) {
   while (true) {
     XAAS_CHECK(check_interrupt());
     XAAS_TRY(std::string_view piece, content.next());
     if (piece.empty())
       return {};
-    if (piece.size() > left)
-      return make_error(ErrorKind::integrity, "'" + path + "': the image expands to more than " +
-                                                  std::to_string(unpack_limit) + " bytes");
-    left -= piece.size();
+    if (piece.size() > budget.left)
+      return make_error(ErrorKind::integrity, "'" + path + "': with it, what is unpacked has more than " +
+                                                  std::to_string(budget.limit) + " bytes");
+    budget.left -= piece.size();
     while (!piece.empty()) {
       const ssize_t count = ::write(file, piece.data(), piece.size());
       if (count < 0 && errno == EINTR)
@@ -59,10 +67,8 @@ Result<void> apply_whiteout(RootedTree& tree, const std::string& path) {
   return tree.hide(place);
 }
 
-Result<void> apply_entry(RootedTree& tree, const LayerEntry& entry, LayerContent& content, uint64_t& left) {
+Result<void> make_entry(RootedTree& tree, const LayerEntry& entry, LayerContent& content, Budget& budget) {
   XAAS_CHECK(check_interrupt());
-  if (is_whiteout(entry.path))
-    return apply_whiteout(tree, entry.path);
   XAAS_TRY(const RootedTree::Place place, tree.locate(entry.path, true));
   switch (entry.kind) {
   case LayerEntry::Kind::directory:
@@ -75,7 +81,7 @@ Result<void> apply_entry(RootedTree& tree, const LayerEntry& entry, LayerContent
   }
   case LayerEntry::Kind::file: {
     XAAS_TRY(const FileDescriptor file, tree.create_file(place));
-    XAAS_CHECK(write_content(file.get(), content, entry.path, left));
+    XAAS_CHECK(write_content(file.get(), content, entry.path, budget));
     // make goes by times: files that a build system would make again must not become older than what they are
     // made from.
     const timespec times[2] = {{0, UTIME_OMIT}, {entry.time, 0}};
@@ -84,11 +90,17 @@ Result<void> apply_entry(RootedTree& tree, const LayerEntry& entry, LayerContent
     return {};
   }
   case LayerEntry::Kind::other:
-    if (entry.path.starts_with("dev/"))
-      return {};
     break;
   }
   return make_error(ErrorKind::integrity, "'" + entry.path + "' is a device node or another special file");
+}
+
+Result<void> apply_entry(RootedTree& tree, const LayerEntry& entry, LayerContent& content, Budget& budget) {
+  if (is_whiteout(entry.path))
+    return apply_whiteout(tree, entry.path);
+  if (entry.kind == LayerEntry::Kind::other && entry.path.starts_with("dev/"))
+    return {};
+  return make_entry(tree, entry, content, budget);
 }
 
 // Only where there is nothing. A place that cannot be reached, because a link leads nowhere, stays as it is.
@@ -122,6 +134,68 @@ Result<void> check_target(const fs::path& target, const fs::path& named) {
   return {};
 }
 
+// A tree that gets its place when it is whole.
+class NewTree {
+public:
+  static Result<NewTree> create(const fs::path& directory) {
+    fs::path target = fs::absolute(directory).lexically_normal();
+    if (!target.has_filename())
+      target = target.parent_path();
+    XAAS_CHECK(check_target(target, directory));
+    remove_abandoned(target.parent_path(), ".xaas-tmp-");
+    XAAS_TRY(TemporaryDirectory temporary, TemporaryDirectory::create(target.parent_path(), ".xaas-tmp-"));
+    const fs::path root = temporary.path() / "rootfs";
+    if (mkdir(root.c_str(), 0700) != 0)
+      return errno_error(errno, "creating " + root.string());
+    XAAS_TRY(RootedTree tree, RootedTree::open(root));
+    return NewTree(std::move(target), std::move(temporary), std::move(tree));
+  }
+
+  RootedTree& tree() { return tree_; }
+  fs::path root() const { return temporary_.path() / "rootfs"; }
+
+  // Puts a directory of the tree, which may be its root, at the place.
+  Result<void> commit(const fs::path& directory) {
+    XAAS_CHECK(tree_.finish());
+    if (chmod(directory.c_str(), 0755) != 0 || std::rename(directory.c_str(), target_.c_str()) != 0)
+      return errno_error(errno, "writing " + target_.string());
+    return {};
+  }
+
+private:
+  NewTree(fs::path target, TemporaryDirectory temporary, RootedTree tree)
+      : target_(std::move(target)), temporary_(std::move(temporary)), tree_(std::move(tree)) {}
+  fs::path target_;
+  TemporaryDirectory temporary_;
+  RootedTree tree_;
+};
+
+// The name of the one directory in which everything lies; empty: there is none such.
+Result<std::string> single_directory(const fs::path& root) {
+  std::vector<fs::directory_entry> entries;
+  std::error_code code;
+  for (fs::directory_iterator it(root, code), end; !code && it != end; it.increment(code))
+    entries.push_back(*it);
+  if (code)
+    return errno_error(code.value(), "reading " + root.string());
+  if (entries.empty())
+    return make_error(ErrorKind::integrity, "there are no files in it");
+  const bool single = entries.size() == 1 && entries[0].symlink_status().type() == fs::file_type::directory;
+  return single ? entries[0].path().filename().string() : std::string();
+}
+
+// Symlinks of the directory `top` of an archive that lead nowhere else. `links`: paths and destinations.
+Result<void> check_links(const std::vector<std::pair<std::string, std::string>>& links,
+                         const std::string& top) {
+  for (const auto& [path, destination] : links) {
+    if (destination.starts_with("/"))
+      return damaged("the symlink '" + path + "' leads to '" + destination + "', an absolute path");
+    if (const std::string below = top.empty() ? path : relative_under(path, top).string(); !below.empty())
+      XAAS_CHECK(check_symlink(below, destination));
+  }
+  return {};
+}
+
 } // namespace
 
 Result<Layers> open_layers(const Image& image, Progress& progress) {
@@ -145,32 +219,35 @@ Result<Layers> open_layers(const Image& image, const std::vector<size_t>& indice
 }
 
 Result<void> unpack(const Layers& layers, const fs::path& directory, MountPoints mount_points) {
-  fs::path target = fs::absolute(directory).lexically_normal();
-  if (!target.has_filename())
-    target = target.parent_path();
-  XAAS_CHECK(check_target(target, directory));
-  remove_abandoned(target.parent_path(), ".xaas-tmp-");
-  XAAS_TRY(const TemporaryDirectory temporary,
-           TemporaryDirectory::create(target.parent_path(), ".xaas-tmp-"));
-  const fs::path root = temporary.path() / "rootfs";
-  if (mkdir(root.c_str(), 0700) != 0)
-    return errno_error(errno, "creating " + root.string());
-  XAAS_TRY(RootedTree tree, RootedTree::open(root));
-  uint64_t left = unpack_limit;
+  XAAS_TRY(NewTree made, NewTree::create(directory));
+  Budget budget{unpack_limit};
   for (const Layer& layer : layers) {
-    tree.start_layer();
+    made.tree().start_layer();
     const auto apply = [&](LayerEntry& entry, LayerContent& content) {
-      return apply_entry(tree, entry, content, left);
+      return apply_entry(made.tree(), entry, content, budget);
     };
     XAAS_CHECK(stream_layer(layer.blob, layer.descriptor.media_type, &layer.diff_id, unpack_limit, apply)
                    .in("layer " + layer.descriptor.digest.to_string()));
   }
   if (mount_points == MountPoints::add)
-    XAAS_CHECK(add_mount_points(tree));
-  XAAS_CHECK(tree.finish());
-  if (chmod(root.c_str(), 0755) != 0 || std::rename(root.c_str(), target.c_str()) != 0)
-    return errno_error(errno, "writing " + directory.string());
-  return {};
+    XAAS_CHECK(add_mount_points(made.tree()));
+  return made.commit(made.root());
+}
+
+Result<void> unpack_archive(const BlobPtr& archive, const fs::path& directory, uint64_t limit) {
+  XAAS_TRY(NewTree made, NewTree::create(directory));
+  Budget budget{limit};
+  std::vector<std::pair<std::string, std::string>> links;
+  made.tree().start_layer();
+  XAAS_CHECK(read_archive(archive, limit, [&](LayerEntry& entry, LayerContent& content) {
+    if (entry.kind == LayerEntry::Kind::symlink)
+      links.emplace_back(entry.path, entry.link);
+    entry.mode |= entry.kind == LayerEntry::Kind::directory ? 0700 : 0600;
+    return make_entry(made.tree(), entry, content, budget);
+  }));
+  XAAS_TRY(const std::string top, single_directory(made.root()));
+  XAAS_CHECK(check_links(links, top));
+  return made.commit(top.empty() ? made.root() : made.root() / top);
 }
 
 } // namespace xaas::oci

@@ -330,7 +330,7 @@ private:
       std::string& to = application_.fetch[i].to;
       const std::string place = at("/fetch", i) + "/to", normal = normal_relative(to);
       if (normal.empty())
-        return wrong(place, "\"" + to + "\" is no file below the sources",
+        return wrong(place, "\"" + to + "\" is no place below the sources",
                      "give a path relative to the sources, without `..`");
       if (!names.insert(normal).second)
         return wrong(place, "\"" + to + "\" is there twice");

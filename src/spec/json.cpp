@@ -145,8 +145,12 @@ Json to_json(const Application& application) {
     json["toolchain"] = to_json(application.toolchain);
   if (!application.include.empty())
     json["include"] = application.include;
-  for (const Download& download : application.fetch)
-    json["fetch"].push_back({{"url", download.url}, {"sha256", download.sha256}, {"to", download.to}});
+  for (const Download& download : application.fetch) {
+    Json& entry = json["fetch"].emplace_back(
+        Json{{"url", download.url}, {"sha256", download.sha256}, {"to", download.to}});
+    if (download.unpack)
+      entry["unpack"] = true;
+  }
   for (const HostPreference& preference : application.host)
     json["host"].push_back(to_json(preference));
   return json;

@@ -150,6 +150,7 @@ Result<std::vector<Download>> parse_downloads(const std::vector<JsonReader>& ite
     XAAS_TRY(download.url, json.string_at("url"));
     XAAS_TRY(download.sha256, json.string_at("sha256"));
     XAAS_TRY(download.to, json.string_at("to"));
+    XAAS_TRY(download.unpack, json.boolean_or("unpack", false));
     downloads.push_back(std::move(download));
   }
   return downloads;

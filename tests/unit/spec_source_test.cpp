@@ -29,7 +29,9 @@ constexpr const char* everything =
     "compilers": {"c": "gcc-12", "cxx": "/usr/bin/g++-12", "fortran": "gfortran"}, "path": "/opt/bin:/usr/bin"},
   "include": ["data/*.bin", "generated"],
   "fetch": [{"url": "http://example.org/a", "sha256": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-             "to": "third_party//a.tar"}],
+             "to": "third_party//a.tar"},
+            {"url": "https://example.org/b.zip", "sha256": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+             "to": "third_party/b", "unpack": true}],
   "specializations": [{"name": "gpu", "values": [{"value": "off"}, {"value": "cuda", "from_source": true}]}])";
 
 TEST(SourceSpec, ReadsEveryKey) {
@@ -42,8 +44,10 @@ TEST(SourceSpec, ReadsEveryKey) {
   EXPECT_EQ(parsed->toolchain.fortran, "gfortran");
   EXPECT_EQ(parsed->toolchain.path, "/opt/bin:/usr/bin");
   EXPECT_EQ(parsed->include, (std::vector<std::string>{"data/*.bin", "generated"}));
-  ASSERT_EQ(parsed->fetch.size(), 1u);
+  ASSERT_EQ(parsed->fetch.size(), 2u);
   EXPECT_EQ(parsed->fetch[0].to, "third_party/a.tar");
+  EXPECT_FALSE(parsed->fetch[0].unpack);
+  EXPECT_TRUE(parsed->fetch[1].unpack);
   EXPECT_FALSE(parsed->points.at(0).find("off")->from_source);
   EXPECT_TRUE(parsed->points.at(0).find("cuda")->from_source);
   EXPECT_EQ(with(R"("toolchain": {"base": "docker://example.org/gcc:12"})")->toolchain.base,
@@ -102,6 +106,9 @@ TEST(SourceSpec, EveryErrorNamesItsPlace) {
       {R"("include": [""])", "/include/0"},
       {R"("fetch": {})", "/fetch"},
       {R"("fetch": [{"url": "https://example.org/x", "to": "x"}])", "/fetch/0/sha256"},
+      {R"("fetch": [{"url": "https://example.org/x", "sha256": ")" + digest +
+           R"(", "to": "x", "unpack": "yes"}])",
+       "/fetch/0/unpack"},
       {fetched("x", "ftp://example.org/x"), "/fetch/0/url"},
       {fetched("x", "file:///etc/passwd"), "/fetch/0/url"},
       {fetched("x", "https://example.org/a b"), "/fetch/0/url"},

@@ -117,9 +117,10 @@ Result<HostPreference> parse_host_preference(const JsonReader& reader);
 
 // A file that is got when a source image is built, so that the target needs no network.
 struct Download {
-  std::string url;    // http or https
-  std::string sha256; // of the file: 64 hexadecimal digits
-  std::string to;     // relative to the sources
+  std::string url;     // http or https
+  std::string sha256;  // of the file: 64 hexadecimal digits
+  std::string to;      // relative to the sources
+  bool unpack = false; // it is an archive, and `to` the directory that it becomes
   bool operator==(const Download&) const = default;
 };
 

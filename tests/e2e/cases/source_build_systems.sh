@@ -1,5 +1,6 @@
 #!/bin/bash
-# Building on the target with CMake, Autotools and Meson; C++ with a library of its own and a plugin; Fortran.
+# Building on the target with CMake, Autotools and Meson; C++ with a library of its own and a plugin; Fortran; what CMake's
+# FetchContent would download.
 source "$E2E/lib.sh"
 needs jq bwrap autoconf automake cmake meson
 toolchain_image tools all gcc g++ gfortran cmake ninja-build meson autoconf automake pkg-config perl-base
@@ -85,3 +86,36 @@ printf "project('solver', 'c')\nexecutable('solver', 'main.c', install: true)\n"
 sed 's/auto/meson/' auto/main.c >meson/main.c
 spec meson meson
 check meson meson
+
+# FetchContent finds what it would download among the sources: it was fetched when the image was built.
+needs python3
+unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
+mkdir -p web parts-2/include content
+echo '#define PARTS "parts of another project"' >parts-2/include/parts.h
+printf 'add_library(parts INTERFACE)\ntarget_include_directories(parts INTERFACE include)\n' >parts-2/CMakeLists.txt
+tar -czf web/parts.tar.gz parts-2
+: >server.log
+(cd web && exec python3 -u -m http.server --bind 127.0.0.1 0) >>server.log 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null || true' EXIT
+for ((i = 0; i < 100; ++i)); do
+  port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log)
+  [ -z "$port" ] || break
+  sleep 0.1
+done
+sum=$(sha256sum <web/parts.tar.gz | cut -c1-64)
+cat >content/CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.16)
+project(solver C)
+include(FetchContent)
+FetchContent_Declare(parts URL http://127.0.0.1:$port/parts.tar.gz URL_HASH SHA256=$sum)
+FetchContent_MakeAvailable(parts)
+add_executable(solver main.c)
+target_link_libraries(solver PRIVATE parts)
+install(TARGETS solver RUNTIME DESTINATION bin)
+END
+printf '#include <parts.h>\n#include <stdio.h>\nint main(void) { puts(PARTS); return 0; }\n' >content/main.c
+spec content cmake "$(jq -nc --arg url "http://127.0.0.1:$port/parts.tar.gz" --arg sum "$sum" '{
+  fetch: [{url: $url, sha256: $sum, to: "third_party/parts", unpack: true}],
+  build: {system: "cmake", arguments: ["-DFETCHCONTENT_SOURCE_DIR_PARTS=/.xaas/source/third_party/parts"]}}')"
+check content "parts of another project"

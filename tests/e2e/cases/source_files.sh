@@ -91,6 +91,50 @@ fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin ../data.bin
 expect_error 2 "/fetch/0/to" build outside
 fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin hello.c # it is there already
 expect_error 1 "hello.c" build twice
+# Archives that are unpacked: without the one directory in which all of it lies, whatever a .gitignore says.
+mkdir -p fmt-1/src
+echo 'int a;' >fmt-1/src/a.o
+printf '#!/bin/sh\n' >fmt-1/configure
+chmod 755 fmt-1/configure
+ln -s src/a.o fmt-1/link
+tar -cJf web/fmt.tar.xz fmt-1
+unpacking() { # FILE TO
+  fetching "$(sha256sum <"web/$1" | cut -c1-64)" "$1" "$2"
+  jq '.fetch[0].unpack = true' src/xaas.json >spec.new && cp spec.new src/xaas.json
+}
+unpacking fmt.tar.xz third_party/fmt
+build unpacked >/dev/null
+expect_equal "sources" "$(files_of unpacked)" \
+  ".gitignore Makefile hello.c sub/out third_party/fmt/configure third_party/fmt/link third_party/fmt/src/a.o xaas.json "
+layer=$("$XAAS" inspect oci:app:unpacked --format json | jq -r '.layers[] | select(.role == "source") | .digest')
+"$ZSTD" -dc "$(blob app "$layer")" | tar -tv >listed
+grep -q '^-rwxr-xr-x.*/fmt/configure$' listed && grep -q '/fmt/link -> src/a.o$' listed || fail "not as it was: $(cat listed)"
+# The same sources, the same image.
+build again >/dev/null
+expect_equal "again" "$(image_digest app again)" "$(image_digest app unpacked)"
+unpacking data.bin third_party/data
+expect_error 7 "data.bin" build noarchive
+hostile() { # NAME TARINFO: an archive with this, and a good file before it
+  python3 - "web/$1.tar.gz" <<END
+import io, tarfile, sys
+with tarfile.open(sys.argv[1], "w:gz") as archive:
+    good = tarfile.TarInfo("top/good")
+    archive.addfile(good, io.BytesIO(b""))
+    bad = tarfile.TarInfo("top/bad")
+    $2
+    archive.addfile(bad, io.BytesIO(b"x" * bad.size))
+END
+  unpacking "$1.tar.gz" third_party/bad
+  expect_error 7 "http://127.0.0.1:$port/$1.tar.gz" build hostile
+  ! image_digest app hostile 2>/dev/null || fail "there is an image of the archive $1"
+}
+hostile above 'bad.name, bad.size = "../x", 1'
+hostile absolute "bad.name, bad.size = '$PWD/x', 1"
+hostile leads 'bad.type, bad.linkname = tarfile.SYMTYPE, "../../Makefile"'
+hostile outside 'bad.type, bad.linkname = tarfile.SYMTYPE, "/etc/hostname"'
+hostile beside 'bad.type, bad.linkname = tarfile.SYMTYPE, "../hello.c"'
+hostile pipe 'bad.type = tarfile.FIFOTYPE'
+[ ! -e x ] && [ ! -e ../x ] || fail "an archive wrote outside"
 # A server that leads from https to plain HTTP.
 openssl req -x509 -newkey rsa:2048 -nodes -keyout tls.key -out tls.crt -days 1 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
 printf 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%s/data.bin\r\nContent-Length: 0\r\n\r\n' "$port" >away
