@@ -146,6 +146,8 @@ Result<SourcePart> make_source_part(const Request& request, const std::vector<fs
   XAAS_TRY(part.layers.source, SourceLayer(request, work, progress).make(sources, part.report));
   XAAS_TRY(ToolchainLayers toolchain, toolchain_layers(request.application.toolchain, request.arch, work,
                                                        request.time, request.access, progress));
+  XAAS_CHECK(
+      check_compilers(toolchain, request.application.toolchain, request.output, progress).in("toolchain"));
   part.layers.base = std::move(toolchain.layers);
   part.layers.annotations = std::move(toolchain.annotations);
   part.toolchain = request.application.toolchain;

@@ -5,6 +5,8 @@
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
+#include <xaas/oci/name_tree.h>
+#include <xaas/project/compilers.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
@@ -130,6 +132,56 @@ Result<ToolchainLayers> layers_of_packages(const spec::Toolchain& toolchain, con
   return layers;
 }
 
+// Looks for compilers among the names in layers.
+class CompilerSearch {
+public:
+  CompilerSearch(const spec::Toolchain& toolchain, const std::string& path)
+      : toolchain_(toolchain),
+        directories_(project::directories_of(path.empty() ? project::usual_path : path)) {}
+
+  // As far as it needs to be.
+  Result<void> read(const oci::NewLayer& layer) {
+    XAAS_TRY(const oci::BlobPtr blob, layer.open());
+    names_.start_layer();
+    size_t count = 0;
+    const auto add = [&](const oci::LayerEntry& entry, oci::LayerContent&) -> Result<void> {
+      XAAS_CHECK(check_interrupt());
+      names_.add(entry);
+      constexpr size_t seldom = 256; // it is cheap, but not for every name
+      if (++count % seldom == 0 && is_complete())
+        return make_error(ErrorKind::failed, "enough was read");
+      return {};
+    };
+    const Result<void> done =
+        oci::stream_layer(blob, layer.descriptor.media_type, nullptr, oci::layer_limit, add);
+    return is_complete() ? Result<void>() : done;
+  }
+
+  // Whether there is one for C or C++. missing_tool: one that is named is not there.
+  Result<bool> any() const {
+    const auto find = [&](const std::string& name) -> std::optional<fs::path> {
+      for (const std::string& place : project::program_places(name, directories_)) {
+        const oci::NameTree::Entry* const file = names_.find(names_.resolve(place));
+        if (file && file->kind == oci::NameTree::Kind::file && file->runs)
+          return fs::path(place);
+      }
+      return std::nullopt;
+    };
+    XAAS_TRY(const project::CompilerPaths found, project::find_compilers(toolchain_, find));
+    return !found.c.empty() || !found.cxx.empty();
+  }
+
+  bool is_complete() const {
+    const Result<bool> found = any();
+    return found && *found;
+  }
+
+private:
+  const spec::Toolchain& toolchain_;
+  std::vector<std::string> directories_;
+  oci::NameTree names_;
+};
+
 } // namespace
 
 Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const std::string& arch,
@@ -144,6 +196,28 @@ Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const
         ErrorKind::usage, "a source image needs a toolchain: the spec names none",
         "\"toolchain\": {\"packages\": [\"gcc\", \"g++\", \"make\"]}, or an image with `--base`");
   return layers_of_packages(toolchain, arch, work, time, progress);
+}
+
+Result<void> check_compilers(const ToolchainLayers& layers, const spec::Toolchain& toolchain,
+                             const oci::Reference& output, Progress& progress) {
+  const auto is_far = [&](const oci::NewLayer& layer) {
+    return layer.origin && layer.origin->transport == oci::Transport::registry &&
+           output.transport == oci::Transport::registry;
+  };
+  if (std::any_of(layers.layers.begin(), layers.layers.end(), is_far))
+    return {};
+  CompilerSearch search(toolchain, toolchain.path.empty() ? layers.path : toolchain.path);
+  progress.start("looking for compilers in the toolchain", 0);
+  for (const oci::NewLayer& layer : layers.layers) {
+    XAAS_CHECK(search.read(layer).in("layer " + layer.descriptor.digest.to_string()));
+    if (search.is_complete())
+      break;
+  }
+  progress.finish();
+  XAAS_TRY(const bool any, search.any());
+  if (!any)
+    progress.note(project::no_compiler().message + "; " + project::no_compiler().hint);
+  return {};
 }
 
 } // namespace xaas::build

@@ -14,8 +14,8 @@
 namespace xaas::build {
 
 struct ToolchainLayers {
-  std::vector<oci::NewLayer> layers;
-  std::string path; // PATH in it, if its image says so
+  std::vector<oci::NewLayer> layers; // which may be opened again and again
+  std::string path;                  // PATH in it, if its image says so
   // Which image they are from, whatever it was called here: its digest, in a registry with its name.
   std::string base;
   std::map<std::string, std::string> annotations; // of the image that gets them, about its base
@@ -29,5 +29,12 @@ struct ToolchainLayers {
 Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const std::string& arch,
                                          const fs::path& work, int64_t time, const registry::Access& access,
                                          Progress& progress);
+
+// Says now what deploying would say later: missing_tool if a compiler that the spec names is not in the
+// layers; a note if there is none for C or C++. `path`: PATH in them. Layers are read until the compilers
+// were seen, which in most is early on; none is read that is in a registry and is to be written to one,
+// because it may never come here.
+Result<void> check_compilers(const ToolchainLayers& layers, const spec::Toolchain& toolchain,
+                             const oci::Reference& output, Progress& progress);
 
 } // namespace xaas::build

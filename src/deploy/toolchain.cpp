@@ -3,6 +3,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/project/compilers.h>
 #include <xaas/sandbox/tree_paths.h>
 
 #include <algorithm>
@@ -14,11 +15,9 @@ namespace xaas::deploy {
 
 namespace {
 
-constexpr const char* usual_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
 std::string own_path() {
   const char* const path = std::getenv("PATH");
-  return path ? path : usual_path;
+  return path ? path : project::usual_path;
 }
 
 // What a compiler complains about: every option in quotes in its messages.
@@ -134,20 +133,6 @@ private:
   const target::Cpu& cpu_;
 };
 
-Result<fs::path> find_compiler(const EnclosedPlace& place, const std::string& wanted,
-                               const std::vector<std::string>& usual, const char* language) {
-  if (!wanted.empty()) {
-    if (const auto found = place.find_program(wanted))
-      return *found;
-    return make_error(ErrorKind::missing_tool, "the toolchain has no " + wanted +
-                                                   ", which the spec names as its compiler for " + language);
-  }
-  for (const std::string& name : usual)
-    if (const auto found = place.find_program(name))
-      return *found;
-  return fs::path();
-}
-
 std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word)
@@ -159,8 +144,7 @@ std::string quoted(const std::string& word) {
 
 EnclosedPlace::EnclosedPlace(sandbox::Enclosure enclosure, const std::string& path)
     : enclosure_(std::move(enclosure)) {
-  path_ = split(!path.empty() ? path : is_host() ? own_path() : usual_path, ':');
-  std::erase_if(path_, [](const std::string& directory) { return !directory.starts_with("/"); });
+  path_ = project::directories_of(!path.empty() ? path : is_host() ? own_path() : project::usual_path);
 }
 
 Result<ProcessResult> EnclosedPlace::run(const Command& command) const {
@@ -168,13 +152,7 @@ Result<ProcessResult> EnclosedPlace::run(const Command& command) const {
 }
 
 std::optional<fs::path> EnclosedPlace::find_program(const std::string& name) const {
-  std::vector<std::string> candidates;
-  if (name.find('/') != std::string::npos)
-    candidates.push_back(name);
-  else
-    for (const std::string& directory : path_)
-      candidates.push_back(directory + "/" + name);
-  for (const std::string& candidate : candidates) {
+  for (const std::string& candidate : project::program_places(name, path_)) {
     const sandbox::TreePlace place = sandbox::find_in_tree(is_host() ? "/" : enclosure_.tree, candidate);
     if (place.type == fs::file_type::regular && access(place.outside.c_str(), X_OK) == 0)
       return fs::path(candidate);
@@ -198,13 +176,11 @@ std::map<std::string, std::string> EnclosedPlace::environment() const {
 
 Result<Compilers> make_compilers(const EnclosedPlace& place, const spec::Toolchain& toolchain,
                                  const target::Cpu& cpu, const fs::path& tools) {
-  XAAS_TRY(const fs::path c, find_compiler(place, toolchain.c, {"gcc", "clang", "cc"}, "C"));
-  XAAS_TRY(const fs::path cxx, find_compiler(place, toolchain.cxx, {"g++", "clang++", "c++"}, "C++"));
-  XAAS_TRY(const fs::path fortran,
-           find_compiler(place, toolchain.fortran, {"gfortran", "flang", "flang-new"}, "Fortran"));
+  const auto find = [&](const std::string& name) { return place.find_program(name); };
+  XAAS_TRY(const project::CompilerPaths found, project::find_compilers(toolchain, find));
+  const auto& [c, cxx, fortran] = found;
   if (c.empty() && cxx.empty())
-    return make_error(ErrorKind::missing_tool, "the toolchain has no compiler: neither gcc nor clang",
-                      "add one to the spec's `toolchain`, or name it there in `compilers`");
+    return project::no_compiler();
   Compilers compilers;
   const fs::path first = c.empty() ? cxx : c;
   XAAS_TRY(compilers.flags, FlagFinder(place, first, cpu).run());

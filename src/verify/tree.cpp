@@ -21,72 +21,23 @@ bool is_program(std::string_view content) {
 
 } // namespace
 
-void Tree::remove(const std::string& path, size_t layer, bool only_below) {
-  const std::string below = path == "/" ? path : path + "/";
-  for (auto at = entries_.lower_bound(path); at != entries_.end() && at->first.starts_with(path);) {
-    const bool is_meant = at->first == path ? !only_below : at->first.starts_with(below);
-    if (is_meant && at->second.layer < layer) {
-      programs_.erase(at->first);
-      scripts_.erase(at->first);
-      at = entries_.erase(at);
-    } else {
-      ++at;
-    }
-  }
-}
-
-std::string Tree::place(const std::string& path, size_t layer) {
-  fs::path at = "/";
-  for (const fs::path& part : fs::path(path).parent_path().relative_path()) {
-    const std::string there = resolve(at / part);
-    if (there.empty()) {
-      at /= part;
-      entries_.try_emplace(at, Entry{Kind::directory, {}, layer}); // a link that leads nowhere stays
-    } else {
-      at = there;
-    }
-  }
-  return at / fs::path(path).filename();
-}
-
-Result<void> Tree::add(oci::LayerEntry& entry, oci::LayerContent& content, size_t layer) {
-  const std::string path = place("/" + entry.path, layer);
-  const std::string name = fs::path(path).filename();
-  const fs::path parent = fs::path(path).parent_path();
-  if (name == oci::opaque_whiteout) {
-    remove(parent, layer, true);
+Result<void> Tree::add(oci::LayerEntry& entry, oci::LayerContent& content) {
+  const std::string path = names_.add(entry, [&](const std::string& gone) {
+    programs_.erase(gone);
+    scripts_.erase(gone);
+  });
+  if (path.empty())
     return {};
-  }
-  if (name.starts_with(oci::whiteout_prefix)) {
-    remove(parent / name.substr(oci::whiteout_prefix.size()), layer, false);
-    return {};
-  }
-  if (entry.kind == oci::LayerEntry::Kind::directory) {
-    if (const auto found = entries_.find(path); found == entries_.end() || found->second.kind == Kind::file)
-      entries_[path] = {Kind::directory, {}, layer};
-    return {};
-  }
-  programs_.erase(path);
-  scripts_.erase(path);
-  switch (entry.kind) {
-  case oci::LayerEntry::Kind::symlink:
-    entries_[path] = {Kind::symlink, entry.link, layer};
-    break;
-  case oci::LayerEntry::Kind::hard_link:
-    entries_[path] = {Kind::file, {}, layer};
+  if (entry.kind == oci::LayerEntry::Kind::hard_link) {
     if (const auto found = programs_.find(resolve("/" + entry.link)); found != programs_.end())
       programs_[path] = found->second;
-    break;
-  case oci::LayerEntry::Kind::file:
-    return add_file(path, content, layer);
-  default:
-    break;
+  } else if (entry.kind == oci::LayerEntry::Kind::file) {
+    return add_file(path, content);
   }
   return {};
 }
 
-Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content, size_t layer) {
-  entries_[path] = {Kind::file, {}, layer};
+Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content) {
   XAAS_TRY(std::string_view piece, content.next());
   if (piece.starts_with("#!"))
     scripts_[path] = trim(std::string(piece.substr(2, std::min(piece.find('\n'), script_line) - 2)));
@@ -108,13 +59,13 @@ Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content,
 Result<Tree> Tree::read(const oci::Image& image) {
   XAAS_TRY(TemporaryDirectory directory, TemporaryDirectory::create());
   Tree tree(std::move(directory));
-  tree.entries_["/"] = {Kind::directory, {}, 0};
   const auto& layers = image.manifest().layers;
   for (size_t i = 0; i < layers.size(); ++i) {
     XAAS_TRY(const oci::BlobPtr blob, image.open_blob(layers[i]));
     const Digest* const diff_id = &image.config().diff_ids[i];
+    tree.names_.start_layer();
     const auto add = [&](oci::LayerEntry& entry, oci::LayerContent& content) {
-      return tree.add(entry, content, i + 1);
+      return tree.add(entry, content);
     };
     XAAS_CHECK(oci::stream_layer(blob, layers[i].media_type, diff_id, oci::layer_limit, add)
                    .in("layer " + layers[i].digest.to_string()));
@@ -125,39 +76,6 @@ Result<Tree> Tree::read(const oci::Image& image) {
 std::string Tree::interpreter(const std::string& path) const {
   const auto found = scripts_.find(path);
   return found == scripts_.end() ? std::string() : found->second;
-}
-
-std::string Tree::resolve(const std::string& path) const {
-  fs::path at = "/";
-  std::vector<std::string> left;
-  const auto push = [&left](const fs::path& more) {
-    const std::vector<fs::path> parts(more.begin(), more.end());
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part)
-      if (!part->empty() && *part != "/" && *part != ".")
-        left.push_back(*part);
-  };
-  push(path);
-  int links = 0;
-  while (!left.empty()) {
-    const std::string part = left.back();
-    left.pop_back();
-    if (part == "..") {
-      at = at.parent_path();
-      continue;
-    }
-    at /= part;
-    const auto found = entries_.find(at);
-    if (found == entries_.end())
-      return {};
-    if (found->second.kind != Kind::symlink)
-      continue;
-    if (++links > 40) // as Linux
-      return {};
-    const fs::path destination = found->second.destination;
-    at = destination.is_absolute() ? fs::path("/") : at.parent_path();
-    push(destination);
-  }
-  return at;
 }
 
 } // namespace xaas::verify

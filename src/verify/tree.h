@@ -4,6 +4,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/oci/layer.h>
+#include <xaas/oci/name_tree.h>
 
 #include <map>
 #include <string>
@@ -20,25 +21,15 @@ public:
   // The first line of a file that begins with "#!", without that; empty: it is no script.
   std::string interpreter(const std::string& path) const;
   // The path of the file that an absolute path leads to, through symlinks; empty: there is none.
-  std::string resolve(const std::string& path) const;
+  std::string resolve(const std::string& path) const { return names_.resolve(path); }
 
 private:
   explicit Tree(TemporaryDirectory directory) : directory_(std::move(directory)) {}
 
-  Result<void> add(oci::LayerEntry& entry, oci::LayerContent& content, size_t layer);
-  Result<void> add_file(const std::string& path, oci::LayerContent& content, size_t layer);
-  // What lower layers have at a path, and below it.
-  void remove(const std::string& path, size_t layer, bool only_below);
-  // Where an entry of a layer goes: through the symlinks that are there, with the directories that it needs.
-  std::string place(const std::string& path, size_t layer);
+  Result<void> add(oci::LayerEntry& entry, oci::LayerContent& content);
+  Result<void> add_file(const std::string& path, oci::LayerContent& content);
 
-  enum class Kind { directory, file, symlink };
-  struct Entry {
-    Kind kind;
-    std::string destination; // of a symlink
-    size_t layer = 0;
-  };
-  std::map<std::string, Entry> entries_; // by absolute path
+  oci::NameTree names_;
   std::map<std::string, fs::path> programs_;
   std::map<std::string, std::string> scripts_; // what is behind "#!"
   TemporaryDirectory directory_;

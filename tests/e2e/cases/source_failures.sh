@@ -145,8 +145,9 @@ cp -L /bin/true empty/true
 tar -C empty -cf empty.tar true
 image_of_tar tools empty empty.tar
 jq '.toolchain.base = "oci:tools:empty"' src/xaas.json >spec.new && cp spec.new src/xaas.json
-"$XAAS" build src --kind source -o oci:app:empty -q >/dev/null
+"$XAAS" build src --kind source -o oci:app:empty >/dev/null 2>log
+grep -q 'the toolchain has no compiler: neither gcc nor clang' log || fail "not said: $(cat log)"
 expect_error 8 "neither gcc nor clang" deploy empty
 jq '.toolchain = {base: "oci:tools:gcc", compilers: {fortran: "ifx"}}' src/xaas.json >spec.new && cp spec.new src/xaas.json
-"$XAAS" build src --kind source -o oci:app:ifx -q >/dev/null
-expect_error 8 "ifx" deploy ifx
+expect_error 8 "the toolchain has no ifx, which the spec names as its compiler for Fortran" "$XAAS" build src --kind source -o oci:app:ifx
+! image_digest app ifx 2>/dev/null || fail "there is an image all the same"

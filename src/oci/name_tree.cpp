@@ -1,0 +1,113 @@
+#include <xaas/oci/name_tree.h>
+
+#include <vector>
+
+namespace xaas::oci {
+
+// What lower layers have at a path, and below it.
+void NameTree::remove(const std::string& path, bool only_below, const Gone& gone) {
+  const std::string below = path == "/" ? path : path + "/";
+  for (auto at = entries_.lower_bound(path); at != entries_.end() && at->first.starts_with(path);) {
+    const bool is_meant = at->first == path ? !only_below : at->first.starts_with(below);
+    if (is_meant && at->second.layer < layer_) {
+      if (gone)
+        gone(at->first);
+      at = entries_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+}
+
+// Where an entry of a layer goes: through the symlinks that are there, with the directories that it needs.
+std::string NameTree::place(const std::string& path) {
+  fs::path at = "/";
+  for (const fs::path& part : fs::path(path).parent_path().relative_path()) {
+    const std::string there = resolve(at / part);
+    if (there.empty()) {
+      at /= part;
+      entries_.try_emplace(at, Entry{Kind::directory, {}, false, layer_}); // a link that leads nowhere stays
+    } else {
+      at = there;
+    }
+  }
+  return at / fs::path(path).filename();
+}
+
+std::string NameTree::add(const LayerEntry& entry, const Gone& gone) {
+  const std::string path = place("/" + entry.path);
+  const std::string name = fs::path(path).filename();
+  const fs::path parent = fs::path(path).parent_path();
+  if (name == opaque_whiteout) {
+    remove(parent, true, gone);
+    return {};
+  }
+  if (name.starts_with(whiteout_prefix)) {
+    remove(parent / name.substr(whiteout_prefix.size()), false, gone);
+    return {};
+  }
+  const Entry* const there = find(path);
+  if (entry.kind == LayerEntry::Kind::directory && there && there->kind != Kind::file)
+    return path;
+  if (there && gone)
+    gone(path);
+  switch (entry.kind) {
+  case LayerEntry::Kind::directory:
+    entries_[path] = {Kind::directory, {}, false, layer_};
+    return path;
+  case LayerEntry::Kind::symlink:
+    entries_[path] = {Kind::symlink, entry.link, false, layer_};
+    return path;
+  case LayerEntry::Kind::hard_link: {
+    const Entry* const linked = find(resolve("/" + entry.link));
+    entries_[path] = {Kind::file, {}, linked && linked->runs, layer_};
+    return path;
+  }
+  case LayerEntry::Kind::file:
+    entries_[path] = {Kind::file, {}, (entry.mode & 0100) != 0, layer_};
+    return path;
+  case LayerEntry::Kind::other:
+    break;
+  }
+  return {};
+}
+
+const NameTree::Entry* NameTree::find(const std::string& path) const {
+  const auto found = entries_.find(path);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+std::string NameTree::resolve(const std::string& path) const {
+  fs::path at = "/";
+  std::vector<std::string> left;
+  const auto push = [&left](const fs::path& more) {
+    const std::vector<fs::path> parts(more.begin(), more.end());
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+      if (!part->empty() && *part != "/" && *part != ".")
+        left.push_back(*part);
+  };
+  push(path);
+  int links = 0;
+  while (!left.empty()) {
+    const std::string part = left.back();
+    left.pop_back();
+    if (part == "..") {
+      at = at.parent_path();
+      continue;
+    }
+    at /= part;
+    const Entry* const found = find(at);
+    if (!found)
+      return {};
+    if (found->kind != Kind::symlink)
+      continue;
+    if (++links > 40) // as Linux
+      return {};
+    const fs::path destination = found->destination;
+    at = destination.is_absolute() ? fs::path("/") : at.parent_path();
+    push(destination);
+  }
+  return at;
+}
+
+} // namespace xaas::oci
