@@ -18,6 +18,8 @@ constexpr size_t shown_columns = 400;
 constexpr size_t lines_before = 5;
 constexpr const char* asked_hint =
     "did it ask a question? its standard input is empty: give the answers by arguments or `environment`";
+constexpr const char* fetch_hint =
+    "builds inside an image have no network: what they fetch is named in `fetch` of the spec";
 
 // As a person would type it, so that the log can be repeated by hand.
 std::string quoted(const std::string& word) {
@@ -107,6 +109,17 @@ bool asks(const std::string& output) {
   return false;
 }
 
+bool misses_network(const std::string& output) {
+  constexpr size_t looked_at = 16u << 10; // checks that try a network early on may fail
+  const std::string_view tail =
+      std::string_view(output).substr(output.size() - std::min(output.size(), looked_at));
+  // Of libcurl, the C library (getaddrinfo, connect), git and wget.
+  static constexpr std::array words = {"ould not resolve host",     "ouldn't resolve host",
+                                       "unable to resolve host",    "Temporary failure in name resolution",
+                                       "Name or service not known", "Network is unreachable"};
+  return std::any_of(words.begin(), words.end(), [&](const char* each) { return has(tail, each); });
+}
+
 bool repeats(const std::string& output) {
   constexpr size_t longest = 4096;
   if (output.size() < 2 * longest)
@@ -164,9 +177,10 @@ Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* p
   if (result.exit_code == 0)
     return {};
   const std::string output = read_from(log, start);
+  const char* const hint = place && misses_network(output) ? fetch_hint : asks(output) ? asked_hint : "";
   return make_error(ErrorKind::failed,
                     "the " + step.name + " step failed with exit code " + std::to_string(result.exit_code),
-                    asks(output) ? asked_hint : "")
+                    hint)
       .with_output(lines_that_matter(output));
 }
 

@@ -17,7 +17,7 @@ struct Step {
 };
 
 // Runs it. A non-zero exit is a failed error with the step and the exit code; the compiler's words
-// are its output. So is a step that prints the same without end.
+// are its output. So is a step that prints the same without end. A place has no network.
 Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place);
 
 // The path of a tool on PATH of the place, else a missing_tool error that says what needs it.
@@ -29,6 +29,9 @@ std::string lines_that_matter(const std::string& output);
 
 // Does the output end as if somebody were to answer?
 bool asks(const std::string& output);
+
+// Does the end of the output say that a name was not found or a network not reached?
+bool misses_network(const std::string& output);
 
 // Is the output one piece of at most 4096 bytes over and over, at least twice?
 bool repeats(const std::string& output);

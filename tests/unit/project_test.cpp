@@ -338,6 +338,42 @@ TEST_F(ProjectTest, APromptAtTheEndIsAQuestion) {
   EXPECT_EQ(expect_error(ErrorKind::failed).hint, "");
 }
 
+// A place that is this machine, and takes itself for one without a network.
+class PlaceHere : public BuildPlace {
+public:
+  Result<ProcessResult> run(const Command& command) const override { return xaas::run(command); }
+  std::optional<fs::path> find_program(const std::string& name) const override {
+    return xaas::find_program(name);
+  }
+  fs::path inside(const fs::path& path) const override { return path; }
+  std::map<std::string, std::string> environment() const override { return {{"PATH", std::getenv("PATH")}}; }
+};
+
+TEST_F(ProjectTest, WhoMissesTheNetworkIsToldOfFetch) {
+  const PlaceHere place;
+  application_.build.system = spec::BuildSystem::commands;
+  for (const std::string words :
+       {"curl: (6) Could not resolve host: example.org", "fatal: unable to access: Couldn't resolve host 'x'",
+        "wget: unable to resolve host address 'x'", "x: Temporary failure in name resolution",
+        "x: Name or service not known", "connect to 192.0.2.1: Network is unreachable"}) {
+    application_.build.configure_command = "echo \"" + words + "\"; echo 'error: no sources'; exit 1";
+    build_.place = &place;
+    again();
+    const Error error = expect_error(ErrorKind::failed);
+    EXPECT_THAT(error.hint, HasSubstr("`fetch` of the spec")) << words;
+    EXPECT_EQ(error.output, "error: no sources");
+    build_.place = nullptr; // this machine may have a network
+    again();
+    EXPECT_EQ(expect_error(ErrorKind::failed).hint, "") << words;
+  }
+  build_.place = &place;
+  application_.build.configure_command = // long before, and nobody minded
+      "echo Could not resolve host: x; i=0; while [ $i -lt 2000 ]; do echo compiling; i=$((i + 1)); done; "
+      "exit 1";
+  again();
+  EXPECT_EQ(expect_error(ErrorKind::failed).hint, "");
+}
+
 TEST_F(ProjectTest, AQuestionAskedForEverEnds) {
   application_.build.system = spec::BuildSystem::commands;
   application_.build.configure_command =

@@ -24,7 +24,7 @@ struct Tools {
 };
 
 // Where the steps of a build run, if not on this machine as it is: inside an image's tree, for instance,
-// where directories have other names and other tools are on PATH.
+// where directories have other names, other tools are on PATH, and there is no network.
 class BuildPlace {
 public:
   virtual ~BuildPlace() = default;

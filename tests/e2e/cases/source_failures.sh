@@ -70,6 +70,22 @@ END
 deploy network >/dev/null
 clean network
 
+# Who would get something from there is told where to name it.
+image downloads <<'END'
+cat >a.c <<'EOF'
+#include <netdb.h>
+#include <stdio.h>
+int main(void) {
+  struct addrinfo *found;
+  int error = getaddrinfo("example.org", "https", NULL, &found);
+  return error ? (fprintf(stderr, "get: %s\n", gai_strerror(error)), 1) : 0;
+}
+EOF
+$CC a.c -o a && ./a
+END
+fails downloads "the log is"
+grep -q '^hint: .*`fetch` of the spec' stderr || fail "the hint does not say fetch: $(cat stderr)"
+
 # Nobody answers; nobody waits.
 image input <<'END'
 read answer && exit 1
