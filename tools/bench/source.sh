@@ -57,11 +57,11 @@ native() { # NAME SCRIPT, which sees SRC, FLAGS and installs below /opt
     --setenv SIMD "$([ "$name" != gromacs ] || simd)" /bin/sh -ec "$2"
 }
 in_native() { # NAME PROGRAM ARG...: with this directory
-  bwrap --ro-bind "$work/source/base/root" / --dev /dev --proc /proc --ro-bind "$here/$1-native/opt" /opt --bind "$PWD" /tmp --chdir /tmp \
+  bwrap --setenv LD_LIBRARY_PATH /opt/lib --ro-bind "$work/source/base/root" / --dev /dev --proc /proc --ro-bind "$here/$1-native/opt" /opt --bind "$PWD" /tmp --chdir /tmp \
     "/opt/bin/$2" "${@:3}"
 }
-in_deployed() { # NAME PROGRAM ARG...
-  bwrap --ro-bind "$here/$1-tree" / --dev /dev --proc /proc --bind "$PWD" /tmp --chdir /tmp "/usr/local/bin/$2" "${@:3}"
+in_deployed() { # NAME PROGRAM ARG...: as its image has it
+  bwrap --setenv LD_LIBRARY_PATH /usr/local/lib --ro-bind "$here/$1-tree" / --dev /dev --proc /proc --bind "$PWD" /tmp --chdir /tmp "/usr/local/bin/$2" "${@:3}"
 }
 
 autotools='cp -a $SRC/. . && autoreconf -fi && ./configure --prefix=/opt CC="gcc $FLAGS" CXX="g++ $FLAGS" '
