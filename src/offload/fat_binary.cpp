@@ -1,11 +1,12 @@
 #include <xaas/offload/fat_binary.h>
 
-#include <xaas/base/text.h>
 #include <xaas/target/gpu.h>
 
 #include <llvm/Object/ELF.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 namespace xaas::offload {
 
@@ -103,12 +104,14 @@ std::string_view without_comments(std::string_view text) {
 
 // Digits at the start of `text`, which are taken off; nothing if there are none or too many.
 std::optional<uint16_t> take_number(std::string_view& text) {
-  size_t length = 0;
-  unsigned value = 0;
-  for (; length < text.size() && text[length] >= '0' && text[length] <= '9' && length < 4; ++length)
-    value = value * 10 + static_cast<unsigned>(text[length] - '0');
+  constexpr size_t most = 4;
+  const size_t length = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (length == 0 || length > most)
+    return std::nullopt;
+  uint16_t value = 0;
+  std::from_chars(text.data(), text.data() + length, value);
   text.remove_prefix(length);
-  return length == 0 ? std::nullopt : std::optional(static_cast<uint16_t>(value));
+  return value;
 }
 
 Result<Entry> ptx_entry(const DeviceImage& image) {

@@ -171,6 +171,7 @@ TEST(FatBinary, HasNoImagesThatItCannotName) {
   EXPECT_EQ(kind_of({Kind::ptx, "sm_90", ".version\n7.8"}), ErrorKind::integrity);
   EXPECT_EQ(kind_of({Kind::ptx, "sm_90", ".version 7"}), ErrorKind::integrity);
   EXPECT_EQ(kind_of({Kind::ptx, "sm_90", ".version 7.x"}), ErrorKind::integrity);
+  EXPECT_EQ(kind_of({Kind::ptx, "sm_90", ".version 7.12345"}), ErrorKind::integrity);
   EXPECT_EQ(kind_of({Kind::ptx, "sm_90", ""}), ErrorKind::integrity);
   EXPECT_EQ(kind_of({Kind::ptx, "sm_90", ptx_text + '\0' + ptx_text}), ErrorKind::integrity);
   EXPECT_EQ(kind_of({Kind::cubin, "sm_90", ptx_text}), ErrorKind::integrity);
