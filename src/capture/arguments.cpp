@@ -56,19 +56,6 @@ const std::set<std::string>& options_with_value() {
   return options;
 }
 
-bool is_dropped(const std::string& argument) {
-  for (const char* prefix :
-       {"-flto", "-fno-lto", "-fuse-ld=", "-save-temps", "--save-temps", "-ffat-lto-objects",
-        "-fno-fat-lto-objects", "-fwhole-program-vtables", "-fuse-linker-plugin", "-fno-use-linker-plugin"})
-    if (argument.starts_with(prefix))
-      return true;
-  // What makes gfortran accept calls that flang accepts anyway. The wrappers of an MPI library that was
-  // configured with gfortran add it, and CMake's FindMPI then gives it to C, too.
-  if (argument == "-fallow-argument-mismatch" || argument == "-fallow-invalid-boz")
-    return true;
-  return argument.starts_with("-gsplit-dwarf");
-}
-
 bool changes_triple(const std::string& argument) {
   return argument == "-m32" || argument == "-mx32" || argument == "-m16" || argument == "-target" ||
          argument.starts_with("--target");
@@ -118,6 +105,19 @@ std::vector<std::string> first_options(const Session& session, bool other_triple
 
 } // namespace
 
+bool is_dropped_by_front_door(const std::string& argument) {
+  for (const char* prefix :
+       {"-flto", "-fno-lto", "-fuse-ld=", "-save-temps", "--save-temps", "-ffat-lto-objects",
+        "-fno-fat-lto-objects", "-fwhole-program-vtables", "-fuse-linker-plugin", "-fno-use-linker-plugin"})
+    if (argument.starts_with(prefix))
+      return true;
+  // What makes gfortran accept calls that flang accepts anyway. The wrappers of an MPI library that was
+  // configured with gfortran add it, and CMake's FindMPI then gives it to C, too.
+  if (argument == "-fallow-argument-mismatch" || argument == "-fallow-invalid-boz")
+    return true;
+  return argument.starts_with("-gsplit-dwarf");
+}
+
 Arguments front_door_arguments(const Session& session, const std::vector<std::string>& given,
                                Compiler compiler) {
   const std::vector<std::string> arguments = compiler == Compiler::flang ? in_flangs_words(given) : given;
@@ -131,7 +131,7 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
       own.push_back(arguments[++i]);
       continue;
     }
-    if (is_dropped(argument))
+    if (is_dropped_by_front_door(argument))
       continue;
     if (argument.starts_with("-march="))
       result.written.march = argument.substr(7);

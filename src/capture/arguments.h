@@ -22,10 +22,14 @@ struct Arguments {
   WrittenMachine written;
 };
 
+// Whether a word would keep IR or objects from us: -flto (the IR is shipped anyway), -fuse-ld, -save-temps,
+// -gsplit-dwarf.
+bool is_dropped_by_front_door(const std::string& argument);
+
 // Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces
-// `native` by the level, and drops what would keep IR or objects from us: -flto (the IR is shipped anyway),
-// -fuse-ld, -save-temps, -gsplit-dwarf. `arguments` have their response files expanded. flang knows no prefix
-// maps; for it, words of other Fortran compilers that build tools use with every flang are put into its own.
+// `native` by the level, and drops what would keep IR or objects from us. `arguments` have their response
+// files expanded. flang knows no prefix maps; for it, words of other Fortran compilers that build tools use
+// with every flang are put into its own.
 Arguments front_door_arguments(const Session& session, const std::vector<std::string>& arguments,
                                Compiler compiler = Compiler::clang);
 
