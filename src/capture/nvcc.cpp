@@ -248,14 +248,18 @@ Result<Words> host_compiler_words(const Words& given, bool has_cuda, bool links)
     return make_error(ErrorKind::failed, std::string("nvcc -Xcompiler ") + arguments.getArgString(missing) +
                                              ": the value of the host compiler's option is missing");
   Words result;
-  for (const llvm::opt::Arg* argument : arguments) {
-    const llvm::opt::Option& option = argument->getOption();
+  for (auto argument = arguments.begin(); argument != arguments.end();) {
+    const llvm::opt::Option& option = (*argument)->getOption();
+    const unsigned first = (*argument)->getIndex();
+    ++argument;
+    // As written, up to the next one.
+    const unsigned end =
+        argument == arguments.end() ? arguments.getNumInputArgStrings() : (*argument)->getIndex();
+    Words words;
+    for (unsigned i = first; i < end; ++i)
+      words.push_back(arguments.getArgString(i));
     if (option.matches(clang::options::OPT_UNKNOWN))
-      return refusal("-Xcompiler " + argument->getAsString(arguments),
-                     "follow this option of the host compiler");
-    llvm::opt::ArgStringList rendered;
-    argument->render(arguments, rendered);
-    const Words words(rendered.begin(), rendered.end());
+      return refusal("-Xcompiler " + words[0], "follow this option of the host compiler");
     if (is_warning_as_error(option, words[0]) || (!links && option.hasFlag(clang::options::LinkerInput)))
       continue;
     if (has_cuda && words.size() == 1 && is_for_host_only(option))
