@@ -88,6 +88,11 @@ Error refusal(const std::string& spelling, std::string_view reason) {
   return make_error(ErrorKind::failed, "nvcc " + spelling + ": clang cannot " + std::string(reason));
 }
 
+// Words for a tool that nvcc runs. It is one line for the shell that has all parts: quotes may go beyond one.
+Result<Words> tool_words(const Asked& asked, std::string_view name) {
+  return shell_words(join(asked.all(name), " ")).in("nvcc " + std::string(name));
+}
+
 bool is_query(const Asked& asked) {
   for (const char* name : {"-h", "-V", "-code-ls", "-arch-ls", "-dryrun"})
     if (asked.has(name))
@@ -134,20 +139,14 @@ Result<void> check(const Asked& asked) {
 
 // Other options of the front end than those that steer its messages would change the program.
 Result<void> check_front_end(const Asked& asked) {
-  for (const NvccGiven& given : asked.command().options) {
-    if (!Asked::is(given, "-Xcudafe"))
-      continue;
-    for (const std::string& part : given.values) {
-      XAAS_TRY(const Words words, shell_words(part).in("nvcc " + given.spelling));
-      for (const std::string& word : words)
-        if (word.starts_with("-") && !word.starts_with("--diag_") &&
-            !word.starts_with("--display_error_number") && !word.starts_with("--no_display_error_number") &&
-            !word.starts_with("--brief_diagnostics") && !word.starts_with("--error_limit") &&
-            word != "--promote_warnings" && word != "--no_warnings" && word != "--remarks" &&
-            word != "--wrap_diagnostics")
-          return refusal("-Xcudafe " + word, "give nvcc's front end options");
-    }
-  }
+  XAAS_TRY(const Words words, tool_words(asked, "-Xcudafe"));
+  for (const std::string& word : words)
+    if (word.starts_with("-") && !word.starts_with("--diag_") &&
+        !word.starts_with("--display_error_number") && !word.starts_with("--no_display_error_number") &&
+        !word.starts_with("--brief_diagnostics") && !word.starts_with("--error_limit") &&
+        word != "--promote_warnings" && word != "--no_warnings" && word != "--remarks" &&
+        word != "--wrap_diagnostics")
+      return refusal("-Xcudafe " + word, "give nvcc's front end options");
   return {};
 }
 
@@ -271,11 +270,7 @@ Result<Words> host_compiler_words(const Words& given, bool has_cuda, bool links)
 
 // nvcc's words for the host compiler: first those of -Xcompiler, then those that it does not know itself.
 Result<Words> words_for_host(const Asked& asked) {
-  Words words;
-  for (const std::string& part : asked.all("-Xcompiler")) {
-    XAAS_TRY(const Words more, shell_words(part).in("nvcc -Xcompiler"));
-    append(words, more);
-  }
+  XAAS_TRY(Words words, tool_words(asked, "-Xcompiler"));
   if (!asked.has("-forward-unknown-to-host-compiler") && !asked.has("-forward-unknown-opts"))
     return words;
   for (const std::string& word : asked.unknown()) {
@@ -484,15 +479,6 @@ Result<Words> link_options(const Asked& asked, const NvccTranslation& translatio
   return words;
 }
 
-Result<Words> tool_options(const Asked& asked, std::string_view name) {
-  Words words;
-  for (const std::string& part : asked.all(name)) {
-    XAAS_TRY(const Words more, shell_words(part).in("nvcc " + std::string(name)));
-    append(words, more);
-  }
-  return words;
-}
-
 // All but the arguments.
 Result<NvccTranslation> facts_of(const Asked& asked, const Inputs& inputs) {
   NvccTranslation translation;
@@ -508,10 +494,10 @@ Result<NvccTranslation> facts_of(const Asked& asked, const Inputs& inputs) {
       asked.has("-dc") || (asked.last_is_true("-rdc", false) && !asked.has("-dw"));
   translation.device_lto = archs.device_lto || asked.has("-dlto") || asked.has("-lto");
   translation.math = math_of(asked);
-  XAAS_TRY(translation.ptxas_options, tool_options(asked, "-Xptxas"));
+  XAAS_TRY(translation.ptxas_options, tool_words(asked, "-Xptxas"));
   if (const auto registers = asked.last("-maxrregcount"))
     translation.ptxas_options.push_back("-maxrregcount=" + *registers);
-  XAAS_TRY(translation.nvlink_options, tool_options(asked, "-Xnvlink"));
+  XAAS_TRY(translation.nvlink_options, tool_words(asked, "-Xnvlink"));
   translation.host_compiler = asked.last("-ccbin").value_or("");
   return translation;
 }

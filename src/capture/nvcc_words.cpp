@@ -26,6 +26,15 @@ public:
     word_.clear();
     open_ = false;
   }
+  // The end of a part of a list: without blanks around it, and not at all if nothing is left.
+  void end_part() {
+    const size_t first = word_.find_first_not_of(" \t");
+    const size_t last = word_.find_last_not_of(" \t");
+    open_ = first != std::string::npos;
+    if (open_)
+      word_ = word_.substr(first, last - first + 1);
+    end();
+  }
   bool empty() const { return !open_; }
   char last() const { return word_.empty() ? '\0' : word_.back(); }
   std::vector<std::string> take() {
@@ -61,7 +70,7 @@ private:
       return read_double_quotes();
     else if (c == '\\' && at_ + 1 < text_.size())
       words_.add(text_[++at_]);
-    else if (is_special(c))
+    else if (c == '\\' || is_special(c))
       return expanded(c);
     else
       words_.add(c);
@@ -113,18 +122,21 @@ Result<std::vector<std::string>> nvcc_list(std::string_view text) {
   Words parts;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) {
-      parts.add(text[++i]);
+    if (text[i] == '\\') {
+      if (++i == text.size())
+        return make_error(ErrorKind::failed, "a backslash at the end: " + std::string(text));
+      parts.add(text[i]);
       continue;
     }
     quoted ^= text[i] == '"';
     if (text[i] == ',' && !quoted)
-      parts.end();
+      parts.end_part();
     else
       parts.add(text[i]);
   }
   if (quoted)
     return open_quote(text);
+  parts.end_part();
   return parts.take();
 }
 
@@ -135,12 +147,13 @@ Result<std::vector<std::string>> nvcc_paths(std::string_view text) {
     if (c == '"')
       quoted = !quoted;
     else if (c == ',' && !quoted)
-      parts.end();
+      parts.end_part();
     else
       parts.add(c);
   }
   if (quoted)
     return open_quote(text);
+  parts.end_part();
   return parts.take();
 }
 

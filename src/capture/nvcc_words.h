@@ -15,8 +15,9 @@
 
 namespace xaas::capture {
 
-// The parts of a list option. Commas inside double quotes do not separate, empty parts vanish, quotes stay. A
-// double quote without its partner is an error that names the text, as in nvcc.
+// The parts of a list option. Commas inside double quotes do not separate, blanks around parts and empty
+// parts vanish, quotes stay. A double quote without its partner and a backslash at the end are errors, as in
+// nvcc.
 Result<std::vector<std::string>> nvcc_list(std::string_view text);
 
 // The same for options that hold names of files: there quotes are removed, and a backslash is a character

@@ -81,7 +81,9 @@ TEST(NvccWords, Lists) {
   EXPECT_THAT(parts(nvcc_list("-Wa\\,-x")), ElementsAre("-Wa,-x"));
   EXPECT_THAT(parts(nvcc_list("A=x\\\\,y")), ElementsAre("A=x\\", "y"));
   EXPECT_THAT(parts(nvcc_list("S=\\\"x,y\\\"")), ElementsAre("S=\"x", "y\""));
+  EXPECT_THAT(parts(nvcc_list(" a b , ,\t\"c \"")), ElementsAre("a b", "\"c \""));
   EXPECT_THAT(parts(nvcc_list("")), IsEmpty());
+  EXPECT_FALSE(nvcc_list("A\\"));
   EXPECT_THAT(nvcc_list("A=\"x,y").error().message, HasSubstr("A=\"x,y"));
 }
 
@@ -97,7 +99,7 @@ TEST(NvccWords, Shell) {
   EXPECT_THAT(parts(shell_words("\"-DA=b c,d\"")), ElementsAre("-DA=b c,d"));
   EXPECT_THAT(parts(shell_words("-DA=\\\"q\\\"")), ElementsAre("-DA=\"q\""));
   EXPECT_THAT(parts(shell_words("'' \"\" a#b")), ElementsAre("", "", "a#b"));
-  for (const char* text : {"-DA=$HOME", "`id`", "a;b", "a&b", "a|b", "\"$X\"", "(a)", "a>b", "# a"})
+  for (const char* text : {"-DA=$HOME", "`id`", "a;b", "a&b", "a|b", "\"$X\"", "(a)", "a>b", "# a", "a\\"})
     EXPECT_FALSE(shell_words(text)) << text;
   EXPECT_FALSE(shell_words("'a"));
   EXPECT_FALSE(shell_words("\"a"));
@@ -183,6 +185,7 @@ TEST(Nvcc, QuotedHostOptions) {
   };
   EXPECT_EQ(host({"-Xcompiler", "\"-DA=b c,d\""}), "-DA=b c,d");
   EXPECT_EQ(host({"-Xcompiler", "-DA='b c'"}), "-DA=b c");
+  EXPECT_EQ(host({"-Xcompiler", "-DA='b", "-Xcompiler=c'"}), "-DA=b c");
   EXPECT_EQ(host({"-Xcompiler=-DA=\\\"x\\,y\\\""}), "-DA=x,y");
   EXPECT_EQ(host({"-Xcompiler", "-DA=\\\\\\\"q\\\\\\\""}), "-DA=\"q\"");
   EXPECT_EQ(host({"-DA=1,B", "-D", "AB", "-D=AC", "--define-macro=AD"}), "-DA=1|-DAB|-DAC|-DAD");
