@@ -128,6 +128,7 @@ private:
     session.arch = request_.arch;
     if (const std::string* level = configuration.find("isa"))
       session.level = *level;
+    session.gpus = build.gpus;
     session.clang = clang_;
     session.flang = flang_.value_or(fs::path());
     session.strip_debug = request_.strip_debug;
@@ -149,6 +150,7 @@ private:
   Result<void> build_configuration(const spec::Configuration& configuration, const fs::path& directory) {
     const Stopwatch watch;
     project::ConfigurationBuild build;
+    build.gpus = request_.gpus.empty() ? request_.application.gpu : request_.gpus;
     build.application = &request_.application;
     build.arch = request_.arch;
     build.arguments = spec::arguments_of(request_.application, bundle_.points, configuration);

@@ -23,7 +23,7 @@ void BundleMaker::note_place(const Digest& file, const fs::path& path) {
   place->second = std::min(place->second, path);
 }
 
-Result<void> BundleMaker::reach_unit(const Digest& id) {
+Result<void> BundleMaker::reach_unit(const Digest& id, Reached& reached) {
   if (bundle_.units.count(id))
     return {};
   XAAS_TRY(const Json json, stored_json(content_, id, "unit"));
@@ -35,6 +35,13 @@ Result<void> BundleMaker::reach_unit(const Digest& id) {
   if (code)
     return errno_error(code.value(), "reading " + content_.path_of(unit.module).string());
   bundle_.modules[unit.module] = bytes;
+  for (const Digest& library : unit.libraries) {
+    const auto origin = origins_.find(library);
+    const std::string name = origin == origins_.end() ? "library" : origin->second.path.filename().string();
+    XAAS_CHECK(reach_kit({RefKind::kit, library, name}, reached));
+  }
+  for (const auto& [arch, device] : unit.device)
+    XAAS_CHECK(reach_unit(device, reached));
   bundle_.units.emplace(id, std::move(unit));
   return {};
 }
@@ -94,7 +101,7 @@ Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached)
 Result<void> BundleMaker::reach(const link::FileRef& file, Reached& reached) {
   switch (file.kind) {
   case RefKind::unit:
-    return reach_unit(file.digest);
+    return reach_unit(file.digest, reached);
   case RefKind::archive:
     return reach_archive(file.digest, reached);
   case RefKind::link:

@@ -33,7 +33,7 @@ private:
     std::set<Digest> seen;
   };
   void note_place(const Digest& file, const fs::path& path);
-  Result<void> reach_unit(const Digest& id);
+  Result<void> reach_unit(const Digest& id, Reached& reached);
   Result<void> reach_archive(const Digest& digest, Reached& reached);
   Result<void> reach_link(const Digest& digest, Reached& reached);
   Result<void> reach_kit(const link::FileRef& file, Reached& reached);

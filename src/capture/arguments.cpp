@@ -103,6 +103,36 @@ std::vector<std::string> first_options(const Session& session, bool other_triple
   return options;
 }
 
+bool is_cuda(const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].ends_with(".cu") || arguments[i] == "-xcuda" ||
+        (arguments[i] == "-x" && i + 1 < arguments.size() && arguments[i + 1] == "cuda"))
+      return true;
+  return false;
+}
+
+bool names_gpu(const std::string& argument) {
+  for (const char* prefix :
+       {"--cuda-gpu-arch=", "--offload-arch=", "--no-cuda-gpu-arch=", "--no-offload-arch="})
+    if (argument.starts_with(prefix))
+      return true;
+  return false;
+}
+
+// What is said of device code beside the project's own words. The name that Clang makes for a source's own
+// device variables comes from its place and the whole command line, unless it is given.
+std::vector<std::string> cuda_options(const Session& session, const std::vector<std::string>& arguments) {
+  std::vector<std::string> options = {"--no-offload-new-driver"};
+  for (const std::string& gpu : session.gpus)
+    options.push_back("--offload-arch=" + gpu);
+  if (!session.gpus.empty()) // an assembler's limits are none of ours: PTX for older GPUs can still be made
+    options.emplace_back("--no-cuda-version-check");
+  for (const std::string& argument : arguments)
+    if (argument.ends_with(".cu"))
+      options.push_back("-cuid=" + digest_of(portable_name(session, argument)).hex().substr(0, 16));
+  return options;
+}
+
 } // namespace
 
 bool is_dropped_by_front_door(const std::string& argument) {
@@ -122,6 +152,7 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
                                Compiler compiler) {
   const std::vector<std::string> arguments = compiler == Compiler::flang ? in_flangs_words(given) : given;
   Arguments result;
+  const bool cuda = compiler != Compiler::flang && is_cuda(arguments);
   std::vector<std::string> own;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -131,7 +162,7 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
       own.push_back(arguments[++i]);
       continue;
     }
-    if (is_dropped_by_front_door(argument))
+    if (is_dropped_by_front_door(argument) || (cuda && !session.gpus.empty() && names_gpu(argument)))
       continue;
     if (argument.starts_with("-march="))
       result.written.march = argument.substr(7);
@@ -149,6 +180,10 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
 
   result.all = first_options(session, result.written.other_triple, compiler);
   result.all.insert(result.all.end(), own.begin(), own.end());
+  if (cuda) {
+    const std::vector<std::string> options = cuda_options(session, arguments);
+    result.all.insert(result.all.end(), options.begin(), options.end());
+  }
   return result;
 }
 

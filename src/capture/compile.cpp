@@ -18,10 +18,6 @@
 
 namespace xaas::capture {
 
-namespace {
-
-// The invocation that a cc1 command asks for; null if Clang refuses its arguments. `messages` gets what Clang
-// says of them.
 std::shared_ptr<clang::CompilerInvocation> parse_command(const std::vector<std::string>& command,
                                                          clang::TextDiagnosticBuffer& messages) {
   std::vector<const char*> arguments;
@@ -35,13 +31,16 @@ std::shared_ptr<clang::CompilerInvocation> parse_command(const std::vector<std::
                                                                                         : nullptr;
 }
 
+namespace {
+
 bool makes_object_from_source(const clang::CompilerInvocation& invocation) {
   const clang::FrontendOptions& options = invocation.getFrontendOpts();
   if (options.ProgramAction != clang::frontend::EmitObj || options.Inputs.size() != 1 ||
       options.OutputFile.empty() || options.OutputFile == "-")
     return false;
   const clang::Language language = options.Inputs[0].getKind().getLanguage();
-  return language == clang::Language::C || language == clang::Language::CXX;
+  return language == clang::Language::C || language == clang::Language::CXX ||
+         language == clang::Language::CUDA;
 }
 
 std::string refusal_of(const clang::CompilerInvocation& invocation, const WrittenMachine& written) {
@@ -117,6 +116,8 @@ public:
     }
     if (!frontend.refusal.empty())
       return CompileResult{CompileOutcome::carried, writer_.output(), frontend.refusal};
+    if (!frontend.wants_device_image) // a source without kernels and variables for the GPU
+      writer_.drop_device_code();
     KnownUnit unit;
     unit.plain = frontend.plain;
     unit.needs_optimisation = frontend.needs_optimisation;
@@ -203,7 +204,8 @@ private:
 } // namespace
 
 CompileResult capture_compile(const Session& session, const WrittenMachine& written,
-                              const std::vector<std::string>& command) {
+                              const std::vector<std::string>& command,
+                              const std::map<std::string, Digest>& device) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   if (!invocation || !makes_object_from_source(*invocation))
@@ -220,6 +222,7 @@ CompileResult capture_compile(const Session& session, const WrittenMachine& writ
   ir::Unit unit;
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
+  unit.device = device;
   // Where the result is `carried`, Clang makes the object, or says in its own words why it cannot.
   Result<CompileResult> result =
       Capture(session, command, invocation, *std::move(options), unit).run(messages);

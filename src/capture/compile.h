@@ -8,9 +8,14 @@
 #include <string>
 #include <vector>
 
+#include <map>
+#include <memory>
+
 namespace clang {
+class CompilerInvocation;
 class TargetOptions;
-}
+class TextDiagnosticBuffer;
+} // namespace clang
 
 namespace xaas::capture {
 
@@ -29,9 +34,15 @@ struct CompileResult {
 };
 
 // Captures the compilation that a cc1 command (without "-cc1") asks for. Errors of ours (no space, say) are
-// printed and are `failed`.
+// printed and are `failed`. `device` are the units of the same source for GPUs, by architecture.
 CompileResult capture_compile(const Session& session, const WrittenMachine& written,
-                              const std::vector<std::string>& command);
+                              const std::vector<std::string>& command,
+                              const std::map<std::string, Digest>& device = {});
+
+// The invocation that a cc1 command asks for; null if Clang refuses its arguments. `messages` gets what Clang
+// says of them.
+std::shared_ptr<clang::CompilerInvocation> parse_command(const std::vector<std::string>& command,
+                                                         clang::TextDiagnosticBuffer& messages);
 
 // -march and -mtune as the unit keeps them: what was not written stays open, `native` stays a symbol.
 ir::MachineFlags machine_flags(const clang::TargetOptions& options, const WrittenMachine& written);

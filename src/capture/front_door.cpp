@@ -1,5 +1,6 @@
 #include "arguments.h"
 #include "compile.h"
+#include "device.h"
 #include "foreign_modules.h"
 #include "fortran.h"
 #include "link.h"
@@ -31,6 +32,13 @@ namespace {
 
 std::vector<std::string> strings(const llvm::opt::ArgStringList& arguments) {
   return {arguments.begin(), arguments.end()};
+}
+
+int print_error(const Error& error) {
+  std::cerr << "xaas: error: " << error.message << "\n";
+  if (!error.hint.empty())
+    std::cerr << "hint: " << error.hint << "\n";
+  return exit_code(error.kind);
 }
 
 // One run of Clang's driver: the jobs that it makes of a command line, done here where they compile or link,
@@ -70,8 +78,8 @@ public:
     }
     if (diagnostics.hasErrorOccurred())
       return 1;
-    if (compilation->getArgs().hasArg(clang::options::OPT_v))
-      compilation->getJobs().Print(llvm::errs(), "\n", true);
+    if (compilation->getArgs().hasArg(clang::options::OPT_v)) // as clang does: CMake reads it
+      compilation->getJobs().Print(llvm::errs(), "\n", false);
     const int code = run_jobs(*compilation);
     compilation->CleanupFileList(compilation->getTempFiles());
     return code;
@@ -91,11 +99,17 @@ private:
   int run_jobs(clang::driver::Compilation& compilation) {
     int result = 0;
     std::vector<const clang::driver::Action*> failed;
+    std::vector<clang::driver::Command*> of_gpu; // of the source whose host part comes next
     for (clang::driver::Command& job : compilation.getJobs()) {
       // What needs the result of a failed job is left out; other sources are still compiled, as clang does.
       if (needs_any(job.getSource(), failed))
         continue;
-      const int code = run_job(compilation, job);
+      if (job.getSource().isDeviceOffloading(clang::driver::Action::OFK_Cuda) || makes_fat_binary(job)) {
+        of_gpu.push_back(&job);
+        continue;
+      }
+      const int code = of_gpu.empty() ? run_job(compilation, job) : run_with_device(compilation, of_gpu, job);
+      of_gpu.clear();
       if (code == 0)
         continue;
       result = result ? result : code;
@@ -111,6 +125,60 @@ private:
     return std::any_of(action.input_begin(), action.input_end(), [&](const clang::driver::Action* input) {
       return std::find(failed.begin(), failed.end(), input) != failed.end() || needs_any(*input, failed);
     });
+  }
+
+  static bool makes_fat_binary(const clang::driver::Command& job) {
+    return fs::path(job.getExecutable()).filename() == "fatbinary";
+  }
+
+  // A source with device code: the jobs that compile it for GPUs, assemble and bundle that, and then the one
+  // for the host, which Clang gives the bundle. Of what is captured the front end's part is all that is done.
+  int run_with_device(clang::driver::Compilation& compilation,
+                      const std::vector<clang::driver::Command*>& of_gpu, clang::driver::Command& host) {
+    std::map<std::string, Digest> units;
+    CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    for (const clang::driver::Command* job : of_gpu) {
+      const std::vector<std::string> arguments = strings(job->getArguments());
+      if (!is_device_compile(arguments))
+        continue;
+      const DeviceResult device = capture_device(session_, {arguments.begin() + 1, arguments.end()});
+      if (device.outcome == CompileOutcome::failed)
+        return 1;
+      if (device.outcome != CompileOutcome::captured)
+        return run_natively(compilation, of_gpu, host, {device.outcome, host_output(host), device.reason});
+      units[device.arch] = device.unit;
+    }
+    std::vector<std::string> command = strings(host.getArguments());
+    const auto binary = std::find(command.begin(), command.end(), "-fcuda-include-gpubinary");
+    if (units.empty() || binary == command.end() || binary + 1 == command.end())
+      return run_natively(compilation, of_gpu, host, result);
+    const Result<fs::path> placeholder = device_image_placeholder(session_);
+    if (!placeholder)
+      return print_error(placeholder.error());
+    binary[1] = placeholder->string();
+    result = capture_compile(session_, prepared_.written, {command.begin() + 1, command.end()}, units);
+    if (result.outcome == CompileOutcome::captured)
+      return 0;
+    if (result.outcome == CompileOutcome::failed)
+      return 1;
+    return run_natively(compilation, of_gpu, host, result);
+  }
+
+  static fs::path host_output(const clang::driver::Command& host) {
+    const std::vector<std::string>& outputs = host.getOutputFilenames();
+    return outputs.empty() ? fs::path() : fs::path(outputs.front());
+  }
+
+  int run_natively(clang::driver::Compilation& compilation,
+                   const std::vector<clang::driver::Command*>& of_gpu, clang::driver::Command& host,
+                   const CompileResult& result) {
+    for (const clang::driver::Command* job : of_gpu)
+      if (const int code = execute(compilation, *job); code != 0)
+        return code;
+    const int code = execute(compilation, host);
+    if (code == 0 && result.outcome == CompileOutcome::carried)
+      note_native_object(session_, result.output, result.reason);
+    return code;
   }
 
   static int execute(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
@@ -162,13 +230,6 @@ Compiler compiler_named(const std::string& argv0) {
   if (argv0.ends_with("c++"))
     return Compiler::clangxx;
   return fs::path(argv0).filename() == "flang" ? Compiler::flang : Compiler::clang;
-}
-
-int print_error(const Error& error) {
-  std::cerr << "xaas: error: " << error.message << "\n";
-  if (!error.hint.empty())
-    std::cerr << "hint: " << error.hint << "\n";
-  return exit_code(error.kind);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "frontend.h"
 
+#include <xaas/ir/device_image.h>
 #include <xaas/link/note.h>
 
 #include <clang/AST/ASTContext.h>
@@ -224,6 +225,7 @@ void finish_module(const Session& session, llvm::Module& module,
     return;
   }
   result.names_places = names_places(module, session);
+  result.wants_device_image = ir::wants_device_image(module);
   if (session.strip_debug)
     llvm::StripDebugInfo(module);
   Result<ir::CanonicalModule> canonical = canonicalize(module);

@@ -255,7 +255,7 @@ bool may_be_known(const clang::CompilerInvocation& invocation) {
          reads_no_modules(invocation) && frontend.Plugins.empty() &&
          frontend.OverrideRecordLayoutsFile.empty() &&
          invocation.getDiagnosticOpts().DiagnosticSuppressionMappingsFile.empty() &&
-         names_no_lists(invocation.getLangOpts()) &&
+         names_no_lists(invocation.getLangOpts()) && !invocation.getLangOpts().CUDA &&
          invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
          invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
 }

@@ -25,6 +25,7 @@ public:
 
   const ir::Unit& draft() const { return unit_; }
   const fs::path& output() const { return output_; }
+  void drop_device_code() { unit_.device.clear(); }
 
   // Makes the working object of what a front end has just made. A text says why the back end refuses it.
   Result<std::optional<std::string>> make_object(KnownUnit& unit, const Lesser& lesser) const;

@@ -8,6 +8,7 @@
 #include <xaas/base/text.h>
 #include <xaas/build/build.h>
 #include <xaas/target/cpu.h>
+#include <xaas/target/gpu.h>
 
 #include <algorithm>
 #include <iostream>
@@ -43,6 +44,11 @@ public:
     app.add_option("--isa", isa_, "ISA levels, instead of the spec's: x86-64,x86-64-v2,x86-64-v3,x86-64-v4")
         ->delimiter(',')
         ->type_name("LEVEL,...");
+    app.add_option("--gpu", gpus_,
+                   "GPU architectures that device code is compiled for, instead of the spec's and the "
+                   "build's own: sm_80,sm_90")
+        ->delimiter(',')
+        ->type_name("ARCH,...");
     app.add_option("--config", configurations_, "Build this configuration only; can be repeated")
         ->type_name("K=V,...");
     app.add_option(
@@ -106,6 +112,10 @@ private:
     XAAS_TRY(request.output, oci::parse_reference(output_));
     request.arch = arch;
     request.isa = isa_;
+    request.gpus = gpus_;
+    for (const std::string& gpu : gpus_)
+      if (const auto known = target::gpu_arch(gpu); !known)
+        return Error(known.error()).in("--gpu");
     for (const std::string& text : configurations_) {
       XAAS_TRY(auto assignments, spec::parse_assignments(text));
       request.configurations.push_back(std::move(assignments));
@@ -153,7 +163,7 @@ private:
 
   RegistryOptions registry_;
   std::string spec_, output_, source_, base_, kind_ = "ir";
-  std::vector<std::string> archs_, isa_, configurations_;
+  std::vector<std::string> archs_, isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;
   bool strip_debug_ = false, check_sharing_ = false, no_cache_ = false;
   unsigned jobs_ = 0;

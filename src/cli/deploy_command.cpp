@@ -34,6 +34,15 @@ public:
         ->type_name("FILE");
     app.add_option("--cpu", cpu_, "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
+    app.add_option("--gpu", gpus_,
+                   "Deploy for these GPUs: architectures as LLVM names them (sm_90, gfx90a), or `none`")
+        ->delimiter(',')
+        ->type_name("ARCH,...");
+    app.add_option(
+           "--ptxas", ptxas_,
+           "NVIDIA's assembler, which makes machine code of device code; else that of the CUDA toolkit "
+           "that is found; `none`: leave it to the driver")
+        ->type_name("FILE");
     app.add_option("--set", set_, "Choose this value of a specialization point; can be repeated")
         ->type_name("K=V");
     add_verify_key(app, verify_key_);
@@ -87,6 +96,7 @@ public:
     }
     XAAS_TRY(request.verify_key, read_verify_key(settings().verify_key().string()));
     XAAS_TRY(request.system, system_of(system_, cpu_));
+    XAAS_CHECK(set_gpus(request));
     XAAS_TRY(request.time, source_date_epoch());
     request.dry_run = dry_run_;
     request.lto = lto_;
@@ -132,6 +142,27 @@ public:
   }
 
 private:
+  // What was named by hand takes the place of what the description says; of its driver nothing is known.
+  Result<void> set_gpus(deploy::Request& request) const {
+    if (ptxas_ != "none")
+      request.assembler = offload::places_of_environment(ptxas_);
+    if (gpus_.empty())
+      return {};
+    request.system.gpus.clear();
+    request.no_gpu = gpus_ == std::vector<std::string>{"none"};
+    if (request.no_gpu)
+      return {};
+    for (const std::string& name : gpus_) {
+      XAAS_TRY(const target::GpuArch arch, target::gpu_arch(name).in("--gpu"));
+      system::Gpu gpu;
+      gpu.vendor = arch.vendor == target::GpuArch::Vendor::nvidia ? "nvidia" : "amd";
+      gpu.arch = name;
+      gpu.evidence = "--gpu";
+      request.system.gpus.push_back(std::move(gpu));
+    }
+    return {};
+  }
+
   // Of the settings those that can build; what was asked for here must be known.
   std::vector<std::string> runtimes() const {
     std::vector<std::string> names = settings().runtimes();
@@ -177,8 +208,8 @@ private:
         {"signature", to_json(report.signature)},
         {"sbom", report.attached ? Json(report.attached->to_string()) : Json()},
         {"configuration", report.selection.configuration.values()},
-        {"target",
-         {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", Json::array()}}},
+        {"target", {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", report.gpus}}},
+        {"gpu_code", Json::parse(image::to_annotation(report.gpu_code))},
         {"reused", report.reused ? Json(*report.reused) : Json()},
         {"form", report.from_source ? "source" : "ir"},
         {"build",
@@ -271,9 +302,13 @@ private:
       return;
     }
     rows.insert(rows.end(),
-                {{"configuration", report.selection.configuration.id()},
-                 {"CPU", report.target.name},
-                 {"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +
+                {{"configuration", report.selection.configuration.id()}, {"CPU", report.target.name}});
+    for (const image::GpuCode& code : report.gpu_code)
+      rows.push_back({"GPU", describe(code)});
+    if (report.has_device_code && report.gpu_code.empty())
+      rows.push_back({"GPU", "none"});
+    rows.insert(rows.end(),
+                {{"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +
                                  " known, " + std::to_string(report.links) + " links"},
                  {"native objects", std::to_string(report.native_objects)}});
     if (report.lto) {
@@ -293,7 +328,8 @@ private:
 
   RegistryOptions registry_;
   std::string image_, output_, system_, cpu_, verify_key_, sbom_, reuse_;
-  std::vector<std::string> set_, runtimes_, runtime_options_;
+  std::string ptxas_;
+  std::vector<std::string> set_, gpus_, runtimes_, runtime_options_;
   bool explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false, attach_sbom_ = false;
   unsigned jobs_ = 0;
 };

@@ -34,24 +34,28 @@ Result<Json> describe_deployed(const oci::Image& image) {
     const auto found = annotations.find(key);
     return found == annotations.end() ? std::string() : found->second;
   };
+  XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image));
+  std::set<std::string> gpus;
+  for (const image::GpuCode& each : code)
+    gpus.insert(each.gpu);
   Json configuration = Json::object();
   if (const auto values = spec::parse_assignments(text("dev.xaas.configuration")))
     configuration = *values;
-  return Json{{"version", 1},
-              {"kind", "deployed"},
-              {"name", text("org.opencontainers.image.title")},
-              {"digest", image.digest().to_string()},
-              {"configuration", configuration},
-              {"target",
-               {{"cpu", text("dev.xaas.cpu")},
-                {"features", split(text("dev.xaas.features"), ',')},
-                {"gpu", Json::array()}}},
-              {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
-              {"requires",
-               {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},
-                {"driver", driver},
-                {"mpi", annotation_or_null(image, "dev.xaas.mpi")}}},
-              {"layers", layers_json(image)}};
+  return Json{
+      {"version", 1},
+      {"kind", "deployed"},
+      {"name", text("org.opencontainers.image.title")},
+      {"digest", image.digest().to_string()},
+      {"configuration", configuration},
+      {"target",
+       {{"cpu", text("dev.xaas.cpu")}, {"features", split(text("dev.xaas.features"), ',')}, {"gpu", gpus}}},
+      {"gpu_code", Json::parse(image::to_annotation(code))},
+      {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
+      {"requires",
+       {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},
+        {"driver", driver},
+        {"mpi", annotation_or_null(image, "dev.xaas.mpi")}}},
+      {"layers", layers_json(image)}};
 }
 
 // Where a spec names a point: evidence of a finding is a file and a line.

@@ -89,6 +89,7 @@ Json sharing_json(const image::ApplicationImage& ir, const image::Coverage& cove
       stored_bytes += layer.size;
   return Json{{"units", coverage.units},
               {"modules", coverage.modules},
+              {"device_units", coverage.device_units},
               {"unit_bytes", coverage.unit_bytes},
               {"module_bytes", coverage.module_bytes},
               {"stored_bytes", stored_bytes},
@@ -235,16 +236,42 @@ Json points_json(const std::vector<spec::SpecializationPoint>& points) {
   return json;
 }
 
+// The built-in point of device code. It is in no configuration: each GPU of the target gets the value that
+// serves it best.
+void add_gpu_point(const std::set<std::string>& archs, std::vector<spec::SpecializationPoint>& points) {
+  const bool taken =
+      std::any_of(points.begin(), points.end(), [](const auto& point) { return point.name == "gpu"; });
+  if (archs.empty() || taken)
+    return;
+  std::vector<std::string> sorted(archs.begin(), archs.end());
+  std::sort(sorted.begin(), sorted.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b); // sm_90 before sm_100
+  });
+  spec::SpecializationPoint point;
+  point.name = "gpu";
+  point.category = "gpu";
+  point.default_ = sorted.front();
+  for (const std::string& arch : sorted) {
+    spec::Value value;
+    value.value = arch;
+    value.requires_.gpu = spec::Requirement::Gpu{"", arch, ""};
+    point.values.push_back(std::move(value));
+  }
+  points.push_back(std::move(point));
+}
+
 Result<Json> describe_ir(const image::ApplicationImage& ir) {
   const image::Bundle& bundle = ir.bundle();
   XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle));
+  std::vector<spec::SpecializationPoint> points = bundle.points;
+  add_gpu_point(coverage.gpus, points);
   Json json{{"version", 1},
             {"kind", image::kind_of(ir.image())},
             {"name", bundle.name},
             {"arch", bundle.arch},
             {"llvm", bundle.llvm.empty() ? Json() : Json(bundle.llvm)},
             {"digest", ir.image().digest().to_string()},
-            {"specializations", points_json(bundle.points)},
+            {"specializations", points_json(points)},
             {"configurations", configurations_json(ir, coverage)},
             {"toolchain", toolchain_json(ir)}};
   if (!bundle.configurations.empty()) {

@@ -1,4 +1,5 @@
 #include "assemble.h"
+#include "device_code.h"
 
 #include <xaas/base/process.h>
 #include <xaas/link/replay.h>
@@ -36,11 +37,12 @@ class Assembler {
 public:
   Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
             const image::Usage& usage, const Forms& forms, const Contents& contents,
-            const target::Cpu& target, Objects objects, const lower::ObjectCache* cache, const fs::path& work,
-            unsigned jobs, Progress& progress)
+            const target::Cpu& target, const DevicePlan& device,
+            const std::map<Digest, std::string>& device_images, Objects objects,
+            const lower::ObjectCache* cache, const fs::path& work, unsigned jobs, Progress& progress)
       : bundle_(bundle), configuration_(configuration), usage_(usage), forms_(forms), contents_(contents),
-        target_(target), objects_(std::move(objects)), cache_(cache), work_(work), jobs_(jobs),
-        progress_(progress) {}
+        target_(target), device_(device), device_images_(device_images), objects_(std::move(objects)),
+        cache_(cache), work_(work), jobs_(jobs), progress_(progress) {}
 
   Result<Assembly> run() {
     for (const link::InstalledFile& file : configuration_.installed)
@@ -76,14 +78,22 @@ private:
       auto job = [&](size_t i) -> Result<lower::Job> {
         const ir::Unit& unit = bundle_.units.at(wanted[i].first);
         XAAS_TRY(std::string bitcode, contents_.read(unit.module));
-        return lower::Job{std::move(bitcode), unit, bundle_.options.at(unit.options), target_,
-                          wanted[i].second};
+        lower::Job job;
+        job.bitcode = std::move(bitcode);
+        job.unit = unit;
+        job.options = bundle_.options.at(unit.options);
+        job.target = target_;
+        job.form = wanted[i].second;
+        if (const auto image = device_images_.find(wanted[i].first); image != device_images_.end())
+          job.device_image = image->second;
+        return job;
       };
       auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
         ++assembly_.lowered;
         const ir::Unit& unit = bundle_.units.at(wanted[i].first);
         if (cache_)
-          cache_->keep(unit, bundle_.options.at(unit.options), target_, wanted[i].second, object);
+          cache_->keep(unit, bundle_.options.at(unit.options), target_, wanted[i].second, object,
+                       device_.key(wanted[i].first));
         return objects_.keep(wanted[i], object);
       };
       XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = jobs_}, progress_));
@@ -297,6 +307,8 @@ private:
   const Forms& forms_;
   const Contents& contents_;
   const target::Cpu& target_;
+  const DevicePlan& device_;
+  const std::map<Digest, std::string>& device_images_;
   Objects objects_;
   const lower::ObjectCache* cache_;
   fs::path work_;
@@ -331,14 +343,23 @@ Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object)
   return write_file(path(unit), object.bytes, 0644, false);
 }
 
+std::set<Digest> units_that_want_device_images(const DevicePlan& device, const std::set<LoweredUnit>& units,
+                                               const Objects& objects) {
+  std::set<Digest> wanted;
+  for (const LoweredUnit& unit : units)
+    if (device.host_units.count(unit.first) && !objects.has(unit))
+      wanted.insert(unit.first);
+  return wanted;
+}
+
 Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
-                              const target::Cpu& target, const lower::ObjectCache& cache,
-                              const fs::path& directory) {
+                              const DevicePlan& device, const target::Cpu& target,
+                              const lower::ObjectCache& cache, const fs::path& directory) {
   Objects objects(directory);
   for (const LoweredUnit& wanted : units) {
     const ir::Unit& unit = bundle.units.at(wanted.first);
-    if (const std::optional<lower::Object> object =
-            cache.find(unit, bundle.options.at(unit.options), target, wanted.second))
+    if (const std::optional<lower::Object> object = cache.find(unit, bundle.options.at(unit.options), target,
+                                                               wanted.second, device.key(wanted.first)))
       XAAS_CHECK(objects.keep(wanted, *object));
   }
   return objects;
@@ -346,10 +367,12 @@ Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Lowere
 
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                           const image::Usage& usage, const Forms& forms, const Contents& contents,
-                          const target::Cpu& target, Objects objects, const lower::ObjectCache* cache,
-                          const fs::path& work, unsigned jobs, Progress& progress) {
-  return Assembler(bundle, configuration, usage, forms, contents, target, std::move(objects), cache, work,
-                   jobs, progress)
+                          const target::Cpu& target, const DevicePlan& device,
+                          const std::map<Digest, std::string>& device_images, Objects objects,
+                          const lower::ObjectCache* cache, const fs::path& work, unsigned jobs,
+                          Progress& progress) {
+  return Assembler(bundle, configuration, usage, forms, contents, target, device, device_images,
+                   std::move(objects), cache, work, jobs, progress)
       .run();
 }
 

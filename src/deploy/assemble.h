@@ -46,6 +46,8 @@ struct Assembly {
   double lower_seconds = 0, link_seconds = 0;
 };
 
+struct DevicePlan;
+
 // A unit and what it is lowered to.
 using LoweredUnit = std::pair<Digest, lower::Form>;
 std::set<LoweredUnit> lowered_units(const Forms& forms);
@@ -72,15 +74,22 @@ private:
 
 // Those of `units` that the cache has for this target.
 Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
-                              const target::Cpu& target, const lower::ObjectCache& cache,
-                              const fs::path& directory);
+                              const DevicePlan& device, const target::Cpu& target,
+                              const lower::ObjectCache& cache, const fs::path& directory);
 
+// Units with device code that are not among the objects.
+std::set<Digest> units_that_want_device_images(const DevicePlan& device, const std::set<LoweredUnit>& units,
+                                               const Objects& objects);
+
+// `device_images` are those of units_that_want_device_images.
 // Lowers the units that `forms` has and `objects` does not, makes archives and links again in
 // the order of their needs, each from the contents given alone (modules, kit files and tree files by digest)
 // and in the directory `work`.
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                           const image::Usage& usage, const Forms& forms, const Contents& contents,
-                          const target::Cpu& target, Objects objects, const lower::ObjectCache* cache,
-                          const fs::path& work, unsigned jobs, Progress& progress);
+                          const target::Cpu& target, const DevicePlan& device,
+                          const std::map<Digest, std::string>& device_images, Objects objects,
+                          const lower::ObjectCache* cache, const fs::path& work, unsigned jobs,
+                          Progress& progress);
 
 } // namespace xaas::deploy

@@ -1,3 +1,4 @@
+#include "device_code.h"
 #include "host_choice.h"
 #include "package.h"
 #include "space.h"
@@ -62,8 +63,11 @@ Result<std::map<std::string, std::string>> brought_by(const image::Bundle& bundl
 
 // Everything that lowering and linking read, in one pass over the layers.
 std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& usage, const Forms& forms,
-                             const Objects& objects) {
+                             const DevicePlan& device, const Objects& objects) {
   std::set<Digest> wanted = usage.kit;
+  for (const DeviceJob& job :
+       device.jobs(units_that_want_device_images(device, lowered_units(forms), objects)))
+    wanted.insert(bundle.units.at(job.unit).module);
   for (const LoweredUnit& unit : lowered_units(forms))
     if (!objects.has(unit))
       wanted.insert(bundle.units.at(unit.first).module);
@@ -146,9 +150,27 @@ Result<void> check_form(const Request& request, const Report& report) {
 // What is known of the deployed image before it is made.
 struct Plan {
   int64_t time = 0;
+  DevicePlan device;
   Inputs inputs;
   std::optional<oci::Reference> reusable; // where it is found by its inputs
 };
+
+// An assembler is looked for only where there is something for it.
+Result<DevicePlan> device_plan(const Request& request, const image::Bundle& bundle,
+                               const spec::Configuration& wanted) {
+  XAAS_TRY(const image::BundleConfiguration* configuration, find_configuration(bundle, wanted));
+  XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
+  const std::set<Digest> units = units_with_device_code(bundle, usage);
+  std::optional<offload::Assembler> assembler;
+  if (!units.empty() && !request.no_gpu && request.assembler) {
+    Result<offload::Assembler> found = offload::find_assembler(*request.assembler);
+    if (found)
+      assembler = *std::move(found);
+    else if (!request.assembler->given.empty() || found.error().kind != ErrorKind::missing_tool)
+      return std::move(found).error();
+  }
+  return plan_device_code(bundle, units, request.system.gpus, request.no_gpu, std::move(assembler));
+}
 
 Result<Plan> make_plan(const Request& request, const image::ApplicationImage& source, const Report& report) {
   Plan plan;
@@ -157,8 +179,11 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
   } else {
     XAAS_TRY(plan.time, image::parse_rfc3339(source.image().config().created));
   }
-  plan.inputs = inputs_of(source, report.selection.configuration.id(), report.target, request.lto,
-                          report.from_source, plan.time);
+  if (!report.from_source) {
+    XAAS_TRY(plan.device, device_plan(request, source.bundle(), report.selection.configuration));
+  }
+  plan.inputs = inputs_of(source, report.selection.configuration.id(), report.target, plan.device,
+                          request.lto, report.from_source, plan.time);
   if (request.reuse)
     plan.reusable = reference_in(*request.reuse, plan.inputs);
   return plan;
@@ -221,19 +246,28 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   const lower::ObjectCache* cache = request.objects ? &*request.objects : nullptr;
   Objects objects(work.path());
   if (cache) {
-    XAAS_TRY(objects, known_objects(bundle, lowered_units(forms), report.target, *cache, work.path()));
+    XAAS_TRY(objects,
+             known_objects(bundle, lowered_units(forms), plan.device, report.target, *cache, work.path()));
   }
   report.cached = objects.size();
   const Contents contents(work.path());
   XAAS_CHECK(source.fetch(
-      contents_of(bundle, usage, forms, objects), configuration->configuration.id(),
+      contents_of(bundle, usage, forms, plan.device, objects), configuration->configuration.id(),
       [&](const Digest& digest, const std::string& content) { return contents.keep(digest, content); },
       progress));
   report.seconds.fetch = since(start);
 
-  XAAS_TRY(Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
-                                       std::move(objects), cache, work.path(), request.jobs, progress));
-  report.lowered = assembly.lowered;
+  const Clock::time_point lowering = Clock::now();
+  XAAS_TRY(const DeviceImages device,
+           make_device_images(bundle, plan.device,
+                              units_that_want_device_images(plan.device, lowered_units(forms), objects),
+                              contents, cache, request.jobs, progress));
+  const double device_seconds = since(lowering);
+  XAAS_TRY(Assembly assembly,
+           assemble(bundle, *configuration, usage, forms, contents, report.target, plan.device,
+                    device.fat_binaries, std::move(objects), cache, work.path(), request.jobs, progress));
+  report.lowered = assembly.lowered + device.lowered;
+  report.cached += device.cached;
   report.links = assembly.links;
   report.native_objects = usage.native_objects;
   if (request.lto) {
@@ -242,7 +276,7 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
       report.lto->without["inline assembly with more than instructions, or -fshort-wchar"] =
           assembly.refused_bitcode;
   }
-  report.seconds.lower = assembly.lower_seconds;
+  report.seconds.lower = device_seconds + assembly.lower_seconds;
   report.seconds.link = assembly.link_seconds;
 
   const Clock::time_point packaging = Clock::now();
@@ -320,6 +354,9 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   if (request.selected)
     request.selected(report.selection, report.host);
   XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));
+  report.gpus = plan.device.gpus;
+  report.has_device_code = !plan.device.host_units.empty();
+  report.gpu_code = {plan.device.code.begin(), plan.device.code.end()};
   bool done = request.dry_run;
   if (request.reuse) {
     XAAS_TRY(const bool reused, reuse(request, source, plan, report, progress));

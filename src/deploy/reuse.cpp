@@ -1,6 +1,7 @@
 #include "reuse.h"
 
 #include <xaas/base/text.h>
+#include <xaas/image/deployed.h>
 
 #include <mutex>
 
@@ -83,7 +84,8 @@ void say_refused(Progress& progress, const oci::Reference& reference, const std:
 } // namespace
 
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
-                 const target::Cpu& target, bool lto, bool from_source, int64_t time) {
+                 const target::Cpu& target, const DevicePlan& device, bool lto, bool from_source,
+                 int64_t time) {
   Inputs inputs = {{image::annotation::kind, "deployed"},
                    {image::annotation::tool, image::tool_version()},
                    {image::annotation::llvm, image::llvm_version()},
@@ -91,9 +93,12 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
                    {"dev.xaas.configuration", configuration},
                    {"dev.xaas.cpu", target.name},
                    {"dev.xaas.features", join(target.features, ",")},
-                   {"dev.xaas.gpu", "none"},
+                   {"dev.xaas.gpu", device.gpus.empty() ? "none" : join(device.gpus, ",")},
                    {"dev.xaas.lto", lto ? "thin" : "none"},
                    {"org.opencontainers.image.created", image::rfc3339(time)}};
+  if (!device.gpus.empty())
+    inputs[image::annotation::gpu_code] =
+        image::to_annotation(std::vector<image::GpuCode>(device.code.begin(), device.code.end()));
   if (from_source)
     inputs[image::annotation::from_source] = "true";
   return inputs;

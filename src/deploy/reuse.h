@@ -5,6 +5,8 @@
 // the place run; what is found is compared with the inputs all the same, so that a mistake is seen.
 #pragma once
 
+#include "device_code.h"
+
 #include <xaas/base/progress.h>
 #include <xaas/image/application_image.h>
 #include <xaas/registry/images.h>
@@ -21,7 +23,8 @@ namespace xaas::deploy {
 // which images are found, and what they are checked for, follow.
 using Inputs = std::map<std::string, std::string>;
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
-                 const target::Cpu& target, bool lto, bool from_source, int64_t time);
+                 const target::Cpu& target, const DevicePlan& device, bool lto, bool from_source,
+                 int64_t time);
 
 // Usage error unless it is a layout or a repository of a registry, without a tag or digest.
 Result<void> check_place(const oci::Reference& place);

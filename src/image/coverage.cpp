@@ -75,8 +75,12 @@ private:
       count(unit.machine, coverage_.machine);
       coverage_.unit_bytes += bundle_.modules.at(unit.module);
       by_source[unit.source].insert(unit.module);
+      for (const auto& [arch, device] : unit.device)
+        add_device_unit(arch, bundle_.units.at(device), each);
     }
+    each.units += each.device_units;
     coverage_.units += each.units;
+    coverage_.device_units += each.device_units;
     for (const Digest& digest : usage.kit) {
       const KitFile& file = bundle_.kit.at(digest);
       add_kit(file, each.kit);
@@ -89,6 +93,13 @@ private:
     variants_[without_cpu_points(bundle_, configuration.configuration)].push_back(std::move(by_source));
     coverage_.configurations.push_back(std::move(each));
     return {};
+  }
+
+  // A source is compiled once more for each architecture.
+  void add_device_unit(const std::string& arch, const ir::Unit& unit, ConfigurationCoverage& each) {
+    ++each.device_units;
+    coverage_.gpus.insert(arch);
+    coverage_.unit_bytes += bundle_.modules.at(unit.module);
   }
 
   void list_machine_sources() {

@@ -80,4 +80,40 @@ Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image) 
   return preferred;
 }
 
+std::string describe(const GpuCode& code) {
+  return code.gpu + ": " + (code.arch == code.gpu ? "" : "for " + code.arch + ", ") +
+         (code.assembler.empty() ? "PTX " + code.ptx : "machine code by ptxas " + code.assembler);
+}
+
+std::string to_annotation(const std::vector<GpuCode>& code) {
+  Json json = Json::array();
+  for (const GpuCode& each : code) {
+    json.push_back({{"gpu", each.gpu}, {"arch", each.arch}});
+    (each.assembler.empty() ? json.back()["ptx"] : json.back()["assembler"]) =
+        each.assembler.empty() ? each.ptx : each.assembler;
+  }
+  return json.dump();
+}
+
+Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image) {
+  std::vector<GpuCode> code;
+  const auto found = image.manifest().annotations.find(annotation::gpu_code);
+  if (found == image.manifest().annotations.end())
+    return code;
+  const std::string where = std::string("annotation ") + annotation::gpu_code;
+  XAAS_TRY(const Json json, parse_json(found->second, where, false, ErrorKind::integrity));
+  XAAS_TRY(const std::vector<JsonReader> items, JsonReader(json, where).items());
+  for (const JsonReader& item : items) {
+    GpuCode each;
+    XAAS_TRY(each.gpu, item.string_at("gpu"));
+    XAAS_TRY(each.arch, item.string_at("arch"));
+    XAAS_TRY(each.ptx, item.string_or("ptx", ""));
+    XAAS_TRY(each.assembler, item.string_or("assembler", ""));
+    if (each.ptx.empty() == each.assembler.empty())
+      return make_error(ErrorKind::integrity, item.where() + ": either `ptx` or `assembler`");
+    code.push_back(std::move(each));
+  }
+  return code;
+}
+
 } // namespace xaas::image

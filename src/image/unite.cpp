@@ -318,7 +318,9 @@ private:
 
   Result<void> add_tables(const NamedBundle& from, const Usage& usage) {
     const Bundle& bundle = from.bundle;
-    for (const Digest& id : usage.units) {
+    std::set<Digest> units = usage.units;
+    units.insert(usage.device_units.begin(), usage.device_units.end());
+    for (const Digest& id : units) {
       XAAS_CHECK(add_entry(from, bundle.units, id, bundle_.units));
       const ir::Unit& unit = bundle.units.at(id);
       XAAS_CHECK(add_entry(from, bundle.options, unit.options, bundle_.options));

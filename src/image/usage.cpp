@@ -40,6 +40,20 @@ private:
   }
 
   Result<void> unit(const Digest& id) {
+    XAAS_TRY(const ir::Unit* const unit, named(id));
+    usage.units.insert(id);
+    for (const auto& [arch, device] : unit->device) {
+      XAAS_TRY(const ir::Unit* const of_gpu, named(device));
+      if (!of_gpu->device.empty())
+        return make_error(ErrorKind::integrity, "bundle: unit " + device.to_string() + " is for " + arch +
+                                                    " and has units for GPUs itself");
+      usage.device_units.insert(device);
+    }
+    return {};
+  }
+
+  // One that is there, with all that it names.
+  Result<const ir::Unit*> named(const Digest& id) {
     const auto found = bundle_.units.find(id);
     if (found == bundle_.units.end())
       return missing("unit", id);
@@ -47,9 +61,10 @@ private:
       return missing("options", found->second.options);
     if (!bundle_.modules.count(found->second.module))
       return missing("IR module", found->second.module);
-    usage.units.insert(id);
     usage.modules.insert(found->second.module);
-    return {};
+    for (const Digest& library : found->second.libraries)
+      XAAS_CHECK(file({RefKind::kit, library, ""}));
+    return &found->second;
   }
 
   Result<void> file(const link::FileRef& ref) {

@@ -137,8 +137,13 @@ const TextField text_fields[] = {
     {"target CodeModel", [](auto&, auto& target) -> std::string& { return target.CodeModel; }},
 };
 
+bool is_for_gpu(const clang::TargetOptions& target) {
+  return target.Triple.starts_with("nvptx64-");
+}
+
 // What reads files or runs code while lowering, or makes other output than an object: not carried.
-Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::LangOptions& language) {
+Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::LangOptions& language,
+                             const clang::TargetOptions& target) {
   auto refuse = [](const std::string& what) { return make_error(ErrorKind::failed, what); };
   if (!codegen.PassPlugins.empty())
     return refuse("a pass plugin (-fpass-plugin)");
@@ -154,12 +159,11 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
     return refuse("bitcode linked in by the compiler");
   if (codegen.BBSections.starts_with("list="))
     return refuse("-fbasic-block-sections=list");
-  if (language.CUDA || language.HIP || language.SYCLIsDevice || language.OpenCL ||
-      !language.OMPTargetTriples.empty())
+  if (language.HIP || language.SYCLIsDevice || language.OpenCL || !language.OMPTargetTriples.empty())
     return refuse("device code");
   if (!codegen.LimitFloatPrecision.empty())
     return refuse("-mlimit-float-precision, which is state of the whole compiler process");
-  if (codegen.DisableIntegratedAS)
+  if (codegen.DisableIntegratedAS && !is_for_gpu(target)) // whose code is text
     return refuse("an external assembler (-no-integrated-as)");
   return {};
 }
@@ -170,7 +174,7 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
   clang::CompilerInvocation copy(invocation);
   clang::CodeGenOptions& codegen = copy.getCodeGenOpts();
   clang::LangOptions& language = copy.getLangOpts();
-  XAAS_CHECK(check_supported(codegen, language));
+  XAAS_CHECK(check_supported(codegen, language, copy.getTargetOpts()));
   clang::CompilerInvocation plain;
   plain.getCodeGenOpts().LargeDataThreshold = 0; // Clang leaves it without a value
   UnitOptions options;
@@ -245,7 +249,7 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
     codegen.NoBuiltinFuncs = value;
   }
   XAAS_CHECK(check_names(codegen));
-  return check_supported(codegen, invocation.getLangOpts());
+  return check_supported(codegen, invocation.getLangOpts(), invocation.getTargetOpts());
 }
 
 // Options that have done their work when there is IR, that IR carries (attributes, module flags), or that

@@ -50,7 +50,7 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
                       const std::string& source) {
   XAAS_TRY(const FeatureResolver resolver, FeatureResolver::create(set));
   InstructionSet lowest = set;
-  if (!cpu_is_fixed) {
+  if (!cpu_is_fixed && !module.ifunc_empty()) { // GPUs have none, nor levels
     const std::string arch = set.triple.substr(0, set.triple.find('-'));
     const std::vector<std::string> levels = target::isa_levels(arch);
     if (levels.empty())

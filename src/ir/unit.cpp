@@ -59,10 +59,15 @@ Json to_json(const UnitOptions& options) {
 }
 
 Json to_json(const Unit& unit) {
-  return Json{{"source", unit.source},
-              {"module", unit.module.to_string()},
-              {"options", unit.options.to_string()},
-              {"machine", to_json(unit.machine)}};
+  Json json{{"source", unit.source},
+            {"module", unit.module.to_string()},
+            {"options", unit.options.to_string()},
+            {"machine", to_json(unit.machine)}};
+  for (const Digest& library : unit.libraries)
+    json["libraries"].push_back(library.to_string());
+  for (const auto& [arch, id] : unit.device)
+    json["device"][arch] = id.to_string();
+  return json;
 }
 
 Digest UnitOptions::digest() const {
@@ -93,7 +98,7 @@ Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
 }
 
 Result<Unit> parse_unit(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"source", "module", "options", "machine"}));
+  XAAS_CHECK(check_keys(reader, {"source", "module", "options", "machine", "libraries", "device"}));
   Unit unit;
   XAAS_TRY(unit.source, reader.string_at("source"));
   XAAS_TRY(const std::string module, reader.string_at("module"));
@@ -102,6 +107,22 @@ Result<Unit> parse_unit(const JsonReader& reader) {
   XAAS_TRY(unit.options, Digest::parse(options).in(reader.where() + "/options"));
   XAAS_TRY(const JsonReader machine, reader.at("machine"));
   XAAS_TRY(unit.machine, parse_machine(machine));
+  if (reader.has("libraries")) {
+    XAAS_TRY(const JsonReader libraries, reader.at("libraries"));
+    XAAS_TRY(const std::vector<std::string> digests, libraries.strings());
+    for (const std::string& digest : digests) {
+      XAAS_TRY(unit.libraries.emplace_back(), Digest::parse(digest).in(libraries.where()));
+    }
+  }
+  if (reader.has("device")) {
+    XAAS_TRY(const JsonReader device, reader.at("device"));
+    if (!device.json().is_object())
+      return device.wrong("an object");
+    for (const auto& [arch, id] : device.json().items()) {
+      XAAS_TRY(const std::string digest, device.string_at(arch));
+      XAAS_TRY(unit.device[arch], Digest::parse(digest).in(device.where() + "/" + arch));
+    }
+  }
   return unit;
 }
 

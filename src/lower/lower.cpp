@@ -1,7 +1,9 @@
+#include "gpu_libraries.h"
 #include "targets.h"
 
 #include <xaas/base/text.h>
 #include <xaas/ir/canonical.h>
+#include <xaas/ir/device_image.h>
 #include <xaas/ir/options.h>
 #include <xaas/ir/retarget.h>
 #include <xaas/lower/lower.h>
@@ -37,6 +39,10 @@ void initialize_targets() {
     return true;
   }();
   static_cast<void>(once);
+}
+
+bool is_gpu(const target::Cpu& target) {
+  return target.arch == "nvptx64";
 }
 
 namespace {
@@ -139,6 +145,7 @@ Result<Object> lower(const Job& job) {
   std::string errors;
   llvm::LLVMContext context;
   collect_errors(context, errors);
+  context.setDiscardValueNames(is_gpu(job.target)); // as Clang does; PTX has them in comments
 
   llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
       llvm::parseBitcodeFile(llvm::MemoryBufferRef(job.bitcode, job.unit.source), context);
@@ -156,8 +163,15 @@ Result<Object> lower(const Job& job) {
   const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, job.target);
   const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
   XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
+  const bool gpu = is_gpu(job.target);
+  if (gpu) {
+    set_gpu_options();
+    XAAS_CHECK(link_gpu_libraries(module, job.libraries, set).in(describe(job)));
+  }
+  if (!job.unit.device.empty())
+    XAAS_CHECK(ir::set_device_image(module, job.device_image).in(describe(job)));
 
-  OwnCode own = own_code(module, job.target);
+  OwnCode own = gpu ? OwnCode() : own_code(module, job.target);
 
   auto invocation = std::make_shared<clang::CompilerInvocation>();
   XAAS_CHECK(ir::apply_options(job.options, *invocation).in(describe(job)));
@@ -187,10 +201,12 @@ Result<Object> lower(const Job& job) {
 
   const NoFiles no_files;
   llvm::SmallString<0> object;
-  clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(),
-                           &module, thin_lto ? clang::Backend_EmitBC : clang::Backend_EmitObj,
-                           compiler.getVirtualFileSystemPtr(),
-                           std::make_unique<llvm::raw_svector_ostream>(object));
+  clang::emitBackendOutput(
+      compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(), &module,
+      thin_lto ? clang::Backend_EmitBC
+      : gpu    ? clang::Backend_EmitAssembly
+               : clang::Backend_EmitObj,
+      compiler.getVirtualFileSystemPtr(), std::make_unique<llvm::raw_svector_ostream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);
   return Object{std::string(object.str()), std::move(own)};

@@ -8,17 +8,18 @@ namespace {
 // Of contents, never of what a bundle calls them: an image whose bundle lies about a digest must not leave
 // objects that another image then finds. A module's own digest was checked when it was read.
 Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
-              const std::string& program) {
+              const std::string& device, const std::string& program) {
   Hasher hasher;
   const auto add = [&hasher](std::string_view text) {
     hasher.update_number(text.size());
     hasher.update(text);
   };
-  add("object 3");
+  add("object 4");
   hasher.update_number(static_cast<uint64_t>(form));
   add(program);
   add(unit.id().to_string());
   add(options.digest().to_string());
+  add(device);
   add(target.arch);
   add(target.name);
   hasher.update_number(target.features.size());
@@ -30,11 +31,12 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
 } // namespace
 
 std::optional<Object> ObjectCache::find(const ir::Unit& unit, const ir::UnitOptions& options,
-                                        const target::Cpu& target, Form form) const {
+                                        const target::Cpu& target, Form form,
+                                        const std::string& device) const {
   const std::string program = build_id();
   if (program.empty()) // whose objects these would be cannot be told
     return std::nullopt;
-  const std::optional<std::string> bytes = cache_.get(key_of(unit, options, target, form, program));
+  const std::optional<std::string> bytes = cache_.get(key_of(unit, options, target, form, device, program));
   if (!bytes)
     return std::nullopt;
   Result<Object> object = parse_object(*bytes);
@@ -42,9 +44,9 @@ std::optional<Object> ObjectCache::find(const ir::Unit& unit, const ir::UnitOpti
 }
 
 void ObjectCache::keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
-                       Form form, const Object& object) const {
+                       Form form, const Object& object, const std::string& device) const {
   if (const std::string program = build_id(); !program.empty())
-    static_cast<void>(cache_.put(key_of(unit, options, target, form, program), to_bytes(object)));
+    static_cast<void>(cache_.put(key_of(unit, options, target, form, device, program), to_bytes(object)));
 }
 
 } // namespace xaas::lower

@@ -19,7 +19,8 @@ constexpr std::array unwanted = {
     "CC", "CXX", "FC", "F77", "F90", "CPP", "CXXCPP", "AR", "AS", "LD", "NM", "RANLIB", "STRIP", "OBJCOPY",
     "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F77", "MPICH_F90", "OMPI_CC", "OMPI_CXX", "OMPI_FC",
     "OMPI_F77", "OMPI_F90", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "FCFLAGS", "ASFLAGS", "ARFLAGS",
-    "LDFLAGS", "LDLIBS", "LIBS",
+    "LDFLAGS", "LDLIBS", "LIBS", "CUDACXX", "CUDAHOSTCXX", "CUDAARCHS", "CUDAFLAGS", "NVCC_CCBIN",
+    "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS",
     // what the compilers read themselves
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
     "GCC_EXEC_PREFIX", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH",
@@ -96,6 +97,12 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
   if (!build.tools.fortran_compiler.empty())
     for (const char* name : {"FC", "F77", "F90"})
       result[name] = build.tools.fortran_compiler.string();
+  if (!build.place) // Clang's CUDA; a toolchain of its own may have nvcc
+    result["CUDACXX"] = result["CXX"];
+  // CMake wants them as numbers (CMAKE_CUDA_ARCHITECTURES), and knows no default that every toolkit has.
+  for (const std::string& gpu : build.gpus)
+    if (gpu.starts_with("sm_"))
+      result["CUDAARCHS"] += (result["CUDAARCHS"].empty() ? "" : ";") + gpu.substr(3);
   use_compilers_in_mpi_wrappers(result);
   if (!build.tools.directory.empty()) {
     const std::string path = result["PATH"];

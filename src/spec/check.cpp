@@ -3,6 +3,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/target/cpu.h>
+#include <xaas/target/gpu.h>
 
 #include <algorithm>
 #include <cctype>
@@ -49,6 +50,7 @@ public:
   Result<void> run() {
     XAAS_CHECK(point_names());
     XAAS_CHECK(levels());
+    XAAS_CHECK(gpus());
     for (size_t i = 0; i < application_.points.size(); ++i)
       XAAS_CHECK(point(application_.points[i], at("/specializations", i)));
     XAAS_CHECK(cycles());
@@ -86,6 +88,13 @@ private:
     for (size_t i = 0; i < application_.isa->size(); ++i)
       if (const std::string& level = (*application_.isa)[i]; !is_level(level))
         return wrong(at("/isa", i), "\"" + level + "\" is no ISA level", suggestion(level, all_levels()));
+    return {};
+  }
+
+  Result<void> gpus() const {
+    for (size_t i = 0; i < application_.gpu.size(); ++i)
+      if (const auto known = target::gpu_arch(application_.gpu[i]); !known)
+        return wrong(at("/gpu", i), known.error().message, known.error().hint);
     return {};
   }
 

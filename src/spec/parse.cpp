@@ -173,6 +173,7 @@ Result<Application> read_document(const JsonReader& reader) {
   if (reader.has("isa")) {
     XAAS_TRY(application.isa, strings_at(reader, "isa"));
   }
+  XAAS_TRY(application.gpu, strings_at(reader, "gpu"));
   XAAS_TRY(application.exclude, assignments_at(reader, "exclude"));
   XAAS_TRY(application.configurations, assignments_at(reader, "configurations"));
   XAAS_TRY(application.runtime, strings_at(reader, "runtime"));

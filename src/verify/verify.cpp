@@ -1,6 +1,7 @@
 // ELF files are read and taken apart in workers, one for each file, because the image may be hostile.
 #include "audit.h"
 #include "closure.h"
+#include "gpu_code.h"
 #include "tree.h"
 
 #include <xaas/base/process.h>
@@ -169,6 +170,8 @@ public:
     check_guarded_features();
     XAAS_TRY(const Tree tree, Tree::read(image_));
     XAAS_CHECK(check_needs(tree));
+    if (system_)
+      XAAS_CHECK(check_gpus());
     progress.start("checking", tree.programs().size());
     std::map<std::string, link::Dynamic> dynamic;
     for (const auto& [path, file] : tree.programs()) {
@@ -228,6 +231,14 @@ private:
         report_.needs.push_back({each.point, each.value, std::move(need), checked});
       }
     }
+    return {};
+  }
+
+  Result<void> check_gpus() {
+    XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image_));
+    XAAS_TRY(const std::vector<std::string> problems, check_gpu_code(code, system_->gpus));
+    for (const std::string& message : problems)
+      problem(Problem::Kind::gpu, "", message);
     return {};
   }
 
@@ -319,6 +330,8 @@ const char* name_of(Problem::Kind kind) {
     return "kernel";
   case Problem::Kind::host:
     return "host";
+  case Problem::Kind::gpu:
+    return "gpu";
   }
   return "";
 }

@@ -21,6 +21,18 @@ needs() { # TOOL...: skips the case where one is not there
   done
 }
 
+cuda_toolkit() { # the directory of one that Clang can compile with; fails where there is none
+  local directory
+  for directory in "${CUDA_PATH:-}" /usr/local/cuda; do
+    if [ -x "$directory/bin/ptxas" ] && [ -e "$directory/include/cuda_runtime.h" ] &&
+      [ -e "$directory/nvvm/libdevice/libdevice.10.bc" ]; then
+      echo "$directory"
+      return
+    fi
+  done
+  return 1
+}
+
 expect_exit() { # CODE COMMAND...: runs it; its output stays visible
   local want=$1 got=0
   shift

@@ -24,7 +24,8 @@ struct Request {
   oci::Reference output;
   registry::Access access; // where it is in a registry
   std::string arch;
-  std::vector<std::string> isa; // instead of the spec's levels, if not empty
+  std::vector<std::string> isa;  // instead of the spec's levels, if not empty
+  std::vector<std::string> gpus; // architectures for device code, instead of the spec's, if not empty
   std::vector<std::map<std::string, std::string>> configurations; // instead of the spec's, if not empty
   size_t max_configurations = 64;
   bool strip_debug = false;

@@ -20,8 +20,10 @@ struct Session {
       store; // content store for modules, units, options, records and kit files; shared by all configurations
   std::string arch;  // "x86_64"
   std::string level; // ISA level of the configuration; "": the compiler's default, no level is passed
-  fs::path clang;    // the clang whose headers and helpers are used
-  fs::path flang;    // the flang that compiles Fortran; empty: none is installed
+  std::vector<std::string>
+      gpus;       // architectures that device code is compiled for (sm_90); none: as the build says
+  fs::path clang; // the clang whose headers and helpers are used
+  fs::path flang; // the flang that compiles Fortran; empty: none is installed
   // Directories whose files get names independent of the place: prefix and what replaces it. Later ones win.
   std::vector<std::pair<fs::path, std::string>> prefixes;
   // Directories that belong to the build: what a link reads from elsewhere is the link kit.

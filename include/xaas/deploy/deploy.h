@@ -11,8 +11,10 @@
 
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/image/deployed.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
+#include <xaas/offload/assembler.h>
 #include <xaas/provenance/sbom.h>
 #include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
@@ -53,8 +55,12 @@ struct Request {
   fs::path trees;                         // where toolchains and sources are unpacked (sandbox::TreeStore)
   fs::path logs;                          // where the log of a failed build is kept
   std::optional<fs::path> compiler_cache; // of toolchains that have ccache
-  bool lto = false;                       // optimise each program and library as a whole (ThinLTO)
-  bool dry_run = false;                   // select only
+  // Of device code: where an assembler for the GPU is looked for; absent: the driver gets PTX. No GPU: the
+  // programs get no device code, whatever `system` has.
+  std::optional<offload::AssemblerPlaces> assembler;
+  bool no_gpu = false;
+  bool lto = false;     // optimise each program and library as a whole (ThinLTO)
+  bool dry_run = false; // select only
   unsigned jobs = 1;
   std::optional<int64_t> time;               // of the deployed image; absent: as the IR image
   std::optional<lower::ObjectCache> objects; // of earlier deploys; absent: everything is lowered
@@ -83,6 +89,9 @@ struct Report {
   select::Selection selection;
   std::vector<HostChoice> host; // in the order of the preferences
   target::Cpu target;
+  bool has_device_code = false;         // the configuration has code for GPUs
+  std::vector<std::string> gpus;        // architectures of the GPUs that it was made for
+  std::vector<image::GpuCode> gpu_code; // what each of them gets
   bool from_source = false;             // the configuration has no IR: it was, or would be, built here
   std::string runtime;                  // that it was built in
   std::string compiler;                 // what that says of itself

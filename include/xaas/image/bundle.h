@@ -76,7 +76,9 @@ const BundleConfiguration* find_ir(const Bundle& bundle, const spec::Configurati
 
 // What one configuration uses of a bundle.
 struct Usage {
-  std::set<Digest> units, modules, kit, tree;
+  std::set<Digest> units;        // of the host
+  std::set<Digest> device_units; // those for GPUs, of all architectures
+  std::set<Digest> modules, kit, tree;
   std::vector<Digest> archives, links; // each after those that it reads
   uint64_t native_objects =
       0;                 // inputs of links and archives without IR, and installed files with native code

@@ -28,6 +28,7 @@ struct KitSize {
 struct ConfigurationCoverage {
   std::string id;
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
+  uint64_t device_units = 0; // those of `units` that are for GPUs
   MachineFlagCounts machine;
   KitSize kit;
 };
@@ -49,6 +50,8 @@ struct MachineFlagSource {
 struct Coverage {
   std::vector<ConfigurationCoverage> configurations; // in the bundle's order
   uint64_t units = 0, modules = 0;                   // units over all configurations; distinct modules
+  uint64_t device_units = 0;                         // those of `units` that are for GPUs
+  std::set<std::string> gpus;                        // the architectures that these were compiled for
   uint64_t unit_bytes = 0, module_bytes = 0;         // of bitcode, uncompressed: unshared, shared
   uint64_t sources = 0;                              // distinct
   // Sources whose IR differs between two configurations that differ only in points of category cpu. None if

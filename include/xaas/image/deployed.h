@@ -15,6 +15,7 @@ namespace xaas::image {
 namespace annotation {
 inline constexpr const char* needs = "dev.xaas.needs";
 inline constexpr const char* host = "dev.xaas.host";
+inline constexpr const char* gpu_code = "dev.xaas.gpu.code";
 } // namespace annotation
 
 // A value that was chosen, and what it needs of GPU, MPI and libraries.
@@ -46,5 +47,22 @@ std::string to_annotation(const std::vector<PreferredOfHost>& preferred);
 
 // Of a deployed image; without the annotation none. Malformed, or a name that is a path: integrity error.
 Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image);
+
+// What a deployed image has for one GPU that it was deployed for.
+struct GpuCode {
+  std::string gpu;  // its architecture: sm_90
+  std::string arch; // that the code is for: the same, or the last one before it that LLVM knows
+  std::string
+      ptx; // version of PTX, which the driver makes machine code of: 8.4. Empty: there is machine code
+  std::string assembler; // version of the ptxas that made that: 13.0.88
+  auto operator<=>(const GpuCode&) const = default;
+};
+std::string describe(const GpuCode& code); // "sm_90: PTX 8.4", "sm_90: machine code by ptxas 13.0.88"
+
+// Compact JSON: [{"gpu", "arch", "ptx" or "assembler"}].
+std::string to_annotation(const std::vector<GpuCode>& code);
+
+// Of a deployed image; without the annotation none. Malformed: integrity error.
+Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image);
 
 } // namespace xaas::image

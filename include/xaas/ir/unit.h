@@ -33,11 +33,18 @@ struct UnitOptions {
   Digest digest() const;
 };
 
+// A source with device code is several units: one for the host, which names those for GPUs. Device code is
+// compiled once for each architecture that the build names, and where it does not ask which one it is, the
+// same IR comes out.
 struct Unit {
   std::string source; // path relative to the project; names local functions, so it is part of the unit
   Digest module;      // of the IR module in canonical form
   Digest options;     // of its UnitOptions
   MachineFlags machine;
+  std::vector<Digest>
+      libraries; // of a unit for GPUs: bitcode of the link kit that it calls (CUDA's libdevice)
+  std::map<std::string, Digest>
+      device; // of one for the host: the units for GPUs, by architecture (LLVM's name, sm_90)
   bool operator==(const Unit&) const = default;
   Digest id() const; // names the unit: of to_json(*this)
 };

@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace xaas::lower {
 
@@ -23,9 +24,14 @@ struct Job {
   std::string bitcode; // of an IR module in canonical form
   ir::Unit unit;
   ir::UnitOptions options; // with Form::thin_lto without ir::lto_obstacle()
-  target::Cpu target;
+  target::Cpu target;      // a GPU's: "nvptx64", "sm_90", and no features
   Form form = Form::object;
+  std::vector<std::string> libraries; // of a unit for GPUs: the bitcode of unit.libraries, in their order
+  std::string device_image;           // of a unit with `device`: what takes the placeholder's place
 };
+
+// True for a target of GPU code. What its units are lowered to is PTX, a text.
+bool is_gpu(const target::Cpu& target);
 
 // What the source itself asked for on top of the target: code that it must not run before it has asked the
 // CPU.

@@ -20,12 +20,13 @@ public:
   explicit ObjectCache(store::Cache cache) : cache_(std::move(cache)) {}
 
   const store::Cache& cache() const { return cache_; }
-  // `options` are the unit's. Nothing if it is not there.
+  // `options` are the unit's; `device` names the device code that was put into it, by what it is made of.
+  // Nothing if it is not there.
   std::optional<Object> find(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
-                             Form form) const;
+                             Form form, const std::string& device = {}) const;
   // An object that was lowered without error. A cache that cannot be written (no space) only costs time.
   void keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
-            const Object& object) const;
+            const Object& object, const std::string& device = {}) const;
 
 private:
   store::Cache cache_;

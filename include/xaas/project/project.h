@@ -41,6 +41,7 @@ struct ConfigurationBuild {
   const spec::Application* application = nullptr;
   std::string arch = target::host_arch(); // that the application is built for
   std::vector<std::string> arguments;     // of this configuration, after the spec's own
+  std::vector<std::string> gpus;          // architectures for device code; none: as the build says
   fs::path source;                        // never written
   fs::path build;                         // exists and is empty
   fs::path destination;                   // DESTDIR: what is installed appears below it, under the prefix

@@ -143,6 +143,8 @@ struct Application {
   std::string name, version = "0", license;
   std::string source, revision; // where the sources are kept, and which they are; empty: not said
   Build build;
+  std::vector<std::string>
+      gpu; // architectures that device code is compiled for; empty: as the build itself says
   std::vector<SpecializationPoint> points; // the application's own, without the built-in `isa`
   std::optional<std::vector<std::string>>
       isa; // levels; absent: all of the architecture; empty: no such point

@@ -29,6 +29,7 @@ struct Problem {
     symbol_version, // of a library
     kernel,
     host, // something of the host that a chosen value needs: a GPU, an MPI, a library
+    gpu,  // or its driver, for which the image has no code
   };
   Kind kind;
   std::string file; // its path in the image; empty: the image

@@ -1,0 +1,111 @@
+#include "device.h"
+#include "frontend.h"
+#include "identify.h"
+
+#include <xaas/ir/device_image.h>
+#include <xaas/ir/options.h>
+
+#include <clang/Basic/TargetOptions.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+#include <algorithm>
+#include <iostream>
+
+namespace xaas::capture {
+
+namespace {
+
+// What lowering sets itself, because Clang's driver sets it for every GPU of this kind.
+bool is_own_llvm_option(const std::string& option) {
+  return option == "-enable-memcpyopt-without-libcalls";
+}
+
+std::string refusal_of(const clang::CompilerInvocation& invocation) {
+  const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
+  for (const std::string& option : frontend.LLVMArgs)
+    if (!is_own_llvm_option(option))
+      return "-mllvm options";
+  if (!frontend.Plugins.empty())
+    return "a Clang plugin";
+  if (invocation.getLangOpts().GPURelocatableDeviceCode)
+    return "device code that is linked by itself (-fgpu-rdc)";
+  return {};
+}
+
+Result<std::vector<Digest>> libraries_of(const Session& session, clang::CompilerInvocation& invocation) {
+  std::vector<Digest> libraries;
+  for (const clang::CodeGenOptions::BitcodeFileToLink& file : invocation.getCodeGenOpts().LinkBitcodeFiles) {
+    const fs::path path = file.Filename;
+    XAAS_TRY(const link::FileRef ref, identify(session, path, path.filename().string()));
+    libraries.push_back(ref.digest);
+  }
+  invocation.getCodeGenOpts().LinkBitcodeFiles.clear();
+  return libraries;
+}
+
+Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+                             const clang::TextDiagnosticBuffer& messages, DeviceResult result) {
+  const auto carried = [&result](const std::string& reason) {
+    result.outcome = CompileOutcome::carried;
+    result.reason = reason;
+    return result;
+  };
+  if (const std::string refusal = refusal_of(*invocation); !refusal.empty())
+    return carried(refusal);
+  ir::Unit unit;
+  unit.source = portable_name(session, result.source);
+  XAAS_TRY(unit.libraries, libraries_of(session, *invocation));
+  const Result<ir::UnitOptions> options = ir::options_of(*invocation);
+  if (!options)
+    return carried(options.error().message);
+  unit.machine.features = invocation->getTargetOpts().FeaturesAsWritten;
+  FrontendResult frontend = run_frontend(session, invocation, llvm::vfs::getRealFileSystem(), &messages);
+  if (!frontend.refusal.empty())
+    return carried(frontend.refusal); // Clang does it again, and says itself what there is to say
+  std::cerr << frontend.messages;
+  if (!frontend.compiled)
+    return result;
+  const store::ContentStore content = session.content();
+  XAAS_TRY(unit.module, content.put(frontend.module.bitcode));
+  XAAS_TRY(unit.options, content.put(ir::to_json(*options).dump()));
+  XAAS_TRY(result.unit, content.put(ir::to_json(unit).dump()));
+  result.outcome = CompileOutcome::captured;
+  return result;
+}
+
+} // namespace
+
+bool is_device_compile(const std::vector<std::string>& command) {
+  return std::find(command.begin(), command.end(), "-fcuda-is-device") != command.end();
+}
+
+DeviceResult capture_device(const Session& session, const std::vector<std::string>& command) {
+  clang::TextDiagnosticBuffer messages;
+  const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
+  DeviceResult result;
+  result.outcome = CompileOutcome::not_ours;
+  if (!invocation || invocation->getFrontendOpts().Inputs.size() != 1 ||
+      invocation->getFrontendOpts().ProgramAction != clang::frontend::EmitAssembly)
+    return result;
+  result.source = invocation->getFrontendOpts().Inputs[0].getFile().str();
+  result.arch = invocation->getTargetOpts().CPU;
+  result.outcome = CompileOutcome::failed;
+  const Result<DeviceResult> captured = capture(session, invocation, messages, result);
+  if (captured)
+    return *captured;
+  std::cerr << "xaas: error: compiling " << result.source << " for " << result.arch << ": "
+            << captured.error().message << "\n";
+  return result;
+}
+
+Result<fs::path> device_image_placeholder(const Session& session) {
+  const fs::path path = session.directory / "device-image";
+  std::error_code code;
+  if (!fs::exists(path, code))
+    XAAS_CHECK(write_file(path, ir::device_image_placeholder(), 0644, false));
+  return path;
+}
+
+} // namespace xaas::capture

@@ -1,0 +1,32 @@
+// Device code of one compilation: CUDA's source for one GPU architecture.
+#pragma once
+
+#include "compile.h"
+
+#include <xaas/base/digest.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::capture {
+
+struct DeviceResult {
+  CompileOutcome outcome = CompileOutcome::failed; // `captured`: the unit is stored; nothing else is written
+  std::string source;                              // as the command names it
+  std::string arch;                                // sm_90
+  Digest unit;                                     // of `captured`
+  std::string reason;                              // of `carried`
+};
+
+// True for a cc1 command (without "-cc1") that compiles for a GPU.
+bool is_device_compile(const std::vector<std::string>& command);
+
+// Captures the compilation for a GPU that a cc1 command asks for. Its IR is all that is made: neither PTX nor
+// machine code, so the build machine needs no assembler of the GPU's vendor.
+DeviceResult capture_device(const Session& session, const std::vector<std::string>& command);
+
+// What the front end puts into the host's module in the place of device code until the target is known. A fat
+// binary without entries, so that the program starts where the build runs it.
+Result<fs::path> device_image_placeholder(const Session& session);
+
+} // namespace xaas::capture

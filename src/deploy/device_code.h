@@ -1,0 +1,62 @@
+// From a bundle's device code to the fat binaries of one machine's GPUs.
+#pragma once
+
+#include "assemble.h"
+
+#include <xaas/base/progress.h>
+#include <xaas/image/bundle.h>
+#include <xaas/image/deployed.h>
+#include <xaas/lower/object_cache.h>
+#include <xaas/offload/assembler.h>
+#include <xaas/system/system.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace xaas::deploy {
+
+// One unit for GPUs, made for one architecture.
+struct DeviceJob {
+  Digest unit;
+  std::string arch;        // that code is generated for: sm_100
+  offload::PtxVersion ptx; // that it is written in
+  bool assembled = false;  // and made machine code of
+  auto operator<=>(const DeviceJob&) const = default;
+};
+
+// What takes the place of the device code of each unit of the host, before any of it is made.
+struct DevicePlan {
+  std::vector<std::string> gpus; // architectures of the machine's GPUs, sorted; none: no device code
+  std::optional<offload::Assembler> assembler;         // absent: PTX is left to the driver
+  std::map<Digest, std::vector<DeviceJob>> host_units; // one job for each GPU that needs its own
+  std::set<image::GpuCode> code;                       // what each GPU gets
+  // Names what one of them gets, for a cache; "" for a unit without device code.
+  std::string key(const Digest& host_unit) const;
+  std::set<DeviceJob> jobs(const std::set<Digest>& host_units) const;
+};
+
+// Units of the configuration that have device code. Without any there is nothing to plan, whatever the GPUs.
+std::set<Digest> units_with_device_code(const image::Bundle& bundle, const image::Usage& usage);
+
+// `no_gpu`: the programs get no device code, as was asked for; else a system without a GPU that the code can
+// serve is an unsatisfied error. Errors: a GPU whose architecture is not known, that no device code of the
+// image serves, or a driver that takes neither what the assembler makes nor PTX (unsatisfied, with the way
+// out).
+Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<Digest>& host_units,
+                                    const std::vector<system::Gpu>& gpus, bool no_gpu,
+                                    std::optional<offload::Assembler> assembler);
+
+struct DeviceImages {
+  std::map<Digest, std::string> fat_binaries; // by unit of the host
+  uint64_t lowered = 0, cached = 0;           // PTX
+};
+
+// Lowers and assembles the jobs of `host_units`. `contents` has their modules and libraries.
+Result<DeviceImages> make_device_images(const image::Bundle& bundle, const DevicePlan& plan,
+                                        const std::set<Digest>& host_units, const Contents& contents,
+                                        const lower::ObjectCache* cache, unsigned jobs, Progress& progress);
+
+} // namespace xaas::deploy

@@ -1,0 +1,49 @@
+#include "gpu_libraries.h"
+
+#include <xaas/ir/retarget.h>
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Transforms/IPO/Internalize.h>
+
+namespace xaas::lower {
+
+void set_gpu_options() {
+  static const bool once = [] {
+    const char* arguments[] = {"xaas", "-enable-memcpyopt-without-libcalls"};
+    return llvm::cl::ParseCommandLineOptions(2, arguments);
+  }();
+  static_cast<void>(once);
+}
+
+static void internalize(llvm::Module& module, const llvm::StringSet<>& names) {
+  llvm::internalizeModule(module, [&names](const llvm::GlobalValue& value) {
+    return !value.hasName() || !names.contains(value.getName());
+  });
+}
+
+Result<void> link_gpu_libraries(llvm::Module& module, const std::vector<std::string>& libraries,
+                                const ir::InstructionSet& set) {
+  for (const std::string& bitcode : libraries) {
+    // A library has thousands of functions, and a unit calls a few.
+    llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
+        llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "library"), module.getContext());
+    if (!parsed)
+      return make_error(ErrorKind::integrity, "the device library: " + llvm::toString(parsed.takeError()));
+    std::unique_ptr<llvm::Module> library = std::move(*parsed);
+    library->setTargetTriple(module.getTargetTriple());
+    library->setDataLayout(module.getDataLayout());
+    XAAS_CHECK(ir::set_plain_attributes(*library, set));
+    if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded, internalize))
+      return make_error(ErrorKind::integrity, "the device library cannot be linked");
+  }
+  if (!libraries.empty() && llvm::verifyModule(module))
+    return make_error(ErrorKind::integrity, "the device library: malformed IR");
+  return {};
+}
+
+} // namespace xaas::lower

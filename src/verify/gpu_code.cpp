@@ -1,0 +1,84 @@
+#include "gpu_code.h"
+
+#include <xaas/offload/drivers.h>
+#include <xaas/target/gpu.h>
+
+#include <optional>
+
+namespace xaas::verify {
+
+namespace {
+
+struct Device {
+  target::GpuArch arch;
+  std::optional<offload::DriverVersion> driver;
+};
+
+// Nothing, or why the driver does not take the code, which the GPU could run.
+Result<void> check_driver(const image::GpuCode& code, const offload::DriverVersion& driver) {
+  if (!code.assembler.empty()) {
+    XAAS_TRY(const offload::CudaRelease toolkit, offload::parse_cuda_release(code.assembler));
+    return offload::check_driver(toolkit, driver);
+  }
+  XAAS_TRY(const offload::PtxVersion newest, offload::newest_ptx(driver));
+  XAAS_TRY(const offload::CudaRelease written, offload::parse_cuda_release(code.ptx)); // the same form
+  if (offload::PtxVersion{written.major, written.minor} <= newest)
+    return {};
+  return make_error(ErrorKind::unsatisfied, "driver " + offload::to_string(driver) + " takes PTX up to " +
+                                                offload::to_string(newest) + ", and the image has " +
+                                                code.ptx);
+}
+
+// Nothing: one of the codes serves the device.
+Result<std::optional<std::string>> obstacle(const std::vector<image::GpuCode>& codes, const Device& device) {
+  std::string why;
+  for (const image::GpuCode& code : codes) {
+    XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(code.arch));
+    const bool serves = code.assembler.empty() ? offload::device_code_serves(arch, device.arch)
+                                               : offload::machine_code_runs(arch, device.arch);
+    if (!serves)
+      continue;
+    const Result<void> driver = device.driver ? check_driver(code, *device.driver) : Result<void>();
+    if (driver)
+      return std::optional<std::string>();
+    if (driver.error().kind != ErrorKind::unsatisfied)
+      return driver.error();
+    why = driver.error().message;
+  }
+  if (!why.empty())
+    return std::optional(why);
+  std::string had;
+  for (const image::GpuCode& code : codes)
+    had += (had.empty() ? "" : "; ") + describe(code);
+  return std::optional("nothing in the image runs on a GPU " + to_string(device.arch) + ": it has " + had);
+}
+
+} // namespace
+
+Result<std::vector<std::string>> check_gpu_code(const std::vector<image::GpuCode>& code,
+                                                const std::vector<system::Gpu>& gpus) {
+  std::vector<std::string> problems;
+  if (code.empty())
+    return problems;
+  bool any = false;
+  for (const system::Gpu& gpu : gpus) {
+    if (gpu.vendor != "nvidia")
+      continue;
+    any = true;
+    if (gpu.arch.empty())
+      continue;
+    Device device;
+    XAAS_TRY(device.arch, target::parse_gpu_arch(gpu.arch));
+    if (!gpu.driver.empty()) {
+      XAAS_TRY(device.driver, offload::parse_driver_version(gpu.driver));
+    }
+    XAAS_TRY(const std::optional<std::string> why, obstacle(code, device));
+    if (why)
+      problems.push_back(*why);
+  }
+  if (!any)
+    problems.emplace_back("it was deployed for NVIDIA GPUs, and this system has none");
+  return problems;
+}
+
+} // namespace xaas::verify
