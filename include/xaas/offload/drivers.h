@@ -5,9 +5,8 @@
 // - drivers of toolkits: CUDA Toolkit 13.2 Release Notes, table 3 "CUDA Toolkit and Corresponding Driver
 //   Versions" (Linux x86-64, first release of each version), table 2 and CUDA Compatibility, "Minor Version
 //   Compatibility";
-// - versions of PTX, drivers that take them, architectures that they know: PTX ISA 9.2, "Release Notes",
-// table
-//   "PTX Release History", and "PTX Module Directives: .target";
+// - versions of PTX, drivers that take them, architectures that they know: PTX ISA 9.3, "Release
+//   Notes", "PTX Release History"; PTX ISA 9.0, "PTX Module Directives: .target";
 // - GPUs that machine code runs on: CUDA C++ Programming Guide, "Binary Compatibility" and "Compute
 //   Capabilities"; families: PTX ISA, ".target", table "Architecture Families"; which GPUs are Tegra's: the
 //   column "Jetson" of "CUDA GPU Compute Capability" and its legacy page.

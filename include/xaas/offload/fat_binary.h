@@ -23,10 +23,9 @@
 //   48  u64 0, in NVVM IR a number of unknown meaning
 //   56  u64 size of the payload before compression; 0: not compressed
 //   additional part: u32 where in the header its text is, u32 length, then the text, then zeros up to a
-//   multiple
-//       of 8. PTX: ptxas's options, empty by default, and a zero byte that the length does not count. A cubin
-//       for sm_100 and later that has a section `.nv.compat`: a zero byte that the length does not count, and
-//       that section's bytes.
+//       multiple of 8. PTX: ptxas's options, empty by default, and a zero byte that the length does not
+//       count. A cubin for sm_100 and later that has a section `.nv.compat`: a zero byte that the length does
+//       not count, and that section's bytes.
 //
 // PTX ends with a zero byte, so that its payload is at least one byte longer than the text.
 #pragma once
