@@ -313,17 +313,31 @@ NvccMath math_of(const Asked& asked) {
           .contract = asked.last_is_true("-fmad", true)};
 }
 
+// Clang's sqrtf is libdevice's, which asks whether it has to be exact, and is told no unless somebody says
+// yes.
+Words square_root_options(const NvccMath& math, bool approximated_in_ir) {
+  if (math.exact_square_root)
+    return {"-Xarch_device", "-mllvm=-nvvm-reflect-add=__CUDA_PREC_SQRT=1"};
+  if (!approximated_in_ir)
+    return {"-Xarch_device", "-mllvm=-nvptx-prec-sqrtf32=0"};
+  return {};
+}
+
 Words math_options(const Asked& asked, const NvccMath& math) {
   Words words;
+  const bool fast = asked.has("-use_fast_math");
+  // One flag in the IR for both; where only one is approximated, or without the loss of range that
+  // --use_fast_math allows (2: exact, 1: all of the range, 0: fastest), options of the code generator say so.
+  const bool approximated_in_ir = fast && !math.exact_division && !math.exact_square_root;
   if (math.flush_denormals)
     words.push_back("-fgpu-flush-denormals-to-zero");
-  if (asked.has("-use_fast_math")) {
+  if (fast)
     words.push_back("-fgpu-approx-transcendentals");
-    // Division and square root are either both approximated or none: what a call may do is one flag in the
-    // IR.
-    if (!math.exact_division && !math.exact_square_root)
-      append(words, {"-Xarch_device", "-fapprox-func"});
-  }
+  if (approximated_in_ir)
+    append(words, {"-Xarch_device", "-fapprox-func"});
+  else if (!math.exact_division)
+    append(words, {"-Xarch_device", std::string("-mllvm=-nvptx-prec-divf32=") + (fast ? "0" : "1")});
+  append(words, square_root_options(math, approximated_in_ir));
   if (!math.contract)
     append(words, {"-Xarch_device", "-ffp-contract=off"});
   return words;

@@ -24,10 +24,11 @@ enum class NvccPhase {
   device_link,  // -dlink: `arguments` are empty
 };
 
-// How exact the device's single-precision arithmetic has to be; by default as exact as IEEE 754 has it.
-// Flushing is in the IR, as is `-fapprox-func`, which stands for both others under --use_fast_math. Alone,
-// -prec-div=false and -prec-sqrt=false only allow what is faster: the translated code stays exact, and a
-// lowering that can do better (LLVM's -nvptx-prec-divf32=1, -nvptx-prec-sqrtf32=0) finds them here.
+// How exact the device's single-precision arithmetic has to be; by default as exact as IEEE 754 has it. What
+// flushes and what contracts is in the IR, as is -fapprox-func, which stands for the other two under
+// --use_fast_math. Else those are options of LLVM's code generator and of what libdevice is told
+// (-nvptx-prec-divf32, -nvptx-prec-sqrtf32, __CUDA_PREC_SQRT): a later lowering has to take them from here.
+// By default, and unlike nvcc, LLVM tells libdevice that sqrtf need not be exact.
 struct NvccMath {
   bool flush_denormals = false;
   bool exact_division = true;

@@ -40,11 +40,16 @@ NvccTranslation translated(const Words& words, const NvccContext& context = {{},
   return translation ? *std::move(translation) : NvccTranslation();
 }
 
-// The command line of clang++ without what every one has.
+const std::string exact_square_root = "-mllvm=-nvvm-reflect-add=__CUDA_PREC_SQRT=1";
+
+// The command line of clang++ without what every one has, or every one with device code.
 std::string line(const NvccTranslation& translation) {
   Words words = translation.arguments;
   std::erase(words, "--start-no-unused-arguments");
   std::erase(words, "--end-no-unused-arguments");
+  const auto root = std::find(words.begin(), words.end(), exact_square_root);
+  if (root != words.end())
+    words.erase(root - 1, root + 1);
   return join(words, " ");
 }
 
@@ -240,23 +245,29 @@ TEST(Nvcc, ForDebuggers) {
 
 TEST(Nvcc, DeviceArithmetic) {
   const auto math = [](const std::string& options) {
-    const std::string all = line(options + " -c a.cu");
-    const std::string before = "-Xarch_device -O3 ", after = "-c -x cuda a.cu";
+    const std::string all = join(translated(split(trim(options + " -c a.cu"), ' ')).arguments, " ");
+    const std::string before = "--start-no-unused-arguments -Xarch_device -O3 ";
+    const std::string after = "-c --end-no-unused-arguments -x cuda a.cu";
     EXPECT_THAT(all, testing::StartsWith(before));
     EXPECT_THAT(all, testing::EndsWith(after));
     return trim(all.substr(before.size(), all.size() - before.size() - after.size()));
   };
-  const std::string fast =
-      "-fgpu-flush-denormals-to-zero -fgpu-approx-transcendentals -Xarch_device -fapprox-func";
-  EXPECT_EQ(math("--use_fast_math"), fast);
-  EXPECT_EQ(math("-use_fast_math -fmad=true"), fast);
-  EXPECT_EQ(math("-ftz=true"), "-fgpu-flush-denormals-to-zero");
+  const std::string exact_root = "-Xarch_device " + exact_square_root;
+  const std::string fast = "-fgpu-flush-denormals-to-zero -fgpu-approx-transcendentals";
+  const std::string approximate = " -Xarch_device -fapprox-func";
+  EXPECT_EQ(math(""), exact_root);
+  EXPECT_EQ(math("--use_fast_math"), fast + approximate);
+  EXPECT_EQ(math("-use_fast_math -fmad=true"), fast + approximate);
+  EXPECT_EQ(math("-ftz=true"), "-fgpu-flush-denormals-to-zero " + exact_root);
   // Written values count against those that --use_fast_math brings, also before it.
-  EXPECT_EQ(math("-ftz=false -use_fast_math"), "-fgpu-approx-transcendentals -Xarch_device -fapprox-func");
-  EXPECT_EQ(math("-use_fast_math -prec-div=true"),
-            "-fgpu-flush-denormals-to-zero -fgpu-approx-transcendentals");
-  EXPECT_EQ(math("-fmad=false"), "-Xarch_device -ffp-contract=off");
-  EXPECT_EQ(math("-prec-div=false -prec-sqrt=false"), "");
+  EXPECT_EQ(math("-ftz=false -use_fast_math"), "-fgpu-approx-transcendentals" + approximate);
+  EXPECT_EQ(math("-use_fast_math -prec-div=true"), fast + " -Xarch_device -mllvm=-nvptx-prec-sqrtf32=0");
+  EXPECT_EQ(math("-use_fast_math -prec-sqrt=true"),
+            fast + " -Xarch_device -mllvm=-nvptx-prec-divf32=0 " + exact_root);
+  EXPECT_EQ(math("-fmad=false"), exact_root + " -Xarch_device -ffp-contract=off");
+  EXPECT_EQ(math("-prec-div=false"), "-Xarch_device -mllvm=-nvptx-prec-divf32=1 " + exact_root);
+  EXPECT_EQ(math("-prec-div=false -prec-sqrt=false"),
+            "-Xarch_device -mllvm=-nvptx-prec-divf32=1 -Xarch_device -mllvm=-nvptx-prec-sqrtf32=0");
 
   const NvccMath exact = translated({"-c", "a.cu"}).math;
   EXPECT_FALSE(exact.flush_denormals);
@@ -695,6 +706,29 @@ TEST_F(NvccToolkit, SidesHaveTheirOwnOptions) {
   EXPECT_THAT(host, testing::Not(HasSubstr("\"-fexceptions\"")));
   EXPECT_THAT(host, testing::Not(HasSubstr("-fapprox-func")));
   EXPECT_THAT(host, testing::Not(HasSubstr("-fdenormal-fp-math")));
+}
+
+// Division and square root in PTX, as nvcc 13.0 makes them.
+TEST_F(NvccToolkit, DeviceArithmeticIsNvccs) {
+  ASSERT_TRUE(write_file(directory_->path() / "math.cu",
+                         "__global__ void k(float* x) { x[0] = x[1] / x[2]; x[3] = sqrtf(x[4]); }\n", 0644,
+                         false));
+  const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
+      {"", "div.rn.f32", "sqrt.rn.f32"},
+      {"-ftz=true", "div.rn.ftz.f32", "sqrt.rn.ftz.f32"},
+      {"-prec-div=false", "div.full.f32", "sqrt.rn.f32"},
+      {"-prec-sqrt=false", "div.rn.f32", "sqrt.approx.f32"},
+      {"-use_fast_math", "div.approx.ftz.f32", "sqrt.approx.ftz.f32"},
+      {"-use_fast_math -prec-div=true", "div.rn.ftz.f32", "sqrt.approx.ftz.f32"},
+      {"-use_fast_math -prec-sqrt=true -ftz=false", "div.approx.f32", "sqrt.rn.f32"},
+  };
+  const NvccContext context = {toolkit_, files({}), "", ""};
+  for (const auto& [options, division, root] : cases) {
+    const auto translation = translated(split(trim(options + " -c math.cu"), ' '), context);
+    const std::string ptx = clang(translation, {"--cuda-device-only", "-S", "-o", "-"});
+    EXPECT_THAT(ptx, HasSubstr("\t" + division + " ")) << options;
+    EXPECT_THAT(ptx, HasSubstr("\t" + root + " ")) << options;
+  }
 }
 
 } // namespace xaas::capture
