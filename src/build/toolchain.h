@@ -31,9 +31,9 @@ Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const
                                          Progress& progress);
 
 // Says now what deploying would say later: missing_tool if a compiler that the spec names is not in the
-// layers; a note if there is none for C or C++. `path`: PATH in them. Layers are read until the compilers
-// were seen, which in most is early on; none is read that is in a registry and is to be written to one,
-// because it may never come here.
+// layers, a note if there is none for C or C++. Layers are read until the compilers were seen, in most of
+// them early on; what a later one removes is found when deploying. None is read where they go from one
+// registry to another: they may never come here.
 Result<void> check_compilers(const ToolchainLayers& layers, const spec::Toolchain& toolchain,
                              const oci::Reference& output, Progress& progress);
 

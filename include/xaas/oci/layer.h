@@ -101,10 +101,10 @@ Result<Layers> open_layers(const Image& image, const std::vector<size_t>& indice
 // Unpacks layers, in order, into a directory that is absent or empty: whiteouts applied, nothing written
 // outside it whatever the layers say. A path through a symlink of an earlier layer (merged /usr) is resolved
 // inside the tree; through one of the same layer it is refused, as are special files: integrity errors. Those
-// below /dev, which is the runtime's, are left out. More than 64 GiB of content is one, too, and so is a layer
-// whose uncompressed bytes are not those of its `diff_id`. The directory appears at the end, whole; an error leaves nothing behind. Modes
-// are kept (without setuid, setgid and sticky bits), and so are the times of files; owners are those of the
-// caller. With `add`, places for mounts are added (see tree.h).
+// below /dev, which is the runtime's, are left out. More than 64 GiB of content is one, too, and so is a
+// layer whose uncompressed bytes are not those of its `diff_id`. The directory appears at the end, whole; an
+// error leaves nothing behind. Modes are kept (without setuid, setgid and sticky bits), and so are the times
+// of files; owners are those of the caller. With `add`, places for mounts are added (see tree.h).
 enum class MountPoints { none, add };
 Result<void> unpack(const Layers& layers, const fs::path& directory,
                     MountPoints mount_points = MountPoints::none);

@@ -21,7 +21,7 @@ public:
   };
   using Gone = std::function<void(const std::string& path)>;
 
-  NameTree() : entries_{{"/", {Kind::directory}}} {}
+  NameTree() : entries_{{"/", {Kind::directory, {}}}} {}
 
   // What follows belongs to the next layer: whiteouts remove what is of earlier ones.
   void start_layer() { ++layer_; }
