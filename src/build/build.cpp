@@ -57,6 +57,7 @@ public:
   Result<Report> run() {
     XAAS_TRY(clang_, capture::find_clang());
     XAAS_TRY(flang_, capture::find_flang());
+    cuda_ = capture::find_cuda().value_or(fs::path());
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
              spec::expand(request_.application, bundle_.points, request_.configurations,
@@ -131,6 +132,7 @@ private:
     session.gpus = build.gpus;
     session.clang = clang_;
     session.flang = flang_.value_or(fs::path());
+    session.cuda = cuda_;
     session.strip_debug = request_.strip_debug;
     session.cache = cache_;
     if (request_.cache && request_.cache->shared()) {
@@ -166,7 +168,8 @@ private:
     XAAS_CHECK(make_directories(build.destination));
     XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
-    build.tools = {tools / "xaas-cc", tools / "xaas-c++", tools / "flang", tools};
+    build.tools = {tools / "xaas-cc", tools / "xaas-c++", tools / "flang", tools,
+                   cuda_.empty() ? fs::path() : tools.parent_path() / "cuda"};
     // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this
     // build.
     const fs::path temporary = directory / "tmp";
@@ -328,6 +331,7 @@ private:
   WarningCollector warnings_;
   fs::path clang_;
   std::optional<fs::path> flang_;
+  fs::path cuda_; // the toolkit; may be empty
   fs::path cache_;
   std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
   std::vector<std::string> differences_;

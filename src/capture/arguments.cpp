@@ -123,6 +123,9 @@ bool names_gpu(const std::string& argument) {
 // device variables comes from its place and the whole command line, unless it is given.
 std::vector<std::string> cuda_options(const Session& session, const std::vector<std::string>& arguments) {
   std::vector<std::string> options = {"--no-offload-new-driver"};
+  // One toolkit, whichever of its names the build has; by its own name, which is in no two builds another.
+  if (!session.cuda.empty())
+    options.push_back("--cuda-path=" + session.cuda.string());
   for (const std::string& gpu : session.gpus)
     options.push_back("--offload-arch=" + gpu);
   if (!session.gpus.empty()) // an assembler's limits are none of ours: PTX for older GPUs can still be made

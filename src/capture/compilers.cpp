@@ -90,6 +90,22 @@ Result<std::optional<fs::path>> find_flang() {
   return find(flang, others);
 }
 
+std::optional<fs::path> find_cuda() {
+  std::vector<fs::path> places;
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
+    if (const char* path = std::getenv(variable); path && fs::path(path).is_absolute())
+      places.emplace_back(path);
+  if (const std::optional<fs::path> nvcc = find_program("nvcc"))
+    places.push_back(fs::weakly_canonical(*nvcc).parent_path().parent_path());
+  places.emplace_back("/usr/local/cuda");
+  for (const fs::path& place : places) {
+    std::error_code code;
+    if (fs::is_regular_file(place / "bin" / "nvcc", code) && fs::is_directory(place / "include", code))
+      return place;
+  }
+  return std::nullopt;
+}
+
 Error missing_flang() {
   return make_error(ErrorKind::missing_tool,
                     "flang-22 is needed to compile Fortran, and is neither on PATH nor in " XAAS_LLVM_TOOLS,

@@ -4,6 +4,8 @@
 #include "foreign_modules.h"
 #include "fortran.h"
 #include "link.h"
+#include "nvcc.h"
+#include "nvcc_options.h"
 
 #include <xaas/capture/front_door.h>
 #include <xaas/capture/session.h>
@@ -17,6 +19,7 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Options/Options.h>
+#include <llvm/Support/Program.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
@@ -222,6 +225,61 @@ private:
   std::vector<std::string> strings_;
 };
 
+bool is_nvcc(const std::string& argv0) {
+  return fs::path(argv0).filename() == "nvcc";
+}
+
+// What nvcc itself must do, because it was asked about itself, or Clang cannot say it.
+int run_real_nvcc(const Session& session, const std::vector<std::string>& arguments) {
+  const std::string program = (session.cuda / "bin" / "nvcc").string();
+  std::vector<llvm::StringRef> command = {program};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::string message;
+  const int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
+  if (!message.empty())
+    std::cerr << "xaas: error: " << program << ": " << message << "\n";
+  return code < 0 ? 1 : code;
+}
+
+// The objects that a command makes, as far as it names them.
+std::vector<fs::path> nvcc_objects(const std::vector<std::string>& arguments,
+                                   const OptionsFileReader& reader) {
+  std::vector<fs::path> objects;
+  const Result<NvccCommand> command = parse_nvcc(arguments, reader);
+  if (!command)
+    return objects;
+  for (const NvccGiven& given : command->options)
+    if (given.option && given.option->name == "--output-file" && !given.values.empty())
+      return {given.values.front()};
+  for (const std::string& input : command->inputs)
+    objects.push_back(fs::path(input).filename().replace_extension(".o"));
+  return objects;
+}
+
+int run_nvcc(const Session& session, const std::vector<std::string>& arguments) {
+  NvccContext context;
+  context.toolkit = session.cuda;
+  context.read = [](const std::string& name) { return read_file(name); };
+  const Result<NvccTranslation> translated = clang_arguments(arguments, context);
+  std::string reason = !translated ? translated.error().message : "";
+  if (translated && translated->relocatable_device_code)
+    reason = "device code that is linked by itself (-rdc=true)";
+  if (translated && (translated->phase == NvccPhase::archive || translated->phase == NvccPhase::device_link))
+    reason = "nvcc's own archives and links of device code";
+  const bool asks = translated && (translated->is_query || translated->is_verbose);
+  if (!asks && reason.empty())
+    return DriverRun(
+               session,
+               with_architectures(*translated, session.gpus.empty() ? translated->gpu_archs : session.gpus),
+               Compiler::clangxx)
+        .run();
+  const int code = run_real_nvcc(session, arguments);
+  if (code == 0 && !asks)
+    for (const fs::path& object : nvcc_objects(arguments, context.read))
+      note_native_object(session, object, reason);
+  return code;
+}
+
 bool is_linker(const std::string& argv0) {
   return fs::path(argv0).filename() == "ld";
 }
@@ -236,7 +294,7 @@ Compiler compiler_named(const std::string& argv0) {
 
 bool is_front_door(const std::string& argv0) {
   const std::string name = fs::path(argv0).filename().string();
-  return name == "xaas-cc" || name == "xaas-c++" || name == "flang" || name == "ld";
+  return name == "xaas-cc" || name == "xaas-c++" || name == "flang" || name == "nvcc" || name == "ld";
 }
 
 static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
@@ -254,7 +312,7 @@ static int run_guarded(const std::string& argv0, const std::vector<std::string>&
   llvm::InitializeAllTargetMCs();
   llvm::InitializeAllAsmPrinters();
   llvm::InitializeAllAsmParsers();
-  return DriverRun(*session, arguments, compiler).run();
+  return is_nvcc(argv0) ? run_nvcc(*session, arguments) : DriverRun(*session, arguments, compiler).run();
 }
 
 int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {

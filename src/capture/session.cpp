@@ -24,6 +24,7 @@ Json to_json(const Session& session) {
               {"gpus", session.gpus},
               {"clang", session.clang.string()},
               {"flang", session.flang.string()},
+              {"cuda", session.cuda.string()},
               {"prefixes", prefixes},
               {"roots", roots},
               {"strip_debug", session.strip_debug},
@@ -31,6 +32,25 @@ Json to_json(const Session& session) {
               {"shared_cache", session.shared_cache.string()},
               {"shared_cache_vouched", session.shared_cache_vouched},
               {"check_sharing", session.check_sharing}};
+}
+
+Result<void> link_to(const fs::path& destination, const fs::path& link) {
+  std::error_code code;
+  fs::create_symlink(destination, link, code);
+  return code ? Result<void>(errno_error(code.value(), "creating " + link.string())) : Result<void>();
+}
+
+// Builds find the toolkit's headers and libraries from where its nvcc is.
+Result<void> shadow_toolkit(const fs::path& toolkit, const fs::path& shadow, const fs::path& program) {
+  XAAS_CHECK(make_directories(shadow / "bin"));
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(toolkit, code))
+    if (entry.path().filename() != "bin")
+      XAAS_CHECK(link_to(entry.path(), shadow / entry.path().filename()));
+  for (const fs::directory_entry& entry : fs::directory_iterator(toolkit / "bin", code))
+    XAAS_CHECK(link_to(entry.path().filename() == "nvcc" ? program : entry.path(),
+                       shadow / "bin" / entry.path().filename()));
+  return code ? Result<void>(errno_error(code.value(), "reading " + toolkit.string())) : Result<void>();
 }
 
 } // namespace
@@ -42,13 +62,10 @@ Result<void> create_session(const Session& session, const fs::path& program) {
     XAAS_CHECK(make_directories(session.directory / name));
   XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
   // libtool knows a Fortran compiler by its name only.
-  for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"}) {
-    std::error_code code;
-    fs::create_symlink(program, tools / name, code);
-    if (code)
-      return errno_error(code.value(), "creating " + (tools / name).string());
-  }
-  return {};
+  for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
+    XAAS_CHECK(link_to(program, tools / name));
+  return session.cuda.empty() ? Result<void>()
+                              : shadow_toolkit(session.cuda, session.directory / "cuda", program);
 }
 
 Result<Session> read_session(const fs::path& directory) {
@@ -63,6 +80,7 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(session.gpus, gpus.strings());
   XAAS_TRY(session.clang, reader.string_at("clang"));
   XAAS_TRY(session.flang, reader.string_at("flang"));
+  XAAS_TRY(session.cuda, reader.string_at("cuda"));
   XAAS_TRY(const JsonReader prefixes, reader.at("prefixes"));
   XAAS_TRY(const std::vector<JsonReader> items, prefixes.items());
   for (const JsonReader& item : items) {
@@ -86,10 +104,11 @@ Result<Session> find_session(const std::string& argv0) {
     return read_session(directory);
   // A name without a slash was found on PATH. Links are not followed: the tools are links to this program.
   if (const std::optional<fs::path> program = find_program(argv0)) {
-    const fs::path directory = fs::absolute(*program).parent_path().parent_path();
+    const fs::path above = fs::absolute(*program).parent_path().parent_path();
     std::error_code code;
-    if (fs::exists(directory / session_file, code))
-      return read_session(directory);
+    for (const fs::path& directory : {above, above.parent_path()}) // of tools/NAME, of cuda/bin/nvcc
+      if (fs::exists(directory / session_file, code))
+        return read_session(directory);
   }
   return make_error(ErrorKind::usage, "the compiler front door was called outside a build",
                     "`xaas build` runs builds with it; people do not call it");

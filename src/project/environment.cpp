@@ -104,10 +104,18 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
     if (gpu.starts_with("sm_"))
       result["CUDAARCHS"] += (result["CUDAARCHS"].empty() ? "" : ";") + gpu.substr(3);
   use_compilers_in_mpi_wrappers(result);
-  if (!build.tools.directory.empty()) {
-    const std::string path = result["PATH"];
-    result["PATH"] = build.tools.directory.string() + (path.empty() ? "" : ":" + path);
+  const auto put_first = [&result](const fs::path& directory) {
+    std::string& path = result["PATH"];
+    path = directory.string() + (path.empty() ? "" : ":" + path);
+  };
+  if (!build.tools.cuda.empty()) {
+    put_first(build.tools.cuda / "bin");
+    for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
+      if (result.contains(name))
+        result[name] = build.tools.cuda.string();
   }
+  if (!build.tools.directory.empty())
+    put_first(build.tools.directory);
   return result;
 }
 

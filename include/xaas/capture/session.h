@@ -24,6 +24,7 @@ struct Session {
       gpus;       // architectures that device code is compiled for (sm_90); none: as the build says
   fs::path clang; // the clang whose headers and helpers are used
   fs::path flang; // the flang that compiles Fortran; empty: none is installed
+  fs::path cuda;  // the CUDA toolkit that is installed; empty: none
   // Directories whose files get names independent of the place: prefix and what replaces it. Later ones win.
   std::vector<std::pair<fs::path, std::string>> prefixes;
   // Directories that belong to the build: what a link reads from elsewhere is the link kit.
@@ -51,7 +52,8 @@ struct CompileLog {
 };
 Result<CompileLog> read_compile_log(const Session& session);
 
-// Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, flang, ld: links to `program`).
+// Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, flang, ld: links to `program`). Where
+// there is a CUDA toolkit, also `cuda/`: that toolkit, but for its nvcc, which is the front door, too.
 Result<void> create_session(const Session& session, const fs::path& program);
 
 // The session that a front-door process belongs to: $XAAS_SESSION, else the directory above that of argv[0].
@@ -68,6 +70,10 @@ Result<fs::path> find_clang();
 // PATH. Nothing if there is none: most projects have no Fortran. missing_tool if $XAAS_FLANG names none
 // of this version.
 Result<std::optional<fs::path>> find_flang();
+
+// The CUDA toolkit with an nvcc: $CUDA_PATH, $CUDA_HOME, the one whose nvcc is on PATH, /usr/local/cuda.
+// Nothing if there is none.
+std::optional<fs::path> find_cuda();
 
 // The error of a build that needs Fortran where there is no flang.
 Error missing_flang();
