@@ -297,8 +297,8 @@ Result<Words> host_options(const Asked& asked, const Inputs& inputs, bool links)
       words.push_back("-Xarch_host");
     words.push_back(word);
   }
-  if (asked.has("-w"))
-    words.push_back("-w");
+  if (asked.has("-w")) // unlike -w it lets later options have their way
+    words.push_back("-Wno-everything");
   for (const char* name : {"-ftemplate-depth", "-ftemplate-backtrace-limit"})
     if (const auto limit = asked.last(name))
       words.push_back(std::string(name) + "=" + *limit);
@@ -353,6 +353,7 @@ Words device_options(const Asked& asked, const NvccTranslation& translation) {
   if (!for_debugger && (asked.has("-lineinfo") || asked.has("-G")))
     append(words, {"-Xarch_device", "-gline-tables-only"});
   append(words, math_options(asked, translation.math));
+  words.push_back("-Werror=ignored-attributes"); // __managed__ would be a variable of the host
   if (asked.last("-default-stream") == "per-thread")
     words.push_back("-fgpu-default-stream=per-thread");
   for (const std::string& option : translation.ptxas_options)

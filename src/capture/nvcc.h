@@ -65,19 +65,16 @@ struct NvccTranslation {
 
 // What Clang has to be told for the same program. In it:
 // - Options for the host compiler go to the host's side only (-Xarch_host), since nvcc's device compiler
-// never
-//   sees them: -Xcompiler -ffast-math must not change a kernel. Macros, include directories, -std, -m and
-//   -fopenmp are for both sides; Clang takes from the latter two what the device can use.
+//   never sees them: -Xcompiler -ffast-math must not change a kernel. Macros, include directories, -std, -m
+//   and -fopenmp are for both sides; Clang takes from the latter two what the device can use.
 // - nvcc's -O is the host's level, 0 without it; device code is always compiled with -O3, but for -G.
-// - Device arithmetic is as NvccMath says; Clang's own defaults are nvcc's, as is the default C++ standard,
-// which
-//   nvcc takes from its host compiler.
+// - Device arithmetic is as NvccMath says. The default C++ standard is Clang's, as nvcc's is that of its
+//   host compiler.
 // - A link gets the CUDA run-time library (static, if -cudart does not say otherwise), and device code is
-// linked
-//   with it (--offload-link) unless there is -nodlink.
+//   linked with it (--offload-link) unless there is -nodlink.
 // - What warns, measures or speeds up nvcc's own work is dropped. Warnings as errors, too: Clang warns of
-// other
-//   things than nvcc, also of every CUDA release that is newer than itself.
+//   other things than nvcc, also of every CUDA release that is newer than itself. One warning becomes an
+//   error: that an attribute is ignored, which is what Clang does with __managed__.
 //
 // Errors (kind `failed`) name the option: it is unknown to nvcc or Clang, or it changes the program in a way
 // that Clang cannot express. The caller then has the real nvcc do the work, and carries the result as it is.
