@@ -14,9 +14,10 @@ using enum NvccUse;
 constexpr std::string_view device_only = "stop at device code that a program loads as a file";
 constexpr std::string_view other_toolkit = "compile with another part of the toolkit than --cuda-path names";
 
-// Every option that nvcc 11 to 13 documents, in the order of `nvcc --help`; the last three are not in it, but
-// nvcc knows them and projects use them. Where nothing is said of a dropped option, it is about messages,
-// speed or size of compiling, files that are left behind, or Windows.
+// Every option in the help of nvcc 13.0, in its order, which includes those of 11.2's reference, and -m32,
+// which is gone since. The last three are not in the help, but nvcc knows them and projects use them. Where
+// nothing is said of a dropped option, it is about messages, speed or size of compiling, files that are left
+// behind, or Windows.
 const NvccOption options[] = {
     {"--cuda", "-cuda", none, refused, false, "stop at the C++ that nvcc's own front end writes"},
     {"--cubin", "-cubin", none, refused, false, device_only},

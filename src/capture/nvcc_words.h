@@ -2,9 +2,8 @@
 //
 // nvcc writes the commands of the host compiler as lines for /bin/sh. What a list option holds therefore goes
 // through two hands: nvcc splits it at commas, where quotes protect and a backslash makes the next character
-// plain, and leaves the quotes in; the shell then splits at blanks and removes quotes. The rules here were
-// found by giving nvcc 13.0 a host compiler that prints its arguments; the documentation of the driver
-// (NVIDIA CUDA Compiler Driver, "Command Option Types and Notation") knows only the comma and `\"`.
+// plain, and leaves the quotes in; the shell then splits at blanks and removes quotes. The documentation says
+// little of this: the rules here were found by giving nvcc 13.0 a host compiler that prints its arguments.
 #pragma once
 
 #include <xaas/base/result.h>
