@@ -104,6 +104,7 @@ bool is_query(const Asked& asked) {
 Result<void> check_values(const Asked& asked) {
   const std::map<std::string_view, Words> allowed = {
       {"-cudart", {"none", "shared", "static"}},
+      {"-cudadevrt", {"none", "static"}},
       {"-default-stream", {"legacy", "null", "per-thread"}},
       {"-dopt", {"on"}},
       {"-x", {"c", "c++", "cu"}},
@@ -490,6 +491,9 @@ Result<Words> link_options(const Asked& asked, const NvccTranslation& translatio
   if (!toolkit.empty())
     for (const char* directory : {"lib64/stubs", "lib64"})
       words.push_back("-L" + (toolkit / directory).string());
+  // The device's part of the run-time library, for kernels that launch kernels.
+  if (!toolkit.empty() && !asked.has("-nodlink") && asked.last("-cudadevrt") != "none")
+    append(words, {"-Xoffload-linker", (toolkit / "lib64" / "libcudadevrt.a").string()});
   append(words, runtime_library(asked));
   return words;
 }

@@ -53,9 +53,7 @@ const NvccOption options[] = {
     {"--allow-unsupported-compiler", "-allow-unsupported-compiler", none, dropped},
     {"--archiver-binary", "-arbin", text, dropped},
     {"--cudart", "-cudart", text},
-    // The device's own run-time library is for kernels that launch kernels, which Clang cannot compile at
-    // all.
-    {"--cudadevrt", "-cudadevrt", text, dropped},
+    {"--cudadevrt", "-cudadevrt", text},
     {"--libdevice-directory", "-ldir", text, refused, false, other_toolkit},
     {"--target-directory", "-target-dir", text, refused, false, other_toolkit},
     {"--use-local-env", "-use-local-env", none, dropped},

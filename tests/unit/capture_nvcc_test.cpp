@@ -486,7 +486,10 @@ TEST(Nvcc, Toolkit) {
                                                             "/include -isystem " + path +
                                                             "/include/cccl -c -x c++ a.cpp");
   EXPECT_THAT(line(translated({"a.o", "-cudart=shared"}, context)),
-              HasSubstr("a.o -L" + path + "/lib64/stubs -L" + path + "/lib64 -lcudart"));
+              HasSubstr("a.o -L" + path + "/lib64/stubs -L" + path + "/lib64 -Xoffload-linker " + path +
+                        "/lib64/libcudadevrt.a -lcudart"));
+  for (const char* option : {"-nodlink", "-cudadevrt=none"})
+    EXPECT_THAT(line(translated({"a.o", option}, context)), testing::Not(HasSubstr("cudadevrt")));
 }
 
 namespace {
@@ -720,6 +723,24 @@ TEST_F(NvccToolkit, ManagedVariablesAreRefused) {
        {"-c managed.cu", "-w -c managed.cu", "-Xcompiler -Wno-ignored-attributes -c managed.cu"})
     EXPECT_THAT(clang(translated(split(options, ' '), context), {}, 1),
                 HasSubstr("'managed' attribute ignored"));
+}
+
+// Separate compilation and a kernel that launches another, up to a program.
+TEST_F(NvccToolkit, ProgramsLink) {
+  ASSERT_TRUE(write_file(directory_->path() / "launching.cu",
+                         "extern __device__ int next(int);\n"
+                         "__global__ void inner(int* x) { *x = next(*x); }\n"
+                         "__global__ void outer(int* x) { inner<<<1, 1>>>(x); }\n"
+                         "int main() { outer<<<1, 1>>>(nullptr); }\n",
+                         0644, false));
+  ASSERT_TRUE(write_file(directory_->path() / "next.cu", "__device__ int next(int x) { return x + 1; }\n",
+                         0644, false));
+  const NvccContext context = {toolkit_, files({}), "", ""};
+  for (const char* command :
+       {"-O2 -dc launching.cu -o launching.o", "-O2 -dc next.cu -o next.o", "launching.o next.o -o program"})
+    EXPECT_THAT(clang(translated(split(command, ' '), context), {}), testing::Not(HasSubstr("warning:")))
+        << command;
+  EXPECT_TRUE(fs::exists(directory_->path() / "program"));
 }
 
 // Division and square root in PTX, as nvcc 13.0 makes them.
