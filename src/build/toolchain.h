@@ -30,10 +30,10 @@ Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const
                                          const fs::path& work, int64_t time, const registry::Access& access,
                                          Progress& progress);
 
-// Says now what deploying would say later: missing_tool if a compiler that the spec names is not in the
-// layers, a note if there is none for C or C++. Layers are read until the compilers were seen, in most of
-// them early on; what a later one removes is found when deploying. None is read where they go from one
-// registry to another: they may never come here.
+// Says now, in a note, what deploying would say later: a compiler that the spec names is not in the layers,
+// or there is none for C or C++. It may still be deployed with the host's own. Layers are read until the
+// compilers were seen, in most of them early on; what a later one removes is found when deploying. None is
+// read where they go from one registry to another: they may never come here.
 Result<void> check_compilers(const ToolchainLayers& layers, const spec::Toolchain& toolchain,
                              const oci::Reference& output, Progress& progress);
 

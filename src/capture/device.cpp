@@ -17,16 +17,8 @@ namespace xaas::capture {
 
 namespace {
 
-// What lowering sets itself, because Clang's driver sets it for every GPU of this kind.
-bool is_own_llvm_option(const std::string& option) {
-  return option == "-enable-memcpyopt-without-libcalls";
-}
-
 std::string refusal_of(const clang::CompilerInvocation& invocation) {
   const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
-  for (const std::string& option : frontend.LLVMArgs)
-    if (!is_own_llvm_option(option))
-      return "-mllvm options";
   if (!frontend.Plugins.empty())
     return "a Clang plugin";
   if (invocation.getLangOpts().GPURelocatableDeviceCode)

@@ -256,6 +256,17 @@ std::vector<fs::path> nvcc_objects(const std::vector<std::string>& arguments,
   return objects;
 }
 
+// Device code that is not relocatable is whole in each object, and a link of it is a link of host code.
+std::vector<std::string> without_device_link(std::vector<std::string> arguments) {
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "-Xoffload-linker")
+      ++i;
+    else if (arguments[i] != "--offload-link")
+      kept.push_back(std::move(arguments[i]));
+  return kept;
+}
+
 int run_nvcc(const Session& session, const std::vector<std::string>& arguments) {
   NvccContext context;
   context.toolkit = session.cuda;
@@ -268,10 +279,10 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
     reason = "nvcc's own archives and links of device code";
   const bool asks = translated && (translated->is_query || translated->is_verbose);
   if (!asks && reason.empty())
-    return DriverRun(
-               session,
-               with_architectures(*translated, session.gpus.empty() ? translated->gpu_archs : session.gpus),
-               Compiler::clangxx)
+    return DriverRun(session,
+                     without_device_link(with_architectures(
+                         *translated, session.gpus.empty() ? translated->gpu_archs : session.gpus)),
+                     Compiler::clangxx)
         .run();
   const int code = run_real_nvcc(session, arguments);
   if (code == 0 && !asks)

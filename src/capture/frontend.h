@@ -28,9 +28,9 @@ struct FrontendResult {
   bool compiled = false;      // false: the source has errors, which were printed
   ir::CanonicalModule module; // valid if compiled and `refusal` is empty
   bool needs_optimisation = false;
-  std::string refusal;       // why the module cannot be carried as IR
+  std::string refusal;             // why the module cannot be carried as IR
   bool wants_device_image = false; // the module has a place for device code
-  bool names_places = false; // a directory of the build is in its data
+  bool names_places = false;       // a directory of the build is in its data
   bool plain = false;   // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
   std::string messages; // what Clang has to say
   std::optional<Preprocessed> preprocessed;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 
 namespace xaas::ir {
@@ -141,6 +142,23 @@ bool is_for_gpu(const clang::TargetOptions& target) {
   return target.Triple.starts_with("nvptx64-");
 }
 
+// Of `-mllvm` only what is known and typed.
+Result<void> read_llvm_options(const std::vector<std::string>& arguments, UnitOptions& options) {
+  for (const std::string& argument : arguments) {
+    if (argument == "-enable-memcpyopt-without-libcalls") // of all device code; lowering sets it itself
+      continue;
+    const GpuOption* known = nullptr;
+    for (const GpuOption& option : gpu_options())
+      if (argument.size() == std::strlen(option.prefix) + 1 && argument.starts_with(option.prefix) &&
+          argument.back() >= '0' && argument.back() <= '0' + option.largest)
+        known = &option;
+    if (!known)
+      return make_error(ErrorKind::failed, "-mllvm options");
+    options.gpu[known->name] = argument.back() - '0';
+  }
+  return {};
+}
+
 // What reads files or runs code while lowering, or makes other output than an object: not carried.
 Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::LangOptions& language,
                              const clang::TargetOptions& target) {
@@ -170,6 +188,13 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
 
 } // namespace
 
+const std::vector<GpuOption>& gpu_options() {
+  static const std::vector<GpuOption> options = {{"PrecSqrt", "-nvvm-reflect-add=__CUDA_PREC_SQRT=", 1},
+                                                 {"PrecSqrtF32", "-nvptx-prec-sqrtf32=", 1},
+                                                 {"PrecDivF32", "-nvptx-prec-divf32=", 2}};
+  return options;
+}
+
 Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
   clang::CompilerInvocation copy(invocation);
   clang::CodeGenOptions& codegen = copy.getCodeGenOpts();
@@ -185,6 +210,8 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
       options.text[field.name] = value;
   if (!codegen.getNoBuiltinFuncs().empty())
     options.lists["NoBuiltinFuncs"] = codegen.getNoBuiltinFuncs();
+  if (is_for_gpu(copy.getTargetOpts()))
+    XAAS_CHECK(read_llvm_options(copy.getFrontendOpts().LLVMArgs, options));
   return options;
 }
 
@@ -247,6 +274,13 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
     if (name != "NoBuiltinFuncs")
       return make_error(ErrorKind::integrity, "option " + name + " is not known");
     codegen.NoBuiltinFuncs = value;
+  }
+  for (const auto& [name, value] : options.gpu) {
+    const auto known = std::find_if(gpu_options().begin(), gpu_options().end(),
+                                    [&](const GpuOption& option) { return name == option.name; });
+    if (known == gpu_options().end() || value < 0 || value > known->largest)
+      return make_error(ErrorKind::integrity, "GPU option " + name + ": " + std::to_string(value) +
+                                                  " is not known or out of range");
   }
   XAAS_CHECK(check_names(codegen));
   return check_supported(codegen, invocation.getLangOpts(), invocation.getTargetOpts());

@@ -52,10 +52,13 @@ Json to_json(const MachineFlags& flags) {
 }
 
 Json to_json(const UnitOptions& options) {
-  return Json{{"codegen", map_json(options.codegen)},
-              {"language", map_json(options.language)},
-              {"text", map_json(options.text)},
-              {"lists", map_json(options.lists)}};
+  Json json{{"codegen", map_json(options.codegen)},
+            {"language", map_json(options.language)},
+            {"text", map_json(options.text)},
+            {"lists", map_json(options.lists)}};
+  if (!options.gpu.empty())
+    json["gpu"] = map_json(options.gpu);
+  return json;
 }
 
 Json to_json(const Unit& unit) {
@@ -78,10 +81,13 @@ Digest Unit::id() const {
 }
 
 Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"codegen", "language", "text", "lists"}));
+  XAAS_CHECK(check_keys(reader, {"codegen", "language", "text", "lists", "gpu"}));
   UnitOptions options;
   XAAS_TRY(options.codegen, integers(reader, "codegen"));
   XAAS_TRY(options.language, integers(reader, "language"));
+  if (reader.has("gpu")) {
+    XAAS_TRY(options.gpu, integers(reader, "gpu"));
+  }
   XAAS_TRY(const JsonReader text, reader.at("text"));
   XAAS_TRY(const JsonReader lists, reader.at("lists"));
   if (!text.json().is_object())

@@ -1,5 +1,6 @@
 #include "gpu_libraries.h"
 
+#include <xaas/ir/options.h>
 #include <xaas/ir/retarget.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -12,12 +13,16 @@
 
 namespace xaas::lower {
 
-void set_gpu_options() {
-  static const bool once = [] {
-    const char* arguments[] = {"xaas", "-enable-memcpyopt-without-libcalls"};
-    return llvm::cl::ParseCommandLineOptions(2, arguments);
-  }();
-  static_cast<void>(once);
+void set_gpu_options(const ir::UnitOptions& options) {
+  std::vector<std::string> words = {"xaas", "-enable-memcpyopt-without-libcalls"};
+  for (const ir::GpuOption& option : ir::gpu_options())
+    if (const auto value = options.gpu.find(option.name); value != options.gpu.end())
+      words.push_back(option.prefix + std::to_string(value->second));
+  std::vector<const char*> arguments;
+  for (const std::string& word : words)
+    arguments.push_back(word.c_str());
+  llvm::cl::ResetAllOptionOccurrences();
+  llvm::cl::ParseCommandLineOptions(static_cast<int>(arguments.size()), arguments.data());
 }
 
 static void internalize(llvm::Module& module, const llvm::StringSet<>& names) {

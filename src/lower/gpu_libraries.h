@@ -16,7 +16,8 @@ namespace xaas::lower {
 // The options of LLVM that Clang's driver sets for CUDA (clang/lib/Driver/ToolChains/Clang.cpp, Cuda.cpp).
 // They are the process's, and what they change is memory functions that only a GPU lacks: a process that
 // lowers for GPUs does nothing else.
-void set_gpu_options();
+// `options` are those of the unit, checked.
+void set_gpu_options(const ir::UnitOptions& options);
 
 // Links what the module calls of each library into it, as `-mlink-builtin-bitcode` does: only what is needed,
 // internal, with the module's target attributes (clang/lib/CodeGen/CodeGenAction.cpp, LinkInModules). Bitcode

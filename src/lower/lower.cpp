@@ -165,7 +165,7 @@ Result<Object> lower(const Job& job) {
   XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
   const bool gpu = is_gpu(job.target);
   if (gpu) {
-    set_gpu_options();
+    set_gpu_options(job.options);
     XAAS_CHECK(link_gpu_libraries(module, job.libraries, set).in(describe(job)));
   }
   if (!job.unit.device.empty())

@@ -97,7 +97,7 @@ TEST_F(ToolchainCompilers, LinksAreFollowedInside) {
 
 TEST_F(ToolchainCompilers, LaterLayersCount) {
   expect_found({layer({"usr/bin/gcc -> gcc-12"}), layer({"usr/bin/gcc-12"})});
-  expect_none({layer({"usr/bin/gcc -> gcc-12"}), layer({"usr/bin/gcc-12"}), without("usr/bin", "gcc-12")});
+  expect_none({layer({"usr/bin/gcc-12"}), without("usr/bin", "gcc-12"), layer({"usr/bin/gcc -> gcc-12"})});
 }
 
 TEST_F(ToolchainCompilers, WhereToLookIsSaid) {
@@ -111,15 +111,13 @@ TEST_F(ToolchainCompilers, WhereToLookIsSaid) {
   expect_found({vendor}, {.c = "gcc", .path = "/opt/vendor/bin"});
 }
 
-TEST_F(ToolchainCompilers, OneThatIsNamedMustBeThere) {
+TEST_F(ToolchainCompilers, OneThatIsNamedAndNotThereIsSaid) {
   const oci::NewLayer usual = layer({"usr/bin/gcc", "usr/bin/g++"});
   for (const spec::Toolchain& toolchain :
        {spec::Toolchain{.c = "icx"}, spec::Toolchain{.cxx = "icx"}, spec::Toolchain{.fortran = "icx"},
         spec::Toolchain{.c = "/opt/icx"}}) {
-    const auto checked = check({usual}, toolchain);
-    ASSERT_FALSE(checked);
-    EXPECT_EQ(checked.error().kind, ErrorKind::missing_tool);
-    EXPECT_THAT(checked.error().message, HasSubstr("icx, which the spec names as its compiler for"));
+    EXPECT_TRUE(check({usual}, toolchain)); // it may be the host's
+    EXPECT_THAT(notes_.said, ElementsAre(HasSubstr("icx, which the spec names as its compiler for")));
   }
   expect_found({usual}, {.c = "gcc", .cxx = "g++"});
 }

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace clang {
 class CompilerInvocation;
@@ -20,6 +21,15 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation);
 // Sets the options in an invocation that has Clang's defaults. A name that this LLVM does not know, or a
 // value out of range, is an integrity error.
 Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation& invocation);
+
+// The options of LLVM's NVPTX back end that a unit may have, and that are the process's: Clang passes them on
+// (`-mllvm`). How exact single-precision square roots and divisions are.
+struct GpuOption {
+  const char* name;   // in UnitOptions::gpu
+  const char* prefix; // the option, without its value
+  int64_t largest;    // values are 0 to this
+};
+const std::vector<GpuOption>& gpu_options();
 
 // Why a unit with these options cannot take part in LTO, where one process generates code for many units and
 // knows of each what its IR says: the option that IR does not carry. Nothing if it can.

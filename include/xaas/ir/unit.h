@@ -29,6 +29,7 @@ struct UnitOptions {
   std::map<std::string, int64_t> language;
   std::map<std::string, std::string> text;               // CodeModel, BBSections, FloatABI, triple, abi, ...
   std::map<std::string, std::vector<std::string>> lists; // NoBuiltinFuncs
+  std::map<std::string, int64_t> gpu; // of device code: names of gpu_options() (ir/options.h)
   bool operator==(const UnitOptions&) const = default;
   Digest digest() const;
 };

@@ -77,7 +77,7 @@ cat >a.c <<'EOF'
 #include <stdio.h>
 int main(void) {
   struct addrinfo *found;
-  int error = getaddrinfo("example.org", "https", NULL, &found);
+  int error = getaddrinfo("example.org", NULL, NULL, &found);
   return error ? (fprintf(stderr, "get: %s\n", gai_strerror(error)), 1) : 0;
 }
 EOF
@@ -165,5 +165,6 @@ jq '.toolchain.base = "oci:tools:empty"' src/xaas.json >spec.new && cp spec.new 
 grep -q 'the toolchain has no compiler: neither gcc nor clang' log || fail "not said: $(cat log)"
 expect_error 8 "neither gcc nor clang" deploy empty
 jq '.toolchain = {base: "oci:tools:gcc", compilers: {fortran: "ifx"}}' src/xaas.json >spec.new && cp spec.new src/xaas.json
-expect_error 8 "the toolchain has no ifx, which the spec names as its compiler for Fortran" "$XAAS" build src --kind source -o oci:app:ifx
-! image_digest app ifx 2>/dev/null || fail "there is an image all the same"
+"$XAAS" build src --kind source -o oci:app:ifx >/dev/null 2>log # with --runtime host it may be the host's
+grep -q 'the toolchain has no ifx, which the spec names as its compiler for Fortran' log || fail "not said: $(cat log)"
+expect_error 8 "the toolchain has no ifx" deploy ifx
