@@ -229,6 +229,8 @@ bool is_nvcc(const std::string& argv0) {
   return fs::path(argv0).filename() == "nvcc";
 }
 
+constexpr const char* relocatable_reason = "device code that is linked by itself (-rdc=true)";
+
 // What nvcc itself must do, because it was asked about itself, or Clang cannot say it.
 int run_real_nvcc(const Session& session, const std::vector<std::string>& arguments) {
   const std::string program = (session.cuda / "bin" / "nvcc").string();
@@ -267,6 +269,33 @@ std::vector<std::string> without_device_link(std::vector<std::string> arguments)
   return kept;
 }
 
+// Relocatable device code is linked by nvcc, into an object that the link of the host code then takes.
+fs::path relocatable_mark(const Session& session) {
+  return session.directory / "relocatable";
+}
+
+Result<std::optional<fs::path>> link_device_code(const Session& session,
+                                                 const std::vector<std::string>& arguments,
+                                                 const NvccTranslation& translated) {
+  std::error_code code;
+  if (translated.phase != NvccPhase::link || !fs::exists(relocatable_mark(session), code))
+    return std::optional<fs::path>();
+  const fs::path object = session.directory / "device-links" /
+                          (digest_of(fs::absolute(translated.output).string()).hex().substr(0, 16) + ".o");
+  XAAS_CHECK(make_directories(object.parent_path()));
+  std::vector<std::string> command;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "-o" || arguments[i] == "--output-file")
+      ++i;
+    else if (!arguments[i].starts_with("--output-file="))
+      command.push_back(arguments[i]);
+  command.insert(command.end(), {"-dlink", "-o", object.string()});
+  if (run_real_nvcc(session, command) != 0)
+    return make_error(ErrorKind::failed, "nvcc cannot link the device code of " + translated.output);
+  note_native_object(session, object, relocatable_reason);
+  return std::optional(object);
+}
+
 int run_nvcc(const Session& session, const std::vector<std::string>& arguments) {
   NvccContext context;
   context.toolkit = session.cuda;
@@ -274,17 +303,23 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
   const Result<NvccTranslation> translated = clang_arguments(arguments, context);
   std::string reason = !translated ? translated.error().message : "";
   if (translated && translated->relocatable_device_code)
-    reason = "device code that is linked by itself (-rdc=true)";
+    reason = relocatable_reason;
   if (translated && (translated->phase == NvccPhase::archive || translated->phase == NvccPhase::device_link))
     reason = "nvcc's own archives and links of device code";
   const bool asks = translated && (translated->is_query || translated->is_verbose);
-  if (!asks && reason.empty())
-    return DriverRun(session,
-                     without_device_link(with_architectures(
-                         *translated, session.gpus.empty() ? translated->gpu_archs : session.gpus)),
-                     Compiler::clangxx)
-        .run();
+  if (!asks && reason.empty()) {
+    const Result<std::optional<fs::path>> linked = link_device_code(session, arguments, *translated);
+    if (!linked)
+      return print_error(linked.error());
+    std::vector<std::string> words = without_device_link(
+        with_architectures(*translated, session.gpus.empty() ? translated->gpu_archs : session.gpus));
+    if (*linked)
+      words.insert(words.end(), {(*linked)->string(), "-lcudadevrt"});
+    return DriverRun(session, words, Compiler::clangxx).run();
+  }
   const int code = run_real_nvcc(session, arguments);
+  if (code == 0 && translated && translated->relocatable_device_code)
+    static_cast<void>(write_file(relocatable_mark(session), "", 0644, false));
   if (code == 0 && !asks)
     for (const fs::path& object : nvcc_objects(arguments, context.read))
       note_native_object(session, object, reason);

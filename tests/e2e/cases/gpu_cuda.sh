@@ -130,3 +130,28 @@ expect_error 3 '1 problem' "$XAAS" verify oci:image:sm_90 --system <(jq '.gpus =
 with_driver 535.54.03
 "$XAAS" verify oci:image:sm_90 --system system.json --format json >verified.json && fail "an old driver takes new machine code"
 assert_json verified.json '[.problems[].kind] == ["gpu"]'
+
+# What nvcc is called for: a makefile, with its options; what Clang cannot express is nvcc's own work, and counted.
+if command -v nvcc >/dev/null || [ -x "$cuda/bin/nvcc" ]; then
+  mkdir by_nvcc
+  cp src/own.cu src/plain.cu by_nvcc
+  cat >by_nvcc/Makefile <<'END'
+own: own.o plain.o
+	nvcc -o own own.o plain.o
+own.o: own.cu
+	nvcc -O2 -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90] -Xcompiler -fPIC,-Wall --use_fast_math -c own.cu -o own.o
+plain.o: plain.cu
+	nvcc -O2 $(PLAIN) -c plain.cu -o plain.o
+END
+  jq 'del(.gpu)' src/xaas.json >by_nvcc/xaas.json
+  "$XAAS" build by_nvcc -o oci:nvcc:ir -q >/dev/null
+  "$XAAS" inspect oci:nvcc:ir --format json >nvcc.json
+  assert_json nvcc.json '.configurations[0].native_objects == 0 and .configurations[0].units == 4'
+  assert_json nvcc.json '.specializations[] | select(.name == "gpu") | [.values[].value] == ["sm_80", "sm_90"]'
+  "$XAAS" deploy oci:nvcc:ir --gpu sm_86 -o rootfs:nvcc-86 -q >/dev/null
+  expect_equal "code of nvcc's makefile" "$(fat_binary nvcc-86/usr/local/bin/own)" "elf 86"
+  jq '.build.arguments = ["PLAIN=-rdc=true"]' by_nvcc/xaas.json >spec.new && mv spec.new by_nvcc/xaas.json
+  "$XAAS" build by_nvcc -o oci:nvcc:rdc -q >/dev/null
+  "$XAAS" inspect oci:nvcc:rdc --format json >rdc.json
+  assert_json rdc.json '.native_objects | length == 2 and (.[0].reason | contains("-rdc=true"))'
+fi
