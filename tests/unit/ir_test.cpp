@@ -1,11 +1,14 @@
 #include <xaas/ir/canonical.h>
+#include <xaas/ir/device_image.h>
 #include <xaas/ir/features.h>
 #include <xaas/ir/options.h>
 #include <xaas/ir/retarget.h>
 
 #include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Basic/TargetOptions.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/SourceMgr.h>
@@ -90,6 +93,28 @@ TEST(Options, WhatReadsFilesOrRunsCodeIsRefused) {
   }
 }
 
+clang::CompilerInvocation device_invocation(const std::string& llvm_option) {
+  clang::CompilerInvocation invocation = invocation_of({"-mllvm", llvm_option.c_str()});
+  invocation.getTargetOpts().Triple = "nvptx64-nvidia-cuda";
+  return invocation;
+}
+
+TEST(Options, ExactnessOfDeviceArithmetic) {
+  const auto exact = options_of(device_invocation("-nvvm-reflect-add=__CUDA_PREC_SQRT=1"));
+  ASSERT_TRUE(exact) << exact.error().message;
+  EXPECT_EQ(exact->gpu, (std::map<std::string, int64_t>{{"PrecSqrt", 1}}));
+  EXPECT_EQ(options_of(device_invocation("-nvptx-prec-divf32=0"))->gpu,
+            (std::map<std::string, int64_t>{{"PrecDivF32", 0}}));
+  EXPECT_TRUE(options_of(device_invocation("-enable-memcpyopt-without-libcalls"))->gpu.empty());
+  for (const char* other :
+       {"-nvptx-prec-divf32=9", "-nvptx-prec-divf32=", "-load=evil.so", "-nvptx-prec-divf32=00"})
+    EXPECT_FALSE(options_of(device_invocation(other))) << other;
+  const Json json = to_json(*exact);
+  const auto parsed = parse_unit_options(JsonReader(json, "options"));
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(*parsed, *exact);
+}
+
 // Options that come from an image are checked name by name and value by value.
 TEST(Options, HostileOptions) {
   const auto error = [](const std::function<void(UnitOptions&)>& change) {
@@ -118,6 +143,9 @@ TEST(Options, HostileOptions) {
     EXPECT_EQ(refused.kind, ErrorKind::integrity);
     EXPECT_THAT(refused.message, HasSubstr(name));
   }
+  for (const auto& [name, value] :
+       std::map<std::string, int64_t>{{"-load", 1}, {"PrecSqrt", 2}, {"PrecDivF32", 3}, {"PrecSqrtF32", -1}})
+    EXPECT_THAT(error([&](UnitOptions& options) { options.gpu[name] = value; }).message, HasSubstr(name));
   EXPECT_THAT(error([](UnitOptions& options) { options.text["SplitDwarfOutput"] = "/tmp/x"; }).message,
               HasSubstr("SplitDwarfOutput"));
   EXPECT_THAT(error([](UnitOptions& options) { options.text["CodeModel"] = "huge"; }).message,
@@ -153,6 +181,56 @@ TEST(UnitJson, RoundTripAndErrors) {
   }
   const Json list = Json::array();
   EXPECT_FALSE(parse_unit(JsonReader(list, "unit")));
+}
+
+TEST(UnitJson, DeviceCode) {
+  Unit unit{"a.cu", digest_of("m"), digest_of("o"), {}};
+  const Digest plain = unit.id();
+  EXPECT_FALSE(to_json(unit).contains("device")); // other units are what they were
+  unit.device = {{"sm_80", digest_of("a")}, {"sm_90", digest_of("b")}};
+  unit.libraries = {digest_of("libdevice")};
+  EXPECT_NE(unit.id(), plain);
+  const Json json = to_json(unit);
+  const auto parsed = parse_unit(JsonReader(json, "unit"));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, unit);
+  for (const auto& [pointer, value] :
+       {std::pair("/device", "[]"), std::pair("/device/sm_80", "\"md5:0\""), std::pair("/device/sm_90", "1"),
+        std::pair("/libraries", "{}"), std::pair("/libraries/0", "\"x\"")}) {
+    Json changed = json;
+    changed[Json::json_pointer(pointer)] = Json::parse(value);
+    const auto refused = parse_unit(JsonReader(changed, "unit"));
+    ASSERT_FALSE(refused) << pointer;
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity);
+  }
+}
+
+TEST(DeviceImage, TakesThePlaceholdersPlace) {
+  llvm::LLVMContext context;
+  std::string text = "@before = constant [3 x i8] c\"abc\"\n@image = private constant [" +
+                     std::to_string(device_image_placeholder().size() + 1) + " x i8] c\"";
+  for (const char c : device_image_placeholder() + '\0') {
+    char escaped[4];
+    std::snprintf(escaped, sizeof(escaped), "\\%02X", static_cast<unsigned char>(c));
+    text += escaped;
+  }
+  text += "\", section \".nv_fatbin\", align 8\n@wrapper = constant ptr @image\n";
+  llvm::SMDiagnostic diagnostic;
+  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, diagnostic, context);
+  ASSERT_TRUE(module) << diagnostic.getMessage().str();
+  EXPECT_TRUE(wants_device_image(*module));
+  ASSERT_TRUE(set_device_image(*module, std::string("code\0for a GPU", 14)));
+  EXPECT_FALSE(wants_device_image(*module));
+  const auto* wrapper = module->getGlobalVariable("wrapper");
+  const auto* image = llvm::dyn_cast<llvm::GlobalVariable>(wrapper->getInitializer());
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->getSection(), ".nv_fatbin");
+  EXPECT_EQ(image->getAlign().valueOrOne().value(), 8u);
+  EXPECT_EQ(llvm::cast<llvm::ConstantDataSequential>(image->getInitializer())->getRawDataValues(),
+            llvm::StringRef("code\0for a GPU", 14));
+  const auto again = set_device_image(*module, "x"); // there is no place any more
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, ErrorKind::integrity);
 }
 
 InstructionSet instructions(const std::string& cpu, std::vector<std::string> features = {}) {

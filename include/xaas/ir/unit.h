@@ -29,7 +29,7 @@ struct UnitOptions {
   std::map<std::string, int64_t> language;
   std::map<std::string, std::string> text;               // CodeModel, BBSections, FloatABI, triple, abi, ...
   std::map<std::string, std::vector<std::string>> lists; // NoBuiltinFuncs
-  std::map<std::string, int64_t> gpu; // of device code: names of gpu_options() (ir/options.h)
+  std::map<std::string, int64_t> gpu = {}; // of device code: names of gpu_options() (ir/options.h)
   bool operator==(const UnitOptions&) const = default;
   Digest digest() const;
 };
@@ -42,10 +42,10 @@ struct Unit {
   Digest module;      // of the IR module in canonical form
   Digest options;     // of its UnitOptions
   MachineFlags machine;
-  std::vector<Digest>
-      libraries; // of a unit for GPUs: bitcode of the link kit that it calls (CUDA's libdevice)
-  std::map<std::string, Digest>
-      device; // of one for the host: the units for GPUs, by architecture (LLVM's name, sm_90)
+  std::vector<Digest> libraries =
+      {}; // of a unit for GPUs: bitcode of the link kit that it calls (CUDA's libdevice)
+  std::map<std::string, Digest> device =
+      {}; // of one for the host: the units for GPUs, by architecture (LLVM's name, sm_90)
   bool operator==(const Unit&) const = default;
   Digest id() const; // names the unit: of to_json(*this)
 };

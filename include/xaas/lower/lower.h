@@ -26,8 +26,9 @@ struct Job {
   ir::UnitOptions options; // with Form::thin_lto without ir::lto_obstacle()
   target::Cpu target;      // a GPU's: "nvptx64", "sm_90", and no features
   Form form = Form::object;
-  std::vector<std::string> libraries; // of a unit for GPUs: the bitcode of unit.libraries, in their order
-  std::string device_image;           // of a unit with `device`: what takes the placeholder's place
+  std::vector<std::string> libraries =
+      {};                        // of a unit for GPUs: the bitcode of unit.libraries, in their order
+  std::string device_image = {}; // of a unit with `device`: what takes the placeholder's place
 };
 
 // True for a target of GPU code. What its units are lowered to is PTX, a text.

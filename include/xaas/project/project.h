@@ -21,7 +21,7 @@ namespace xaas::project {
 struct Tools {
   fs::path c_compiler, cxx_compiler, fortran_compiler; // fortran may be empty
   fs::path directory;                                  // first on the build's PATH
-  fs::path cuda; // a CUDA toolkit, whose programs are next; may be empty
+  fs::path cuda = {}; // a CUDA toolkit, whose programs are next; may be empty
 };
 
 // Where the steps of a build run, if not on this machine as it is: inside an image's tree, for instance,

@@ -1,0 +1,136 @@
+#include "device_code.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::deploy {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class DevicePlans : public ::testing::Test {
+protected:
+  void SetUp() override {
+    ir::Unit host{"a.cu", digest_of("host"), digest_of("options"), {}};
+    for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+      ir::Unit unit{"a.cu", digest_of(std::string("module for ") + arch), digest_of("options"), {}};
+      unit.machine.features = {"+ptx88"};
+      bundle_.units[unit.id()] = unit;
+      host.device[arch] = unit.id();
+    }
+    host_ = host.id();
+    bundle_.units[host_] = host;
+  }
+  static system::Gpu gpu(const std::string& arch, const std::string& driver = {}) {
+    system::Gpu gpu;
+    gpu.vendor = arch.starts_with("gfx") ? "amd" : "nvidia";
+    gpu.arch = arch;
+    gpu.driver = driver;
+    return gpu;
+  }
+  static offload::Assembler assembler(unsigned major, unsigned minor) {
+    return {"/ptxas", {major, minor}, std::to_string(major) + "." + std::to_string(minor) + ".1"};
+  }
+  Result<DevicePlan> plan(const std::vector<system::Gpu>& gpus,
+                          std::optional<offload::Assembler> assembler = {}, bool no_gpu = false) {
+    return plan_device_code(bundle_, {host_}, gpus, no_gpu, std::move(assembler));
+  }
+  // The architecture of the IR that is taken.
+  std::string code_of(const DeviceJob& job) const {
+    for (const auto& [arch, unit] : bundle_.units.at(host_).device)
+      if (unit == job.unit)
+        return arch;
+    return {};
+  }
+
+  image::Bundle bundle_;
+  Digest host_;
+};
+
+TEST_F(DevicePlans, TheBestCodeForEachGpu) {
+  for (const auto& [device, code] :
+       {std::pair("sm_75", "sm_75"), std::pair("sm_86", "sm_80"), std::pair("sm_90", "sm_90"),
+        std::pair("sm_100", "sm_90"), std::pair("sm_120", "sm_90")}) {
+    const auto planned = plan({gpu(device)}, assembler(13, 0));
+    ASSERT_TRUE(planned) << planned.error().message;
+    ASSERT_EQ(planned->host_units.at(host_).size(), 1u);
+    const DeviceJob& job = planned->host_units.at(host_).front();
+    EXPECT_EQ(code_of(job), code);
+    EXPECT_EQ(job.arch, device);
+    EXPECT_TRUE(job.assembled);
+  }
+  const auto two = plan({gpu("sm_90"), gpu("sm_80"), gpu("sm_90"), gpu("gfx90a")}, assembler(13, 0));
+  ASSERT_TRUE(two);
+  EXPECT_THAT(two->gpus, ElementsAre("sm_80", "sm_90"));
+  EXPECT_EQ(two->host_units.at(host_).size(), 2u);
+}
+
+TEST_F(DevicePlans, TheVersionOfPtxFitsWhoReadsIt) {
+  const auto version = [this](const std::vector<system::Gpu>& gpus,
+                              std::optional<offload::Assembler> by = {}) {
+    const auto planned = plan(gpus, std::move(by));
+    EXPECT_TRUE(planned) << planned.error().message;
+    return planned ? to_string(planned->host_units.at(host_).front().ptx) : "";
+  };
+  EXPECT_EQ(version({gpu("sm_90")}), "8.8"); // nobody is known who would not take it
+  EXPECT_EQ(version({gpu("sm_90", "535.54.03")}), "8.2");
+  EXPECT_EQ(version({gpu("sm_90", "999.1.1")}), "8.8");
+  EXPECT_EQ(version({gpu("sm_90")}, assembler(12, 2)), "8.2");
+  EXPECT_EQ(version({gpu("sm_90")}, assembler(13, 0)), "8.8");
+}
+
+TEST_F(DevicePlans, WhatTheAssemblerDoesNotKnowIsLeftToTheDriver) {
+  ir::Unit host = bundle_.units.at(host_);
+  host.device["sm_70"] = host.device.at("sm_75");
+  host_ = host.id();
+  bundle_.units[host_] = host;
+  EXPECT_FALSE(plan({gpu("sm_70")}, assembler(13, 0))->host_units.at(host_).front().assembled);
+  EXPECT_TRUE(plan({gpu("sm_70")}, assembler(12, 8))->host_units.at(host_).front().assembled);
+  EXPECT_FALSE(plan({gpu("sm_120")}, assembler(12, 2))->host_units.at(host_).front().assembled);
+}
+
+TEST_F(DevicePlans, WhatCannotBe) {
+  const auto refused = [this](const std::vector<system::Gpu>& gpus,
+                              std::optional<offload::Assembler> by = {}) {
+    const auto planned = plan(gpus, std::move(by));
+    EXPECT_FALSE(planned);
+    EXPECT_EQ(planned.error().kind, ErrorKind::unsatisfied);
+    return planned ? "" : planned.error().message + "; " + planned.error().hint;
+  };
+  EXPECT_THAT(refused({}), HasSubstr("--gpu none"));
+  EXPECT_THAT(refused({gpu("gfx90a")}), HasSubstr("none of these"));
+  EXPECT_THAT(refused({gpu("sm_61")}), HasSubstr("sm_61"));
+  EXPECT_THAT(refused({gpu("")}), HasSubstr("not known"));
+  EXPECT_THAT(refused({gpu("sm_90", "535.54.03")}, assembler(13, 0)), HasSubstr("535.54"));
+  EXPECT_THAT(refused({gpu("sm_90", "470.57.02")}), HasSubstr("470.57"));
+}
+
+TEST_F(DevicePlans, WithoutAGpuThePlacesAreEmpty) {
+  const auto planned = plan({gpu("sm_90")}, {}, true);
+  ASSERT_TRUE(planned);
+  EXPECT_THAT(planned->gpus, IsEmpty());
+  EXPECT_THAT(planned->host_units.at(host_), IsEmpty());
+  EXPECT_EQ(planned->key(host_), "ptx");
+  EXPECT_TRUE(plan_device_code(bundle_, {}, {}, false, {})); // no device code, nothing to ask for
+}
+
+// Objects are found again by it.
+TEST_F(DevicePlans, TheKeySaysAllThatDecides) {
+  std::set<std::string> keys;
+  keys.insert(plan({gpu("sm_90")})->key(host_));
+  keys.insert(plan({gpu("sm_80")})->key(host_));
+  keys.insert(plan({gpu("sm_80"), gpu("sm_90")})->key(host_));
+  keys.insert(plan({gpu("sm_90", "535.54.03")})->key(host_));
+  keys.insert(plan({gpu("sm_90")}, assembler(13, 0))->key(host_));
+  keys.insert(plan({gpu("sm_90")}, assembler(12, 9))->key(host_));
+  keys.insert(plan({gpu("sm_90")}, {}, true)->key(host_));
+  EXPECT_EQ(keys.size(), 7u);
+  EXPECT_EQ(plan({gpu("sm_90")})->key(digest_of("a unit without device code")), "");
+}
+
+} // namespace
+
+} // namespace xaas::deploy

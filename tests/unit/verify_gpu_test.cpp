@@ -1,0 +1,53 @@
+#include "gpu_code.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::verify {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> problems(const std::vector<image::GpuCode>& code, const std::string& arch,
+                                  const std::string& driver = {}) {
+  system::Gpu gpu;
+  gpu.vendor = "nvidia";
+  gpu.arch = arch;
+  gpu.driver = driver;
+  const auto found = check_gpu_code(code, {gpu});
+  EXPECT_TRUE(found) << found.error().message;
+  return found ? *found : std::vector<std::string>{"error"};
+}
+
+const image::GpuCode machine_code{"sm_80", "sm_80", "", "12.4.99"};
+const image::GpuCode ptx{"sm_80", "sm_80", "8.4", ""};
+
+TEST(GpuCode, MachineCodeRunsOnItsGeneration) {
+  EXPECT_THAT(problems({machine_code}, "sm_80"), IsEmpty());
+  EXPECT_THAT(problems({machine_code}, "sm_86"), IsEmpty());
+  EXPECT_THAT(problems({machine_code}, "sm_75"), ElementsAre(HasSubstr("sm_75")));
+  EXPECT_THAT(problems({machine_code}, "sm_90"), ElementsAre(HasSubstr("machine code by ptxas 12.4.99")));
+  EXPECT_THAT(problems({machine_code}, "sm_80", "535.54.03"), IsEmpty());
+  EXPECT_THAT(problems({machine_code}, "sm_80", "470.57.02"), ElementsAre(HasSubstr("470.57")));
+}
+
+TEST(GpuCode, PtxRunsOnLaterGpusWithALaterDriver) {
+  EXPECT_THAT(problems({ptx}, "sm_90"), IsEmpty());
+  EXPECT_THAT(problems({ptx}, "sm_75"), ElementsAre(HasSubstr("sm_75")));
+  EXPECT_THAT(problems({ptx}, "sm_90", "550.54.14"), IsEmpty());
+  EXPECT_THAT(problems({ptx}, "sm_90", "535.54.03"), ElementsAre(HasSubstr("8.4")));
+  EXPECT_THAT(problems({machine_code, ptx}, "sm_90", "550.54.14"), IsEmpty()); // one that serves is enough
+}
+
+TEST(GpuCode, WithoutDeviceCodeThereIsNothingToCheck) {
+  EXPECT_THAT(*check_gpu_code({}, {}), IsEmpty());
+  EXPECT_THAT(*check_gpu_code({ptx}, {}), ElementsAre(HasSubstr("has none")));
+  EXPECT_THAT(problems({ptx}, ""), IsEmpty());
+}
+
+} // namespace
+
+} // namespace xaas::verify
