@@ -11,6 +11,7 @@
 #include <llvm/Support/VirtualFileSystem.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 
 namespace xaas::capture {
@@ -37,6 +38,19 @@ Result<std::vector<Digest>> libraries_of(const Session& session, clang::Compiler
   return libraries;
 }
 
+// Of the toolkit's headers; nothing where they do not say it.
+std::optional<int64_t> cuda_version(const Session& session) {
+  const Result<std::string> header = read_file(session.cuda / "include" / "cuda.h");
+  constexpr std::string_view words = "#define CUDA_VERSION ";
+  const size_t at = header ? header->find(words) : std::string::npos;
+  int64_t version = 0;
+  if (at == std::string::npos ||
+      std::from_chars(header->data() + at + words.size(), header->data() + header->size(), version).ec !=
+          std::errc())
+    return std::nullopt;
+  return version;
+}
+
 Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
                              const clang::TextDiagnosticBuffer& messages, DeviceResult result) {
   const auto carried = [&result](const std::string& reason) {
@@ -49,9 +63,11 @@ Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::Comp
   ir::Unit unit;
   unit.source = portable_name(session, result.source);
   XAAS_TRY(unit.libraries, libraries_of(session, *invocation));
-  const Result<ir::UnitOptions> options = ir::options_of(*invocation);
+  Result<ir::UnitOptions> options = ir::options_of(*invocation);
   if (!options)
     return carried(options.error().message);
+  if (const std::optional<int64_t> version = cuda_version(session))
+    options->gpu[ir::cuda_version] = *version;
   unit.machine.features = invocation->getTargetOpts().FeaturesAsWritten;
   FrontendResult frontend = run_frontend(session, invocation, llvm::vfs::getRealFileSystem(), &messages);
   if (!frontend.refusal.empty())

@@ -10,6 +10,7 @@
 #include <xaas/base/parallel.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/ir/options.h>
 #include <xaas/offload/drivers.h>
 #include <xaas/offload/fat_binary.h>
 #include <xaas/target/gpu.h>
@@ -92,16 +93,31 @@ public:
     XAAS_TRY(const target::GpuArch arch,
              offload::best_target(best, gpu.arch, target::gpu_archs()).in(unit.source));
     DeviceJob job{unit.device.at(to_string(best)), to_string(arch), {}, false};
+    const std::optional<offload::CudaRelease> release = release_of(bundle_.units.at(job.unit));
+    if (release && gpu.driver)
+      XAAS_CHECK(offload::check_runtime(*release, *gpu.driver).in(unit.source));
     XAAS_CHECK(choose_form(job, arch, gpu));
     std::vector<DeviceJob>& jobs = plan_.host_units[host];
     if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
       jobs.push_back(job);
     plan_.code.insert({to_string(gpu.arch), job.arch, job.assembled ? "" : offload::to_string(job.ptx),
-                       job.assembled ? plan_.assembler->version : ""});
+                       job.assembled ? plan_.assembler->version : "", release ? to_string(*release) : ""});
     return {};
   }
 
 private:
+  // Of CUDA that the unit was compiled with, and its program linked with.
+  std::optional<offload::CudaRelease> release_of(const ir::Unit& unit) const {
+    const auto options = bundle_.options.find(unit.options);
+    if (options == bundle_.options.end())
+      return std::nullopt;
+    const auto version = options->second.gpu.find(ir::cuda_version);
+    if (version == options->second.gpu.end())
+      return std::nullopt;
+    const auto number = static_cast<unsigned>(version->second);
+    return offload::CudaRelease{number / 1000, number % 1000 / 10};
+  }
+
   Result<void> choose_form(DeviceJob& job, const target::GpuArch& arch, const NamedGpu& gpu) const {
     XAAS_TRY(const offload::PtxVersion written, written_ptx(bundle_.units.at(job.unit)));
     XAAS_TRY(const offload::PtxVersion first, offload::first_ptx(arch));

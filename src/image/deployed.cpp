@@ -91,6 +91,8 @@ std::string to_annotation(const std::vector<GpuCode>& code) {
     json.push_back({{"gpu", each.gpu}, {"arch", each.arch}});
     (each.assembler.empty() ? json.back()["ptx"] : json.back()["assembler"]) =
         each.assembler.empty() ? each.ptx : each.assembler;
+    if (!each.runtime.empty())
+      json.back()["runtime"] = each.runtime;
   }
   return json.dump();
 }
@@ -109,6 +111,7 @@ Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image) {
     XAAS_TRY(each.arch, item.string_at("arch"));
     XAAS_TRY(each.ptx, item.string_or("ptx", ""));
     XAAS_TRY(each.assembler, item.string_or("assembler", ""));
+    XAAS_TRY(each.runtime, item.string_or("runtime", ""));
     if (each.ptx.empty() == each.assembler.empty())
       return make_error(ErrorKind::integrity, item.where() + ": either `ptx` or `assembler`");
     code.push_back(std::move(each));

@@ -276,6 +276,9 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
     codegen.NoBuiltinFuncs = value;
   }
   for (const auto& [name, value] : options.gpu) {
+    constexpr int64_t first_version = 1000, last_version = 999'990;
+    if (name == cuda_version && value >= first_version && value <= last_version)
+      continue;
     const auto known = std::find_if(gpu_options().begin(), gpu_options().end(),
                                     [&](const GpuOption& option) { return name == option.name; });
     if (known == gpu_options().end() || value < 0 || value > known->largest)

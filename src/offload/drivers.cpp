@@ -205,31 +205,53 @@ Result<PtxVersion> ptx_version_for(const GpuArch& arch, const DriverVersion& dri
   return newest;
 }
 
-Result<void> check_driver(const CudaRelease& toolkit, const DriverVersion& driver) {
+// The first driver that takes machine code and the run-time library of a release.
+static Result<DriverVersion> needed_driver(const CudaRelease& release) {
   const auto* const generation =
       std::find_if(std::begin(generations), std::end(generations),
-                   [&](const Generation& each) { return each.major == toolkit.major; });
+                   [&](const Generation& each) { return each.major == release.major; });
   if (generation == std::end(generations))
-    return make_error(ErrorKind::usage,
-                      "which drivers run machine code of CUDA " + to_string(toolkit) + " is not known",
+    return make_error(ErrorKind::usage, "which drivers CUDA " + to_string(release) + " needs is not known",
                       "known are CUDA 11, 12 and 13");
   const std::vector<ReleaseFacts>& releases = cuda_releases();
   const auto own = std::find_if(releases.begin(), releases.end(),
-                                [&](const ReleaseFacts& each) { return each.release == toolkit; });
-  const DriverVersion needed =
-      own == releases.end() ? generation->driver : std::min(own->driver, generation->driver);
+                                [&](const ReleaseFacts& each) { return each.release == release; });
+  return own == releases.end() ? generation->driver : std::min(own->driver, generation->driver);
+}
+
+// Of older generations those that the driver takes.
+static std::string older_releases(const CudaRelease& release, const DriverVersion& driver,
+                                  const std::string& words) {
+  std::string hint;
+  for (const Generation& older : generations)
+    if (older.major < release.major && driver >= older.driver)
+      hint += "; or " + words + " CUDA " + std::to_string(older.major);
+  return hint;
+}
+
+Result<void> check_driver(const CudaRelease& toolkit, const DriverVersion& driver) {
+  XAAS_TRY(const DriverVersion needed, needed_driver(toolkit));
   if (driver >= needed)
     return {};
-  std::string hint = "install driver " + to_string(needed) + " or later";
-  for (const Generation& older : generations)
-    if (older.major < toolkit.major && driver >= older.driver)
-      hint += "; or assemble with a ptxas of CUDA " + std::to_string(older.major);
+  std::string hint = "install driver " + to_string(needed) + " or later" +
+                     older_releases(toolkit, driver, "assemble with a ptxas of");
   if (const Result<PtxVersion> ptx = newest_ptx(driver))
     hint += "; or let PTX of version " + to_string(*ptx) + " or older serve, which the driver assembles";
   return make_error(ErrorKind::unsatisfied,
                     "machine code of CUDA " + to_string(toolkit) + " needs NVIDIA driver " +
                         to_string(needed) + " or later; this is " + to_string(driver),
                     hint);
+}
+
+Result<void> check_runtime(const CudaRelease& release, const DriverVersion& driver) {
+  XAAS_TRY(const DriverVersion needed, needed_driver(release));
+  if (driver >= needed)
+    return {};
+  return make_error(ErrorKind::unsatisfied,
+                    "the run-time library of CUDA " + to_string(release) + " needs NVIDIA driver " +
+                        to_string(needed) + " or later; this is " + to_string(driver),
+                    "install driver " + to_string(needed) + " or later" +
+                        older_releases(release, driver, "build the image with"));
 }
 
 bool machine_code_runs(const GpuArch& code, const GpuArch& device) {

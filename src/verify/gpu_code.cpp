@@ -16,6 +16,10 @@ struct Device {
 
 // Nothing, or why the driver does not take the code, which the GPU could run.
 Result<void> check_driver(const image::GpuCode& code, const offload::DriverVersion& driver) {
+  if (!code.runtime.empty()) {
+    XAAS_TRY(const offload::CudaRelease release, offload::parse_cuda_release(code.runtime));
+    XAAS_CHECK(offload::check_runtime(release, driver));
+  }
   if (!code.assembler.empty()) {
     XAAS_TRY(const offload::CudaRelease toolkit, offload::parse_cuda_release(code.assembler));
     return offload::check_driver(toolkit, driver);

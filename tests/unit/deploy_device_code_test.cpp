@@ -108,6 +108,19 @@ TEST_F(DevicePlans, WhatCannotBe) {
   EXPECT_THAT(refused({gpu("sm_90", "470.57.02")}), HasSubstr("470.57"));
 }
 
+TEST_F(DevicePlans, TheRunTimeLibraryNeedsItsDriver) {
+  bundle_.options[digest_of("options")].gpu["CudaVersion"] = 13000;
+  const auto old = plan({gpu("sm_90", "535.54.03")});
+  ASSERT_FALSE(old);
+  EXPECT_EQ(old.error().kind, ErrorKind::unsatisfied);
+  EXPECT_THAT(old.error().message, HasSubstr("run-time library of CUDA 13.0"));
+  EXPECT_THAT(old.error().hint, HasSubstr("build the image with CUDA 12"));
+  const auto current = plan({gpu("sm_90", "580.65.06")});
+  ASSERT_TRUE(current);
+  EXPECT_EQ(current->code.begin()->runtime, "13.0");
+  EXPECT_TRUE(plan({gpu("sm_90")})); // whose driver is not known
+}
+
 TEST_F(DevicePlans, WithoutAGpuThePlacesAreEmpty) {
   const auto planned = plan({gpu("sm_90")}, {}, true);
   ASSERT_TRUE(planned);

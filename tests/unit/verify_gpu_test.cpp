@@ -22,8 +22,8 @@ std::vector<std::string> problems(const std::vector<image::GpuCode>& code, const
   return found ? *found : std::vector<std::string>{"error"};
 }
 
-const image::GpuCode machine_code{"sm_80", "sm_80", "", "12.4.99"};
-const image::GpuCode ptx{"sm_80", "sm_80", "8.4", ""};
+const image::GpuCode machine_code{"sm_80", "sm_80", "", "12.4.99", ""};
+const image::GpuCode ptx{"sm_80", "sm_80", "8.4", "", ""};
 
 TEST(GpuCode, MachineCodeRunsOnItsGeneration) {
   EXPECT_THAT(problems({machine_code}, "sm_80"), IsEmpty());
@@ -40,6 +40,13 @@ TEST(GpuCode, PtxRunsOnLaterGpusWithALaterDriver) {
   EXPECT_THAT(problems({ptx}, "sm_90", "550.54.14"), IsEmpty());
   EXPECT_THAT(problems({ptx}, "sm_90", "535.54.03"), ElementsAre(HasSubstr("8.4")));
   EXPECT_THAT(problems({machine_code, ptx}, "sm_90", "550.54.14"), IsEmpty()); // one that serves is enough
+}
+
+TEST(GpuCode, TheRunTimeLibraryNeedsItsDriver) {
+  image::GpuCode code = ptx;
+  code.runtime = "13.0";
+  EXPECT_THAT(problems({code}, "sm_80", "570.26"), ElementsAre(HasSubstr("run-time library of CUDA 13.0")));
+  EXPECT_THAT(problems({code}, "sm_80", "580.65.06"), IsEmpty());
 }
 
 TEST(GpuCode, WithoutDeviceCodeThereIsNothingToCheck) {

@@ -55,6 +55,7 @@ struct GpuCode {
   std::string
       ptx; // version of PTX, which the driver makes machine code of: 8.4. Empty: there is machine code
   std::string assembler; // version of the ptxas that made that: 13.0.88
+  std::string runtime; // release of the run-time library of CUDA that the program has: 12.4; empty: not known
   auto operator<=>(const GpuCode&) const = default;
 };
 std::string describe(const GpuCode& code); // "sm_90: PTX 8.4", "sm_90: machine code by ptxas 13.0.88"

@@ -77,6 +77,9 @@ Result<PtxVersion> ptx_version_for(const target::GpuArch& arch, const DriverVers
 // version that the driver takes. A toolkit that is not of these generations is a usage error.
 Result<void> check_driver(const CudaRelease& toolkit, const DriverVersion& driver);
 
+// The same for a program that is linked with the run-time library of a release.
+Result<void> check_runtime(const CudaRelease& release, const DriverVersion& driver);
+
 // True if machine code for `code` runs on the GPU `device`: same major version and the minor one not less; a
 // family's code (`f`) also only inside it; specific code (`a`), code of Tegra's GPUs and code for them, only
 // where it is for exactly that GPU. The features of `device` do not matter. Of AMD's: equal.
