@@ -51,7 +51,11 @@ TEST_F(FrontDoor, ShowsItsCommands) {
   write("src/a.c", hello);
   EXPECT_NE(sh("$CC -### -c a.c").find("\"-target-cpu\" \"x86-64\""), std::string::npos);
   const std::string link = sh("$CC -v a.c -o ../build/a");
-  EXPECT_NE(link.find("\"-L/"), std::string::npos); // where CMake reads the implicit directories
+  EXPECT_NE(link.find(" -L/"),
+            std::string::npos); // where CMake reads the implicit directories; as clang shows them
+  const std::string compile = sh("$CLANG -v -c a.c -o ../build/b.o");
+  EXPECT_EQ(compile.find(" \"-cc1\""), std::string::npos);
+  EXPECT_EQ(sh("$CC -v -c a.c -o ../build/a.o").find(" \"-cc1\""), std::string::npos);
   EXPECT_NE(link.find("crt1.o"), std::string::npos);
 }
 
