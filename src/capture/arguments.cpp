@@ -124,8 +124,13 @@ bool names_gpu(const std::string& argument) {
 std::vector<std::string> cuda_options(const Session& session, const std::vector<std::string>& arguments) {
   std::vector<std::string> options = {"--no-offload-new-driver"};
   // One toolkit, whichever of its names the build has; by its own name, which is in no two builds another.
-  if (!session.cuda.empty())
+  if (!session.cuda.empty()) {
     options.push_back("--cuda-path=" + session.cuda.string());
+    // Where CUDA 13 has Thrust, CUB and libcu++, which its own headers include; nvcc finds them by itself.
+    std::error_code code;
+    if (const fs::path libraries = session.cuda / "include" / "cccl"; fs::is_directory(libraries, code))
+      options.insert(options.end(), {"-isystem", libraries.string()});
+  }
   for (const std::string& gpu : session.gpus)
     options.push_back("--offload-arch=" + gpu);
   if (!session.gpus.empty()) // an assembler's limits are none of ours: PTX for older GPUs can still be made

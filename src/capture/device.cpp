@@ -38,21 +38,38 @@ Result<std::vector<Digest>> libraries_of(const Session& session, clang::Compiler
   return libraries;
 }
 
-// Of the toolkit's headers; nothing where they do not say it.
-std::optional<int64_t> cuda_version(const Session& session) {
-  const Result<std::string> header = read_file(session.cuda / "include" / "cuda.h");
-  constexpr std::string_view words = "#define CUDA_VERSION ";
-  const size_t at = header ? header->find(words) : std::string::npos;
-  int64_t version = 0;
-  if (at == std::string::npos ||
-      std::from_chars(header->data() + at + words.size(), header->data() + header->size(), version).ec !=
-          std::errc())
-    return std::nullopt;
-  return version;
+// The number that `text` is, whole; nothing for anything else.
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(value)
+                                                                                   : std::nullopt;
+}
+
+// What the driver asks of the assembler, as typed options. Failed: something that they do not have.
+Result<void> read_assembler_options(const std::vector<std::string>& arguments, ir::UnitOptions& options) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    std::optional<int64_t> value;
+    if (argument == "--gpu-name" || argument == "--output-file")
+      ++i;
+    else if (argument == "-g")
+      options.gpu[ir::ptxas_debug] = 1;
+    else if (argument.starts_with("-O") && (value = number(argument.substr(2))))
+      options.gpu[ir::ptxas_level] = std::min<int64_t>(*value, 3);
+    else if (argument.starts_with("-maxrregcount=") && (value = number(argument.substr(14))))
+      options.gpu[ir::ptxas_registers] = *value;
+    else if (argument.starts_with("-") && argument != "-m64" && argument != "-v" && argument != "--verbose" &&
+             argument != "-lineinfo" && argument != "--generate-line-info" &&
+             argument != "--dont-merge-basicblocks" && argument != "--return-at-end")
+      return make_error(ErrorKind::failed, "options for the GPU's assembler (" + std::string(argument) + ")");
+  }
+  return {};
 }
 
 Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
-                             const clang::TextDiagnosticBuffer& messages, DeviceResult result) {
+                             const clang::TextDiagnosticBuffer& messages,
+                             const std::vector<std::string>& assembler, DeviceResult result) {
   const auto carried = [&result](const std::string& reason) {
     result.outcome = CompileOutcome::carried;
     result.reason = reason;
@@ -66,6 +83,8 @@ Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::Comp
   Result<ir::UnitOptions> options = ir::options_of(*invocation);
   if (!options)
     return carried(options.error().message);
+  if (const Result<void> read = read_assembler_options(assembler, *options); !read)
+    return carried(read.error().message);
   if (const std::optional<int64_t> version = cuda_version(session))
     options->gpu[ir::cuda_version] = *version;
   unit.machine.features = invocation->getTargetOpts().FeaturesAsWritten;
@@ -85,11 +104,24 @@ Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::Comp
 
 } // namespace
 
+std::optional<int64_t> cuda_version(const Session& session) {
+  const Result<std::string> header = read_file(session.cuda / "include" / "cuda.h");
+  constexpr std::string_view words = "#define CUDA_VERSION ";
+  const size_t at = header ? header->find(words) : std::string::npos;
+  int64_t version = 0;
+  if (at == std::string::npos ||
+      std::from_chars(header->data() + at + words.size(), header->data() + header->size(), version).ec !=
+          std::errc())
+    return std::nullopt;
+  return version;
+}
+
 bool is_device_compile(const std::vector<std::string>& command) {
   return std::find(command.begin(), command.end(), "-fcuda-is-device") != command.end();
 }
 
-DeviceResult capture_device(const Session& session, const std::vector<std::string>& command) {
+DeviceResult capture_device(const Session& session, const std::vector<std::string>& command,
+                            const std::vector<std::string>& assembler) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   DeviceResult result;
@@ -100,7 +132,7 @@ DeviceResult capture_device(const Session& session, const std::vector<std::strin
   result.source = invocation->getFrontendOpts().Inputs[0].getFile().str();
   result.arch = invocation->getTargetOpts().CPU;
   result.outcome = CompileOutcome::failed;
-  const Result<DeviceResult> captured = capture(session, invocation, messages, result);
+  const Result<DeviceResult> captured = capture(session, invocation, messages, assembler, result);
   if (captured)
     return *captured;
   std::cerr << "xaas: error: compiling " << result.source << " for " << result.arch << ": "

@@ -5,6 +5,7 @@
 
 #include <xaas/base/digest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,17 @@ struct DeviceResult {
   std::string reason;                              // of `carried`
 };
 
+// CUDA_VERSION of the toolkit's headers (13000); nothing where they do not say it.
+std::optional<int64_t> cuda_version(const Session& session);
+
 // True for a cc1 command (without "-cc1") that compiles for a GPU.
 bool is_device_compile(const std::vector<std::string>& command);
 
 // Captures the compilation for a GPU that a cc1 command asks for. Its IR is all that is made: neither PTX nor
 // machine code, so the build machine needs no assembler of the GPU's vendor.
-DeviceResult capture_device(const Session& session, const std::vector<std::string>& command);
+// `assembler` are the arguments of the job that would call it.
+DeviceResult capture_device(const Session& session, const std::vector<std::string>& command,
+                            const std::vector<std::string>& assembler);
 
 // What the front end puts into the host's module in the place of device code until the target is known. A fat
 // binary without entries, so that the program starts where the build runs it.

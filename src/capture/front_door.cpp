@@ -120,6 +120,10 @@ private:
       if (const auto* action = llvm::dyn_cast<clang::driver::JobAction>(&job.getSource()))
         compilation.CleanupFileMap(compilation.getResultFiles(), action, false);
     }
+    // Without a job for the host they are all that was asked for (--cuda-device-only).
+    for (const clang::driver::Command* job : of_gpu)
+      if (const int code = execute(compilation, *job); code != 0)
+        return code;
     return result;
   }
 
@@ -140,11 +144,15 @@ private:
                       const std::vector<clang::driver::Command*>& of_gpu, clang::driver::Command& host) {
     std::map<std::string, Digest> units;
     CompileResult result = {CompileOutcome::not_ours, {}, {}};
-    for (const clang::driver::Command* job : of_gpu) {
-      const std::vector<std::string> arguments = strings(job->getArguments());
+    for (size_t i = 0; i < of_gpu.size(); ++i) {
+      const std::vector<std::string> arguments = strings(of_gpu[i]->getArguments());
       if (!is_device_compile(arguments))
         continue;
-      const DeviceResult device = capture_device(session_, {arguments.begin() + 1, arguments.end()});
+      std::vector<std::string> assembler;
+      if (i + 1 < of_gpu.size() && fs::path(of_gpu[i + 1]->getExecutable()).filename() == "ptxas")
+        assembler = strings(of_gpu[i + 1]->getArguments());
+      const DeviceResult device =
+          capture_device(session_, {arguments.begin() + 1, arguments.end()}, assembler);
       if (device.outcome == CompileOutcome::failed)
         return 1;
       if (device.outcome != CompileOutcome::captured)
@@ -278,7 +286,8 @@ Result<std::optional<fs::path>> link_device_code(const Session& session,
                                                  const std::vector<std::string>& arguments,
                                                  const NvccTranslation& translated) {
   std::error_code code;
-  if (translated.phase != NvccPhase::link || !fs::exists(relocatable_mark(session), code))
+  if (translated.phase != NvccPhase::link || translated.has_cuda || // a source is whole
+      !fs::exists(relocatable_mark(session), code))
     return std::optional<fs::path>();
   const fs::path object = session.directory / "device-links" /
                           (digest_of(fs::absolute(translated.output).string()).hex().substr(0, 16) + ".o");
@@ -296,6 +305,12 @@ Result<std::optional<fs::path>> link_device_code(const Session& session,
   return std::optional(object);
 }
 
+// What nvcc compiles for where nobody says it (its documentation, "GPU Code Generation").
+std::string default_gpu(const Session& session) {
+  constexpr int64_t first_with_turing = 13000; // CUDA_VERSION
+  return cuda_version(session).value_or(0) >= first_with_turing ? "sm_75" : "sm_52";
+}
+
 int run_nvcc(const Session& session, const std::vector<std::string>& arguments) {
   NvccContext context;
   context.toolkit = session.cuda;
@@ -306,15 +321,22 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
     reason = relocatable_reason;
   if (translated && (translated->phase == NvccPhase::archive || translated->phase == NvccPhase::device_link))
     reason = "nvcc's own archives and links of device code";
+  std::vector<std::string> gpus = session.gpus;
+  if (gpus.empty() && translated)
+    gpus = translated->gpu_archs;
+  if (gpus.empty())
+    gpus = {default_gpu(session)};
+  for (const std::string& gpu : gpus)
+    if (!gpu.starts_with("sm_")) // native, all, all-major
+      reason = "-arch=" + gpu;
   const bool asks = translated && (translated->is_query || translated->is_verbose);
   if (!asks && reason.empty()) {
     const Result<std::optional<fs::path>> linked = link_device_code(session, arguments, *translated);
     if (!linked)
       return print_error(linked.error());
-    std::vector<std::string> words = without_device_link(
-        with_architectures(*translated, session.gpus.empty() ? translated->gpu_archs : session.gpus));
+    std::vector<std::string> words = without_device_link(with_architectures(*translated, gpus));
     if (*linked)
-      words.insert(words.end(), {(*linked)->string(), "-lcudadevrt"});
+      words.insert(words.end(), {"-x", "none", (*linked)->string(), "-lcudadevrt"});
     return DriverRun(session, words, Compiler::clangxx).run();
   }
   const int code = run_real_nvcc(session, arguments);

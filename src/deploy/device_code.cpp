@@ -148,6 +148,19 @@ target::Cpu target_of(const DeviceJob& job) {
   return {"nvptx64", job.arch, {}};
 }
 
+// As Clang's driver would have called it; -O3 where the unit does not say it.
+offload::AssembleOptions assemble_options(const ir::UnitOptions& options) {
+  offload::AssembleOptions result;
+  const auto value = [&](const char* name, int64_t otherwise) {
+    const auto found = options.gpu.find(name);
+    return found == options.gpu.end() ? otherwise : found->second;
+  };
+  result.opt_level = static_cast<unsigned>(value(ir::ptxas_level, result.opt_level));
+  result.debug = value(ir::ptxas_debug, 0) != 0;
+  result.max_registers = static_cast<unsigned>(value(ir::ptxas_registers, 0));
+  return result;
+}
+
 class Maker {
 public:
   Maker(const image::Bundle& bundle, const DevicePlan& plan, const Contents& contents,
@@ -225,7 +238,9 @@ private:
     XAAS_CHECK(run_parallel(wanted.size(), threads_, [&](size_t i) -> Result<void> {
       Work& work = *wanted[i];
       XAAS_CHECK(check_interrupt());
-      XAAS_TRY(work.code, offload::assemble(*plan_.assembler, work.code, work.job.arch).in(work.unit.source));
+      XAAS_TRY(work.code, offload::assemble(*plan_.assembler, work.code, work.job.arch,
+                                            assemble_options(options_of(work)))
+                              .in(work.unit.source));
       return {};
     }));
     progress_.finish();

@@ -276,8 +276,12 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
     codegen.NoBuiltinFuncs = value;
   }
   for (const auto& [name, value] : options.gpu) {
-    constexpr int64_t first_version = 1000, last_version = 999'990;
-    if (name == cuda_version && value >= first_version && value <= last_version)
+    constexpr int64_t last_version = 999'990, levels = 3, registers = 255;
+    const std::pair<std::string_view, int64_t> others[] = {
+        {cuda_version, last_version}, {ptxas_level, levels}, {ptxas_debug, 1}, {ptxas_registers, registers}};
+    if (std::any_of(std::begin(others), std::end(others), [&](const auto& other) {
+          return name == other.first && value >= 0 && value <= other.second;
+        }))
       continue;
     const auto known = std::find_if(gpu_options().begin(), gpu_options().end(),
                                     [&](const GpuOption& option) { return name == option.name; });

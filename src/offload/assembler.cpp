@@ -214,6 +214,8 @@ Result<std::vector<std::string>> arguments_for(const std::string& arch, const As
   std::vector<std::string> arguments = {"-arch=" + arch};
   // It optimises nothing that is to be debugged, and refuses to be asked for both.
   arguments.push_back(options.debug ? "-g" : "-O" + std::to_string(options.opt_level));
+  if (options.max_registers)
+    arguments.push_back("-maxrregcount=" + std::to_string(options.max_registers));
   if (options.relocatable)
     arguments.emplace_back("-c");
   arguments.insert(arguments.end(), {input_name, "-o", output_name});

@@ -411,7 +411,8 @@ private:
       to = to.lexically_normal();
       if (relative_under(root / to, root).empty())
         return make_error(ErrorKind::usage, "build.install: `" + file.to + "` is not below the prefix");
-      XAAS_CHECK(install_entry(directory_ / file.from, root, to).in("build.install"));
+      XAAS_CHECK(install_entry(directory_ / file.from, destination_, fs::path(prefix_).relative_path(), to)
+                     .in("build.install"));
     }
     return {};
   }

@@ -102,7 +102,10 @@ struct TreeCopy {
     case fs::file_type::regular:
       return copy_regular(entry.path(), copy, sources);
     default:
-      return {}; // a socket, pipe or device is no source
+      if (!sources)
+        return make_error(ErrorKind::failed,
+                          entry.path().string() + ": is a special file (socket, pipe, device)");
+      return {}; // which is no source
     }
   }
 
@@ -155,7 +158,8 @@ fs::path first_unreadable(const fs::path& tree) {
   return {};
 }
 
-Result<void> install_entry(const fs::path& from, const fs::path& root, const fs::path& to) {
+Result<void> install_entry(const fs::path& from, const fs::path& root, const fs::path& prefix,
+                           const fs::path& to) {
   std::error_code code;
   const fs::directory_entry entry(from, code);
   if (code || !fs::exists(entry.symlink_status(code)))
@@ -164,7 +168,8 @@ Result<void> install_entry(const fs::path& from, const fs::path& root, const fs:
         "`from` in build.install is relative to the build directory; is it made by the default target?");
   XAAS_CHECK(make_directories(root));
   fs::path place = root;
-  for (const fs::path& part : to.parent_path()) {
+  const fs::path whole = prefix / to;
+  for (const fs::path& part : whole.parent_path()) {
     place /= part;
     const fs::file_type type = fs::symlink_status(place, code).type();
     if (type != fs::file_type::not_found && type != fs::file_type::directory)
@@ -173,7 +178,7 @@ Result<void> install_entry(const fs::path& from, const fs::path& root, const fs:
                                               " is installed as a file or link, and no directory");
     XAAS_CHECK(make_directories(place));
   }
-  return TreeCopy{from, root / to, {}, false}.entry(entry, root / to).in("`" + to.string() + "`");
+  return TreeCopy{from, root / whole, {}, false}.entry(entry, root / whole).in("`" + to.string() + "`");
 }
 
 } // namespace xaas::project

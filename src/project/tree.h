@@ -18,8 +18,10 @@ Result<void> copy_sources(const fs::path& from, const fs::path& to, const std::v
 fs::path first_unreadable(const fs::path& tree);
 
 // Installs one file, symbolic link or directory with all that is in it as `to`, a normal relative path below
-// `root`; permission bits are kept, links stay links, directories are merged. Usage errors: something is
-// there already, or `to` leads through a link. A missing `from` is a failed error that names it.
-Result<void> install_entry(const fs::path& from, const fs::path& root, const fs::path& to);
+// the directory `prefix` of `root`; permission bits are kept, links stay links, directories are merged. What
+// is below `root` may be a stranger's: nothing is written through a link of it. Usage errors: something is
+// there already, or the place leads through a link. Failed: `from` is not there, or is a special file.
+Result<void> install_entry(const fs::path& from, const fs::path& root, const fs::path& prefix,
+                           const fs::path& to);
 
 } // namespace xaas::project

@@ -34,6 +34,10 @@ const std::vector<GpuOption>& gpu_options();
 // Also in UnitOptions::gpu: CUDA_VERSION of the headers (12040 for 12.4), so of the run-time library that the
 // program is linked with. No option of LLVM's.
 inline constexpr const char* cuda_version = "CudaVersion";
+// What Clang's driver asks NVIDIA's assembler for: -O, -g, -maxrregcount.
+inline constexpr const char* ptxas_level = "PtxasLevel";
+inline constexpr const char* ptxas_debug = "PtxasDebug";
+inline constexpr const char* ptxas_registers = "PtxasRegisters";
 
 // Why a unit with these options cannot take part in LTO, where one process generates code for many units and
 // knows of each what its IR says: the option that IR does not carry. Nothing if it can.

@@ -39,6 +39,7 @@ Result<Assembler> find_assembler(const AssemblerPlaces& places);
 struct AssembleOptions {
   unsigned opt_level = 3;          // 0 to 3
   bool debug = false;              // with information for debuggers; then nothing is optimised
+  unsigned max_registers = 0;      // of one thread; 0: as the code wants
   bool relocatable = false;        // to be linked with others (`-c`), not to be run
   std::chrono::seconds time{3600}; // of the CPU; four times as much by the clock
   uint64_t memory = 0;             // bytes; 0: what this process may have

@@ -137,7 +137,23 @@ if deploy itself >log 2>&1; then
 fi
 clean leads
 
+# A link among what the build itself installed, through which the rest would be written.
+for place in usr usr/local; do
+  image through '{"install": [{"from": "x", "to": "bin/x"}]}' <<END
+echo x >x
+mkdir -p \$(dirname \$DESTDIR/$place)
+ln -s $elsewhere \$DESTDIR/$place
+END
+  expect_error 2 "is installed as a file or link" deploy through
+  [ ! -e "$elsewhere/bin" ] && [ ! -e "$elsewhere/local" ] || fail "written through the link $place"
+  clean through
+done
+
 # What an image does not have.
+image pipe '{"install": [{"from": "x", "to": "bin/x"}]}' <<'END'
+mkfifo x
+END
+fails pipe "special file"
 image special '{"install": "mkdir -p $DESTDIR/usr && mkfifo $DESTDIR/usr/pipe"}' <<'END'
 :
 END
