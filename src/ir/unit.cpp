@@ -1,4 +1,5 @@
 #include <xaas/ir/unit.h>
+#include <xaas/target/gpu.h>
 
 namespace xaas::ir {
 
@@ -125,6 +126,9 @@ Result<Unit> parse_unit(const JsonReader& reader) {
     if (!device.json().is_object())
       return device.wrong("an object");
     for (const auto& [arch, id] : device.json().items()) {
+      if (!target::parse_gpu_arch(arch))
+        return make_error(ErrorKind::integrity,
+                          device.where() + ": \"" + arch + "\" is no name of a GPU architecture");
       XAAS_TRY(const std::string digest, device.string_at(arch));
       XAAS_TRY(unit.device[arch], Digest::parse(digest).in(device.where() + "/" + arch));
     }

@@ -312,6 +312,8 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
   for (const BuildMount& mount : whole.mounts)
     if (mount.writable)
       writable.push_back(mount.source);
+  if (command.output) // what the build says is written to a disk, too
+    writable.push_back(*command.output);
   Guard guard(enclosure.limits, writable, builder->depth);
 
   Command step;

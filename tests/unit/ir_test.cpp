@@ -196,7 +196,9 @@ TEST(UnitJson, DeviceCode) {
   EXPECT_EQ(*parsed, unit);
   for (const auto& [pointer, value] :
        {std::pair("/device", "[]"), std::pair("/device/sm_80", "\"md5:0\""), std::pair("/device/sm_90", "1"),
-        std::pair("/libraries", "{}"), std::pair("/libraries/0", "\"x\"")}) {
+        std::pair("/libraries", "{}"), std::pair("/libraries/0", "\"x\""),
+        std::pair("/device/..~1x",
+                  "\"sha256:0000000000000000000000000000000000000000000000000000000000000000\"")}) {
     Json changed = json;
     changed[Json::json_pointer(pointer)] = Json::parse(value);
     const auto refused = parse_unit(JsonReader(changed, "unit"));

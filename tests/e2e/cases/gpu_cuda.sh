@@ -161,3 +161,30 @@ END
   "$XAAS" inspect oci:nvcc:rdc --format json >rdc.json
   assert_json rdc.json '.native_objects | length == 2 and (.[0].reason | contains("-rdc=true"))'
 fi
+
+# What is asked of the assembler goes with the code: the most registers, debugging; what it has no word for stays nvcc's or Clang's work.
+mkdir asked
+cp src/own.cu src/plain.cu asked
+cat >asked/Makefile <<END
+own: own.o plain.o
+	\$(CXX) own.o plain.o -o own -L$cuda/lib64 -L$cuda/lib -lcudart_static -ldl -lrt -lpthread
+own.o: own.cu
+	\$(CXX) -O2 \$(ASKED) --offload-arch=sm_80 -c own.cu -o own.o
+plain.o: plain.cu
+	\$(CXX) -g -c plain.cu -o plain.o
+END
+for asked in '-Xcuda-ptxas -maxrregcount=64' '-g -O0'; do
+  jq --arg asked "ASKED=$asked" 'del(.gpu) | .build.arguments = [$asked]' src/xaas.json >asked/xaas.json
+  "$XAAS" build asked -o oci:askedfor:ir -q >/dev/null
+  "$XAAS" inspect oci:askedfor:ir --format json >asked.json
+  assert_json asked.json '.configurations[0].native_objects == 0'
+  "$XAAS" deploy oci:askedfor:ir --gpu sm_80 -o rootfs:asked-root -q >/dev/null
+  expect_equal "code that was asked for with $asked" "$(fat_binary asked-root/usr/local/bin/own)" "elf 80"
+  rm -rf asked-root
+done
+jq 'del(.gpu) | .build.arguments = ["ASKED=-Xcuda-ptxas -dlcm=cg"]' src/xaas.json >asked/xaas.json
+if [ -x "$cuda/bin/fatbinary" ]; then
+  "$XAAS" build asked -o oci:askedfor:native -q >/dev/null
+  "$XAAS" inspect oci:askedfor:native --format json >asked.json
+  assert_json asked.json '[.native_objects[] | select(.reason | contains("-dlcm=cg"))] | length == 1'
+fi

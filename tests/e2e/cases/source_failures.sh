@@ -118,6 +118,11 @@ while head -c 4000000 /dev/zero >"large.$i"; do i=$((i + 1)); sleep 0.02; done
 END
 fails large "to disk" XAAS_BUILD_DISK=40M
 
+image chatty <<'END'
+head -c 60000000 /dev/urandom
+END
+fails chatty "to disk" XAAS_BUILD_DISK=40M
+
 # A link that leads out of the build directory, to files of this machine.
 echo private >"$elsewhere/private"
 for place in "$elsewhere" ../../../../../../../..; do
