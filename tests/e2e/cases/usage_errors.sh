@@ -75,7 +75,7 @@ expect_error 2 'long.json' build long.json --source src
 spec '{"name": "a", "isa": [], "build": {"system": "make", "install": [{"from": "hello", "to": "bin/a"}, {"from": "hello.c", "to": "bin/./a"}]}}'
 expect_error 2 '/build/install/1/to: "bin/./a" is installed twice' build bad.json --source src
 spec '{"name": "a", "isa": [], "build": {"system": "make", "install": [{"from": "hello", "to": "bin/a"}, {"from": "hello.c", "to": "bin/a/b"}]}}'
-expect_error 2 '`bin/a/b`: bin/a is installed as a file' build bad.json --source src
+expect_error 2 '`bin/a/b`: usr/local/bin/a is installed as a file' build bad.json --source src
 # Not what they are taken for.
 expect_error 4 'src/' build src/xaas.json/
 mkdir -p tree/xaas.json
