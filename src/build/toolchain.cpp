@@ -217,8 +217,8 @@ Result<void> check_compilers(const ToolchainLayers& layers, const spec::Toolchai
   const Result<bool> any = search.any();
   if (!any && any.error().kind != ErrorKind::missing_tool)
     return any.error();
-  if (!any) // with `--runtime host` it may be the host's
-    progress.note(any.error().message + "; " + any.error().hint);
+  if (!any)
+    progress.note(any.error().message + "; with `--runtime host` it may be the host's");
   else if (!*any)
     progress.note(project::no_compiler().message + "; " + project::no_compiler().hint);
   return {};

@@ -54,7 +54,9 @@ Result<std::vector<NamedGpu>> nvidia_gpus(const std::vector<system::Gpu>& gpus) 
     if (!gpu.driver.empty()) {
       XAAS_TRY(each.driver, offload::parse_driver_version(gpu.driver));
     }
-    named.emplace(gpu.arch, each);
+    const auto [known, added] = named.emplace(gpu.arch, each);
+    if (!added && each.driver && (!known->second.driver || *each.driver < *known->second.driver))
+      known->second.driver = each.driver; // the code must load on all of them
   }
   if (named.empty())
     return no_gpu_here(gpus.empty() ? "this system has no GPU" : "this system has none of these");
@@ -62,21 +64,6 @@ Result<std::vector<NamedGpu>> nvidia_gpus(const std::vector<system::Gpu>& gpus) 
   for (auto& [name, gpu] : named)
     result.push_back(std::move(gpu));
   return result;
-}
-
-offload::PtxVersion newest_ptx(const offload::CudaRelease& release) {
-  offload::PtxVersion newest;
-  for (const offload::ReleaseFacts& facts : offload::cuda_releases())
-    if (facts.release <= release)
-      newest = std::max(newest, facts.ptx);
-  return newest;
-}
-
-// The assemblers of CUDA 13 begin at sm_75 (CUDA Toolkit 13.0 Release Notes, "Deprecated Architectures").
-bool is_known_to(const offload::Assembler& assembler, const target::GpuArch& arch,
-                 const offload::PtxVersion& first) {
-  const bool dropped = assembler.release.major >= 13 && std::pair(arch.major, arch.minor) < std::pair(7u, 5u);
-  return !dropped && first <= newest_ptx(assembler.release);
 }
 
 class Planner {
@@ -122,9 +109,9 @@ private:
     XAAS_TRY(const offload::PtxVersion written, written_ptx(bundle_.units.at(job.unit)));
     XAAS_TRY(const offload::PtxVersion first, offload::first_ptx(arch));
     job.ptx = std::max(written, first);
-    job.assembled = plan_.assembler && is_known_to(*plan_.assembler, arch, first);
+    job.assembled = plan_.assembler && offload::assembles(plan_.assembler->release, arch);
     if (job.assembled) {
-      job.ptx = std::min(job.ptx, newest_ptx(plan_.assembler->release));
+      job.ptx = std::min(job.ptx, offload::newest_ptx(plan_.assembler->release));
     } else if (gpu.driver) {
       XAAS_TRY(const offload::PtxVersion newest, offload::ptx_version_for(arch, *gpu.driver));
       job.ptx = std::min(job.ptx, newest);

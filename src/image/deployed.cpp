@@ -89,8 +89,10 @@ std::string to_annotation(const std::vector<GpuCode>& code) {
   Json json = Json::array();
   for (const GpuCode& each : code) {
     json.push_back({{"gpu", each.gpu}, {"arch", each.arch}});
-    (each.assembler.empty() ? json.back()["ptx"] : json.back()["assembler"]) =
-        each.assembler.empty() ? each.ptx : each.assembler;
+    if (each.assembler.empty())
+      json.back()["ptx"] = each.ptx;
+    else
+      json.back()["assembler"] = each.assembler;
     if (!each.runtime.empty())
       json.back()["runtime"] = each.runtime;
   }

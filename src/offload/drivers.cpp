@@ -205,6 +205,20 @@ Result<PtxVersion> ptx_version_for(const GpuArch& arch, const DriverVersion& dri
   return newest;
 }
 
+PtxVersion newest_ptx(const CudaRelease& toolkit) {
+  PtxVersion newest;
+  for (const ReleaseFacts& facts : cuda_releases())
+    if (facts.release <= toolkit)
+      newest = std::max(newest, facts.ptx);
+  return newest;
+}
+
+bool assembles(const CudaRelease& toolkit, const GpuArch& arch) {
+  const bool dropped = toolkit.major >= 13 && std::pair(arch.major, arch.minor) < std::pair(7u, 5u);
+  const Result<PtxVersion> first = first_ptx(arch);
+  return !dropped && first && *first <= newest_ptx(toolkit);
+}
+
 // The first driver that takes machine code and the run-time library of a release.
 static Result<DriverVersion> needed_driver(const CudaRelease& release) {
   const auto* const generation =

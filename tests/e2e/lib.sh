@@ -171,6 +171,21 @@ END
   fail "the registry does not start: $(cat "$log")"
 }
 
+# DIR: its files by HTTP on the loopback. The port is then in `port`, the process in `server`. It ends with the case.
+serve_files() {
+  local i
+  : >server.log
+  (cd "$1" && exec python3 -u -m http.server --bind 127.0.0.1 0) >>server.log 2>&1 &
+  server=$!
+  trap 'kill $server 2>/dev/null || true' EXIT
+  for ((i = 0; i < 600; ++i)); do
+    port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log)
+    [ -z "$port" ] || return 0
+    sleep 0.1
+  done
+  fail "no server for the files in $1: $(cat server.log)"
+}
+
 # FILE: the requests in a registry's log since the last call, "METHOD PATH STATUS BYTES" each
 new_requests() {
   local seen=${requests_seen:-0} size=

@@ -82,6 +82,17 @@ TEST_F(DevicePlans, TheVersionOfPtxFitsWhoReadsIt) {
   EXPECT_EQ(version({gpu("sm_90")}, assembler(13, 0)), "8.8");
 }
 
+TEST_F(DevicePlans, OfEqualGpusTheOldestDriverDecides) {
+  for (const auto& gpus : {std::vector{gpu("sm_90", "580.65.06"), gpu("sm_90", "535.54.03")},
+                           std::vector{gpu("sm_90", "535.54.03"), gpu("sm_90", "580.65.06")},
+                           std::vector{gpu("sm_90"), gpu("sm_90", "535.54.03")}}) {
+    const auto planned = plan(gpus);
+    ASSERT_TRUE(planned) << planned.error().message;
+    EXPECT_EQ(to_string(planned->host_units.at(host_).front().ptx), "8.2");
+    EXPECT_FALSE(plan(gpus, assembler(13, 0)));
+  }
+}
+
 TEST_F(DevicePlans, WhatTheAssemblerDoesNotKnowIsLeftToTheDriver) {
   ir::Unit host = bundle_.units.at(host_);
   host.device["sm_70"] = host.device.at("sm_75");

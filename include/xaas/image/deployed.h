@@ -60,7 +60,7 @@ struct GpuCode {
 };
 std::string describe(const GpuCode& code); // "sm_90: PTX 8.4", "sm_90: machine code by ptxas 13.0.88"
 
-// Compact JSON: [{"gpu", "arch", "ptx" or "assembler"}].
+// Compact JSON: [{"gpu", "arch", "ptx" or "assembler", "runtime"}], the last where it is known.
 std::string to_annotation(const std::vector<GpuCode>& code);
 
 // Of a deployed image; without the annotation none. Malformed: integrity error.

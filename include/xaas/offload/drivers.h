@@ -62,6 +62,13 @@ const std::vector<ReleaseFacts>& cuda_releases();
 // older than CUDA 11.0's is an unsatisfied error.
 Result<PtxVersion> newest_ptx(const DriverVersion& driver);
 
+// The newest version of PTX that the assembler of a release reads.
+PtxVersion newest_ptx(const CudaRelease& toolkit);
+
+// True if the assembler of a release makes machine code for an architecture. Those of CUDA 13 begin at sm_75
+// (CUDA Toolkit 13.0 Release Notes, "Deprecated Architectures").
+bool assembles(const CudaRelease& toolkit, const target::GpuArch& arch);
+
 // The first version of PTX that knows an architecture. One that is not NVIDIA's, or not in gpu_archs(), is a
 // usage error.
 Result<PtxVersion> first_ptx(const target::GpuArch& arch);

@@ -94,15 +94,7 @@ mkdir -p web parts-2/include content
 echo '#define PARTS "parts of another project"' >parts-2/include/parts.h
 printf 'add_library(parts INTERFACE)\ntarget_include_directories(parts INTERFACE include)\n' >parts-2/CMakeLists.txt
 tar -czf web/parts.tar.gz parts-2
-: >server.log
-(cd web && exec python3 -u -m http.server --bind 127.0.0.1 0) >>server.log 2>&1 &
-server=$!
-trap 'kill $server 2>/dev/null || true' EXIT
-for ((i = 0; i < 100; ++i)); do
-  port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log)
-  [ -z "$port" ] || break
-  sleep 0.1
-done
+serve_files web
 sum=$(sha256sum <web/parts.tar.gz | cut -c1-64)
 cat >content/CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.16)

@@ -66,15 +66,7 @@ rm src/pipe
 # What is fetched.
 mkdir web
 echo data >web/data.bin
-: >server.log
-(cd web && exec python3 -u -m http.server --bind 127.0.0.1 0) >>server.log 2>&1 &
-server=$!
-trap 'kill $server 2>/dev/null || true' EXIT
-for ((i = 0; i < 100; ++i)); do
-  port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' server.log)
-  [ -z "$port" ] || break
-  sleep 0.1
-done
+serve_files web
 fetching() { # SHA256 PATH TO
   jq --arg url "http://127.0.0.1:$port/$2" --arg sha "$1" --arg to "$3" '.fetch = [{url: $url, sha256: $sha, to: $to}]' src/xaas.json >spec.new
   cp spec.new src/xaas.json
