@@ -1,0 +1,232 @@
+#include "driver_run.h"
+
+#include "compile.h"
+#include "device.h"
+#include "foreign_modules.h"
+#include "fortran.h"
+#include "link.h"
+
+#include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Driver/Compilation.h>
+#include <clang/Driver/Driver.h>
+#include <clang/Driver/Job.h>
+#include <clang/Driver/Tool.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Options/Options.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <iostream>
+
+namespace xaas::capture {
+
+namespace {
+
+std::vector<std::string> strings(const llvm::opt::ArgStringList& arguments) {
+  return {arguments.begin(), arguments.end()};
+}
+
+class DriverRun {
+public:
+  DriverRun(const Session& session, const std::vector<std::string>& arguments, Compiler compiler)
+      : session_(session), fortran_(compiler == Compiler::flang),
+        program_((fortran_ ? session.flang : session.clang).string()),
+        prepared_(front_door_arguments(session, expand(arguments), compiler)) {
+    strings_.push_back(program_);
+    if (compiler == Compiler::clangxx)
+      strings_.push_back("--driver-mode=g++");
+    if (fortran_)
+      strings_.push_back("--driver-mode=flang");
+    strings_.insert(strings_.end(), prepared_.all.begin(), prepared_.all.end());
+  }
+
+  int run() {
+    std::vector<const char*> arguments;
+    for (const std::string& text : strings_)
+      arguments.push_back(text.c_str());
+    std::unique_ptr<clang::DiagnosticOptions> options = clang::CreateAndPopulateDiagOpts(arguments);
+    auto* printer = new clang::TextDiagnosticPrinter(llvm::errs(), *options);
+    printer->setPrefix(fortran_ ? "flang" : "clang");
+    clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options,
+                                         printer);
+    clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
+    clang::driver::Driver driver(program_, llvm::sys::getDefaultTargetTriple(), diagnostics);
+    driver.setCheckInputsExist(true);
+    std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
+    if (!compilation || compilation->containsError())
+      return 1;
+    if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH)) {
+      compilation->getJobs().Print(llvm::errs(), "\n", true);
+      return diagnostics.hasErrorOccurred() ? 1 : 0;
+    }
+    if (diagnostics.hasErrorOccurred())
+      return 1;
+    if (compilation->getArgs().hasArg(clang::options::OPT_v)) // as clang does: CMake reads it
+      compilation->getJobs().Print(llvm::errs(), "\n", false);
+    const int code = run_jobs(*compilation);
+    compilation->CleanupFileList(compilation->getTempFiles());
+    return code;
+  }
+
+private:
+  static std::vector<std::string> expand(const std::vector<std::string>& arguments) {
+    llvm::BumpPtrAllocator allocator;
+    llvm::SmallVector<const char*, 64> expanded;
+    for (const std::string& argument : arguments)
+      expanded.push_back(argument.c_str());
+    if (llvm::Error error = clang::driver::expandResponseFiles(expanded, false, allocator))
+      llvm::consumeError(std::move(error)); // the driver says what is wrong with the argument
+    return {expanded.begin(), expanded.end()};
+  }
+
+  int run_jobs(clang::driver::Compilation& compilation) {
+    int result = 0;
+    std::vector<const clang::driver::Action*> failed;
+    std::vector<clang::driver::Command*> of_gpu; // of the source whose host part comes next
+    for (clang::driver::Command& job : compilation.getJobs()) {
+      // What needs the result of a failed job is left out; other sources are still compiled, as clang does.
+      if (needs_any(job.getSource(), failed))
+        continue;
+      if (job.getSource().isDeviceOffloading(clang::driver::Action::OFK_Cuda) || makes_fat_binary(job)) {
+        of_gpu.push_back(&job);
+        continue;
+      }
+      const int code = of_gpu.empty() ? run_job(compilation, job) : run_with_device(compilation, of_gpu, job);
+      of_gpu.clear();
+      if (code == 0)
+        continue;
+      result = result ? result : code;
+      failed.push_back(&job.getSource());
+      if (const auto* action = llvm::dyn_cast<clang::driver::JobAction>(&job.getSource()))
+        compilation.CleanupFileMap(compilation.getResultFiles(), action, false);
+    }
+    // Without a job for the host they are all that was asked for (--cuda-device-only).
+    for (const clang::driver::Command* job : of_gpu)
+      if (const int code = execute(compilation, *job); code != 0)
+        return code;
+    return result;
+  }
+
+  static bool needs_any(const clang::driver::Action& action,
+                        const std::vector<const clang::driver::Action*>& failed) {
+    return std::any_of(action.input_begin(), action.input_end(), [&](const clang::driver::Action* input) {
+      return std::find(failed.begin(), failed.end(), input) != failed.end() || needs_any(*input, failed);
+    });
+  }
+
+  static bool makes_fat_binary(const clang::driver::Command& job) {
+    return fs::path(job.getExecutable()).filename() == "fatbinary";
+  }
+
+  // A source with device code: the jobs that compile it for GPUs, assemble and bundle that, and then the one
+  // for the host, which Clang gives the bundle. Of what is captured the front end's part is all that is done.
+  int run_with_device(clang::driver::Compilation& compilation,
+                      const std::vector<clang::driver::Command*>& of_gpu, clang::driver::Command& host) {
+    std::map<std::string, Digest> units;
+    CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    for (size_t i = 0; i < of_gpu.size(); ++i) {
+      const std::vector<std::string> arguments = strings(of_gpu[i]->getArguments());
+      if (!is_device_compile(arguments))
+        continue;
+      std::vector<std::string> assembler;
+      if (i + 1 < of_gpu.size() && fs::path(of_gpu[i + 1]->getExecutable()).filename() == "ptxas")
+        assembler = strings(of_gpu[i + 1]->getArguments());
+      const DeviceResult device =
+          capture_device(session_, {arguments.begin() + 1, arguments.end()}, assembler);
+      if (device.outcome == CompileOutcome::failed)
+        return 1;
+      if (device.outcome != CompileOutcome::captured)
+        return run_natively(compilation, of_gpu, host, {device.outcome, host_output(host), device.reason});
+      units[device.arch] = device.unit;
+    }
+    std::vector<std::string> command = strings(host.getArguments());
+    const auto binary = std::find(command.begin(), command.end(), "-fcuda-include-gpubinary");
+    if (units.empty() || binary == command.end() || binary + 1 == command.end())
+      return run_natively(compilation, of_gpu, host, result);
+    const Result<fs::path> placeholder = device_image_placeholder(session_);
+    if (!placeholder)
+      return print_error(placeholder.error());
+    binary[1] = placeholder->string();
+    result = capture_compile(session_, prepared_.written, {command.begin() + 1, command.end()}, units);
+    if (result.outcome == CompileOutcome::captured)
+      return 0;
+    if (result.outcome == CompileOutcome::failed)
+      return 1;
+    return run_natively(compilation, of_gpu, host, result);
+  }
+
+  static fs::path host_output(const clang::driver::Command& host) {
+    const std::vector<std::string>& outputs = host.getOutputFilenames();
+    return outputs.empty() ? fs::path() : fs::path(outputs.front());
+  }
+
+  int run_natively(clang::driver::Compilation& compilation,
+                   const std::vector<clang::driver::Command*>& of_gpu, clang::driver::Command& host,
+                   const CompileResult& result) {
+    for (const clang::driver::Command* job : of_gpu)
+      if (const int code = execute(compilation, *job); code != 0)
+        return code;
+    const int code = execute(compilation, host);
+    if (code == 0 && result.outcome == CompileOutcome::carried)
+      note_native_object(session_, result.output, result.reason);
+    return code;
+  }
+
+  static int execute(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
+    const clang::driver::Command* failing = nullptr;
+    return compilation.ExecuteCommand(job, failing);
+  }
+
+  // For every use of the command, also by flang itself.
+  void add_modules(clang::driver::Compilation& compilation, clang::driver::Command& job) {
+    llvm::opt::ArgStringList arguments;
+    for (const std::string& argument : with_mpi_module(session_, session_.flang, strings(job.getArguments())))
+      arguments.push_back(compilation.getArgs().MakeArgString(argument));
+    job.replaceArguments(arguments);
+  }
+
+  int run_job(clang::driver::Compilation& compilation, clang::driver::Command& job) {
+    if (!job.getArguments().empty() && job.getArguments()[0] == llvm::StringRef("-fc1"))
+      add_modules(compilation, job);
+    const std::vector<std::string> arguments = strings(job.getArguments());
+    if (job.getCreator().isLinkJob())
+      return capture_link(session_, arguments);
+    CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    if (!arguments.empty() && arguments[0] == "-cc1")
+      result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()});
+    else if (!arguments.empty() && arguments[0] == "-fc1")
+      result = capture_fortran(session_, prepared_.written, job.getExecutable(), arguments);
+    if (result.outcome == CompileOutcome::captured)
+      return 0;
+    if (result.outcome == CompileOutcome::failed)
+      return 1;
+    const int code = execute(compilation, job);
+    if (code == 0 && result.outcome == CompileOutcome::carried)
+      note_native_object(session_, result.output, result.reason);
+    return code;
+  }
+
+  const Session& session_;
+  bool fortran_;
+  std::string program_;
+  Arguments prepared_;
+  std::vector<std::string> strings_;
+};
+
+} // namespace
+
+int run_driver(const Session& session, const std::vector<std::string>& arguments, Compiler compiler) {
+  return DriverRun(session, arguments, compiler).run();
+}
+
+int print_error(const Error& error) {
+  std::cerr << "xaas: error: " << error.message << "\n";
+  if (!error.hint.empty())
+    std::cerr << "hint: " << error.hint << "\n";
+  return exit_code(error.kind);
+}
+
+} // namespace xaas::capture

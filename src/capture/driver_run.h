@@ -1,0 +1,21 @@
+// One run of Clang's driver: a command line of clang, clang++ or flang, done.
+#pragma once
+
+#include "arguments.h"
+
+#include <xaas/base/result.h>
+#include <xaas/capture/session.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::capture {
+
+// The jobs that the driver makes of `arguments` (without argv[0]) are done here where they compile or link,
+// and by clang itself where they do anything else (preprocess, assemble, precompile). The exit code.
+int run_driver(const Session& session, const std::vector<std::string>& arguments, Compiler compiler);
+
+// What a compiler says of its own errors. The exit code that fits.
+int print_error(const Error& error);
+
+} // namespace xaas::capture

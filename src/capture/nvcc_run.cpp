@@ -1,0 +1,130 @@
+#include "nvcc_run.h"
+
+#include "compile.h"
+#include "device.h"
+#include "driver_run.h"
+#include "nvcc.h"
+#include "nvcc_options.h"
+
+#include <llvm/Support/Program.h>
+
+#include <iostream>
+
+namespace xaas::capture {
+
+namespace {
+
+constexpr const char* relocatable_reason = "device code that is linked by itself (-rdc=true)";
+
+// What nvcc itself must do, because it was asked about itself, or Clang cannot say it.
+int run_real_nvcc(const Session& session, const std::vector<std::string>& arguments) {
+  const std::string program = (session.cuda / "bin" / "nvcc").string();
+  std::vector<llvm::StringRef> command = {program};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::string message;
+  const int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
+  if (!message.empty())
+    std::cerr << "xaas: error: " << program << ": " << message << "\n";
+  return code < 0 ? 1 : code;
+}
+
+// The objects that a command makes, as far as it names them.
+std::vector<fs::path> nvcc_objects(const std::vector<std::string>& arguments,
+                                   const OptionsFileReader& reader) {
+  std::vector<fs::path> objects;
+  const Result<NvccCommand> command = parse_nvcc(arguments, reader);
+  if (!command)
+    return objects;
+  for (const NvccGiven& given : command->options)
+    if (given.option && given.option->name == "--output-file" && !given.values.empty())
+      return {given.values.front()};
+  for (const std::string& input : command->inputs)
+    objects.push_back(fs::path(input).filename().replace_extension(".o"));
+  return objects;
+}
+
+// Device code that is not relocatable is whole in each object, and a link of it is a link of host code.
+std::vector<std::string> without_device_link(std::vector<std::string> arguments) {
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "-Xoffload-linker")
+      ++i;
+    else if (arguments[i] != "--offload-link")
+      kept.push_back(std::move(arguments[i]));
+  return kept;
+}
+
+// Relocatable device code is linked by nvcc, into an object that the link of the host code then takes.
+fs::path relocatable_mark(const Session& session) {
+  return session.directory / "relocatable";
+}
+
+Result<std::optional<fs::path>> link_device_code(const Session& session,
+                                                 const std::vector<std::string>& arguments,
+                                                 const NvccTranslation& translated) {
+  std::error_code code;
+  if (translated.phase != NvccPhase::link || translated.has_cuda || // a source is whole
+      !fs::exists(relocatable_mark(session), code))
+    return std::optional<fs::path>();
+  const fs::path object = session.directory / "device-links" /
+                          (digest_of(fs::absolute(translated.output).string()).hex().substr(0, 16) + ".o");
+  XAAS_CHECK(make_directories(object.parent_path()));
+  std::vector<std::string> command;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == "-o" || arguments[i] == "--output-file")
+      ++i;
+    else if (!arguments[i].starts_with("--output-file="))
+      command.push_back(arguments[i]);
+  command.insert(command.end(), {"-dlink", "-o", object.string()});
+  if (run_real_nvcc(session, command) != 0)
+    return make_error(ErrorKind::failed, "nvcc cannot link the device code of " + translated.output);
+  note_native_object(session, object, relocatable_reason);
+  return std::optional(object);
+}
+
+// What nvcc compiles for where nobody says it (its documentation, "GPU Code Generation").
+std::string default_gpu(const Session& session) {
+  constexpr int64_t first_with_turing = 13000; // CUDA_VERSION
+  return cuda_version(session).value_or(0) >= first_with_turing ? "sm_75" : "sm_52";
+}
+
+} // namespace
+
+int run_nvcc(const Session& session, const std::vector<std::string>& arguments) {
+  NvccContext context;
+  context.toolkit = session.cuda;
+  context.read = [](const std::string& name) { return read_file(name); };
+  const Result<NvccTranslation> translated = clang_arguments(arguments, context);
+  std::string reason = !translated ? translated.error().message : "";
+  if (translated && translated->relocatable_device_code)
+    reason = relocatable_reason;
+  if (translated && (translated->phase == NvccPhase::archive || translated->phase == NvccPhase::device_link))
+    reason = "nvcc's own archives and links of device code";
+  std::vector<std::string> gpus = session.gpus;
+  if (gpus.empty() && translated)
+    gpus = translated->gpu_archs;
+  if (gpus.empty())
+    gpus = {default_gpu(session)};
+  for (const std::string& gpu : gpus)
+    if (!gpu.starts_with("sm_")) // native, all, all-major
+      reason = "-arch=" + gpu;
+  const bool asks = translated && (translated->is_query || translated->is_verbose);
+  if (!asks && reason.empty()) {
+    const Result<std::optional<fs::path>> linked = link_device_code(session, arguments, *translated);
+    if (!linked)
+      return print_error(linked.error());
+    std::vector<std::string> words = without_device_link(with_architectures(*translated, gpus));
+    if (*linked)
+      words.insert(words.end(), {"-x", "none", (*linked)->string(), "-lcudadevrt"});
+    return run_driver(session, words, Compiler::clangxx);
+  }
+  const int code = run_real_nvcc(session, arguments);
+  if (code == 0 && translated && translated->relocatable_device_code)
+    static_cast<void>(write_file(relocatable_mark(session), "", 0644, false));
+  if (code == 0 && !asks)
+    for (const fs::path& object : nvcc_objects(arguments, context.read))
+      note_native_object(session, object, reason);
+  return code;
+}
+
+} // namespace xaas::capture
