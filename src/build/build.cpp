@@ -169,7 +169,7 @@ private:
     XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
     build.tools = {tools / "xaas-cc", tools / "xaas-c++", tools / "flang", tools,
-                   cuda_.empty() ? fs::path() : tools.parent_path() / "cuda"};
+                   cuda_.empty() ? fs::path() : session.shadow_cuda()};
     // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this
     // build.
     const fs::path temporary = directory / "tmp";

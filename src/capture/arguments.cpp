@@ -2,6 +2,7 @@
 
 #include <xaas/target/cpu.h>
 
+#include <algorithm>
 #include <set>
 
 namespace xaas::capture {
@@ -122,7 +123,10 @@ bool names_gpu(const std::string& argument) {
 // What is said of device code beside the project's own words. The name that Clang makes for a source's own
 // device variables comes from its place and the whole command line, unless it is given.
 std::vector<std::string> cuda_options(const Session& session, const std::vector<std::string>& arguments) {
-  std::vector<std::string> options = {"--no-offload-new-driver"};
+  std::vector<std::string> options;
+  // One file of assembly for both sides is something that only Clang's new driver can write.
+  if (std::find(arguments.begin(), arguments.end(), "-S") == arguments.end())
+    options.emplace_back("--no-offload-new-driver");
   // One toolkit, whichever of its names the build has; by its own name, which is in no two builds another.
   if (!session.cuda.empty()) {
     options.push_back("--cuda-path=" + session.cuda.string());

@@ -362,8 +362,11 @@ Words device_options(const Asked& asked, const NvccTranslation& translation) {
   return words;
 }
 
-Result<Words> preprocessor_options(const Asked& asked, const fs::path& toolkit, bool has_host_source) {
+Result<Words> preprocessor_options(const Asked& asked, const NvccContext& context, const Inputs& inputs) {
+  const fs::path& toolkit = context.toolkit;
   Words words;
+  if (!context.first_headers.empty() && inputs.has_cuda)
+    append(words, {"-iquote", context.first_headers.string()});
   for (const std::string& file : asked.all("-include"))
     append(words, {"-include", file});
   for (const std::string& directory : asked.all("-I"))
@@ -372,7 +375,7 @@ Result<Words> preprocessor_options(const Asked& asked, const fs::path& toolkit, 
     append(words, {"-isystem", directory});
   // nvcc has the toolkit's headers for every source, Clang for CUDA only; since CUDA 13 those of CUB and
   // Thrust are in a directory of their own, of which Clang does not know.
-  if (!toolkit.empty() && has_host_source)
+  if (!toolkit.empty() && inputs.has_host_source)
     append(words, {"-isystem", (toolkit / "include").string()});
   if (!toolkit.empty() && fs::is_directory(toolkit / "include" / "cccl"))
     append(words, {"-isystem", (toolkit / "include" / "cccl").string()});
@@ -521,7 +524,8 @@ Result<NvccTranslation> facts_of(const Asked& asked, const Inputs& inputs) {
   return translation;
 }
 
-Result<NvccTranslation> translate(const Asked& asked, const fs::path& toolkit) {
+Result<NvccTranslation> translate(const Asked& asked, const NvccContext& context) {
+  const fs::path& toolkit = context.toolkit;
   XAAS_CHECK(check(asked));
   XAAS_CHECK(check_front_end(asked));
   // The inputs of a device link are taken by who links; their kinds do not matter here.
@@ -540,7 +544,7 @@ Result<NvccTranslation> translate(const Asked& asked, const fs::path& toolkit) {
   append(words, host);
   if (inputs.has_cuda)
     append(words, device_options(asked, translation));
-  XAAS_TRY(const Words preprocessor, preprocessor_options(asked, toolkit, inputs.has_host_source));
+  XAAS_TRY(const Words preprocessor, preprocessor_options(asked, context, inputs));
   append(words, preprocessor);
   append(words, dependency_options(asked));
   append(words, phase_options(asked, translation));
@@ -572,7 +576,7 @@ Result<NvccTranslation> clang_arguments(const std::vector<std::string>& nvcc_arg
     query.is_query = true;
     return query;
   }
-  return translate(asked, context.toolkit);
+  return translate(asked, context);
 }
 
 std::vector<std::string> with_architectures(const NvccTranslation& translation,

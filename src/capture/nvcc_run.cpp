@@ -8,6 +8,7 @@
 
 #include <llvm/Support/Program.h>
 
+#include <algorithm>
 #include <iostream>
 
 namespace xaas::capture {
@@ -16,10 +17,24 @@ namespace {
 
 constexpr const char* relocatable_reason = "device code that is linked by itself (-rdc=true)";
 
-// What nvcc itself must do, because it was asked about itself, or Clang cannot say it.
+// Whether the answer says where nvcc and its toolkit are. Builds read that there (CMake: `#$ TOP=`).
+bool tells_places(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    for (const char* word : {"-v", "--verbose", "-dryrun", "--dryrun", "-#"})
+      if (argument == word)
+        return true;
+    return false;
+  });
+}
+
+// What nvcc itself must do, because it was asked about itself, or Clang cannot say it. nvcc takes its place
+// from the name that it was called by: asked for that, it gets the one that the build shall go on with, whose
+// nvcc is the front door.
 int run_real_nvcc(const Session& session, const std::vector<std::string>& arguments) {
   const std::string program = (session.cuda / "bin" / "nvcc").string();
-  std::vector<llvm::StringRef> command = {program};
+  const std::string name =
+      tells_places(arguments) ? (session.shadow_cuda() / "bin" / "nvcc").string() : program;
+  std::vector<llvm::StringRef> command = {name};
   command.insert(command.end(), arguments.begin(), arguments.end());
   std::string message;
   const int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
@@ -93,6 +108,7 @@ std::string default_gpu(const Session& session) {
 int run_nvcc(const Session& session, const std::vector<std::string>& arguments) {
   NvccContext context;
   context.toolkit = session.cuda;
+  context.first_headers = session.first_cuda_headers();
   context.read = [](const std::string& name) { return read_file(name); };
   const Result<NvccTranslation> translated = clang_arguments(arguments, context);
   std::string reason = !translated ? translated.error().message : "";

@@ -53,6 +53,16 @@ Result<void> shadow_toolkit(const fs::path& toolkit, const fs::path& shadow, con
   return code ? Result<void>(errno_error(code.value(), "reading " + toolkit.string())) : Result<void>();
 }
 
+// Clang includes "cuda.h" before a CUDA source's first line, by the source's search path. A project that has
+// a header of that name would give Clang its own, as nvcc never does. In front of the path this one makes the
+// first "cuda.h", Clang's, the toolkit's, and leaves the others as they are.
+Result<void> write_first_headers(const fs::path& toolkit, const fs::path& directory) {
+  XAAS_CHECK(make_directories(directory));
+  return write_file(directory / "cuda.h", "#ifndef CUDA_VERSION\n#include \"" +
+                                              (toolkit / "include" / "cuda.h").string() +
+                                              "\"\n#else\n#include_next <cuda.h>\n#endif\n");
+}
+
 } // namespace
 
 Result<void> create_session(const Session& session, const fs::path& program) {
@@ -64,8 +74,10 @@ Result<void> create_session(const Session& session, const fs::path& program) {
   // libtool knows a Fortran compiler by its name only.
   for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
     XAAS_CHECK(link_to(program, tools / name));
-  return session.cuda.empty() ? Result<void>()
-                              : shadow_toolkit(session.cuda, session.directory / "cuda", program);
+  if (session.cuda.empty())
+    return {};
+  XAAS_CHECK(shadow_toolkit(session.cuda, session.shadow_cuda(), program));
+  return write_first_headers(session.cuda, session.first_cuda_headers());
 }
 
 Result<Session> read_session(const fs::path& directory) {

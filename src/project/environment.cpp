@@ -110,9 +110,12 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
   };
   if (!build.tools.cuda.empty()) {
     put_first(build.tools.cuda / "bin");
-    for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
+    for (const char* name : {"CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_DIR", "CUDADIR",
+                             "CUDA_TOOLKIT_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDAToolkit_ROOT"})
       if (result.contains(name))
         result[name] = build.tools.cuda.string();
+    // CMake's FindCUDA takes this one before all that it was told of the toolkit's place.
+    result["CUDA_NVCC_EXECUTABLE"] = (build.tools.cuda / "bin" / "nvcc").string();
   }
   if (!build.tools.directory.empty())
     put_first(build.tools.directory);

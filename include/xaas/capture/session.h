@@ -38,6 +38,10 @@ struct Session {
   bool check_sharing = false;
 
   store::ContentStore content() const { return store::ContentStore(store); }
+  // Where there is a toolkit: that toolkit as the build sees it, whose nvcc is the front door; headers of its
+  // that Clang itself includes, for the front of the search path (see create_session()).
+  fs::path shadow_cuda() const { return directory / "cuda"; }
+  fs::path first_cuda_headers() const { return directory / "cuda-headers"; }
 };
 
 // What the front door did, as it writes it down.
@@ -53,7 +57,8 @@ struct CompileLog {
 Result<CompileLog> read_compile_log(const Session& session);
 
 // Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, flang, ld: links to `program`). Where
-// there is a CUDA toolkit, also `cuda/`: that toolkit, but for its nvcc, which is the front door, too.
+// there is a CUDA toolkit, also `cuda/`: that toolkit, but for its nvcc, which is the front door, too; and
+// `cuda-headers/`.
 Result<void> create_session(const Session& session, const fs::path& program);
 
 // The session that a front-door process belongs to: $XAAS_SESSION, else the directory above that of argv[0].
