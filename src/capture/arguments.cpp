@@ -138,7 +138,9 @@ std::vector<std::string> cuda_options(const Session& session, const std::vector<
   for (const std::string& gpu : session.gpus)
     options.push_back("--offload-arch=" + gpu);
   if (!session.gpus.empty()) // an assembler's limits are none of ours: PTX for older GPUs can still be made
-    options.emplace_back("--no-cuda-version-check");
+    for (const char* word :
+         {"--start-no-unused-arguments", "--no-cuda-version-check", "--end-no-unused-arguments"})
+      options.emplace_back(word);
   for (const std::string& argument : arguments)
     if (argument.ends_with(".cu"))
       options.push_back("-cuid=" + digest_of(portable_name(session, argument)).hex().substr(0, 16));

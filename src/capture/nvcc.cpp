@@ -375,8 +375,10 @@ Result<Words> preprocessor_options(const Asked& asked, const NvccContext& contex
     append(words, {"-isystem", directory});
   // nvcc has the toolkit's headers for every source, Clang for CUDA only; since CUDA 13 those of CUB and
   // Thrust are in a directory of their own, of which Clang does not know.
+  // What defines __CUDACC__ there (CMake's FindCUDA, for the list of a source's headers) makes them refuse
+  // host compilers that they do not know.
   if (!toolkit.empty() && inputs.has_host_source)
-    append(words, {"-isystem", (toolkit / "include").string()});
+    append(words, {"-isystem", (toolkit / "include").string(), "-D__NV_NO_HOST_COMPILER_CHECK=1"});
   if (!toolkit.empty() && fs::is_directory(toolkit / "include" / "cccl"))
     append(words, {"-isystem", (toolkit / "include" / "cccl").string()});
   for (const NvccGiven& given : asked.command().options) {

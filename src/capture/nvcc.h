@@ -13,7 +13,8 @@ struct NvccContext {
   OptionsFileReader read;    // an options file by its name, as the command has it
   std::string prepend_flags; // $NVCC_PREPEND_FLAGS
   std::string append_flags;  // $NVCC_APPEND_FLAGS
-  fs::path first_headers;    // where "..." is looked for first in CUDA sources; empty: nowhere in particular
+  // Where "..." is looked for first in CUDA sources; empty: nowhere in particular.
+  fs::path first_headers = {};
 };
 
 enum class NvccPhase {

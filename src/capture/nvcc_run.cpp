@@ -124,22 +124,30 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
   for (const std::string& gpu : gpus)
     if (!gpu.starts_with("sm_")) // native, all, all-major
       reason = "-arch=" + gpu;
-  const bool asks = translated && (translated->is_query || translated->is_verbose);
-  if (!asks && reason.empty()) {
+  if (translated && translated->is_verbose)
+    reason = "-v";
+  if (!(translated && translated->is_query) && reason.empty()) {
     const Result<std::optional<fs::path>> linked = link_device_code(session, arguments, *translated);
     if (!linked)
       return print_error(linked.error());
     std::vector<std::string> words = without_device_link(with_architectures(*translated, gpus));
     if (*linked)
       words.insert(words.end(), {"-x", "none", (*linked)->string(), "-lcudadevrt"});
-    return run_driver(session, words, Compiler::clangxx);
+    const int code = run_driver(session, words, Compiler::clangxx);
+    if (code == 0 || translated->phase != NvccPhase::compile || !translated->has_cuda)
+      return code;
+    reason = "source that nvcc compiles and Clang does not";
   }
   const int code = run_real_nvcc(session, arguments);
   if (code == 0 && translated && translated->relocatable_device_code)
     static_cast<void>(write_file(relocatable_mark(session), "", 0644, false));
-  if (code == 0 && !asks)
-    for (const fs::path& object : nvcc_objects(arguments, context.read))
+  if (code == 0 && !(translated && translated->is_query))
+    for (const fs::path& object : nvcc_objects(arguments, context.read)) {
       note_native_object(session, object, reason);
+      if (reason != "-v") // what nvcc says is read
+        std::cerr << "xaas: note: made by nvcc itself, not captured: " << object.string() << ": " << reason
+                  << "\n";
+    }
   return code;
 }
 

@@ -482,9 +482,14 @@ TEST(Nvcc, Toolkit) {
   ASSERT_TRUE(make_directories(toolkit / "include" / "cccl"));
   EXPECT_EQ(line(translated({"-c", "a.cu"}, context)),
             "--cuda-path=" + path + " -Xarch_device -O3 -isystem " + path + "/include/cccl -c -x cuda a.cu");
-  EXPECT_EQ(line(translated({"-c", "a.cpp"}, context)), "--cuda-path=" + path + " -isystem " + path +
-                                                            "/include -isystem " + path +
-                                                            "/include/cccl -c -x c++ a.cpp");
+  EXPECT_EQ(line(translated({"-c", "a.cpp"}, context)),
+            "--cuda-path=" + path + " -isystem " + path +
+                "/include -D__NV_NO_HOST_COMPILER_CHECK=1 -isystem " + path +
+                "/include/cccl -c -x c++ a.cpp");
+  NvccContext with_headers = context;
+  with_headers.first_headers = "/first";
+  EXPECT_THAT(line(translated({"-c", "a.cu", "-Ib"}, with_headers)), HasSubstr(" -iquote /first -Ib "));
+  EXPECT_THAT(line(translated({"-c", "a.cpp", "-Ib"}, with_headers)), testing::Not(HasSubstr("-iquote")));
   EXPECT_THAT(line(translated({"a.o", "-cudart=shared"}, context)),
               HasSubstr("a.o -L" + path + "/lib64/stubs -L" + path + "/lib64 -Xoffload-linker " + path +
                         "/lib64/libcudadevrt.a -lcudart"));

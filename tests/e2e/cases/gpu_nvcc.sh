@@ -1,0 +1,114 @@
+#!/bin/bash
+# Builds that find nvcc and its toolkit in the many ways that projects do: they go on with the front door, and what they compile is
+# captured. What only nvcc compiles is carried, and counted.
+source "$E2E/lib.sh"
+needs jq make cmake clang++-22 objcopy
+cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
+[ -x "$cuda/bin/nvcc" ] && [ -x "$cuda/nvvm/bin/cicc" ] || skip "the CUDA toolkit in $cuda has no nvcc that compiles"
+
+build() { # DIRECTORY: into the image DIRECTORY.image:ir, what `inspect` says of it into DIRECTORY.json
+  "$XAAS" build "$1" -o "oci:$1.image:ir" --gpu sm_80,sm_90 -q >"$1.out" 2>"$1.err" || fail "$1 is not built: $(cat "$1.err")"
+  "$XAAS" inspect "oci:$1.image:ir" --format json >"$1.json"
+}
+captured() { # DIRECTORY UNITS: that many, and nothing native
+  assert_json "$1.json" ".configurations[0].units == $2 and .configurations[0].native_objects == 0"
+}
+program() { # DIRECTORY: a source, in a directory with a header of the name of one of the toolkit's
+  mkdir "$1"
+  echo '#define FACTOR 3' >"$1/cuda.h"
+  cat >"$1/program.cu" <<'END'
+#include "cuda.h"
+__global__ void scale(float *values) { values[threadIdx.x] *= FACTOR; }
+int main() { scale<<<1, 1>>>(nullptr); }
+END
+}
+spec() { # DIRECTORY SYSTEM ARGUMENT...
+  jq -n --arg name "$1" --arg system "$2" '{name: $name, build: {system: $system, arguments: $ARGS.positional,
+    install: [{from: "program", to: "bin/program"}]}, isa: []}' --args -- "${@:3}" >"$1/xaas.json"
+}
+
+# nvcc says where its toolkit is: that is the one with the front door, also for what takes an nvcc by that path.
+program says
+cat >says/Makefile <<'END'
+TOP := $(shell nvcc --dryrun program.cu 2>&1 | sed -n 's/^#. TOP=//p')
+program: program.cu
+	test -n "$(TOP)"
+	$(TOP)/bin/nvcc -I. -O2 $< -o $@
+END
+spec says make
+build says
+captured says 3
+
+# CMake's old module: it asks nvcc, or believes what it is told.
+if cmake --help-module FindCUDA >/dev/null 2>&1; then
+  program old
+  echo '#include <cuda_runtime.h>' >old/plain.cpp
+  cat >old/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.5...3.25)
+project(old CXX)
+find_package(CUDA REQUIRED)
+set(CUDA_NVCC_FLAGS -I${CMAKE_CURRENT_SOURCE_DIR})
+set_source_files_properties(plain.cpp PROPERTIES CUDA_SOURCE_PROPERTY_FORMAT OBJ)
+cuda_add_executable(program program.cu plain.cpp)
+END
+  for told in "" "-DCUDA_TOOLKIT_ROOT_DIR=$cuda"; do
+    spec old cmake $told
+    build old
+    captured old 4
+  done
+fi
+
+# CMake's CUDA language with nvcc as its compiler.
+program language
+cat >language/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(language CXX CUDA)
+if(NOT CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA")
+  message(FATAL_ERROR "the compiler is ${CMAKE_CUDA_COMPILER_ID}'s")
+endif()
+add_executable(program program.cu)
+target_include_directories(program PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+END
+spec language cmake -DCMAKE_CUDA_COMPILER=nvcc
+build language
+captured language 3
+"$XAAS" deploy oci:language.image:ir --gpu sm_90 -o rootfs:root -q >/dev/null
+objcopy -O binary --only-section=.nv_fatbin root/usr/local/bin/program fat
+[ -s fat ] || fail "the deployed program has no device code"
+first=$(image_digest language.image ir)
+build language
+expect_equal "digest of the second image" "$(image_digest language.image ir)" "$first"
+
+# What Clang does not compile and nvcc does.
+program own
+cat >>own/program.cu <<'END'
+#ifndef __NVCC__
+#error only nvcc
+#endif
+END
+cat >own/Makefile <<'END'
+program: program.o
+	nvcc $< -o $@
+program.o: program.cu
+	nvcc -I. -c $< -o $@
+END
+spec own make
+build own
+assert_json own.json '.configurations[0].units == 0 and ([.native_objects[] | select(.reason | contains("nvcc compiles and Clang does not"))] | length == 1)'
+# What neither compiles is an error.
+echo '#error nobody' >>own/program.cu
+expect_error 1 'own' "$XAAS" build own -o oci:own.image:none
+
+# Both sides in one file of assembly, as Clang writes it.
+program text
+rm text/cuda.h
+sed -i '/include "cuda.h"/d; s/FACTOR/3/' text/program.cu
+cat >text/Makefile <<END
+program: program.s
+	\$(CXX) program.s -o program -L$cuda/lib64 -L$cuda/lib -lcudart_static -ldl -lrt -lpthread
+program.s: program.cu
+	\$(CXX) -O2 -S --offload-arch=sm_80 program.cu -o program.s
+END
+spec text make
+build text
+assert_json text.json '.configurations[0].units == 0 and (.native_objects | length == 1)'
