@@ -77,6 +77,13 @@ bool embeds_captured_code(const llvm::Module& module) {
   return any_data(module, [](std::string_view data) { return !link::find_note_bytes(data).empty(); });
 }
 
+// Where a program registers a fat binary of CUDA's, in all that Clang and nvcc make.
+bool registers_device_code(const llvm::Module& module) {
+  return std::any_of(module.global_begin(), module.global_end(), [](const llvm::GlobalVariable& variable) {
+    return variable.getSection() == ".nvFatBinSegment";
+  });
+}
+
 // Directories of the build in data: they are not there where the program will run.
 bool names_places(const llvm::Module& module, const Session& session) {
   return any_data(module, [&](std::string_view data) {
@@ -226,6 +233,11 @@ void finish_module(const Session& session, llvm::Module& module,
   }
   result.names_places = names_places(module, session);
   result.wants_device_image = ir::wants_device_image(module);
+  if (!result.wants_device_image && registers_device_code(module)) {
+    result.refusal =
+        "the host's part of a source whose device code nvcc made, which was called by its own path";
+    return;
+  }
   if (session.strip_debug)
     llvm::StripDebugInfo(module);
   Result<ir::CanonicalModule> canonical = canonicalize(module);

@@ -99,6 +99,18 @@ assert_json own.json '.configurations[0].units == 0 and ([.native_objects[] | se
 echo '#error nobody' >>own/program.cu
 expect_error 1 'own' "$XAAS" build own -o oci:own.image:none
 
+# An nvcc that is called by its own path is not seen, even where the front door is its host compiler: what it makes is counted.
+program apart
+cat >apart/Makefile <<END
+program: program.o
+	\$(CXX) program.o -o program -L$cuda/lib64 -L$cuda/lib -lcudart_static -ldl -lrt -lpthread
+program.o: program.cu
+	$cuda/bin/nvcc -allow-unsupported-compiler -ccbin \$(CXX) -I. -c program.cu -o program.o
+END
+spec apart make
+build apart
+assert_json apart.json '.configurations[0].units == 0 and ([.native_objects[] | select(.reason | contains("nvcc made"))] | length == 1)'
+
 # Both sides in one file of assembly, as Clang writes it.
 program text
 rm text/cuda.h
