@@ -120,12 +120,24 @@ bool names_gpu(const std::string& argument) {
   return false;
 }
 
+bool is_relocatable(const std::vector<std::string>& arguments) {
+  bool result = false;
+  for (const std::string& argument : arguments)
+    if (argument == "-fgpu-rdc" || argument == "-fcuda-rdc" || argument == "-fno-gpu-rdc" ||
+        argument == "-fno-cuda-rdc")
+      result = !argument.starts_with("-fno-");
+  return result;
+}
+
 // What is said of device code beside the project's own words. The name that Clang makes for a source's own
 // device variables comes from its place and the whole command line, unless it is given.
 std::vector<std::string> cuda_options(const Session& session, const std::vector<std::string>& arguments) {
   std::vector<std::string> options;
-  // One file of assembly for both sides is something that only Clang's new driver can write.
-  if (std::find(arguments.begin(), arguments.end(), "-S") == arguments.end())
+  // Relocatable code is linked beside the host's, as LLVM's own scheme has it, and one file of assembly for
+  // both sides is something that only that can write. What is not relocatable has a place in the host's
+  // module, which only the old one gives it.
+  const bool assembly = std::find(arguments.begin(), arguments.end(), "-S") != arguments.end();
+  if (!is_relocatable(arguments) && !assembly)
     options.emplace_back("--no-offload-new-driver");
   // One toolkit, whichever of its names the build has; by its own name, which is in no two builds another.
   if (!session.cuda.empty()) {

@@ -1,9 +1,11 @@
 #include "compile.h"
+#include "device_units.h"
 #include "frontend.h"
 #include "known.h"
 #include "log.h"
 #include "places.h"
 #include "read_once.h"
+#include "stable_files.h"
 #include "working_object.h"
 
 #include <xaas/ir/options.h>
@@ -93,9 +95,13 @@ std::string lesser_bitcode(std::vector<std::string> command, const Session& sess
 class Capture {
 public:
   Capture(const Session& session, const std::vector<std::string>& command,
-          std::shared_ptr<clang::CompilerInvocation> invocation, ir::UnitOptions options, ir::Unit draft)
-      : session_(session), command_(command), invocation_(std::move(invocation)),
-        writer_(session, std::move(options), std::move(draft), invocation_->getFrontendOpts().OutputFile) {}
+          std::shared_ptr<clang::CompilerInvocation> invocation, ir::UnitOptions options, ir::Unit draft,
+          const DeviceCode& device)
+      : session_(session), command_(command), invocation_(std::move(invocation)), device_(device),
+        writer_(session, std::move(options), std::move(draft), invocation_->getFrontendOpts().OutputFile) {
+    if (!invocation_->getLangOpts().OMPTargetTriples.empty())
+      files_ = with_stable_identities(session, files_);
+  }
 
   Result<CompileResult> run(const clang::TextDiagnosticBuffer& messages) {
     look_up();
@@ -116,8 +122,12 @@ public:
     }
     if (!frontend.refusal.empty())
       return CompileResult{CompileOutcome::carried, writer_.output(), frontend.refusal};
-    if (!frontend.wants_device_image) // a source without kernels and variables for the GPU
-      writer_.drop_device_code();
+    DeviceUnits device = device_units(frontend);
+    if (device.outcome == CompileOutcome::failed)
+      return CompileResult{CompileOutcome::failed, {}, {}};
+    if (device.outcome != CompileOutcome::captured)
+      return CompileResult{CompileOutcome::carried, writer_.output(), device.reason};
+    writer_.set_device_code(std::move(device.units), device_.offload);
     KnownUnit unit;
     unit.plain = frontend.plain;
     unit.needs_optimisation = frontend.needs_optimisation;
@@ -139,6 +149,15 @@ public:
   }
 
 private:
+  DeviceUnits device_units(const FrontendResult& frontend) const {
+    if (device_.capture)
+      return device_.capture(frontend.module.bitcode);
+    // Without a place for it: a source without kernels and variables for the GPU.
+    if (device_.offload.empty() && !frontend.wants_device_image)
+      return {};
+    return {CompileOutcome::captured, {}, device_.units};
+  }
+
   void look_up() {
     if (session_.cache.empty() || !may_be_known(*invocation_))
       return;
@@ -191,6 +210,7 @@ private:
   const Session& session_;
   const std::vector<std::string>& command_;
   std::shared_ptr<clang::CompilerInvocation> invocation_;
+  const DeviceCode& device_;
   UnitWriter writer_;
   // Where the key is of what the preprocessor read, alone, the front end must read the same.
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_ = llvm::vfs::getRealFileSystem();
@@ -204,8 +224,7 @@ private:
 } // namespace
 
 CompileResult capture_compile(const Session& session, const WrittenMachine& written,
-                              const std::vector<std::string>& command,
-                              const std::map<std::string, Digest>& device) {
+                              const std::vector<std::string>& command, const DeviceCode& device) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   if (!invocation || !makes_object_from_source(*invocation))
@@ -222,10 +241,9 @@ CompileResult capture_compile(const Session& session, const WrittenMachine& writ
   ir::Unit unit;
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
-  unit.device = device;
   // Where the result is `carried`, Clang makes the object, or says in its own words why it cannot.
   Result<CompileResult> result =
-      Capture(session, command, invocation, *std::move(options), unit).run(messages);
+      Capture(session, command, invocation, *std::move(options), unit, device).run(messages);
   if (result)
     return *result;
   std::cerr << "xaas: error: compiling " << source << ": " << result.error().message << "\n";

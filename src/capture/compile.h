@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <map>
 #include <memory>
 
 namespace clang {
@@ -27,6 +26,8 @@ enum class CompileOutcome {
             // down
 };
 
+struct DeviceCode;
+
 struct CompileResult {
   CompileOutcome outcome = CompileOutcome::failed;
   fs::path output;    // of `captured` and `carried`
@@ -34,10 +35,9 @@ struct CompileResult {
 };
 
 // Captures the compilation that a cc1 command (without "-cc1") asks for. Errors of ours (no space, say) are
-// printed and are `failed`. `device` are the units of the same source for GPUs, by architecture.
+// printed and are `failed`. `device`: how the unit gets those of the same source for devices.
 CompileResult capture_compile(const Session& session, const WrittenMachine& written,
-                              const std::vector<std::string>& command,
-                              const std::map<std::string, Digest>& device = {});
+                              const std::vector<std::string>& command, const DeviceCode& device);
 
 // The invocation that a cc1 command asks for; null if Clang refuses its arguments. `messages` gets what Clang
 // says of them.

@@ -1,6 +1,7 @@
 #include "device.h"
 #include "frontend.h"
 #include "identify.h"
+#include "stable_files.h"
 
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/options.h>
@@ -9,6 +10,7 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
 #include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <charconv>
@@ -18,12 +20,16 @@ namespace xaas::capture {
 
 namespace {
 
+// What the driver asks for before device code is assembled, linked or packed.
+bool generates_code(clang::frontend::ActionKind action) {
+  return action == clang::frontend::EmitAssembly || action == clang::frontend::EmitBC ||
+         action == clang::frontend::EmitObj;
+}
+
 std::string refusal_of(const clang::CompilerInvocation& invocation) {
   const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
   if (!frontend.Plugins.empty())
     return "a Clang plugin";
-  if (invocation.getLangOpts().GPURelocatableDeviceCode)
-    return "device code that is linked by itself (-fgpu-rdc)";
   return {};
 }
 
@@ -59,15 +65,24 @@ Result<void> read_assembler_options(const std::vector<std::string>& arguments, i
       options.gpu[ir::ptxas_level] = std::min<int64_t>(*value, 3);
     else if (argument.starts_with("-maxrregcount=") && (value = number(argument.substr(14))))
       options.gpu[ir::ptxas_registers] = *value;
-    else if (argument.starts_with("-") && argument != "-m64" && argument != "-v" && argument != "--verbose" &&
-             argument != "-lineinfo" && argument != "--generate-line-info" &&
+    else if (argument.starts_with("-") && argument != "-c" && argument != "-m64" && argument != "-v" &&
+             argument != "--verbose" && argument != "-lineinfo" && argument != "--generate-line-info" &&
              argument != "--dont-merge-basicblocks" && argument != "--return-at-end")
       return make_error(ErrorKind::failed, "options for the GPU's assembler (" + std::string(argument) + ")");
   }
   return {};
 }
 
-Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+// Machine code of a GPU is made for the one that is there; that of the CPU like all other code for it.
+ir::MachineFlags machine_of(const DeviceResult& result, const clang::TargetOptions& options,
+                            const WrittenMachine& written) {
+  if (result.arch == ir::host_device)
+    return machine_flags(options, written);
+  return {{}, {}, options.FeaturesAsWritten};
+}
+
+Result<DeviceResult> capture(const Session& session, const WrittenMachine& written,
+                             std::shared_ptr<clang::CompilerInvocation> invocation,
                              const clang::TextDiagnosticBuffer& messages,
                              const std::vector<std::string>& assembler, DeviceResult result) {
   const auto carried = [&result](const std::string& reason) {
@@ -85,10 +100,13 @@ Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::Comp
     return carried(options.error().message);
   if (const Result<void> read = read_assembler_options(assembler, *options); !read)
     return carried(read.error().message);
-  if (const std::optional<int64_t> version = cuda_version(session))
+  if (const std::optional<int64_t> version = cuda_version(session); version && invocation->getLangOpts().CUDA)
     options->gpu[ir::cuda_version] = *version;
-  unit.machine.features = invocation->getTargetOpts().FeaturesAsWritten;
-  FrontendResult frontend = run_frontend(session, invocation, llvm::vfs::getRealFileSystem(), &messages);
+  unit.machine = machine_of(result, invocation->getTargetOpts(), written);
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = llvm::vfs::getRealFileSystem();
+  if (invocation->getLangOpts().OpenMPIsTargetDevice)
+    files = with_stable_identities(session, files);
+  FrontendResult frontend = run_frontend(session, invocation, files, &messages);
   if (!frontend.refusal.empty())
     return carried(frontend.refusal); // Clang does it again, and says itself what there is to say
   std::cerr << frontend.messages;
@@ -99,7 +117,16 @@ Result<DeviceResult> capture(const Session& session, std::shared_ptr<clang::Comp
   XAAS_TRY(unit.options, content.put(ir::to_json(*options).dump()));
   XAAS_TRY(result.unit, content.put(ir::to_json(unit).dump()));
   result.outcome = CompileOutcome::captured;
+  result.empty = !frontend.has_definitions;
   return result;
+}
+
+// Empty: a device that is none of ours.
+std::string arch_of(const Session& session, const clang::TargetOptions& options) {
+  const llvm::Triple triple(options.Triple);
+  if (triple.isNVPTX() || triple.isAMDGPU())
+    return options.CPU;
+  return triple.getArchName() == session.arch ? ir::host_device : "";
 }
 
 } // namespace
@@ -117,22 +144,32 @@ std::optional<int64_t> cuda_version(const Session& session) {
 }
 
 bool is_device_compile(const std::vector<std::string>& command) {
-  return std::find(command.begin(), command.end(), "-fcuda-is-device") != command.end();
+  return std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return word == "-fcuda-is-device" || word == "-fopenmp-is-target-device";
+  });
 }
 
-DeviceResult capture_device(const Session& session, const std::vector<std::string>& command,
-                            const std::vector<std::string>& assembler) {
+DeviceResult capture_device(const Session& session, const WrittenMachine& written,
+                            const std::vector<std::string>& command,
+                            const std::vector<std::string>& assembler, const std::string& host_module) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   DeviceResult result;
   result.outcome = CompileOutcome::not_ours;
   if (!invocation || invocation->getFrontendOpts().Inputs.size() != 1 ||
-      invocation->getFrontendOpts().ProgramAction != clang::frontend::EmitAssembly)
+      !generates_code(invocation->getFrontendOpts().ProgramAction))
     return result;
   result.source = invocation->getFrontendOpts().Inputs[0].getFile().str();
-  result.arch = invocation->getTargetOpts().CPU;
+  result.arch = arch_of(session, invocation->getTargetOpts());
+  if (result.arch.empty()) {
+    result.outcome = CompileOutcome::carried;
+    result.reason = "a device of another architecture (" + invocation->getTargetOpts().Triple + ")";
+    return result;
+  }
   result.outcome = CompileOutcome::failed;
-  const Result<DeviceResult> captured = capture(session, invocation, messages, assembler, result);
+  if (!host_module.empty())
+    invocation->getLangOpts().OMPHostIRFile = host_module;
+  const Result<DeviceResult> captured = capture(session, written, invocation, messages, assembler, result);
   if (captured)
     return *captured;
   std::cerr << "xaas: error: compiling " << result.source << " for " << result.arch << ": "

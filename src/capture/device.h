@@ -1,9 +1,9 @@
-// Device code of one compilation: CUDA's source for one GPU architecture.
+// Device code of one compilation: a source for one GPU architecture, or for the device that is the CPU.
 #pragma once
 
 #include "compile.h"
 
-#include <xaas/base/digest.h>
+#include "device_units.h"
 
 #include <optional>
 #include <string>
@@ -14,22 +14,25 @@ namespace xaas::capture {
 struct DeviceResult {
   CompileOutcome outcome = CompileOutcome::failed; // `captured`: the unit is stored; nothing else is written
   std::string source;                              // as the command names it
-  std::string arch;                                // sm_90
+  std::string arch;                                // sm_90; ir::host_device
   Digest unit;                                     // of `captured`
+  bool empty = false;                              // of `captured`: it defines nothing
   std::string reason;                              // of `carried`
 };
 
 // CUDA_VERSION of the toolkit's headers (13000); nothing where they do not say it.
 std::optional<int64_t> cuda_version(const Session& session);
 
-// True for a cc1 command (without "-cc1") that compiles for a GPU.
+// True for a cc1 command that compiles for a device.
 bool is_device_compile(const std::vector<std::string>& command);
 
 // Captures the compilation for a GPU that a cc1 command asks for. Its IR is all that is made: neither PTX nor
 // machine code, so the build machine needs no assembler of the GPU's vendor.
-// `assembler` are the arguments of the job that would call it.
-DeviceResult capture_device(const Session& session, const std::vector<std::string>& command,
-                            const std::vector<std::string>& assembler);
+// `assembler` are the arguments of the job that would call it; `host_module` is the file that the command
+// names for the host's module of target regions, which is read instead.
+DeviceResult capture_device(const Session& session, const WrittenMachine& written,
+                            const std::vector<std::string>& command,
+                            const std::vector<std::string>& assembler, const std::string& host_module = {});
 
 // What the front end puts into the host's module in the place of device code until the target is known. A fat
 // binary without entries, so that the program starts where the build runs it.

@@ -5,6 +5,7 @@
 #include "foreign_modules.h"
 #include "fortran.h"
 #include "link.h"
+#include "offload_jobs.h"
 
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticIDs.h>
@@ -20,6 +21,7 @@
 #include <llvm/TargetParser/Host.h>
 
 #include <iostream>
+#include <set>
 
 namespace xaas::capture {
 
@@ -85,17 +87,17 @@ private:
   int run_jobs(clang::driver::Compilation& compilation) {
     int result = 0;
     std::vector<const clang::driver::Action*> failed;
-    std::vector<clang::driver::Command*> of_gpu; // of the source whose host part comes next
+    const std::map<const clang::driver::Command*, OffloadJobs> groups = offload_jobs(compilation);
+    std::set<const clang::driver::Command*> parts; // done with the last job of their source
+    for (const auto& [host, jobs] : groups)
+      parts.insert(jobs.parts.begin(), jobs.parts.end());
     for (clang::driver::Command& job : compilation.getJobs()) {
       // What needs the result of a failed job is left out; other sources are still compiled, as clang does.
-      if (needs_any(job.getSource(), failed))
+      if (parts.contains(&job) || needs_any(job.getSource(), failed))
         continue;
-      if (job.getSource().isDeviceOffloading(clang::driver::Action::OFK_Cuda) || makes_fat_binary(job)) {
-        of_gpu.push_back(&job);
-        continue;
-      }
-      const int code = of_gpu.empty() ? run_job(compilation, job) : run_with_device(compilation, of_gpu, job);
-      of_gpu.clear();
+      const auto group = groups.find(&job);
+      const int code =
+          group == groups.end() ? run_job(compilation, job) : run_with_devices(compilation, group->second);
       if (code == 0)
         continue;
       result = result ? result : code;
@@ -103,10 +105,6 @@ private:
       if (const auto* action = llvm::dyn_cast<clang::driver::JobAction>(&job.getSource()))
         compilation.CleanupFileMap(compilation.getResultFiles(), action, false);
     }
-    // Without a job for the host they are all that was asked for (--cuda-device-only).
-    for (const clang::driver::Command* job : of_gpu)
-      if (const int code = execute(compilation, *job); code != 0)
-        return code;
     return result;
   }
 
@@ -117,59 +115,66 @@ private:
     });
   }
 
-  static bool makes_fat_binary(const clang::driver::Command& job) {
-    return fs::path(job.getExecutable()).filename() == "fatbinary";
-  }
-
-  // A source with device code: the jobs that compile it for GPUs, assemble and bundle that, and then the one
-  // for the host, which Clang gives the bundle. Of what is captured the front end's part is all that is done.
-  int run_with_device(clang::driver::Compilation& compilation,
-                      const std::vector<clang::driver::Command*>& of_gpu, clang::driver::Command& host) {
-    std::map<std::string, Digest> units;
-    CompileResult result = {CompileOutcome::not_ours, {}, {}};
-    for (size_t i = 0; i < of_gpu.size(); ++i) {
-      const std::vector<std::string> arguments = strings(of_gpu[i]->getArguments());
-      if (!is_device_compile(arguments))
-        continue;
-      std::vector<std::string> assembler;
-      if (i + 1 < of_gpu.size() && fs::path(of_gpu[i + 1]->getExecutable()).filename() == "ptxas")
-        assembler = strings(of_gpu[i + 1]->getArguments());
-      const DeviceResult device =
-          capture_device(session_, {arguments.begin() + 1, arguments.end()}, assembler);
-      if (device.outcome == CompileOutcome::failed)
-        return 1;
-      if (device.outcome != CompileOutcome::captured)
-        return run_natively(compilation, of_gpu, host, {device.outcome, host_output(host), device.reason});
-      units[device.arch] = device.unit;
-    }
-    std::vector<std::string> command = strings(host.getArguments());
-    const auto binary = std::find(command.begin(), command.end(), "-fcuda-include-gpubinary");
-    if (units.empty() || binary == command.end() || binary + 1 == command.end())
-      return run_natively(compilation, of_gpu, host, result);
+  // A source with device code. Of what is captured the front end's part is all that is done.
+  int run_with_devices(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
     const Result<fs::path> placeholder = device_image_placeholder(session_);
     if (!placeholder)
       return print_error(placeholder.error());
-    binary[1] = placeholder->string();
-    result = capture_compile(session_, prepared_.written, {command.begin() + 1, command.end()}, units);
+    DeviceCode device;
+    device.offload = offload_of(jobs);
+    CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    if (const std::vector<std::string> command = host_command(jobs, placeholder->string());
+        !command.empty()) {
+      if (device.offload == "openmp")
+        device.capture = [&](const std::string& host_bitcode) { return capture_regions(jobs, host_bitcode); };
+      else
+        result = capture_units(jobs, device);
+      if (result.outcome == CompileOutcome::not_ours)
+        result = capture_compile(session_, prepared_.written, command, device);
+    }
     if (result.outcome == CompileOutcome::captured)
       return 0;
     if (result.outcome == CompileOutcome::failed)
       return 1;
-    return run_natively(compilation, of_gpu, host, result);
+    if (result.outcome == CompileOutcome::carried && !device.offload.empty()) {
+      std::cerr << "xaas: error: device code that is linked must be IR, and this source's cannot: "
+                << result.reason << "\n";
+      return 1;
+    }
+    return run_natively(compilation, jobs, result);
   }
 
-  static fs::path host_output(const clang::driver::Command& host) {
-    const std::vector<std::string>& outputs = host.getOutputFilenames();
+  // `not_ours`: they are in `device`.
+  CompileResult capture_units(const OffloadJobs& jobs, DeviceCode& device) {
+    DeviceUnits captured = capture_devices(session_, prepared_.written, jobs, {});
+    if (captured.outcome != CompileOutcome::captured)
+      return {captured.outcome, host_output(jobs), captured.reason};
+    device.units = std::move(captured.units);
+    return {CompileOutcome::not_ours, {}, {}};
+  }
+
+  DeviceUnits capture_regions(const OffloadJobs& jobs, const std::string& host_bitcode) {
+    const Result<TemporaryDirectory> directory = TemporaryDirectory::create();
+    const fs::path module = directory ? directory->path() / "host.bc" : fs::path();
+    const Result<void> wrote =
+        directory ? write_file(module, host_bitcode, 0644, false) : Result<void>(directory.error());
+    if (wrote)
+      return capture_devices(session_, prepared_.written, jobs, module.string());
+    print_error(wrote.error());
+    return {CompileOutcome::failed, {}, {}};
+  }
+
+  static fs::path host_output(const OffloadJobs& jobs) {
+    const std::vector<std::string>& outputs = jobs.host->getOutputFilenames();
     return outputs.empty() ? fs::path() : fs::path(outputs.front());
   }
 
-  int run_natively(clang::driver::Compilation& compilation,
-                   const std::vector<clang::driver::Command*>& of_gpu, clang::driver::Command& host,
+  int run_natively(clang::driver::Compilation& compilation, const OffloadJobs& jobs,
                    const CompileResult& result) {
-    for (const clang::driver::Command* job : of_gpu)
+    for (const clang::driver::Command* job : jobs.parts)
       if (const int code = execute(compilation, *job); code != 0)
         return code;
-    const int code = execute(compilation, host);
+    const int code = execute(compilation, *jobs.host);
     if (code == 0 && result.outcome == CompileOutcome::carried)
       note_native_object(session_, result.output, result.reason);
     return code;
@@ -193,10 +198,12 @@ private:
       add_modules(compilation, job);
     const std::vector<std::string> arguments = strings(job.getArguments());
     if (job.getCreator().isLinkJob())
-      return capture_link(session_, arguments);
+      return capture_link(session_, linker_arguments(arguments));
     CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    if (is_for_device(job)) // alone: all that was asked for (--cuda-device-only)
+      return execute(compilation, job);
     if (!arguments.empty() && arguments[0] == "-cc1")
-      result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()});
+      result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()}, {});
     else if (!arguments.empty() && arguments[0] == "-fc1")
       result = capture_fortran(session_, prepared_.written, job.getExecutable(), arguments);
     if (result.outcome == CompileOutcome::captured)
@@ -207,6 +214,11 @@ private:
     if (code == 0 && result.outcome == CompileOutcome::carried)
       note_native_object(session_, result.output, result.reason);
     return code;
+  }
+
+  static bool is_for_device(const clang::driver::Command& job) {
+    const clang::driver::Action& action = job.getSource();
+    return action.getOffloadingDeviceKind() != clang::driver::Action::OFK_None;
   }
 
   const Session& session_;

@@ -1,4 +1,5 @@
 #include "arguments.h"
+#include "device_linkers.h"
 #include "driver_run.h"
 #include "fortran.h"
 #include "link.h"
@@ -9,6 +10,7 @@
 
 #include <llvm/Support/TargetSelect.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -19,6 +21,10 @@ namespace {
 
 bool is_nvcc(const std::string& argv0) {
   return fs::path(argv0).filename() == "nvcc";
+}
+
+bool is_device_linker(const std::string& name) {
+  return std::find(std::begin(device_linkers), std::end(device_linkers), name) != std::end(device_linkers);
 }
 
 bool is_linker(const std::string& argv0) {
@@ -35,7 +41,8 @@ Compiler compiler_named(const std::string& argv0) {
 
 bool is_front_door(const std::string& argv0) {
   const std::string name = fs::path(argv0).filename().string();
-  return name == "xaas-cc" || name == "xaas-c++" || name == "flang" || name == "nvcc" || name == "ld";
+  return is_device_linker(name) || name == "xaas-cc" || name == "xaas-c++" || name == "flang" ||
+         name == "nvcc" || name == "ld";
 }
 
 static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
@@ -49,10 +56,15 @@ static int run_guarded(const std::string& argv0, const std::vector<std::string>&
   const Compiler compiler = compiler_named(argv0);
   if (compiler == Compiler::flang && session->flang.empty())
     return print_error(note_missing_flang(*session));
+  const std::string name = fs::path(argv0).filename().string();
+  if (is_device_linker(name))
+    return run_device_linker(*session, name, arguments);
   llvm::InitializeAllTargets();
   llvm::InitializeAllTargetMCs();
   llvm::InitializeAllAsmPrinters();
   llvm::InitializeAllAsmParsers();
+  if (is_device_link_stub(*session, arguments))
+    return write_empty_object(*session, *std::next(std::find(arguments.begin(), arguments.end(), "-o")));
   return is_nvcc(argv0) ? run_nvcc(*session, arguments) : run_driver(*session, arguments, compiler);
 }
 

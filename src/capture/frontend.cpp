@@ -93,6 +93,15 @@ bool names_places(const llvm::Module& module, const Session& session) {
   });
 }
 
+// Clang gives every module of device code the settings of OpenMP's runtime library.
+bool has_definitions(const llvm::Module& module) {
+  const auto defines = [](const llvm::GlobalValue& value) {
+    return !value.isDeclaration() && !value.getName().starts_with("__omp_rtl_") &&
+           !value.getName().starts_with("llvm.");
+  };
+  return llvm::any_of(module.functions(), defines) || llvm::any_of(module.globals(), defines);
+}
+
 // Registers that a version of the instruction set may lack, or give to inline assembly in another width.
 bool names_vector_register(const llvm::InlineAsm& assembly) {
   for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly.ParseConstraints())
@@ -238,6 +247,7 @@ void finish_module(const Session& session, llvm::Module& module,
         "the host's part of a source whose device code nvcc made, which was called by its own path";
     return;
   }
+  result.has_definitions = has_definitions(module);
   if (session.strip_debug)
     llvm::StripDebugInfo(module);
   Result<ir::CanonicalModule> canonical = canonicalize(module);

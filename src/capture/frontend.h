@@ -30,6 +30,7 @@ struct FrontendResult {
   bool needs_optimisation = false;
   std::string refusal;             // why the module cannot be carried as IR
   bool wants_device_image = false; // the module has a place for device code
+  bool has_definitions = false;    // functions or variables of the source
   bool names_places = false;       // a directory of the build is in its data
   bool plain = false;   // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
   std::string messages; // what Clang has to say

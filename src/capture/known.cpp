@@ -256,6 +256,7 @@ bool may_be_known(const clang::CompilerInvocation& invocation) {
          frontend.OverrideRecordLayoutsFile.empty() &&
          invocation.getDiagnosticOpts().DiagnosticSuppressionMappingsFile.empty() &&
          names_no_lists(invocation.getLangOpts()) && !invocation.getLangOpts().CUDA &&
+         invocation.getLangOpts().OMPTargetTriples.empty() &&
          invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
          invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
 }

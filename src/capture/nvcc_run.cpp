@@ -2,11 +2,10 @@
 
 #include "compile.h"
 #include "device.h"
+#include "device_linkers.h"
 #include "driver_run.h"
 #include "nvcc.h"
 #include "nvcc_options.h"
-
-#include <llvm/Support/Program.h>
 
 #include <algorithm>
 #include <iostream>
@@ -15,7 +14,7 @@ namespace xaas::capture {
 
 namespace {
 
-constexpr const char* relocatable_reason = "device code that is linked by itself (-rdc=true)";
+constexpr const char* relocatable_reason = "relocatable device code of objects that nvcc compiled";
 
 // Whether the answer says where nvcc and its toolkit are. Builds read that there (CMake: `#$ TOP=`).
 bool tells_places(const std::vector<std::string>& arguments) {
@@ -27,20 +26,11 @@ bool tells_places(const std::vector<std::string>& arguments) {
   });
 }
 
-// What nvcc itself must do, because it was asked about itself, or Clang cannot say it. nvcc takes its place
-// from the name that it was called by: asked for that, it gets the one that the build shall go on with, whose
-// nvcc is the front door.
+// nvcc takes its place from the name that it was called by: asked for that, it gets the one that the build
+// shall go on with, whose nvcc is the front door.
 int run_real_nvcc(const Session& session, const std::vector<std::string>& arguments) {
-  const std::string program = (session.cuda / "bin" / "nvcc").string();
-  const std::string name =
-      tells_places(arguments) ? (session.shadow_cuda() / "bin" / "nvcc").string() : program;
-  std::vector<llvm::StringRef> command = {name};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  std::string message;
-  const int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
-  if (!message.empty())
-    std::cerr << "xaas: error: " << program << ": " << message << "\n";
-  return code < 0 ? 1 : code;
+  return run_real_tool(session, "nvcc", arguments,
+                       tells_places(arguments) ? session.shadow_cuda() / "bin" / "nvcc" : fs::path());
 }
 
 // The objects that a command makes, as far as it names them.
@@ -69,17 +59,12 @@ std::vector<std::string> without_device_link(std::vector<std::string> arguments)
   return kept;
 }
 
-// Relocatable device code is linked by nvcc, into an object that the link of the host code then takes.
-fs::path relocatable_mark(const Session& session) {
-  return session.directory / "relocatable";
-}
-
+// Relocatable device code that nvcc compiled is linked by nvcc, into an object that the link of the host code
+// then takes. That of our units is linked when deploying.
 Result<std::optional<fs::path>> link_device_code(const Session& session,
                                                  const std::vector<std::string>& arguments,
                                                  const NvccTranslation& translated) {
-  std::error_code code;
-  if (translated.phase != NvccPhase::link || translated.has_cuda || // a source is whole
-      !fs::exists(relocatable_mark(session), code))
+  if (translated.phase != NvccPhase::link || !has_native_relocatable(session))
     return std::optional<fs::path>();
   const fs::path object = session.directory / "device-links" /
                           (digest_of(fs::absolute(translated.output).string()).hex().substr(0, 16) + ".o");
@@ -112,10 +97,11 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
   context.read = [](const std::string& name) { return read_file(name); };
   const Result<NvccTranslation> translated = clang_arguments(arguments, context);
   std::string reason = !translated ? translated.error().message : "";
-  if (translated && translated->relocatable_device_code)
+  const bool links_devices = translated && translated->phase == NvccPhase::device_link;
+  if (translated && translated->phase == NvccPhase::archive)
+    reason = "nvcc's own archives";
+  if (links_devices && has_native_relocatable(session))
     reason = relocatable_reason;
-  if (translated && (translated->phase == NvccPhase::archive || translated->phase == NvccPhase::device_link))
-    reason = "nvcc's own archives and links of device code";
   std::vector<std::string> gpus = session.gpus;
   if (gpus.empty() && translated)
     gpus = translated->gpu_archs;
@@ -126,7 +112,10 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
       reason = "-arch=" + gpu;
   if (translated && translated->is_verbose)
     reason = "-v";
-  if (!(translated && translated->is_query) && reason.empty()) {
+  const bool asks = translated && translated->is_query;
+  if (!asks && reason.empty()) {
+    if (links_devices)
+      return write_empty_object(session, translated->output.empty() ? "a_dlink.o" : translated->output);
     const Result<std::optional<fs::path>> linked = link_device_code(session, arguments, *translated);
     if (!linked)
       return print_error(linked.error());
@@ -140,8 +129,8 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
   }
   const int code = run_real_nvcc(session, arguments);
   if (code == 0 && translated && translated->relocatable_device_code)
-    static_cast<void>(write_file(relocatable_mark(session), "", 0644, false));
-  if (code == 0 && !(translated && translated->is_query))
+    note_native_relocatable(session);
+  if (code == 0 && !asks)
     for (const fs::path& object : nvcc_objects(arguments, context.read)) {
       note_native_object(session, object, reason);
       if (reason != "-v") // what nvcc says is read

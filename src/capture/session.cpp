@@ -1,5 +1,6 @@
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
+#include <xaas/capture/front_door.h>
 #include <xaas/capture/session.h>
 
 #include <cstdio>
@@ -48,7 +49,7 @@ Result<void> shadow_toolkit(const fs::path& toolkit, const fs::path& shadow, con
     if (entry.path().filename() != "bin")
       XAAS_CHECK(link_to(entry.path(), shadow / entry.path().filename()));
   for (const fs::directory_entry& entry : fs::directory_iterator(toolkit / "bin", code))
-    XAAS_CHECK(link_to(entry.path().filename() == "nvcc" ? program : entry.path(),
+    XAAS_CHECK(link_to(is_front_door(entry.path().filename()) ? program : entry.path(),
                        shadow / "bin" / entry.path().filename()));
   return code ? Result<void>(errno_error(code.value(), "reading " + toolkit.string())) : Result<void>();
 }

@@ -68,7 +68,7 @@ Result<std::optional<std::string>> UnitWriter::make_object(KnownUnit& unit, cons
   job.unit = unit_;
   job.unit.module = digest_of(unit.bitcode);
   job.options = options_;
-  if (!unit_.device.empty())
+  if (unit_.has_device_image())
     job.device_image = ir::device_image_placeholder();
   job.form = unit.needs_optimisation ? lower::Form::object : lower::Form::working;
   std::string level = working_level(session_);
@@ -130,7 +130,7 @@ Result<std::string> working_object(const Session& session, const Digest& unit_id
   }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
   job.form = optimised ? lower::Form::object : lower::Form::working;
-  if (!job.unit.device.empty())
+  if (job.unit.has_device_image())
     job.device_image = ir::device_image_placeholder();
   XAAS_TRY(lower::Object object, lower::lower(job));
   XAAS_CHECK(link::add_note(object.bytes, link::Note::Kind::unit, unit_id));

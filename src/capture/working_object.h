@@ -25,7 +25,11 @@ public:
 
   const ir::Unit& draft() const { return unit_; }
   const fs::path& output() const { return output_; }
-  void drop_device_code() { unit_.device.clear(); }
+  // The units for devices; none: the source has no code for them.
+  void set_device_code(std::map<std::string, Digest> units, const std::string& offload) {
+    unit_.offload = units.empty() ? std::string() : offload;
+    unit_.device = std::move(units);
+  }
 
   // Makes the working object of what a front end has just made. A text says why the back end refuses it.
   Result<std::optional<std::string>> make_object(KnownUnit& unit, const Lesser& lesser) const;

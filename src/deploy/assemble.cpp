@@ -38,11 +38,12 @@ public:
   Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
             const image::Usage& usage, const Forms& forms, const Contents& contents,
             const target::Cpu& target, const DevicePlan& device,
-            const std::map<Digest, std::string>& device_images, Objects objects,
+            const std::map<Digest, std::string>& device_images,
+            const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
             const lower::ObjectCache* cache, const fs::path& work, unsigned jobs, Progress& progress)
       : bundle_(bundle), configuration_(configuration), usage_(usage), forms_(forms), contents_(contents),
-        target_(target), device_(device), device_images_(device_images), objects_(std::move(objects)),
-        cache_(cache), work_(work), jobs_(jobs), progress_(progress) {}
+        target_(target), device_(device), device_images_(device_images), device_objects_(device_objects),
+        objects_(std::move(objects)), cache_(cache), work_(work), jobs_(jobs), progress_(progress) {}
 
   Result<Assembly> run() {
     for (const link::InstalledFile& file : configuration_.installed)
@@ -203,7 +204,7 @@ private:
       options.arch = bundle_.arch;
       options.finish = output.finish;
       options.threads = jobs_;
-      const link::LinkRecord& record = bundle_.links.at(digest);
+      XAAS_TRY(const link::LinkRecord record, with_device_objects(digest));
       const bool lto = forms_.lto_level != 0 && record.kind != link::OutputKind::relocatable;
       if (lto) {
         options.lto_level = forms_.lto_level;
@@ -221,6 +222,20 @@ private:
       ++assembly_.links;
     }
     return {};
+  }
+
+  // The link, with what registers its device code.
+  Result<link::LinkRecord> with_device_objects(const Digest& digest) {
+    link::LinkRecord record = bundle_.links.at(digest);
+    const auto found = device_objects_.find(digest);
+    if (found == device_objects_.end())
+      return record;
+    for (const std::string& object : found->second) {
+      link::LinkItem& item = record.items.emplace_back();
+      item.file = {RefKind::kit, digest_of(object), "device.o"};
+      XAAS_CHECK(contents_.keep(item.file.digest, object));
+    }
+    return record;
   }
 
   // Objects and archives of the machine where the image was built, which choose at run time as they like
@@ -309,6 +324,7 @@ private:
   const target::Cpu& target_;
   const DevicePlan& device_;
   const std::map<Digest, std::string>& device_images_;
+  const std::map<Digest, std::vector<std::string>>& device_objects_;
   Objects objects_;
   const lower::ObjectCache* cache_;
   fs::path work_;
@@ -368,11 +384,12 @@ Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Lowere
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                           const image::Usage& usage, const Forms& forms, const Contents& contents,
                           const target::Cpu& target, const DevicePlan& device,
-                          const std::map<Digest, std::string>& device_images, Objects objects,
+                          const std::map<Digest, std::string>& device_images,
+                          const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
                           const lower::ObjectCache* cache, const fs::path& work, unsigned jobs,
                           Progress& progress) {
   return Assembler(bundle, configuration, usage, forms, contents, target, device, device_images,
-                   std::move(objects), cache, work, jobs, progress)
+                   device_objects, std::move(objects), cache, work, jobs, progress)
       .run();
 }
 

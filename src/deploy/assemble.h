@@ -81,14 +81,16 @@ Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Lowere
 std::set<Digest> units_that_want_device_images(const DevicePlan& device, const std::set<LoweredUnit>& units,
                                                const Objects& objects);
 
-// `device_images` are those of units_that_want_device_images.
+// `device_images` are those of units_that_want_device_images, `device_objects` what links read beside their
+// inputs, by record.
 // Lowers the units that `forms` has and `objects` does not, makes archives and links again in
 // the order of their needs, each from the contents given alone (modules, kit files and tree files by digest)
 // and in the directory `work`.
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                           const image::Usage& usage, const Forms& forms, const Contents& contents,
                           const target::Cpu& target, const DevicePlan& device,
-                          const std::map<Digest, std::string>& device_images, Objects objects,
+                          const std::map<Digest, std::string>& device_images,
+                          const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
                           const lower::ObjectCache* cache, const fs::path& work, unsigned jobs,
                           Progress& progress);
 

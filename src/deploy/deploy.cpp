@@ -1,4 +1,5 @@
 #include "device_code.h"
+#include "device_link.h"
 #include "host_choice.h"
 #include "package.h"
 #include "space.h"
@@ -251,8 +252,11 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   }
   report.cached = objects.size();
   const Contents contents(work.path());
+  const std::map<Digest, std::vector<DeviceLink>> linked = device_links(bundle, usage);
+  std::set<Digest> wanted = contents_of(bundle, usage, forms, plan.device, objects);
+  wanted.merge(modules_of(bundle, plan.device, linked));
   XAAS_CHECK(source.fetch(
-      contents_of(bundle, usage, forms, plan.device, objects), configuration->configuration.id(),
+      wanted, configuration->configuration.id(),
       [&](const Digest& digest, const std::string& content) { return contents.keep(digest, content); },
       progress));
   report.seconds.fetch = since(start);
@@ -262,13 +266,16 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
            make_device_images(bundle, plan.device,
                               units_that_want_device_images(plan.device, lowered_units(forms), objects),
                               contents, cache, request.jobs, progress));
+  XAAS_TRY(const DeviceObjects device_objects,
+           make_device_objects(bundle, plan.device, linked, contents, report.target, cache, work.path(),
+                               request.jobs, progress));
   const double device_seconds = since(lowering);
-  XAAS_TRY(Assembly assembly,
-           assemble(bundle, *configuration, usage, forms, contents, report.target, plan.device,
-                    device.fat_binaries, std::move(objects), cache, work.path(), request.jobs, progress));
-  report.lowered = assembly.lowered + device.lowered;
-  report.cached += device.cached;
-  report.links = assembly.links;
+  XAAS_TRY(Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
+                                       plan.device, device.fat_binaries, device_objects.objects,
+                                       std::move(objects), cache, work.path(), request.jobs, progress));
+  report.lowered = assembly.lowered + device.lowered + device_objects.lowered;
+  report.cached += device.cached + device_objects.cached;
+  report.links = assembly.links + device_objects.links;
   report.native_objects = usage.native_objects;
   if (request.lto) {
     report.lto = Lto{forms.bitcode.size() - assembly.refused_bitcode, forms.without};
@@ -355,7 +362,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
     request.selected(report.selection, report.host);
   XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));
   report.gpus = plan.device.gpus;
-  report.has_device_code = !plan.device.host_units.empty();
+  report.has_device_code = !plan.device.host_units.empty() || !plan.device.linked.empty();
   report.gpu_code = {plan.device.code.begin(), plan.device.code.end()};
   bool done = request.dry_run;
   if (request.reuse) {

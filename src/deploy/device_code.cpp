@@ -73,20 +73,34 @@ public:
   Result<void> add(const Digest& host, const NamedGpu& gpu) {
     const ir::Unit& unit = bundle_.units.at(host);
     std::vector<target::GpuArch> code;
-    for (const auto& [name, device] : unit.device) {
-      XAAS_TRY(code.emplace_back(), target::parse_gpu_arch(name));
-    }
+    for (const auto& [name, device] : unit.device)
+      if (name != ir::host_device) {
+        XAAS_TRY(code.emplace_back(), target::parse_gpu_arch(name));
+      }
+    if (code.empty())
+      return {};
     XAAS_TRY(const target::GpuArch best, offload::best_device_code(code, gpu.arch).in(unit.source));
     XAAS_TRY(const target::GpuArch arch,
              offload::best_target(best, gpu.arch, target::gpu_archs()).in(unit.source));
-    DeviceJob job{unit.device.at(to_string(best)), to_string(arch), {}, false};
+    DeviceJob job{unit.device.at(to_string(best)), to_string(arch), {}, false, !unit.has_device_image()};
     const std::optional<offload::CudaRelease> release = release_of(bundle_.units.at(job.unit));
     if (release && gpu.driver)
       XAAS_CHECK(offload::check_runtime(*release, *gpu.driver).in(unit.source));
     XAAS_CHECK(choose_form(job, arch, gpu));
-    std::vector<DeviceJob>& jobs = plan_.host_units[host];
-    if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
-      jobs.push_back(job);
+    if (unit.offload == "openmp" && !job.assembled)
+      return make_error(ErrorKind::unsatisfied,
+                        unit.source +
+                            ": OpenMP's run-time library takes machine code only, and there is no "
+                            "assembler for " +
+                            to_string(gpu.arch),
+                        "--ptxas FILE names an assembler, --gpu none deploys without code for GPUs");
+    if (job.linked) {
+      plan_.linked[to_string(gpu.arch)].emplace(host, job);
+    } else {
+      std::vector<DeviceJob>& jobs = plan_.host_units[host];
+      if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
+        jobs.push_back(job);
+    }
     plan_.code.insert({to_string(gpu.arch), job.arch, job.assembled ? "" : offload::to_string(job.ptx),
                        job.assembled ? plan_.assembler->version : "", release ? to_string(*release) : ""});
     return {};
@@ -131,11 +145,146 @@ ir::Unit with_version(ir::Unit unit, const offload::PtxVersion& version) {
   return unit;
 }
 
+class Lowering {
+public:
+  Lowering(const image::Bundle& bundle, const std::set<DeviceJob>& jobs) : bundle_(bundle) {
+    for (const DeviceJob& job : jobs)
+      all_.push_back({job, with_version(bundle.units.at(job.unit), job.ptx)});
+  }
+
+  Result<LoweredDeviceCode> run(const Contents& contents, const lower::ObjectCache* cache, unsigned threads,
+                                Progress& progress) {
+    std::vector<const Work*> wanted;
+    for (const Work& work : all_) {
+      std::optional<lower::Object> known;
+      if (cache)
+        known = cache->find(work.unit, options_of(work), target_of(work.job), form_of(work));
+      if (known)
+        result_.code[work.job] = std::move(known->bytes);
+      else
+        wanted.push_back(&work);
+    }
+    result_.cached = all_.size() - wanted.size();
+    result_.lowered = wanted.size();
+    if (wanted.empty())
+      return std::move(result_);
+    progress.start("lowering for " + archs(wanted), wanted.size());
+    const auto job = [&](size_t i) { return job_of(*wanted[i], contents); };
+    const auto done = [&](size_t i, lower::Object object) -> Result<void> {
+      const Work& work = *wanted[i];
+      if (cache)
+        cache->keep(work.unit, options_of(work), target_of(work.job), form_of(work), object);
+      result_.code[work.job] = std::move(object.bytes);
+      return {};
+    };
+    XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = threads}, progress));
+    progress.finish();
+    return std::move(result_);
+  }
+
+private:
+  struct Work {
+    DeviceJob job;
+    ir::Unit unit;
+  };
+
+  const ir::UnitOptions& options_of(const Work& work) const { return bundle_.options.at(work.unit.options); }
+  static lower::Form form_of(const Work& work) {
+    return work.job.linked ? lower::Form::lto : lower::Form::object;
+  }
+  static std::string archs(const std::vector<const Work*>& works) {
+    std::set<std::string> names;
+    for (const Work* work : works)
+      names.insert(work->job.arch);
+    return join({names.begin(), names.end()}, ", ");
+  }
+
+  Result<lower::Job> job_of(const Work& work, const Contents& contents) const {
+    lower::Job job;
+    job.unit = work.unit;
+    XAAS_TRY(job.bitcode, contents.read(job.unit.module));
+    for (const Digest& library : job.unit.libraries) {
+      XAAS_TRY(job.libraries.emplace_back(), contents.read(library));
+    }
+    job.options = options_of(work);
+    job.target = target_of(work.job);
+    job.form = form_of(work);
+    return job;
+  }
+
+  const image::Bundle& bundle_;
+  std::vector<Work> all_;
+  LoweredDeviceCode result_;
+};
+
+class Maker {
+public:
+  Maker(const image::Bundle& bundle, const DevicePlan& plan, unsigned threads, Progress& progress)
+      : bundle_(bundle), plan_(plan), threads_(threads), progress_(progress) {}
+
+  Result<DeviceImages> run(const std::set<Digest>& host_units, const Contents& contents,
+                           const lower::ObjectCache* cache) {
+    XAAS_TRY(code_, lower_device_code(bundle_, plan_.jobs(host_units), contents, cache, threads_, progress_));
+    XAAS_CHECK(assemble());
+    DeviceImages result;
+    result.lowered = code_.lowered;
+    result.cached = code_.cached;
+    for (const Digest& host : host_units) {
+      XAAS_TRY(result.fat_binaries[host], fat_binary_of(host));
+    }
+    return result;
+  }
+
+private:
+  Result<void> assemble() {
+    std::vector<std::pair<const DeviceJob, std::string>*> wanted;
+    for (auto& each : code_.code)
+      if (each.first.assembled)
+        wanted.push_back(&each);
+    if (wanted.empty())
+      return {};
+    progress_.start("assembling for " + join(plan_.gpus, ", "), wanted.size());
+    XAAS_CHECK(run_parallel(wanted.size(), threads_, [&](size_t i) -> Result<void> {
+      auto& [job, code] = *wanted[i];
+      const ir::Unit& unit = bundle_.units.at(job.unit);
+      XAAS_CHECK(check_interrupt());
+      XAAS_TRY(code, offload::assemble(*plan_.assembler, code, job.arch,
+                                       assemble_options(bundle_.options.at(unit.options)))
+                         .in(unit.source));
+      return {};
+    }));
+    progress_.finish();
+    return {};
+  }
+
+  Result<std::string> fat_binary_of(const Digest& host) const {
+    std::vector<offload::DeviceImage> images;
+    const auto planned = plan_.host_units.find(host);
+    if (planned != plan_.host_units.end())
+      for (const DeviceJob& job : planned->second)
+        images.push_back({job.assembled ? offload::DeviceImage::Kind::cubin : offload::DeviceImage::Kind::ptx,
+                          job.arch, code_.code.at(job)});
+    return offload::fat_binary(images);
+  }
+
+  const image::Bundle& bundle_;
+  const DevicePlan& plan_;
+  unsigned threads_;
+  Progress& progress_;
+  LoweredDeviceCode code_;
+};
+
+bool is_for_gpus(const ir::Unit& unit) {
+  return std::any_of(unit.device.begin(), unit.device.end(),
+                     [](const auto& each) { return each.first != ir::host_device; });
+}
+
+} // namespace
+
 target::Cpu target_of(const DeviceJob& job) {
   return {"nvptx64", job.arch, {}};
 }
 
-// As Clang's driver would have called it; -O3 where the unit does not say it.
 offload::AssembleOptions assemble_options(const ir::UnitOptions& options) {
   offload::AssembleOptions result;
   const auto value = [&](const char* name, int64_t otherwise) {
@@ -148,116 +297,11 @@ offload::AssembleOptions assemble_options(const ir::UnitOptions& options) {
   return result;
 }
 
-class Maker {
-public:
-  Maker(const image::Bundle& bundle, const DevicePlan& plan, const Contents& contents,
-        const lower::ObjectCache* cache, unsigned threads, Progress& progress)
-      : bundle_(bundle), plan_(plan), contents_(contents), cache_(cache), threads_(threads),
-        progress_(progress) {}
-
-  Result<DeviceImages> run(const std::set<Digest>& host_units) {
-    for (const DeviceJob& job : plan_.jobs(host_units))
-      jobs_.push_back({job, with_version(bundle_.units.at(job.unit), job.ptx), {}});
-    XAAS_CHECK(lower());
-    XAAS_CHECK(assemble());
-    for (const Digest& host : host_units) {
-      XAAS_TRY(result_.fat_binaries[host], fat_binary_of(host));
-    }
-    return std::move(result_);
-  }
-
-private:
-  struct Work {
-    DeviceJob job;
-    ir::Unit unit;
-    std::string code; // PTX, then machine code
-  };
-
-  const ir::UnitOptions& options_of(const Work& work) const { return bundle_.options.at(work.unit.options); }
-
-  Result<void> lower() {
-    std::vector<Work*> wanted;
-    for (Work& work : jobs_) {
-      std::optional<lower::Object> known;
-      if (cache_)
-        known = cache_->find(work.unit, options_of(work), target_of(work.job), lower::Form::object);
-      if (known)
-        work.code = std::move(known->bytes);
-      else
-        wanted.push_back(&work);
-    }
-    result_.cached = jobs_.size() - wanted.size();
-    result_.lowered = wanted.size();
-    if (wanted.empty())
-      return {};
-    progress_.start("lowering for " + join(plan_.gpus, ", "), wanted.size());
-    const auto job = [&](size_t i) -> Result<lower::Job> {
-      lower::Job job;
-      job.unit = wanted[i]->unit;
-      XAAS_TRY(job.bitcode, contents_.read(job.unit.module));
-      for (const Digest& library : job.unit.libraries) {
-        XAAS_TRY(job.libraries.emplace_back(), contents_.read(library));
-      }
-      job.options = options_of(*wanted[i]);
-      job.target = target_of(wanted[i]->job);
-      return job;
-    };
-    const auto done = [&](size_t i, lower::Object object) -> Result<void> {
-      if (cache_)
-        cache_->keep(wanted[i]->unit, options_of(*wanted[i]), target_of(wanted[i]->job), lower::Form::object,
-                     object);
-      wanted[i]->code = std::move(object.bytes);
-      return {};
-    };
-    XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = threads_}, progress_));
-    progress_.finish();
-    return {};
-  }
-
-  Result<void> assemble() {
-    std::vector<Work*> wanted;
-    for (Work& work : jobs_)
-      if (work.job.assembled)
-        wanted.push_back(&work);
-    if (wanted.empty())
-      return {};
-    progress_.start("assembling for " + join(plan_.gpus, ", "), wanted.size());
-    XAAS_CHECK(run_parallel(wanted.size(), threads_, [&](size_t i) -> Result<void> {
-      Work& work = *wanted[i];
-      XAAS_CHECK(check_interrupt());
-      XAAS_TRY(work.code, offload::assemble(*plan_.assembler, work.code, work.job.arch,
-                                            assemble_options(options_of(work)))
-                              .in(work.unit.source));
-      return {};
-    }));
-    progress_.finish();
-    return {};
-  }
-
-  Result<std::string> fat_binary_of(const Digest& host) const {
-    std::vector<offload::DeviceImage> images;
-    const auto planned = plan_.host_units.find(host);
-    if (planned != plan_.host_units.end())
-      for (const DeviceJob& job : planned->second) {
-        const auto made =
-            std::find_if(jobs_.begin(), jobs_.end(), [&](const Work& work) { return work.job == job; });
-        images.push_back({job.assembled ? offload::DeviceImage::Kind::cubin : offload::DeviceImage::Kind::ptx,
-                          job.arch, made->code});
-      }
-    return offload::fat_binary(images);
-  }
-
-  const image::Bundle& bundle_;
-  const DevicePlan& plan_;
-  const Contents& contents_;
-  const lower::ObjectCache* cache_;
-  unsigned threads_;
-  Progress& progress_;
-  std::vector<Work> jobs_;
-  DeviceImages result_;
-};
-
-} // namespace
+Result<LoweredDeviceCode> lower_device_code(const image::Bundle& bundle, const std::set<DeviceJob>& jobs,
+                                            const Contents& contents, const lower::ObjectCache* cache,
+                                            unsigned threads, Progress& progress) {
+  return Lowering(bundle, jobs).run(contents, cache, threads, progress);
+}
 
 std::string DevicePlan::key(const Digest& host_unit) const {
   const auto found = host_units.find(host_unit);
@@ -292,9 +336,14 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<
   DevicePlan plan;
   if (host_units.empty())
     return plan;
-  for (const Digest& host : host_units)
-    plan.host_units[host]; // its place must be filled, with nothing if need be
-  if (no_gpu)
+  bool for_gpus = false;
+  for (const Digest& host : host_units) {
+    const ir::Unit& unit = bundle.units.at(host);
+    if (unit.has_device_image())
+      plan.host_units[host]; // its place must be filled, with nothing if need be
+    for_gpus |= is_for_gpus(unit);
+  }
+  if (no_gpu || !for_gpus)
     return plan;
   plan.assembler = std::move(assembler);
   XAAS_TRY(const std::vector<NamedGpu> named, nvidia_gpus(gpus));
@@ -312,7 +361,7 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<
 Result<DeviceImages> make_device_images(const image::Bundle& bundle, const DevicePlan& plan,
                                         const std::set<Digest>& host_units, const Contents& contents,
                                         const lower::ObjectCache* cache, unsigned jobs, Progress& progress) {
-  return Maker(bundle, plan, contents, cache, jobs, progress).run(host_units);
+  return Maker(bundle, plan, jobs, progress).run(host_units, contents, cache);
 }
 
 } // namespace xaas::deploy

@@ -24,6 +24,7 @@ struct DeviceJob {
   std::string arch;        // that code is generated for: sm_100
   offload::PtxVersion ptx; // that it is written in
   bool assembled = false;  // and made machine code of
+  bool linked = false;     // after it was linked with that of other units (device_link.h)
   auto operator<=>(const DeviceJob&) const = default;
 };
 
@@ -32,7 +33,9 @@ struct DevicePlan {
   std::vector<std::string> gpus; // architectures of the machine's GPUs, sorted; none: no device code
   std::optional<offload::Assembler> assembler;         // absent: PTX is left to the driver
   std::map<Digest, std::vector<DeviceJob>> host_units; // one job for each GPU that needs its own
-  std::set<image::GpuCode> code;                       // what each GPU gets
+  // Of units whose device code is linked: the job of each, by GPU. No GPU: nothing is linked for any.
+  std::map<std::string, std::map<Digest, DeviceJob>> linked;
+  std::set<image::GpuCode> code; // what each GPU gets
   // Names what one of them gets, for a cache; "" for a unit without device code.
   std::string key(const Digest& host_unit) const;
   std::set<DeviceJob> jobs(const std::set<Digest>& host_units) const;
@@ -48,6 +51,21 @@ std::set<Digest> units_with_device_code(const image::Bundle& bundle, const image
 Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<Digest>& host_units,
                                     const std::vector<system::Gpu>& gpus, bool no_gpu,
                                     std::optional<offload::Assembler> assembler);
+
+// Code of device jobs: PTX, or bitcode of those that are linked.
+struct LoweredDeviceCode {
+  std::map<DeviceJob, std::string> code;
+  uint64_t lowered = 0, cached = 0;
+};
+Result<LoweredDeviceCode> lower_device_code(const image::Bundle& bundle, const std::set<DeviceJob>& jobs,
+                                            const Contents& contents, const lower::ObjectCache* cache,
+                                            unsigned threads, Progress& progress);
+
+// The GPU of a job, as LLVM's target.
+target::Cpu target_of(const DeviceJob& job);
+
+// As Clang's driver would have called the assembler; -O3 where the unit does not say it.
+offload::AssembleOptions assemble_options(const ir::UnitOptions& options);
 
 struct DeviceImages {
   std::map<Digest, std::string> fat_binaries; // by unit of the host

@@ -98,7 +98,8 @@ private:
   // A source is compiled once more for each architecture.
   void add_device_unit(const std::string& arch, const ir::Unit& unit, ConfigurationCoverage& each) {
     ++each.device_units;
-    coverage_.gpus.insert(arch);
+    if (arch != ir::host_device)
+      coverage_.gpus.insert(arch);
     coverage_.unit_bytes += bundle_.modules.at(unit.module);
   }
 

@@ -41,7 +41,8 @@ const char* const transient_fields[] = {"ClearASTBeforeBackend",
                                         "FatLTO",
                                         "ThinLinkBitcodeFile",
                                         "EnableSplitLTOUnit",
-                                        "EmitVersionIdentMetadata"};
+                                        "EmitVersionIdentMetadata",
+                                        "EmitLLVMUseLists"};
 
 bool is_transient(std::string_view name) {
   return std::find(std::begin(transient_fields), std::end(transient_fields), name) !=
@@ -177,7 +178,7 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
     return refuse("bitcode linked in by the compiler");
   if (codegen.BBSections.starts_with("list="))
     return refuse("-fbasic-block-sections=list");
-  if (language.HIP || language.SYCLIsDevice || language.OpenCL || !language.OMPTargetTriples.empty())
+  if (language.HIP || language.SYCLIsDevice || language.OpenCL)
     return refuse("device code");
   if (!codegen.LimitFloatPrecision.empty())
     return refuse("-mlimit-float-precision, which is state of the whole compiler process");

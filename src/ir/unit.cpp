@@ -46,6 +46,20 @@ Result<MachineFlags> parse_machine(const JsonReader& reader) {
   return flags;
 }
 
+Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
+  if (reader.has("offload")) {
+    XAAS_TRY(unit.offload, reader.string_at("offload"));
+    if (unit.offload != "cuda" && unit.offload != "openmp")
+      return make_error(ErrorKind::integrity, reader.where() + "/offload: \"" + unit.offload +
+                                                  "\" is not a way to link device code");
+    if (unit.device.empty())
+      return make_error(ErrorKind::integrity, reader.where() + "/offload: of a unit without device code");
+  }
+  if (unit.device.count(host_device) && unit.offload != "openmp")
+    return make_error(ErrorKind::integrity, reader.where() + "/device: the host is a device of OpenMP only");
+  return {};
+}
+
 } // namespace
 
 Json to_json(const MachineFlags& flags) {
@@ -71,6 +85,8 @@ Json to_json(const Unit& unit) {
     json["libraries"].push_back(library.to_string());
   for (const auto& [arch, id] : unit.device)
     json["device"][arch] = id.to_string();
+  if (!unit.offload.empty())
+    json["offload"] = unit.offload;
   return json;
 }
 
@@ -105,7 +121,8 @@ Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
 }
 
 Result<Unit> parse_unit(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"source", "module", "options", "machine", "libraries", "device"}));
+  XAAS_CHECK(
+      check_keys(reader, {"source", "module", "options", "machine", "libraries", "device", "offload"}));
   Unit unit;
   XAAS_TRY(unit.source, reader.string_at("source"));
   XAAS_TRY(const std::string module, reader.string_at("module"));
@@ -126,13 +143,14 @@ Result<Unit> parse_unit(const JsonReader& reader) {
     if (!device.json().is_object())
       return device.wrong("an object");
     for (const auto& [arch, id] : device.json().items()) {
-      if (!target::parse_gpu_arch(arch))
+      if (arch != host_device && !target::parse_gpu_arch(arch))
         return make_error(ErrorKind::integrity,
                           device.where() + ": \"" + arch + "\" is no name of a GPU architecture");
       XAAS_TRY(const std::string digest, device.string_at(arch));
       XAAS_TRY(unit.device[arch], Digest::parse(digest).in(device.where() + "/" + arch));
     }
   }
+  XAAS_CHECK(parse_offload(reader, unit));
   return unit;
 }
 

@@ -25,6 +25,16 @@ void set_gpu_options(const ir::UnitOptions& options) {
   llvm::cl::ParseCommandLineOptions(static_cast<int>(arguments.size()), arguments.data());
 }
 
+void keep_kernel_options(llvm::Module& module, const ir::UnitOptions& options) {
+  constexpr const char* registers = "nvvm.maxnreg";
+  const auto most = options.gpu.find(ir::ptxas_registers);
+  if (most == options.gpu.end())
+    return;
+  for (llvm::Function& function : module)
+    if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel && !function.hasFnAttribute(registers))
+      function.addFnAttr(registers, std::to_string(most->second));
+}
+
 static void internalize(llvm::Module& module, const llvm::StringSet<>& names) {
   llvm::internalizeModule(module, [&names](const llvm::GlobalValue& value) {
     return !value.hasName() || !names.contains(value.getName());

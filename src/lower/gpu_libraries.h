@@ -19,6 +19,10 @@ namespace xaas::lower {
 // `options` are those of the unit, checked.
 void set_gpu_options(const ir::UnitOptions& options);
 
+// What the assembler is asked for of a unit's kernels (-maxrregcount), for each of them: it is lost where
+// units with other options are linked.
+void keep_kernel_options(llvm::Module& module, const ir::UnitOptions& options);
+
 // Links what the module calls of each library into it, as `-mlink-builtin-bitcode` does: only what is needed,
 // internal, with the module's target attributes (clang/lib/CodeGen/CodeGenAction.cpp, LinkInModules). Bitcode
 // that cannot be parsed or linked: integrity error.

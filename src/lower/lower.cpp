@@ -168,7 +168,7 @@ Result<Object> lower(const Job& job) {
     set_gpu_options(job.options);
     XAAS_CHECK(link_gpu_libraries(module, job.libraries, set).in(describe(job)));
   }
-  if (!job.unit.device.empty())
+  if (job.unit.has_device_image())
     XAAS_CHECK(ir::set_device_image(module, job.device_image).in(describe(job)));
 
   OwnCode own = gpu ? OwnCode() : own_code(module, job.target);
@@ -191,6 +191,12 @@ Result<Object> lower(const Job& job) {
     invocation->getCodeGenOpts().PrepareForThinLTO = 1;
   }
 
+  const bool lto = job.form == Form::lto;
+  if (lto) {
+    keep_kernel_options(module, job.options);
+    invocation->getCodeGenOpts().PrepareForLTO = 1;
+  }
+
   llvm::raw_string_ostream error_stream(errors);
   clang::CompilerInstance compiler(invocation);
   compiler.createVirtualFileSystem(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
@@ -203,9 +209,9 @@ Result<Object> lower(const Job& job) {
   llvm::SmallString<0> object;
   clang::emitBackendOutput(
       compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(), &module,
-      thin_lto ? clang::Backend_EmitBC
-      : gpu    ? clang::Backend_EmitAssembly
-               : clang::Backend_EmitObj,
+      thin_lto || lto ? clang::Backend_EmitBC
+      : gpu           ? clang::Backend_EmitAssembly
+                      : clang::Backend_EmitObj,
       compiler.getVirtualFileSystemPtr(), std::make_unique<llvm::raw_svector_ostream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);

@@ -34,6 +34,9 @@ struct UnitOptions {
   Digest digest() const;
 };
 
+// The device that is the CPU itself, which OpenMP can offload to.
+inline constexpr const char* host_device = "host";
+
 // A source with device code is several units: one for the host, which names those for GPUs. Device code is
 // compiled once for each architecture that the build names, and where it does not ask which one it is, the
 // same IR comes out.
@@ -45,7 +48,12 @@ struct Unit {
   std::vector<Digest> libraries =
       {}; // of a unit for GPUs: bitcode of the link kit that it calls (CUDA's libdevice)
   std::map<std::string, Digest> device =
-      {}; // of one for the host: the units for GPUs, by architecture (LLVM's name, sm_90)
+      {}; // of one for the host: the units for devices, by GPU architecture (LLVM's name, sm_90) or `host`
+  // Of one for the host: how a link gets its device code. Empty: not at all, the code has a place in the
+  // module (ir/device_image.h). Else the units' code for one device is linked beside the host's and
+  // registered at start: "cuda" (relocatable device code), "openmp" (target regions).
+  std::string offload = {};
+  bool has_device_image() const { return !device.empty() && offload.empty(); }
   bool operator==(const Unit&) const = default;
   Digest id() const; // names the unit: of to_json(*this)
 };

@@ -18,6 +18,7 @@ enum class Form {
   working,  // an object made as fast as it can be, without optimisation: only the build runs it
   thin_lto, // bitcode with a summary, optimised as far as ThinLTO has it done before the link. An object
             // all the same where only lowering can be trusted with the inline assembly
+  lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
 };
 
 struct Job {
@@ -27,8 +28,9 @@ struct Job {
   target::Cpu target;      // a GPU's: "nvptx64", "sm_90", and no features
   Form form = Form::object;
   std::vector<std::string> libraries =
-      {};                        // of a unit for GPUs: the bitcode of unit.libraries, in their order
-  std::string device_image = {}; // of a unit with `device`: what takes the placeholder's place
+      {}; // of a unit for GPUs: the bitcode of unit.libraries, in their order
+  std::string device_image =
+      {}; // of a unit with `device` and no `offload`: what takes the placeholder's place
 };
 
 // True for a target of GPU code. What its units are lowered to is PTX, a text.

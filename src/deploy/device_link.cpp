@@ -1,0 +1,299 @@
+#include "device_link.h"
+
+#include <xaas/base/process.h>
+#include <xaas/link/replay.h>
+#include <xaas/lower/device_link.h>
+#include <xaas/offload/fat_binary.h>
+
+#include <algorithm>
+
+namespace xaas::deploy {
+
+namespace {
+
+using RefKind = link::FileRef::Kind;
+
+// The units that a link reads, each once.
+class Reached {
+public:
+  explicit Reached(const image::Bundle& bundle) : bundle_(bundle) {}
+
+  void add_link(const link::LinkRecord& record) {
+    for (const link::LinkItem& item : record.items)
+      if (item.kind == link::LinkItem::Kind::input)
+        add(item.file);
+  }
+
+  std::vector<Digest> units;
+
+private:
+  void add(const link::FileRef& file) {
+    if (file.kind == RefKind::kit || !seen_.insert(file.digest).second)
+      return;
+    if (file.kind == RefKind::unit)
+      units.push_back(file.digest);
+    if (file.kind == RefKind::archive)
+      for (const link::ArchiveRecord::Member& member : bundle_.archives.at(file.digest).members)
+        add(member.file);
+    if (file.kind == RefKind::link)
+      if (const link::LinkRecord& record = bundle_.links.at(file.digest);
+          record.kind == link::OutputKind::relocatable) // a library has device code of its own
+        add_link(record);
+  }
+
+  const image::Bundle& bundle_;
+  std::set<Digest> seen_;
+};
+
+class Linker {
+public:
+  Linker(const image::Bundle& bundle, const DevicePlan& plan, const Contents& contents,
+         const target::Cpu& cpu, const lower::ObjectCache* cache, const fs::path& work, unsigned threads,
+         Progress& progress)
+      : bundle_(bundle), plan_(plan), contents_(contents), cpu_(cpu), cache_(cache), work_(work),
+        threads_(threads), progress_(progress) {}
+
+  Result<DeviceObjects> run(const std::map<Digest, std::vector<DeviceLink>>& links) {
+    XAAS_CHECK(lower_for_gpus(links));
+    XAAS_CHECK(lower_for_host(links));
+    progress_.start("linking device code", links.size());
+    for (const auto& [record, parts] : links) {
+      for (const DeviceLink& part : parts) {
+        XAAS_CHECK(check_interrupt());
+        XAAS_CHECK(link(record, part).in(bundle_.links.at(record).name));
+      }
+      progress_.advance();
+    }
+    progress_.finish();
+    return std::move(result_);
+  }
+
+private:
+  // One device's code of one link, and what it is called for.
+  struct Image {
+    std::string arch;
+    bool machine_code;
+    std::string bytes;
+  };
+
+  Result<void> lower_for_gpus(const std::map<Digest, std::vector<DeviceLink>>& links) {
+    std::set<DeviceJob> jobs;
+    for (const auto& [record, parts] : links)
+      for (const DeviceLink& part : parts)
+        for (const auto& [gpu, planned] : plan_.linked)
+          for (const DeviceJob& job : jobs_of(part, planned))
+            jobs.insert(job);
+    XAAS_TRY(code_, lower_device_code(bundle_, jobs, contents_, cache_, threads_, progress_));
+    result_.lowered += code_.lowered;
+    result_.cached += code_.cached;
+    return {};
+  }
+
+  static std::vector<DeviceJob> jobs_of(const DeviceLink& part, const std::map<Digest, DeviceJob>& planned) {
+    std::vector<DeviceJob> jobs;
+    for (const Digest& host : part.host_units)
+      if (const auto job = planned.find(host); job != planned.end())
+        jobs.push_back(job->second);
+    return jobs;
+  }
+
+  // The device that is the CPU gets what any unit for it gets.
+  Result<void> lower_for_host(const std::map<Digest, std::vector<DeviceLink>>& links) {
+    std::set<Digest> units;
+    for (const auto& [record, parts] : links)
+      for (const DeviceLink& part : parts)
+        for (const Digest& unit : units_for_host(part))
+          units.insert(unit);
+    std::vector<Digest> wanted;
+    for (const Digest& id : units) {
+      std::optional<lower::Object> known;
+      if (cache_)
+        known = cache_->find(bundle_.units.at(id), options_of(id), cpu_, lower::Form::object);
+      if (!known) {
+        wanted.push_back(id);
+        continue;
+      }
+      XAAS_CHECK(write_file(object_path(id), known->bytes, 0644, false));
+      ++result_.cached;
+    }
+    if (wanted.empty())
+      return {};
+    progress_.start("lowering for the host as a device", wanted.size());
+    const auto job = [&](size_t i) -> Result<lower::Job> {
+      lower::Job job;
+      job.unit = bundle_.units.at(wanted[i]);
+      XAAS_TRY(job.bitcode, contents_.read(job.unit.module));
+      job.options = options_of(wanted[i]);
+      job.target = cpu_;
+      return job;
+    };
+    const auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
+      if (cache_)
+        cache_->keep(bundle_.units.at(wanted[i]), options_of(wanted[i]), cpu_, lower::Form::object, object);
+      ++result_.lowered;
+      return write_file(object_path(wanted[i]), object.bytes, 0644, false);
+    };
+    XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = threads_}, progress_));
+    progress_.finish();
+    return {};
+  }
+
+  std::vector<Digest> units_for_host(const DeviceLink& part) const {
+    std::vector<Digest> units;
+    for (const Digest& host : part.host_units) {
+      const ir::Unit& unit = bundle_.units.at(host);
+      if (const auto device = unit.device.find(ir::host_device); device != unit.device.end())
+        units.push_back(device->second);
+    }
+    return units;
+  }
+
+  const ir::UnitOptions& options_of(const Digest& unit) const {
+    return bundle_.options.at(bundle_.units.at(unit).options);
+  }
+
+  fs::path object_path(const Digest& unit) const { return work_ / ("h" + unit.hex()); }
+
+  Result<void> link(const Digest& record, const DeviceLink& part) {
+    std::vector<Image> images;
+    for (const auto& [gpu, planned] : plan_.linked)
+      if (const std::vector<DeviceJob> jobs = jobs_of(part, planned); !jobs.empty()) {
+        XAAS_TRY(images.emplace_back(), link_for_gpu(jobs));
+      }
+    std::string object;
+    if (part.offload == "openmp") {
+      XAAS_TRY(object, openmp_object(part, images));
+    } else if (!images.empty()) {
+      XAAS_TRY(object, cuda_object(images));
+    }
+    if (!object.empty())
+      result_.objects[record].push_back(std::move(object));
+    return {};
+  }
+
+  Result<Image> link_for_gpu(const std::vector<DeviceJob>& jobs) {
+    std::vector<lower::DeviceInput> inputs;
+    std::vector<ir::UnitOptions> options;
+    // Code for one GPU alone needs all of the link to be for that (sm_90 and sm_90a).
+    DeviceJob whole = jobs.front();
+    for (const DeviceJob& job : jobs) {
+      const ir::Unit& unit = bundle_.units.at(job.unit);
+      inputs.push_back({unit.source, code_.code.at(job), options_of(job.unit)});
+      options.push_back(options_of(job.unit));
+      whole.arch = std::max(whole.arch, job.arch);
+      whole.ptx = std::max(whole.ptx, job.ptx);
+    }
+    XAAS_TRY(std::string code,
+             lower::link_device_code(inputs, target_of(whole), {"+" + offload::feature(whole.ptx)}));
+    ++result_.links;
+    if (whole.assembled) {
+      XAAS_TRY(code, offload::assemble(*plan_.assembler, code, whole.arch,
+                                       assemble_options(lower::link_options(options))));
+    }
+    return Image{whole.arch, whole.assembled, std::move(code)};
+  }
+
+  Result<std::string> cuda_object(const std::vector<Image>& images) const {
+    std::vector<offload::DeviceImage> entries;
+    for (const Image& image : images)
+      entries.push_back(
+          {image.machine_code ? offload::DeviceImage::Kind::cubin : offload::DeviceImage::Kind::ptx,
+           image.arch, image.bytes});
+    XAAS_TRY(const std::string fat_binary, offload::fat_binary(entries));
+    return lower::cuda_registration(fat_binary, bundle_.arch);
+  }
+
+  Result<std::string> openmp_object(const DeviceLink& part, const std::vector<Image>& images) {
+    std::vector<lower::OpenMpImage> described;
+    for (const Image& image : images)
+      described.push_back({"nvptx64-nvidia-cuda", image.arch, image.bytes});
+    if (const std::vector<Digest> units = units_for_host(part); !units.empty()) {
+      XAAS_TRY(const std::string library, host_library(units));
+      described.push_back({target::triple(bundle_.arch), "", library});
+    }
+    if (described.empty())
+      return std::string();
+    return lower::openmp_registration(described, bundle_.arch);
+  }
+
+  // What the run-time library loads into the program itself: it finds there what it needs.
+  Result<std::string> host_library(const std::vector<Digest>& units) {
+    link::LinkRecord record;
+    record.kind = link::OutputKind::shared;
+    record.name = "device.so";
+    for (const Digest& unit : units) {
+      link::LinkItem& item = record.items.emplace_back();
+      item.file = {RefKind::unit, unit, unit.hex() + ".o"};
+    }
+    link::ReplayOptions options;
+    options.arch = bundle_.arch;
+    options.threads = threads_;
+    XAAS_TRY(link::ReplayResult linked,
+             link::replay(
+                 record,
+                 [this](const link::FileRef& file) -> Result<fs::path> { return object_path(file.digest); },
+                 options));
+    ++result_.links;
+    return std::move(linked.output);
+  }
+
+  const image::Bundle& bundle_;
+  const DevicePlan& plan_;
+  const Contents& contents_;
+  const target::Cpu& cpu_;
+  const lower::ObjectCache* cache_;
+  fs::path work_;
+  unsigned threads_;
+  Progress& progress_;
+  LoweredDeviceCode code_;
+  DeviceObjects result_;
+};
+
+} // namespace
+
+std::map<Digest, std::vector<DeviceLink>> device_links(const image::Bundle& bundle,
+                                                       const image::Usage& usage) {
+  std::map<Digest, std::vector<DeviceLink>> links;
+  for (const Digest& digest : usage.links) {
+    const link::LinkRecord& record = bundle.links.at(digest);
+    if (record.kind == link::OutputKind::relocatable)
+      continue;
+    Reached reached(bundle);
+    reached.add_link(record);
+    std::map<std::string, std::vector<Digest>> by_offload;
+    for (const Digest& id : reached.units)
+      if (const ir::Unit& unit = bundle.units.at(id); !unit.offload.empty())
+        by_offload[unit.offload].push_back(id);
+    for (auto& [offload, units] : by_offload)
+      links[digest].push_back({offload, std::move(units)});
+  }
+  return links;
+}
+
+std::set<Digest> modules_of(const image::Bundle& bundle, const DevicePlan& plan,
+                            const std::map<Digest, std::vector<DeviceLink>>& links) {
+  std::set<Digest> modules;
+  for (const auto& [gpu, planned] : plan.linked)
+    for (const auto& [host, job] : planned)
+      modules.insert(bundle.units.at(job.unit).module);
+  for (const auto& [record, parts] : links)
+    for (const DeviceLink& part : parts)
+      for (const Digest& host : part.host_units) {
+        const ir::Unit& unit = bundle.units.at(host);
+        if (const auto device = unit.device.find(ir::host_device); device != unit.device.end())
+          modules.insert(bundle.units.at(device->second).module);
+      }
+  return modules;
+}
+
+Result<DeviceObjects> make_device_objects(const image::Bundle& bundle, const DevicePlan& plan,
+                                          const std::map<Digest, std::vector<DeviceLink>>& links,
+                                          const Contents& contents, const target::Cpu& cpu,
+                                          const lower::ObjectCache* cache, const fs::path& work,
+                                          unsigned threads, Progress& progress) {
+  if (links.empty())
+    return DeviceObjects();
+  return Linker(bundle, plan, contents, cpu, cache, work, threads, progress).run(links);
+}
+
+} // namespace xaas::deploy

@@ -1,0 +1,230 @@
+// Problem: relocatable device code calls functions and names variables of other units, and a back end for
+// GPUs writes no objects that a linker here could join: NVIDIA's format has a linker of its own, nvlink.
+// Approach: the link is one of IR, by LLVM's LTO, after each unit was optimised by its own options as far as
+// LTO has it done before (where libdevice is linked, and options that a front end leaves to later passes are
+// read); what comes out is one whole module, which an assembler or a driver takes like any other. Rejected:
+// nvlink (a second tool of the vendor's on the target, and no calls inlined across units), and linking
+// modules as they are (their flags contradict each other where units have other options).
+#include "gpu_libraries.h"
+#include "targets.h"
+
+#include <xaas/base/worker.h>
+#include <xaas/ir/options.h>
+#include <xaas/lower/device_link.h>
+
+#include <clang/Basic/LangOptions.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <llvm/Frontend/Offloading/OffloadWrapper.h>
+#include <llvm/Frontend/Offloading/Utility.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/LTO/LTO.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/OffloadBinary.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <algorithm>
+#include <map>
+
+namespace xaas::lower {
+
+namespace {
+
+constexpr const char* optimization_level = "OptimizationLevel";
+constexpr const char* contraction = "DefaultFPContractMode";
+
+void raise(std::map<std::string, int64_t>& values, const std::string& name, int64_t value) {
+  int64_t& present = values.try_emplace(name, value).first->second;
+  present = std::max(present, value);
+}
+
+class DeviceLinker {
+public:
+  DeviceLinker(const std::vector<DeviceInput>& inputs, const target::Cpu& gpu,
+               const std::vector<std::string>& features)
+      : inputs_(inputs) {
+    std::vector<ir::UnitOptions> all;
+    for (const DeviceInput& input : inputs)
+      all.push_back(input.options);
+    options_ = link_options(all);
+    config_.CPU = gpu.name;
+    config_.MAttrs = features;
+  }
+
+  Result<std::string> run() {
+    initialize_targets();
+    set_gpu_options(options_);
+    XAAS_CHECK(configure());
+    llvm::lto::LTO lto(std::move(config_));
+    for (const DeviceInput& input : inputs_)
+      XAAS_CHECK(add(lto, input));
+    llvm::SmallString<0> output;
+    const auto stream = [&](unsigned,
+                            const llvm::Twine&) -> llvm::Expected<std::unique_ptr<llvm::CachedFileStream>> {
+      return std::make_unique<llvm::CachedFileStream>(std::make_unique<llvm::raw_svector_ostream>(output));
+    };
+    if (llvm::Error error = lto.run(stream))
+      return failed(llvm::toString(std::move(error)));
+    if (!errors_.empty())
+      return failed(errors_);
+    return std::string(output.str());
+  }
+
+private:
+  static Error failed(const std::string& what) {
+    return make_error(ErrorKind::failed, "linking device code: " + what);
+  }
+
+  Result<void> configure() {
+    clang::CompilerInvocation invocation;
+    XAAS_CHECK(ir::apply_options(options_, invocation));
+    const unsigned level = std::min(invocation.getCodeGenOpts().OptimizationLevel, 3u);
+    config_.OptLevel = level;
+    config_.CGOptLevel = *llvm::CodeGenOpt::getLevel(static_cast<int>(level));
+    config_.PTO.LoopVectorization = level > 1;
+    config_.PTO.SLPVectorization = level > 1;
+    config_.CGFileType = llvm::CodeGenFileType::AssemblyFile;
+    config_.RelocModel = llvm::Reloc::PIC_;
+    if (invocation.getLangOpts().getDefaultFPContractMode() == clang::LangOptions::FPM_Fast)
+      config_.Options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+    config_.DiagHandler = [this](const llvm::DiagnosticInfo& info) {
+      if (info.getSeverity() != llvm::DS_Error)
+        return;
+      llvm::raw_string_ostream stream(errors_);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+    };
+    return {};
+  }
+
+  // The first definition of a symbol that may have several is the one that stays; the host finds what is not
+  // hidden by its name.
+  Result<void> add(llvm::lto::LTO& lto, const DeviceInput& input) {
+    llvm::Expected<std::unique_ptr<llvm::lto::InputFile>> file =
+        llvm::lto::InputFile::create(llvm::MemoryBufferRef(input.bitcode, input.source));
+    if (!file)
+      return make_error(ErrorKind::integrity, input.source + ": " + llvm::toString(file.takeError()));
+    std::vector<llvm::lto::SymbolResolution> resolutions;
+    for (const llvm::lto::InputFile::Symbol& symbol : (*file)->symbols()) {
+      llvm::lto::SymbolResolution& resolution = resolutions.emplace_back();
+      resolution.FinalDefinitionInLinkageUnit = true;
+      if (symbol.isUndefined())
+        continue;
+      const bool weak = symbol.isWeak() || symbol.isCommon() || symbol.getComdatIndex() != -1;
+      const auto [known, first] =
+          definitions_.emplace(symbol.getName().str(), Definition{input.source, weak});
+      if (!first && !weak && !known->second.weak)
+        return failed(symbol.getName().str() + " is defined in " + known->second.source + " and in " +
+                      input.source);
+      resolution.Prevailing = first;
+      resolution.VisibleToRegularObj = symbol.getVisibility() != llvm::GlobalValue::HiddenVisibility &&
+                                       !symbol.canBeOmittedFromSymbolTable();
+      resolution.ExportDynamic = resolution.VisibleToRegularObj;
+    }
+    if (llvm::Error error = lto.add(std::move(*file), resolutions))
+      return failed(input.source + ": " + llvm::toString(std::move(error)));
+    return {};
+  }
+
+  struct Definition {
+    std::string source;
+    bool weak;
+  };
+
+  const std::vector<DeviceInput>& inputs_;
+  ir::UnitOptions options_;
+  llvm::lto::Config config_;
+  std::map<std::string, Definition> definitions_;
+  std::string errors_;
+};
+
+Result<std::string> object_of(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::SmallString<0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return make_error(ErrorKind::failed, "no objects can be made for " + machine.getTargetTriple().str());
+  passes.run(module);
+  return std::string(object.str());
+}
+
+// An object for any program or library. `wrap` puts images into its module, which register the entries that
+// the others have.
+template <typename Wrap> Result<std::string> registration(const std::string& arch, const Wrap& wrap) {
+  initialize_targets();
+  llvm::LLVMContext context;
+  llvm::Module module("registration", context);
+  const llvm::Triple triple(target::triple(arch));
+  module.setTargetTriple(triple);
+  std::string error;
+  const llvm::Target* const found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return make_error(ErrorKind::failed, error);
+  llvm::TargetOptions options;
+  options.UseInitArray = true; // as Clang has it for this system
+  const std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, "", "", options, llvm::Reloc::PIC_));
+  module.setDataLayout(machine->createDataLayout());
+  if (llvm::Error failure = wrap(module))
+    return make_error(ErrorKind::failed, "registering device code: " + llvm::toString(std::move(failure)));
+  return object_of(module, *machine);
+}
+
+} // namespace
+
+ir::UnitOptions link_options(const std::vector<ir::UnitOptions>& units) {
+  ir::UnitOptions result;
+  bool all_contract = !units.empty();
+  for (const ir::UnitOptions& unit : units) {
+    const auto level = unit.codegen.find(optimization_level);
+    raise(result.codegen, optimization_level, level == unit.codegen.end() ? 0 : level->second);
+    const auto mode = unit.language.find(contraction);
+    all_contract &= mode != unit.language.end() && mode->second == clang::LangOptions::FPM_Fast;
+    for (const auto& [name, value] : unit.gpu)
+      if (name != ir::ptxas_registers) // every kernel has its own
+        raise(result.gpu, name, value);
+  }
+  if (all_contract)
+    result.language[contraction] = clang::LangOptions::FPM_Fast;
+  return result;
+}
+
+Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs, const target::Cpu& gpu,
+                                     const std::vector<std::string>& features) {
+  return run_worker("linking device code", [&] { return DeviceLinker(inputs, gpu, features).run(); });
+}
+
+Result<std::string> cuda_registration(const std::string& fat_binary, const std::string& arch) {
+  return registration(arch, [&](llvm::Module& module) {
+    const bool references =
+        false; // of textures and surfaces: CUDA 12 has them no more, nor has Clang's scheme
+    return llvm::offloading::wrapCudaBinary(module, {fat_binary.data(), fat_binary.size()},
+                                            llvm::offloading::getOffloadEntryArray(module), "", references);
+  });
+}
+
+Result<std::string> openmp_registration(const std::vector<OpenMpImage>& images, const std::string& arch) {
+  std::vector<llvm::SmallString<0>> packed;
+  for (const OpenMpImage& image : images) {
+    llvm::object::OffloadBinary::OffloadingImage described;
+    described.TheImageKind = llvm::object::IMG_Object;
+    described.TheOffloadKind = llvm::object::OFK_OpenMP;
+    described.StringData["triple"] = image.triple;
+    described.StringData["arch"] = image.arch;
+    described.Image = llvm::MemoryBuffer::getMemBuffer(image.bytes, "", false);
+    packed.push_back(llvm::object::OffloadBinary::write(described));
+  }
+  std::vector<llvm::ArrayRef<char>> parts;
+  for (const llvm::SmallString<0>& each : packed)
+    parts.emplace_back(each.data(), each.size());
+  return registration(arch, [&](llvm::Module& module) {
+    return llvm::offloading::wrapOpenMPBinaries(module, parts,
+                                                llvm::offloading::getOffloadEntryArray(module));
+  });
+}
+
+} // namespace xaas::lower
