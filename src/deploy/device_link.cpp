@@ -211,8 +211,8 @@ private:
       XAAS_TRY(const std::string library, host_library(units));
       described.push_back({target::triple(bundle_.arch), "", library});
     }
-    if (described.empty())
-      return std::string();
+    // With none, too: its run-time library starts when a program registers with it, and then runs the regions
+    // on the host.
     return lower::openmp_registration(described, bundle_.arch);
   }
 

@@ -32,8 +32,8 @@ struct DeviceObjects {
   uint64_t lowered = 0, cached = 0, links = 0;
 };
 
-// Lowers, links and assembles. A device that the plan has no code for is left out; a link that has code for
-// no device gets no object. Errors: failed where units of a link contradict each other.
+// Lowers, links and assembles. A device that the plan has no code for is left out; a link of CUDA that
+// has code for no device gets no object. Errors: failed where units of a link contradict each other.
 Result<DeviceObjects> make_device_objects(const image::Bundle& bundle, const DevicePlan& plan,
                                           const std::map<Digest, std::vector<DeviceLink>>& links,
                                           const Contents& contents, const target::Cpu& cpu,
