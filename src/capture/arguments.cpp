@@ -129,6 +129,13 @@ bool is_relocatable(const std::vector<std::string>& arguments) {
   return result;
 }
 
+// OpenMP with target regions for GPUs that are named.
+bool offloads(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), names_gpu) &&
+         std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& argument) { return argument.starts_with("-fopenmp"); });
+}
+
 // What is said of device code beside the project's own words. The name that Clang makes for a source's own
 // device variables comes from its place and the whole command line, unless it is given.
 std::vector<std::string> cuda_options(const Session& session, const std::vector<std::string>& arguments) {
@@ -147,8 +154,6 @@ std::vector<std::string> cuda_options(const Session& session, const std::vector<
     if (const fs::path libraries = session.cuda / "include" / "cccl"; fs::is_directory(libraries, code))
       options.insert(options.end(), {"-isystem", libraries.string()});
   }
-  for (const std::string& gpu : session.gpus)
-    options.push_back("--offload-arch=" + gpu);
   if (!session.gpus.empty()) // an assembler's limits are none of ours: PTX for older GPUs can still be made
     for (const char* word :
          {"--start-no-unused-arguments", "--no-cuda-version-check", "--end-no-unused-arguments"})
@@ -179,6 +184,7 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
   const std::vector<std::string> arguments = compiler == Compiler::flang ? in_flangs_words(given) : given;
   Arguments result;
   const bool cuda = compiler != Compiler::flang && is_cuda(arguments);
+  const bool gpus_are_ours = (cuda || offloads(arguments)) && !session.gpus.empty();
   std::vector<std::string> own;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -188,7 +194,7 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
       own.push_back(arguments[++i]);
       continue;
     }
-    if (is_dropped_by_front_door(argument) || (cuda && !session.gpus.empty() && names_gpu(argument)))
+    if (is_dropped_by_front_door(argument) || (gpus_are_ours && names_gpu(argument)))
       continue;
     if (argument.starts_with("-march="))
       result.written.march = argument.substr(7);
@@ -206,6 +212,9 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
 
   result.all = first_options(session, result.written.other_triple, compiler);
   result.all.insert(result.all.end(), own.begin(), own.end());
+  if (gpus_are_ours)
+    for (const std::string& gpu : session.gpus)
+      result.all.push_back("--offload-arch=" + gpu);
   if (cuda) {
     const std::vector<std::string> options = cuda_options(session, arguments);
     result.all.insert(result.all.end(), options.begin(), options.end());

@@ -136,9 +136,9 @@ private:
       return 0;
     if (result.outcome == CompileOutcome::failed)
       return 1;
-    if (result.outcome == CompileOutcome::carried && !device.offload.empty()) {
+    if (!device.offload.empty() && makes_object(jobs)) {
       std::cerr << "xaas: error: device code that is linked must be IR, and this source's cannot: "
-                << result.reason << "\n";
+                << (result.reason.empty() ? "not C, C++ or CUDA" : result.reason) << "\n";
       return 1;
     }
     return run_natively(compilation, jobs, result);

@@ -65,8 +65,7 @@ void set_value(std::vector<std::string>& words, std::string_view option, const s
 
 // The front end's command, as one that makes the object.
 std::vector<std::string> as_one_command(std::vector<std::string> words, const Command& last) {
-  const std::vector<std::string> after = words_of(last);
-  if (!has(after, "-emit-obj") || last.getOutputFilenames().empty())
+  if (!has(words_of(last), "-emit-obj") || last.getOutputFilenames().empty())
     return {};
   std::erase(words, "-emit-llvm-uselists");
   std::erase(words, "-disable-llvm-passes");
@@ -104,6 +103,10 @@ std::string offload_of(const OffloadJobs& jobs) {
   if (has(words, bundle_option))
     return {};
   return host_front_end(jobs) ? "openmp" : "cuda";
+}
+
+bool makes_object(const OffloadJobs& jobs) {
+  return has(words_of(*jobs.host), "-emit-obj");
 }
 
 std::vector<std::string> host_command(const OffloadJobs& jobs, const std::string& placeholder) {

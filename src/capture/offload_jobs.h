@@ -28,6 +28,9 @@ std::map<const clang::driver::Command*, OffloadJobs> offload_jobs(clang::driver:
 // How device code comes to the program: as ir::Unit::offload.
 std::string offload_of(const OffloadJobs& jobs);
 
+// Whether the last job makes an object; else it is assembly or IR that was asked for.
+bool makes_object(const OffloadJobs& jobs);
+
 // The command (without "-cc1") that compiles the source for the host: its IR has `placeholder` for device
 // code that has a place in it, and no device code where that is linked. Empty: the jobs make no object.
 std::vector<std::string> host_command(const OffloadJobs& jobs, const std::string& placeholder);

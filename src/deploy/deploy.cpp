@@ -253,6 +253,9 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   report.cached = objects.size();
   const Contents contents(work.path());
   const std::map<Digest, std::vector<DeviceLink>> linked = device_links(bundle, usage);
+  for (const std::string& file : files_without_device_code(bundle, *configuration))
+    progress.note("/" + file +
+                  " has no device code: that of its objects is linked into programs and libraries only");
   std::set<Digest> wanted = contents_of(bundle, usage, forms, plan.device, objects);
   wanted.merge(modules_of(bundle, plan.device, linked));
   XAAS_CHECK(source.fetch(

@@ -24,6 +24,8 @@ public:
         add(item.file);
   }
 
+  void add_file(const link::FileRef& file) { add(file); }
+
   std::vector<Digest> units;
 
 private:
@@ -268,6 +270,24 @@ std::map<Digest, std::vector<DeviceLink>> device_links(const image::Bundle& bund
       links[digest].push_back({offload, std::move(units)});
   }
   return links;
+}
+
+std::vector<std::string> files_without_device_code(const image::Bundle& bundle,
+                                                   const image::BundleConfiguration& configuration) {
+  using FileKind = link::InstalledFile::Kind;
+  std::vector<std::string> files;
+  for (const link::InstalledFile& file : configuration.installed) {
+    if (file.kind != FileKind::unit && file.kind != FileKind::archive)
+      continue;
+    Reached reached(bundle);
+    reached.add_file({file.kind == FileKind::unit ? RefKind::unit : RefKind::archive, file.digest, ""});
+    const bool linked = std::any_of(reached.units.begin(), reached.units.end(), [&](const Digest& unit) {
+      return !bundle.units.at(unit).offload.empty();
+    });
+    if (linked)
+      files.push_back(file.path);
+  }
+  return files;
 }
 
 std::set<Digest> modules_of(const image::Bundle& bundle, const DevicePlan& plan,

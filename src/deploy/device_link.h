@@ -23,6 +23,11 @@ struct DeviceLink {
 std::map<Digest, std::vector<DeviceLink>> device_links(const image::Bundle& bundle,
                                                        const image::Usage& usage);
 
+// Installed objects and archives whose device code only links within the image find: they have none when they
+// are used elsewhere.
+std::vector<std::string> files_without_device_code(const image::Bundle& bundle,
+                                                   const image::BundleConfiguration& configuration);
+
 // What has to be read for them.
 std::set<Digest> modules_of(const image::Bundle& bundle, const DevicePlan& plan,
                             const std::map<Digest, std::vector<DeviceLink>>& links);
