@@ -33,6 +33,26 @@ cuda_toolkit() { # the directory of one that Clang can compile with; fails where
   return 1
 }
 
+fat_binary() { # PROGRAM: its images, "KIND ARCH" each, from the headers (the container is described in offload/fat_binary.h)
+  local at=16 size kind header payload arch
+  objcopy -O binary --only-section=.nv_fatbin "$1" fat
+  size=$(stat -c %s fat)
+  expect_equal "magic number of $1" "$(od -An -tx4 -N4 fat | tr -d ' ')" ba55ed50
+  while [ $at -lt "$size" ]; do
+    read -r kind header payload arch < <(perl -e 'open(my $f, "<:raw", "fat"); seek($f, $ARGV[0], 0); read($f, my $h, 64);
+      print join(" ", unpack("v x2 V Q< x12 V", $h)), "\n"' $at)
+    case $kind in 1) kind=ptx ;; 2) kind=elf ;; esac
+    echo "$kind $arch"
+    at=$((at + header + payload))
+  done
+}
+
+starts() { # PROGRAM: it starts, and finds no GPU or works on it
+  local code=0
+  "$1" >output 2>&1 || code=$?
+  [ $code -eq 77 ] || [ $code -eq 0 ] || fail "$1 ends with $code: $(cat output)"
+}
+
 expect_exit() { # CODE COMMAND...: runs it; its output stays visible
   local want=$1 got=0
   shift

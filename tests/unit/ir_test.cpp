@@ -207,6 +207,30 @@ TEST(UnitJson, DeviceCode) {
   }
 }
 
+TEST(UnitJson, LinkedDeviceCode) {
+  Unit unit{"a.c", digest_of("m"), digest_of("o"), {}};
+  unit.device = {{host_device, digest_of("a")}, {"sm_90", digest_of("b")}};
+  unit.offload = "openmp";
+  EXPECT_FALSE(unit.has_device_image());
+  const Json json = to_json(unit);
+  const auto parsed = parse_unit(JsonReader(json, "unit"));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, unit);
+  const auto refuse = [&](const std::function<void(Json&)>& change, const std::string& what) {
+    Json changed = json;
+    change(changed);
+    const auto refused = parse_unit(JsonReader(changed, "unit"));
+    ASSERT_FALSE(refused) << what;
+    EXPECT_EQ(refused.error().kind, ErrorKind::integrity);
+    EXPECT_THAT(refused.error().message, HasSubstr(what));
+  };
+  refuse([](Json& each) { each["offload"] = "opencl"; }, "opencl");
+  refuse([](Json& each) { each["offload"] = 1; }, "offload");
+  refuse([](Json& each) { each.erase("device"); }, "without device code");
+  refuse([](Json& each) { each["offload"] = "cuda"; }, "the host is a device of OpenMP only");
+  refuse([](Json& each) { each.erase("offload"); }, "the host is a device of OpenMP only");
+}
+
 TEST(DeviceImage, TakesThePlaceholdersPlace) {
   llvm::LLVMContext context;
   std::string text = "@before = constant [3 x i8] c\"abc\"\n@image = private constant [" +
