@@ -1,7 +1,11 @@
 // What both programs need: checked calls, a clock of the device, numbers that are the same everywhere.
 #pragma once
 
+#ifdef __HIP__
+#include "hip_names.h"
+#else
 #include <cuda_runtime.h>
+#endif
 
 #include <cstdint>
 #include <cstdio>

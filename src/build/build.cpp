@@ -58,6 +58,7 @@ public:
     XAAS_TRY(clang_, capture::find_clang());
     XAAS_TRY(flang_, capture::find_flang());
     cuda_ = capture::find_cuda().value_or(fs::path());
+    rocm_ = capture::find_rocm();
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
              spec::expand(request_.application, bundle_.points, request_.configurations,
@@ -133,6 +134,7 @@ private:
     session.clang = clang_;
     session.flang = flang_.value_or(fs::path());
     session.cuda = cuda_;
+    session.rocm = rocm_;
     session.strip_debug = request_.strip_debug;
     session.cache = cache_;
     if (request_.cache && request_.cache->shared()) {
@@ -168,8 +170,12 @@ private:
     XAAS_CHECK(make_directories(build.destination));
     XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
-    build.tools = {tools / "xaas-cc", tools / "xaas-c++", tools / "flang", tools,
-                   cuda_.empty() ? fs::path() : session.shadow_cuda()};
+    build.tools = {tools / "xaas-cc",
+                   tools / "xaas-c++",
+                   tools / "flang",
+                   tools,
+                   cuda_.empty() ? fs::path() : session.shadow_cuda(),
+                   rocm_.root.empty() ? fs::path() : tools.parent_path() / "rocm"};
     // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this
     // build.
     const fs::path temporary = directory / "tmp";
@@ -332,6 +338,7 @@ private:
   fs::path clang_;
   std::optional<fs::path> flang_;
   fs::path cuda_; // the toolkit; may be empty
+  capture::Rocm rocm_;
   fs::path cache_;
   std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
   std::vector<std::string> differences_;

@@ -1,4 +1,5 @@
 #include "arguments.h"
+#include "hip_arguments.h"
 
 #include <xaas/target/cpu.h>
 
@@ -120,20 +121,20 @@ bool names_gpu(const std::string& argument) {
   return false;
 }
 
-bool is_relocatable(const std::vector<std::string>& arguments) {
-  bool result = false;
-  for (const std::string& argument : arguments)
-    if (argument == "-fgpu-rdc" || argument == "-fcuda-rdc" || argument == "-fno-gpu-rdc" ||
-        argument == "-fno-cuda-rdc")
-      result = !argument.starts_with("-fno-");
-  return result;
-}
-
 // OpenMP with target regions for GPUs that are named.
 bool offloads(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(), names_gpu) &&
          std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& argument) { return argument.starts_with("-fopenmp"); });
+}
+
+// Those of the session that a source can be compiled for, in place of its own words.
+std::vector<std::string> gpus_for(const Session& session, bool cuda, bool hip, bool openmp) {
+  if (cuda)
+    return gpus_of(session, target::GpuArch::Vendor::nvidia);
+  if (hip)
+    return gpus_of(session, target::GpuArch::Vendor::amd);
+  return openmp ? session.gpus : std::vector<std::string>();
 }
 
 // What is said of device code beside the project's own words. The name that Clang makes for a source's own
@@ -154,7 +155,8 @@ std::vector<std::string> cuda_options(const Session& session, const std::vector<
     if (const fs::path libraries = session.cuda / "include" / "cccl"; fs::is_directory(libraries, code))
       options.insert(options.end(), {"-isystem", libraries.string()});
   }
-  if (!session.gpus.empty()) // an assembler's limits are none of ours: PTX for older GPUs can still be made
+  // An assembler's limits are none of ours: PTX for older GPUs can still be made.
+  if (!gpus_of(session, target::GpuArch::Vendor::nvidia).empty())
     for (const char* word :
          {"--start-no-unused-arguments", "--no-cuda-version-check", "--end-no-unused-arguments"})
       options.emplace_back(word);
@@ -165,6 +167,19 @@ std::vector<std::string> cuda_options(const Session& session, const std::vector<
 }
 
 } // namespace
+
+bool takes_next_word(const std::string& option) {
+  return options_with_value().count(option) != 0;
+}
+
+bool is_relocatable(const std::vector<std::string>& arguments) {
+  bool result = false;
+  for (const std::string& argument : arguments)
+    if (argument == "-fgpu-rdc" || argument == "-fcuda-rdc" || argument == "-fno-gpu-rdc" ||
+        argument == "-fno-cuda-rdc")
+      result = !argument.starts_with("-fno-");
+  return result;
+}
 
 bool is_dropped_by_front_door(const std::string& argument) {
   for (const char* prefix :
@@ -183,18 +198,25 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
                                Compiler compiler) {
   const std::vector<std::string> arguments = compiler == Compiler::flang ? in_flangs_words(given) : given;
   Arguments result;
-  const bool cuda = compiler != Compiler::flang && is_cuda(arguments);
-  const bool gpus_are_ours = (cuda || offloads(arguments)) && !session.gpus.empty();
+  const bool hip = compiler != Compiler::flang && is_hip(arguments);
+  const bool cuda = compiler != Compiler::flang && !hip && is_cuda(arguments);
+  const std::vector<std::string> gpus = gpus_for(session, cuda, hip, offloads(arguments));
   std::vector<std::string> own;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     result.written.other_triple |= changes_triple(argument);
-    if (options_with_value().count(argument) && i + 1 < arguments.size()) {
+    // HIP's package for CMake, where it belongs to the system: the C library's headers would come before
+    // C++'s.
+    if (hip && argument == "-isystem" && i + 1 < arguments.size() && arguments[i + 1] == "/usr/include") {
+      ++i;
+      continue;
+    }
+    if (takes_next_word(argument) && i + 1 < arguments.size()) {
       own.push_back(argument);
       own.push_back(arguments[++i]);
       continue;
     }
-    if (is_dropped_by_front_door(argument) || (gpus_are_ours && names_gpu(argument)))
+    if (is_dropped_by_front_door(argument) || (!gpus.empty() && names_gpu(argument)))
       continue;
     if (argument.starts_with("-march="))
       result.written.march = argument.substr(7);
@@ -212,11 +234,14 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
 
   result.all = first_options(session, result.written.other_triple, compiler);
   result.all.insert(result.all.end(), own.begin(), own.end());
-  if (gpus_are_ours)
-    for (const std::string& gpu : session.gpus)
-      result.all.push_back("--offload-arch=" + gpu);
+  for (const std::string& gpu : gpus)
+    result.all.push_back("--offload-arch=" + gpu);
   if (cuda) {
     const std::vector<std::string> options = cuda_options(session, arguments);
+    result.all.insert(result.all.end(), options.begin(), options.end());
+  }
+  if (hip) {
+    const std::vector<std::string> options = hip_options(session, arguments);
     result.all.insert(result.all.end(), options.begin(), options.end());
   }
   return result;

@@ -22,9 +22,15 @@ struct Arguments {
   WrittenMachine written;
 };
 
+// True for an option whose value is the next word.
+bool takes_next_word(const std::string& option);
+
 // Whether a word would keep IR or objects from us: -flto (the IR is shipped anyway), -fuse-ld, -save-temps,
 // -gsplit-dwarf.
 bool is_dropped_by_front_door(const std::string& argument);
+
+// Whether device code is asked for that is linked with that of other units (-fgpu-rdc).
+bool is_relocatable(const std::vector<std::string>& arguments);
 
 // Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces
 // `native` by the level, and drops what would keep IR or objects from us. `arguments` have their response

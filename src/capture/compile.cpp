@@ -16,6 +16,7 @@
 #include <clang/Frontend/TextDiagnosticBuffer.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
+#include <algorithm>
 #include <iostream>
 
 namespace xaas::capture {
@@ -42,13 +43,14 @@ bool makes_object_from_source(const clang::CompilerInvocation& invocation) {
     return false;
   const clang::Language language = options.Inputs[0].getKind().getLanguage();
   return language == clang::Language::C || language == clang::Language::CXX ||
-         language == clang::Language::CUDA;
+         language == clang::Language::CUDA || language == clang::Language::HIP;
 }
 
 std::string refusal_of(const clang::CompilerInvocation& invocation, const WrittenMachine& written) {
   if (written.other_triple)
     return "another target than the image's (-m32, --target)";
-  if (!invocation.getFrontendOpts().LLVMArgs.empty())
+  const std::vector<std::string>& llvm = invocation.getFrontendOpts().LLVMArgs;
+  if (!std::all_of(llvm.begin(), llvm.end(), ir::is_amdgpu_option))
     return "-mllvm options";
   if (!invocation.getFrontendOpts().Plugins.empty())
     return "a Clang plugin";

@@ -5,6 +5,7 @@
 
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/options.h>
+#include <xaas/target/gpu.h>
 
 #include <clang/Basic/TargetOptions.h>
 #include <clang/Frontend/CompilerInvocation.h>
@@ -30,6 +31,15 @@ std::string refusal_of(const clang::CompilerInvocation& invocation) {
   const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
   if (!frontend.Plugins.empty())
     return "a Clang plugin";
+  // Code for several GPUs (gfx9-generic), or for some settings of one (gfx90a:xnack+).
+  const clang::TargetOptions& target = invocation.getTargetOpts();
+  if (!llvm::Triple(target.Triple).isAMDGPU())
+    return {};
+  if (!target::parse_gpu_arch(target.CPU))
+    return "device code for " + target.CPU;
+  for (const std::string& feature : target.FeaturesAsWritten)
+    if (feature.ends_with("xnack") || feature.ends_with("sramecc"))
+      return "device code for one setting of the GPU (" + feature + ")";
   return {};
 }
 
@@ -177,11 +187,12 @@ DeviceResult capture_device(const Session& session, const WrittenMachine& writte
   return result;
 }
 
-Result<fs::path> device_image_placeholder(const Session& session) {
-  const fs::path path = session.directory / "device-image";
+Result<fs::path> device_image_placeholder(const Session& session, ir::DeviceRuntime runtime) {
+  const fs::path path =
+      session.directory / (runtime == ir::DeviceRuntime::hip ? "device-bundle" : "device-image");
   std::error_code code;
   if (!fs::exists(path, code))
-    XAAS_CHECK(write_file(path, ir::device_image_placeholder(), 0644, false));
+    XAAS_CHECK(write_file(path, ir::device_image_placeholder(runtime), 0644, false));
   return path;
 }
 

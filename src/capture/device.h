@@ -5,6 +5,8 @@
 
 #include "device_units.h"
 
+#include <xaas/ir/device_image.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +16,7 @@ namespace xaas::capture {
 struct DeviceResult {
   CompileOutcome outcome = CompileOutcome::failed; // `captured`: the unit is stored; nothing else is written
   std::string source;                              // as the command names it
-  std::string arch;                                // sm_90; ir::host_device
+  std::string arch;                                // sm_90, gfx90a; ir::host_device
   Digest unit;                                     // of `captured`
   bool empty = false;                              // of `captured`: it defines nothing
   std::string reason;                              // of `carried`
@@ -28,14 +30,14 @@ bool is_device_compile(const std::vector<std::string>& command);
 
 // Captures the compilation for a GPU that a cc1 command asks for. Its IR is all that is made: neither PTX nor
 // machine code, so the build machine needs no assembler of the GPU's vendor.
-// `assembler` are the arguments of the job that would call it; `host_module` is the file that the command
-// names for the host's module of target regions, which is read instead.
+// `assembler` are the arguments of the job that would call NVIDIA's; `host_module` is the file that the
+// command names for the host's module of target regions, which is read instead.
 DeviceResult capture_device(const Session& session, const WrittenMachine& written,
                             const std::vector<std::string>& command,
                             const std::vector<std::string>& assembler, const std::string& host_module = {});
 
-// What the front end puts into the host's module in the place of device code until the target is known. A fat
-// binary without entries, so that the program starts where the build runs it.
-Result<fs::path> device_image_placeholder(const Session& session);
+// What the front end puts into the host's module in the place of device code until the target is known. It
+// has no entries, so that the program starts where the build runs it.
+Result<fs::path> device_image_placeholder(const Session& session, ir::DeviceRuntime runtime);
 
 } // namespace xaas::capture

@@ -4,6 +4,7 @@
 #include "device.h"
 #include "foreign_modules.h"
 #include "fortran.h"
+#include "hip_arguments.h"
 #include "link.h"
 #include "offload_jobs.h"
 
@@ -117,7 +118,11 @@ private:
 
   // A source with device code. Of what is captured the front end's part is all that is done.
   int run_with_devices(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
-    const Result<fs::path> placeholder = device_image_placeholder(session_);
+    for (clang::driver::Command* part : jobs.parts)
+      if (part->getSource().isDeviceOffloading(clang::driver::Action::OFK_HIP) &&
+          is_device_compile(strings(part->getArguments())))
+        replace_arguments(compilation, *part, with_hip_library(session_, strings(part->getArguments())));
+    const Result<fs::path> placeholder = device_image_placeholder(session_, runtime_of(jobs));
     if (!placeholder)
       return print_error(placeholder.error());
     DeviceCode device;
@@ -187,8 +192,14 @@ private:
 
   // For every use of the command, also by flang itself.
   void add_modules(clang::driver::Compilation& compilation, clang::driver::Command& job) {
+    replace_arguments(compilation, job,
+                      with_mpi_module(session_, session_.flang, strings(job.getArguments())));
+  }
+
+  static void replace_arguments(clang::driver::Compilation& compilation, clang::driver::Command& job,
+                                const std::vector<std::string>& words) {
     llvm::opt::ArgStringList arguments;
-    for (const std::string& argument : with_mpi_module(session_, session_.flang, strings(job.getArguments())))
+    for (const std::string& argument : words)
       arguments.push_back(compilation.getArgs().MakeArgString(argument));
     job.replaceArguments(arguments);
   }
@@ -231,6 +242,8 @@ private:
 } // namespace
 
 int run_driver(const Session& session, const std::vector<std::string>& arguments, Compiler compiler) {
+  if (const std::optional<Error> obstacle = hip_obstacle(session, arguments))
+    return print_error(*obstacle);
   return DriverRun(session, arguments, compiler).run();
 }
 

@@ -2,6 +2,7 @@
 #include "device_linkers.h"
 #include "driver_run.h"
 #include "fortran.h"
+#include "hipcc.h"
 #include "link.h"
 #include "nvcc_run.h"
 
@@ -27,6 +28,10 @@ bool is_device_linker(const std::string& name) {
   return std::find(std::begin(device_linkers), std::end(device_linkers), name) != std::end(device_linkers);
 }
 
+bool is_hipcc(const std::string& argv0) {
+  return fs::path(argv0).filename() == "hipcc";
+}
+
 bool is_linker(const std::string& argv0) {
   return fs::path(argv0).filename() == "ld";
 }
@@ -42,7 +47,7 @@ Compiler compiler_named(const std::string& argv0) {
 bool is_front_door(const std::string& argv0) {
   const std::string name = fs::path(argv0).filename().string();
   return is_device_linker(name) || name == "xaas-cc" || name == "xaas-c++" || name == "flang" ||
-         name == "nvcc" || name == "ld";
+         name == "nvcc" || name == "hipcc" || name == "ld";
 }
 
 static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
@@ -65,6 +70,8 @@ static int run_guarded(const std::string& argv0, const std::vector<std::string>&
   llvm::InitializeAllAsmParsers();
   if (is_device_link_stub(*session, arguments))
     return write_empty_object(*session, *std::next(std::find(arguments.begin(), arguments.end(), "-o")));
+  if (is_hipcc(argv0))
+    return run_hipcc(*session, arguments);
   return is_nvcc(argv0) ? run_nvcc(*session, arguments) : run_driver(*session, arguments, compiler);
 }
 

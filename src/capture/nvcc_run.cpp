@@ -4,6 +4,7 @@
 #include "device.h"
 #include "device_linkers.h"
 #include "driver_run.h"
+#include "hip_arguments.h"
 #include "nvcc.h"
 #include "nvcc_options.h"
 
@@ -102,7 +103,7 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
     reason = "nvcc's own archives";
   if (links_devices && has_native_relocatable(session))
     reason = relocatable_reason;
-  std::vector<std::string> gpus = session.gpus;
+  std::vector<std::string> gpus = gpus_of(session, target::GpuArch::Vendor::nvidia);
   if (gpus.empty() && translated)
     gpus = translated->gpu_archs;
   if (gpus.empty())

@@ -98,11 +98,18 @@ std::map<const Command*, OffloadJobs> offload_jobs(clang::driver::Compilation& c
   return groups;
 }
 
+ir::DeviceRuntime runtime_of(const OffloadJobs& jobs) {
+  const bool hip = jobs.host->getSource().isHostOffloading(Action::OFK_HIP);
+  return hip ? ir::DeviceRuntime::hip : ir::DeviceRuntime::cuda;
+}
+
 std::string offload_of(const OffloadJobs& jobs) {
   const std::vector<std::string> words = words_of(*jobs.host);
   if (has(words, bundle_option))
     return {};
-  return host_front_end(jobs) ? "openmp" : "cuda";
+  if (host_front_end(jobs))
+    return "openmp";
+  return runtime_of(jobs) == ir::DeviceRuntime::hip ? "hip" : "cuda";
 }
 
 bool makes_object(const OffloadJobs& jobs) {

@@ -8,6 +8,8 @@
 
 #include "device_units.h"
 
+#include <xaas/ir/device_image.h>
+
 #include <clang/Driver/Compilation.h>
 #include <clang/Driver/Job.h>
 
@@ -24,6 +26,9 @@ struct OffloadJobs {
 
 // By their last job. A job is among the parts of at most one other.
 std::map<const clang::driver::Command*, OffloadJobs> offload_jobs(clang::driver::Compilation& compilation);
+
+// Whose device code has a place in the host's module, if it has one.
+ir::DeviceRuntime runtime_of(const OffloadJobs& jobs);
 
 // How device code comes to the program: as ir::Unit::offload.
 std::string offload_of(const OffloadJobs& jobs);

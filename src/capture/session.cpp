@@ -1,3 +1,5 @@
+#include "rocm.h"
+
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
 #include <xaas/capture/front_door.h>
@@ -26,6 +28,8 @@ Json to_json(const Session& session) {
               {"clang", session.clang.string()},
               {"flang", session.flang.string()},
               {"cuda", session.cuda.string()},
+              {"rocm", session.rocm.root.string()},
+              {"rocm_bitcode", session.rocm.bitcode.string()},
               {"prefixes", prefixes},
               {"roots", roots},
               {"strip_debug", session.strip_debug},
@@ -75,6 +79,8 @@ Result<void> create_session(const Session& session, const fs::path& program) {
   // libtool knows a Fortran compiler by its name only.
   for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
     XAAS_CHECK(link_to(program, tools / name));
+  if (!session.rocm.root.empty())
+    XAAS_CHECK(shadow_rocm(session, program));
   if (session.cuda.empty())
     return {};
   XAAS_CHECK(shadow_toolkit(session.cuda, session.shadow_cuda(), program));
@@ -94,6 +100,8 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(session.clang, reader.string_at("clang"));
   XAAS_TRY(session.flang, reader.string_at("flang"));
   XAAS_TRY(session.cuda, reader.string_at("cuda"));
+  XAAS_TRY(session.rocm.root, reader.string_or("rocm", ""));
+  XAAS_TRY(session.rocm.bitcode, reader.string_or("rocm_bitcode", ""));
   XAAS_TRY(const JsonReader prefixes, reader.at("prefixes"));
   XAAS_TRY(const std::vector<JsonReader> items, prefixes.items());
   for (const JsonReader& item : items) {

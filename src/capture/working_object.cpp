@@ -41,6 +41,10 @@ Result<void> make_plain(lower::Job& job, const std::string& arch) {
   return {};
 }
 
+std::string placeholder_of(const ir::Unit& unit) {
+  return ir::device_image_placeholder(ir::device_runtime(unit.device.begin()->first));
+}
+
 Result<void> checked(const Result<Digest>& stored) {
   if (!stored)
     return stored.error();
@@ -69,7 +73,7 @@ Result<std::optional<std::string>> UnitWriter::make_object(KnownUnit& unit, cons
   job.unit.module = digest_of(unit.bitcode);
   job.options = options_;
   if (unit_.has_device_image())
-    job.device_image = ir::device_image_placeholder();
+    job.device_image = placeholder_of(unit_);
   job.form = unit.needs_optimisation ? lower::Form::object : lower::Form::working;
   std::string level = working_level(session_);
   if (unit.plain) {
@@ -131,7 +135,7 @@ Result<std::string> working_object(const Session& session, const Digest& unit_id
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
   job.form = optimised ? lower::Form::object : lower::Form::working;
   if (job.unit.has_device_image())
-    job.device_image = ir::device_image_placeholder();
+    job.device_image = placeholder_of(job.unit);
   XAAS_TRY(lower::Object object, lower::lower(job));
   XAAS_CHECK(link::add_note(object.bytes, link::Note::Kind::unit, unit_id));
   return std::move(object.bytes);

@@ -1,3 +1,4 @@
+#include "amd_code.h"
 #include "device_code.h"
 #include "device_link.h"
 #include "host_choice.h"
@@ -162,15 +163,18 @@ Result<DevicePlan> device_plan(const Request& request, const image::Bundle& bund
   XAAS_TRY(const image::BundleConfiguration* configuration, find_configuration(bundle, wanted));
   XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
   const std::set<Digest> units = units_with_device_code(bundle, usage);
+  const std::vector<system::Gpu>& gpus = request.system.gpus;
+  const bool for_nvidia = std::any_of(units.begin(), units.end(),
+                                      [&](const Digest& unit) { return !is_for_amd(bundle.units.at(unit)); });
   std::optional<offload::Assembler> assembler;
-  if (!units.empty() && !request.no_gpu && request.assembler) {
+  if (for_nvidia && !request.no_gpu && request.assembler) {
     Result<offload::Assembler> found = offload::find_assembler(*request.assembler);
     if (found)
       assembler = *std::move(found);
     else if (!request.assembler->given.empty() || found.error().kind != ErrorKind::missing_tool)
       return std::move(found).error();
   }
-  return plan_device_code(bundle, units, request.system.gpus, request.no_gpu, std::move(assembler));
+  return plan_device_code(bundle, units, gpus, request.no_gpu, std::move(assembler));
 }
 
 Result<Plan> make_plan(const Request& request, const image::ApplicationImage& source, const Report& report) {

@@ -6,11 +6,13 @@
 // image (the machine is known), and falling back to PTX silently where the assembler does not fit (a start-up
 // of minutes that nobody asked for).
 #include "device_code.h"
+#include "amd_code.h"
 
 #include <xaas/base/parallel.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/ir/options.h>
+#include <xaas/offload/code_object.h>
 #include <xaas/offload/drivers.h>
 #include <xaas/offload/fat_binary.h>
 #include <xaas/target/gpu.h>
@@ -32,11 +34,6 @@ Result<offload::PtxVersion> written_ptx(const ir::Unit& unit) {
                                               join(unit.machine.features, ","));
 }
 
-Error no_gpu_here(const std::string& why) {
-  return make_error(ErrorKind::unsatisfied, "this configuration has code for NVIDIA GPUs, and " + why,
-                    "--gpu ARCH deploys for a GPU that is not here (sm_90), --gpu none without device code");
-}
-
 struct NamedGpu {
   target::GpuArch arch;
   std::optional<offload::DriverVersion> driver;
@@ -48,7 +45,7 @@ Result<std::vector<NamedGpu>> nvidia_gpus(const std::vector<system::Gpu>& gpus) 
     if (gpu.vendor != "nvidia")
       continue;
     if (gpu.arch.empty())
-      return no_gpu_here("the architecture of this one is not known: " + gpu.model);
+      return no_gpu_here("NVIDIA", "the architecture of this one is not known: " + gpu.model);
     XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(gpu.arch));
     NamedGpu each{arch, std::nullopt};
     if (!gpu.driver.empty()) {
@@ -58,8 +55,6 @@ Result<std::vector<NamedGpu>> nvidia_gpus(const std::vector<system::Gpu>& gpus) 
     if (!added && each.driver && (!known->second.driver || *each.driver < *known->second.driver))
       known->second.driver = each.driver; // the code must load on all of them
   }
-  if (named.empty())
-    return no_gpu_here(gpus.empty() ? "this system has no GPU" : "this system has none of these");
   std::vector<NamedGpu> result;
   for (auto& [name, gpu] : named)
     result.push_back(std::move(gpu));
@@ -72,13 +67,7 @@ public:
 
   Result<void> add(const Digest& host, const NamedGpu& gpu) {
     const ir::Unit& unit = bundle_.units.at(host);
-    std::vector<target::GpuArch> code;
-    for (const auto& [name, device] : unit.device)
-      if (name != ir::host_device) {
-        XAAS_TRY(code.emplace_back(), target::parse_gpu_arch(name));
-      }
-    if (code.empty())
-      return {};
+    XAAS_TRY(const std::vector<target::GpuArch> code, code_for(unit, target::GpuArch::Vendor::nvidia));
     XAAS_TRY(const target::GpuArch best, offload::best_device_code(code, gpu.arch).in(unit.source));
     XAAS_TRY(const target::GpuArch arch,
              offload::best_target(best, gpu.arch, target::gpu_archs()).in(unit.source));
@@ -94,13 +83,7 @@ public:
                             "assembler for " +
                             to_string(gpu.arch),
                         "--ptxas FILE names an assembler, --gpu none deploys without code for GPUs");
-    if (job.linked) {
-      plan_.linked[to_string(gpu.arch)].emplace(host, job);
-    } else {
-      std::vector<DeviceJob>& jobs = plan_.host_units[host];
-      if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
-        jobs.push_back(job);
-    }
+    plan_.add(host, to_string(gpu.arch), job);
     plan_.code.insert({to_string(gpu.arch), job.arch, job.assembled ? "" : offload::to_string(job.ptx),
                        job.assembled ? plan_.assembler->version : "", release ? to_string(*release) : ""});
     return {};
@@ -149,7 +132,8 @@ class Lowering {
 public:
   Lowering(const image::Bundle& bundle, const std::set<DeviceJob>& jobs) : bundle_(bundle) {
     for (const DeviceJob& job : jobs)
-      all_.push_back({job, with_version(bundle.units.at(job.unit), job.ptx)});
+      all_.push_back({job, is_for_amd(job) ? bundle.units.at(job.unit)
+                                           : with_version(bundle.units.at(job.unit), job.ptx)});
   }
 
   Result<LoweredDeviceCode> run(const Contents& contents, const lower::ObjectCache* cache, unsigned threads,
@@ -226,11 +210,16 @@ public:
                            const lower::ObjectCache* cache) {
     XAAS_TRY(code_, lower_device_code(bundle_, plan_.jobs(host_units), contents, cache, threads_, progress_));
     XAAS_CHECK(assemble());
+    for (auto& [job, code] : code_.code)
+      if (is_for_amd(job)) {
+        XAAS_TRY(code, make_code_object(code, job.arch).in(bundle_.units.at(job.unit).source));
+      }
     DeviceImages result;
     result.lowered = code_.lowered;
     result.cached = code_.cached;
     for (const Digest& host : host_units) {
-      XAAS_TRY(result.fat_binaries[host], fat_binary_of(host));
+      XAAS_TRY(result.fat_binaries[host],
+               is_for_amd(bundle_.units.at(host)) ? bundle_of(host) : fat_binary_of(host));
     }
     return result;
   }
@@ -257,14 +246,24 @@ private:
     return {};
   }
 
+  std::vector<DeviceJob> jobs_of(const Digest& host) const {
+    const auto planned = plan_.host_units.find(host);
+    return planned == plan_.host_units.end() ? std::vector<DeviceJob>() : planned->second;
+  }
+
   Result<std::string> fat_binary_of(const Digest& host) const {
     std::vector<offload::DeviceImage> images;
-    const auto planned = plan_.host_units.find(host);
-    if (planned != plan_.host_units.end())
-      for (const DeviceJob& job : planned->second)
-        images.push_back({job.assembled ? offload::DeviceImage::Kind::cubin : offload::DeviceImage::Kind::ptx,
-                          job.arch, code_.code.at(job)});
+    for (const DeviceJob& job : jobs_of(host))
+      images.push_back({job.assembled ? offload::DeviceImage::Kind::cubin : offload::DeviceImage::Kind::ptx,
+                        job.arch, code_.code.at(job)});
     return offload::fat_binary(images);
+  }
+
+  Result<std::string> bundle_of(const Digest& host) const {
+    std::vector<offload::CodeObject> objects;
+    for (const DeviceJob& job : jobs_of(host))
+      objects.push_back({job.arch, code_.code.at(job)});
+    return offload::code_object_bundle(objects);
   }
 
   const image::Bundle& bundle_;
@@ -274,15 +273,21 @@ private:
   LoweredDeviceCode code_;
 };
 
-bool is_for_gpus(const ir::Unit& unit) {
-  return std::any_of(unit.device.begin(), unit.device.end(),
-                     [](const auto& each) { return each.first != ir::host_device; });
+// Units of the host with device code for GPUs whose names begin so.
+std::set<Digest> units_for(const image::Bundle& bundle, const std::set<Digest>& host_units,
+                           std::string_view prefix) {
+  std::set<Digest> units;
+  for (const Digest& host : host_units)
+    for (const auto& [arch, device] : bundle.units.at(host).device)
+      if (arch.starts_with(prefix))
+        units.insert(host);
+  return units;
 }
 
 } // namespace
 
 target::Cpu target_of(const DeviceJob& job) {
-  return {"nvptx64", job.arch, {}};
+  return {is_for_amd(job) ? "amdgcn" : "nvptx64", job.arch, {}};
 }
 
 offload::AssembleOptions assemble_options(const ir::UnitOptions& options) {
@@ -303,14 +308,36 @@ Result<LoweredDeviceCode> lower_device_code(const image::Bundle& bundle, const s
   return Lowering(bundle, jobs).run(contents, cache, threads, progress);
 }
 
+Result<std::vector<target::GpuArch>> code_for(const ir::Unit& unit, target::GpuArch::Vendor vendor) {
+  std::vector<target::GpuArch> archs;
+  for (const auto& [name, device] : unit.device) {
+    if (name == ir::host_device)
+      continue;
+    XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(name));
+    if (arch.vendor == vendor)
+      archs.push_back(arch);
+  }
+  return archs;
+}
+
+void DevicePlan::add(const Digest& host, const std::string& gpu, const DeviceJob& job) {
+  if (job.linked) {
+    linked[gpu].emplace(host, job);
+    return;
+  }
+  std::vector<DeviceJob>& jobs = host_units[host];
+  if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
+    jobs.push_back(job);
+}
+
 std::string DevicePlan::key(const Digest& host_unit) const {
   const auto found = host_units.find(host_unit);
   if (found == host_units.end())
     return {};
   std::string key = assembler ? "ptxas " + assembler->version : "ptx";
   for (const DeviceJob& job : found->second)
-    key += " " + job.unit.hex() + " " + job.arch + " " + offload::to_string(job.ptx) +
-           (job.assembled ? " assembled" : "");
+    key += " " + job.unit.hex() + " " + job.arch +
+           (is_for_amd(job) ? "" : " " + offload::to_string(job.ptx)) + (job.assembled ? " assembled" : "");
   return key;
 }
 
@@ -330,21 +357,16 @@ std::set<Digest> units_with_device_code(const image::Bundle& bundle, const image
   return units;
 }
 
-Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<Digest>& host_units,
-                                    const std::vector<system::Gpu>& gpus, bool no_gpu,
-                                    std::optional<offload::Assembler> assembler) {
-  DevicePlan plan;
-  if (host_units.empty())
-    return plan;
-  bool for_gpus = false;
-  for (const Digest& host : host_units) {
-    const ir::Unit& unit = bundle.units.at(host);
-    if (unit.has_device_image())
-      plan.host_units[host]; // its place must be filled, with nothing if need be
-    for_gpus |= is_for_gpus(unit);
-  }
-  if (no_gpu || !for_gpus)
-    return plan;
+Error no_gpu_here(const std::string& vendors, const std::string& why) {
+  return make_error(
+      ErrorKind::unsatisfied, "this configuration has code for " + vendors + " GPUs, and " + why,
+      "--gpu ARCH deploys for a GPU that is not here (sm_90, gfx90a), --gpu none without device "
+      "code");
+}
+
+static Result<void> plan_for_nvidia(const image::Bundle& bundle, const std::set<Digest>& host_units,
+                                    const std::vector<system::Gpu>& gpus,
+                                    std::optional<offload::Assembler> assembler, DevicePlan& plan) {
   plan.assembler = std::move(assembler);
   XAAS_TRY(const std::vector<NamedGpu> named, nvidia_gpus(gpus));
   Planner planner(bundle, plan);
@@ -355,6 +377,36 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<
     for (const Digest& host : host_units)
       XAAS_CHECK(planner.add(host, gpu));
   }
+  return {};
+}
+
+Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<Digest>& host_units,
+                                    const std::vector<system::Gpu>& gpus, bool no_gpu,
+                                    std::optional<offload::Assembler> assembler) {
+  DevicePlan plan;
+  if (host_units.empty())
+    return plan;
+  for (const Digest& host : host_units)
+    if (bundle.units.at(host).has_device_image())
+      plan.host_units[host]; // its place must be filled, with nothing if need be
+  const std::set<Digest> of_nvidia = units_for(bundle, host_units, "sm_");
+  const std::set<Digest> of_amd = units_for(bundle, host_units, "gfx");
+  if (no_gpu || (of_nvidia.empty() && of_amd.empty()))
+    return plan;
+  const auto is_here = [&](const char* vendor) {
+    return std::any_of(gpus.begin(), gpus.end(),
+                       [&](const system::Gpu& gpu) { return gpu.vendor == vendor; });
+  };
+  if (!of_nvidia.empty() && is_here("nvidia"))
+    XAAS_CHECK(plan_for_nvidia(bundle, of_nvidia, gpus, std::move(assembler), plan));
+  if (!of_amd.empty() && is_here("amd"))
+    XAAS_CHECK(plan_for_amd(bundle, of_amd, gpus, plan));
+  if (plan.gpus.empty())
+    return no_gpu_here(of_amd.empty()      ? "NVIDIA"
+                       : of_nvidia.empty() ? "AMD"
+                                           : "NVIDIA and AMD",
+                       gpus.empty() ? "this system has no GPU" : "this system has none of these");
+  std::sort(plan.gpus.begin(), plan.gpus.end());
   return plan;
 }
 

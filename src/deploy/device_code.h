@@ -1,4 +1,5 @@
-// From a bundle's device code to the fat binaries of one machine's GPUs.
+// From a bundle's device code to the fat binaries and bundles of code objects of one machine's GPUs. What is
+// AMD's own is in amd_code.h.
 #pragma once
 
 #include "assemble.h"
@@ -21,8 +22,8 @@ namespace xaas::deploy {
 // One unit for GPUs, made for one architecture.
 struct DeviceJob {
   Digest unit;
-  std::string arch;        // that code is generated for: sm_100
-  offload::PtxVersion ptx; // that it is written in
+  std::string arch;        // that code is generated for: sm_100, gfx90a
+  offload::PtxVersion ptx; // that it is written in, for NVIDIA's
   bool assembled = false;  // and made machine code of
   bool linked = false;     // after it was linked with that of other units (device_link.h)
   auto operator<=>(const DeviceJob&) const = default;
@@ -36,18 +37,22 @@ struct DevicePlan {
   // Of units whose device code is linked: the job of each, by GPU. No GPU: nothing is linked for any.
   std::map<std::string, std::map<Digest, DeviceJob>> linked;
   std::set<image::GpuCode> code; // what each GPU gets
+  void add(const Digest& host_unit, const std::string& gpu, const DeviceJob& job);
   // Names what one of them gets, for a cache; "" for a unit without device code.
   std::string key(const Digest& host_unit) const;
   std::set<DeviceJob> jobs(const std::set<Digest>& host_units) const;
 };
 
+// The error of a configuration with code for these GPUs ("NVIDIA") where there is none.
+Error no_gpu_here(const std::string& vendors, const std::string& why);
+
 // Units of the configuration that have device code. Without any there is nothing to plan, whatever the GPUs.
 std::set<Digest> units_with_device_code(const image::Bundle& bundle, const image::Usage& usage);
 
 // `no_gpu`: the programs get no device code, as was asked for; else a system without a GPU that the code can
-// serve is an unsatisfied error. Errors: a GPU whose architecture is not known, that no device code of the
-// image serves, or a driver that takes neither what the assembler makes nor PTX (unsatisfied, with the way
-// out).
+// serve is an unsatisfied error. Of code for two vendors' GPUs that of a vendor that is not here is left out.
+// Errors: a GPU whose architecture is not known, that no device code of the image serves, or a driver that
+// takes neither what the assembler makes nor PTX (unsatisfied, with the way out).
 Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<Digest>& host_units,
                                     const std::vector<system::Gpu>& gpus, bool no_gpu,
                                     std::optional<offload::Assembler> assembler);
@@ -61,6 +66,9 @@ Result<LoweredDeviceCode> lower_device_code(const image::Bundle& bundle, const s
                                             const Contents& contents, const lower::ObjectCache* cache,
                                             unsigned threads, Progress& progress);
 
+// The GPUs of a vendor that a unit of the host has code for.
+Result<std::vector<target::GpuArch>> code_for(const ir::Unit& unit, target::GpuArch::Vendor vendor);
+
 // The GPU of a job, as LLVM's target.
 target::Cpu target_of(const DeviceJob& job);
 
@@ -68,8 +76,8 @@ target::Cpu target_of(const DeviceJob& job);
 offload::AssembleOptions assemble_options(const ir::UnitOptions& options);
 
 struct DeviceImages {
-  std::map<Digest, std::string> fat_binaries; // by unit of the host
-  uint64_t lowered = 0, cached = 0;           // PTX
+  std::map<Digest, std::string> fat_binaries; // or bundles; by unit of the host
+  uint64_t lowered = 0, cached = 0;           // units for GPUs
 };
 
 // Lowers and assembles the jobs of `host_units`. `contents` has their modules and libraries.

@@ -1,8 +1,10 @@
 #include "device_link.h"
+#include "amd_code.h"
 
 #include <xaas/base/process.h>
 #include <xaas/link/replay.h>
 #include <xaas/lower/device_link.h>
+#include <xaas/offload/code_object.h>
 #include <xaas/offload/fat_binary.h>
 
 #include <algorithm>
@@ -74,6 +76,7 @@ private:
   // One device's code of one link, and what it is called for.
   struct Image {
     std::string arch;
+    std::string triple;
     bool machine_code;
     std::string bytes;
   };
@@ -166,7 +169,7 @@ private:
     if (part.offload == "openmp") {
       XAAS_TRY(object, openmp_object(part, images));
     } else if (!images.empty()) {
-      XAAS_TRY(object, cuda_object(images));
+      XAAS_TRY(object, part.offload == "hip" ? hip_object(images) : cuda_object(images));
     }
     if (!object.empty())
       result_.objects[record].push_back(std::move(object));
@@ -185,14 +188,20 @@ private:
       whole.arch = std::max(whole.arch, job.arch);
       whole.ptx = std::max(whole.ptx, job.ptx);
     }
-    XAAS_TRY(std::string code,
-             lower::link_device_code(inputs, target_of(whole), {"+" + offload::feature(whole.ptx)}));
+    std::vector<std::string> features;
+    if (!is_for_amd(whole))
+      features.push_back("+" + offload::feature(whole.ptx));
+    XAAS_TRY(std::string code, lower::link_device_code(inputs, target_of(whole), features));
     ++result_.links;
+    if (is_for_amd(whole)) {
+      XAAS_TRY(code, make_code_object(code, whole.arch));
+    }
     if (whole.assembled) {
       XAAS_TRY(code, offload::assemble(*plan_.assembler, code, whole.arch,
                                        assemble_options(lower::link_options(options))));
     }
-    return Image{whole.arch, whole.assembled, std::move(code)};
+    return Image{whole.arch, is_for_amd(whole) ? "amdgcn-amd-amdhsa" : "nvptx64-nvidia-cuda", whole.assembled,
+                 std::move(code)};
   }
 
   Result<std::string> cuda_object(const std::vector<Image>& images) const {
@@ -205,10 +214,18 @@ private:
     return lower::cuda_registration(fat_binary, bundle_.arch);
   }
 
+  Result<std::string> hip_object(const std::vector<Image>& images) const {
+    std::vector<offload::CodeObject> objects;
+    for (const Image& image : images)
+      objects.push_back({image.arch, image.bytes});
+    XAAS_TRY(const std::string bundle, offload::code_object_bundle(objects));
+    return lower::hip_registration(bundle, bundle_.arch);
+  }
+
   Result<std::string> openmp_object(const DeviceLink& part, const std::vector<Image>& images) {
     std::vector<lower::OpenMpImage> described;
     for (const Image& image : images)
-      described.push_back({"nvptx64-nvidia-cuda", image.arch, image.bytes});
+      described.push_back({image.triple, image.arch, image.bytes});
     if (const std::vector<Digest> units = units_for_host(part); !units.empty()) {
       XAAS_TRY(const std::string library, host_library(units));
       described.push_back({target::triple(bundle_.arch), "", library});

@@ -81,6 +81,8 @@ Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image) 
 }
 
 std::string describe(const GpuCode& code) {
+  if (!code.code_object.empty())
+    return code.gpu + ": code object version " + code.code_object;
   return code.gpu + ": " + (code.arch == code.gpu ? "" : "for " + code.arch + ", ") +
          (code.assembler.empty() ? "PTX " + code.ptx : "machine code by ptxas " + code.assembler);
 }
@@ -89,7 +91,9 @@ std::string to_annotation(const std::vector<GpuCode>& code) {
   Json json = Json::array();
   for (const GpuCode& each : code) {
     json.push_back({{"gpu", each.gpu}, {"arch", each.arch}});
-    if (each.assembler.empty())
+    if (!each.code_object.empty())
+      json.back()["code_object"] = each.code_object;
+    else if (each.assembler.empty())
       json.back()["ptx"] = each.ptx;
     else
       json.back()["assembler"] = each.assembler;
@@ -114,8 +118,9 @@ Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image) {
     XAAS_TRY(each.ptx, item.string_or("ptx", ""));
     XAAS_TRY(each.assembler, item.string_or("assembler", ""));
     XAAS_TRY(each.runtime, item.string_or("runtime", ""));
-    if (each.ptx.empty() == each.assembler.empty())
-      return make_error(ErrorKind::integrity, item.where() + ": either `ptx` or `assembler`");
+    XAAS_TRY(each.code_object, item.string_or("code_object", ""));
+    if (each.ptx.empty() + each.assembler.empty() + each.code_object.empty() != 2)
+      return make_error(ErrorKind::integrity, item.where() + ": one of `ptx`, `assembler` and `code_object`");
     code.push_back(std::move(each));
   }
   return code;

@@ -140,14 +140,23 @@ const TextField text_fields[] = {
 };
 
 bool is_for_gpu(const clang::TargetOptions& target) {
-  return target.Triple.starts_with("nvptx64-");
+  return target.Triple.starts_with("nvptx64-") || target.Triple.starts_with("amdgcn-");
+}
+
+// "-x=true" and "-x" are "-x=1" to LLVM.
+std::string with_number(std::string argument) {
+  for (const auto& [word, number] : {std::pair("=true", "=1"), std::pair("=false", "=0")})
+    if (argument.ends_with(word))
+      return argument.substr(0, argument.size() - std::strlen(word)) + number;
+  return argument.find('=') == std::string::npos ? argument + "=1" : argument;
 }
 
 // Of `-mllvm` only what is known and typed.
 Result<void> read_llvm_options(const std::vector<std::string>& arguments, UnitOptions& options) {
-  for (const std::string& argument : arguments) {
-    if (argument == "-enable-memcpyopt-without-libcalls") // of all device code; lowering sets it itself
+  for (const std::string& given : arguments) {
+    if (given == "-enable-memcpyopt-without-libcalls") // of all CUDA; lowering sets it itself
       continue;
+    const std::string argument = with_number(given);
     const GpuOption* known = nullptr;
     for (const GpuOption& option : gpu_options())
       if (argument.size() == std::strlen(option.prefix) + 1 && argument.starts_with(option.prefix) &&
@@ -178,7 +187,7 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
     return refuse("bitcode linked in by the compiler");
   if (codegen.BBSections.starts_with("list="))
     return refuse("-fbasic-block-sections=list");
-  if (language.HIP || language.SYCLIsDevice || language.OpenCL)
+  if (language.SYCLIsDevice || language.OpenCL)
     return refuse("device code");
   if (!codegen.LimitFloatPrecision.empty())
     return refuse("-mlimit-float-precision, which is state of the whole compiler process");
@@ -192,8 +201,17 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
 const std::vector<GpuOption>& gpu_options() {
   static const std::vector<GpuOption> options = {{"PrecSqrt", "-nvvm-reflect-add=__CUDA_PREC_SQRT=", 1},
                                                  {"PrecSqrtF32", "-nvptx-prec-sqrtf32=", 1},
-                                                 {"PrecDivF32", "-nvptx-prec-divf32=", 2}};
+                                                 {"PrecDivF32", "-nvptx-prec-divf32=", 2},
+                                                 {"CodeObjectVersion", "--amdhsa-code-object-version=", 6},
+                                                 {"InternalizeSymbols", "-amdgpu-internalize-symbols=", 1},
+                                                 {"EarlyInlineAll", "-amdgpu-early-inline-all=", 1},
+                                                 {"FunctionCalls", "-amdgpu-function-calls=", 1}};
   return options;
+}
+
+bool is_amdgpu_option(const std::string& argument) {
+  return argument.starts_with("-amdgpu-") || argument.starts_with("--amdgpu-") ||
+         argument.starts_with("--amdhsa-code-object-version=");
 }
 
 Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {

@@ -49,7 +49,7 @@ Result<MachineFlags> parse_machine(const JsonReader& reader) {
 Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
   if (reader.has("offload")) {
     XAAS_TRY(unit.offload, reader.string_at("offload"));
-    if (unit.offload != "cuda" && unit.offload != "openmp")
+    if (unit.offload != "cuda" && unit.offload != "hip" && unit.offload != "openmp")
       return make_error(ErrorKind::integrity, reader.where() + "/offload: \"" + unit.offload +
                                                   "\" is not a way to link device code");
     if (unit.device.empty())

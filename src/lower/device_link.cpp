@@ -51,13 +51,14 @@ public:
     for (const DeviceInput& input : inputs)
       all.push_back(input.options);
     options_ = link_options(all);
+    target_ = gpu;
     config_.CPU = gpu.name;
     config_.MAttrs = features;
   }
 
   Result<std::string> run() {
     initialize_targets();
-    set_gpu_options(options_);
+    set_gpu_options(options_, target_);
     XAAS_CHECK(configure());
     llvm::lto::LTO lto(std::move(config_));
     for (const DeviceInput& input : inputs_)
@@ -87,7 +88,8 @@ private:
     config_.CGOptLevel = *llvm::CodeGenOpt::getLevel(static_cast<int>(level));
     config_.PTO.LoopVectorization = level > 1;
     config_.PTO.SLPVectorization = level > 1;
-    config_.CGFileType = llvm::CodeGenFileType::AssemblyFile;
+    config_.CGFileType =
+        target_.arch == "nvptx64" ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     config_.RelocModel = llvm::Reloc::PIC_;
     if (invocation.getLangOpts().getDefaultFPContractMode() == clang::LangOptions::FPM_Fast)
       config_.Options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
@@ -136,6 +138,7 @@ private:
   };
 
   const std::vector<DeviceInput>& inputs_;
+  target::Cpu target_;
   ir::UnitOptions options_;
   llvm::lto::Config config_;
   std::map<std::string, Definition> definitions_;
@@ -204,6 +207,14 @@ Result<std::string> cuda_registration(const std::string& fat_binary, const std::
         false; // of textures and surfaces: CUDA 12 has them no more, nor has Clang's scheme
     return llvm::offloading::wrapCudaBinary(module, {fat_binary.data(), fat_binary.size()},
                                             llvm::offloading::getOffloadEntryArray(module), "", references);
+  });
+}
+
+Result<std::string> hip_registration(const std::string& bundle, const std::string& arch) {
+  return registration(arch, [&](llvm::Module& module) {
+    const bool references = false;
+    return llvm::offloading::wrapHIPBinary(module, {bundle.data(), bundle.size()},
+                                           llvm::offloading::getOffloadEntryArray(module), "", references);
   });
 }
 

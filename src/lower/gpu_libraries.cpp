@@ -1,8 +1,9 @@
 #include "gpu_libraries.h"
 
 #include <xaas/ir/options.h>
-#include <xaas/ir/retarget.h>
 
+#include <clang/Basic/TargetInfo.h>
+#include <clang/Frontend/CompilerInstance.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -11,10 +12,20 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/IPO/Internalize.h>
 
+// Clang's own, which no header of it that is installed declares. Should a later Clang have another, this does
+// not link.
+namespace clang::CodeGen {
+void mergeDefaultFunctionDefinitionAttributes(llvm::Function& function, const CodeGenOptions& codegen,
+                                              const LangOptions& language, const TargetOptions& target,
+                                              bool internalize);
+} // namespace clang::CodeGen
+
 namespace xaas::lower {
 
-void set_gpu_options(const ir::UnitOptions& options) {
-  std::vector<std::string> words = {"xaas", "-enable-memcpyopt-without-libcalls"};
+void set_gpu_options(const ir::UnitOptions& options, const target::Cpu& target) {
+  std::vector<std::string> words = {"xaas"};
+  if (target.arch == "nvptx64") // memory functions that only these GPUs lack
+    words.emplace_back("-enable-memcpyopt-without-libcalls");
   for (const ir::GpuOption& option : ir::gpu_options())
     if (const auto value = options.gpu.find(option.name); value != options.gpu.end())
       words.push_back(option.prefix + std::to_string(value->second));
@@ -41,8 +52,25 @@ static void internalize(llvm::Module& module, const llvm::StringSet<>& names) {
   });
 }
 
+// Of the options only those that functions' attributes are made of (clang/lib/CodeGen/CGCall.cpp): device
+// code waits for others of its group wherever it may, and throws nothing.
+static clang::LangOptions device_language(const clang::CompilerInstance& compiler) {
+  clang::LangOptions language = compiler.getLangOpts();
+  language.CUDA = true;
+  language.CUDAIsDevice = true;
+  return language;
+}
+
+static void merge_attributes(llvm::Module& library, const clang::CompilerInstance& compiler) {
+  const clang::LangOptions language = device_language(compiler);
+  for (llvm::Function& function : library)
+    if (!function.isIntrinsic())
+      clang::CodeGen::mergeDefaultFunctionDefinitionAttributes(function, compiler.getCodeGenOpts(), language,
+                                                               compiler.getTarget().getTargetOpts(), true);
+}
+
 Result<void> link_gpu_libraries(llvm::Module& module, const std::vector<std::string>& libraries,
-                                const ir::InstructionSet& set) {
+                                const clang::CompilerInstance& compiler) {
   for (const std::string& bitcode : libraries) {
     // A library has thousands of functions, and a unit calls a few.
     llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
@@ -52,7 +80,7 @@ Result<void> link_gpu_libraries(llvm::Module& module, const std::vector<std::str
     std::unique_ptr<llvm::Module> library = std::move(*parsed);
     library->setTargetTriple(module.getTargetTriple());
     library->setDataLayout(module.getDataLayout());
-    XAAS_CHECK(ir::set_plain_attributes(*library, set));
+    merge_attributes(*library, compiler);
     if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded, internalize))
       return make_error(ErrorKind::integrity, "the device library cannot be linked");
   }

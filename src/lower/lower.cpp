@@ -42,7 +42,7 @@ void initialize_targets() {
 }
 
 bool is_gpu(const target::Cpu& target) {
-  return target.arch == "nvptx64";
+  return target.arch == "nvptx64" || target.arch == "amdgcn";
 }
 
 namespace {
@@ -164,10 +164,8 @@ Result<Object> lower(const Job& job) {
   const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
   XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
   const bool gpu = is_gpu(job.target);
-  if (gpu) {
-    set_gpu_options(job.options);
-    XAAS_CHECK(link_gpu_libraries(module, job.libraries, set).in(describe(job)));
-  }
+  if (gpu)
+    set_gpu_options(job.options, job.target);
   if (job.unit.has_device_image())
     XAAS_CHECK(ir::set_device_image(module, job.device_image).in(describe(job)));
 
@@ -204,14 +202,16 @@ Result<Object> lower(const Job& job) {
   compiler.setTarget(clang::TargetInfo::CreateTargetInfo(compiler.getDiagnostics(), target));
   if (!compiler.hasTarget())
     return make_error(ErrorKind::integrity, describe(job) + ": " + errors);
+  if (gpu)
+    XAAS_CHECK(link_gpu_libraries(module, job.libraries, compiler).in(describe(job)));
 
   const NoFiles no_files;
   llvm::SmallString<0> object;
   clang::emitBackendOutput(
       compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(), &module,
-      thin_lto || lto ? clang::Backend_EmitBC
-      : gpu           ? clang::Backend_EmitAssembly
-                      : clang::Backend_EmitObj,
+      thin_lto || lto                ? clang::Backend_EmitBC
+      : job.target.arch == "nvptx64" ? clang::Backend_EmitAssembly
+                                     : clang::Backend_EmitObj,
       compiler.getVirtualFileSystemPtr(), std::make_unique<llvm::raw_svector_ostream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);

@@ -20,7 +20,8 @@ constexpr std::array unwanted = {
     "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F77", "MPICH_F90", "OMPI_CC", "OMPI_CXX", "OMPI_FC",
     "OMPI_F77", "OMPI_F90", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "FCFLAGS", "ASFLAGS", "ARFLAGS",
     "LDFLAGS", "LDLIBS", "LIBS", "CUDACXX", "CUDAHOSTCXX", "CUDAARCHS", "CUDAFLAGS", "NVCC_CCBIN",
-    "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS",
+    "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "HIPCXX", "HIPFLAGS", "HIPHOSTCXX", "HIP_PLATFORM",
+    "HIP_CLANG_PATH", "HIPCC_COMPILE_FLAGS_APPEND", "HIPCC_LINK_FLAGS_APPEND",
     // what the compilers read themselves
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
     "GCC_EXEC_PREFIX", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH",
@@ -97,8 +98,8 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
   if (!build.tools.fortran_compiler.empty())
     for (const char* name : {"FC", "F77", "F90"})
       result[name] = build.tools.fortran_compiler.string();
-  if (!build.place) // Clang's CUDA; a toolchain of its own may have nvcc
-    result["CUDACXX"] = result["CXX"];
+  if (!build.place) // Clang's CUDA and HIP; a toolchain of its own may have nvcc and hipcc
+    result["CUDACXX"] = result["HIPCXX"] = result["CXX"];
   // CMake wants them as numbers (CMAKE_CUDA_ARCHITECTURES), and knows no default that every toolkit has.
   for (const std::string& gpu : build.gpus)
     if (gpu.starts_with("sm_"))
@@ -116,6 +117,12 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
         result[name] = build.tools.cuda.string();
     // CMake's FindCUDA takes this one before all that it was told of the toolkit's place.
     result["CUDA_NVCC_EXECUTABLE"] = (build.tools.cuda / "bin" / "nvcc").string();
+  }
+  if (!build.tools.rocm.empty()) {
+    put_first(build.tools.rocm / "bin");
+    result["ROCM_PATH"] = build.tools.rocm.string(); // for Clang, whom CMake asks where HIP is
+    if (result.contains("HIP_PATH"))
+      result["HIP_PATH"] = build.tools.rocm.string();
   }
   if (!build.tools.directory.empty())
     put_first(build.tools.directory);

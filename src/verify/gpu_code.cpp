@@ -3,6 +3,7 @@
 #include <xaas/offload/drivers.h>
 #include <xaas/target/gpu.h>
 
+#include <map>
 #include <optional>
 
 namespace xaas::verify {
@@ -38,8 +39,9 @@ Result<std::optional<std::string>> obstacle(const std::vector<image::GpuCode>& c
   std::string why;
   for (const image::GpuCode& code : codes) {
     XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(code.arch));
-    const bool serves = code.assembler.empty() ? offload::device_code_serves(arch, device.arch)
-                                               : offload::machine_code_runs(arch, device.arch);
+    const bool serves = code.assembler.empty() && code.code_object.empty()
+                            ? offload::device_code_serves(arch, device.arch)
+                            : offload::machine_code_runs(arch, device.arch);
     if (!serves)
       continue;
     const Result<void> driver = device.driver ? check_driver(code, *device.driver) : Result<void>();
@@ -52,7 +54,7 @@ Result<std::optional<std::string>> obstacle(const std::vector<image::GpuCode>& c
   if (!why.empty())
     return std::optional(why);
   std::string had;
-  for (const image::GpuCode& code : codes)
+  for (const image::GpuCode& code : codes) // of the same vendor
     had += (had.empty() ? "" : "; ") + describe(code);
   return std::optional("nothing in the image runs on a GPU " + to_string(device.arch) + ": it has " + had);
 }
@@ -64,24 +66,32 @@ Result<std::vector<std::string>> check_gpu_code(const std::vector<image::GpuCode
   std::vector<std::string> problems;
   if (code.empty())
     return problems;
+  std::map<std::string, std::vector<image::GpuCode>> by_vendor;
+  for (const image::GpuCode& each : code)
+    by_vendor[each.code_object.empty() ? "nvidia" : "amd"].push_back(each);
   bool any = false;
   for (const system::Gpu& gpu : gpus) {
-    if (gpu.vendor != "nvidia")
+    const auto own = by_vendor.find(gpu.vendor);
+    if (own == by_vendor.end())
       continue;
     any = true;
     if (gpu.arch.empty())
       continue;
     Device device;
-    XAAS_TRY(device.arch, target::parse_gpu_arch(gpu.arch));
-    if (!gpu.driver.empty()) {
+    XAAS_TRY(device.arch, target::parse_gpu_arch(gpu.arch.substr(0, gpu.arch.find(':'))));
+    if (gpu.vendor == "nvidia" && !gpu.driver.empty()) {
       XAAS_TRY(device.driver, offload::parse_driver_version(gpu.driver));
     }
-    XAAS_TRY(const std::optional<std::string> why, obstacle(code, device));
+    XAAS_TRY(const std::optional<std::string> why, obstacle(own->second, device));
     if (why)
       problems.push_back(*why);
   }
   if (!any)
-    problems.emplace_back("it was deployed for NVIDIA GPUs, and this system has none");
+    problems.push_back(std::string("it was deployed for ") +
+                       (by_vendor.size() > 1           ? "NVIDIA and AMD"
+                        : by_vendor.contains("nvidia") ? "NVIDIA"
+                                                       : "AMD") +
+                       " GPUs, and this system has none");
   return problems;
 }
 

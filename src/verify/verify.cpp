@@ -1,6 +1,7 @@
 // ELF files are read and taken apart in workers, one for each file, because the image may be hostile.
 #include "audit.h"
 #include "closure.h"
+#include "code_objects.h"
 #include "gpu_code.h"
 #include "tree.h"
 
@@ -111,6 +112,7 @@ Result<Examined> examine(const std::string& path, const std::string& elf, const 
   const WorkerTask task = [&]() -> Result<std::string> {
     XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(elf));
     XAAS_TRY(const auto beyond, instructions_beyond(elf, cpu));
+    XAAS_CHECK(check_code_objects(elf));
     return Json{{"dynamic", link::to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
         -1, ' ', false, Json::error_handler_t::replace);
   };

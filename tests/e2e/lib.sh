@@ -93,6 +93,18 @@ run_image() {
   return $code
 }
 
+hip_device_libraries() { # their directory, where there is HIP that Clang can compile with them; fails where there is none
+  local directory
+  [ -e /usr/include/hip/hip_runtime.h ] || return 1
+  for directory in /usr/lib/*/amdgcn/bitcode; do
+    if [ -e "$directory/ocml.bc" ]; then
+      echo "$directory"
+      return
+    fi
+  done
+  return 1
+}
+
 as_nobody() { # COMMAND...: as an ordinary user if we are root, with an empty environment and an empty PATH
   local become=()
   if [ "$(id -u)" -eq 0 ]; then

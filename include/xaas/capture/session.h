@@ -13,6 +13,12 @@
 
 namespace xaas::capture {
 
+// HIP and what it is compiled with: a ROCm directory, or a distribution's own packages below /usr.
+struct Rocm {
+  fs::path root;    // has include/hip/hip_runtime.h; empty: there is no HIP
+  fs::path bitcode; // AMD's device libraries (ocml.bc and others); empty: they are not installed
+};
+
 struct Session {
   fs::path directory; // of the session: `tools/` with the front door under the compilers' names, and what it
                       // writes down
@@ -25,6 +31,7 @@ struct Session {
   fs::path clang; // the clang whose headers and helpers are used
   fs::path flang; // the flang that compiles Fortran; empty: none is installed
   fs::path cuda;  // the CUDA toolkit that is installed; empty: none
+  Rocm rocm = {}; // HIP, if it is installed
   // Directories whose files get names independent of the place: prefix and what replaces it. Later ones win.
   std::vector<std::pair<fs::path, std::string>> prefixes;
   // Directories that belong to the build: what a link reads from elsewhere is the link kit.
@@ -58,7 +65,7 @@ Result<CompileLog> read_compile_log(const Session& session);
 
 // Makes `directory` with session.json and `tools/` (xaas-cc, xaas-c++, flang, ld: links to `program`). Where
 // there is a CUDA toolkit, also `cuda/`: that toolkit, but for its nvcc, which is the front door, too; and
-// `cuda-headers/`.
+// `cuda-headers/`. Where there is HIP, also `rocm/`: the same as a ROCm directory, with hipcc.
 Result<void> create_session(const Session& session, const fs::path& program);
 
 // The session that a front-door process belongs to: $XAAS_SESSION, else the directory above that of argv[0].
@@ -79,6 +86,10 @@ Result<std::optional<fs::path>> find_flang();
 // The CUDA toolkit with an nvcc: $CUDA_PATH, $CUDA_HOME, the one whose nvcc is on PATH, /usr/local/cuda.
 // Nothing if there is none.
 std::optional<fs::path> find_cuda();
+
+// HIP: $ROCM_PATH, $HIP_PATH, the one whose hipcc is on PATH, /opt/rocm, /usr; its device libraries:
+// $HIP_DEVICE_LIB_PATH, else where ROCm and Debian have them below it.
+Rocm find_rocm();
 
 // The error of a build that needs Fortran where there is no flang.
 Error missing_flang();

@@ -50,17 +50,20 @@ Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image);
 
 // What a deployed image has for one GPU that it was deployed for.
 struct GpuCode {
-  std::string gpu;  // its architecture: sm_90
+  std::string gpu;  // its architecture: sm_90, gfx90a
   std::string arch; // that the code is for: the same, or the last one before it that LLVM knows
   std::string
       ptx; // version of PTX, which the driver makes machine code of: 8.4. Empty: there is machine code
   std::string assembler; // version of the ptxas that made that: 13.0.88
   std::string runtime; // release of the run-time library of CUDA that the program has: 12.4; empty: not known
+  std::string code_object = {}; // AMD's: version of the ABI of its code object: 5. Then there is nothing else
   auto operator<=>(const GpuCode&) const = default;
 };
-std::string describe(const GpuCode& code); // "sm_90: PTX 8.4", "sm_90: machine code by ptxas 13.0.88"
+std::string describe(const GpuCode& code); // "sm_90: PTX 8.4", "sm_90: machine code by ptxas 13.0.88",
+                                           // "gfx90a: code object version 5"
 
-// Compact JSON: [{"gpu", "arch", "ptx" or "assembler", "runtime"}], the last where it is known.
+// Compact JSON: [{"gpu", "arch", "ptx" or "assembler", "runtime"}], the last where it is known;
+// AMD's: [{"gpu", "arch", "code_object"}].
 std::string to_annotation(const std::vector<GpuCode>& code);
 
 // Of a deployed image; without the annotation none. Malformed: integrity error.

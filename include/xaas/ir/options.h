@@ -22,14 +22,19 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation);
 // value out of range, is an integrity error.
 Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation& invocation);
 
-// The options of LLVM's NVPTX back end that a unit may have, and that are the process's: Clang passes them on
-// (`-mllvm`). How exact single-precision square roots and divisions are.
+// The options of LLVM's GPU back ends that a unit may have, and that are the process's: Clang passes them on
+// (`-mllvm`). NVPTX: how exact single-precision square roots and divisions are. AMDGPU: the version of the
+// code object, whether functions that no kernel needs are kept out of it, and what is inlined.
 struct GpuOption {
   const char* name;   // in UnitOptions::gpu
   const char* prefix; // the option, without its value
   int64_t largest;    // values are 0 to this
 };
 const std::vector<GpuOption>& gpu_options();
+
+// True for an option of LLVM's AMDGPU back end, which Clang's driver gives the compile for the host, too,
+// where it means nothing.
+bool is_amdgpu_option(const std::string& argument);
 
 // Also in UnitOptions::gpu: CUDA_VERSION of the headers (12040 for 12.4), so of the run-time library that the
 // program is linked with. No option of LLVM's.

@@ -51,7 +51,7 @@ struct Unit {
       {}; // of one for the host: the units for devices, by GPU architecture (LLVM's name, sm_90) or `host`
   // Of one for the host: how a link gets its device code. Empty: not at all, the code has a place in the
   // module (ir/device_image.h). Else the units' code for one device is linked beside the host's and
-  // registered at start: "cuda" (relocatable device code), "openmp" (target regions).
+  // registered at start: "cuda" and "hip" (relocatable device code), "openmp" (target regions).
   std::string offload = {};
   bool has_device_image() const { return !device.empty() && offload.empty(); }
   bool operator==(const Unit&) const = default;

@@ -24,10 +24,10 @@ struct DeviceInput {
 // they differ on how exact single-precision arithmetic is, the most exact.
 ir::UnitOptions link_options(const std::vector<ir::UnitOptions>& units);
 
-// Links device code for a GPU of NVIDIA, with `features` of the back end (+ptx88), and generates PTX. Kernels
-// and variables that the host can name stay, what nobody calls goes. Must be called from a process with one
-// thread: it is done in a worker. Two definitions of a symbol, a symbol of the wrong type: failed, with the
-// sources. Bitcode that cannot be read: integrity.
+// Links device code for a GPU, with `features` of the back end (+ptx88), and generates PTX for one of
+// NVIDIA's, an object for one of AMD's. Kernels and variables that the host can name stay, what nobody calls
+// goes. Must be called from a process with one thread: it is done in a worker. Two definitions of a symbol, a
+// symbol of the wrong type: failed, with the sources. Bitcode that cannot be read: integrity.
 Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs, const target::Cpu& gpu,
                                      const std::vector<std::string>& features);
 
@@ -39,8 +39,10 @@ struct OpenMpImage {
 };
 
 // An object of the host (`arch`: "x86_64") with a constructor that registers what the program's offload
-// entries name: in a fat binary with CUDA's run-time library, in images with OpenMP's.
+// entries name: in a fat binary with CUDA's run-time library, in a bundle of code objects with HIP's, in
+// images with OpenMP's.
 Result<std::string> cuda_registration(const std::string& fat_binary, const std::string& arch);
+Result<std::string> hip_registration(const std::string& bundle, const std::string& arch);
 Result<std::string> openmp_registration(const std::vector<OpenMpImage>& images, const std::string& arch);
 
 } // namespace xaas::lower

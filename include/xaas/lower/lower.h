@@ -25,7 +25,7 @@ struct Job {
   std::string bitcode; // of an IR module in canonical form
   ir::Unit unit;
   ir::UnitOptions options; // with Form::thin_lto without ir::lto_obstacle()
-  target::Cpu target;      // a GPU's: "nvptx64", "sm_90", and no features
+  target::Cpu target;      // a GPU's: "nvptx64", "sm_90" or "amdgcn", "gfx90a", and no features
   Form form = Form::object;
   std::vector<std::string> libraries =
       {}; // of a unit for GPUs: the bitcode of unit.libraries, in their order
@@ -33,7 +33,8 @@ struct Job {
       {}; // of a unit with `device` and no `offload`: what takes the placeholder's place
 };
 
-// True for a target of GPU code. What its units are lowered to is PTX, a text.
+// True for a target of GPU code. Units for NVIDIA's are lowered to PTX, a text; for AMD's to an object, which
+// is linked into a code object (link/device.h).
 bool is_gpu(const target::Cpu& target);
 
 // What the source itself asked for on top of the target: code that it must not run before it has asked the

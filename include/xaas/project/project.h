@@ -22,6 +22,7 @@ struct Tools {
   fs::path c_compiler, cxx_compiler, fortran_compiler; // fortran may be empty
   fs::path directory;                                  // first on the build's PATH
   fs::path cuda = {}; // a CUDA toolkit, whose programs are next; may be empty
+  fs::path rocm = {}; // a ROCm directory, likewise
 };
 
 // Where the steps of a build run, if not on this machine as it is: inside an image's tree, for instance,

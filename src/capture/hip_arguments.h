@@ -1,0 +1,32 @@
+// What Clang is told of HIP sources beside the project's own words.
+#pragma once
+
+#include <xaas/capture/session.h>
+#include <xaas/target/gpu.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace xaas::capture {
+
+// The architectures of the session that are of a vendor: a source takes those that it can be compiled for.
+std::vector<std::string> gpus_of(const Session& session, target::GpuArch::Vendor vendor);
+
+// True if a command line has a source in HIP.
+bool is_hip(const std::vector<std::string>& arguments);
+
+// Options for a command line with a source in HIP, to come after its own: where HIP and its device libraries
+// are, the architectures of the session, and a name for the source's own device variables that is of the
+// project alone.
+std::vector<std::string> hip_options(const Session& session, const std::vector<std::string>& arguments);
+
+// A cc1 command for one of AMD's GPUs, also linked with hip.bc where the device libraries have it: HIP's
+// headers before version 6 call what is in it (__syncthreads does), and Clang itself no longer links it.
+std::vector<std::string> with_hip_library(const Session& session, std::vector<std::string> command);
+
+// Why a source in HIP cannot be compiled here, where that is not for Clang to say: there are no device
+// libraries.
+std::optional<Error> hip_obstacle(const Session& session, const std::vector<std::string>& arguments);
+
+} // namespace xaas::capture

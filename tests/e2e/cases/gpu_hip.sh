@@ -1,0 +1,138 @@
+#!/bin/bash
+# Device code of HIP: captured for each architecture, kept once where it is equal, and made for the AMD GPU that is asked for.
+source "$E2E/lib.sh"
+needs jq make cmake clang++-22 clang-offload-bundler-22 llvm-objdump-22 objcopy
+bitcode=$(hip_device_libraries) || skip "no HIP (libamdhip64-dev) or no device libraries for it (rocm-device-libs)"
+
+code_objects() { # PROGRAM: architectures of its code objects, from the bundler's own list
+  objcopy -O binary --only-section=.hip_fatbin "$1" fat
+  clang-offload-bundler-22 --list --type=o --input=fat | sed -n 's/^hipv4-amdgcn-amd-amdhsa--//p' | sort | tr '\n' ' '
+}
+code_object() { # PROGRAM GPU FILE
+  objcopy -O binary --only-section=.hip_fatbin "$1" fat
+  clang-offload-bundler-22 --unbundle --type=o --targets="hipv4-amdgcn-amd-amdhsa--$2" --input=fat --output="$3"
+}
+hip_library() { # of HIP before version 6, which its headers call
+  [ ! -e "$bitcode/hip.bc" ] || echo "-Xclang -mlink-builtin-bitcode -Xclang $bitcode/hip.bc"
+}
+deploy() { # GPUS DIRECTORY OPTION...
+  "$XAAS" deploy oci:image:ir --gpu "$1" -o "rootfs:$2" --format json "${@:3}" >"$2.json"
+}
+starts() { # PROGRAM: it starts, and finds no GPU or works on it
+  local code=0
+  "$1" >output 2>&1 || code=$?
+  [ $code -eq 77 ] || [ $code -eq 0 ] || fail "$1 ends with $code: $(cat output)"
+}
+
+"$XAAS" build "$REPO/examples/gpu/hip.json" -o oci:image:ir --format json >build.json
+"$XAAS" inspect oci:image:ir --format json >image.json
+# Two programs, each once for the host and four times for GPUs; neither asks which GPU it is for.
+assert_json image.json '.configurations[0].units == 10 and .configurations[0].modules == 4 and .configurations[0].native_objects == 0'
+assert_json image.json '.specializations[] | select(.name == "gpu") | [.values[].value] == ["gfx906", "gfx908", "gfx90a", "gfx1030"]'
+
+for gpu in gfx906 gfx90a gfx1030; do
+  deploy $gpu $gpu
+  assert_json $gpu.json ".target.gpu == [\"$gpu\"] and .gpu_code == [{gpu: \"$gpu\", arch: \"$gpu\", code_object: \"5\"}]"
+  for program in lookup stream; do
+    expect_equal "$program for $gpu" "$(code_objects $gpu/usr/local/bin/$program)" "$gpu "
+    starts $gpu/usr/local/bin/$program
+  done
+done
+deploy gfx90a,gfx908,gfx90a two
+expect_equal "code for two GPUs" "$(code_objects two/usr/local/bin/lookup)" "gfx908 gfx90a "
+deploy none none
+assert_json none.json '.target.gpu == [] and .gpu_code == []'
+expect_equal "code for no GPU" "$(code_objects none/usr/local/bin/stream; echo end)" end
+starts none/usr/local/bin/stream
+
+# The same image again, from the cache and without it.
+deploy gfx90a again
+expect_equal "digest" "$(json again.json .digest)" "$(json gfx90a.json .digest)"
+assert_json again.json '.modules.lowered == 0'
+deploy gfx90a afresh --no-cache
+expect_equal "digest without the cache" "$(json afresh.json .digest)" "$(json gfx90a.json .digest)"
+
+# Each architecture's own code, of a makefile; instructions are those of Clang's own compile. hipcc is the front door, too.
+mkdir src
+cat >src/own.cpp <<'END_OF_SOURCE'
+#include <hip/hip_runtime.h>
+__constant__ float factors[16];
+__device__ int counter;
+__global__ void scale(float *values) {
+#ifdef __gfx90a__
+  values[threadIdx.x] *= 9;
+#else
+  values[threadIdx.x] = sinf(values[threadIdx.x]) * factors[threadIdx.x];
+#endif
+  __shared__ double sums[64];
+  sums[threadIdx.x % 64] = pow(double(values[threadIdx.x]), 1.5) + erf(double(threadIdx.x));
+  __syncthreads();
+  values[blockIdx.x] += static_cast<float>(sums[(threadIdx.x + 1) % 64]) + __shfl_xor(values[0], 1);
+  atomicAdd(&counter, 1);
+}
+int twice(int);
+int main() {
+  int count = 0;
+  if (hipGetDeviceCount(&count) == hipSuccess && count > 0)
+    scale<<<1, 1>>>(nullptr);
+  return twice(0);
+}
+END_OF_SOURCE
+echo 'int twice(int i) { return 2 * i; }' >src/plain.cpp
+cat >src/Makefile <<'END_OF_MAKEFILE'
+own: own.o plain.o
+	hipcc own.o plain.o -o own
+%.o: %.cpp
+	hipcc -O2 -c $< -o $@ $(ASKED)
+END_OF_MAKEFILE
+echo '{"name": "own", "build": {"system": "make", "install": [{"from": "own", "to": "bin/own"}]}, "isa": [],
+  "gpu": ["gfx906", "gfx908", "gfx90a", "gfx1030"]}' >src/xaas.json
+"$XAAS" build src -o oci:own:ir -q >/dev/null
+"$XAAS" inspect oci:own:ir --format json >own.json
+# Equal for gfx906 and gfx908; plain.cpp is HIP, too, and has nothing for GPUs.
+assert_json own.json '.configurations[0].native_objects == 0 and .configurations[0].units == 6 and .configurations[0].modules == 5'
+for gpu in gfx906 gfx908 gfx90a gfx1030; do
+  "$XAAS" deploy oci:own:ir --gpu $gpu -o rootfs:own-$gpu -q >/dev/null
+  code_object own-$gpu/usr/local/bin/own $gpu ours.co
+  size=64
+  [ $gpu = gfx1030 ] && size=32
+  clang++-22 -x hip -O2 --offload-arch=$gpu --no-offload-new-driver --rocm-path=/usr --rocm-device-lib-path="$bitcode" \
+    -mcode-object-version=5 -D__HIP_PLATFORM_AMD__=1 -D__AMDGCN_WAVEFRONT_SIZE=$size --cuda-device-only --no-gpu-bundle-output \
+    $(hip_library) src/own.cpp -o clang.co
+  for file in ours clang; do
+    llvm-objdump-22 -d --no-show-raw-insn $file.co | sed -e '/file format/d' >$file.s
+    llvm-objdump-22 -s -j .rodata $file.co | sed -e '/file format/d' >>$file.s # the kernels' descriptors
+  done
+  grep -q 's_endpgm' ours.s || fail "no code for $gpu: $(head ours.s)"
+  cmp ours.s clang.s || fail "for $gpu other code than Clang's"
+done
+"$XAAS" build src -o oci:own:ir --gpu gfx90a,sm_90 -q >/dev/null # of both vendors, each source takes its own
+"$XAAS" inspect oci:own:ir --format json >own.json
+assert_json own.json '.specializations[] | select(.name == "gpu") | [.values[].value] == ["gfx90a"]'
+
+# Code for several GPUs in one piece, or for a setting of one, is Clang's own work, and counted.
+jq 'del(.gpu) | .build.arguments = ["ASKED=--offload-arch=gfx90a:xnack+"]' src/xaas.json >spec.new && mv spec.new src/xaas.json
+"$XAAS" build src -o oci:own:native -q >/dev/null
+"$XAAS" inspect oci:own:native --format json >native.json
+assert_json native.json '[.native_objects[] | select(.reason | contains("xnack"))] | length > 0'
+
+# What cannot be.
+expect_error 3 'this system has no GPU' "$XAAS" deploy oci:image:ir -o oci:image:x --system <("$XAAS" detect --format json | jq '.gpus = []')
+grep -q -e '--gpu' stderr || fail "no way out is named: $(cat stderr)"
+expect_error 3 'code for AMD GPUs' "$XAAS" deploy oci:image:ir -o oci:image:x --gpu sm_90
+expect_error 3 'gfx1100' "$XAAS" deploy oci:image:ir -o oci:image:x --gpu gfx1100
+expect_error 2 'gfx90f' "$XAAS" deploy oci:image:ir -o oci:image:x --gpu gfx90f
+expect_error 2 'gfx90f' "$XAAS" build "$REPO/examples/gpu/hip.json" -o oci:image:x --gpu gfx90f
+mkdir empty
+expect_error 1 'device libraries' env HIP_DEVICE_LIB_PATH="$PWD/empty" ROCM_PATH="$PWD/hip" HIP_PATH= bash -c '
+  mkdir -p hip/include && ln -sfn /usr/include/hip hip/include/hip && "$XAAS" build src -o oci:own:x -q'
+
+# Whether it runs there: another GPU, none, a damaged code object.
+"$XAAS" deploy oci:image:ir --gpu gfx90a -o oci:image:gfx90a -q >/dev/null
+"$XAAS" inspect oci:image:gfx90a --format json >inspected.json
+assert_json inspected.json '.target.gpu == ["gfx90a"] and .gpu_code[0].code_object == "5"'
+"$XAAS" detect --format json | jq '.gpus = [{vendor: "amd", model: "MI250X", arch: "gfx90a", memory_bytes: 0, driver: "", runtime: "",
+  evidence: "test"}]' >system.json
+"$XAAS" verify oci:image:gfx90a --system system.json
+expect_error 3 '1 problem' "$XAAS" verify oci:image:gfx90a --system <(jq '.gpus[0].arch = "gfx908"' system.json)
+expect_error 3 '1 problem' "$XAAS" verify oci:image:gfx90a --system <(jq '.gpus = []' system.json)
