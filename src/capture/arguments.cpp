@@ -1,5 +1,6 @@
 #include "arguments.h"
 #include "hip_arguments.h"
+#include "openmp_arguments.h"
 
 #include <xaas/target/cpu.h>
 
@@ -121,13 +122,6 @@ bool names_gpu(const std::string& argument) {
   return false;
 }
 
-// OpenMP with target regions for GPUs that are named.
-bool offloads(const std::vector<std::string>& arguments) {
-  return std::any_of(arguments.begin(), arguments.end(), names_gpu) &&
-         std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string& argument) { return argument.starts_with("-fopenmp"); });
-}
-
 // Those of the session that a source can be compiled for, in place of its own words.
 std::vector<std::string> gpus_for(const Session& session, bool cuda, bool hip, bool openmp) {
   if (cuda)
@@ -200,7 +194,8 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
   Arguments result;
   const bool hip = compiler != Compiler::flang && is_hip(arguments);
   const bool cuda = compiler != Compiler::flang && !hip && is_cuda(arguments);
-  const std::vector<std::string> gpus = gpus_for(session, cuda, hip, offloads(arguments));
+  const bool openmp = compiler != Compiler::flang && names_gpus_for_openmp(arguments);
+  const std::vector<std::string> gpus = gpus_for(session, cuda, hip, openmp);
   std::vector<std::string> own;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -236,8 +231,16 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
   result.all.insert(result.all.end(), own.begin(), own.end());
   for (const std::string& gpu : gpus)
     result.all.push_back("--offload-arch=" + gpu);
+  if (compiler != Compiler::flang && is_relocatable(arguments)) // links, too
+    for (const char* word :
+         {"--start-no-unused-arguments", "--offload-new-driver", "--end-no-unused-arguments"})
+      result.all.emplace_back(word);
   if (cuda) {
     const std::vector<std::string> options = cuda_options(session, arguments);
+    result.all.insert(result.all.end(), options.begin(), options.end());
+  }
+  if (openmp && !hip) {
+    const std::vector<std::string> options = openmp_options(session, arguments);
     result.all.insert(result.all.end(), options.begin(), options.end());
   }
   if (hip) {

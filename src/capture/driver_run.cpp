@@ -7,6 +7,7 @@
 #include "hip_arguments.h"
 #include "link.h"
 #include "offload_jobs.h"
+#include "openmp_arguments.h"
 
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticIDs.h>
@@ -118,10 +119,8 @@ private:
 
   // A source with device code. Of what is captured the front end's part is all that is done.
   int run_with_devices(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
-    for (clang::driver::Command* part : jobs.parts)
-      if (part->getSource().isDeviceOffloading(clang::driver::Action::OFK_HIP) &&
-          is_device_compile(strings(part->getArguments())))
-        replace_arguments(compilation, *part, with_hip_library(session_, strings(part->getArguments())));
+    if (const Result<void> added = add_libraries(compilation, jobs); !added)
+      return print_error(added.error());
     const Result<fs::path> placeholder = device_image_placeholder(session_, runtime_of(jobs));
     if (!placeholder)
       return print_error(placeholder.error());
@@ -147,6 +146,20 @@ private:
       return 1;
     }
     return run_natively(compilation, jobs, result);
+  }
+
+  // What device code is linked with and Clang's driver does not say.
+  Result<void> add_libraries(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
+    for (clang::driver::Command* part : jobs.parts) {
+      std::vector<std::string> words = strings(part->getArguments());
+      if (!is_device_compile(words))
+        continue;
+      if (runtime_of(jobs) == ir::DeviceRuntime::hip)
+        words = with_hip_library(session_, words);
+      XAAS_TRY(words, with_openmp_libraries(session_, prepared_.all, std::move(words)));
+      replace_arguments(compilation, *part, words);
+    }
+    return {};
   }
 
   // `not_ours`: they are in `device`.

@@ -32,13 +32,6 @@ std::vector<std::string> architectures(const Session& session, const std::vector
   return archs;
 }
 
-// Of a processor, without settings: `wave64` was asked for where there is a choice.
-unsigned wavefront_size(const std::string& arch, bool wave64) {
-  const auto kind = llvm::AMDGPU::parseArchAMDGCN(arch.substr(0, arch.find(':')));
-  const bool may_be_32 = (llvm::AMDGPU::getArchAttrAMDGCN(kind) & llvm::AMDGPU::FEATURE_WAVE32) != 0;
-  return may_be_32 && !wave64 ? 32 : 64;
-}
-
 // Clang defined it up to version 21, for the host, too, and HIP's headers before version 7 are written for
 // that.
 void define_wavefront_size(const Session& session, const std::vector<std::string>& arguments,
@@ -52,17 +45,6 @@ void define_wavefront_size(const Session& session, const std::vector<std::string
   for (const std::string& arch : architectures(session, arguments))
     options.insert(options.end(),
                    {"-Xarch_" + arch, definition + std::to_string(wavefront_size(arch, wave64))});
-}
-
-// The newest version of the code object ABI that the device libraries are made for. Clang's default may be
-// newer.
-std::string code_object_version(const Rocm& rocm) {
-  for (const char* version : {"6", "5", "4"}) {
-    std::error_code code;
-    if (fs::exists(rocm.bitcode / ("oclc_abi_version_" + std::string(version) + "00.bc"), code))
-      return version;
-  }
-  return {};
 }
 
 std::vector<std::string> sources(const std::vector<std::string>& arguments) {
@@ -80,6 +62,21 @@ std::vector<std::string> sources(const std::vector<std::string>& arguments) {
 }
 
 } // namespace
+
+std::string code_object_version(const Rocm& rocm) {
+  for (const char* version : {"6", "5", "4"}) {
+    std::error_code code;
+    if (fs::exists(rocm.bitcode / ("oclc_abi_version_" + std::string(version) + "00.bc"), code))
+      return version;
+  }
+  return {};
+}
+
+unsigned wavefront_size(const std::string& arch, bool wave64) {
+  const auto kind = llvm::AMDGPU::parseArchAMDGCN(arch.substr(0, arch.find(':')));
+  const bool may_be_32 = (llvm::AMDGPU::getArchAttrAMDGCN(kind) & llvm::AMDGPU::FEATURE_WAVE32) != 0;
+  return may_be_32 && !wave64 ? 32 : 64;
+}
 
 std::vector<std::string> gpus_of(const Session& session, target::GpuArch::Vendor vendor) {
   const char* const prefix = vendor == target::GpuArch::Vendor::amd ? "gfx" : "sm_";

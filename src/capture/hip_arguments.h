@@ -13,6 +13,13 @@ namespace xaas::capture {
 // The architectures of the session that are of a vendor: a source takes those that it can be compiled for.
 std::vector<std::string> gpus_of(const Session& session, target::GpuArch::Vendor vendor);
 
+// Of a processor, without settings: `wave64` was asked for where there is a choice.
+unsigned wavefront_size(const std::string& arch, bool wave64);
+
+// The newest version of the code object ABI that the device libraries are made for. Clang's default may be
+// newer.
+std::string code_object_version(const Rocm& rocm);
+
 // True if a command line has a source in HIP.
 bool is_hip(const std::vector<std::string>& arguments);
 

@@ -203,7 +203,9 @@ Result<Object> lower(const Job& job) {
   if (!compiler.hasTarget())
     return make_error(ErrorKind::integrity, describe(job) + ": " + errors);
   if (gpu)
-    XAAS_CHECK(link_gpu_libraries(module, job.libraries, compiler).in(describe(job)));
+    if (Result<void> linked = link_gpu_libraries(module, job.libraries, compiler); !linked)
+      return make_error(linked.error().kind, describe(job) + ": " + linked.error().message +
+                                                 (errors.empty() ? "" : ": " + errors));
 
   const NoFiles no_files;
   llvm::SmallString<0> object;
