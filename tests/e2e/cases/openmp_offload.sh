@@ -91,28 +91,58 @@ void __kmpc_parallel_60(void *location, int thread, int condition, int threads, 
   __kmpc_parallel_51(location, thread, condition, threads, binding, function, wrapper, arguments, count);
 }
 END
-clang-22 --target=nvptx64-nvidia-cuda -march=sm_80 -nogpulib -O1 -emit-llvm -c runtime/parallel.c -o runtime/parallel.bc 2>/dev/null
-llvm-link-22 --suppress-warnings runtime/usr/lib/llvm-19/lib/libomptarget-nvptx-sm_80.bc runtime/parallel.bc -o runtime/libomptarget-nvptx.bc
+runtime_for() { # NAME OF LLVM 19'S FILE, OPTION...
+  local file=$1
+  shift
+  clang-22 "$@" -nogpulib -O1 -emit-llvm -c runtime/parallel.c -o runtime/parallel.bc 2>/dev/null
+  llvm-link-22 --suppress-warnings runtime/usr/lib/llvm-19/lib/$file runtime/parallel.bc -o runtime/$file
+}
+runtime_for libomptarget-nvptx-sm_80.bc --target=nvptx64-nvidia-cuda -march=sm_80
+mv runtime/libomptarget-nvptx-sm_80.bc runtime/libomptarget-nvptx.bc
 jq --arg device "DEVICE=--offload-arch=sm_80 --libomptarget-nvptx-bc-path=$PWD/runtime/libomptarget-nvptx.bc" \
   '.build.arguments = [$device] | .gpu = ["sm_80", "sm_90"] | .isa = ["x86-64-v3"]' project/xaas.json >spec.new
 mv spec.new project/xaas.json
 "$XAAS" build project -o oci:gpu:ir -q >/dev/null
 "$XAAS" inspect oci:gpu:ir --format json >gpu.json
 assert_json gpu.json '.configurations[0].native_objects == 0 and .configurations[0].units == 9'
+offload_image() { # PROGRAM: its first; llvm/Object/OffloadBinary.h: a header with the offset of an entry, which has the image's place
+  perl -0777 -ne '$at = index($_, "\x10\xff\x10\xad"); die "no image" if $at < 0;
+    ($size, $entry) = unpack("x8 Q< Q<", substr($_, $at)); $blob = substr($_, $at, $size);
+    ($offset, $length) = unpack("x24 Q< Q<", substr($blob, $entry)); print substr($blob, $offset, $length)' "$1"
+}
 for gpu in sm_80 sm_90 sm_100; do
   "$XAAS" deploy oci:gpu:ir --gpu $gpu -o rootfs:$gpu --format json >$gpu.json
   assert_json $gpu.json ".target.gpu == [\"$gpu\"] and .gpu_code[0].arch == \"$gpu\""
-  # llvm/Object/OffloadBinary.h: a header with the offset of an entry, which has the image's place.
-  perl -0777 -ne '$at = index($_, "\x10\xff\x10\xad"); die "no image" if $at < 0;
-    ($size, $entry) = unpack("x8 Q< Q<", substr($_, $at)); $blob = substr($_, $at, $size);
-    ($offset, $length) = unpack("x24 Q< Q<", substr($blob, $entry)); print substr($blob, $offset, $length)' \
-    $gpu/usr/local/bin/sum >$gpu.image
+  offload_image $gpu/usr/local/bin/sum >$gpu.image
   expect_equal "machine of the code for $gpu" "$(od -An -tu2 -j18 -N2 $gpu.image | tr -d ' ')" 190 # EM_CUDA
+  readelf -sW $gpu.image >$gpu.elf 2>/dev/null
   for region in main other; do
-    readelf -sW $gpu.image 2>/dev/null | grep -q "FUNC.*__omp_offloading_.*_${region}_l" || fail "no region of $region for $gpu"
+    grep -q "FUNC.*__omp_offloading_.*_${region}_l" $gpu.elf || fail "no region of $region for $gpu"
   done
   expect_equal "on a machine without that GPU" "$("$XAAS" run rootfs:$gpu --runtime bwrap -- /usr/local/bin/sum)" "${on_device/device/host}"
 done
 expect_error 3 "machine code only" "$XAAS" deploy oci:gpu:ir --gpu sm_80 --ptxas none -o rootfs:never
 "$XAAS" deploy oci:gpu:ir --gpu none -o rootfs:gpu-none -q >/dev/null
 expect_equal "without code for GPUs" "$("$XAAS" run rootfs:gpu-none --runtime bwrap -- /usr/local/bin/sum)" "${on_device/device/host}"
+
+# For a GPU of AMD's: its device libraries are linked with LLVM's.
+[ -e /usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc ] ||
+  { echo "NOT TESTED: regions for AMD's GPUs: rocm-device-libs is not installed"; exit 0; }
+runtime_for libomptarget-amdgpu-gfx90a.bc --target=amdgcn-amd-amdhsa -mcpu=gfx90a -mcode-object-version=5
+device="DEVICE=--offload-arch=gfx90a --libomptarget-amdgpu-bc-path=$PWD/runtime/libomptarget-amdgpu-gfx90a.bc"
+jq --arg device "$device" '.build.arguments = [$device] | del(.gpu)' project/xaas.json >spec.new
+mv spec.new project/xaas.json
+"$XAAS" build project -o oci:amd:ir -q >/dev/null
+"$XAAS" deploy oci:amd:ir --gpu gfx90a -o rootfs:gfx90a --format json >gfx90a.json
+assert_json gfx90a.json '.gpu_code[0].code_object == "5"'
+offload_image gfx90a/usr/local/bin/sum >gfx90a.image
+llvm-readelf-22 -h --dyn-syms gfx90a.image >gfx90a.elf
+grep -q 'Flags:.*gfx90a' gfx90a.elf || fail "no code object for gfx90a: $(cat gfx90a.elf)"
+for region in main other; do
+  grep -q "OBJECT.*__omp_offloading_.*_${region}_l.*\.kd" gfx90a.elf || fail "no kernel descriptor of $region"
+done
+expect_equal "on a machine without that GPU" "$("$XAAS" run rootfs:gfx90a --runtime bwrap -- /usr/local/bin/sum)" "${on_device/device/host}"
+# Without the run-time library of the device: said when it is compiled.
+jq '.build.arguments = ["DEVICE=--offload-arch=gfx90a"]' project/xaas.json >spec.new && mv spec.new project/xaas.json
+expect_exit 1 "$XAAS" build project -o oci:amdless:ir >output 2>&1 && grep -q 'libompdevice.a' output ||
+  fail "the library that is missing is not named: $(cat output)"
