@@ -49,6 +49,21 @@ std::string settings(unsigned flags) {
   return text;
 }
 
+// LLVM takes any other number for a programming error of the caller.
+bool is_known_processor(unsigned flags) {
+  using namespace llvm::ELF;
+  constexpr unsigned last_in_order = EF_AMDGPU_MACH_AMDGCN_GFX1251; // then there is a gap
+  const unsigned processor = flags & EF_AMDGPU_MACH;
+  for (const unsigned reserved : {EF_AMDGPU_MACH_AMDGCN_RESERVED_0X27, EF_AMDGPU_MACH_AMDGCN_RESERVED_0X40,
+                                  EF_AMDGPU_MACH_AMDGCN_RESERVED_0X4B, EF_AMDGPU_MACH_AMDGCN_RESERVED_0X4D,
+                                  EF_AMDGPU_MACH_AMDGCN_RESERVED_0X50, EF_AMDGPU_MACH_AMDGCN_RESERVED_0X56,
+                                  EF_AMDGPU_MACH_AMDGCN_RESERVED_0X57})
+    if (processor == reserved)
+      return false;
+  return (processor >= EF_AMDGPU_MACH_AMDGCN_FIRST && processor <= last_in_order) ||
+         processor == EF_AMDGPU_MACH_AMDGCN_GFX9_4_GENERIC;
+}
+
 Result<void> read_header(std::string_view bytes, const Elf::Ehdr& header, CodeObjectFacts& facts) {
   using namespace llvm::ELF;
   if (!header.checkMagic() || header.getFileClass() != ELFCLASS64 ||
@@ -64,9 +79,11 @@ Result<void> read_header(std::string_view bytes, const Elf::Ehdr& header, CodeOb
       llvm::MemoryBufferRef(llvm::StringRef(bytes.data(), bytes.size()), "code object"));
   if (!object)
     return damaged_object(llvm::toString(object.takeError()));
-  const auto name = llvm::cast<llvm::object::ELFObjectFileBase>(**object).tryGetCPUName();
-  if (!name || name->empty())
+  if (!is_known_processor(header.e_flags))
     return damaged_object("its flags " + std::to_string(header.e_flags) + " name no GPU that is known");
+  const auto name = llvm::cast<llvm::object::ELFObjectFileBase>(**object).tryGetCPUName();
+  if (!name)
+    return damaged_object("its flags name no GPU");
   facts.arch = name->str() + settings(header.e_flags);
   return {};
 }
@@ -171,7 +188,7 @@ Result<BundleEntry> take_entry(std::string_view bundle, uint64_t& at, uint64_t& 
   const uint64_t offset = number_at(bundle, at), size = number_at(bundle, at + 8),
                  length = number_at(bundle, at + 16);
   at += entry_header;
-  if (length > bundle.size() - at)
+  if (length == 0 || length > bundle.size() - at)
     return damaged("an ID of " + std::to_string(length) + " bytes where there are " +
                    std::to_string(bundle.size() - at));
   BundleEntry entry{std::string(bundle.substr(at, length)), {}};

@@ -141,6 +141,69 @@ TEST_F(DevicePlans, WithoutAGpuThePlacesAreEmpty) {
   EXPECT_TRUE(plan_device_code(bundle_, {}, {}, false, {})); // no device code, nothing to ask for
 }
 
+class HipPlans : public DevicePlans {
+protected:
+  void SetUp() override {
+    DevicePlans::SetUp();
+    ir::Unit host{"a.hip", digest_of("hip host"), digest_of("options"), {}};
+    for (const char* arch : {"gfx908", "gfx90a"}) {
+      const ir::Unit unit{"a.hip", digest_of(std::string("module for ") + arch), digest_of("hip"), {}};
+      bundle_.units[unit.id()] = unit;
+      host.device[arch] = unit.id();
+    }
+    bundle_.options[digest_of("hip")].gpu["CodeObjectVersion"] = 5;
+    cuda_ = host_;
+    host_ = host.id();
+    bundle_.units[host_] = host;
+  }
+  Digest cuda_;
+};
+
+TEST_F(HipPlans, EachGpuGetsItsOwn) {
+  const auto planned = plan({gpu("gfx90a:sramecc+:xnack-"), gpu("gfx908"), gpu("gfx90a"), gpu("sm_90")});
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_THAT(planned->gpus, ElementsAre("gfx908", "gfx90a"));
+  const std::vector<DeviceJob>& jobs = planned->host_units.at(host_);
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0].arch, "gfx908");
+  EXPECT_EQ(code_of(jobs[1]), "gfx90a");
+  EXPECT_THAT(planned->code, ElementsAre(image::GpuCode{"gfx908", "gfx908", "", "", "", "5"},
+                                         image::GpuCode{"gfx90a", "gfx90a", "", "", "", "5"}));
+  EXPECT_NE(planned->key(host_), plan({gpu("gfx90a")})->key(host_));
+}
+
+TEST_F(HipPlans, WhatNoCodeServes) {
+  for (const auto& [gpus, words] : {std::pair{std::vector{gpu("gfx906")}, "gfx906"},
+                                    std::pair{std::vector{gpu("gfx90a"), gpu("gfx1100")}, "gfx1100"},
+                                    std::pair{std::vector{gpu("sm_90")}, "code for AMD GPUs"},
+                                    std::pair{std::vector<system::Gpu>(), "no GPU"}}) {
+    const auto planned = plan(gpus);
+    ASSERT_FALSE(planned) << words;
+    EXPECT_EQ(planned.error().kind, ErrorKind::unsatisfied);
+    EXPECT_THAT(planned.error().message, HasSubstr(words));
+  }
+  bundle_.options.clear(); // a bundle that does not say what its code is for
+  EXPECT_EQ(plan({gpu("gfx90a")}).error().kind, ErrorKind::integrity);
+}
+
+// A program of two parts: what is for the GPUs of a vendor that is not here stays empty.
+TEST_F(HipPlans, BesideCuda) {
+  const auto both = [this](const std::vector<system::Gpu>& gpus) {
+    return plan_device_code(bundle_, {host_, cuda_}, gpus, false, {});
+  };
+  const auto amd = both({gpu("gfx90a")});
+  ASSERT_TRUE(amd) << amd.error().message;
+  EXPECT_EQ(amd->host_units.at(host_).size(), 1u);
+  EXPECT_THAT(amd->host_units.at(cuda_), IsEmpty());
+  const auto two = both({gpu("sm_90"), gpu("gfx90a")});
+  ASSERT_TRUE(two) << two.error().message;
+  EXPECT_THAT(two->gpus, ElementsAre("gfx90a", "sm_90"));
+  EXPECT_EQ(two->host_units.at(cuda_).front().arch, "sm_90");
+  const auto none = both({});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("NVIDIA and AMD GPUs"));
+}
+
 // Objects are found again by it.
 TEST_F(DevicePlans, TheKeySaysAllThatDecides) {
   std::set<std::string> keys;

@@ -231,16 +231,40 @@ TEST(UnitJson, LinkedDeviceCode) {
   refuse([](Json& each) { each.erase("offload"); }, "the host is a device of OpenMP only");
 }
 
-TEST(DeviceImage, TakesThePlaceholdersPlace) {
-  llvm::LLVMContext context;
+// A module of the host: `image` in `section`, as Clang has it.
+std::string module_with(const std::string& image, const std::string& section, unsigned alignment) {
   std::string text = "@before = constant [3 x i8] c\"abc\"\n@image = private constant [" +
-                     std::to_string(device_image_placeholder().size() + 1) + " x i8] c\"";
-  for (const char c : device_image_placeholder() + '\0') {
+                     std::to_string(image.size()) + " x i8] c\"";
+  for (const char c : image) {
     char escaped[4];
     std::snprintf(escaped, sizeof(escaped), "\\%02X", static_cast<unsigned char>(c));
     text += escaped;
   }
-  text += "\", section \".nv_fatbin\", align 8\n@wrapper = constant ptr @image\n";
+  return text + "\", section \"" + section + "\", align " + std::to_string(alignment) +
+         "\n@wrapper = constant ptr @image\n";
+}
+
+TEST(DeviceImage, TakesThePlaceOfHips) {
+  EXPECT_EQ(device_runtime("gfx90a"), DeviceRuntime::hip);
+  EXPECT_EQ(device_runtime("sm_90a"), DeviceRuntime::cuda);
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
+      module_with(device_image_placeholder(DeviceRuntime::hip), ".hip_fatbin", 4096), diagnostic, context);
+  ASSERT_TRUE(module) << diagnostic.getMessage().str();
+  EXPECT_TRUE(wants_device_image(*module));
+  ASSERT_TRUE(set_device_image(*module, "code"));
+  EXPECT_FALSE(wants_device_image(*module));
+  const auto* image =
+      llvm::dyn_cast<llvm::GlobalVariable>(module->getGlobalVariable("wrapper")->getInitializer());
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->getSection(), ".hip_fatbin");
+  EXPECT_EQ(image->getAlign().valueOrOne().value(), 4096u);
+}
+
+TEST(DeviceImage, TakesThePlaceholdersPlace) {
+  llvm::LLVMContext context;
+  const std::string text = module_with(device_image_placeholder(DeviceRuntime::cuda) + '\0', ".nv_fatbin", 8);
   llvm::SMDiagnostic diagnostic;
   const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, diagnostic, context);
   ASSERT_TRUE(module) << diagnostic.getMessage().str();

@@ -67,6 +67,55 @@ define float @helper(float %x) { %y = fdiv float 1.0, %x ret float %y })")
   EXPECT_EQ(lower(job)->bytes, exact->bytes);
 }
 
+Job amd_job(const std::string& arch) {
+  Job job = job_of(R"(
+target triple = "amdgcn-amd-amdhsa"
+declare float @helper(float)
+define amdgpu_kernel void @scale(ptr addrspace(1) %values) {
+  %value = load float, ptr addrspace(1) %values
+  %result = call float @helper(float %value)
+  store float %result, ptr addrspace(1) %values
+  ret void
+}
+define hidden float @own(float %x) { ret float %x }
+)");
+  job.options.text["triple"] = "amdgcn-amd-amdhsa";
+  job.options.gpu = {{"CodeObjectVersion", 5}, {"InternalizeSymbols", 1}};
+  job.target = {"amdgcn", arch, {}};
+  job.libraries = {job_of(R"(
+target triple = "amdgcn-amd-amdhsa"
+define linkonce_odr protected float @helper(float %x) { %y = fmul float %x, 7.0 ret float %y }
+define linkonce_odr protected float @unused(float %x) { ret float %x }
+)")
+                       .bitcode};
+  return job;
+}
+
+TEST(LowerGpu, MakesAnObjectForTheAmdGpu) {
+  for (const auto& [arch, number] : {std::pair("gfx908", 0x30), std::pair("gfx90a", 0x3f),
+                                     std::pair("gfx942", 0x4c), std::pair("gfx1030", 0x36)}) {
+    const auto object = lower(amd_job(arch));
+    ASSERT_TRUE(object) << object.error().message;
+    ASSERT_GT(object->bytes.size(), 64u);
+    EXPECT_EQ(object->bytes.substr(1, 3), "ELF");
+    EXPECT_EQ(static_cast<unsigned char>(object->bytes[18]), 224);    // e_machine: EM_AMDGPU
+    EXPECT_EQ(static_cast<unsigned char>(object->bytes[48]), number); // e_flags: EF_AMDGPU_MACH
+    EXPECT_EQ(object->bytes[8], 3);                                   // the ABI of version 5
+    EXPECT_THAT(object->bytes,
+                AllOf(HasSubstr("scale.kd"), Not(HasSubstr("unused")), Not(HasSubstr("helper")),
+                      Not(HasSubstr("own")))); // no kernel needs it
+    EXPECT_EQ(object->bytes, lower(amd_job(arch))->bytes);
+  }
+  Job job = amd_job("gfx90a");
+  job.options.gpu["CodeObjectVersion"] = 6;
+  EXPECT_EQ(lower(job)->bytes[8], 4);
+  job.options.gpu["CodeObjectVersion"] = 9;
+  ASSERT_FALSE(lower(job));
+  EXPECT_EQ(lower(job).error().kind, ErrorKind::integrity);
+  job = amd_job("gfx9999");
+  EXPECT_FALSE(lower(job));
+}
+
 TEST(LowerGpu, DamagedCodeAndLibraries) {
   Job job = gpu_job("sm_90", "ptx78");
   for (const size_t size : {size_t(0), size_t(5), job.bitcode.size() / 2}) {

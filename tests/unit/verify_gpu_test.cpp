@@ -22,8 +22,8 @@ std::vector<std::string> problems(const std::vector<image::GpuCode>& code, const
   return found ? *found : std::vector<std::string>{"error"};
 }
 
-const image::GpuCode machine_code{"sm_80", "sm_80", "", "12.4.99", ""};
-const image::GpuCode ptx{"sm_80", "sm_80", "8.4", "", ""};
+const image::GpuCode machine_code{"sm_80", "sm_80", "", "12.4.99", "", ""};
+const image::GpuCode ptx{"sm_80", "sm_80", "8.4", "", "", ""};
 
 TEST(GpuCode, MachineCodeRunsOnItsGeneration) {
   EXPECT_THAT(problems({machine_code}, "sm_80"), IsEmpty());
@@ -47,6 +47,24 @@ TEST(GpuCode, TheRunTimeLibraryNeedsItsDriver) {
   code.runtime = "13.0";
   EXPECT_THAT(problems({code}, "sm_80", "570.26"), ElementsAre(HasSubstr("run-time library of CUDA 13.0")));
   EXPECT_THAT(problems({code}, "sm_80", "580.65.06"), IsEmpty());
+}
+
+TEST(GpuCode, CodeObjectsAreForOneGpu) {
+  const image::GpuCode code{"gfx90a", "gfx90a", "", "", "", "5"};
+  const auto found = [&](const std::vector<image::GpuCode>& codes, const std::string& vendor,
+                         const std::string& arch) {
+    system::Gpu gpu;
+    gpu.vendor = vendor;
+    gpu.arch = arch;
+    gpu.driver = "6.3.6"; // of no matter
+    return *check_gpu_code(codes, {gpu});
+  };
+  EXPECT_THAT(found({code}, "amd", "gfx90a"), IsEmpty());
+  EXPECT_THAT(found({code}, "amd", "gfx90a:sramecc+:xnack-"), IsEmpty());
+  EXPECT_THAT(found({code}, "amd", "gfx908"), ElementsAre(HasSubstr("gfx90a: code object version 5")));
+  EXPECT_THAT(found({code}, "nvidia", "sm_80"), ElementsAre(HasSubstr("AMD GPUs")));
+  EXPECT_THAT(found({code, ptx}, "nvidia", "sm_80"), ElementsAre(HasSubstr("driver"))); // 6.3.6 is no driver
+  EXPECT_THAT(found({code, ptx}, "amd", "gfx90a"), IsEmpty());
 }
 
 TEST(GpuCode, WithoutDeviceCodeThereIsNothingToCheck) {
