@@ -46,7 +46,7 @@ public:
         ->type_name("LEVEL,...");
     app.add_option("--gpu", gpus_,
                    "GPU architectures that device code is compiled for, instead of the spec's and the "
-                   "build's own: sm_80,sm_90")
+                   "build's own: sm_80,sm_90,gfx90a")
         ->delimiter(',')
         ->type_name("ARCH,...");
     app.add_option("--config", configurations_, "Build this configuration only; can be repeated")
