@@ -2,7 +2,7 @@
 
 #include <xaas/target/gpu.h>
 
-#include <llvm/BinaryFormat/MsgPackDocument.h>
+#include <llvm/BinaryFormat/MsgPackReader.h>
 #include <llvm/Object/ELF.h>
 #include <llvm/Object/ELFObjectFile.h>
 
@@ -88,33 +88,93 @@ Result<void> read_header(std::string_view bytes, const Elf::Ehdr& header, CodeOb
   return {};
 }
 
-// The kernels' symbols in the metadata note, MessagePack.
-Result<std::vector<std::string>> kernels_of(llvm::StringRef metadata) {
-  llvm::msgpack::Document document;
-  if (!document.readFromBlob(metadata, false) || !document.getRoot().isMap())
-    return damaged_object("its metadata cannot be read");
-  std::vector<std::string> symbols;
-  llvm::msgpack::MapDocNode& root = document.getRoot().getMap();
-  const auto kernels = root.find("amdhsa.kernels");
-  if (kernels == root.end())
+// The metadata note, MessagePack. LLVM's Document takes what is well formed but unexpected (a map as a key)
+// for a programming error of the caller: only its Reader is for a stranger's bytes.
+class Metadata {
+public:
+  explicit Metadata(llvm::StringRef bytes) : reader_(bytes) {}
+
+  // The kernels' symbols.
+  Result<std::vector<std::string>> kernels() {
+    std::vector<std::string> symbols;
+    XAAS_CHECK(for_each_entry([&](const std::string& key, const Object& value) -> Result<void> {
+      if (key != "amdhsa.kernels")
+        return skip(value, 0);
+      if (value.Kind != Type::Array)
+        return damaged_object("its metadata has no list of kernels");
+      for (size_t i = 0; i < value.Length; ++i) {
+        XAAS_TRY(symbols.emplace_back(), symbol());
+      }
+      return {};
+    }));
     return symbols;
-  if (!kernels->second.isArray())
-    return damaged_object("its metadata has no list of kernels");
-  for (llvm::msgpack::DocNode& kernel : kernels->second.getArray()) {
-    if (!kernel.isMap())
-      return damaged_object("its metadata has a kernel that is none");
-    const auto symbol = kernel.getMap().find(".symbol");
-    if (symbol == kernel.getMap().end() || !symbol->second.isString())
-      return damaged_object("its metadata has a kernel without a symbol");
-    symbols.push_back(symbol->second.getString().str());
   }
-  return symbols;
-}
+
+private:
+  using Object = llvm::msgpack::Object;
+  using Type = llvm::msgpack::Type;
+
+  Result<Object> next() {
+    Object object;
+    llvm::Expected<bool> read = reader_.read(object);
+    if (!read)
+      return damaged_object("its metadata: " + llvm::toString(read.takeError()));
+    if (!*read)
+      return damaged_object("its metadata ends early");
+    return object;
+  }
+
+  // Reads a map. `entry` reads what belongs to a value.
+  template <typename Entry> Result<void> for_each_entry(const Entry& entry) {
+    XAAS_TRY(const Object map, next());
+    if (map.Kind != Type::Map)
+      return damaged_object("its metadata has something else than a map");
+    for (size_t i = 0; i < map.Length; ++i) {
+      XAAS_TRY(const Object key, next());
+      if (key.Kind != Type::String)
+        return damaged_object("its metadata has a key that is no text");
+      XAAS_TRY(const Object value, next());
+      XAAS_CHECK(entry(key.Raw.str(), value));
+    }
+    return {};
+  }
+
+  // What belongs to an object that was read.
+  Result<void> skip(const Object& object, unsigned depth) {
+    constexpr unsigned deepest = 16;
+    if (object.Kind != Type::Array && object.Kind != Type::Map)
+      return {};
+    if (depth == deepest)
+      return damaged_object("its metadata is nested too deeply");
+    const uint64_t count = uint64_t(object.Length) * (object.Kind == Type::Map ? 2 : 1);
+    for (uint64_t i = 0; i < count; ++i) {
+      XAAS_TRY(const Object part, next());
+      XAAS_CHECK(skip(part, depth + 1));
+    }
+    return {};
+  }
+
+  // Of the kernel that comes next.
+  Result<std::string> symbol() {
+    std::string name;
+    XAAS_CHECK(for_each_entry([&](const std::string& key, const Object& value) -> Result<void> {
+      if (key == ".symbol" && value.Kind == Type::String)
+        name = value.Raw.str();
+      return skip(value, 0);
+    }));
+    if (name.empty())
+      return damaged_object("its metadata has a kernel without a symbol");
+    return name;
+  }
+
+  llvm::msgpack::Reader reader_;
+};
 
 Result<std::vector<std::string>> kernels_of(const File& file) {
   auto headers = file.program_headers();
   if (!headers)
     return damaged_object(llvm::toString(headers.takeError()));
+  constexpr uint64_t least_alignment = 4; // of notes, whatever the header says
   for (const Elf::Phdr& header : *headers) {
     if (header.p_type != llvm::ELF::PT_NOTE)
       continue;
@@ -122,11 +182,11 @@ Result<std::vector<std::string>> kernels_of(const File& file) {
     std::optional<std::string> metadata;
     for (const auto& note : file.notes(header, error))
       if (note.getName() == "AMDGPU" && note.getType() == llvm::ELF::NT_AMDGPU_METADATA)
-        metadata = note.getDescAsStringRef(header.p_align).str();
+        metadata = note.getDescAsStringRef(std::max<uint64_t>(header.p_align, least_alignment)).str();
     if (error)
       return damaged_object(llvm::toString(std::move(error)));
     if (metadata)
-      return kernels_of(llvm::StringRef(*metadata));
+      return Metadata(*metadata).kernels();
   }
   return damaged_object("it has no metadata");
 }
