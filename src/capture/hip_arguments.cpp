@@ -128,9 +128,11 @@ std::vector<std::string> with_hip_library(const Session& session, std::vector<st
 }
 
 std::optional<Error> hip_obstacle(const Session& session, const std::vector<std::string>& arguments) {
-  for (const char* own : {"-nogpulib", "--cuda-host-only", "--offload-host-only",
-                          "--rocm-device-lib-path=", "-E", "-M", "-fsyntax-only"})
-    if (has(arguments, own))
+  if (has(arguments, "--rocm-device-lib-path="))
+    return std::nullopt;
+  for (const char* without :
+       {"-nogpulib", "--cuda-host-only", "--offload-host-only", "-E", "-M", "-MM", "-fsyntax-only"})
+    if (std::find(arguments.begin(), arguments.end(), without) != arguments.end())
       return std::nullopt;
   if (!is_hip(arguments) || session.rocm.root.empty() || !session.rocm.bitcode.empty())
     return std::nullopt;

@@ -122,6 +122,7 @@ TEST_F(Hip, WithoutDeviceLibraries) {
   EXPECT_EQ(hip_obstacle(session_, {"-c", "a.hip"})->kind, ErrorKind::missing_tool);
   for (const char* without : {"-nogpulib", "--cuda-host-only", "--rocm-device-lib-path=/own"})
     EXPECT_FALSE(hip_obstacle(session_, {"-c", "a.hip", without})) << without;
+  EXPECT_TRUE(hip_obstacle(session_, {"-c", "-MD", "a.hip"}));
   EXPECT_FALSE(hip_obstacle(session_, {"-c", "a.cpp"}));
 }
 

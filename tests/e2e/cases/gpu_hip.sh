@@ -121,17 +121,17 @@ more.o: more.cu
 	$(CXX) -c more.cu -o more.o
 END_OF_MAKEFILE
 cp src/xaas.json one
-"$XAAS" build one -o oci:one:ir -q >/dev/null
-"$XAAS" deploy oci:one:ir --gpu gfx906 -o rootfs:one-root -q >/dev/null
+"$XAAS" build one -o oci:image:one -q >/dev/null
+"$XAAS" deploy oci:image:one --gpu gfx906 -o rootfs:one-root -q >/dev/null
 expect_equal "code of one command" "$(code_objects one-root/usr/local/bin/own)" "gfx906 "
 if cuda=$(cuda_toolkit); then
   echo '__global__ void fill(float *values) { *values = 1; } void more() { fill<<<1, 1>>>(nullptr); }' >one/more.cu
   jq --arg cuda "$cuda" '.gpu = ["sm_90", "gfx90a"] | .build.arguments = ["MORE=more.o",
     "LIBRARIES=-L\($cuda)/lib64 -lcudart_static -ldl -lrt -lpthread"]' src/xaas.json >one/xaas.json
   sed -i 's/^  return twice/  void more();\n  if (count > 0)\n    more();\n  return twice/' one/own.cpp
-  "$XAAS" build one -o oci:both:ir -q >/dev/null
+  "$XAAS" build one -o oci:image:both -q >/dev/null
   for gpu in sm_90 gfx90a; do
-    "$XAAS" deploy oci:both:ir --gpu $gpu -o rootfs:both-$gpu --format json >both.json
+    "$XAAS" deploy oci:image:both --gpu $gpu -o rootfs:both-$gpu --format json >both.json
     assert_json both.json ".target.gpu == [\"$gpu\"] and [.gpu_code[].gpu] == [\"$gpu\"]"
   done
   expect_equal "code of both for AMD's" "$(code_objects both-gfx90a/usr/local/bin/own)" "gfx90a "
