@@ -4,19 +4,19 @@
 # code for it and no other; the PTX passes NVIDIA's assembler; the program starts in the image and says that there is no GPU (where there is
 # one, it is asked the same). Then the figures: units and modules, seconds, and bytes of device code beside nvcc's fat binaries.
 #
-#   tools/bench/gpu_applications.sh [APPLICATION]...     darknet gromacs; both, if none is named
+#   tools/bench/gpu_applications.sh [APPLICATION]...     darknet suitesparse gromacs; all, if none is named
 #
 # Needs a CUDA toolkit below $CUDA_PATH or /usr/local/cuda, with nvcc, cuBLAS, cuRAND and cuFFT, and root once, for source packages (deb-src)
-# and build dependencies. darknet takes minutes, GROMACS half an hour of two cores. Can be taken up where it was interrupted: lib.sh.
+# and build dependencies. Two take minutes, GROMACS half an hour of two cores. Can be taken up where it was interrupted: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=()
 for name in "$@"; do
   case "$name" in
-  darknet | gromacs) applications+=("$name") ;;
-  *) echo "usage: $0 [darknet|gromacs]..." >&2; exit 2 ;;
+  darknet | suitesparse | gromacs) applications+=("$name") ;;
+  *) echo "usage: $0 [darknet|suitesparse|gromacs]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(darknet gromacs)
+[ ${#applications[@]} -gt 0 ] || applications=(darknet suitesparse gromacs)
 cuda=${CUDA_PATH:-/usr/local/cuda}
 [ -x "$cuda/bin/nvcc" ] || { echo "no CUDA toolkit with nvcc in $cuda: set CUDA_PATH" >&2; exit 4; }
 export PATH=$cuda/bin:$PATH
@@ -25,23 +25,33 @@ packages make cmake ninja-build g++ clang-22 binutils perl zstd bubblewrap
 archs=(70 75 80 90 100)
 # What nvcc 13 compiles for begins at 75: as many, and PTX of the last.
 nvcc_archs=(75 80 86 90 100)
+nvcc_codes=()
+for arch in "${nvcc_archs[@]}"; do nvcc_codes+=(-gencode "arch=compute_$arch,code=sm_$arch"); done
+nvcc_codes+=(-gencode "arch=compute_${nvcc_archs[-1]},code=compute_${nvcc_archs[-1]}")
 
 # Each application: its packages; how xaas builds it; what nvcc makes of its CUDA sources, as objects in the new directory $1; a run of
 # PROGRAM... that asks for the GPU, and what that says without one.
 darknet_packages() { :; }
 darknet_options=()
 darknet_nvcc() {
-  local codes=()
-  for arch in "${nvcc_archs[@]}"; do codes+=(-gencode "arch=compute_$arch,code=sm_$arch"); done
-  codes+=(-gencode "arch=compute_${nvcc_archs[-1]},code=compute_${nvcc_archs[-1]}")
   cp -r "$work/$app/source" "$1"
   local objects
   objects=$(cd "$1/src" && printf 'obj/%s ' ./*.cu | sed 's:\./::g; s/\.cu/.o/g')
   # shellcheck disable=SC2086 # many objects
-  make -C "$1" -j"$(nproc)" OBJDIR=obj/ GPU=1 ARCH="${codes[*]}" COMMON="-Iinclude/ -Isrc/ -DGPU -DcudaThreadSynchronize=cudaDeviceSynchronize" obj $objects
+  make -C "$1" -j"$(nproc)" OBJDIR=obj/ GPU=1 ARCH="${nvcc_codes[*]}" COMMON="-Iinclude/ -Isrc/ -DGPU -DcudaThreadSynchronize=cudaDeviceSynchronize" obj $objects
 }
 darknet_run() { "$@" darknet nightmare none none none 1; }
-darknet_says='CUDA Error: CUDA driver version is insufficient|CUDA Error: no CUDA-capable device'
+darknet_says='check_error\(cudaError_t\): Assertion' # of what CUDA answered; its text is lost in a buffer
+
+suitesparse_packages() { packages libblas-dev liblapack-dev libomp-22-dev; }
+suitesparse_options=()
+suitesparse_nvcc() {
+  cp -r "$work/$app/source" "$1"
+  make -C "$1/CHOLMOD/Lib" NVCCFLAGS="-Xcompiler -fPIC -O3 ${nvcc_codes[*]}" cholmod_gpu_kernels.o
+  make -C "$1/GPUQREngine/Lib" NVCCFLAGS="-Xcompiler -fPIC -O3 ${nvcc_codes[*]}" GPUQREngine_UberKernel.o
+}
+suitesparse_run() { "$@" qrdemo_gpu; }
+suitesparse_says='no GPU available'
 
 gromacs_packages() { packages libfftw3-dev libomp-22-dev; }
 gromacs_options=(--config acceleration=cuda,simd=AVX2_256)
@@ -51,8 +61,10 @@ gromacs_nvcc() {
   mapfile -t arguments < <(spec_arguments "$spec" acceleration=cuda simd=AVX2_256)
   cmake -S "$work/$app/source" -B "$1" -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release "${arguments[@]}" \
     -DGMX_CUDA_TARGET_SM="${archs%;}" -DGMX_CUDA_TARGET_COMPUTE="${nvcc_archs[-1]}" -DCUDA_TOOLKIT_ROOT_DIR="$cuda"
-  # shellcheck disable=SC2046 # many objects
-  ninja -C "$1" $(ninja -C "$1" -t targets all | grep -o '^[^:]*_generated_[^:]*\.o')
+  # What FindCUDA runs for each source. Their targets would have all of libgromacs' other libraries made before.
+  find "$1" -name '*_generated_*.o.Release.cmake' | sed 's/\.Release\.cmake$//' | xargs -P "$(nproc)" -I{} sh -c '
+    mkdir -p "$(dirname "$1")" && cd "$(dirname "$1")" &&
+      cmake -D build_configuration:STRING=Release -D generated_file:STRING="$1" -P "$1.Release.cmake"' sh {}
 }
 gromacs_run() { "$@" gmx -version; }
 gromacs_says='CUDA driver: +0\.0'
@@ -108,7 +120,8 @@ kernels_of_cubins() { # FILE...
   for file in "$@"; do readelf -SW "$file" | sed -n 's/.* \.nv\.constant0\.\([^ ]*\) .*/\1/p'; done | sort -u
 }
 kernels_of_ptx() { sed -n 's/.*\.entry \([A-Za-z0-9_$]*\).*/\1/p' "$@" | sort -u; }
-bytes_of_fat() { cat "$1"/*/fat | wc -c; } # DIRECTORY of device_code_of_all
+bytes_of_fat() { cat "$1"/*/fat | wc -c; } # DIRECTORY of device_code_of_all: of the objects that make one program
+bytes_of_program() { stat -c %s "$1"/*/fat | sort -n | tail -n 1; } # the same: of programs, the largest
 
 ir_build() { # with an empty cache
   rm -rf "$here/cache" "$here/image"
@@ -135,6 +148,7 @@ check() { # ARCH, into the new directory $2: its device code, compared with nvcc
   fi
   diff "$2/expected" "$2/kernels" >"$2/difference" || die "$app: other kernels for sm_$1 than nvcc's: $2/difference"
   ! find "$2" \( -name '*.cubin' -o -name '*.ptx' \) ! -name "*.$1.*" | grep . || die "$app: code for others than sm_$1"
+  [ "$1" -eq 90 ] || rm -rf "$2.root" # that one is run
 }
 check_text() { # ARCH, into the new directory $2: its PTX, assembled
   local file assemble=$1 files
@@ -183,7 +197,7 @@ for application in "${applications[@]}"; do
   "${app}_packages"
   once "$work/$app/source" debian_source "$app"
   say "$app: what nvcc makes, for ${nvcc_archs[*]} and PTX"
-  timed "$work/$app/nvcc.build" again "$work/$app/nvcc" "${app}_nvcc"
+  once "$work/$app/nvcc" "${app}_nvcc"
   once "$work/$app/nvcc.code" nvcc_code
   say "$app: xaas build, for ${archs[*]}"
   timed "$here/xaas.build" ir_build
@@ -206,7 +220,7 @@ figures() { # of the application that is set
   local cells=("$app" "$(wall "$here/xaas.build")/$(cpu "$here/xaas.build")"
     "$(wall "$here/xaas.deploy.70")/$(cpu "$here/xaas.deploy.70")" "$(wall "$here/xaas.deploy.90")/$(cpu "$here/xaas.deploy.90")"
     "$sharing" "${modules[@]}" "$(wc -l <"$here/sm_90/kernels")"
-    "$(bytes_of_fat "$work/$app/nvcc.code")" "$(bytes_of_fat "$here/sm_90")" "$(bytes_of_fat "$here/text_90")")
+    "$(bytes_of_fat "$work/$app/nvcc.code")" "$(bytes_of_program "$here/sm_90")" "$(bytes_of_program "$here/text_90")")
   (IFS='|'; echo "${cells[*]}")
 }
 say "figures ($machine; $("$cuda/bin/nvcc" --version | tail -n 1))"
