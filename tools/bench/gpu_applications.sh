@@ -117,7 +117,7 @@ nvcc_code() { # into the new directory $1
 # What kernels there are: each has parameters in a constant bank of its own.
 kernels_of_cubins() { # FILE...
   local file
-  for file in "$@"; do readelf -SW "$file" | sed -n 's/.* \.nv\.constant0\.\([^ ]*\) .*/\1/p'; done | sort -u
+  for file in "$@"; do readelf -SW "$file" 2>/dev/null | sed -n 's/.* \.nv\.constant0\.\([^ ]*\) .*/\1/p'; done | sort -u
 }
 kernels_of_ptx() { sed -n 's/.*\.entry \([A-Za-z0-9_$]*\).*/\1/p' "$@" | sort -u; }
 bytes_of_fat() { cat "$1"/*/fat | wc -c; } # DIRECTORY of device_code_of_all: of the objects that make one program
