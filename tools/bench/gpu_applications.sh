@@ -165,7 +165,7 @@ check_text() { # ARCH, into the new directory $2: its PTX, assembled
 starts() { # into the new directory $1: what it says
   mkdir "$1"
   "${app}_run" in_image >"$1/output" 2>&1 || true # without a GPU some end with an error
-  grep -qE "$(eval "echo \"\$${app}_says\"")" "$1/output" || die "$app does not start: $1/output: $(tail -n 3 "$1/output")"
+  grep -qE "$says" "$1/output" || die "$app does not start: $1/output: $(tail -n 3 "$1/output")"
 }
 in_image() { contained "$here/sm_90.root" "$here" "/usr/local/bin/$1" "${@:2}"; } # PROGRAM ARGUMENT...
 
@@ -186,8 +186,9 @@ in_application() { # NAME: sets what the functions above use
   app=$1
   here=$work/$app-cuda/$program
   spec=$root/specs/applications/$app-cuda.json
-  local options="${app}_options[@]"
+  local options="${app}_options[@]" text="${app}_says"
   app_options=("${!options}")
+  says=${!text}
   mkdir -p "$here"
 }
 
@@ -210,7 +211,7 @@ for application in "${applications[@]}"; do
     echo "$(wc -l <"$here/sm_$arch/kernels") kernels, as nvcc's; $(cat "$here/text_$arch"/*/*.ptx | wc -c) bytes of PTX pass ptxas"
   done
   once "$here/started" starts
-  say "$app starts, and says: $(grep -oE "$(eval "echo \"\$${app}_says\"")" "$here/started/output" | head -n 1)"
+  say "$app starts, and says: $(grep -oE "$says" "$here/started/output" | head -n 1)"
 done
 
 figures() { # of the application that is set
