@@ -105,7 +105,7 @@ device_code_of_all() { # DIRECTORY FILE...: that of many programs or objects, in
   local file n=0
   mkdir "$1"
   for file in "${@:2}"; do
-    readelf -SW "$file" 2>/dev/null | grep -qF .nv_fatbin || continue
+    readelf -SW "$file" 2>/dev/null | grep -F .nv_fatbin >/dev/null || continue # to the end: a pipe that fails would say no
     device_code "$file" "$1/$((n++))"
   done
 }
@@ -114,12 +114,13 @@ nvcc_code() { # into the new directory $1
   mapfile -t objects < <(find "$work/$app/nvcc" -name '*.o' | sort)
   device_code_of_all "$1" "${objects[@]}"
 }
-# What kernels there are: each has parameters in a constant bank of its own.
+# What kernels there are: each has parameters in a constant bank of its own. By their names in C++, because nvcc does not mangle those of
+# static functions as everybody does.
 kernels_of_cubins() { # FILE...
   local file
-  for file in "$@"; do readelf -SW "$file" 2>/dev/null | sed -n 's/.* \.nv\.constant0\.\([^ ]*\) .*/\1/p'; done | sort -u
+  for file in "$@"; do readelf -SW "$file" 2>/dev/null | sed -n 's/.* \.nv\.constant0\.\([^ ]*\) .*/\1/p'; done | c++filt | sort -u
 }
-kernels_of_ptx() { sed -n 's/.*\.entry \([A-Za-z0-9_$]*\).*/\1/p' "$@" | sort -u; }
+kernels_of_ptx() { sed -n 's/.*\.entry \([A-Za-z0-9_$]*\).*/\1/p' "$@" | c++filt | sort -u; }
 bytes_of_fat() { cat "$1"/*/fat | wc -c; } # DIRECTORY of device_code_of_all: of the objects that make one program
 bytes_of_program() { stat -c %s "$1"/*/fat | sort -n | tail -n 1; } # the same: of programs, the largest
 
