@@ -27,15 +27,9 @@ Result<void> write_all(int fd, std::string_view content, const fs::path& path) {
 
 } // namespace
 
-Result<std::string> read_file(const fs::path& path, uint64_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0)
-    return errno_error(errno, "reading " + path.string());
-  struct stat status{};
-  if (fstat(file.get(), &status) != 0)
-    return errno_error(errno, "reading " + path.string());
-  if (S_ISDIR(status.st_mode))
-    return make_error(ErrorKind::not_found, "reading " + path.string() + ": it is a directory, not a file");
+// What an open file holds, of which `status` tells.
+static Result<std::string> read_open(const Descriptor& file, const struct stat& status, const fs::path& path,
+                                     uint64_t limit) {
   if (static_cast<uint64_t>(status.st_size) > limit)
     return make_error(ErrorKind::integrity, path.string() + ": " + std::to_string(status.st_size) +
                                                 " bytes, more than the " + std::to_string(limit) +
@@ -60,6 +54,33 @@ Result<std::string> read_file(const fs::path& path, uint64_t limit) {
   }
   content.resize(used);
   return content;
+}
+
+Result<std::string> read_file(const fs::path& path, uint64_t limit) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
+    return errno_error(errno, "reading " + path.string());
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0)
+    return errno_error(errno, "reading " + path.string());
+  if (S_ISDIR(status.st_mode))
+    return make_error(ErrorKind::not_found, "reading " + path.string() + ": it is a directory, not a file");
+  return read_open(file, status, path, limit);
+}
+
+Result<std::string> read_plain_file(const fs::path& path, uint64_t limit) {
+  // Without O_NONBLOCK a pipe is waited for that nobody opens.
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0 && errno == ELOOP)
+    return make_error(ErrorKind::integrity, path.string() + ": a symbolic link, not a file");
+  if (file.get() < 0)
+    return errno_error(errno, "reading " + path.string());
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0)
+    return errno_error(errno, "reading " + path.string());
+  if (!S_ISREG(status.st_mode))
+    return make_error(ErrorKind::integrity, path.string() + ": not a plain file");
+  return read_open(file, status, path, limit);
 }
 
 Result<FileWriter> FileWriter::create(const fs::path& path, unsigned mode) {

@@ -76,8 +76,8 @@ private:
   Clock::time_point last_ = Clock::now();
 };
 
-// Reads until end of file, interruption, or an error of the watch.
-Result<void> drain(int fd, std::string& output, Watch& watch) {
+// Reads until end of file, interruption, an error of the watch, or more than the command may say.
+Result<void> drain(int fd, std::string& output, const Command& command, Watch& watch) {
   char buffer[65536];
   while (true) {
     XAAS_CHECK(watch.check());
@@ -89,6 +89,9 @@ Result<void> drain(int fd, std::string& output, Watch& watch) {
       continue;
     if (count <= 0)
       return {};
+    if (command.most_output - output.size() < static_cast<uint64_t>(count))
+      return make_error(ErrorKind::failed, command.arguments[0] + ": prints more than " +
+                                               std::to_string(command.most_output) + " bytes");
     output.append(buffer, static_cast<size_t>(count));
   }
 }
@@ -224,7 +227,7 @@ Result<ProcessResult> run(const Command& command) {
   ProcessResult result;
   Result<void> drained;
   if (data[0] >= 0) {
-    drained = drain(data[0], result.output, watch);
+    drained = drain(data[0], result.output, command, watch);
     close(data[0]);
     if (!drained)
       end_tree(supervisor, command);

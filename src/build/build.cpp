@@ -1,5 +1,6 @@
 #include "bundle_maker.h"
 #include "describe.h"
+#include "device_check.h"
 #include "forms.h"
 #include "source_part.h"
 #include "space.h"
@@ -79,6 +80,9 @@ public:
     if (!forms.source.empty())
       XAAS_CHECK(add_source_part(forms.source));
     XAAS_CHECK(check_differences());
+    if (request_.assembler)
+      XAAS_CHECK(check_device_code(bundle_, content_, *request_.assembler, request_.jobs, progress_)
+                     .in("checking device code of " + request_.application.name));
     XAAS_CHECK(write());
     XAAS_CHECK(fill_report());
     report_.seconds = watch_.seconds();

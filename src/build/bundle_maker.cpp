@@ -170,6 +170,9 @@ Result<void> BundleMaker::add(const capture::Session& session, image::BundleConf
       XAAS_CHECK(reach({RefKind::archive, file.digest, name}, reached));
     else if (file.kind == FileKind::link)
       XAAS_CHECK(reach({RefKind::link, file.digest, name}, reached));
+    else if (file.device)
+      for (const auto& [arch, unit] : file.device->units)
+        XAAS_CHECK(reach_unit(unit, reached));
   }
   ClosureInput input;
   input.arch = bundle_.arch;

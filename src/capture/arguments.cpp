@@ -114,6 +114,10 @@ bool is_cuda(const std::vector<std::string>& arguments) {
   return false;
 }
 
+bool is_for_device_only(const std::string& argument) {
+  return argument == "--cuda-device-only" || argument == "--offload-device-only";
+}
+
 bool names_gpu(const std::string& argument) {
   for (const char* prefix :
        {"--cuda-gpu-arch=", "--offload-arch=", "--no-cuda-gpu-arch=", "--no-offload-arch="})
@@ -195,7 +199,17 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
   const bool hip = compiler != Compiler::flang && is_hip(arguments);
   const bool cuda = compiler != Compiler::flang && !hip && is_cuda(arguments);
   const bool openmp = compiler != Compiler::flang && names_gpus_for_openmp(arguments);
-  const std::vector<std::string> gpus = gpus_for(session, cuda, hip, openmp);
+  std::vector<std::string> gpus = gpus_for(session, cuda, hip, openmp);
+  // A file with device code alone keeps the architecture that the build names, and is for one: a build that
+  // was told several (CUDAARCHS) names all of them.
+  const bool for_device_only = cuda && std::any_of(arguments.begin(), arguments.end(), is_for_device_only);
+  const bool for_one_gpu =
+      for_device_only && std::find(arguments.begin(), arguments.end(), "-o") != arguments.end();
+  const bool replaces = !gpus.empty() && !for_device_only;
+  if (for_device_only)
+    gpus.resize(std::none_of(arguments.begin(), arguments.end(), names_gpu) ? std::min<size_t>(gpus.size(), 1)
+                                                                            : 0);
+  size_t gpus_named = 0;
   std::vector<std::string> own;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -211,7 +225,8 @@ Arguments front_door_arguments(const Session& session, const std::vector<std::st
       own.push_back(arguments[++i]);
       continue;
     }
-    if (is_dropped_by_front_door(argument) || (!gpus.empty() && names_gpu(argument)))
+    if (is_dropped_by_front_door(argument) ||
+        (names_gpu(argument) && (replaces || (for_one_gpu && !session.gpus.empty() && gpus_named++ > 0))))
       continue;
     if (argument.starts_with("-march="))
       result.written.march = argument.substr(7);

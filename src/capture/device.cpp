@@ -94,7 +94,7 @@ ir::MachineFlags machine_of(const DeviceResult& result, const clang::TargetOptio
 Result<DeviceResult> capture(const Session& session, const WrittenMachine& written,
                              std::shared_ptr<clang::CompilerInvocation> invocation,
                              const clang::TextDiagnosticBuffer& messages,
-                             const std::vector<std::string>& assembler, DeviceResult result) {
+                             const std::vector<std::string>& assembler, Messages said, DeviceResult result) {
   const auto carried = [&result](const std::string& reason) {
     result.outcome = CompileOutcome::carried;
     result.reason = reason;
@@ -119,7 +119,8 @@ Result<DeviceResult> capture(const Session& session, const WrittenMachine& writt
   FrontendResult frontend = run_frontend(session, invocation, files, &messages);
   if (!frontend.refusal.empty())
     return carried(frontend.refusal); // Clang does it again, and says itself what there is to say
-  std::cerr << frontend.messages;
+  if (said == Messages::printed)
+    std::cerr << frontend.messages;
   if (!frontend.compiled)
     return result;
   const store::ContentStore content = session.content();
@@ -161,7 +162,8 @@ bool is_device_compile(const std::vector<std::string>& command) {
 
 DeviceResult capture_device(const Session& session, const WrittenMachine& written,
                             const std::vector<std::string>& command,
-                            const std::vector<std::string>& assembler, const std::string& host_module) {
+                            const std::vector<std::string>& assembler, const std::string& host_module,
+                            Messages said) {
   clang::TextDiagnosticBuffer messages;
   const std::shared_ptr<clang::CompilerInvocation> invocation = parse_command(command, messages);
   DeviceResult result;
@@ -179,7 +181,8 @@ DeviceResult capture_device(const Session& session, const WrittenMachine& writte
   result.outcome = CompileOutcome::failed;
   if (!host_module.empty())
     invocation->getLangOpts().OMPHostIRFile = host_module;
-  const Result<DeviceResult> captured = capture(session, written, invocation, messages, assembler, result);
+  const Result<DeviceResult> captured =
+      capture(session, written, invocation, messages, assembler, said, result);
   if (captured)
     return *captured;
   std::cerr << "xaas: error: compiling " << result.source << " for " << result.arch << ": "

@@ -15,6 +15,7 @@
 #include <clang/Driver/Driver.h>
 #include <clang/Driver/Job.h>
 #include <clang/Driver/Tool.h>
+#include <clang/Driver/ToolChain.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <clang/Options/Options.h>
@@ -70,9 +71,20 @@ public:
       return 1;
     if (compilation->getArgs().hasArg(clang::options::OPT_v)) // as clang does: CMake reads it
       compilation->getJobs().Print(llvm::errs(), "\n", false);
+    if (listed_) {
+      *listed_ = device_commands(compilation->getJobs());
+      compilation->CleanupFileList(compilation->getTempFiles());
+      return 0;
+    }
     const int code = run_jobs(*compilation);
     compilation->CleanupFileList(compilation->getTempFiles());
     return code;
+  }
+
+  // As run(), but nothing is compiled.
+  int list(std::vector<DeviceCommand>& commands) {
+    listed_ = &commands;
+    return run();
   }
 
 private:
@@ -91,6 +103,7 @@ private:
     std::vector<const clang::driver::Action*> failed;
     const std::map<const clang::driver::Command*, OffloadJobs> groups = offload_jobs(compilation);
     std::set<const clang::driver::Command*> parts; // done with the last job of their source
+    std::vector<clang::driver::Command*> for_devices;
     for (const auto& [host, jobs] : groups)
       parts.insert(jobs.parts.begin(), jobs.parts.end());
     for (clang::driver::Command& job : compilation.getJobs()) {
@@ -98,8 +111,12 @@ private:
       if (parts.contains(&job) || needs_any(job.getSource(), failed))
         continue;
       const auto group = groups.find(&job);
-      const int code =
-          group == groups.end() ? run_job(compilation, job) : run_with_devices(compilation, group->second);
+      const bool alone = is_for_device(job); // all that was asked for (--cuda-device-only)
+      if (alone)
+        for_devices.push_back(&job);
+      const int code = group != groups.end() ? run_with_devices(compilation, group->second)
+                       : alone               ? execute(compilation, job)
+                                             : run_job(compilation, job);
       if (code == 0)
         continue;
       result = result ? result : code;
@@ -107,7 +124,45 @@ private:
       if (const auto* action = llvm::dyn_cast<clang::driver::JobAction>(&job.getSource()))
         compilation.CleanupFileMap(compilation.getResultFiles(), action, false);
     }
+    if (result == 0)
+      for (const DeviceCommand& command : device_commands(for_devices))
+        if (makes_ptx(command.compile))
+          capture_file(command);
     return result;
+  }
+
+  // A finished file of the build's own with the code of one compile.
+  void capture_file(const DeviceCommand& command) {
+    const auto arch = std::find(command.compile.begin(), command.compile.end(), "-target-cpu");
+    std::vector<std::string> archs;
+    if (arch != command.compile.end() && arch + 1 != command.compile.end())
+      archs.push_back(arch[1]);
+    const auto form = command.assembler.empty() ? link::DeviceFile::Form::ptx : link::DeviceFile::Form::cubin;
+    capture_device_file(session_, command, archs, form, command.output);
+  }
+
+  static std::vector<DeviceCommand> device_commands(clang::driver::JobList& jobs) {
+    std::vector<clang::driver::Command*> commands;
+    for (clang::driver::Command& job : jobs)
+      commands.push_back(&job);
+    return device_commands(commands);
+  }
+
+  // The compiles for GPUs among the jobs, each with the call of the assembler behind it.
+  static std::vector<DeviceCommand> device_commands(const std::vector<clang::driver::Command*>& jobs) {
+    std::vector<DeviceCommand> commands;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const std::vector<std::string> arguments = strings(jobs[i]->getArguments());
+      if (!is_device_compile(arguments))
+        continue;
+      DeviceCommand command{{arguments.begin() + 1, arguments.end()}, {}, output_of(*jobs[i])};
+      if (i + 1 < jobs.size() && fs::path(jobs[i + 1]->getExecutable()).filename() == "ptxas") {
+        command.assembler = strings(jobs[i + 1]->getArguments());
+        command.output = output_of(*jobs[i + 1]);
+      }
+      commands.push_back(std::move(command));
+    }
+    return commands;
   }
 
   static bool needs_any(const clang::driver::Action& action,
@@ -166,7 +221,7 @@ private:
   CompileResult capture_units(const OffloadJobs& jobs, DeviceCode& device) {
     DeviceUnits captured = capture_devices(session_, prepared_.written, jobs, {});
     if (captured.outcome != CompileOutcome::captured)
-      return {captured.outcome, host_output(jobs), captured.reason};
+      return {captured.outcome, output_of(*jobs.host), captured.reason};
     device.units = std::move(captured.units);
     return {CompileOutcome::not_ours, {}, {}};
   }
@@ -182,8 +237,8 @@ private:
     return {CompileOutcome::failed, {}, {}};
   }
 
-  static fs::path host_output(const OffloadJobs& jobs) {
-    const std::vector<std::string>& outputs = jobs.host->getOutputFilenames();
+  static fs::path output_of(const clang::driver::Command& job) {
+    const std::vector<std::string>& outputs = job.getOutputFilenames();
     return outputs.empty() ? fs::path() : fs::path(outputs.front());
   }
 
@@ -222,10 +277,9 @@ private:
       add_modules(compilation, job);
     const std::vector<std::string> arguments = strings(job.getArguments());
     if (job.getCreator().isLinkJob())
-      return capture_link(session_, linker_arguments(arguments));
+      return is_of_device(job) ? execute(compilation, job)
+                               : capture_link(session_, linker_arguments(arguments));
     CompileResult result = {CompileOutcome::not_ours, {}, {}};
-    if (is_for_device(job)) // alone: all that was asked for (--cuda-device-only)
-      return execute(compilation, job);
     if (!arguments.empty() && arguments[0] == "-cc1")
       result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()}, {});
     else if (!arguments.empty() && arguments[0] == "-fc1")
@@ -237,6 +291,9 @@ private:
     const int code = execute(compilation, job);
     if (code == 0 && result.outcome == CompileOutcome::carried)
       note_native_object(session_, result.output, result.reason);
+    if (code == 0 && result.outcome == CompileOutcome::not_ours && makes_ptx(arguments) &&
+        !is_temporary(compilation, output_of(job)))
+      capture_file({{arguments.begin() + 1, arguments.end()}, {}, output_of(job)});
     return code;
   }
 
@@ -245,11 +302,22 @@ private:
     return action.getOffloadingDeviceKind() != clang::driver::Action::OFK_None;
   }
 
+  // A whole program for another machine than a CPU (--target=amdgcn-amd-amdhsa, spirv64).
+  static bool is_of_device(const clang::driver::Command& job) {
+    const llvm::Triple& triple = job.getCreator().getToolChain().getTriple();
+    return triple.isGPU() || triple.isSPIRV();
+  }
+
+  static bool is_temporary(const clang::driver::Compilation& compilation, const fs::path& file) {
+    return llvm::is_contained(compilation.getTempFiles(), file.string());
+  }
+
   const Session& session_;
   bool fortran_;
   std::string program_;
   Arguments prepared_;
   std::vector<std::string> strings_;
+  std::vector<DeviceCommand>* listed_ = nullptr;
 };
 
 } // namespace
@@ -258,6 +326,13 @@ int run_driver(const Session& session, const std::vector<std::string>& arguments
   if (const std::optional<Error> obstacle = hip_obstacle(session, arguments))
     return print_error(*obstacle);
   return DriverRun(session, arguments, compiler).run();
+}
+
+std::vector<DeviceCommand> list_device_commands(const Session& session,
+                                                const std::vector<std::string>& arguments) {
+  std::vector<DeviceCommand> commands;
+  return DriverRun(session, arguments, Compiler::clangxx).list(commands) == 0 ? commands
+                                                                              : std::vector<DeviceCommand>();
 }
 
 int print_error(const Error& error) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arguments.h"
+#include "device_files.h"
 
 #include <xaas/base/result.h>
 #include <xaas/capture/session.h>
@@ -14,6 +15,10 @@ namespace xaas::capture {
 // The jobs that the driver makes of `arguments` (without argv[0]) are done here where they compile or link,
 // and by clang itself where they do anything else (preprocess, assemble, precompile). The exit code.
 int run_driver(const Session& session, const std::vector<std::string>& arguments, Compiler compiler);
+
+// The compiles for GPUs that clang++ would make of `arguments`; none where it refuses them, and says why.
+std::vector<DeviceCommand> list_device_commands(const Session& session,
+                                                const std::vector<std::string>& arguments);
 
 // What a compiler says of its own errors. The exit code that fits.
 int print_error(const Error& error);

@@ -1,3 +1,4 @@
+#include "device_files.h"
 #include "identify.h"
 
 #include <xaas/base/json.h>
@@ -42,6 +43,13 @@ Result<void> check_privileges(const fs::path& path, const struct stat& status, c
 
 Result<void> classify(const Session& session, const fs::path& path, InstalledFile& file) {
   XAAS_TRY(const std::string content, read_file(path));
+  XAAS_TRY(file.device, device_file_of(session, content));
+  if (file.device) {
+    // SPIR-V is for whatever GPU there is.
+    file.native = file.device->units.empty() && file.device->form != link::DeviceFile::Form::spirv;
+    XAAS_TRY(file.digest, session.content().put(content));
+    return {};
+  }
   const bool machine_code = link::is_elf(content) || link::is_archive(content);
   if (!machine_code) {
     if (!link::find_note_bytes(content).empty())

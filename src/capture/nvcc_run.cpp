@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
+#include <optional>
 
 namespace xaas::capture {
 
@@ -83,10 +85,72 @@ Result<std::optional<fs::path>> link_device_code(const Session& session,
   return std::optional(object);
 }
 
+// A command that makes a file of device code alone, of one source (-ptx, -cubin, -fatbin).
+struct AskedFile {
+  link::DeviceFile::Form form = link::DeviceFile::Form::ptx;
+  std::vector<std::string> arguments; // of the command that makes an object instead
+  fs::path output;
+};
+
+std::optional<AskedFile> asked_file(const std::vector<std::string>& arguments,
+                                    const OptionsFileReader& reader) {
+  using Form = link::DeviceFile::Form;
+  const std::map<std::string_view, Form> forms = {
+      {"--ptx", Form::ptx}, {"--cubin", Form::cubin}, {"--fatbin", Form::fatbin}};
+  const Result<NvccCommand> command = parse_nvcc(arguments, reader);
+  std::optional<AskedFile> asked;
+  if (!command || command->inputs.size() != 1)
+    return asked;
+  fs::path output, directory;
+  for (const NvccGiven& given : command->options) {
+    const auto form = given.option ? forms.find(given.option->name) : forms.end();
+    if (form != forms.end()) {
+      asked = AskedFile{form->second, arguments, {}};
+      std::erase(asked->arguments, given.spelling);
+    } else if (given.option && given.option->name == "--output-file" && !given.values.empty()) {
+      output = given.values.front();
+    } else if (given.option && given.option->name == "--output-directory" && !given.values.empty()) {
+      directory = given.values.front();
+    }
+  }
+  if (asked) {
+    const std::string name = fs::path(command->inputs[0]).stem().string() + "." + to_string(asked->form);
+    asked->output = output.empty() ? directory / name : output;
+    asked->arguments.emplace_back("-c");
+  }
+  return asked;
+}
+
 // What nvcc compiles for where nobody says it (its documentation, "GPU Code Generation").
 std::string default_gpu(const Session& session) {
   constexpr int64_t first_with_turing = 13000; // CUDA_VERSION
   return cuda_version(session).value_or(0) >= first_with_turing ? "sm_75" : "sm_52";
+}
+
+// nvcc makes the file, which the build may read; what it is made of is captured beside it.
+int make_asked_file(const Session& session, const std::vector<std::string>& arguments, const AskedFile& asked,
+                    const NvccContext& context) {
+  if (const int code = run_real_nvcc(session, arguments); code != 0)
+    return code;
+  const Result<NvccTranslation> translated = clang_arguments(asked.arguments, context);
+  if (translated && translated->is_query)
+    return 0;
+  std::string reason = translated ? "" : translated.error().message;
+  if (translated) {
+    std::vector<std::string> gpus = translated->gpu_archs;
+    if (gpus.empty())
+      gpus = {default_gpu(session)};
+    std::vector<std::string> words = with_architectures(*translated, {gpus.front()});
+    words.insert(words.end(), {"--cuda-device-only", "-Wno-unknown-cuda-version"});
+    const std::vector<DeviceCommand> commands = list_device_commands(session, words);
+    if (commands.size() == 1)
+      capture_device_file(session, commands.front(), gpus, asked.form, asked.output);
+    else
+      reason = "clang has no command of its own for it";
+  }
+  if (!reason.empty())
+    note_native_object(session, asked.output, reason);
+  return 0;
 }
 
 } // namespace
@@ -96,6 +160,8 @@ int run_nvcc(const Session& session, const std::vector<std::string>& arguments) 
   context.toolkit = session.cuda;
   context.first_headers = session.first_cuda_headers();
   context.read = [](const std::string& name) { return read_file(name); };
+  if (const std::optional<AskedFile> asked = asked_file(arguments, context.read))
+    return make_asked_file(session, arguments, *asked, context);
   const Result<NvccTranslation> translated = clang_arguments(arguments, context);
   std::string reason = !translated ? translated.error().message : "";
   const bool links_devices = translated && translated->phase == NvccPhase::device_link;

@@ -64,6 +64,9 @@ public:
         ->capture_default_str();
     app.add_flag("--check-sharing", check_sharing_,
                  "Compile also what is known from other configurations and earlier builds, and compare");
+    app.add_flag("--check-device-code", check_device_code_,
+                 "Make machine code of each distinct device code once, to find what only NVIDIA's assembler "
+                 "refuses; needs ptxas");
     app.add_flag("--no-cache", no_cache_, "Use and keep nothing of earlier builds");
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
     registry_.add(app);
@@ -126,6 +129,9 @@ private:
     XAAS_TRY(request.program, program_path());
     request.logs = cache_directory() / "logs";
     request.check_sharing = check_sharing_;
+    if (check_device_code_) {
+      XAAS_TRY(request.assembler, offload::find_assembler(offload::places_of_environment()));
+    }
     XAAS_TRY(const std::optional<int64_t> time, source_date_epoch());
     request.time = time.value_or(0);
     request.access = registry_.read(false, progress);
@@ -165,7 +171,7 @@ private:
   std::string spec_, output_, source_, base_, kind_ = "ir";
   std::vector<std::string> archs_, isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;
-  bool strip_debug_ = false, check_sharing_ = false, no_cache_ = false;
+  bool strip_debug_ = false, check_sharing_ = false, check_device_code_ = false, no_cache_ = false;
   unsigned jobs_ = 0;
 };
 

@@ -118,6 +118,22 @@ Json natives_json(const image::Coverage& coverage) {
   return json;
 }
 
+Json device_files_json(const image::Coverage& coverage) {
+  Json json = Json::array();
+  for (const auto& [file, configurations] : coverage.device_files)
+    json.push_back(Json{{"path", file.path},
+                        {"form", to_string(file.form)},
+                        {"architectures", file.archs},
+                        {"configurations", configurations}});
+  return json;
+}
+
+std::string device_files_text(const Json& files) {
+  const auto made = std::count_if(files.begin(), files.end(),
+                                  [](const Json& file) { return !file["architectures"].empty(); });
+  return std::to_string(files.size()) + ", " + std::to_string(made) + " of them made again by deploying";
+}
+
 std::string percent(uint64_t part, uint64_t whole) {
   return whole ? std::to_string(part * 100 / whole) + " %" : "-";
 }
@@ -189,13 +205,17 @@ Rows facts(const Json& json) {
   if (!json.contains("sharing"))
     return {};
   const Json& sharing = json["sharing"];
-  return {{"IR modules", sharing["modules"].dump() + " (" + bytes_of(sharing, "module_bytes") +
-                             ", stored in " + bytes_of(sharing, "stored_bytes") + ") serve " +
-                             sharing["units"].dump() + " units (" + bytes_of(sharing, "unit_bytes") + ")"},
-          {"feature-sensitive", sensitive_text(sharing)},
-          {"machine flags", machine_text(json["machine_flags"])},
-          {"link kit", json["kit"]["files"].dump() + " files, " + bytes_of(json["kit"], "bytes")},
-          {"native objects", std::to_string(json["native_objects"].size())}};
+  Rows rows = {{"IR modules", sharing["modules"].dump() + " (" + bytes_of(sharing, "module_bytes") +
+                                  ", stored in " + bytes_of(sharing, "stored_bytes") + ") serve " +
+                                  sharing["units"].dump() + " units (" + bytes_of(sharing, "unit_bytes") +
+                                  ")"},
+               {"feature-sensitive", sensitive_text(sharing)},
+               {"machine flags", machine_text(json["machine_flags"])},
+               {"link kit", json["kit"]["files"].dump() + " files, " + bytes_of(json["kit"], "bytes")},
+               {"native objects", std::to_string(json["native_objects"].size())}};
+  if (!json["device_files"].empty())
+    rows.push_back({"device files", device_files_text(json["device_files"])});
+  return rows;
 }
 
 std::string flags_text(const Json& source) {
@@ -279,6 +299,7 @@ Result<Json> describe_ir(const image::ApplicationImage& ir) {
     json["machine_flags"] = {{"units", machine_json(coverage.machine)},
                              {"sources", machine_sources_json(coverage)}};
     json["native_objects"] = natives_json(coverage);
+    json["device_files"] = device_files_json(coverage);
     json["kit"] = kit_json(coverage.kit);
   }
   json["layers"] = layers_json(ir.image());

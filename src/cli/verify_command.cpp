@@ -82,6 +82,7 @@ private:
                {"deployed_for", report.cpu.name},
                {"checked_for", report.on},
                {"problems", problems},
+               {"unknown", report.unknown},
                {"needs", needs},
                {"files", files}});
   }
@@ -113,8 +114,11 @@ private:
       std::cout << printable("problem: " + (problem.file.empty() ? "" : problem.file + ": ") +
                              problem.message)
                 << "\n";
+    for (const std::string& each : report.unknown)
+      std::cout << printable("not known: " + each) << "\n";
     if (report.problems.empty())
-      std::cout << "it can run there\n";
+      std::cout << (report.unknown.empty() ? "it can run there\n"
+                                           : "nothing that is known speaks against it\n");
   }
 
   std::string image_, system_, cpu_, verify_key_;

@@ -29,7 +29,7 @@ std::string code_object_version(const image::Bundle& bundle, const ir::Unit& uni
 Result<void> plan_unit(const image::Bundle& bundle, const Digest& host, const target::GpuArch& gpu,
                        DevicePlan& plan) {
   const ir::Unit& unit = bundle.units.at(host);
-  XAAS_TRY(const std::vector<target::GpuArch> code, code_for(unit, target::GpuArch::Vendor::amd));
+  XAAS_TRY(const std::vector<target::GpuArch> code, code_for(unit.device, target::GpuArch::Vendor::amd));
   XAAS_TRY(const target::GpuArch best, offload::best_device_code(code, gpu).in(unit.source));
   XAAS_TRY(const target::GpuArch arch, offload::best_target(best, gpu, target::gpu_archs()).in(unit.source));
   const DeviceJob job{unit.device.at(to_string(best)), to_string(arch), {}, false, !unit.has_device_image()};

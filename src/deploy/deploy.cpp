@@ -2,6 +2,7 @@
 #include "device_code.h"
 #include "device_link.h"
 #include "host_choice.h"
+#include "nvidia_code.h"
 #include "package.h"
 #include "space.h"
 
@@ -163,18 +164,16 @@ Result<DevicePlan> device_plan(const Request& request, const image::Bundle& bund
   XAAS_TRY(const image::BundleConfiguration* configuration, find_configuration(bundle, wanted));
   XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
   const std::set<Digest> units = units_with_device_code(bundle, usage);
-  const std::vector<system::Gpu>& gpus = request.system.gpus;
-  const bool for_nvidia = std::any_of(units.begin(), units.end(),
-                                      [&](const Digest& unit) { return !is_for_amd(bundle.units.at(unit)); });
+  const std::map<std::string, link::DeviceFile> files = remade_files(*configuration);
   std::optional<offload::Assembler> assembler;
-  if (for_nvidia && !request.no_gpu && request.assembler) {
+  if ((is_for_nvidia(bundle, units) || !files.empty()) && !request.no_gpu && request.assembler) {
     Result<offload::Assembler> found = offload::find_assembler(*request.assembler);
     if (found)
       assembler = *std::move(found);
     else if (!request.assembler->given.empty() || found.error().kind != ErrorKind::missing_tool)
       return std::move(found).error();
   }
-  return plan_device_code(bundle, units, gpus, request.no_gpu, std::move(assembler));
+  return plan_device_code(bundle, units, request.system.gpus, request.no_gpu, std::move(assembler), files);
 }
 
 Result<Plan> make_plan(const Request& request, const image::ApplicationImage& source, const Report& report) {
@@ -269,7 +268,7 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   report.seconds.fetch = since(start);
 
   const Clock::time_point lowering = Clock::now();
-  XAAS_TRY(const DeviceImages device,
+  XAAS_TRY(DeviceImages device,
            make_device_images(bundle, plan.device,
                               units_that_want_device_images(plan.device, lowered_units(forms), objects),
                               contents, cache, request.jobs, progress));
@@ -280,6 +279,8 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   XAAS_TRY(Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
                                        plan.device, device.fat_binaries, device_objects.objects,
                                        std::move(objects), cache, work.path(), request.jobs, progress));
+  for (auto& [path, content] : device.files)
+    assembly.contents[path] = std::move(content);
   report.lowered = assembly.lowered + device.lowered + device_objects.lowered;
   report.cached += device.cached + device_objects.cached;
   report.links = assembly.links + device_objects.links;
@@ -369,7 +370,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
     request.selected(report.selection, report.host);
   XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));
   report.gpus = plan.device.gpus;
-  report.has_device_code = !plan.device.host_units.empty() || !plan.device.linked.empty();
+  report.has_device_code = plan.device.wants_device_code();
   report.gpu_code = {plan.device.code.begin(), plan.device.code.end()};
   bool done = request.dry_run;
   if (request.reuse) {

@@ -1,12 +1,6 @@
-// Problem: what a GPU gets depends on three things besides the code: the architectures that the build
-// compiled its source for (the source can ask which one it is), the GPU, and the driver, which takes machine
-// code of its toolkit's generation and PTX up to its own version. Approach: for each GPU the IR of the best
-// architecture that is not above it, lowered for the GPU itself; machine code where there is an assembler,
-// which must not be newer than the driver, else PTX in a version that the driver takes. Rejected: both in one
-// image (the machine is known), and falling back to PTX silently where the assembler does not fit (a start-up
-// of minutes that nobody asked for).
 #include "device_code.h"
 #include "amd_code.h"
+#include "nvidia_code.h"
 
 #include <xaas/base/parallel.h>
 #include <xaas/base/process.h>
@@ -22,103 +16,6 @@
 namespace xaas::deploy {
 
 namespace {
-
-// The version that the front end compiled the unit for: its builtins may need that.
-Result<offload::PtxVersion> written_ptx(const ir::Unit& unit) {
-  for (const offload::ReleaseFacts& facts : offload::cuda_releases())
-    for (const std::string& feature : unit.machine.features)
-      if (feature == "+" + offload::feature(facts.ptx))
-        return facts.ptx;
-  return make_error(ErrorKind::integrity, "unit " + unit.source +
-                                              " for GPUs names no version of PTX that is known: " +
-                                              join(unit.machine.features, ","));
-}
-
-struct NamedGpu {
-  target::GpuArch arch;
-  std::optional<offload::DriverVersion> driver;
-};
-
-Result<std::vector<NamedGpu>> nvidia_gpus(const std::vector<system::Gpu>& gpus) {
-  std::map<std::string, NamedGpu> named;
-  for (const system::Gpu& gpu : gpus) {
-    if (gpu.vendor != "nvidia")
-      continue;
-    if (gpu.arch.empty())
-      return no_gpu_here("NVIDIA", "the architecture of this one is not known: " + gpu.model);
-    XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(gpu.arch));
-    NamedGpu each{arch, std::nullopt};
-    if (!gpu.driver.empty()) {
-      XAAS_TRY(each.driver, offload::parse_driver_version(gpu.driver));
-    }
-    const auto [known, added] = named.emplace(gpu.arch, each);
-    if (!added && each.driver && (!known->second.driver || *each.driver < *known->second.driver))
-      known->second.driver = each.driver; // the code must load on all of them
-  }
-  std::vector<NamedGpu> result;
-  for (auto& [name, gpu] : named)
-    result.push_back(std::move(gpu));
-  return result;
-}
-
-class Planner {
-public:
-  Planner(const image::Bundle& bundle, DevicePlan& plan) : bundle_(bundle), plan_(plan) {}
-
-  Result<void> add(const Digest& host, const NamedGpu& gpu) {
-    const ir::Unit& unit = bundle_.units.at(host);
-    XAAS_TRY(const std::vector<target::GpuArch> code, code_for(unit, target::GpuArch::Vendor::nvidia));
-    XAAS_TRY(const target::GpuArch best, offload::best_device_code(code, gpu.arch).in(unit.source));
-    XAAS_TRY(const target::GpuArch arch,
-             offload::best_target(best, gpu.arch, target::gpu_archs()).in(unit.source));
-    DeviceJob job{unit.device.at(to_string(best)), to_string(arch), {}, false, !unit.has_device_image()};
-    const std::optional<offload::CudaRelease> release = release_of(bundle_.units.at(job.unit));
-    if (release && gpu.driver)
-      XAAS_CHECK(offload::check_runtime(*release, *gpu.driver).in(unit.source));
-    XAAS_CHECK(choose_form(job, arch, gpu));
-    if (unit.offload == "openmp" && !job.assembled)
-      return make_error(ErrorKind::unsatisfied,
-                        unit.source +
-                            ": OpenMP's run-time library takes machine code only, and there is no "
-                            "assembler for " +
-                            to_string(gpu.arch),
-                        "--ptxas FILE names an assembler, --gpu none deploys without code for GPUs");
-    plan_.add(host, to_string(gpu.arch), job);
-    plan_.code.insert({to_string(gpu.arch), job.arch, job.assembled ? "" : offload::to_string(job.ptx),
-                       job.assembled ? plan_.assembler->version : "", release ? to_string(*release) : ""});
-    return {};
-  }
-
-private:
-  // Of CUDA that the unit was compiled with, and its program linked with.
-  std::optional<offload::CudaRelease> release_of(const ir::Unit& unit) const {
-    const auto options = bundle_.options.find(unit.options);
-    if (options == bundle_.options.end())
-      return std::nullopt;
-    const auto version = options->second.gpu.find(ir::cuda_version);
-    if (version == options->second.gpu.end())
-      return std::nullopt;
-    const auto number = static_cast<unsigned>(version->second);
-    return offload::CudaRelease{number / 1000, number % 1000 / 10};
-  }
-
-  Result<void> choose_form(DeviceJob& job, const target::GpuArch& arch, const NamedGpu& gpu) const {
-    XAAS_TRY(const offload::PtxVersion written, written_ptx(bundle_.units.at(job.unit)));
-    XAAS_TRY(const offload::PtxVersion first, offload::first_ptx(arch));
-    job.ptx = std::max(written, first);
-    job.assembled = plan_.assembler && offload::assembles(plan_.assembler->release, arch);
-    if (job.assembled) {
-      job.ptx = std::min(job.ptx, offload::newest_ptx(plan_.assembler->release));
-    } else if (gpu.driver) {
-      XAAS_TRY(const offload::PtxVersion newest, offload::ptx_version_for(arch, *gpu.driver));
-      job.ptx = std::min(job.ptx, newest);
-    }
-    return {};
-  }
-
-  const image::Bundle& bundle_;
-  DevicePlan& plan_;
-};
 
 // The unit as it is lowered: in the version of PTX that was chosen.
 ir::Unit with_version(ir::Unit unit, const offload::PtxVersion& version) {
@@ -218,8 +115,18 @@ public:
     result.lowered = code_.lowered;
     result.cached = code_.cached;
     for (const Digest& host : host_units) {
-      XAAS_TRY(result.fat_binaries[host],
-               is_for_amd(bundle_.units.at(host)) ? bundle_of(host) : fat_binary_of(host));
+      XAAS_TRY(result.fat_binaries[host], is_for_amd(bundle_.units.at(host))
+                                              ? bundle_of(host)
+                                              : offload::fat_binary(images_of(jobs_of(host))));
+    }
+    for (const auto& [path, file] : plan_.files) {
+      if (file.jobs.empty())
+        continue;
+      if (file.form == link::DeviceFile::Form::fatbin) {
+        XAAS_TRY(result.files[path], offload::fat_binary(images_of(file.jobs)));
+      } else {
+        result.files[path] = code_.code.at(file.jobs.front());
+      }
     }
     return result;
   }
@@ -251,12 +158,12 @@ private:
     return planned == plan_.host_units.end() ? std::vector<DeviceJob>() : planned->second;
   }
 
-  Result<std::string> fat_binary_of(const Digest& host) const {
+  std::vector<offload::DeviceImage> images_of(const std::vector<DeviceJob>& jobs) const {
     std::vector<offload::DeviceImage> images;
-    for (const DeviceJob& job : jobs_of(host))
+    for (const DeviceJob& job : jobs)
       images.push_back({job.assembled ? offload::DeviceImage::Kind::cubin : offload::DeviceImage::Kind::ptx,
                         job.arch, code_.code.at(job)});
-    return offload::fat_binary(images);
+    return images;
   }
 
   Result<std::string> bundle_of(const Digest& host) const {
@@ -308,9 +215,10 @@ Result<LoweredDeviceCode> lower_device_code(const image::Bundle& bundle, const s
   return Lowering(bundle, jobs).run(contents, cache, threads, progress);
 }
 
-Result<std::vector<target::GpuArch>> code_for(const ir::Unit& unit, target::GpuArch::Vendor vendor) {
+Result<std::vector<target::GpuArch>> code_for(const std::map<std::string, Digest>& devices,
+                                              target::GpuArch::Vendor vendor) {
   std::vector<target::GpuArch> archs;
-  for (const auto& [name, device] : unit.device) {
+  for (const auto& [name, device] : devices) {
     if (name == ir::host_device)
       continue;
     XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(name));
@@ -325,7 +233,10 @@ void DevicePlan::add(const Digest& host, const std::string& gpu, const DeviceJob
     linked[gpu].emplace(host, job);
     return;
   }
-  std::vector<DeviceJob>& jobs = host_units[host];
+  add_once(host_units[host], job);
+}
+
+void add_once(std::vector<DeviceJob>& jobs, const DeviceJob& job) {
   if (std::find(jobs.begin(), jobs.end(), job) == jobs.end())
     jobs.push_back(job);
 }
@@ -346,7 +257,17 @@ std::set<DeviceJob> DevicePlan::jobs(const std::set<Digest>& of) const {
   for (const Digest& host : of)
     if (const auto found = host_units.find(host); found != host_units.end())
       all.insert(found->second.begin(), found->second.end());
+  for (const auto& [path, file] : files)
+    all.insert(file.jobs.begin(), file.jobs.end());
   return all;
+}
+
+std::map<std::string, link::DeviceFile> remade_files(const image::BundleConfiguration& configuration) {
+  std::map<std::string, link::DeviceFile> files;
+  for (const link::InstalledFile& file : configuration.installed)
+    if (file.device && !file.device->units.empty())
+      files[file.path] = *file.device;
+  return files;
 }
 
 std::set<Digest> units_with_device_code(const image::Bundle& bundle, const image::Usage& usage) {
@@ -364,47 +285,33 @@ Error no_gpu_here(const std::string& vendors, const std::string& why) {
       "code");
 }
 
-static Result<void> plan_for_nvidia(const image::Bundle& bundle, const std::set<Digest>& host_units,
-                                    const std::vector<system::Gpu>& gpus,
-                                    std::optional<offload::Assembler> assembler, DevicePlan& plan) {
-  plan.assembler = std::move(assembler);
-  XAAS_TRY(const std::vector<NamedGpu> named, nvidia_gpus(gpus));
-  Planner planner(bundle, plan);
-  for (const NamedGpu& gpu : named) {
-    plan.gpus.push_back(to_string(gpu.arch));
-    if (plan.assembler && gpu.driver)
-      XAAS_CHECK(offload::check_driver(plan.assembler->release, *gpu.driver));
-    for (const Digest& host : host_units)
-      XAAS_CHECK(planner.add(host, gpu));
-  }
-  return {};
-}
-
 Result<DevicePlan> plan_device_code(const image::Bundle& bundle, const std::set<Digest>& host_units,
                                     const std::vector<system::Gpu>& gpus, bool no_gpu,
-                                    std::optional<offload::Assembler> assembler) {
+                                    std::optional<offload::Assembler> assembler,
+                                    const std::map<std::string, link::DeviceFile>& files) {
   DevicePlan plan;
-  if (host_units.empty())
-    return plan;
+  for (const auto& [path, file] : files)
+    plan.files[path].form = file.form;
   for (const Digest& host : host_units)
     if (bundle.units.at(host).has_device_image())
       plan.host_units[host]; // its place must be filled, with nothing if need be
   const std::set<Digest> of_nvidia = units_for(bundle, host_units, "sm_");
   const std::set<Digest> of_amd = units_for(bundle, host_units, "gfx");
-  if (no_gpu || (of_nvidia.empty() && of_amd.empty()))
+  const bool for_nvidia = !of_nvidia.empty() || !files.empty();
+  if (no_gpu || (!for_nvidia && of_amd.empty()))
     return plan;
   const auto is_here = [&](const char* vendor) {
     return std::any_of(gpus.begin(), gpus.end(),
                        [&](const system::Gpu& gpu) { return gpu.vendor == vendor; });
   };
-  if (!of_nvidia.empty() && is_here("nvidia"))
-    XAAS_CHECK(plan_for_nvidia(bundle, of_nvidia, gpus, std::move(assembler), plan));
+  if (for_nvidia && is_here("nvidia"))
+    XAAS_CHECK(plan_for_nvidia(bundle, of_nvidia, files, gpus, std::move(assembler), plan));
   if (!of_amd.empty() && is_here("amd"))
     XAAS_CHECK(plan_for_amd(bundle, of_amd, gpus, plan));
   if (plan.gpus.empty())
-    return no_gpu_here(of_amd.empty()      ? "NVIDIA"
-                       : of_nvidia.empty() ? "AMD"
-                                           : "NVIDIA and AMD",
+    return no_gpu_here(of_amd.empty() ? "NVIDIA"
+                       : for_nvidia   ? "NVIDIA and AMD"
+                                      : "AMD",
                        gpus.empty() ? "this system has no GPU" : "this system has none of these");
   std::sort(plan.gpus.begin(), plan.gpus.end());
   return plan;

@@ -11,7 +11,13 @@ namespace {
 using FileKind = link::InstalledFile::Kind;
 using Modules = std::set<Digest>;
 
-constexpr const char* installed_reason = "installed machine code that no captured compile or link made";
+std::string installed_reason(const link::InstalledFile& file) {
+  if (!file.device)
+    return "installed machine code that no captured compile or link made";
+  return file.device->reason.empty()
+             ? "installed device code (" + to_string(file.device->form) + ") that no captured compile made"
+             : file.device->reason;
+}
 
 bool asks_for_native(const ir::MachineFlags& machine) {
   return machine.cpu == "native" || machine.tune == "native";
@@ -78,6 +84,10 @@ private:
       for (const auto& [arch, device] : unit.device)
         add_device_unit(arch, bundle_.units.at(device), each);
     }
+    for (const link::InstalledFile& file : configuration.installed)
+      if (file.device)
+        for (const auto& [arch, device] : file.device->units)
+          add_device_unit(arch, bundle_.units.at(device), each);
     each.units += each.device_units;
     coverage_.units += each.units;
     coverage_.device_units += each.device_units;
@@ -87,12 +97,22 @@ private:
       if (file.native)
         native_inputs_[digest].insert(each.id);
     }
-    for (const link::InstalledFile& file : configuration.installed)
+    for (const link::InstalledFile& file : configuration.installed) {
       if (file.kind == FileKind::file && file.native)
-        native_installed_["/" + file.path].insert(each.id);
+        native_installed_[{"/" + file.path, installed_reason(file)}].insert(each.id);
+      if (file.device)
+        coverage_.device_files[described(file)].insert(each.id);
+    }
     variants_[without_cpu_points(bundle_, configuration.configuration)].push_back(std::move(by_source));
     coverage_.configurations.push_back(std::move(each));
     return {};
+  }
+
+  static InstalledDeviceFile described(const link::InstalledFile& file) {
+    InstalledDeviceFile result{"/" + file.path, file.device->form, {}};
+    for (const auto& [arch, unit] : file.device->units)
+      result.archs.insert(arch);
+    return result;
   }
 
   // A source is compiled once more for each architecture.
@@ -122,8 +142,8 @@ private:
       const KitFile& file = bundle_.kit.at(digest);
       coverage_.native_objects.push_back({file.name, file.reason, file.size, users});
     }
-    for (const auto& [path, users] : native_installed_)
-      coverage_.native_objects.push_back({path, installed_reason, std::nullopt, users});
+    for (const auto& [file, users] : native_installed_)
+      coverage_.native_objects.push_back({file.first, file.second, std::nullopt, users});
     std::sort(coverage_.native_objects.begin(), coverage_.native_objects.end(),
               [](const NativeObject& a, const NativeObject& b) {
                 return std::tie(a.name, a.reason, a.configurations) <
@@ -149,8 +169,8 @@ private:
   const Bundle& bundle_;
   Coverage coverage_;
   std::set<std::string> sources_;
-  std::map<Digest, std::set<std::string>> native_inputs_;         // with the configurations that read them
-  std::map<std::string, std::set<std::string>> native_installed_; // by path
+  std::map<Digest, std::set<std::string>> native_inputs_; // with the configurations that read them
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> native_installed_; // by path, reason
   std::map<spec::Configuration, std::vector<std::map<std::string, Modules>>> variants_;
 };
 

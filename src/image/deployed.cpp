@@ -84,7 +84,8 @@ std::string describe(const GpuCode& code) {
   if (!code.code_object.empty())
     return code.gpu + ": code object version " + code.code_object;
   return code.gpu + ": " + (code.arch == code.gpu ? "" : "for " + code.arch + ", ") +
-         (code.assembler.empty() ? "PTX " + code.ptx : "machine code by ptxas " + code.assembler);
+         (code.assembler.empty() ? "PTX " + code.ptx : "machine code by ptxas " + code.assembler) +
+         (code.in_file ? ", in files" : "");
 }
 
 std::string to_annotation(const std::vector<GpuCode>& code) {
@@ -99,6 +100,8 @@ std::string to_annotation(const std::vector<GpuCode>& code) {
       json.back()["assembler"] = each.assembler;
     if (!each.runtime.empty())
       json.back()["runtime"] = each.runtime;
+    if (each.in_file)
+      json.back()["file"] = true;
   }
   return json.dump();
 }
@@ -119,6 +122,7 @@ Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image) {
     XAAS_TRY(each.assembler, item.string_or("assembler", ""));
     XAAS_TRY(each.runtime, item.string_or("runtime", ""));
     XAAS_TRY(each.code_object, item.string_or("code_object", ""));
+    XAAS_TRY(each.in_file, item.boolean_or("file", false));
     if (each.ptx.empty() + each.assembler.empty() + each.code_object.empty() != 2)
       return make_error(ErrorKind::integrity, item.where() + ": one of `ptx`, `assembler` and `code_object`");
     code.push_back(std::move(each));

@@ -1,4 +1,5 @@
 #include <xaas/image/bundle.h>
+#include <xaas/target/gpu.h>
 
 namespace xaas::image {
 
@@ -19,6 +20,9 @@ public:
     case FileKind::file:
       usage.tree.insert(file.digest);
       usage.native_objects += file.native;
+      if (file.device)
+        for (const auto& [arch, unit] : file.device->units)
+          XAAS_CHECK(device_unit(unit, arch));
       return {};
     case FileKind::unit:
       return unit(file.digest);
@@ -39,17 +43,40 @@ private:
                       "bundle: " + what + " " + digest.to_string() + " is used but not there");
   }
 
+  static Error wrong(const Digest& unit, const std::string& why) {
+    return make_error(ErrorKind::integrity, "bundle: unit " + unit.to_string() + " " + why);
+  }
+
   Result<void> unit(const Digest& id) {
     XAAS_TRY(const ir::Unit* const unit, named(id));
     usage.units.insert(id);
-    for (const auto& [arch, device] : unit->device) {
-      XAAS_TRY(const ir::Unit* const of_gpu, named(device));
-      if (!of_gpu->device.empty())
-        return make_error(ErrorKind::integrity, "bundle: unit " + device.to_string() + " is for " + arch +
-                                                    " and has units for GPUs itself");
-      usage.device_units.insert(device);
-    }
+    if (!unit->libraries.empty())
+      return wrong(id, "is for the host and has libraries of GPUs");
+    if (const std::string arch = machine_of(*unit); !arch.empty() && arch != bundle_.arch)
+      return wrong(id, "is for " + arch + ", and the image for " + bundle_.arch);
+    for (const auto& [arch, device] : unit->device)
+      XAAS_CHECK(device_unit(device, arch));
     return {};
+  }
+
+  Result<void> device_unit(const Digest& id, const std::string& arch) {
+    XAAS_TRY(const ir::Unit* const unit, named(id));
+    if (!unit->device.empty())
+      return wrong(id, "is for " + arch + " and has units for GPUs itself");
+    XAAS_TRY(const target::GpuArch gpu, target::parse_gpu_arch(arch));
+    const std::string machine = gpu.vendor == target::GpuArch::Vendor::amd ? "amdgcn" : "nvptx64";
+    if (machine_of(*unit) != machine)
+      return wrong(id, "is called one for " + arch + ", which is " + machine + ", and is for \"" +
+                           machine_of(*unit) + "\"");
+    usage.device_units.insert(id);
+    return {};
+  }
+
+  // The first word of its triple. The options are there: `named` has looked.
+  std::string machine_of(const ir::Unit& unit) const {
+    const std::map<std::string, std::string>& text = bundle_.options.at(unit.options).text;
+    const auto triple = text.find("triple");
+    return triple == text.end() ? std::string() : triple->second.substr(0, triple->second.find('-'));
   }
 
   // One that is there, with all that it names.

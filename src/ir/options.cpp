@@ -187,7 +187,7 @@ Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::
     return refuse("bitcode linked in by the compiler");
   if (codegen.BBSections.starts_with("list="))
     return refuse("-fbasic-block-sections=list");
-  if (language.SYCLIsDevice || language.OpenCL)
+  if (language.SYCLIsDevice || (language.OpenCL && !is_for_gpu(target)))
     return refuse("device code");
   if (!codegen.LimitFloatPrecision.empty())
     return refuse("-mlimit-float-precision, which is state of the whole compiler process");

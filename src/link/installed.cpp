@@ -1,4 +1,5 @@
 #include <xaas/link/installed.h>
+#include <xaas/target/gpu.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,6 +17,14 @@ const std::map<std::string, Kind> kinds = {{"directory", Kind::directory}, {"sym
 
 const std::map<std::string, Finish::Strip> strips = {
     {"none", Finish::Strip::none}, {"debug", Finish::Strip::debug}, {"all", Finish::Strip::all}};
+
+using Form = DeviceFile::Form;
+
+const std::map<std::string, Form> forms = {{"ptx", Form::ptx},
+                                           {"cubin", Form::cubin},
+                                           {"fatbin", Form::fatbin},
+                                           {"code-object", Form::code_object},
+                                           {"spirv", Form::spirv}};
 
 template <typename Value> std::string name_of(const std::map<std::string, Value>& names, Value value) {
   for (const auto& [name, each] : names)
@@ -52,6 +61,45 @@ bool stays_under_root(const std::string& path) {
 
 } // namespace
 
+std::string to_string(DeviceFile::Form form) {
+  return name_of(forms, form);
+}
+
+Json to_json(const DeviceFile& file) {
+  Json json{{"form", to_string(file.form)}};
+  for (const auto& [arch, unit] : file.units)
+    json["units"][arch] = unit.to_string();
+  if (!file.reason.empty())
+    json["reason"] = file.reason;
+  return json;
+}
+
+Result<DeviceFile> parse_device_file(const JsonReader& reader) {
+  DeviceFile file;
+  XAAS_TRY(const std::string form, reader.string_at("form"));
+  const auto found = forms.find(form);
+  if (found == forms.end())
+    return make_error(ErrorKind::integrity, reader.where() + "/form: '" + form + "' is not known");
+  file.form = found->second;
+  XAAS_TRY(file.reason, reader.string_or("reason", ""));
+  if (!reader.has("units"))
+    return file;
+  XAAS_TRY(const JsonReader units, reader.at("units"));
+  if (!units.json().is_object())
+    return units.wrong("an object");
+  for (const auto& [arch, id] : units.json().items()) {
+    const Result<target::GpuArch> gpu = target::parse_gpu_arch(arch);
+    if (!gpu || gpu->vendor != target::GpuArch::Vendor::nvidia)
+      return make_error(ErrorKind::integrity,
+                        units.where() + ": \"" + arch + "\" is no architecture of NVIDIA's GPUs");
+    XAAS_TRY(const std::string digest, units.string_at(arch));
+    XAAS_TRY(file.units[arch], Digest::parse(digest).in(units.where() + "/" + arch));
+  }
+  if (file.form == Form::code_object || file.form == Form::spirv)
+    return make_error(ErrorKind::integrity, reader.where() + ": units of a file that is not made again");
+  return file;
+}
+
 Json to_json(const InstalledFile& file) {
   Json json{{"path", file.path}, {"kind", name_of(kinds, file.kind)}, {"mode", file.mode}};
   if (file.kind == Kind::symlink)
@@ -65,6 +113,8 @@ Json to_json(const InstalledFile& file) {
   }
   if (file.native)
     json["native"] = true;
+  if (file.device)
+    json["device"] = to_json(*file.device);
   return json;
 }
 
@@ -98,6 +148,12 @@ Result<InstalledFile> parse_installed_file(const JsonReader& reader) {
     XAAS_TRY(file.finish, parse_finish(finish));
   }
   XAAS_TRY(file.native, reader.boolean_or("native", false));
+  if (reader.has("device")) {
+    XAAS_TRY(const JsonReader device, reader.at("device"));
+    if (file.kind != Kind::file)
+      return make_error(ErrorKind::integrity, device.where() + ": of something that is no plain file");
+    XAAS_TRY(file.device, parse_device_file(device));
+  }
   return file;
 }
 

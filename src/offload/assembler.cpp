@@ -29,7 +29,8 @@ namespace {
 
 using target::GpuArch;
 
-constexpr uint64_t largest_cubin = uint64_t(1) << 32;
+// Of one source's kernels; and of what ptxas prints, of which we show the first lines.
+constexpr uint64_t largest_cubin = uint64_t(1) << 30, most_said = uint64_t(1) << 24;
 constexpr const char *input_name = "kernel.ptx", *output_name = "kernel.cubin";
 
 struct Limits {
@@ -67,6 +68,7 @@ Result<ProcessResult> run_limited(const fs::path& program, const std::vector<std
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.directory = directory;
   command.at_once = true;
+  command.most_output = most_said;
   std::vector<char*> pointers;
   for (std::string& argument : command.arguments)
     pointers.push_back(argument.data());
@@ -203,6 +205,12 @@ Error refused(const Assembler& assembler, const std::string& arch, const Process
   return make_error(ErrorKind::failed, what + message).with_output(first_lines(result.output));
 }
 
+// What is wrong with the output, without the name of a directory that is gone when somebody reads it.
+std::string why_none(const Error& error, const fs::path& directory) {
+  const std::string above = directory.string() + "/";
+  return error.message.starts_with(above) ? ": " + error.message.substr(above.size()) : "";
+}
+
 Result<std::vector<std::string>> arguments_for(const std::string& arch, const AssembleOptions& options) {
   XAAS_TRY(const GpuArch parsed, target::parse_gpu_arch(arch));
   if (parsed.vendor != GpuArch::Vendor::nvidia)
@@ -268,10 +276,11 @@ Result<std::string> assemble(const Assembler& assembler, const std::string& ptx,
            run_limited(assembler.program, arguments, directory.path(), limits).in(what));
   if (result.exit_code != 0)
     return refused(assembler, arch, result);
-  Result<std::string> cubin = read_file(directory.path() / output_name, largest_cubin);
+  Result<std::string> cubin = read_plain_file(directory.path() / output_name, largest_cubin);
   if (!cubin || !cubin->starts_with("\x7f"
                                     "ELF"))
-    return make_error(ErrorKind::failed, what + ": ptxas " + assembler.version + " made no cubin")
+    return make_error(ErrorKind::failed, what + ": ptxas " + assembler.version + " made no cubin" +
+                                             (cubin ? "" : why_none(cubin.error(), directory.path())))
         .with_output(first_lines(result.output));
   return cubin;
 }

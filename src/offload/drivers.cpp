@@ -140,11 +140,22 @@ Result<CudaRelease> parse_cuda_release(const std::string& text) {
   return CudaRelease{(*numbers)[0], (*numbers)[1]};
 }
 
+// The newest of a branch that the table has; 0 for its other numbers where it has none.
+static DriverVersion driver_of_branch(unsigned branch) {
+  DriverVersion driver{{branch, 0, 0}};
+  for (const ReleaseFacts& facts : cuda_releases())
+    if (facts.driver.parts[0] == branch)
+      driver = std::max(driver, facts.driver);
+  return driver;
+}
+
 Result<DriverVersion> parse_driver_version(const std::string& text) {
-  const std::optional<std::vector<unsigned>> numbers = numbers_in(text, 2, 3);
+  const std::optional<std::vector<unsigned>> numbers = numbers_in(text, 1, 3);
   if (!numbers)
     return make_error(ErrorKind::usage, "\"" + printable(text) + "\" is no version of an NVIDIA driver",
                       "it is written as 550.54.14");
+  if (numbers->size() == 1)
+    return driver_of_branch(numbers->front());
   DriverVersion driver;
   std::copy(numbers->begin(), numbers->end(), driver.parts.begin());
   return driver;

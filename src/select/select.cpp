@@ -105,7 +105,8 @@ private:
       if (!found)
         return make_error(ErrorKind::usage,
                           name + "=" + value + ": \"" + name + "\" is no specialization point",
-                          suggested(name, names, "its points: "));
+                          name == "gpu" ? "--gpu " + value + " chooses the GPUs that device code is made for"
+                                        : suggested(name, names, "its points: "));
       if (found->find(value))
         continue;
       for (const spec::Value& known : found->values)

@@ -34,6 +34,23 @@ Result<void> check_driver(const image::GpuCode& code, const offload::DriverVersi
                                                 code.ptx);
 }
 
+// Of what is in programs and fat binaries one must serve; what is alone in a file must.
+std::vector<std::vector<image::GpuCode>> alternatives_of(const std::vector<image::GpuCode>& code) {
+  std::vector<image::GpuCode> together;
+  std::map<std::string, image::GpuCode> alone; // the same for several GPUs
+  for (const image::GpuCode& each : code)
+    if (each.in_file)
+      alone.emplace(each.arch + " " + each.ptx + " " + each.assembler, each);
+    else
+      together.push_back(each);
+  std::vector<std::vector<image::GpuCode>> all;
+  if (!together.empty())
+    all.push_back(std::move(together));
+  for (auto& [name, each] : alone)
+    all.push_back({std::move(each)});
+  return all;
+}
+
 // Nothing: one of the codes serves the device.
 Result<std::optional<std::string>> obstacle(const std::vector<image::GpuCode>& codes, const Device& device) {
   std::string why;
@@ -61,11 +78,11 @@ Result<std::optional<std::string>> obstacle(const std::vector<image::GpuCode>& c
 
 } // namespace
 
-Result<std::vector<std::string>> check_gpu_code(const std::vector<image::GpuCode>& code,
-                                                const std::vector<system::Gpu>& gpus) {
-  std::vector<std::string> problems;
+Result<GpuFindings> check_gpu_code(const std::vector<image::GpuCode>& code,
+                                   const std::vector<system::Gpu>& gpus) {
+  GpuFindings findings;
   if (code.empty())
-    return problems;
+    return findings;
   std::map<std::string, std::vector<image::GpuCode>> by_vendor;
   for (const image::GpuCode& each : code)
     by_vendor[each.code_object.empty() ? "nvidia" : "amd"].push_back(each);
@@ -75,24 +92,34 @@ Result<std::vector<std::string>> check_gpu_code(const std::vector<image::GpuCode
     if (own == by_vendor.end())
       continue;
     any = true;
-    if (gpu.arch.empty())
+    if (gpu.arch.empty()) {
+      findings.unknown.push_back("whether the image has code for the GPU " +
+                                 (gpu.model.empty() ? "of " + gpu.vendor : gpu.model) +
+                                 ": the description has no `arch` of it");
       continue;
+    }
     Device device;
     XAAS_TRY(device.arch, target::parse_gpu_arch(gpu.arch.substr(0, gpu.arch.find(':'))));
-    if (gpu.vendor == "nvidia" && !gpu.driver.empty()) {
-      XAAS_TRY(device.driver, offload::parse_driver_version(gpu.driver));
+    if (gpu.vendor == "nvidia" && gpu.driver.empty()) {
+      findings.unknown.push_back("whether the driver of the GPU " + gpu.arch +
+                                 " takes the image's code: the description has no `driver`");
+    } else if (gpu.vendor == "nvidia") {
+      XAAS_TRY(device.driver,
+               offload::parse_driver_version(gpu.driver).in("driver of the system's " + gpu.arch));
     }
-    XAAS_TRY(const std::optional<std::string> why, obstacle(own->second, device));
-    if (why)
-      problems.push_back(*why);
+    for (const std::vector<image::GpuCode>& alternatives : alternatives_of(own->second)) {
+      XAAS_TRY(const std::optional<std::string> why, obstacle(alternatives, device));
+      if (why)
+        findings.problems.push_back(*why);
+    }
   }
   if (!any)
-    problems.push_back(std::string("it was deployed for ") +
-                       (by_vendor.size() > 1           ? "NVIDIA and AMD"
-                        : by_vendor.contains("nvidia") ? "NVIDIA"
-                                                       : "AMD") +
-                       " GPUs, and this system has none");
-  return problems;
+    findings.problems.push_back(std::string("it was deployed for ") +
+                                (by_vendor.size() > 1           ? "NVIDIA and AMD"
+                                 : by_vendor.contains("nvidia") ? "NVIDIA"
+                                                                : "AMD") +
+                                " GPUs, and this system has none");
+  return findings;
 }
 
 } // namespace xaas::verify

@@ -10,9 +10,13 @@
 
 namespace xaas::verify {
 
-// What speaks against it, a sentence for each GPU that nothing serves. None where there is no device code. A
-// description by hand may lack driver or architecture: what is not known speaks against nothing.
-Result<std::vector<std::string>> check_gpu_code(const std::vector<image::GpuCode>& code,
-                                                const std::vector<system::Gpu>& gpus);
+struct GpuFindings {
+  std::vector<std::string> problems; // what speaks against it: a sentence for each GPU that nothing serves
+  std::vector<std::string> unknown;  // what the description lacks, so that it speaks neither for nor against
+};
+
+// Neither where there is no device code. A description by hand may lack driver or architecture of a GPU.
+Result<GpuFindings> check_gpu_code(const std::vector<image::GpuCode>& code,
+                                   const std::vector<system::Gpu>& gpus);
 
 } // namespace xaas::verify

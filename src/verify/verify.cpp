@@ -238,9 +238,10 @@ private:
 
   Result<void> check_gpus() {
     XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image_));
-    XAAS_TRY(const std::vector<std::string> problems, check_gpu_code(code, system_->gpus));
-    for (const std::string& message : problems)
+    XAAS_TRY(GpuFindings findings, check_gpu_code(code, system_->gpus));
+    for (const std::string& message : findings.problems)
       problem(Problem::Kind::gpu, "", message);
+    report_.unknown = std::move(findings.unknown);
     return {};
   }
 

@@ -67,6 +67,7 @@ TEST(File, ErrorsNameTheFileAndHaveTheRightKind) {
   EXPECT_EQ(missing.error().kind, ErrorKind::not_found);
   EXPECT_NE(missing.error().message.find("/nonexistent/x"), std::string::npos);
   EXPECT_EQ(read_file("/proc/version", 3).error().kind, ErrorKind::integrity);
+  EXPECT_EQ(read_plain_file("/proc/version", 3).error().kind, ErrorKind::integrity);
 }
 
 TEST(File, TemporaryDirectoryRemovesReadOnlyTrees) {
@@ -187,6 +188,16 @@ TEST(Process, CapturesOutputAndExitCode) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exit_code, 3);
   EXPECT_EQ(result->output, "out\nerr\n");
+}
+
+TEST(Process, OneThatSaysMoreThanItMayIsEnded) {
+  const auto most = run({.arguments = {"printf", "12345"}, .most_output = 5});
+  ASSERT_TRUE(most) << most.error().message;
+  EXPECT_EQ(most->output, "12345");
+  const auto more = run({.arguments = {"yes"}, .most_output = 100'000});
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().kind, ErrorKind::failed);
+  EXPECT_EQ(more.error().message, "yes: prints more than 100000 bytes");
 }
 
 TEST(Process, MissingProgramIsNamed) {

@@ -218,6 +218,81 @@ TEST_F(DevicePlans, TheKeySaysAllThatDecides) {
   EXPECT_EQ(plan({gpu("sm_90")})->key(digest_of("a unit without device code")), "");
 }
 
+using Form = link::DeviceFile::Form;
+
+// A configuration with one file of its own kernels, and no others.
+class DeviceFilePlans : public DevicePlans {
+protected:
+  Result<DevicePlan> plan(Form form, const std::set<std::string>& archs, const std::vector<system::Gpu>& gpus,
+                          std::optional<offload::Assembler> by = assembler(13, 0), bool no_gpu = false) {
+    link::DeviceFile file{form, {}};
+    for (const std::string& arch : archs)
+      file.units[arch] = bundle_.units.at(host_).device.at(arch);
+    return plan_device_code(bundle_, {}, gpus, no_gpu, std::move(by), {{"share/k", file}});
+  }
+  // "sm_90 assembled, ..." of the jobs, or the error.
+  std::string made(Form form, const std::set<std::string>& archs, const std::vector<system::Gpu>& gpus,
+                   std::optional<offload::Assembler> by = assembler(13, 0)) {
+    const auto planned = plan(form, archs, gpus, std::move(by));
+    if (!planned) {
+      EXPECT_EQ(planned.error().kind, ErrorKind::unsatisfied);
+      return planned.error().message;
+    }
+    std::string text;
+    for (const DeviceJob& job : planned->files.at("share/k").jobs)
+      text += (text.empty() ? "" : ", ") + code_of(job) + " for " + job.arch +
+              (job.assembled ? "" : " as PTX " + to_string(job.ptx));
+    return text;
+  }
+};
+
+TEST_F(DeviceFilePlans, AFileKeepsItsForm) {
+  EXPECT_EQ(made(Form::ptx, {"sm_80"}, {gpu("sm_90")}), "sm_80 for sm_90 as PTX 8.8");
+  EXPECT_EQ(made(Form::cubin, {"sm_80", "sm_90"}, {gpu("sm_90")}), "sm_90 for sm_90");
+  EXPECT_EQ(made(Form::fatbin, {"sm_80"}, {gpu("sm_90")}), "sm_80 for sm_90");
+  EXPECT_EQ(made(Form::fatbin, {"sm_80"}, {gpu("sm_90")}, {}), "sm_80 for sm_90 as PTX 8.8");
+  EXPECT_THAT(made(Form::cubin, {"sm_80"}, {gpu("sm_90")}, {}), HasSubstr("/share/k: it is machine code"));
+  EXPECT_THAT(made(Form::cubin, {"sm_80"}, {gpu("sm_120")}, assembler(12, 2)),
+              HasSubstr("ptxas 12.2.1 makes none for sm_120"));
+}
+
+TEST_F(DeviceFilePlans, SeveralGpusShareAFile) {
+  const std::vector<system::Gpu> both = {gpu("sm_90"), gpu("sm_80")};
+  EXPECT_EQ(made(Form::ptx, {"sm_75", "sm_80", "sm_90"}, both), "sm_80 for sm_80 as PTX 8.8");
+  EXPECT_EQ(made(Form::fatbin, {"sm_80"}, both), "sm_80 for sm_80, sm_80 for sm_90");
+  EXPECT_THAT(made(Form::cubin, {"sm_80"}, both), HasSubstr("one cubin is for one GPU"));
+  EXPECT_EQ(made(Form::cubin, {"sm_80"}, {gpu("sm_86"), gpu("sm_80")}), "sm_80 for sm_80");
+  EXPECT_EQ(made(Form::cubin, {"sm_90"}, both), "no device code of the image serves sm_80; its files were "
+                                                "compiled for sm_90"); // and it is the only file
+  // The driver of each of them reads it.
+  EXPECT_EQ(made(Form::ptx, {"sm_80"}, {gpu("sm_80", "580.65.06"), gpu("sm_90", "535.54.03")}),
+            "sm_80 for sm_80 as PTX 8.2");
+}
+
+TEST_F(DeviceFilePlans, WhatNeedsNoAssemblerNeedsNoDriverForIt) {
+  EXPECT_EQ(made(Form::ptx, {"sm_80"}, {gpu("sm_80", "535.54.03")}), "sm_80 for sm_80 as PTX 8.2");
+  EXPECT_THAT(made(Form::cubin, {"sm_80"}, {gpu("sm_80", "535.54.03")}), HasSubstr("535.54"));
+}
+
+TEST_F(DeviceFilePlans, WithoutGpusItStaysWhatItIs) {
+  const auto planned = plan(Form::cubin, {"sm_80"}, {}, {}, true);
+  ASSERT_TRUE(planned);
+  EXPECT_THAT(planned->files.at("share/k").jobs, IsEmpty());
+  EXPECT_THAT(planned->code, IsEmpty());
+  EXPECT_FALSE(plan(Form::cubin, {"sm_80"}, {}));
+}
+
+TEST_F(DeviceFilePlans, ItIsSaidOfEachGpuAlone) {
+  const auto planned = plan(Form::ptx, {"sm_80"}, {gpu("sm_80"), gpu("sm_90")});
+  ASSERT_TRUE(planned);
+  ASSERT_EQ(planned->code.size(), 2u);
+  for (const image::GpuCode& code : planned->code) {
+    EXPECT_TRUE(code.in_file);
+    EXPECT_EQ(code.arch, "sm_80");
+  }
+  EXPECT_FALSE(plan(Form::fatbin, {"sm_80"}, {gpu("sm_80")})->code.begin()->in_file);
+}
+
 } // namespace
 
 } // namespace xaas::deploy

@@ -2,6 +2,7 @@
 
 #include <xaas/image/deployed.h>
 
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -144,6 +145,99 @@ TEST(Bundle, UsageNamesWhatIsMissing) {
   ASSERT_FALSE(usage);
   EXPECT_EQ(usage.error().kind, ErrorKind::integrity);
   EXPECT_THAT(usage.error().message, HasSubstr("unit sha256:"));
+}
+
+// An installed unit of the host with one for GPUs, each with a triple; what is wrong with them.
+static std::string wrong_with(const std::string& host_triple, const std::string& arch,
+                              const std::string& device_triple, bool host_has_libraries = false) {
+  testing::Fixture fixture(1);
+  const auto add = [&](ir::Unit unit, const std::string& triple) {
+    ir::UnitOptions options;
+    if (!triple.empty())
+      options.text["triple"] = triple;
+    unit.options = options.digest();
+    unit.module = fixture.bundle.modules.begin()->first;
+    fixture.bundle.options[unit.options] = options;
+    fixture.bundle.units[unit.id()] = unit;
+    return unit.id();
+  };
+  ir::Unit device, host;
+  device.source = host.source = "k.cu";
+  host.device[arch] = add(device, device_triple);
+  if (host_has_libraries)
+    host.libraries = {fixture.bundle.kit.begin()->first};
+  link::InstalledFile object;
+  object.kind = link::InstalledFile::Kind::unit;
+  object.path = "usr/local/lib/k.o";
+  object.digest = add(host, host_triple);
+  fixture.bundle.configurations[0].installed.push_back(object);
+  const Result<Usage> usage = usage_of(fixture.bundle, fixture.bundle.configurations[0]);
+  if (usage)
+    return "";
+  EXPECT_EQ(usage.error().kind, ErrorKind::integrity);
+  EXPECT_THAT(usage.error().message, HasSubstr("bundle: unit sha256:"));
+  return usage.error().message;
+}
+
+TEST(Bundle, UnitsAreForWhatTheyAreCalled) {
+  const std::string host = "x86_64-pc-linux-gnu", nvidia = "nvptx64-nvidia-cuda", amd = "amdgcn-amd-amdhsa";
+  EXPECT_EQ(wrong_with(host, "sm_90", nvidia), "");
+  EXPECT_EQ(wrong_with(host, "gfx90a", amd), "");
+  EXPECT_THAT(wrong_with(host, "sm_90", amd), HasSubstr("sm_90, which is nvptx64, and is for \"amdgcn\""));
+  EXPECT_THAT(wrong_with(host, "gfx90a", nvidia), HasSubstr("gfx90a, which is amdgcn"));
+  EXPECT_THAT(wrong_with(host, "sm_90", "nvptx-nvidia-cuda"), HasSubstr("is for \"nvptx\""));
+  EXPECT_THAT(wrong_with(host, "sm_90", ""), HasSubstr("is for \"\""));
+  EXPECT_THAT(wrong_with(nvidia, "sm_90", nvidia), HasSubstr("is for nvptx64, and the image for x86_64"));
+  EXPECT_THAT(wrong_with(host, "sm_90", nvidia, true), HasSubstr("is for the host and has libraries"));
+}
+
+// An installed file with device code of one unit.
+static Fixture with_device_file(const std::string& arch, const std::string& triple) {
+  Fixture fixture(1);
+  ir::UnitOptions options;
+  options.text["triple"] = triple;
+  ir::Unit unit;
+  unit.source = "k.cu";
+  unit.options = options.digest();
+  unit.module = fixture.bundle.modules.begin()->first;
+  fixture.bundle.options[unit.options] = options;
+  fixture.bundle.units[unit.id()] = unit;
+  link::InstalledFile file;
+  file.path = "usr/local/share/k.ptx";
+  file.digest = fixture.put("the PTX");
+  file.device = link::DeviceFile{link::DeviceFile::Form::ptx, {{arch, unit.id()}}};
+  fixture.bundle.configurations[0].installed.push_back(file);
+  return fixture;
+}
+
+TEST(Bundle, FilesWithDeviceCodeSurviveJson) {
+  const Fixture fixture = with_device_file("sm_90", "nvptx64-nvidia-cuda");
+  const auto parsed = parse_bundle(to_json(fixture.bundle).dump(), "bundle");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const auto& file = parsed->configurations[0].installed.back();
+  EXPECT_EQ(file.device, fixture.bundle.configurations[0].installed.back().device);
+  const auto usage = usage_of(*parsed, parsed->configurations[0]);
+  ASSERT_TRUE(usage) << usage.error().message;
+  EXPECT_EQ(usage->device_units.size(), 1u);
+  EXPECT_TRUE(usage->tree.contains(file.digest));
+}
+
+TEST(Bundle, DamagedFilesWithDeviceCodeAreRefused) {
+  const auto refused = [](const std::function<void(Json&)>& damage) {
+    Json json = to_json(with_device_file("sm_90", "nvptx64-nvidia-cuda").bundle);
+    damage(json["configurations"][0]["installed"].back());
+    const auto parsed = parse_bundle(json.dump(), "bundle");
+    EXPECT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().kind, ErrorKind::integrity);
+    return parsed ? "" : parsed.error().message;
+  };
+  EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "elf"; }), HasSubstr("/device/form"));
+  EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "spirv"; }), HasSubstr("not made again"));
+  EXPECT_THAT(refused([](Json& file) { file["device"]["units"] = {{"gfx90a", file["digest"]}}; }),
+              HasSubstr("gfx90a"));
+  EXPECT_THAT(refused([](Json& file) { file["kind"] = "unit"; }), HasSubstr("no plain file"));
+  const Fixture fixture = with_device_file("sm_90", "x86_64-pc-linux-gnu");
+  EXPECT_EQ(usage_of(fixture.bundle, fixture.bundle.configurations[0]).error().kind, ErrorKind::integrity);
 }
 
 TEST(ApplicationImage, StoresEveryModuleOnceGroupedByItsUsers) {

@@ -181,6 +181,35 @@ TEST_F(AssemblerTest, ThatDiesOrMakesNothingIsAnError) {
   EXPECT_EQ(gone.error().kind, ErrorKind::missing_tool);
 }
 
+TEST_F(AssemblerTest, ThatSaysOrWritesTooMuchIsStopped) {
+  const Result<std::string> chatty = assemble(assembler("yes"), "", "sm_80");
+  ASSERT_FALSE(chatty);
+  EXPECT_EQ(chatty.error().kind, ErrorKind::failed);
+  EXPECT_THAT(chatty.error().message,
+              AllOf(HasSubstr("sm_80"), HasSubstr("prints more than 16777216 bytes")));
+  AssemblerPlaces all = places();
+  all.given = path("chatty");
+  ASSERT_TRUE(write_file(all.given, "#!/bin/sh\nyes\n", 0755));
+  EXPECT_THAT(found(all), HasSubstr("chatty: prints more than"));
+
+  const Result<std::string> huge = assemble(
+      assembler("printf '\\177ELF' >kernel.cubin; truncate -s 1073741825 kernel.cubin"), "", "sm_80");
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().kind, ErrorKind::failed);
+}
+
+TEST_F(AssemblerTest, WhoseOutputIsNoPlainFileIsAnError) {
+  for (const char* const script :
+       {"mkfifo kernel.cubin", "ln -s /dev/zero kernel.cubin", "mkdir kernel.cubin"}) {
+    const Result<std::string> cubin = assemble(assembler(script), "", "sm_80");
+    ASSERT_FALSE(cubin) << script;
+    EXPECT_EQ(cubin.error().kind, ErrorKind::failed);
+    EXPECT_THAT(cubin.error().message,
+                AllOf(HasSubstr("made no cubin: kernel.cubin: "), Not(HasSubstr("tmp"))))
+        << script;
+  }
+}
+
 TEST_F(AssemblerTest, IsQuotedWithItsFirstLines) {
   const Result<std::string> cubin = assemble(
       assembler("i=0; while [ $i -lt 100 ]; do echo \"line $i: \033[31mbad\"; i=$((i + 1)); done; exit 255"),

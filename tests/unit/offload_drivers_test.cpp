@@ -40,8 +40,9 @@ TEST(Versions, AreReadAndWritten) {
   EXPECT_EQ(*parse_cuda_release("13.0.88"), (CudaRelease{13, 0}));
   EXPECT_LT(*parse_cuda_release("12.9"), *parse_cuda_release("12.10"));
   EXPECT_EQ(feature({8, 7}), "ptx87");
-  for (const char* text :
-       {"", "550", "550.", "550.x", ".54", "550.54.14.1", "550 .54", "-550.54", "5500000000.1"}) {
+  EXPECT_EQ(driver("580"), driver("580.65.06")); // a branch: the driver that it began with
+  EXPECT_EQ(to_string(driver("999")), "999.00");
+  for (const char* text : {"", "550.", "550.x", ".54", "550.54.14.1", "550 .54", "-550.54", "5500000000.1"}) {
     ASSERT_FALSE(parse_driver_version(text)) << text;
     EXPECT_EQ(parse_driver_version(text).error().kind, ErrorKind::usage);
     EXPECT_FALSE(parse_cuda_release(text)) << text;

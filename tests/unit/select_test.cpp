@@ -253,6 +253,9 @@ TEST(Set, UnknownPointOrValue) {
   EXPECT_THAT(point.hint, HasSubstr("`simd`"));
   EXPECT_THAT(refused({simd()}, available, haswell(), {{"simd", "AVX2_265"}}, ErrorKind::usage).hint,
               HasSubstr("`AVX2_256`"));
+  // What `inspect` shows among the points, but no configuration has.
+  EXPECT_THAT(refused({simd()}, available, haswell(), {{"gpu", "sm_90"}}, ErrorKind::usage).hint,
+              HasSubstr("--gpu sm_90"));
 }
 
 TEST(Set, NotSatisfiedByThisSystem) {

@@ -19,7 +19,7 @@ std::vector<std::string> problems(const std::vector<image::GpuCode>& code, const
   gpu.driver = driver;
   const auto found = check_gpu_code(code, {gpu});
   EXPECT_TRUE(found) << found.error().message;
-  return found ? *found : std::vector<std::string>{"error"};
+  return found ? found->problems : std::vector<std::string>{"error"};
 }
 
 const image::GpuCode machine_code{"sm_80", "sm_80", "", "12.4.99", "", ""};
@@ -57,7 +57,7 @@ TEST(GpuCode, CodeObjectsAreForOneGpu) {
     gpu.vendor = vendor;
     gpu.arch = arch;
     gpu.driver = "6.3.6"; // of no matter
-    return *check_gpu_code(codes, {gpu});
+    return check_gpu_code(codes, {gpu})->problems;
   };
   EXPECT_THAT(found({code}, "amd", "gfx90a"), IsEmpty());
   EXPECT_THAT(found({code}, "amd", "gfx90a:sramecc+:xnack-"), IsEmpty());
@@ -67,10 +67,41 @@ TEST(GpuCode, CodeObjectsAreForOneGpu) {
   EXPECT_THAT(found({code, ptx}, "amd", "gfx90a"), IsEmpty());
 }
 
+TEST(GpuCode, EachFileMustServe) {
+  image::GpuCode in_file = machine_code;
+  in_file.in_file = true;
+  EXPECT_THAT(problems({ptx, in_file}, "sm_80"), IsEmpty());
+  EXPECT_THAT(problems({ptx, in_file}, "sm_90"), ElementsAre(HasSubstr("in files")));
+  image::GpuCode text = ptx;
+  text.in_file = true;
+  EXPECT_THAT(problems({machine_code, text, in_file}, "sm_75").size(), 3u);
+  EXPECT_THAT(problems({text}, "sm_90"), IsEmpty());
+}
+
 TEST(GpuCode, WithoutDeviceCodeThereIsNothingToCheck) {
-  EXPECT_THAT(*check_gpu_code({}, {}), IsEmpty());
-  EXPECT_THAT(*check_gpu_code({ptx}, {}), ElementsAre(HasSubstr("has none")));
+  EXPECT_THAT(check_gpu_code({}, {})->problems, IsEmpty());
+  EXPECT_THAT(check_gpu_code({ptx}, {})->problems, ElementsAre(HasSubstr("has none")));
+}
+
+TEST(GpuCode, WhatTheDescriptionLacksIsNotKnown) {
+  const auto unknown = [](const std::string& arch, const std::string& driver) {
+    return check_gpu_code({ptx}, {{.vendor = "nvidia", .model = "H100", .arch = arch, .driver = driver}})
+        ->unknown;
+  };
   EXPECT_THAT(problems({ptx}, ""), IsEmpty());
+  EXPECT_THAT(unknown("", "550.54.14"), ElementsAre(HasSubstr("H100")));
+  EXPECT_THAT(unknown("sm_90", ""), ElementsAre(HasSubstr("driver")));
+  EXPECT_THAT(unknown("sm_90", "550.54.14"), IsEmpty());
+  EXPECT_THAT(check_gpu_code({}, {{.vendor = "nvidia"}})->unknown, IsEmpty());
+}
+
+TEST(GpuCode, ADriverThatIsNoneIsNamed) {
+  const auto found = check_gpu_code({ptx}, {{.vendor = "nvidia", .arch = "sm_90", .driver = "new"}});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::usage);
+  EXPECT_THAT(found.error().message,
+              testing::AllOf(HasSubstr("driver of the system's sm_90"), HasSubstr("new")));
+  EXPECT_THAT(problems({ptx}, "sm_90", "550"), IsEmpty());
 }
 
 } // namespace

@@ -16,6 +16,10 @@ namespace fs = std::filesystem;
 // The whole content of a regular file. A file larger than `limit` bytes is an integrity error.
 Result<std::string> read_file(const fs::path& path, uint64_t limit = uint64_t(1) << 40);
 
+// The same of what a program left that may be anybody's: a file that is neither a link nor a pipe or device,
+// which could have no end or none to write to it. Anything else is an integrity error.
+Result<std::string> read_plain_file(const fs::path& path, uint64_t limit);
+
 // Writes a file by write, fsync, rename: readers see the old content or the new one, never a part, and a
 // killed writer leaves at most a file named `.xaas-tmp-*` beside it. Any number of writers may race; one of
 // them wins. With `durable` false the fsync is left out: for files that a crash of the machine may cost.

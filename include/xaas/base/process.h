@@ -20,8 +20,9 @@ struct Command {
   fs::path directory;                 // empty: the current one
   std::map<std::string, std::string> environment; // set on top of the inherited one; see inherit_environment
   bool inherit_environment = true;
-  std::optional<fs::path> output;      // stdout and stderr are appended to this file; else both are captured
-  std::function<Result<void>()> watch; // called about once a second; an error ends the command
+  std::optional<fs::path> output; // stdout and stderr are appended to this file; else both are captured
+  uint64_t most_output = uint64_t(1) << 30; // bytes of what is captured; a command that says more is ended
+  std::function<Result<void>()> watch;      // called about once a second; an error ends the command
 
   // For who keeps what he does not trust in bounds.
   std::chrono::milliseconds watch_period{1000};
@@ -45,9 +46,9 @@ struct ProcessResult {
 
 // Runs a command to its end in a session of its own: with standard input at /dev/null, and without a
 // terminal. A command that exits non-zero is a result, not an error; one that is not there or no program is
-// missing_tool. Nothing that it started outlives it by more than a second, nor outlives this process, however
-// that ends. When interruption is requested the result is an error of kind interrupted; an error of `watch`
-// is the result.
+// missing_tool; one that says more than it may is failed. Nothing that it started outlives it by more than a
+// second, nor outlives this process, however that ends. When interruption is requested the result is an error
+// of kind interrupted; an error of `watch` is the result.
 Result<ProcessResult> run(const Command& command);
 
 // The absolute path of a program on PATH (or of `name` itself if it has a slash), if it is executable.

@@ -41,6 +41,14 @@ struct NativeObject {
   std::set<std::string> configurations;
 };
 
+// An installed file with device code, which programs load.
+struct InstalledDeviceFile {
+  std::string path; // begins with `/`
+  link::DeviceFile::Form form = link::DeviceFile::Form::ptx;
+  std::set<std::string> archs; // of its IR, from which deploying makes it again; none: it is carried as it is
+  auto operator<=>(const InstalledDeviceFile&) const = default;
+};
+
 // A source with machine flags of its own; one that is compiled in several ways is there several times.
 struct MachineFlagSource {
   std::string source;
@@ -57,9 +65,10 @@ struct Coverage {
   // Sources whose IR differs between two configurations that differ only in points of category cpu. None if
   // there are no two such configurations: then nothing was compared.
   std::optional<std::set<std::string>> sensitive;
-  MachineFlagCounts machine;                      // over all configurations
-  std::vector<MachineFlagSource> machine_sources; // sorted by source
-  std::vector<NativeObject> native_objects;       // sorted by name, then by reason
+  MachineFlagCounts machine;                                         // over all configurations
+  std::vector<MachineFlagSource> machine_sources;                    // sorted by source
+  std::vector<NativeObject> native_objects;                          // sorted by name, then by reason
+  std::map<InstalledDeviceFile, std::set<std::string>> device_files; // with the configurations that have them
   KitSize kit;
 };
 

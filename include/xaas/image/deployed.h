@@ -57,12 +57,13 @@ struct GpuCode {
   std::string assembler; // version of the ptxas that made that: 13.0.88
   std::string runtime; // release of the run-time library of CUDA that the program has: 12.4; empty: not known
   std::string code_object = {}; // AMD's: version of the ABI of its code object: 5. Then there is nothing else
+  bool in_file = false;         // alone in a file that programs load, so nothing else can serve in its place
   auto operator<=>(const GpuCode&) const = default;
 };
 std::string describe(const GpuCode& code); // "sm_90: PTX 8.4", "sm_90: machine code by ptxas 13.0.88",
                                            // "gfx90a: code object version 5"
 
-// Compact JSON: [{"gpu", "arch", "ptx" or "assembler", "runtime"}], the last where it is known;
+// Compact JSON: [{"gpu", "arch", "ptx" or "assembler", "runtime", "file"}], the last two where they apply;
 // AMD's: [{"gpu", "arch", "code_object"}].
 std::string to_annotation(const std::vector<GpuCode>& code);
 

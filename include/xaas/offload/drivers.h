@@ -46,7 +46,8 @@ std::string feature(const PtxVersion& version);
 
 // "12.4" or "12.4.99". Else a usage error.
 Result<CudaRelease> parse_cuda_release(const std::string& text);
-// "550.54.14", as the driver says it. Else a usage error.
+// "550.54.14", as the driver says it; of a branch alone ("550"), as people say it, the driver with which the
+// branch came out. Else a usage error.
 Result<DriverVersion> parse_driver_version(const std::string& text);
 
 // What a CUDA release came with. Of 12.7 there are drivers, but no toolkit.

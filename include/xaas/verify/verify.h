@@ -68,6 +68,7 @@ struct Report {
   std::vector<CheckedFile> files;                 // programs and libraries
   std::vector<ValueNeed> needs;                   // in point order
   std::vector<Problem> problems;                  // empty: it runs
+  std::vector<std::string> unknown = {};          // what the system's description does not tell
 };
 
 // Without `system` the image is checked against what it says of itself: the CPU that it was deployed for.
