@@ -4,12 +4,16 @@
 #include <llvm/Support/Program.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
 namespace xaas::capture {
 
 namespace {
+
+// In the environment of the toolkit's own programs: what they call is done by the toolkit.
+constexpr const char* by_nvcc = "XAAS_BY_NVCC";
 
 fs::path relocatable_mark(const Session& session) {
   return session.directory / "relocatable";
@@ -54,6 +58,7 @@ int run_real_tool(const Session& session, const std::string& name, const std::ve
   const std::string first = called.empty() ? program : called.string();
   std::vector<llvm::StringRef> command = {first};
   command.insert(command.end(), arguments.begin(), arguments.end());
+  setenv(by_nvcc, "1", 1);
   std::string message;
   const int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
   if (!message.empty())
@@ -73,7 +78,7 @@ void note_native_relocatable(const Session& session) {
 int run_device_linker(const Session& session, const std::string& name,
                       const std::vector<std::string>& arguments) {
   const std::vector<std::string> outputs = outputs_of(name, arguments);
-  if (outputs.empty() || has_native_relocatable(session))
+  if (outputs.empty() || std::getenv(by_nvcc) || has_native_relocatable(session))
     return run_real_tool(session, name, arguments);
   for (const std::string& output : outputs)
     if (const Result<void> wrote = write_file(output, "", 0644, false); !wrote)

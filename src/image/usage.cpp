@@ -63,8 +63,11 @@ private:
     XAAS_TRY(const ir::Unit* const unit, named(id));
     if (!unit->device.empty())
       return wrong(id, "is for " + arch + " and has units for GPUs itself");
-    XAAS_TRY(const target::GpuArch gpu, target::parse_gpu_arch(arch));
-    const std::string machine = gpu.vendor == target::GpuArch::Vendor::amd ? "amdgcn" : "nvptx64";
+    std::string machine = bundle_.arch;
+    if (arch != ir::host_device) {
+      XAAS_TRY(const target::GpuArch gpu, target::parse_gpu_arch(arch));
+      machine = gpu.vendor == target::GpuArch::Vendor::amd ? "amdgcn" : "nvptx64";
+    }
     if (machine_of(*unit) != machine)
       return wrong(id, "is called one for " + arch + ", which is " + machine + ", and is for \"" +
                            machine_of(*unit) + "\"");
