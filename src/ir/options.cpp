@@ -9,6 +9,8 @@
 #include <clang/Basic/LangOptions.h>
 #include <clang/Basic/TargetOptions.h>
 #include <clang/Frontend/CompilerInvocation.h>
+#include <llvm/ADT/FloatingPointMode.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <array>
@@ -139,6 +141,43 @@ const TextField text_fields[] = {
     {"target CodeModel", [](auto&, auto& target) -> std::string& { return target.CodeModel; }},
 };
 
+// What becomes of denormal numbers. In IR it is an attribute of each function; what is linked into device
+// code gets it from here.
+struct DenormalField {
+  const char* name;
+  llvm::DenormalMode clang::CodeGenOptions::* field;
+};
+const DenormalField denormal_fields[] = {{"FPDenormalMode", &clang::CodeGenOptions::FPDenormalMode},
+                                         {"FP32DenormalMode", &clang::CodeGenOptions::FP32DenormalMode}};
+
+std::string to_text(llvm::DenormalMode mode) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  mode.print(stream);
+  return text;
+}
+
+void read_denormals(const clang::CodeGenOptions& codegen, UnitOptions& options) {
+  for (const DenormalField& each : denormal_fields)
+    if (const llvm::DenormalMode mode = codegen.*each.field;
+        mode.isValid() && mode != llvm::DenormalMode::getIEEE())
+      options.text[each.name] = to_text(mode);
+}
+
+// Nothing: `name` is no such field.
+std::optional<Result<void>> set_denormals(const std::string& name, const std::string& value,
+                                          clang::CodeGenOptions& codegen) {
+  for (const DenormalField& each : denormal_fields)
+    if (name == each.name) {
+      const llvm::DenormalMode mode = llvm::parseDenormalFPAttribute(value);
+      if (!mode.isValid())
+        return make_error(ErrorKind::integrity, "option " + name + ": '" + value + "' is not known");
+      codegen.*each.field = mode;
+      return Result<void>();
+    }
+  return std::nullopt;
+}
+
 bool is_for_gpu(const clang::TargetOptions& target) {
   return target.Triple.starts_with("nvptx64-") || target.Triple.starts_with("amdgcn-");
 }
@@ -229,8 +268,10 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
       options.text[field.name] = value;
   if (!codegen.getNoBuiltinFuncs().empty())
     options.lists["NoBuiltinFuncs"] = codegen.getNoBuiltinFuncs();
-  if (is_for_gpu(copy.getTargetOpts()))
+  if (is_for_gpu(copy.getTargetOpts())) {
+    read_denormals(codegen, options);
     XAAS_CHECK(read_llvm_options(copy.getFrontendOpts().LLVMArgs, options));
+  }
   return options;
 }
 
@@ -283,6 +324,10 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
   for (const auto& [name, value] : options.language)
     XAAS_CHECK(set_language_field(name, value, invocation.getLangOpts()));
   for (const auto& [name, value] : options.text) {
+    if (const auto set = set_denormals(name, value, codegen)) {
+      XAAS_CHECK(*set);
+      continue;
+    }
     const auto* field = std::find_if(std::begin(text_fields), std::end(text_fields),
                                      [&](const TextField& each) { return name == each.name; });
     if (field == std::end(text_fields))

@@ -107,6 +107,12 @@ TEST(LowerGpu, MakesAnObjectForTheAmdGpu) {
     EXPECT_EQ(object->bytes, lower(amd_job(arch))->bytes);
   }
   Job job = amd_job("gfx90a");
+  // What is linked in treats denormal numbers as the unit does, or its rounding mode would differ.
+  job.options.text["FP32DenormalMode"] = "preserve-sign,preserve-sign";
+  EXPECT_NE(lower(job)->bytes, lower(amd_job("gfx90a"))->bytes);
+  job.options.text["FP32DenormalMode"] = "as you like";
+  EXPECT_EQ(lower(job).error().kind, ErrorKind::integrity);
+  job = amd_job("gfx90a");
   job.options.gpu["CodeObjectVersion"] = 6;
   EXPECT_EQ(lower(job)->bytes[8], 4);
   job.options.gpu["CodeObjectVersion"] = 9;
