@@ -123,19 +123,21 @@ TEST(LowerGpu, MakesAnObjectForTheAmdGpu) {
 }
 
 TEST(LowerGpu, DamagedCodeAndLibraries) {
-  Job job = gpu_job("sm_90", "ptx78");
-  for (const size_t size : {size_t(0), size_t(5), job.bitcode.size() / 2}) {
-    Job damaged = job;
-    damaged.bitcode.resize(size);
-    ASSERT_FALSE(lower(damaged));
-    EXPECT_EQ(lower(damaged).error().kind, ErrorKind::integrity);
-  }
-  for (const size_t size : {size_t(0), size_t(5), job.libraries[0].size() / 2}) {
-    Job damaged = job;
-    damaged.libraries[0].resize(size);
-    const auto object = lower(damaged);
-    ASSERT_FALSE(object) << size;
-    EXPECT_EQ(object.error().kind, ErrorKind::integrity);
+  const Job job = gpu_job("sm_90", "ptx78");
+  for (const Job& whole : {job, amd_job("gfx90a")}) {
+    for (const size_t size : {size_t(0), size_t(5), whole.bitcode.size() / 2}) {
+      Job damaged = whole;
+      damaged.bitcode.resize(size);
+      ASSERT_FALSE(lower(damaged));
+      EXPECT_EQ(lower(damaged).error().kind, ErrorKind::integrity);
+    }
+    for (const size_t size : {size_t(0), size_t(5), whole.libraries[0].size() / 2}) {
+      Job damaged = whole;
+      damaged.libraries[0].resize(size);
+      const auto object = lower(damaged);
+      ASSERT_FALSE(object) << size;
+      EXPECT_EQ(object.error().kind, ErrorKind::integrity);
+    }
   }
   Job unknown = job;
   unknown.unit.machine.features = {"+ptx999"};
