@@ -78,7 +78,7 @@ END_OF_SOURCE
 echo 'int twice(int i) { return 2 * i; }' >src/plain.cpp
 cat >src/Makefile <<'END_OF_MAKEFILE'
 own: own.o plain.o
-	hipcc own.o plain.o -o own
+	hipcc own.o plain.o -o own $(filter -fgpu-rdc --offload-arch=%,$(ASKED))
 %.o: %.cpp
 	hipcc -O2 -c $< -o $@ $(ASKED)
 END_OF_MAKEFILE
@@ -90,12 +90,13 @@ echo '{"name": "own", "build": {"system": "make", "install": [{"from": "own", "t
 assert_json own.json '.configurations[0].native_objects == 0 and .configurations[0].units == 6 and .configurations[0].modules == 5'
 library=() # of HIP before version 6, which its headers call
 [ ! -e "$bitcode/hip.bc" ] || library=(-Xclang -mlink-builtin-bitcode -Xclang "$bitcode/hip.bc")
-for gpu in gfx906 gfx908 gfx90a gfx1030; do
-  "$XAAS" deploy oci:own:ir --gpu $gpu -o rootfs:own-$gpu -q >/dev/null
-  code_object own-$gpu/usr/local/bin/own $gpu ours.co
-  size=64
-  [ $gpu = gfx1030 ] && size=32
-  clang++-22 -x hip -O2 --offload-arch=$gpu --no-offload-new-driver --rocm-path=/usr --rocm-device-lib-path="$bitcode" \
+as_clang() { # GPU FLAG...: what is deployed of oci:own:ir has the instructions and descriptors of Clang's own code
+  local gpu=$1 size=64 file
+  rm -rf own-root
+  "$XAAS" deploy oci:own:ir --gpu "$gpu" -o rootfs:own-root -q >/dev/null
+  code_object own-root/usr/local/bin/own "$gpu" ours.co
+  [ "$gpu" != gfx1030 ] || size=32
+  clang++-22 -x hip -O2 "${@:2}" --offload-arch="$gpu" --no-offload-new-driver --rocm-path=/usr --rocm-device-lib-path="$bitcode" \
     -mcode-object-version=5 -D__HIP_PLATFORM_AMD__=1 -D__AMDGCN_WAVEFRONT_SIZE=$size --cuda-device-only --no-gpu-bundle-output \
     "${library[@]}" src/own.cpp -o clang.co
   for file in ours clang; do
@@ -103,8 +104,15 @@ for gpu in gfx906 gfx908 gfx90a gfx1030; do
     llvm-objdump-22 -s -j .rodata $file.co | sed -e '/file format/d' >>$file.s # the kernels' descriptors
   done
   grep -q 's_endpgm' ours.s || fail "no code for $gpu: $(head ours.s)"
-  cmp ours.s clang.s || fail "for $gpu other code than Clang's"
+  cmp ours.s clang.s || fail "for $gpu with ${*:2} other code than Clang's"
+}
+for gpu in gfx906 gfx908 gfx90a gfx1030; do
+  as_clang $gpu
 done
+asked() { jq --arg asked "ASKED=$1" 'del(.gpu) | .build.arguments = [$asked]' src/xaas.json >asked.json; }
+asked '--offload-arch=gfx90a -ffast-math -fgpu-flush-denormals-to-zero'
+"$XAAS" build asked.json --source src -o oci:own:ir -q >/dev/null
+as_clang gfx90a -ffast-math -fgpu-flush-denormals-to-zero
 "$XAAS" build src -o oci:own:ir --gpu gfx90a,sm_90 -q >/dev/null # of both vendors, each source takes its own
 "$XAAS" inspect oci:own:ir --format json >own.json
 assert_json own.json '.specializations[] | select(.name == "gpu") | [.values[].value] == ["gfx90a"]'
@@ -137,11 +145,15 @@ if cuda=$(cuda_toolkit); then
   expect_equal "code of both for NVIDIA's" "$(code_objects both-sm_90/usr/local/bin/own; echo end)" end
 fi
 
-# Code for several GPUs in one piece, or for a setting of one, is Clang's own work, and counted.
-jq 'del(.gpu) | .build.arguments = ["ASKED=--offload-arch=gfx90a:xnack+"]' src/xaas.json >spec.new && mv spec.new src/xaas.json
-"$XAAS" build src -o oci:own:native -q >/dev/null
+# Code for one setting of a GPU, and code that is linked by itself, is Clang's own work, and counted.
+asked '--offload-arch=gfx90a:xnack+'
+"$XAAS" build asked.json --source src -o oci:own:native -q >/dev/null
 "$XAAS" inspect oci:own:native --format json >native.json
 assert_json native.json '[.native_objects[] | select(.reason | contains("xnack"))] | length > 0'
+asked '--offload-arch=gfx90a -fgpu-rdc'
+"$XAAS" build asked.json --source src -o oci:own:native -q >/dev/null
+"$XAAS" inspect oci:own:native --format json >native.json
+assert_json native.json '[.native_objects[] | select(.reason | contains("-fgpu-rdc"))] | length == 2'
 
 # What cannot be.
 expect_error 3 'this system has no GPU' "$XAAS" deploy oci:image:ir -o oci:image:x --system <("$XAAS" detect --format json | jq '.gpus = []')
