@@ -145,15 +145,18 @@ if cuda=$(cuda_toolkit); then
   expect_equal "code of both for NVIDIA's" "$(code_objects both-sm_90/usr/local/bin/own; echo end)" end
 fi
 
-# Code for one setting of a GPU, and code that is linked by itself, is Clang's own work, and counted.
+# Code for one setting of a GPU is Clang's own work, and counted.
 asked '--offload-arch=gfx90a:xnack+'
 "$XAAS" build asked.json --source src -o oci:own:native -q >/dev/null
 "$XAAS" inspect oci:own:native --format json >native.json
 assert_json native.json '[.native_objects[] | select(.reason | contains("xnack"))] | length > 0'
+# Code that is linked by itself is IR.
 asked '--offload-arch=gfx90a -fgpu-rdc'
-"$XAAS" build asked.json --source src -o oci:own:native -q >/dev/null
-"$XAAS" inspect oci:own:native --format json >native.json
-assert_json native.json '[.native_objects[] | select(.reason | contains("-fgpu-rdc"))] | length == 2'
+"$XAAS" build asked.json --source src -o oci:own:linked -q >/dev/null
+"$XAAS" inspect oci:own:linked --format json >linked.json
+assert_json linked.json '.configurations[0].native_objects == 0'
+"$XAAS" deploy oci:own:linked --gpu gfx90a -o rootfs:linked-root -q >/dev/null
+expect_equal "code that is linked by itself" "$(code_objects linked-root/usr/local/bin/own)" "gfx90a "
 
 # What cannot be.
 expect_error 3 'this system has no GPU' "$XAAS" deploy oci:image:ir -o oci:image:x --system <("$XAAS" detect --format json | jq '.gpus = []')
