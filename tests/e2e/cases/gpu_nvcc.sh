@@ -52,7 +52,7 @@ set_source_files_properties(plain.cpp PROPERTIES CUDA_SOURCE_PROPERTY_FORMAT OBJ
 cuda_add_executable(program program.cu plain.cpp)
 END
   for told in "" "-DCUDA_TOOLKIT_ROOT_DIR=$cuda"; do
-    spec old cmake $told
+    spec old cmake ${told:+"$told"}
     build old
     captured old 4
   done
