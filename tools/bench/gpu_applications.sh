@@ -55,17 +55,19 @@ suitesparse_says='no GPU available'
 
 gromacs_packages() { packages libfftw3-dev libomp-22-dev; }
 gromacs_options=(--config acceleration=cuda,simd=AVX2_256)
-gromacs_nvcc() {
+gromacs_nvcc() (
   local arguments archs
   archs=$(printf '%s;' "${nvcc_archs[@]}")
   mapfile -t arguments < <(spec_arguments "$spec" acceleration=cuda simd=AVX2_256)
+  mkdir "$1"
+  cd "$1" # GROMACS' checks of nvcc leave their files where they are
   cmake -S "$work/$app/source" -B "$1" -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release "${arguments[@]}" \
     -DGMX_CUDA_TARGET_SM="${archs%;}" -DGMX_CUDA_TARGET_COMPUTE="${nvcc_archs[-1]}" -DCUDA_TOOLKIT_ROOT_DIR="$cuda"
   # What FindCUDA runs for each source. Their targets would have all of libgromacs' other libraries made before.
   find "$1" -name '*_generated_*.o.Release.cmake' | sed 's/\.Release\.cmake$//' | xargs -P "$(nproc)" -I{} sh -c '
     mkdir -p "$(dirname "$1")" && cd "$(dirname "$1")" &&
       cmake -D build_configuration:STRING=Release -D generated_file:STRING="$1" -P "$1.Release.cmake"' sh {}
-}
+)
 gromacs_run() { "$@" gmx -version; }
 gromacs_says='CUDA driver: +0\.0'
 
