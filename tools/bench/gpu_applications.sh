@@ -60,9 +60,10 @@ gromacs_nvcc() (
   archs=$(printf '%s;' "${nvcc_archs[@]}")
   mapfile -t arguments < <(spec_arguments "$spec" acceleration=cuda simd=AVX2_256)
   mkdir "$1"
-  cd "$1" # GROMACS' checks of nvcc leave their files where they are
+  cd "$1" # GROMACS' checks of nvcc leave their files where they are: TestCUDA.o
   cmake -S "$work/$app/source" -B "$1" -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release "${arguments[@]}" \
     -DGMX_CUDA_TARGET_SM="${archs%;}" -DGMX_CUDA_TARGET_COMPUTE="${nvcc_archs[-1]}" -DCUDA_TOOLKIT_ROOT_DIR="$cuda"
+  rm -f TestCUDA.o
   # What FindCUDA runs for each source. Their targets would have all of libgromacs' other libraries made before.
   find "$1" -name '*_generated_*.o.Release.cmake' | sed 's/\.Release\.cmake$//' | xargs -P "$(nproc)" -I{} sh -c '
     mkdir -p "$(dirname "$1")" && cd "$(dirname "$1")" &&
