@@ -166,6 +166,15 @@ std::vector<std::string> cuda_options(const Session& session, const std::vector<
 
 } // namespace
 
+bool has_word(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::optional<std::string> word_after(const std::vector<std::string>& words, std::string_view word) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  return found == words.end() || found + 1 == words.end() ? std::nullopt : std::optional(*(found + 1));
+}
+
 bool takes_next_word(const std::string& option) {
   return options_with_value().count(option) != 0;
 }

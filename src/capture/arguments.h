@@ -3,7 +3,9 @@
 
 #include <xaas/capture/session.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace xaas::capture {
@@ -24,6 +26,10 @@ struct Arguments {
 
 // True for an option whose value is the next word.
 bool takes_next_word(const std::string& option);
+
+// Whether a command line has the word, and the one after it; nothing where it is not there or the last.
+bool has_word(const std::vector<std::string>& words, std::string_view word);
+std::optional<std::string> word_after(const std::vector<std::string>& words, std::string_view word);
 
 // Whether a word would keep IR or objects from us: -flto (the IR is shipped anyway), -fuse-ld, -save-temps,
 // -gsplit-dwarf.

@@ -1,5 +1,7 @@
 #include "device_files.h"
 
+#include "arguments.h"
+
 #include "compile.h"
 #include "device.h"
 
@@ -18,17 +20,11 @@ fs::path record_of(const Session& session, const Digest& content) {
   return session.directory / "device-files" / content.hex();
 }
 
-// The value of an option; nothing where it is not there.
-std::optional<std::string> value_of(const std::vector<std::string>& command, const char* option) {
-  const auto found = std::find(command.begin(), command.end(), option);
-  return found == command.end() || found + 1 == command.end() ? std::nullopt : std::optional(*(found + 1));
-}
-
 // Why a command cannot be captured; nothing if it may be.
 std::string obstacle(const std::vector<std::string>& compile) {
-  if (!value_of(compile, "-triple").value_or("").starts_with("nvptx64-"))
+  if (!word_after(compile, "-triple").value_or("").starts_with("nvptx64-"))
     return "device code in a file of its own, for other GPUs than NVIDIA's";
-  return value_of(compile, "-target-cpu") ? "" : "device code that names no GPU architecture (-march)";
+  return word_after(compile, "-target-cpu") ? "" : "device code that names no GPU architecture (-march)";
 }
 
 // The same compile for another architecture: it is all that such commands of Clang's driver differ in.
@@ -99,9 +95,9 @@ std::optional<Form> form_of(std::string_view content) {
 } // namespace
 
 bool makes_ptx(const std::vector<std::string>& compile) {
-  const std::optional<std::string> triple = value_of(compile, "-triple"), output = value_of(compile, "-o");
-  return triple && triple->starts_with("nvptx64-") && output && *output != "-" &&
-         std::find(compile.begin(), compile.end(), "-S") != compile.end();
+  const std::optional<std::string> triple = word_after(compile, "-triple"),
+                                   output = word_after(compile, "-o");
+  return triple && triple->starts_with("nvptx64-") && output && *output != "-" && has_word(compile, "-S");
 }
 
 void capture_device_file(const Session& session, const DeviceCommand& command,

@@ -1,4 +1,5 @@
 #include "device_linkers.h"
+#include "arguments.h"
 #include "driver_run.h"
 
 #include <llvm/Support/Program.h>
@@ -32,14 +33,10 @@ std::optional<std::string> value_of(const std::vector<std::string>& arguments,
   return std::nullopt;
 }
 
-bool has(const std::vector<std::string>& arguments, std::string_view word) {
-  return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
-}
-
 // What a link of device code would write; nothing: it is something else that is asked for.
 std::vector<std::string> outputs_of(const std::string& name, const std::vector<std::string>& arguments) {
   std::vector<std::string> outputs;
-  if (name == "fatbinary" && !has(arguments, "-link") && !has(arguments, "--link"))
+  if (name == "fatbinary" && !has_word(arguments, "-link") && !has_word(arguments, "--link"))
     return outputs;
   for (const std::initializer_list<std::string_view> names :
        {std::initializer_list<std::string_view>{"-o", "--output-file"},
@@ -87,7 +84,7 @@ int run_device_linker(const Session& session, const std::string& name,
 }
 
 bool is_device_link_stub(const Session& session, const std::vector<std::string>& arguments) {
-  return has(arguments, "-c") && value_of(arguments, {"-o"}) && !has_native_relocatable(session) &&
+  return has_word(arguments, "-c") && value_of(arguments, {"-o"}) && !has_native_relocatable(session) &&
          std::any_of(arguments.begin(), arguments.end(),
                      [](const std::string& argument) { return argument.ends_with("/crt/link.stub"); });
 }

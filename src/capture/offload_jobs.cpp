@@ -22,10 +22,6 @@ std::vector<std::string> words_of(const Command& job) {
   return {job.getArguments().begin(), job.getArguments().end()};
 }
 
-bool has(const std::vector<std::string>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Of clang-linker-wrapper, which stands before a linker (its help).
 constexpr std::string_view wrapper_options[] = {
     "--host-triple=",   "--linker-path=",       "--cuda-path=",
@@ -65,7 +61,7 @@ void set_value(std::vector<std::string>& words, std::string_view option, const s
 
 // The front end's command, as one that makes the object.
 std::vector<std::string> as_one_command(std::vector<std::string> words, const Command& last) {
-  if (!has(words_of(last), "-emit-obj") || last.getOutputFilenames().empty())
+  if (!has_word(words_of(last), "-emit-obj") || last.getOutputFilenames().empty())
     return {};
   std::erase(words, "-emit-llvm-uselists");
   std::erase(words, "-disable-llvm-passes");
@@ -105,7 +101,7 @@ ir::DeviceRuntime runtime_of(const OffloadJobs& jobs) {
 
 std::string offload_of(const OffloadJobs& jobs) {
   const std::vector<std::string> words = words_of(*jobs.host);
-  if (has(words, bundle_option))
+  if (has_word(words, bundle_option))
     return {};
   if (host_front_end(jobs))
     return "openmp";
@@ -113,7 +109,7 @@ std::string offload_of(const OffloadJobs& jobs) {
 }
 
 bool makes_object(const OffloadJobs& jobs) {
-  return has(words_of(*jobs.host), "-emit-obj");
+  return has_word(words_of(*jobs.host), "-emit-obj");
 }
 
 std::vector<std::string> host_command(const OffloadJobs& jobs, const std::string& placeholder) {

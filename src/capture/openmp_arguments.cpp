@@ -1,4 +1,5 @@
 #include "openmp_arguments.h"
+#include "arguments.h"
 #include "hip_arguments.h"
 
 #include <xaas/base/text.h>
@@ -18,15 +19,6 @@ std::string value_of(const std::vector<std::string>& arguments,
       if (argument.starts_with(option))
         value = argument.substr(option.size());
   return value;
-}
-
-bool has(const std::vector<std::string>& arguments, std::string_view word) {
-  return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
-}
-
-std::string after(const std::vector<std::string>& command, std::string_view option) {
-  const auto found = std::find(command.begin(), command.end(), option);
-  return found == command.end() || found + 1 == command.end() ? "" : found[1];
 }
 
 // The members of LLVM's archive, which are bitcode, as files of the session.
@@ -98,7 +90,7 @@ bool names_gpus_for_openmp(const std::vector<std::string>& arguments) {
 
 std::vector<std::string> openmp_options(const Session& session, const std::vector<std::string>& arguments) {
   std::vector<std::string> options;
-  if (session.rocm.bitcode.empty() || has(arguments, "-nogpulib"))
+  if (session.rocm.bitcode.empty() || has_word(arguments, "-nogpulib"))
     return options;
   options = {"--start-no-unused-arguments", "--rocm-device-lib-path=" + session.rocm.bitcode.string()};
   if (value_of(arguments, {"-mcode-object-version="}).empty())
@@ -110,12 +102,13 @@ std::vector<std::string> openmp_options(const Session& session, const std::vecto
 Result<std::vector<std::string>> with_openmp_libraries(const Session& session,
                                                        const std::vector<std::string>& arguments,
                                                        std::vector<std::string> command) {
-  if (!after(command, "-triple").starts_with("amdgcn") || !has(command, "-fopenmp-is-target-device") ||
-      has(arguments, "-nogpulib"))
+  if (!word_after(command, "-triple").value_or("").starts_with("amdgcn") ||
+      !has_word(command, "-fopenmp-is-target-device") || has_word(arguments, "-nogpulib"))
     return command;
   XAAS_TRY(std::vector<fs::path> libraries, runtime_library(session, arguments));
-  XAAS_TRY(const std::vector<fs::path> of_amd, amd_libraries(session, after(command, "-target-cpu"),
-                                                             value_of(command, {"-mcode-object-version="})));
+  XAAS_TRY(const std::vector<fs::path> of_amd,
+           amd_libraries(session, word_after(command, "-target-cpu").value_or(""),
+                         value_of(command, {"-mcode-object-version="})));
   libraries.insert(libraries.end(), of_amd.begin(), of_amd.end());
   for (const fs::path& library : libraries)
     command.insert(command.end(), {"-mlink-builtin-bitcode", library.string()});

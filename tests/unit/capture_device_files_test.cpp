@@ -70,12 +70,14 @@ protected:
   }
 };
 
-// They need no toolkit.
+// They need no toolkit, which would say the version of PTX.
 TEST_F(DeviceFilesMade, PtxOfPlainCAndOpenClCIsCaptured) {
   write("src/k.c", "__attribute__((device_kernel)) void set(float *x, float a) { *x = a; }\n");
   write("src/k.cl", "kernel void set(global float *x, float a) { *x = a; }\n");
-  sh("$CC -O2 --target=nvptx64-nvidia-cuda -march=sm_80 -S k.c -o ../build/k.ptx");
-  sh("$CC -O2 --target=nvptx64-nvidia-cuda -march=sm_80 -x cl -S k.cl -o ../build/cl.ptx");
+  sh("$CC -O2 --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx78 -S k.c -o "
+     "../build/k.ptx");
+  sh("$CC -O2 --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx78 -x cl -S k.cl "
+     "-o ../build/cl.ptx");
   for (const char* const name : {"k.ptx", "cl.ptx"}) {
     const link::InstalledFile file = installed(name);
     ASSERT_TRUE(file.device) << name;
@@ -87,14 +89,16 @@ TEST_F(DeviceFilesMade, PtxOfPlainCAndOpenClCIsCaptured) {
   }
   session_.gpus = {"sm_75", "sm_90"};
   use_level("gpus", "x86-64");
-  sh("$CC -O1 --target=nvptx64-nvidia-cuda -march=sm_80 -S k.c -o ../build/k.ptx");
+  sh("$CC -O1 --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx78 -S k.c -o "
+     "../build/k.ptx");
   EXPECT_THAT(installed("k.ptx").device->units,
               ElementsAre(Pair("sm_75", testing::_), Pair("sm_90", testing::_)));
 }
 
 TEST_F(DeviceFilesMade, ChangedOrWithoutAnArchitectureTheyAreCarried) {
   write("src/k.c", "__attribute__((device_kernel)) void set(float *x, float a) { *x = a; }\n");
-  sh("$CC --target=nvptx64-nvidia-cuda -march=sm_80 -S k.c -o ../build/k.ptx");
+  sh("$CC --target=nvptx64-nvidia-cuda -march=sm_80 -Xclang -target-feature -Xclang +ptx78 -S k.c -o "
+     "../build/k.ptx");
   write("build/changed.ptx", read("build/k.ptx") + "// a remark\n");
   sh("$CC --target=nvptx64-nvidia-cuda -S k.c -o ../build/any.ptx");
   for (const char* const name : {"changed.ptx", "any.ptx"}) {
