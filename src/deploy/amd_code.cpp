@@ -32,7 +32,7 @@ Result<void> plan_unit(const image::Bundle& bundle, const Digest& host, const ta
   XAAS_TRY(const std::vector<target::GpuArch> code, code_for(unit.device, target::GpuArch::Vendor::amd));
   XAAS_TRY(const target::GpuArch best, offload::best_device_code(code, gpu).in(unit.source));
   XAAS_TRY(const target::GpuArch arch, offload::best_target(best, gpu, target::gpu_archs()).in(unit.source));
-  const DeviceJob job{unit.device.at(to_string(best)), to_string(arch), {}, false, !unit.has_device_image()};
+  const DeviceJob job{unit.device.at(to_string(best)), to_string(arch), {}, false, unit.offload};
   plan.add(host, to_string(gpu), job);
   image::GpuCode made;
   made.gpu = to_string(gpu);

@@ -230,6 +230,12 @@ private:
     const auto found = device_objects_.find(digest);
     if (found == device_objects_.end())
       return record;
+    // The entries that a registration finds by the names of their section's ends stay where sections that
+    // nothing refers to are dropped (--gc-sections).
+    link::LinkItem& keep = record.items.emplace_back();
+    keep.kind = link::LinkItem::Kind::option;
+    keep.option = "-z";
+    keep.value = "nostart-stop-gc";
     for (const std::string& object : found->second) {
       link::LinkItem& item = record.items.emplace_back();
       item.file = {RefKind::kit, digest_of(object), "device.o"};

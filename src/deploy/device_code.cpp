@@ -71,7 +71,7 @@ private:
 
   const ir::UnitOptions& options_of(const Work& work) const { return bundle_.options.at(work.unit.options); }
   static lower::Form form_of(const Work& work) {
-    return work.job.linked ? lower::Form::lto : lower::Form::object;
+    return work.job.linked() ? lower::Form::lto : lower::Form::object;
   }
   static std::string archs(const std::vector<const Work*>& works) {
     std::set<std::string> names;
@@ -84,9 +84,10 @@ private:
     lower::Job job;
     job.unit = work.unit;
     XAAS_TRY(job.bitcode, contents.read(job.unit.module));
-    for (const Digest& library : job.unit.libraries) {
-      XAAS_TRY(job.libraries.emplace_back(), contents.read(library));
-    }
+    if (work.job.offload != "openmp") // whose run-time library has state, and is linked once
+      for (const Digest& library : job.unit.libraries) {
+        XAAS_TRY(job.libraries.emplace_back(), contents.read(library));
+      }
     job.options = options_of(work);
     job.target = target_of(work.job);
     job.form = form_of(work);
@@ -229,7 +230,7 @@ Result<std::vector<target::GpuArch>> code_for(const std::map<std::string, Digest
 }
 
 void DevicePlan::add(const Digest& host, const std::string& gpu, const DeviceJob& job) {
-  if (job.linked) {
+  if (job.linked()) {
     linked[gpu].emplace(host, job);
     return;
   }

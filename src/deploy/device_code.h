@@ -25,7 +25,9 @@ struct DeviceJob {
   std::string arch;        // that code is generated for: sm_100, gfx90a
   offload::PtxVersion ptx; // that it is written in, for NVIDIA's
   bool assembled = false;  // and made machine code of
-  bool linked = false;     // after it was linked with that of other units (device_link.h)
+  // How it is linked with that of other units before (device_link.h), as in ir::Unit; empty: not at all.
+  std::string offload = {};
+  bool linked() const { return !offload.empty(); }
   auto operator<=>(const DeviceJob&) const = default;
 };
 

@@ -98,7 +98,7 @@ private:
     std::vector<DeviceJob> jobs;
     for (const Digest& host : part.host_units)
       if (const auto job = planned.find(host); job != planned.end())
-        jobs.push_back(job->second);
+        add_once(jobs, job->second);
     return jobs;
   }
 
@@ -179,6 +179,7 @@ private:
   Result<Image> link_for_gpu(const std::vector<DeviceJob>& jobs) {
     std::vector<lower::DeviceInput> inputs;
     std::vector<ir::UnitOptions> options;
+    std::vector<Digest> libraries; // in the order in which they call each other
     // Code for one GPU alone needs all of the link to be for that (sm_90 and sm_90a).
     DeviceJob whole = jobs.front();
     for (const DeviceJob& job : jobs) {
@@ -187,11 +188,14 @@ private:
       options.push_back(options_of(job.unit));
       whole.arch = std::max(whole.arch, job.arch);
       whole.ptx = std::max(whole.ptx, job.ptx);
+      if (job.offload == "openmp")
+        libraries.insert(libraries.end(), unit.libraries.begin(), unit.libraries.end());
     }
+    XAAS_TRY(const std::vector<std::string> bitcode, read_once(libraries));
     std::vector<std::string> features;
     if (!is_for_amd(whole))
       features.push_back("+" + offload::feature(whole.ptx));
-    XAAS_TRY(std::string code, lower::link_device_code(inputs, target_of(whole), features));
+    XAAS_TRY(std::string code, lower::link_device_code(inputs, bitcode, target_of(whole), features));
     ++result_.links;
     if (is_for_amd(whole)) {
       XAAS_TRY(code, make_code_object(code, whole.arch));
@@ -202,6 +206,18 @@ private:
     }
     return Image{whole.arch, is_for_amd(whole) ? "amdgcn-amd-amdhsa" : "nvptx64-nvidia-cuda", whole.assembled,
                  std::move(code)};
+  }
+
+  // Each file where it is named last: what others before it call is then still missing.
+  Result<std::vector<std::string>> read_once(const std::vector<Digest>& files) const {
+    std::vector<std::string> contents;
+    std::set<Digest> seen;
+    for (auto file = files.rbegin(); file != files.rend(); ++file)
+      if (seen.insert(*file).second) {
+        XAAS_TRY(contents.emplace_back(), contents_.read(*file));
+      }
+    std::reverse(contents.begin(), contents.end());
+    return contents;
   }
 
   Result<std::string> cuda_object(const std::vector<Image>& images) const {

@@ -82,7 +82,7 @@ public:
   Result<void> add(const Digest& host, const NamedGpu& gpu) {
     const ir::Unit& unit = bundle_.units.at(host);
     XAAS_TRY(DeviceJob job, best_job(unit.device, gpu).in(unit.source));
-    job.linked = !unit.has_device_image();
+    job.offload = unit.offload;
     const std::optional<offload::CudaRelease> release = release_of(bundle_.units.at(job.unit));
     if (release && gpu.driver)
       XAAS_CHECK(offload::check_runtime(*release, *gpu.driver).in(unit.source));
@@ -132,7 +132,7 @@ private:
     XAAS_TRY(const std::vector<target::GpuArch> code, code_for(units, target::GpuArch::Vendor::nvidia));
     XAAS_TRY(const target::GpuArch best, offload::best_device_code(code, gpu.arch));
     XAAS_TRY(const target::GpuArch arch, offload::best_target(best, gpu.arch, target::gpu_archs()));
-    return DeviceJob{units.at(to_string(best)), to_string(arch), {}, false, false};
+    return DeviceJob{units.at(to_string(best)), to_string(arch), {}, false, {}};
   }
 
   void note_code(const NamedGpu& gpu, const DeviceJob& job, const std::string& runtime, bool in_file) {

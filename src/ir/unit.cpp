@@ -55,6 +55,13 @@ Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
     if (unit.device.empty())
       return make_error(ErrorKind::integrity, reader.where() + "/offload: of a unit without device code");
   }
+  for (const auto& [arch, id] : unit.device) {
+    const bool other = (unit.offload == "cuda" && !arch.starts_with("sm_")) ||
+                       (unit.offload == "hip" && !arch.starts_with("gfx"));
+    if (other && arch != host_device)
+      return make_error(ErrorKind::integrity,
+                        reader.where() + "/offload: \"" + unit.offload + "\" is not for " + arch);
+  }
   if (unit.device.count(host_device) && unit.offload != "openmp")
     return make_error(ErrorKind::integrity, reader.where() + "/device: the host is a device of OpenMP only");
   return {};

@@ -13,6 +13,8 @@
 #include <xaas/lower/device_link.h>
 
 #include <clang/Basic/LangOptions.h>
+#include <clang/Basic/TargetInfo.h>
+#include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <llvm/Frontend/Offloading/OffloadWrapper.h>
 #include <llvm/Frontend/Offloading/Utility.h>
@@ -24,11 +26,14 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/OffloadBinary.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 namespace xaas::lower {
 
@@ -44,9 +49,9 @@ void raise(std::map<std::string, int64_t>& values, const std::string& name, int6
 
 class DeviceLinker {
 public:
-  DeviceLinker(const std::vector<DeviceInput>& inputs, const target::Cpu& gpu,
-               const std::vector<std::string>& features)
-      : inputs_(inputs) {
+  DeviceLinker(const std::vector<DeviceInput>& inputs, const std::vector<std::string>& libraries,
+               const target::Cpu& gpu, const std::vector<std::string>& features)
+      : inputs_(inputs), libraries_(libraries) {
     std::vector<ir::UnitOptions> all;
     for (const DeviceInput& input : inputs)
       all.push_back(input.options);
@@ -61,14 +66,21 @@ public:
     set_gpu_options(options_, target_);
     XAAS_CHECK(configure());
     llvm::lto::LTO lto(std::move(config_));
-    for (const DeviceInput& input : inputs_)
-      XAAS_CHECK(add(lto, input));
+    XAAS_CHECK(read_inputs());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      XAAS_CHECK(add(lto, i));
     llvm::SmallString<0> output;
     const auto stream = [&](unsigned,
                             const llvm::Twine&) -> llvm::Expected<std::unique_ptr<llvm::CachedFileStream>> {
       return std::make_unique<llvm::CachedFileStream>(std::make_unique<llvm::raw_svector_ostream>(output));
     };
-    if (llvm::Error error = lto.run(stream))
+    llvm::Error error = lto.run(stream);
+    if (library_error_) {
+      llvm::consumeError(std::move(error));
+      return make_error(library_error_->kind,
+                        library_error_->message + (errors_.empty() ? "" : ": " + errors_));
+    }
+    if (error)
       return failed(llvm::toString(std::move(error)));
     if (!errors_.empty())
       return failed(errors_);
@@ -76,13 +88,13 @@ public:
   }
 
 private:
-  static Error failed(const std::string& what) {
-    return make_error(ErrorKind::failed, "linking device code: " + what);
-  }
+  static Error failed(const std::string& what) { return make_error(ErrorKind::failed, what); }
 
   Result<void> configure() {
-    clang::CompilerInvocation invocation;
+    auto shared = std::make_shared<clang::CompilerInvocation>();
+    clang::CompilerInvocation& invocation = *shared;
     XAAS_CHECK(ir::apply_options(options_, invocation));
+    XAAS_CHECK(offer_libraries(shared));
     const unsigned level = std::min(invocation.getCodeGenOpts().OptimizationLevel, 3u);
     config_.OptLevel = level;
     config_.CGOptLevel = *llvm::CodeGenOpt::getLevel(static_cast<int>(level));
@@ -91,6 +103,7 @@ private:
     config_.CGFileType =
         target_.arch == "nvptx64" ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
     config_.RelocModel = llvm::Reloc::PIC_;
+    config_.Options.UseInitArray = true;
     if (invocation.getLangOpts().getDefaultFPContractMode() == clang::LangOptions::FPM_Fast)
       config_.Options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
     config_.DiagHandler = [this](const llvm::DiagnosticInfo& info) {
@@ -103,45 +116,93 @@ private:
     return {};
   }
 
-  // The first definition of a symbol that may have several is the one that stays; the host finds what is not
-  // hidden by its name.
-  Result<void> add(llvm::lto::LTO& lto, const DeviceInput& input) {
-    llvm::Expected<std::unique_ptr<llvm::lto::InputFile>> file =
-        llvm::lto::InputFile::create(llvm::MemoryBufferRef(input.bitcode, input.source));
-    if (!file)
-      return make_error(ErrorKind::integrity, input.source + ": " + llvm::toString(file.takeError()));
+  // What the units call of libraries goes into the link once, before it is optimised.
+  Result<void> offer_libraries(const std::shared_ptr<clang::CompilerInvocation>& invocation) {
+    if (libraries_.empty())
+      return {};
+    clang::TargetOptions& target = invocation->getTargetOpts();
+    target.Triple = target_.arch == "nvptx64" ? "nvptx64-nvidia-cuda" : "amdgcn-amd-amdhsa";
+    target.CPU = config_.CPU;
+    target.FeaturesAsWritten = config_.MAttrs;
+    compiler_.emplace(invocation);
+    compiler_->createVirtualFileSystem(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
+    compiler_->createDiagnostics(new clang::IgnoringDiagConsumer);
+    compiler_->setTarget(clang::TargetInfo::CreateTargetInfo(compiler_->getDiagnostics(), target));
+    if (!compiler_->hasTarget())
+      return failed(config_.CPU + " is no GPU that LLVM knows");
+    config_.PreOptModuleHook = [this](unsigned, const llvm::Module& module) {
+      // The hook may change the module (llvm/LTO/Config.h, ModuleHookFn), which it gets as a constant.
+      Result<void> linked = link_gpu_libraries(const_cast<llvm::Module&>(module), libraries_, *compiler_);
+      if (!linked)
+        library_error_.emplace(linked.error());
+      return static_cast<bool>(linked);
+    };
+    return {};
+  }
+
+  static bool is_weak(const llvm::lto::InputFile::Symbol& symbol) {
+    return symbol.isWeak() || symbol.isCommon() || symbol.getComdatIndex() != -1;
+  }
+
+  // Of a symbol's definitions the one stays that need not give way, else the first.
+  Result<void> read_inputs() {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const DeviceInput& input = inputs_[i];
+      llvm::Expected<std::unique_ptr<llvm::lto::InputFile>> file =
+          llvm::lto::InputFile::create(llvm::MemoryBufferRef(input.bitcode, input.source));
+      if (!file)
+        return make_error(ErrorKind::integrity, input.source + ": " + llvm::toString(file.takeError()));
+      for (const llvm::lto::InputFile::Symbol& symbol : (*file)->symbols()) {
+        if (symbol.isUndefined())
+          continue;
+        const auto [known, first] =
+            definitions_.emplace(symbol.getName().str(), Definition{i, is_weak(symbol)});
+        if (first || is_weak(symbol))
+          continue;
+        if (!known->second.weak)
+          return failed(symbol.getName().str() + " is defined in " + inputs_[known->second.input].source +
+                        " and in " + input.source);
+        known->second = {i, false};
+      }
+      files_.push_back(std::move(*file));
+    }
+    return {};
+  }
+
+  // The host finds what is not hidden by its name.
+  Result<void> add(llvm::lto::LTO& lto, size_t input) {
     std::vector<llvm::lto::SymbolResolution> resolutions;
-    for (const llvm::lto::InputFile::Symbol& symbol : (*file)->symbols()) {
+    std::set<llvm::StringRef> seen; // module assembly may name a symbol again
+    for (const llvm::lto::InputFile::Symbol& symbol : files_[input]->symbols()) {
       llvm::lto::SymbolResolution& resolution = resolutions.emplace_back();
       resolution.FinalDefinitionInLinkageUnit = true;
       if (symbol.isUndefined())
         continue;
-      const bool weak = symbol.isWeak() || symbol.isCommon() || symbol.getComdatIndex() != -1;
-      const auto [known, first] =
-          definitions_.emplace(symbol.getName().str(), Definition{input.source, weak});
-      if (!first && !weak && !known->second.weak)
-        return failed(symbol.getName().str() + " is defined in " + known->second.source + " and in " +
-                      input.source);
-      resolution.Prevailing = first;
+      resolution.Prevailing =
+          definitions_.at(symbol.getName().str()).input == input && seen.insert(symbol.getName()).second;
       resolution.VisibleToRegularObj = symbol.getVisibility() != llvm::GlobalValue::HiddenVisibility &&
                                        !symbol.canBeOmittedFromSymbolTable();
       resolution.ExportDynamic = resolution.VisibleToRegularObj;
     }
-    if (llvm::Error error = lto.add(std::move(*file), resolutions))
-      return failed(input.source + ": " + llvm::toString(std::move(error)));
+    if (llvm::Error error = lto.add(std::move(files_[input]), resolutions))
+      return failed(inputs_[input].source + ": " + llvm::toString(std::move(error)));
     return {};
   }
 
   struct Definition {
-    std::string source;
+    size_t input;
     bool weak;
   };
 
   const std::vector<DeviceInput>& inputs_;
+  const std::vector<std::string>& libraries_;
   target::Cpu target_;
   ir::UnitOptions options_;
   llvm::lto::Config config_;
+  std::vector<std::unique_ptr<llvm::lto::InputFile>> files_;
   std::map<std::string, Definition> definitions_;
+  std::optional<clang::CompilerInstance> compiler_;
+  std::optional<Error> library_error_;
   std::string errors_;
 };
 
@@ -196,9 +257,11 @@ ir::UnitOptions link_options(const std::vector<ir::UnitOptions>& units) {
   return result;
 }
 
-Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs, const target::Cpu& gpu,
+Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs,
+                                     const std::vector<std::string>& libraries, const target::Cpu& gpu,
                                      const std::vector<std::string>& features) {
-  return run_worker("linking device code", [&] { return DeviceLinker(inputs, gpu, features).run(); });
+  return run_worker("linking device code",
+                    [&] { return DeviceLinker(inputs, libraries, gpu, features).run(); });
 }
 
 Result<std::string> cuda_registration(const std::string& fat_binary, const std::string& arch) {

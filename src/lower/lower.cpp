@@ -152,6 +152,13 @@ Result<Object> lower(const Job& job) {
   if (!parsed)
     return make_error(ErrorKind::integrity, describe(job) + ": " + llvm::toString(parsed.takeError()));
   llvm::Module& module = **parsed;
+  if (module.getTargetTriple().getArchName() != job.target.arch)
+    return make_error(ErrorKind::integrity, describe(job) + ": the module is for " +
+                                                module.getTargetTriple().str() + ", not for " +
+                                                job.target.arch);
+  if (!job.unit.offload.empty() && ir::wants_device_image(module))
+    return make_error(ErrorKind::integrity,
+                      describe(job) + ": its device code is linked, and the module has a place for it");
   // Once, here, where the answer is an error; Clang's own options (off in its releases) would check after
   // every pass.
   std::string malformed;

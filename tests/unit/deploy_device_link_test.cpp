@@ -92,7 +92,7 @@ TEST_F(DeviceLinkPlans, LinkedCodeHasNoPlaceInItsModule) {
   const DeviceJob& job = planned->linked.at("sm_100").at(linked);
   EXPECT_EQ(job.unit, bundle_.units.at(linked).device.at("sm_90"));
   EXPECT_EQ(job.arch, "sm_100");
-  EXPECT_TRUE(job.linked);
+  EXPECT_TRUE(job.linked());
 }
 
 TEST_F(DeviceLinkPlans, TheHostAsADeviceNeedsNoGpu) {

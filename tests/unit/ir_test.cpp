@@ -227,6 +227,8 @@ TEST(UnitJson, LinkedDeviceCode) {
   refuse([](Json& each) { each["offload"] = "opencl"; }, "opencl");
   refuse([](Json& each) { each["offload"] = 1; }, "offload");
   refuse([](Json& each) { each.erase("device"); }, "without device code");
+  const Json one = {{"sm_90", digest_of("b").to_string()}};
+  refuse([&](Json& each) { each["device"] = one, each["offload"] = "hip"; }, "\"hip\" is not for sm_90");
   refuse([](Json& each) { each["offload"] = "cuda"; }, "the host is a device of OpenMP only");
   refuse([](Json& each) { each.erase("offload"); }, "the host is a device of OpenMP only");
 }

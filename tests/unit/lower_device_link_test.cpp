@@ -51,8 +51,9 @@ DeviceInput input_of(const std::string& source, const Job& job) {
   return {source, object ? object->bytes : "", job.options};
 }
 
-Result<std::string> linked(const std::vector<DeviceInput>& inputs) {
-  return link_device_code(inputs, {"nvptx64", "sm_90", {}}, {"+ptx78"});
+Result<std::string> linked(const std::vector<DeviceInput>& inputs,
+                           const std::vector<std::string>& libraries = {}) {
+  return link_device_code(inputs, libraries, {"nvptx64", "sm_90", {}}, {"+ptx78"});
 }
 
 TEST(DeviceLinks, CallsGoAcrossUnits) {
@@ -87,6 +88,40 @@ TEST(DeviceLinks, TwoDefinitions) {
   const DeviceInput d = input_of("d.cu", gpu_job(weak));
   EXPECT_TRUE(linked({input_of("a.cu", gpu_job(caller)), d, d}));
   EXPECT_TRUE(linked({b, d}));
+}
+
+TEST(DeviceLinks, AStrongDefinitionStaysWhereverItIs) {
+  std::string other = callee;
+  other.replace(other.find("7.0"), 3, "5.0");
+  other.replace(other.find("hidden float @helper"), 0, "weak ");
+  other.replace(other.find("protected addrspace"), 0, "weak ");
+  other.replace(other.find("hidden float @nobody"), 0, "weak ");
+  const DeviceInput a = input_of("a.cu", gpu_job(caller));
+  const DeviceInput weak = input_of("w.cu", gpu_job(other));
+  const DeviceInput strong = input_of("s.cu", gpu_job(callee));
+  for (const auto& inputs : {std::vector{weak, a, strong}, std::vector{strong, a, weak}}) {
+    const auto ptx = linked(inputs);
+    ASSERT_TRUE(ptx) << ptx.error().message;
+    EXPECT_THAT(*ptx, AllOf(HasSubstr("0f40E00000"), Not(HasSubstr("0f40A00000")))); // 7.0, 5.0
+  }
+  EXPECT_THAT(*linked({weak, a}), HasSubstr("0f40A00000"));
+}
+
+TEST(DeviceLinks, LibrariesAreThereForAll) {
+  const std::string library = R"(
+target triple = "nvptx64-nvidia-gpulibs"
+@state = internal addrspace(1) global i32 7
+@factor = addrspace(1) global float 3.0
+define float @helper(float %x) { %y = fmul float %x, 7.0 ret float %y }
+define float @nobody_calls(float %x) { ret float %x }
+)";
+  const auto ptx = linked({input_of("a.cu", gpu_job(caller))}, {job_of(library).bitcode});
+  ASSERT_TRUE(ptx) << ptx.error().message;
+  EXPECT_THAT(*ptx,
+              AllOf(HasSubstr("0f40E00000"), Not(HasSubstr(".extern")), Not(HasSubstr("nobody_calls"))));
+  const auto damaged = linked({input_of("a.cu", gpu_job(caller))}, {"BC"});
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().kind, ErrorKind::integrity);
 }
 
 TEST(DeviceLinks, EveryKernelKeepsItsRegisters) {

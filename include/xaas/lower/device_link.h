@@ -28,7 +28,8 @@ ir::UnitOptions link_options(const std::vector<ir::UnitOptions>& units);
 // NVIDIA's, an object for one of AMD's. Kernels and variables that the host can name stay, what nobody calls
 // goes. Must be called from a process with one thread: it is done in a worker. Two definitions of a symbol, a
 // symbol of the wrong type: failed, with the sources. Bitcode that cannot be read: integrity.
-Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs, const target::Cpu& gpu,
+Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs,
+                                     const std::vector<std::string>& libraries, const target::Cpu& gpu,
                                      const std::vector<std::string>& features);
 
 // One image of a device, as OpenMP's runtime library gets it.

@@ -48,7 +48,7 @@ at-once:
 	nvcc -arch=sm_80 -rdc=true a.cu b.cu -o $@
 two-steps: by-nvcc
 	nvcc -arch=sm_80 -dlink an.o bn.o -o dlink.o
-	$(CXX) an.o bn.o dlink.o -o $@ $(LIBRARIES)
+	$(CXX) -Wl,--gc-sections an.o bn.o dlink.o -o $@ $(LIBRARIES)
 libshared.so: by-clang
 	$(CXX) $(CUDA) -fPIC -c b.cu -o bs.o
 	$(CXX) -shared bs.o -o $@ $(LIBRARIES)

@@ -21,7 +21,10 @@ int main(void) {
     sum += part(values[i]);
     initial = omp_is_initial_device();
   }
-  printf("sum %g other %g on the %s\n", sum, other(values, count), initial ? "host" : "device");
+  int plain = 1;
+#pragma omp target map(tofrom : plain)
+  plain += 5;
+  printf("sum %g other %g plain %d on the %s\n", sum, other(values, count), plain, initial ? "host" : "device");
   return 0;
 }
 END
@@ -51,7 +54,7 @@ cat >project/Makefile <<'END'
 DEVICE = -fopenmp-targets=x86_64-pc-linux-gnu
 OPTIONS = -O2 -fopenmp $(DEVICE)
 sum: sum.o part.o libother.a
-	$(CC) $(OPTIONS) sum.o part.o libother.a -o sum
+	$(CC) $(OPTIONS) -Wl,--gc-sections sum.o part.o libother.a -o sum
 libother.a: other.o
 	$(AR) rcs $@ other.o
 %.o: %.c part.h
@@ -60,7 +63,7 @@ install: sum
 	install -D sum $(DESTDIR)$(PREFIX)/bin/sum
 END
 echo '{"name": "sum", "version": "1", "revision": "1", "build": {"system": "make"}, "isa": ["x86-64", "x86-64-v3"]}' >project/xaas.json
-on_device="sum 999000 other 499500 on the device"
+on_device="sum 999000 other 499500 plain 6 on the device"
 
 "$XAAS" build project -o oci:image:ir --format json >build.json
 "$XAAS" inspect oci:image:ir --format json >image.json
