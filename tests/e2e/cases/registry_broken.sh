@@ -7,6 +7,7 @@ cat >proxy.pl <<'END'
 # PORT BYTES: forwards to PORT of the loopback. While a line is in the file `cuts`, a connection ends after BYTES in one
 # direction, and takes a line away. Says its own port.
 use strict;
+use Fcntl ":flock";
 use IO::Select;
 use IO::Socket::INET;
 my ($port, $bytes) = @ARGV;
@@ -18,6 +19,7 @@ close $out;
 rename 'proxy.port.new', 'proxy.port';
 sub cut {
   open(my $file, '+<', 'cuts') or return 0;
+  flock $file, LOCK_EX; # two connections must not take the same line
   my @lines = <$file>;
   return 0 unless @lines;
   pop @lines;
