@@ -236,6 +236,7 @@ private:
     for (const Digest& unit : usage.units)
       sources.insert(bundle_.units.at(unit).source);
     warnings_.add_leaks(capture::leaking_sources(session), sources);
+    warnings_.add_vector_returns(capture::vector_returns(session), sources);
     return {};
   }
 

@@ -111,6 +111,16 @@ void WarningCollector::add_leaks(const std::set<std::string>& leaking, const std
       warnings_.insert({"path", source, 0, "its code has the path of a directory of this build"});
 }
 
+void WarningCollector::add_vector_returns(const std::map<std::string, unsigned>& counts,
+                                          const std::set<std::string>& sources) {
+  for (const auto& [source, count] : counts)
+    if (sources.count(source))
+      warnings_.insert(
+          {"vectors", source, 0,
+           std::to_string(count) + (count == 1 ? " function returns" : " functions return") +
+               " wide vectors in the registers of the configuration's ISA level on every target"});
+}
+
 std::vector<Warning> WarningCollector::finish(const image::Coverage& coverage) const {
   std::set<std::string> cpu, tune;
   for (const image::MachineFlagSource& each : coverage.machine_sources) {

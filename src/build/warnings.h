@@ -7,6 +7,7 @@
 #include <xaas/link/installed.h>
 #include <xaas/project/findings.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ public:
                      const std::vector<Place>& places);
 
   // Units of `sources` (portable names) whose IR has such a path in it, as the front end noted it.
+  void add_vector_returns(const std::map<std::string, unsigned>& counts,
+                          const std::set<std::string>& sources);
   void add_leaks(const std::set<std::string>& leaking, const std::set<std::string>& sources);
 
   // All of them, sorted; with those about `native`, which are about the units of the whole image.

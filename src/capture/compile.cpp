@@ -134,6 +134,7 @@ public:
     unit.plain = frontend.plain;
     unit.needs_optimisation = frontend.needs_optimisation;
     unit.names_places = frontend.names_places;
+    unit.vector_returns = frontend.vector_returns;
     unit.messages = without_places(session_, frontend.messages);
     unit.bitcode = std::move(frontend.module.bitcode);
     const auto lesser = [&](const std::string& level) {

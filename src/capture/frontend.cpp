@@ -1,6 +1,7 @@
 #include "frontend.h"
 
 #include <xaas/ir/device_image.h>
+#include <xaas/ir/vector_returns.h>
 #include <xaas/link/note.h>
 
 #include <clang/AST/ASTContext.h>
@@ -215,8 +216,15 @@ private:
            getCompilerInstance().getSourceManager().isInSystemHeader(declaration->getLocation());
   }
 
-  Result<ir::CanonicalModule> canonicalize(llvm::Module& module) const {
+  Result<ir::CanonicalModule> canonicalize(llvm::Module& module) {
     XAAS_TRY(const ir::FeatureResolver resolver, ir::FeatureResolver::create(emitted_));
+    XAAS_TRY(const ir::TargetAttributes plain, resolver.attributes({}));
+    XAAS_TRY(result_.vector_returns,
+             ir::fix_vector_returns(module, plain, [&](const llvm::Function& function) {
+               const auto* declaration = llvm::dyn_cast_or_null<clang::FunctionDecl>(
+                   generator_->GetDeclForMangledName(function.getName()));
+               return declaration && declaration->isMultiVersion();
+             }));
     return ir::canonicalize(module, resolver, [&](const llvm::Function& function) {
       return written_target(*generator_, function);
     });

@@ -30,6 +30,7 @@ struct FrontendResult {
   bool needs_optimisation = false;
   std::string refusal;             // why the module cannot be carried as IR
   bool wants_device_image = false; // the module has a place for device code
+  unsigned vector_returns = 0;     // functions whose ABI was written out (ir/vector_returns.h)
   bool has_definitions = false;    // functions or variables of the source
   bool names_places = false;       // a directory of the build is in its data
   bool plain = false;   // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)

@@ -6,6 +6,7 @@
 #include <xaas/capture/harvest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -143,13 +144,31 @@ Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
   return origins;
 }
 
-std::set<std::string> leaking_sources(const Session& session) {
-  std::set<std::string> sources;
+// What the front door noted of units, one file for each, in a directory of the session.
+static std::vector<std::string> unit_notes(const Session& session, const char* directory) {
+  std::vector<std::string> notes;
   std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "leaks", code))
-    if (const Result<std::string> name = read_file(entry.path()); name && !trim(*name).empty())
-      sources.insert(trim(*name));
-  return sources;
+  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / directory, code))
+    if (const Result<std::string> note = read_file(entry.path()); note && !trim(*note).empty())
+      notes.push_back(trim(*note));
+  return notes;
+}
+
+std::set<std::string> leaking_sources(const Session& session) {
+  const std::vector<std::string> sources = unit_notes(session, "leaks");
+  return {sources.begin(), sources.end()};
+}
+
+std::map<std::string, unsigned> vector_returns(const Session& session) {
+  std::map<std::string, unsigned> counts;
+  for (const std::string& note : unit_notes(session, "vectors")) {
+    std::istringstream stream(note);
+    unsigned count = 0;
+    std::string source;
+    if (stream >> count && std::getline(stream >> std::ws, source))
+      counts[source] = std::max(counts[source], count);
+  }
+  return counts;
 }
 
 } // namespace xaas::capture

@@ -169,6 +169,7 @@ std::string packed(const KnownUnit& unit) {
   const Json header{{"plain", unit.plain},
                     {"needs_optimisation", unit.needs_optimisation},
                     {"names_places", unit.names_places},
+                    {"vector_returns", unit.vector_returns},
                     {"messages", unit.messages.size()},
                     {"bitcode", unit.bitcode.size()},
                     {"lesser", unit.lesser.size()},
@@ -194,6 +195,10 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
       return std::nullopt;
     *flag = *read;
   }
+  const auto returns = header->find("vector_returns");
+  if (returns == header->end() || !returns->is_number_unsigned())
+    return std::nullopt;
+  unit.vector_returns = returns->get<unsigned>();
   for (const auto& [name, part] : {std::pair{"messages", &unit.messages}, std::pair{"bitcode", &unit.bitcode},
                                    std::pair{"lesser", &unit.lesser}, std::pair{"object", &unit.object}}) {
     const auto size = header->find(name);

@@ -16,9 +16,10 @@ namespace xaas::capture {
 struct KnownUnit {
   bool plain = false; // nothing in it reads the instruction set: the same for every one
   bool needs_optimisation = false;
-  bool names_places = false; // a directory of the build is in its data
-  std::string messages;      // that Clang printed, independent of where the build lies
-  std::string bitcode;       // the canonical module
+  bool names_places = false;   // a directory of the build is in its data
+  unsigned vector_returns = 0; // functions whose ABI was written out (ir/vector_returns.h)
+  std::string messages;        // that Clang printed, independent of where the build lies
+  std::string bitcode;         // the canonical module
   std::string lesser; // its IR for the build machine's own level, where that is below the configuration's
   std::string object; // the working object, without a note
 };

@@ -34,8 +34,11 @@ Result<void> append(const fs::path& path, const std::string& line) {
 } // namespace
 
 Result<void> log_compile(const Session& session, const LoggedCompile& compile) {
-  if (!compile.places_in.empty())
-    XAAS_CHECK(write_file(session.directory / "leaks" / compile.unit.hex(), compile.places_in, 0644, false));
+  if (compile.names_places)
+    XAAS_CHECK(write_file(session.directory / "leaks" / compile.unit.hex(), compile.source, 0644, false));
+  if (compile.vector_returns)
+    XAAS_CHECK(write_file(session.directory / "vectors" / compile.unit.hex(),
+                          std::to_string(compile.vector_returns) + " " + compile.source, 0644, false));
   return append(compiles_path(session), (compile.reused ? "reused " : "compiled ") +
                                             compile.unit.to_string() + " " +
                                             (compile.text ? compile.text->to_string() : "-") + "\n");

@@ -12,7 +12,9 @@ struct LoggedCompile {
   Digest unit;
   std::optional<Digest> text; // of its tokens, where they were looked at
   bool reused = false;
-  std::string places_in; // the source whose data name a directory of the build; empty: none
+  std::string source;          // portable name
+  bool names_places = false;   // a directory of the build is in its data
+  unsigned vector_returns = 0; // functions whose ABI was written out
 };
 
 // Appended in one write: any number of compilers write to one log.

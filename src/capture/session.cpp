@@ -73,7 +73,7 @@ Result<void> write_first_headers(const fs::path& toolkit, const fs::path& direct
 Result<void> create_session(const Session& session, const fs::path& program) {
   const fs::path tools = session.directory / "tools";
   XAAS_CHECK(make_directories(tools));
-  for (const char* name : {"outputs", "native", "device-files", "kit", "lesser", "plain", "leaks"})
+  for (const char* name : {"outputs", "native", "device-files", "kit", "lesser", "plain", "leaks", "vectors"})
     XAAS_CHECK(make_directories(session.directory / name));
   XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
   // libtool knows a Fortran compiler by its name only.

@@ -110,7 +110,7 @@ Result<CompileResult> UnitWriter::write(const KnownUnit& unit, bool reused,
   XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, id));
   XAAS_TRY(const Digest contents, link::content_digest(object));
   XAAS_CHECK(remember_output(session_, contents, link::Note::Kind::unit, id));
-  XAAS_CHECK(log_compile(session_, {id, text, reused, unit.names_places ? unit_.source : ""}));
+  XAAS_CHECK(log_compile(session_, {id, text, reused, unit_.source, unit.names_places, unit.vector_returns}));
   if (const Result<void> wrote = write_output(output_, object, 0644); !wrote)
     return CompileResult{CompileOutcome::carried, output_, wrote.error().message};
   return CompileResult{CompileOutcome::captured, output_, {}};

@@ -1,5 +1,8 @@
+#include "resolvers.h"
+
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/retarget.h>
+#include <xaas/ir/vector_returns.h>
 
 #include <llvm/IR/GlobalIFunc.h>
 #include <llvm/IR/InstIterator.h>
@@ -13,27 +16,6 @@ namespace xaas::ir {
 
 namespace {
 
-// Everything that runs when the loader resolves an ifunc: the resolvers and what they reach inside the
-// module.
-std::set<const llvm::Function*> resolver_functions(llvm::Module& module) {
-  std::set<const llvm::Function*> reached;
-  std::vector<const llvm::Function*> pending;
-  for (llvm::GlobalIFunc& ifunc : module.ifuncs())
-    if (const llvm::Function* resolver = ifunc.getResolverFunction())
-      pending.push_back(resolver);
-  while (!pending.empty()) {
-    const llvm::Function* function = pending.back();
-    pending.pop_back();
-    if (!reached.insert(function).second)
-      continue;
-    for (const llvm::Instruction& instruction : llvm::instructions(*function))
-      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-        if (const llvm::Function* callee = call->getCalledFunction(); callee && !callee->isDeclaration())
-          pending.push_back(callee);
-  }
-  return reached;
-}
-
 void set_attributes(llvm::Function& function, const TargetAttributes& attributes) {
   auto set = [&](const char* name, const std::string& value) {
     if (!value.empty())
@@ -42,6 +24,17 @@ void set_attributes(llvm::Function& function, const TargetAttributes& attributes
   set("target-cpu", attributes.cpu);
   set("tune-cpu", attributes.tune);
   set("target-features", attributes.features);
+}
+
+// What a function that runs before the CPU is known needs all the same, because vectors pass through its
+// signature or a call in registers that the lowest level lacks: the front end had them
+// (fix_vector_returns()), so the target has them, too.
+std::string with_vector_registers(const std::string& written, const llvm::Function& function) {
+  const uint64_t widest = widest_vector_passed(function);
+  const char* feature = widest > 256 ? "avx512f" : widest > 128 ? "avx" : nullptr;
+  if (!feature || !function.getParent()->getTargetTriple().isX86())
+    return written;
+  return written.empty() ? std::string("target:") + feature : written + "," + feature;
 }
 
 } // namespace
@@ -71,9 +64,11 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
       function.removeFnAttr(no_target_attribute);
       continue;
     }
-    const std::string written = function.getFnAttribute(written_attribute).getValueAsString().str();
+    std::string written = function.getFnAttribute(written_attribute).getValueAsString().str();
     function.removeFnAttr(written_attribute);
     const bool early = resolvers.count(&function) != 0;
+    if (early)
+      written = with_vector_registers(written, function);
     const std::string key = (early ? "early " : "") + written;
     auto found = known.find(key);
     if (found == known.end()) {
