@@ -1,6 +1,7 @@
 #include "resolvers.h"
 
 #include <xaas/ir/vector_returns.h>
+#include <xaas/target/cpu.h>
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/Analysis/VectorUtils.h>
@@ -325,7 +326,7 @@ public:
 
   Result<unsigned> run() {
     for (llvm::Function& function : module_)
-      if (!function.isIntrinsic() && !is_private(function))
+      if (!function.isIntrinsic())
         XAAS_CHECK(decide(function));
     for (llvm::Function& function : module_)
       for (llvm::Instruction& instruction : llvm::instructions(function))
@@ -342,15 +343,48 @@ public:
   }
 
 private:
-  // Can only this module call the function, from functions that have its features on every target?
-  bool is_private(const llvm::Function& function) const {
-    if (!function.hasLocalLinkage() || early_.count(&function) || resolved_.count(&function))
+  // Do both sides of all calls of the function agree on every target as they are? Only this module calls it,
+  // and a caller inlines it, has its features, or has the same registers for the result.
+  Result<bool> is_private(const llvm::Function& function) {
+    if (const auto known = private_.find(&function); known != private_.end())
+      return known->second;
+    XAAS_TRY(const bool found, finds_private(function));
+    private_.emplace(&function, found);
+    return found;
+  }
+
+  Result<bool> finds_private(const llvm::Function& function) {
+    const bool inlined = function.hasFnAttribute(llvm::Attribute::AlwaysInline);
+    if (!(function.hasLocalLinkage() || (inlined && function.isDiscardableIfUnused())) ||
+        resolved_.count(&function))
       return false;
-    return llvm::all_of(function.uses(), [&](const llvm::Use& use) {
+    const auto is_direct_call = [&](const llvm::Use& use) {
       const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
-      return call && call->isCallee(&use) && call->getFunctionType() == function.getFunctionType() &&
-             same_attributes(*call->getFunction(), function) && !early_.count(call->getFunction());
-    });
+      return call && call->isCallee(&use) && call->getFunctionType() == function.getFunctionType();
+    };
+    if (!llvm::all_of(function.uses(), is_direct_call))
+      return false;
+    if (inlined)
+      return true;
+    if (early_.count(&function))
+      return false;
+    std::set<const llvm::Function*> callers;
+    for (const llvm::Use& use : function.uses())
+      callers.insert(llvm::cast<llvm::CallBase>(use.getUser())->getFunction());
+    llvm::FunctionType* type = function.getFunctionType();
+    const llvm::CallingConv::ID convention = function.getCallingConv();
+    XAAS_TRY(const Form own, registers_.form(function, type, convention));
+    for (const llvm::Function* caller : callers) {
+      if (early_.count(caller))
+        return false;
+      if (same_attributes(*caller, function))
+        continue;
+      XAAS_TRY(const Form form, registers_.form(*caller, type, convention));
+      if (own.kind != Form::as_it_is || form.kind != Form::as_it_is ||
+          registers_.moves_arguments(*caller, type, convention))
+        return false;
+    }
+    return true;
   }
 
   static bool same_attributes(const llvm::Function& one, const llvm::Function& other) {
@@ -374,6 +408,9 @@ private:
   Result<void> decide(llvm::Function& function) {
     llvm::FunctionType* type = function.getFunctionType();
     if (widest_vector_of(*type) <= width_of_all)
+      return {};
+    XAAS_TRY(const bool stays, is_private(function));
+    if (stays)
       return {};
     const llvm::CallingConv::ID convention = function.getCallingConv();
     XAAS_CHECK(check_arguments(function, type, convention));
@@ -399,8 +436,11 @@ private:
       return {};
     const llvm::Function& caller = *call.getFunction();
     const llvm::Function* callee = function_of(call.getCalledOperand());
-    if (callee && callee->getFunctionType() == type && is_private(*callee))
-      return {};
+    if (callee && callee->getFunctionType() == type) {
+      XAAS_TRY(const bool stays, is_private(*callee));
+      if (stays)
+        return {};
+    }
     const llvm::CallingConv::ID convention = call.getCallingConv();
     XAAS_CHECK(check_arguments(caller, type, convention));
     const bool through_ifunc =
@@ -513,6 +553,7 @@ private:
   std::set<const llvm::Function*> early_, resolved_;
   std::vector<std::pair<llvm::Function*, Form>> functions_; // to be rewritten
   std::map<const llvm::Function*, Form> decided_;
+  std::map<const llvm::Function*, bool> private_;
   std::vector<std::pair<llvm::CallBase*, Form>> calls_; // to be rewritten
 };
 
@@ -528,6 +569,9 @@ uint64_t widest_vector_passed(const llvm::Function& function) {
 
 Result<unsigned> fix_vector_returns(llvm::Module& module, const TargetAttributes& plain,
                                     const IsVersion& is_version) {
+  const std::string arch = module.getTargetTriple().getArchName().str();
+  if (target::isa_levels(arch).empty()) // a GPU: all of its code is made for it at once
+    return 0;
   if (llvm::none_of(module, [](const llvm::Function& function) {
         return !function.isIntrinsic() && widest_vector_passed(function) > width_of_all;
       }))

@@ -136,11 +136,17 @@ TEST_F(VectorReturns, WhatOnlyTheModuleCallsStays) {
       "define internal <8 x float> @own() { ret <8 x float> zeroinitializer }\n"
       "define internal <8 x float> @taken() { ret <8 x float> zeroinitializer }\n"
       "define internal <8 x float> @mixed() { ret <8 x float> zeroinitializer }\n"
+      "define linkonce_odr <8 x float> @inlined() alwaysinline { ret <8 x float> zeroinitializer }\n"
+      "define internal <8 x float> @wide() \"target-features\"=\"+avx\" { ret <8 x float> zeroinitializer }\n"
+      "define void @wider() \"target-features\"=\"+avx2\" {\n %a = call <8 x float> @wide()\n"
+      " %b = call <8 x float> @inlined()\n ret void\n}\n"
       "define ptr @user(ptr %p) {\n %a = call <8 x float> @own()\n %b = call <8 x float> @mixed()\n"
       " store <8 x float> %a, ptr %p\n store <8 x float> %b, ptr %p\n ret ptr @taken\n}\n"
       "define void @other() \"target-features\"=\"+avx\" {\n %a = call <8 x float> @mixed()\n ret void\n}\n");
   EXPECT_EQ(*fix(), 2u);
   EXPECT_EQ(type("own"), "<8 x float> ()");
+  EXPECT_EQ(type("inlined"), "<8 x float> ()");
+  EXPECT_EQ(type("wide"), "<8 x float> ()") << "one register for all of its callers";
   EXPECT_EQ(type("taken"), "{ <4 x float>, <4 x float> } ()");
   EXPECT_EQ(type("mixed"), "{ <4 x float>, <4 x float> } ()");
 }

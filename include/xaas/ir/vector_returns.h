@@ -24,8 +24,9 @@
 // `{<8 x float>, <4 x float>}` is YMM0, whose low half is XMM0, and XMM1. Where that is impossible, versions
 // that an ifunc chooses follow the unit's flags, because their callers do; the others keep their own ABI.
 //
-// Functions that only this module can call, and that have the features of all their callers on every target,
-// stay as they are: Clang's machine code for the target is kept.
+// Functions that only this module can call stay as they are where each caller inlines them (`always_inline`:
+// Clang's intrinsics), has their features on every target, or has one register for the result, as they have:
+// Clang's machine code for the target is kept.
 //
 // Rejected: carrying such units natively (sound, but specialization is lost); lowering the functions for the
 // configuration's level (a loop in `main` may call one).
