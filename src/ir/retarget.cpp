@@ -90,11 +90,17 @@ Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& se
   return {};
 }
 
+// What is in "llvm.metadata", as `llvm.used` is, speaks to the compiler: no object has it. Nor are arrays of
+// appending linkage (constructors) variables; the back end makes of them what they stand for.
+static bool is_in_object(const llvm::GlobalObject& object) {
+  return !object.isDeclaration() && !object.hasAvailableExternallyLinkage() &&
+         !object.hasAppendingLinkage() && object.getSection() != "llvm.metadata";
+}
+
 void keep_sections(llvm::Module& module) {
   llvm::SmallVector<llvm::GlobalValue*> kept;
   for (llvm::GlobalObject& object : module.global_objects())
-    if (object.hasSection() && !object.isDeclaration() && !object.hasLocalLinkage() &&
-        !object.hasAvailableExternallyLinkage())
+    if (object.hasSection() && is_in_object(object) && !object.hasLocalLinkage())
       kept.push_back(&object);
   llvm::appendToCompilerUsed(module, kept);
 }
