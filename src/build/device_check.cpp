@@ -65,8 +65,7 @@ private:
       const ir::Unit& unit = bundle_.units.at(id);
       const auto [known, added] =
           distinct_.try_emplace({unit.module, unit.options, unit.libraries}, Work{unit, arch, {}});
-      const auto number = [](const target::GpuArch& each) { return std::pair(each.major, each.minor); };
-      if (!added && number(known->second.arch) < number(arch))
+      if (!added && known->second.arch < arch)
         known->second = {unit, arch, {}};
     }
     return {};

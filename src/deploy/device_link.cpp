@@ -182,15 +182,18 @@ private:
     std::vector<Digest> libraries; // in the order in which they call each other
     // Code for one GPU alone needs all of the link to be for that (sm_90 and sm_90a).
     DeviceJob whole = jobs.front();
+    XAAS_TRY(target::GpuArch highest, target::parse_gpu_arch(whole.arch));
     for (const DeviceJob& job : jobs) {
       const ir::Unit& unit = bundle_.units.at(job.unit);
       inputs.push_back({unit.source, code_.code.at(job), options_of(job.unit)});
       options.push_back(options_of(job.unit));
-      whole.arch = std::max(whole.arch, job.arch);
+      XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(job.arch));
+      highest = std::max(highest, arch);
       whole.ptx = std::max(whole.ptx, job.ptx);
       if (job.offload == "openmp")
         libraries.insert(libraries.end(), unit.libraries.begin(), unit.libraries.end());
     }
+    whole.arch = to_string(highest);
     XAAS_TRY(const std::vector<std::string> bitcode, read_once(libraries));
     std::vector<std::string> features;
     if (!is_for_amd(whole))

@@ -151,8 +151,8 @@ private:
                                 link::DeviceFile::Form form) const {
     const bool machine_code = form == link::DeviceFile::Form::cubin;
     const auto runs = [&](const target::GpuArch& arch, const NamedGpu& gpu) {
-      return machine_code ? offload::machine_code_runs(arch, gpu.arch)
-                          : offload::device_code_serves(arch, gpu.arch);
+      return machine_code ? target::machine_code_runs(arch, gpu.arch)
+                          : target::device_code_serves(arch, gpu.arch);
     };
     for (DeviceJob job : jobs) {
       XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(job.arch));

@@ -53,21 +53,6 @@ unsigned number_of(const GpuArch& arch) {
   return arch.major * 10 + arch.minor;
 }
 
-// sm_101 is the old name of sm_110.
-unsigned family_of(const GpuArch& arch) {
-  return number_of(arch) == 101 ? 11 : arch.major;
-}
-
-// Part of a system on a chip.
-bool is_tegra(const GpuArch& arch) {
-  constexpr std::array numbers = {53u, 62u, 72u, 87u, 101u, 110u};
-  return std::find(numbers.begin(), numbers.end(), number_of(arch)) != numbers.end();
-}
-
-bool same_gpu(const GpuArch& a, const GpuArch& b) {
-  return a.major == b.major && a.minor == b.minor;
-}
-
 // "550.54.14" -> {550, 54, 14}; nothing if it is not such, of `least` to `most` parts.
 std::optional<std::vector<unsigned>> numbers_in(const std::string& text, size_t least, size_t most) {
   std::vector<unsigned> numbers;
@@ -97,18 +82,10 @@ std::string drivers_for(const PtxVersion& version) {
   return std::to_string(found->branch);
 }
 
-// By the GPU's number, then by how specific it is.
-bool lower(const GpuArch& a, const GpuArch& b) {
-  const auto rank = [](const GpuArch& arch) {
-    return std::array{arch.major, arch.minor, static_cast<unsigned>(arch.features)};
-  };
-  return rank(a) < rank(b);
-}
-
 Result<GpuArch> highest(const std::vector<GpuArch>& archs, Error none) {
   if (archs.empty())
     return none;
-  return *std::max_element(archs.begin(), archs.end(), lower);
+  return *std::max_element(archs.begin(), archs.end());
 }
 
 } // namespace
@@ -277,28 +254,6 @@ Result<void> check_runtime(const CudaRelease& release, const DriverVersion& driv
                         to_string(needed) + " or later; this is " + to_string(driver),
                     "install driver " + to_string(needed) + " or later" +
                         older_releases(release, driver, "build the image with"));
-}
-
-bool machine_code_runs(const GpuArch& code, const GpuArch& device) {
-  if (code.vendor != device.vendor)
-    return false;
-  if (code.vendor == GpuArch::Vendor::amd)
-    return code == device;
-  if (code.features == Features::specific || is_tegra(code) || is_tegra(device))
-    return same_gpu(code, device);
-  return code.major == device.major && code.minor <= device.minor; // a family is all of a major version then
-}
-
-bool device_code_serves(const GpuArch& code, const GpuArch& device) {
-  if (code.vendor != device.vendor)
-    return false;
-  if (code.vendor == GpuArch::Vendor::amd)
-    return code == device;
-  if (code.features == Features::specific)
-    return same_gpu(code, device);
-  if (code.features == Features::family && family_of(code) != family_of(device))
-    return false;
-  return number_of(code) <= number_of(device);
 }
 
 Result<GpuArch> best_device_code(const std::vector<GpuArch>& code, const GpuArch& device) {

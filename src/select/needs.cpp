@@ -2,6 +2,7 @@
 #include <xaas/base/text.h>
 #include <xaas/select/select.h>
 #include <xaas/target/cpu.h>
+#include <xaas/target/gpu.h>
 
 #include <algorithm>
 #include <cctype>
@@ -85,6 +86,14 @@ std::string described(const system::Gpu& gpu) {
                    gpu.evidence);
 }
 
+// A machine's GPU has a number alone: "sm_100a" is wanted of an sm_100, "sm_100f" of one of its family.
+bool has_arch(const std::string& gpu, const std::string& wanted) {
+  const Result<target::GpuArch> has = target::parse_gpu_arch(gpu), asked = target::parse_gpu_arch(wanted);
+  if (!has || !asked || asked->features == target::GpuArch::Features::common)
+    return gpu == wanted;
+  return target::device_code_serves(*asked, *has);
+}
+
 // Of the GPUs that do not do, the nearest one decides what is said: one with another driver, then one of
 // which the architecture is not known.
 Need gpu_need(const spec::Requirement::Gpu& required, const SystemDescription& system) {
@@ -102,7 +111,7 @@ Need gpu_need(const spec::Requirement::Gpu& required, const SystemDescription& s
     found.push_back(gpu.vendor + (gpu.arch.empty() ? "" : " " + gpu.arch));
     if (!required.vendor.empty() && gpu.vendor != required.vendor)
       continue;
-    if (!required.arch.empty() && gpu.arch != required.arch) {
+    if (!required.arch.empty() && !has_arch(gpu.arch, required.arch)) {
       if (gpu.arch.empty() && !unknown)
         unknown = &gpu;
       continue;

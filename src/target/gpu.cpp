@@ -5,6 +5,7 @@
 #include <llvm/TargetParser/TargetParser.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 
@@ -81,6 +82,25 @@ std::optional<GpuArch> parse(const std::string& name) {
   return std::nullopt;
 }
 
+unsigned number_of(const GpuArch& arch) {
+  return arch.major * 10 + arch.minor;
+}
+
+// sm_101 is the old name of sm_110.
+unsigned family_of(const GpuArch& arch) {
+  return number_of(arch) == 101 ? 11 : arch.major;
+}
+
+// Part of a system on a chip.
+bool is_tegra(const GpuArch& arch) {
+  constexpr std::array numbers = {53u, 62u, 72u, 87u, 101u, 110u};
+  return std::find(numbers.begin(), numbers.end(), number_of(arch)) != numbers.end();
+}
+
+bool same_gpu(const GpuArch& a, const GpuArch& b) {
+  return a.major == b.major && a.minor == b.minor;
+}
+
 } // namespace
 
 std::string to_string(const GpuArch& arch) {
@@ -130,6 +150,28 @@ Result<GpuArch> gpu_arch(const std::string& name) {
       names.push_back(to_string(each));
   return make_error(ErrorKind::usage, "LLVM has no GPU architecture " + name,
                     "code can be made for " + join(names, ", "));
+}
+
+bool machine_code_runs(const GpuArch& code, const GpuArch& device) {
+  if (code.vendor != device.vendor)
+    return false;
+  if (code.vendor == GpuArch::Vendor::amd)
+    return code == device;
+  if (code.features == Features::specific || is_tegra(code) || is_tegra(device))
+    return same_gpu(code, device);
+  return code.major == device.major && code.minor <= device.minor; // a family is all of a major version then
+}
+
+bool device_code_serves(const GpuArch& code, const GpuArch& device) {
+  if (code.vendor != device.vendor)
+    return false;
+  if (code.vendor == GpuArch::Vendor::amd)
+    return code == device;
+  if (code.features == Features::specific)
+    return same_gpu(code, device);
+  if (code.features == Features::family && family_of(code) != family_of(device))
+    return false;
+  return number_of(code) <= number_of(device);
 }
 
 } // namespace xaas::target

@@ -57,8 +57,8 @@ Result<std::optional<std::string>> obstacle(const std::vector<image::GpuCode>& c
   for (const image::GpuCode& code : codes) {
     XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(code.arch));
     const bool serves = code.assembler.empty() && code.code_object.empty()
-                            ? offload::device_code_serves(arch, device.arch)
-                            : offload::machine_code_runs(arch, device.arch);
+                            ? target::device_code_serves(arch, device.arch)
+                            : target::machine_code_runs(arch, device.arch);
     if (!serves)
       continue;
     const Result<void> driver = device.driver ? check_driver(code, *device.driver) : Result<void>();

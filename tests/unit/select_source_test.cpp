@@ -98,6 +98,31 @@ TEST(SelectSource, AGpuIsWorthIt) {
   EXPECT_THAT(selection.choices.at(0).reason, HasSubstr("built from source"));
 }
 
+TEST(SelectSource, AGpuThatCodeWithASuffixIsFor) {
+  SpecializationPoint gpu{"gpu", "gpu", "off", {value("off"), value("cuda", true)}, {}};
+  gpu.values[1].requires_.gpu = spec::Requirement::Gpu{};
+  system::SystemDescription with_gpu = machine();
+  with_gpu.gpus = {system::Gpu()};
+  with_gpu.gpus[0].vendor = "nvidia";
+  for (const auto& [wanted, there, serves] :
+       std::vector<std::tuple<std::string, std::string, bool>>{{"sm_90", "sm_90", true},
+                                                               {"sm_90", "sm_100", false},
+                                                               {"sm_90a", "sm_90", true},
+                                                               {"sm_90a", "sm_100", false},
+                                                               {"sm_100a", "sm_103", false},
+                                                               {"sm_100f", "sm_103", true},
+                                                               {"sm_100f", "sm_120", false},
+                                                               {"sm_100f", "sm_90", false},
+                                                               {"gfx90a", "gfx90a", true},
+                                                               {"gfx90a", "gfx942", false},
+                                                               {"unheard-of", "unheard-of", true}}) {
+    gpu.values[1].requires_.gpu->arch = wanted;
+    with_gpu.gpus[0].arch = there;
+    EXPECT_EQ(chosen(gpu, with_gpu).configuration.id(), serves ? "gpu=cuda" : "gpu=off")
+        << wanted << " on " << there;
+  }
+}
+
 TEST(SelectSource, WhatIsPreferredOnTheCpuDoesNotWait) {
   SpecializationPoint fft{"fft", "fft", "own", {value("own"), value("mkl", true)}, {{{"haswell"}, {"mkl"}}}};
   Selection selection = chosen(fft, machine());

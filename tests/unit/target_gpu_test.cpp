@@ -26,6 +26,14 @@ TEST(Gpu, NamesHaveVersionAndFeatures) {
   EXPECT_EQ(*parse_gpu_arch("gfx942"), (GpuArch{Vendor::amd, 9, 4, 2, Features::common}));
 }
 
+// Names as text would rise otherwise.
+TEST(Gpu, ArchitecturesRiseByNumberAndThenByFeatures) {
+  const std::vector<std::string> rising = {"sm_75",   "sm_90",   "sm_90a", "sm_100",
+                                           "sm_100f", "sm_100a", "sm_103", "sm_120a"};
+  for (size_t i = 1; i < rising.size(); ++i)
+    EXPECT_LT(*parse_gpu_arch(rising[i - 1]), *parse_gpu_arch(rising[i])) << rising[i];
+}
+
 TEST(Gpu, OtherTextIsNoName) {
   for (const char* name :
        {"",       "sm_",          "sm_9",          "sm_90b", "sm_90aa",    "sm_a",   "sm_090",

@@ -6,10 +6,7 @@
 //   Versions" (Linux x86-64, first release of each version), table 2 and CUDA Compatibility, "Minor Version
 //   Compatibility";
 // - versions of PTX, drivers that take them, architectures that they know: PTX ISA 9.3, "Release
-//   Notes", "PTX Release History"; PTX ISA 9.0, "PTX Module Directives: .target";
-// - GPUs that machine code runs on: CUDA C++ Programming Guide, "Binary Compatibility" and "Compute
-//   Capabilities"; families: PTX ISA, ".target", table "Architecture Families"; which GPUs are Tegra's: the
-//   column "Jetson" of "CUDA GPU Compute Capability" and its legacy page.
+//   Notes", "PTX Release History"; PTX ISA 9.0, "PTX Module Directives: .target".
 #pragma once
 
 #include <xaas/base/result.h>
@@ -87,15 +84,6 @@ Result<void> check_driver(const CudaRelease& toolkit, const DriverVersion& drive
 
 // The same for a program that is linked with the run-time library of a release.
 Result<void> check_runtime(const CudaRelease& release, const DriverVersion& driver);
-
-// True if machine code for `code` runs on the GPU `device`: same major version and the minor one not less; a
-// family's code (`f`) also only inside it; specific code (`a`), code of Tegra's GPUs and code for them, only
-// where it is for exactly that GPU. The features of `device` do not matter. Of AMD's: equal.
-bool machine_code_runs(const target::GpuArch& code, const target::GpuArch& device);
-
-// True if PTX, and so IR, for `code` can be made machine code for `device`: a GPU not older; a family's also
-// only inside it, specific one only for exactly that GPU. Of AMD's: equal.
-bool device_code_serves(const target::GpuArch& code, const target::GpuArch& device);
 
 // Of what device code there is, the one that serves a GPU best: of the highest architecture; of two of the
 // same, the more specific one. Where none serves, an unsatisfied error that lists them.

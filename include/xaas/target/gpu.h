@@ -1,11 +1,14 @@
 // GPU architectures, as LLVM names them: "sm_90a", "gfx90a".
 //
 // Sources: LLVM's NVPTX back end and its AMDGPU target parser; for the suffixes of NVIDIA's names CUDA C++
-// Programming Guide, "Compute Capabilities", "Feature Set Compiler Targets".
+// Programming Guide, "Compute Capabilities", "Feature Set Compiler Targets"; for the GPUs that machine code
+// runs on "Binary Compatibility" there; for families PTX ISA, ".target", table "Architecture Families"; for
+// Tegra's GPUs the column "Jetson" of "CUDA GPU Compute Capability" and its legacy page.
 #pragma once
 
 #include <xaas/base/result.h>
 
+#include <compare>
 #include <string>
 #include <vector>
 
@@ -23,7 +26,10 @@ struct GpuArch {
   unsigned major = 0, minor = 0; // sm_90 is 9.0: the compute capability; gfx90a is 9.0
   unsigned stepping = 0;         // gfx90a: 10
   Features features = Features::common;
-  bool operator==(const GpuArch&) const = default;
+  // Of one vendor's: by the GPU's number, then by how specific the features are. Not by name, by which sm_90
+  // comes after sm_100 and sm_100f after sm_100a. Which code runs where the functions
+  // below say.
+  auto operator<=>(const GpuArch&) const = default;
 };
 
 // "sm_90a", "gfx90a". The inverse of parse_gpu_arch.
@@ -41,5 +47,14 @@ Result<GpuArch> gpu_arch(const std::string& name);
 // Every architecture that gpu_arch() takes: NVIDIA's by number, each before its family's and its specific
 // one; then AMD's in LLVM's order.
 std::vector<GpuArch> gpu_archs();
+
+// True if machine code for `code` runs on the GPU `device`: same major version and the minor one not less; a
+// family's code (`f`) also only inside it; specific code (`a`), code of Tegra's GPUs and code for them, only
+// where it is for exactly that GPU. The features of `device` do not matter. Of AMD's: equal.
+bool machine_code_runs(const GpuArch& code, const GpuArch& device);
+
+// True if PTX, and so IR, for `code` can be made machine code for `device`: a GPU not older; a family's also
+// only inside it, specific one only for exactly that GPU. Of AMD's: equal.
+bool device_code_serves(const GpuArch& code, const GpuArch& device);
 
 } // namespace xaas::target
