@@ -37,19 +37,27 @@ std::string with_mode(const Bind& bind, const char* otherwise = "") {
   return bind.source.string() + ":" + bind.destination + (bind.read_only ? ":ro" : otherwise);
 }
 
-// The environment in two parts: what the C library of the runtime itself would heed must reach the program
-// only.
-struct Divided {
-  std::map<std::string, std::string> plain, loader;
+// A runtime is started with the environment that we have ourselves: what an image sets (LD_PRELOAD, a
+// runtime's own settings) is for the program. These are the differences, for runtimes that give a program
+// their own environment. So a value that the host has is not written where others can read it, either.
+struct Changes {
+  std::vector<std::string> unset;
+  std::map<std::string, std::string> set;
 };
-Divided divided(const std::map<std::string, std::string>& environment) {
-  Divided parts;
-  for (const auto& [name, value] : environment)
-    (matches(name, Knowledge::get().loader) ? parts.loader : parts.plain)[name] = value;
-  return parts;
+Changes changes(const std::map<std::string, std::string>& host,
+                const std::map<std::string, std::string>& program) {
+  Changes changes;
+  for (const auto& [name, value] : host)
+    if (!program.count(name))
+      changes.unset.push_back(name);
+  for (const auto& [name, value] : program)
+    if (const auto known = host.find(name); known == host.end() || known->second != value)
+      changes.set.emplace(name, value);
+  return changes;
 }
 
-Invocation bwrap(const Found& found, const Program& program, const Arguments& options) {
+Invocation bwrap(const Found& found, const Program& program, const Arguments& options,
+                 const std::map<std::string, std::string>& host) {
   Arguments arguments = {found.program};
   append(arguments, options);
   append(arguments, {"--ro-bind", program.tree, "/"});
@@ -59,31 +67,44 @@ Invocation bwrap(const Found& found, const Program& program, const Arguments& op
                                                          : "--bind";
     append(arguments, {how, bind.source, bind.destination});
   }
-  const Divided environment = divided(program.environment);
-  for (const auto& [name, value] : environment.loader)
+  const Changes environment = changes(host, program.environment);
+  for (const std::string& name : environment.unset)
+    append(arguments, {"--unsetenv", name});
+  for (const auto& [name, value] : environment.set)
     append(arguments, {"--setenv", name, value});
   append(arguments, {"--chdir", program.directory, "--"});
   append(arguments, program.command);
-  return {arguments, environment.plain, true};
+  return {arguments, host, true};
 }
 
-Invocation charliecloud(const Found& found, const Program& program, const Arguments& options) {
+// A name as a glob(7) that matches nothing else.
+std::string as_pattern(const std::string& name) {
+  std::string pattern;
+  for (const char c : name)
+    pattern += (c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
+                   ? std::string(1, c)
+                   : std::string("\\") + c;
+  return pattern;
+}
+
+Invocation charliecloud(const Found& found, const Program& program, const Arguments& options,
+                        std::map<std::string, std::string> host) {
   Arguments arguments = {found.program};
   append(arguments, options);
   for (const Bind& bind : binds_for(*found.runtime, program))
     append(arguments, {"--bind", bind.source.string() + ":" + bind.destination});
-  Divided environment = divided(program.environment);
-  // It would show the program that directory as /tmp.
-  if (const auto own = environment.plain.find("TMPDIR"); own != environment.plain.end())
-    environment.loader.insert(environment.plain.extract(own));
-  for (const auto& [name, value] : environment.loader) {
-    if (value.find('$') != std::string::npos)
-      arguments.emplace_back("--env-no-expand");
+  host.erase("TMPDIR"); // it would show the program that directory as /tmp
+  const Changes environment = changes(host, program.environment);
+  for (const std::string& name : environment.unset)
+    arguments.push_back("--unset-env=" + as_pattern(name));
+  const auto has_dollar = [](const auto& each) { return each.second.find('$') != std::string::npos; };
+  if (std::any_of(environment.set.begin(), environment.set.end(), has_dollar))
+    arguments.emplace_back("--env-no-expand");
+  for (const auto& [name, value] : environment.set)
     arguments.push_back("--set-env=" + name + "=" + value);
-  }
   append(arguments, {"--cd", program.directory, program.tree, "--"});
   append(arguments, program.command);
-  Invocation invocation{arguments, environment.plain, false};
+  Invocation invocation{arguments, std::move(host), false};
   invocation.environment.try_emplace("USER", std::to_string(geteuid())); // it will not start without
   return invocation;
 }
@@ -191,9 +212,9 @@ Invocation invocation_of(const Found& found, const Program& program, const std::
                          const std::map<std::string, std::string>& host) {
   const std::string& name = found.runtime->name;
   if (name == "bwrap")
-    return bwrap(found, program, options);
+    return bwrap(found, program, options, host);
   if (name == "charliecloud")
-    return charliecloud(found, program, options);
+    return charliecloud(found, program, options, host);
   if (name == "apptainer")
     return apptainer(found, program, options, host);
   if (name == "enroot")

@@ -48,9 +48,10 @@ TEST_F(Adapters, BwrapBindsInOrderAndIsWatched) {
   EXPECT_THAT(line.arguments,
               ElementsAre("/usr/bin/bwrap", "--cap-drop", "ALL", "--ro-bind", program.tree.string(), "/",
                           "--bind", "/tmp", "/tmp", "--ro-bind", "/data/a", "/input", "--bind", "/home/u/w",
-                          "/home/u/w", "--setenv", "LD_LIBRARY_PATH", "/.xaas/host", "--chdir", "/home/u/w",
-                          "--", "solver", "--steps", "3"));
-  EXPECT_EQ(line.environment, (std::map<std::string, std::string>{{"A", "1"}, {"PATH", "/usr/bin"}}));
+                          "/home/u/w", "--unsetenv", "HOME", "--setenv", "LD_LIBRARY_PATH", "/.xaas/host",
+                          "--setenv", "PATH", "/usr/bin", "--chdir", "/home/u/w", "--", "solver", "--steps",
+                          "3"));
+  EXPECT_EQ(line.environment, host);
   EXPECT_TRUE(line.supervised);
 }
 
@@ -62,8 +63,9 @@ TEST_F(Adapters, CharliecloudHasNoReadOnlyBinds) {
   const Invocation line = invocation_of(charliecloud, program, {}, host);
   EXPECT_THAT(line.arguments,
               ElementsAre("/usr/bin/ch-run", "--bind", "/data/a:/input", "--bind", "/home/u/w:/home/u/w",
-                          "--set-env=LD_LIBRARY_PATH=/.xaas/host", "--cd", "/home/u/w", program.tree.string(),
-                          "--", "solver", "--steps", "3"));
+                          "--unset-env=HOME", "--set-env=LD_LIBRARY_PATH=/.xaas/host",
+                          "--set-env=PATH=/usr/bin", "--cd", "/home/u/w", program.tree.string(), "--",
+                          "solver", "--steps", "3"));
   EXPECT_THAT(line.environment, Not(Contains(testing::Key("LD_LIBRARY_PATH"))));
   EXPECT_THAT(line.environment, Contains(testing::Key("USER"))); // ch-run refuses to start without
   EXPECT_FALSE(line.supervised);
@@ -76,6 +78,30 @@ TEST_F(Adapters, CharliecloudDoesNotSeeTheProgramsTmpdir) {
   const Invocation line = invocation_of(found("charliecloud", "/usr/bin/ch-run"), program, {}, host);
   EXPECT_THAT(line.environment, Not(Contains(testing::Key("TMPDIR"))));
   EXPECT_THAT(line.arguments, Contains("--set-env=TMPDIR=/scratch/u"));
+}
+
+// What the image sets is for the program: the runtime has the environment that we have.
+TEST_F(Adapters, ARuntimeHasNothingOfTheImagesEnvironment) {
+  program.binds.clear();
+  const std::map<std::string, std::string> of_image = {
+      {"LD_PRELOAD", "/evil.so"}, {"BASH_ENV", "/evil"}, {"TMPDIR", "/evil"}, {"PYTHONPATH", "/evil"},
+      {"GLIBC_TUNABLES", "evil"}, {"PATH", "/evil"},     {"HOME", "/evil"},   {"CONTAINERS_CONF", "/evil"}};
+  program.environment = of_image;
+  for (const char* name : {"bwrap", "charliecloud", "apptainer", "enroot", "podman"}) {
+    const Invocation line = invocation_of(found(name, std::string("/usr/bin/") + name), program, {}, host);
+    for (const auto& [variable, value] : of_image)
+      if (const auto of_runtime = line.environment.find(variable); of_runtime != line.environment.end())
+        EXPECT_NE(of_runtime->second, value) << name << " " << variable;
+  }
+}
+
+TEST_F(Adapters, CharliecloudForgetsVariablesOfAnyName) {
+  program.binds.clear();
+  const std::map<std::string, std::string> odd = {{"A", "1"}, {"B*", "2"}, {"F()", "3"}};
+  program.environment = {{"A", "1"}, {"BC", "4"}};
+  const Invocation line = invocation_of(found("charliecloud", "/usr/bin/ch-run"), program, {}, odd);
+  EXPECT_THAT(line.arguments, AllOf(Contains("--unset-env=B\\*"), Contains("--unset-env=F\\(\\)"),
+                                    Contains("--set-env=BC=4"), Not(Contains("--set-env=A=1"))));
 }
 
 TEST_F(Adapters, ApptainerGetsPrefixedVariables) {
