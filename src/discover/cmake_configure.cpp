@@ -66,14 +66,16 @@ std::unordered_map<std::string, Place> places_of(const fs::path& trace, const fs
     if (line.find("\"cmd\":\"option\"") == std::string::npos &&
         (line.find("\"cmd\":\"set\"") == std::string::npos || line.find("\"CACHE\"") == std::string::npos))
       continue;
-    const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains("args") || !json["args"].is_array() || json["args"].empty() ||
-        !json["args"][0].is_string())
+    const Result<Json> json = parse_json(line, trace.string());
+    if (!json || !json->is_object() || !json->contains("args"))
       continue;
-    const std::string file = json.value("file", "");
+    const Json& arguments = (*json)["args"];
+    if (!arguments.is_array() || arguments.empty() || !arguments[0].is_string())
+      continue;
+    const std::string file = json->value("file", "");
     if (file.starts_with(inside))
-      places.emplace(json["args"][0].get<std::string>(),
-                     Place{file.substr(inside.size()), json.value("line", 0U)});
+      places.emplace(arguments[0].get<std::string>(),
+                     Place{file.substr(inside.size()), json->value("line", 0U)});
   }
   return places;
 }

@@ -22,11 +22,13 @@ public:
     const std::optional<std::string> text = tree_.text(path);
     if (!text || depth > deepest || !files_.insert(path).second)
       return;
-    const Json json = Json::parse(*text, nullptr, false);
-    if (!json.is_object()) {
-      findings_.notes.push_back(path + ": no JSON object; its presets are not read");
+    const Result<Json> parsed = parse_json(*text, path);
+    if (!parsed || !parsed->is_object()) {
+      findings_.notes.push_back((parsed ? path + ": no JSON object" : parsed.error().message) +
+                                "; its presets are not read");
       return;
     }
+    const Json& json = *parsed;
     const std::string directory = path.substr(0, path.rfind('/') + 1);
     if (const auto includes = json.find("include"); includes != json.end() && includes->is_array())
       for (const Json& name : *includes)

@@ -143,13 +143,13 @@ Result<std::optional<Credentials>> ask_helper(const std::string& name, const std
     return make_error(ErrorKind::failed, program + ": it failed for " + server,
                       "`echo " + server + " | " + program + " get` shows what it says");
   }
-  const Json json = Json::parse(answer, nullptr, false);
-  const auto text = [&](const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  if (!json.is_object())
+  const Result<Json> json = parse_json(answer, ""); // its own message would quote the answer
+  if (!json || !json->is_object())
     return make_error(ErrorKind::failed, program + ": its answer is no JSON object");
+  const auto text = [&](const char* key) {
+    const auto found = json->find(key);
+    return found != json->end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
   Credentials credentials;
   if (text("Username") == "<token>")
     credentials.identity_token = text("Secret");

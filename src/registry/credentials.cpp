@@ -142,11 +142,11 @@ Result<Credentials> find_credentials(const CredentialSources& sources, const std
       continue;
     XAAS_TRY(const std::string text, read_file(file.path, file_limit).in("looking for credentials"));
     // The parser's own message would quote the text.
-    const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object())
-      return wrong_file(file.path, "is no JSON object").in("looking for credentials");
+    const Result<Json> json = parse_json(text, "");
+    if (!json || !json->is_object())
+      return wrong_file(file.path, "is no JSON object, or has a key twice").in("looking for credentials");
     XAAS_TRY(std::optional<Credentials> found,
-             find_in(json, file, host, repository, sources.helper_limit).in("looking for credentials"));
+             find_in(*json, file, host, repository, sources.helper_limit).in("looking for credentials"));
     if (found)
       return *std::move(found);
   }

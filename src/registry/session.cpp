@@ -345,13 +345,15 @@ Result<void> Session::get_token(const Challenge& challenge) {
   for (Backoff backoff(access_, access_.tries);;) {
     const Result<http::Response> response = client_.send(request_of(call, call.url));
     if (response && response->status == 200) {
-      const Json json = Json::parse(response->body, nullptr, false);
+      // The parser's own message would quote the answer.
+      const Result<Json> json = parse_json(response->body, "");
       for (const char* key : {"token", "access_token"})
-        if (json.is_object() && json.contains(key) && json[key].is_string() && !json[key].empty() &&
-            !json[key].get<std::string>().empty()) {
-          tokens_[scopes] = "Bearer " + json[key].get<std::string>();
-          return {};
-        }
+        if (json && json->is_object())
+          if (const auto token = json->find(key);
+              token != json->end() && token->is_string() && !token->get<std::string>().empty()) {
+            tokens_[scopes] = "Bearer " + token->get<std::string>();
+            return {};
+          }
       return make_error(ErrorKind::integrity, http::shown(call.url) + ": the answer has no token in it");
     }
     if (response && !is_passing(response->status)) {
@@ -382,13 +384,15 @@ Error Session::denied(const std::string& what) const {
 // What the registry says of an error (OCI distribution specification, "Error Codes"): nothing of what we
 // sent.
 std::string Session::said(const http::Response& response) const {
-  const Json json = Json::parse(response.body, nullptr, false);
-  if (!json.is_object() || !json.contains("errors") || !json["errors"].is_array() || json["errors"].empty() ||
-      !json["errors"][0].is_object())
+  const Result<Json> json = parse_json(response.body, "");
+  if (!json || !json->is_object() || !json->contains("errors"))
+    return {};
+  const Json& errors = (*json)["errors"];
+  if (!errors.is_array() || errors.empty() || !errors[0].is_object())
     return {};
   std::string text;
   for (const char* key : {"code", "message"})
-    if (const Json& error = json["errors"][0]; error.contains(key) && error[key].is_string())
+    if (const Json& error = errors[0]; error.contains(key) && error[key].is_string())
       text += (text.empty() ? "" : ", ") + error[key].get<std::string>();
   text = printable(text.substr(0, 200));
   std::vector<std::string> secrets = {credentials_.password, credentials_.identity_token};

@@ -13,7 +13,7 @@ namespace xaas {
 
 using Json = nlohmann::ordered_json;
 
-// Parses JSON, with comments if asked. The error names `name`, line and column, and is of the given kind.
+// Parses JSON, with comments if asked. An error is of this kind and names line and column, or a repeated key.
 Result<Json> parse_json(std::string_view text, const std::string& name, bool comments = false,
                         ErrorKind kind = ErrorKind::usage);
 Result<Json> read_json(const fs::path& path, bool comments = false, ErrorKind kind = ErrorKind::usage);

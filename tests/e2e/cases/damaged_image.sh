@@ -34,3 +34,20 @@ done
 expect_error 2 'no OCI archive' "$XAAS" deploy oci-archive:part.tar:ir -o oci:out:x
 echo '{' >bad/index.json
 expect_error 7 index.json "$XAAS" deploy oci:bad:ir -o oci:out:x
+
+# What is no file, and would be waited for.
+rm bad/index.json
+mkfifo bad/index.json
+expect_error 7 'index.json: not a regular file' timeout 60 "$XAAS" deploy oci:bad:ir -o oci:out:x
+mkfifo spec.json
+expect_error 2 'spec.json: not a regular file' timeout 60 "$XAAS" build spec.json -o oci:out:x
+
+# A key that is there twice means one thing to one reader and another to the next.
+manifest=$(image_digest app ir)
+sed 's/"layers":/"layers":[],"layers":/' "$(blob app "$manifest")" >twice.json
+put_manifest app twice twice.json application/vnd.oci.image.manifest.v1+json
+for command in "copy oci:app:twice oci:copied:x" "inspect oci:app:twice" "deploy oci:app:twice -o oci:out:x"; do
+  # shellcheck disable=SC2086
+  expect_error 7 'has the key "layers" twice' "$XAAS" $command
+done
+[ ! -e copied/index.json ] || fail "an image was copied that means two things"
