@@ -82,11 +82,4 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
   return best;
 }
 
-std::string printable(std::string text) {
-  for (char& c : text)
-    if ((c < ' ' && c != '\n') || c == 127)
-      c = '?';
-  return text;
-}
-
 } // namespace xaas

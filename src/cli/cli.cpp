@@ -1,12 +1,13 @@
 #include "command.h"
 #include "settings.h"
+#include "terminal.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/cli/cli.h>
 #include <xaas/image/bundle.h>
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <csignal>
@@ -54,7 +55,8 @@ int unknown_command(const std::string& name) {
 
 // A verbose log line per step of the libraries, for reports of trouble.
 void set_up_log(int verbosity) {
-  auto logger = std::make_shared<spdlog::logger>("xaas", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  auto logger = std::make_shared<spdlog::logger>(
+      "xaas", std::make_shared<spdlog::sinks::ostream_sink_st>(std::cerr, true));
   logger->set_pattern("xaas: %l: %v");
   logger->set_level(verbosity > 1   ? spdlog::level::debug
                     : verbosity > 0 ? spdlog::level::info
@@ -142,6 +144,7 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
 } // namespace
 
 int run(int argc, const char* const* argv) {
+  const PlainOutput plain;
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "--version") {
     std::cout << "xaas " << image::tool_version() << " (LLVM " << image::llvm_version() << ")\n";

@@ -32,7 +32,7 @@ private:
 
 void Command::print(const Json& json) {
   // Names in images need not be UTF-8.
-  std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  print_json_text(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 const std::vector<CommandEntry>& commands() {

@@ -60,9 +60,8 @@ private:
   static void print_table() {
     std::vector<std::vector<std::string>> rows = {{"SETTING", "VALUE", "FROM"}};
     for (const config::Setting& setting : settings().all())
-      rows.push_back(
-          {printable(setting.key), printable(shown(setting)),
-           config::name_of(setting.origin) + (setting.where.empty() ? "" : ": " + printable(setting.where))});
+      rows.push_back({setting.key, shown(setting),
+                      config::name_of(setting.origin) + (setting.where.empty() ? "" : ": " + setting.where)});
     std::cout << table(rows);
   }
 

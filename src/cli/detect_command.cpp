@@ -48,7 +48,7 @@ private:
 
   static void add(Rows& rows, const std::string& kind, const std::vector<system::Named>& list) {
     for (const system::Named& entry : list)
-      rows.push_back({kind, printable(entry.name + " " + or_unknown(entry.version) + " " + entry.path)});
+      rows.push_back({kind, entry.name + " " + or_unknown(entry.version) + " " + entry.path});
   }
 
   static std::string yes_or_no(const std::optional<bool>& value) {
@@ -56,38 +56,36 @@ private:
   }
 
   static Rows machine_rows(const system::SystemDescription& system) {
-    Rows rows = {
-        {"architecture", system.arch},
-        {"CPU", system.cpu.name + (system.cpu.model.empty() ? "" : " (" + printable(system.cpu.model) + ")")},
-        {"ISA level", system.cpu.level},
-        {"features", std::to_string(system.cpu.features.size())},
-        {"cores", std::to_string(system.cpu.cores)},
-        {"memory", human_bytes(system.memory_bytes)},
-        {"glibc", or_unknown(system.glibc)},
-        {"kernel", or_unknown(system.kernel)},
-        {"system", or_unknown(system.os)}};
+    Rows rows = {{"architecture", system.arch},
+                 {"CPU", system.cpu.name + (system.cpu.model.empty() ? "" : " (" + system.cpu.model + ")")},
+                 {"ISA level", system.cpu.level},
+                 {"features", std::to_string(system.cpu.features.size())},
+                 {"cores", std::to_string(system.cpu.cores)},
+                 {"memory", human_bytes(system.memory_bytes)},
+                 {"glibc", or_unknown(system.glibc)},
+                 {"kernel", or_unknown(system.kernel)},
+                 {"system", or_unknown(system.os)}};
     if (system.allowed_threads && system.allowed_threads < system.cpu.threads)
       rows.push_back({"allowed", std::to_string(system.allowed_threads) + " of " +
                                      std::to_string(system.cpu.threads) + " threads"});
     if (system.allowed_memory_bytes && system.allowed_memory_bytes < system.memory_bytes)
       rows.push_back({"allowed", human_bytes(system.allowed_memory_bytes) + " of memory"});
     if (!system.batch_system.empty())
-      rows.push_back(
-          {"batch system",
-           printable(system.batch_system + (system.batch_job.empty() ? "" : ", job " + system.batch_job) +
-                     (system.batch_partition.empty() ? "" : " in partition " + system.batch_partition))});
+      rows.push_back({"batch system",
+                      system.batch_system + (system.batch_job.empty() ? "" : ", job " + system.batch_job) +
+                          (system.batch_partition.empty() ? "" : " in partition " + system.batch_partition)});
     return rows;
   }
 
   static void print_table(const system::SystemDescription& system) {
     Rows rows = machine_rows(system);
     for (const system::Gpu& gpu : system.gpus)
-      rows.push_back({"GPU", printable(gpu.vendor + " " + or_unknown(gpu.model) + " " + gpu.arch +
-                                       (gpu.memory_bytes ? ", " + human_bytes(gpu.memory_bytes) : "") +
-                                       (gpu.driver.empty() ? "" : ", driver " + gpu.driver))});
+      rows.push_back({"GPU", gpu.vendor + " " + or_unknown(gpu.model) + " " + gpu.arch +
+                                 (gpu.memory_bytes ? ", " + human_bytes(gpu.memory_bytes) : "") +
+                                 (gpu.driver.empty() ? "" : ", driver " + gpu.driver)});
     for (const system::Mpi& mpi : system.mpi)
-      rows.push_back({"MPI", printable(mpi.implementation + " " + or_unknown(mpi.version) + " (ABI " +
-                                       mpi.abi + ") " + mpi.libdir)});
+      rows.push_back({"MPI", mpi.implementation + " " + or_unknown(mpi.version) + " (ABI " + mpi.abi + ") " +
+                                 mpi.libdir});
     add(rows, "fabric", system.fabrics);
     add(rows, "compiler", system.compilers);
     add(rows, "library", system.libraries);
@@ -98,9 +96,9 @@ private:
     if (system.module_system)
       add(rows, "module system", {*system.module_system});
     for (const std::string& module : system.modules)
-      rows.push_back({"module", printable(module)});
+      rows.push_back({"module", module});
     for (const std::string& note : system.notes)
-      rows.push_back({"note", printable(note)});
+      rows.push_back({"note", note});
     std::cout << table(rows);
   }
 

@@ -207,7 +207,7 @@ private:
     }
     if (!*inventory)
       return inventory->error();
-    std::cout << provenance::to_text(provenance::to_spdx(**inventory));
+    print_json_text(provenance::to_text(provenance::to_spdx(**inventory)));
     return {};
   }
 
@@ -247,7 +247,7 @@ private:
     for (const char* key : {"name", "kind", "arch", "architecture", "llvm", "digest", "made_from"})
       if (json.contains(key) && json[key].is_string() &&
           !(key == std::string("architecture") && json.contains("arch")))
-        rows.push_back({key, printable(json[key].get<std::string>())});
+        rows.push_back({key, json[key].get<std::string>()});
     std::cout << table(rows);
     show_points(json);
     if (json.contains("configurations"))
@@ -271,10 +271,9 @@ private:
     for (const Json& point : json["specializations"]) {
       std::vector<std::string> values;
       for (const Json& value : point["values"])
-        values.push_back(printable(value["value"].get<std::string>()) + mark_of(value));
-      rows.push_back({printable(point["name"].get<std::string>()) + mark_of(point),
-                      point["category"].get<std::string>(),
-                      point["default"].is_string() ? printable(point["default"].get<std::string>()) : "-",
+        values.push_back(value["value"].get<std::string>() + mark_of(value));
+      rows.push_back({point["name"].get<std::string>() + mark_of(point), point["category"].get<std::string>(),
+                      point["default"].is_string() ? point["default"].get<std::string>() : "-",
                       join(values, " ")});
     }
     std::cout << "\n" << table(rows);

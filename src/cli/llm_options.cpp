@@ -67,7 +67,7 @@ Result<std::optional<llm::Options>> LlmOptions::read() const {
 
 void announce(const std::optional<llm::Options>& options, bool quiet) {
   if (options && options->replay.empty() && !quiet)
-    std::cerr << printable("xaas: asking the language model " + options->model) << "\n";
+    std::cerr << "xaas: asking the language model " + options->model << "\n";
 }
 
 void print_notes(const llm::Suggestions& suggestions) {
@@ -75,17 +75,17 @@ void print_notes(const llm::Suggestions& suggestions) {
     print_note("language model: not told of " + what);
   for (const llm::Rejection& rejection : suggestions.rejected) {
     const std::string value = rejection.value.empty() ? "" : ", value " + rejection.value;
-    std::cerr << printable("xaas: note: language model: left out: " +
-                           (rejection.point.empty() ? "" : "point " + rejection.point + value + ": ") +
-                           rejection.reason)
+    std::cerr << "xaas: note: language model: left out: " +
+                     (rejection.point.empty() ? "" : "point " + rejection.point + value + ": ") +
+                     rejection.reason
               << "\n";
   }
 }
 
 void print_additions(const llm::Suggestions& suggestions) {
   for (const llm::Addition& addition : suggestions.accepted)
-    std::cerr << printable("xaas: note: language model: added: point " + addition.point + ", values " +
-                           join(addition.values, " "))
+    std::cerr << "xaas: note: language model: added: point " + addition.point + ", values " +
+                     join(addition.values, " ")
               << "\n";
 }
 
@@ -97,17 +97,16 @@ std::string text_of(const Json& report) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.1f", report["seconds"].get<double>());
   std::vector<std::vector<std::string>> rows = {
-      {"language model", printable(report["model"].get<std::string>())},
-      {"URL",
-       printable(report["url"].get<std::string>()) + (report["replayed"] == true ? " (replayed)" : "")},
+      {"language model", report["model"].get<std::string>()},
+      {"URL", report["url"].get<std::string>() + (report["replayed"] == true ? " (replayed)" : "")},
       {"request", bytes("prompt_bytes") + tokens("prompt_tokens")},
       {"answer", bytes("answer_bytes") + tokens("answer_tokens")},
       {"seconds", seconds},
       {"left out", std::to_string(report["rejected"].size())}};
   for (const Json& addition : report["accepted"])
-    rows.push_back({"added", printable(addition["point"].get<std::string>() + ": " +
-                                       join(addition["values"].get<std::vector<std::string>>(), " ") + " (" +
-                                       addition["reason"].get<std::string>() + ")")});
+    rows.push_back({"added", addition["point"].get<std::string>() + ": " +
+                                 join(addition["values"].get<std::vector<std::string>>(), " ") + " (" +
+                                 addition["reason"].get<std::string>() + ")"});
   return table(rows);
 }
 

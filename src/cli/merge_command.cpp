@@ -91,7 +91,7 @@ private:
       std::vector<std::vector<std::string>> rows = {
           {"CONFIGURATION", "UNITS", "MODULES", "NATIVE", "PROGRAMS"}};
       for (const image::ConfigurationCoverage& each : merged.configurations)
-        rows.push_back({printable(each.id), std::to_string(each.units), std::to_string(each.modules),
+        rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules),
                         std::to_string(each.native_objects), std::to_string(each.programs)});
       std::cout << table(rows) << merged.arch << ": " << merged.modules << " IR modules ("
                 << human_bytes(merged.module_bytes) << ") serve " << merged.units << " units ("

@@ -161,7 +161,7 @@ private:
     if (!common.json()) {
       for (const std::string& note : plan.notes)
         print_note(note);
-      std::cout << printable(text) << "\n";
+      std::cout << text << "\n";
       return {};
     }
     print(Json{{"version", 1},

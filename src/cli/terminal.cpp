@@ -26,7 +26,43 @@ bool can_redraw() {
   return isatty(2) && !(term && std::strcmp(term, "dumb") == 0);
 }
 
+// Of std::cout and std::cerr, past a PlainOutput.
+std::streambuf *direct_output = nullptr, *direct_errors = nullptr;
+
+void write_direct(std::ostream& stream, std::streambuf* direct, const std::string& text) {
+  stream.flush();
+  std::streambuf* const sink = direct ? direct : stream.rdbuf();
+  const auto size = static_cast<std::streamsize>(text.size());
+  if (sink->sputn(text.data(), size) != size || sink->pubsync() != 0)
+    stream.setstate(std::ios::badbit);
+}
+
+void clear_line() {
+  write_direct(std::cerr, direct_errors, "\r\033[K");
+}
+
 } // namespace
+
+PlainOutput::PlainOutput()
+    : output_(std::cout.rdbuf()), errors_(std::cerr.rdbuf()), plain_output_(*output_),
+      plain_errors_(*errors_) {
+  direct_output = output_;
+  direct_errors = errors_;
+  std::cout.rdbuf(&plain_output_);
+  std::cerr.rdbuf(&plain_errors_);
+}
+
+PlainOutput::~PlainOutput() {
+  std::cout.flush();
+  std::cerr.flush();
+  std::cout.rdbuf(output_);
+  std::cerr.rdbuf(errors_);
+  direct_output = direct_errors = nullptr;
+}
+
+void print_json_text(const std::string& text) {
+  write_direct(std::cout, direct_output, text);
+}
 
 TerminalProgress::TerminalProgress(bool quiet, int verbosity)
     : quiet_(quiet), terminal_(can_redraw()), verbosity_(verbosity) {}
@@ -104,16 +140,17 @@ void TerminalProgress::draw() {
              << " left";
     }
   }
-  std::cerr << "\r\033[K" << line.str() << std::flush;
+  clear_line();
+  std::cerr << line.str() << std::flush;
 }
 
 void TerminalProgress::clear() {
   if (!quiet_ && terminal_ && !phase_.empty())
-    std::cerr << "\r\033[K" << std::flush;
+    clear_line();
 }
 
 void print_note(const std::string& text) {
-  std::cerr << printable("xaas: note: " + text) << "\n";
+  std::cerr << "xaas: note: " << text << "\n";
 }
 
 void print_error(const Error& error) {
@@ -124,8 +161,11 @@ void print_error(const Error& error) {
     std::cerr << "hint: " << error.hint << "\n";
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string table(std::vector<std::vector<std::string>> rows) {
   std::vector<size_t> widths;
+  for (auto& row : rows)
+    for (std::string& cell : row)
+      std::replace(cell.begin(), cell.end(), '\n', ' '); // what is in a cell cannot pass for a row
   for (const auto& row : rows)
     for (size_t i = 0; i < row.size(); ++i) {
       widths.resize(std::max(widths.size(), i + 1));

@@ -1,6 +1,7 @@
 // What a person sees while the program works: progress and messages on standard error.
 #pragma once
 
+#include <xaas/base/plain_stream.h>
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 
@@ -9,6 +10,23 @@
 #include <vector>
 
 namespace xaas::cli {
+
+// While it lives, all that is written to std::cout and std::cerr passes a PlainStream: images, registries,
+// tools and arguments say what they like, and so it need not be known of each text where it comes from.
+class PlainOutput {
+public:
+  PlainOutput();
+  PlainOutput(const PlainOutput&) = delete;
+  PlainOutput& operator=(const PlainOutput&) = delete;
+  ~PlainOutput();
+
+private:
+  std::streambuf *output_, *errors_; // those of std::cout and std::cerr before
+  PlainStream plain_output_, plain_errors_;
+};
+
+// To standard output as it is: JSON, which scripts read.
+void print_json_text(const std::string& text);
 
 // On a terminal one line that is rewritten, with rate and time left; elsewhere a plain line per phase.
 // Nothing with `quiet`.
@@ -41,8 +59,9 @@ void print_note(const std::string& text);
 // What a tool said, if one failed; "xaas: error: ..."; and, where there is one, "hint: ...".
 void print_error(const Error& error);
 
-// Columns as wide as their widest cell, two blanks apart; no trailing blanks.
-std::string table(const std::vector<std::vector<std::string>>& rows);
+// Columns as wide as their widest cell, two blanks apart; no trailing blanks. A new line in a cell becomes a
+// blank: what an image says cannot pass for a row of its own.
+std::string table(std::vector<std::vector<std::string>> rows);
 
 // Names joined by commas: all of them, or the first few and how many more there are.
 std::string few(const std::vector<std::string>& names, bool all);

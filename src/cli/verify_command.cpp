@@ -94,28 +94,24 @@ private:
     if (report.signature)
       std::cout << table({{"signed", report.signature->image.to_string()}});
     std::cout << table({{"image", image_ + " " + report.digest.to_string()},
-                        {"deployed for", printable(report.cpu.name)},
-                        {"checked for", printable(report.on)},
+                        {"deployed for", report.cpu.name},
+                        {"checked for", report.on},
                         {"files", std::to_string(report.files.size()) + " programs and libraries, " +
                                       std::to_string(lowered) + " of them made by deploying"}});
     for (const verify::CheckedFile& file : report.files)
       for (const auto& [feature, use] : file.beyond)
         if (file.explained && (file.lowered || common.verbosity > 0))
-          std::cout << printable(file.path + (file.lowered ? ": chooses at run time: " : ": has ") + feature +
-                                 ", " + std::to_string(use.instructions) + " instructions, in " +
-                                 join(use.functions, ", "))
+          std::cout << file.path + (file.lowered ? ": chooses at run time: " : ": has ") + feature + ", " +
+                           std::to_string(use.instructions) + " instructions, in " + join(use.functions, ", ")
                     << "\n";
     for (const verify::ValueNeed& each : report.needs)
-      std::cout << printable(each.point + "=" + each.value + " needs of the " +
-                             select::name_of(each.need.from) + ": " +
-                             (each.checked ? text_of(each.need) : each.need.what + " (not checked)"))
+      std::cout << each.point + "=" + each.value + " needs of the " + select::name_of(each.need.from) + ": " +
+                       (each.checked ? text_of(each.need) : each.need.what + " (not checked)")
                 << "\n";
     for (const verify::Problem& problem : report.problems)
-      std::cout << printable("problem: " + (problem.file.empty() ? "" : problem.file + ": ") +
-                             problem.message)
-                << "\n";
+      std::cout << "problem: " + (problem.file.empty() ? "" : problem.file + ": ") + problem.message << "\n";
     for (const std::string& each : report.unknown)
-      std::cout << printable("not known: " + each) << "\n";
+      std::cout << "not known: " + each << "\n";
     if (report.problems.empty())
       std::cout << (report.unknown.empty() ? "it can run there\n"
                                            : "nothing that is known speaks against it\n");

@@ -216,7 +216,7 @@ TEST_F(AssemblerTest, IsQuotedWithItsFirstLines) {
       "", "sm_80");
   ASSERT_FALSE(cubin);
   EXPECT_EQ(cubin.error().kind, ErrorKind::failed);
-  EXPECT_EQ(cubin.error().message, "assembling for sm_80: line 0: ?[31mbad");
+  EXPECT_EQ(cubin.error().message, R"(assembling for sm_80: line 0: \u001b[31mbad)");
   EXPECT_THAT(cubin.error().output,
               AllOf(HasSubstr("line 9:"), Not(HasSubstr("line 10:")), Not(HasSubstr("\033"))));
 }

@@ -7,7 +7,7 @@
 
 namespace xaas {
 
-// For a terminal: control characters of what somebody else chose become `?`; lines stay.
+// Text from untrusted input, for a message: what a terminal would obey is quoted (base/plain_stream.h).
 std::string printable(std::string text);
 
 std::vector<std::string> split(std::string_view text, char separator); // "" gives no parts

@@ -1,0 +1,62 @@
+#!/bin/bash
+# What an image, an argument or a tool says reaches no terminal as a command to it: escapes, C1 and bidirectional controls are
+# quoted, in what is printed and in errors; JSON has the text as it is.
+source "$E2E/lib.sh"
+needs jq make clang-22 perl
+
+evil=$'\e]0;title\a\e[2J\xc2\x9b31m\xe2\x80\xae\x7f'
+# FILE...: nothing in them that a terminal obeys; new lines and tabulators are fine
+plain() {
+  perl -0777 -ne 'exit 1 if /[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|\xd8\x9c/' "$@" ||
+    fail "not quoted: $(cat -v "$@")"
+}
+# COMMAND...: whatever it does, what it prints is plain, and has the text TITLE of the escape in it
+quotes() {
+  local code=0
+  "$@" >printed 2>errors </dev/null || code=$?
+  [ $code -lt 128 ] || fail "exit code $code: $*"
+  plain printed errors
+  grep -qF 'title' printed errors || fail "the text is not there: $*: $(cat -v printed errors)"
+}
+
+tiny_project src
+# A linker script says what it likes.
+printf 'ASSERT(0, "%s")\n' "$evil" >src/bad.ld
+jq --arg evil "$evil" '.image.entrypoint = ["/usr/local/bin/hello", $evil]' src/xaas.json >changed
+mv changed src/xaas.json
+"$XAAS" build src -o oci:app:ir -q >/dev/null
+"$XAAS" deploy oci:app:ir -o oci:app:here -q >/dev/null
+
+# An image of somebody else, whose annotations are what they like.
+manifest=$(image_digest app here)
+jq -c --arg evil "$evil" '.annotations |= with_entries(if .key | test("version|format") then . else .value = $evil end)' "$(blob app "$manifest")" >bad.json
+put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json
+for tag in ir here bad; do
+  for command in inspect verify run "deploy -o oci:out:x" "inspect -v" "run --print"; do
+    set -- $command
+    "$XAAS" "$@" "oci:app:$tag" >printed 2>errors </dev/null || [ $? -lt 128 ] || fail "$command $tag"
+    plain printed errors
+  done
+done
+quotes "$XAAS" run --print oci:app:here
+quotes "$XAAS" inspect "oci:app:$evil"
+quotes "$XAAS" inspect "$evil"
+quotes "$XAAS" "$evil"
+quotes "$XAAS" inspect "--$evil"
+quotes "$XAAS" deploy oci:app:ir -o oci:out:x --set "$evil=1"
+quotes "$XAAS" deploy oci:app:ir -o oci:out:x --cpu "$evil"
+quotes "$XAAS" copy "oci:app:$evil" oci:out:x
+quotes "$XAAS" merge "oci:$evil:x" oci:app:ir -o oci:out:x
+quotes "$XAAS" verify oci:app:here --cpu "$evil"
+quotes "$XAAS" run "rootfs:$evil"
+quotes "$XAAS" build src -v --config "$evil" -o oci:out:x
+mkdir tree
+printf '%s' "$evil" >"tree/$evil.json"
+quotes "$XAAS" inspect "tree/$evil.json"
+sed 's/-o \$@/-Wl,-T,bad.ld -o $@/' src/Makefile >changed
+mv changed src/Makefile
+quotes "$XAAS" build src -o oci:out:x
+
+# JSON is for programs.
+"$XAAS" run --print --format json oci:app:here >plan.json
+jq -e --arg evil "$evil" '.command | index($evil)' plan.json >/dev/null || fail "JSON has another text: $(cat plan.json)"
