@@ -103,7 +103,7 @@ fs::path Cache::path_of(const Digest& key) const {
 std::optional<std::string> Cache::get(const Digest& key) const {
   const fs::path path = path_of(key);
   if (const Result<std::string> file = read_file(path))
-    if (std::optional<std::string> value = from_entry(*file)) {
+    if (std::optional<std::string> value = from_entry(key, *file)) {
       utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
       return value;
     }
@@ -111,7 +111,7 @@ std::optional<std::string> Cache::get(const Digest& key) const {
 }
 
 Result<void> Cache::put(const Digest& key, std::string_view value) const {
-  const std::string entry = to_entry(value);
+  const std::string entry = to_entry(key, value);
   if (entry.empty())
     return make_error(ErrorKind::failed, "compressing a cache entry");
   const fs::path path = path_of(key);
@@ -122,7 +122,10 @@ Result<void> Cache::put(const Digest& key, std::string_view value) const {
   } else if (errno != EEXIST) {
     return errno_error(errno, "creating " + path.parent_path().string());
   }
-  return write_file(path, entry, 0600 | (shared & 0044), false);
+  XAAS_CHECK(write_file(path, entry, 0600, false));
+  if (shared && chmod(path.c_str(), 0600 | (shared & 0044)) != 0)
+    return errno_error(errno, "writing " + path.string());
+  return {};
 }
 
 std::optional<fs::path> Cache::file(const Digest& key) const {

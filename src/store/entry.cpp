@@ -32,6 +32,13 @@ std::string_view bytes_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes().data()), Digest::size};
 }
 
+std::string seal_of(const Digest& key, std::string_view frame) {
+  Hasher hasher;
+  hasher.update(bytes_of(key));
+  hasher.update(frame);
+  return std::string(bytes_of(hasher.finish()));
+}
+
 } // namespace
 
 fs::path entry_path(const Digest& key) {
@@ -39,16 +46,16 @@ fs::path entry_path(const Digest& key) {
   return fs::path(hex.substr(0, 2)) / hex.substr(2);
 }
 
-std::string to_entry(std::string_view value) {
+std::string to_entry(const Digest& key, std::string_view value) {
   const std::string frame = compressed(value);
-  return frame.empty() ? frame : std::string(bytes_of(digest_of(frame))) + frame;
+  return frame.empty() ? frame : seal_of(key, frame) + frame;
 }
 
-std::optional<std::string> from_entry(std::string_view entry) {
+std::optional<std::string> from_entry(const Digest& key, std::string_view entry) {
   if (entry.size() < Digest::size)
     return std::nullopt;
   const std::string_view frame = entry.substr(Digest::size);
-  if (bytes_of(digest_of(frame)) != entry.substr(0, Digest::size))
+  if (seal_of(key, frame) != entry.substr(0, Digest::size))
     return std::nullopt;
   return decompressed(frame);
 }

@@ -1,5 +1,6 @@
 #include "entry.h"
 
+#include <xaas/base/file_descriptor.h>
 #include <xaas/store/shared_cache.h>
 
 #include <algorithm>
@@ -13,21 +14,6 @@ namespace xaas::store {
 namespace {
 
 constexpr uint64_t max_entry = uint64_t(1) << 32;
-
-class Descriptor {
-public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0)
-      close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
-private:
-  int fd_;
-};
 
 bool owned(const struct stat& status, const std::vector<uid_t>& owners, bool vouched_for) {
   return vouched_for || std::find(owners.begin(), owners.end(), status.st_uid) != owners.end();
@@ -93,18 +79,18 @@ bool SharedCache::believed(int descriptor) const {
 
 std::optional<std::string> SharedCache::get(const Digest& key) const {
   const fs::path path = root_ / entry_path(key);
-  const Descriptor directory(
+  const FileDescriptor directory(
       ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory.get() < 0 || !believed(directory.get()))
     return std::nullopt;
-  const Descriptor file(
+  const FileDescriptor file(
       openat(directory.get(), path.filename().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status{};
   if (file.get() < 0 || !believed(file.get()) || fstat(file.get(), &status) != 0 ||
       !S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) > max_entry)
     return std::nullopt;
   const std::optional<std::string> bytes = read_all(file.get(), static_cast<size_t>(status.st_size));
-  return bytes ? from_entry(*bytes) : std::nullopt;
+  return bytes ? from_entry(key, *bytes) : std::nullopt;
 }
 
 } // namespace xaas::store

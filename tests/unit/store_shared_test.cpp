@@ -101,6 +101,15 @@ TEST_F(SharedCacheTest, AStrangersEntryIsNotReadInADirectoryThatIsBelieved) {
   EXPECT_EQ(read(), "missing");
 }
 
+TEST_F(SharedCacheTest, AnEntryOfAnotherKeyIsMissing) {
+  const Cache filler = *Cache::open(root());
+  const Digest other = digest_of("other");
+  ASSERT_TRUE(filler.put(other, "another's"));
+  fs::copy_file(root() / other.hex().substr(0, 2) / other.hex().substr(2), entry(),
+                fs::copy_options::overwrite_existing);
+  EXPECT_EQ(read(), "missing");
+}
+
 TEST_F(SharedCacheTest, WhatIsNoEntryIsMissing) {
   const std::string whole = *read_file(entry());
   for (size_t size = 0; size < whole.size(); ++size) {

@@ -67,6 +67,16 @@ TEST_F(CacheTest, WhatIsDamagedIsMissing) {
   }
 }
 
+TEST_F(CacheTest, AnEntryOfAnotherKeyIsMissing) {
+  const Cache cache = open();
+  const Digest baseline = digest_of("for the baseline"), newer = digest_of("for a newer CPU");
+  ASSERT_TRUE(cache.put(baseline, "plain code"));
+  ASSERT_TRUE(cache.put(newer, "newer code"));
+  fs::copy_file(file_of(cache, newer), file_of(cache, baseline), fs::copy_options::overwrite_existing);
+  EXPECT_EQ(cache.get(baseline), std::nullopt);
+  EXPECT_EQ(cache.get(newer), "newer code");
+}
+
 TEST_F(CacheTest, PruningTakesWhatWasNotUsedForLongest) {
   const Cache cache = open();
   std::vector<Digest> keys;
