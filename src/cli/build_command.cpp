@@ -6,13 +6,13 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/umask.h>
 #include <xaas/build/build.h>
 #include <xaas/target/cpu.h>
 #include <xaas/target/gpu.h>
 
 #include <algorithm>
 #include <iostream>
-#include <sys/stat.h>
 
 namespace xaas::cli {
 
@@ -76,7 +76,7 @@ public:
   }
 
   Result<void> run() override {
-    umask(022); // the modes of what is installed must not depend on who builds
+    use_common_umask();
     be_modest();
     TerminalProgress progress(common.quiet, common.verbosity);
     if (archs_.empty())

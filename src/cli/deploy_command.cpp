@@ -6,12 +6,12 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/umask.h>
 #include <xaas/deploy/deploy.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <iostream>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace xaas::cli {
@@ -102,7 +102,7 @@ public:
     request.lto = lto_;
     request.jobs = jobs();
     be_modest();
-    umask(022); // the modes of what is installed must not depend on who deploys
+    use_common_umask();
     request.runtimes = runtimes();
     request.runtime_options = runtime_options_;
     request.limits = build_limits();
@@ -114,7 +114,7 @@ public:
     request.attach_sbom = attach_sbom_;
     if (explain_ && !common.json())
       request.selected = [](const select::Selection& selection, const std::vector<deploy::HostChoice>& host) {
-        std::cout << printable(select::explain(selection) + explain(host)) << std::flush;
+        std::cout << select::explain(selection) + explain(host) << std::flush;
       };
     if (system_.empty() && request.system.arch == target::host_arch())
       request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
@@ -130,8 +130,10 @@ public:
     if (request.objects || request.access.blobs) // also what a failed deploy kept counts
       prune_caches(max_bytes);
     XAAS_TRY(const deploy::Report report, result);
-    if (!sbom_.empty())
+    if (!sbom_.empty()) {
+      const UserUmask users;
       XAAS_CHECK(write_output(sbom_, provenance::to_text(*report.sbom)));
+    }
     if (common.json())
       print_json(report);
     else if (!dry_run_)

@@ -2,6 +2,7 @@
 #include "layout_lock.h"
 #include "stored_source.h"
 
+#include <xaas/base/umask.h>
 #include <xaas/oci/referrers.h>
 
 #include <algorithm>
@@ -78,6 +79,7 @@ Result<Referrer> parse_referrer(const JsonReader& reader) {
 
 Result<Digest> attach(const Reference& layout, const Artifact& artifact) {
   const std::string what = "attaching to " + layout.text;
+  const UserUmask users;
   std::error_code code;
   if (layout.transport != Transport::layout || !fs::exists(layout.path / "oci-layout", code))
     return make_error(ErrorKind::usage, what + ": not an image layout");

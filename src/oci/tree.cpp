@@ -1,4 +1,5 @@
 #include <xaas/base/process.h>
+#include <xaas/base/umask.h>
 #include <xaas/oci/tree.h>
 
 #include <cerrno>
@@ -37,6 +38,7 @@ Result<void> make_squashfs(const fs::path& tree, const fs::path& file, int64_t t
 } // namespace
 
 Result<void> write_tree(const Reference& reference, const Layers& layers, int64_t time) {
+  const UserUmask users;
   if (reference.transport == Transport::rootfs)
     return unpack(layers, reference.path, MountPoints::add);
   if (reference.transport != Transport::squashfs)
@@ -51,7 +53,7 @@ Result<void> write_tree(const Reference& reference, const Layers& layers, int64_
   const fs::path made = beside.path() / "image";
   XAAS_CHECK(make_squashfs(work.path() / "rootfs", made, time));
   XAAS_CHECK(sync_file(made));
-  if (chmod(made.c_str(), 0644) != 0 || std::rename(made.c_str(), reference.path.c_str()) != 0)
+  if (chmod(made.c_str(), with_umask(0644)) != 0 || std::rename(made.c_str(), reference.path.c_str()) != 0)
     return errno_error(errno, "writing " + reference.path.string());
   return {};
 }

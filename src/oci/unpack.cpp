@@ -7,6 +7,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/umask.h>
 #include <xaas/oci/archive.h>
 #include <xaas/oci/layer.h>
 
@@ -157,7 +158,8 @@ public:
   // Puts a directory of the tree, which may be its root, at the place.
   Result<void> commit(const fs::path& directory) {
     XAAS_CHECK(tree_.finish());
-    if (chmod(directory.c_str(), 0755) != 0 || std::rename(directory.c_str(), target_.c_str()) != 0)
+    if (chmod(directory.c_str(), with_umask(0755)) != 0 ||
+        std::rename(directory.c_str(), target_.c_str()) != 0)
       return errno_error(errno, "writing " + target_.string());
     return {};
   }

@@ -5,6 +5,7 @@
 #include <xaas/base/parallel.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/umask.h>
 #include <xaas/oci/publication.h>
 
 #include <cerrno>
@@ -232,6 +233,7 @@ Result<Digest> write_publication(const Reference& reference, const Publication& 
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
   const Json entry = index_entry(publication.root(), tag);
   const std::string what = "writing " + reference.text;
+  const UserUmask users;
   if (reference.transport == Transport::layout)
     XAAS_CHECK(write_layout(reference, publication, entry, tag, transfers, progress).in(what));
   else
