@@ -3,16 +3,68 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
 #include <new>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 namespace xaas {
+
+namespace {
+
+// As getdents64(2) has it; the C library's readdir() may wait for a lock that another thread held at a fork.
+struct DirectoryEntry {
+  ino64_t inode;
+  off64_t next;
+  unsigned short size;
+  unsigned char type;
+  char name[1]; // and more
+};
+
+// Without a list of what is open.
+int most_files() {
+  const long limit = sysconf(_SC_OPEN_MAX);
+  return limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536;
+}
+
+void close_if_pipe(int fd) {
+  struct stat status{};
+  if (fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
+    close(fd);
+}
+
+} // namespace
+
+void close_pipes() {
+  const int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (list < 0) {
+    for (int fd = 0; fd < most_files(); ++fd)
+      close_if_pipe(fd);
+    return;
+  }
+  alignas(DirectoryEntry) char entries[4096];
+  long size = 0;
+  while ((size = syscall(SYS_getdents64, list, entries, sizeof(entries))) > 0)
+    for (long at = 0; at < size;) {
+      const auto* const entry = reinterpret_cast<const DirectoryEntry*>(entries + at);
+      int fd = 0;
+      const char* const name = entries + at + offsetof(DirectoryEntry, name);
+      const char* digit = name;
+      for (; *digit >= '0' && *digit <= '9'; ++digit)
+        fd = fd * 10 + (*digit - '0');
+      if (digit != name)
+        close_if_pipe(fd);
+      at += entry->size;
+    }
+  close(list);
+}
 
 void close_files(int first, int kept) {
   if (kept >= first) {
@@ -23,8 +75,7 @@ void close_files(int first, int kept) {
   if (close_range(static_cast<unsigned>(first), ~0u, 0) == 0)
     return;
   // Kernels before 5.9 (which clusters run) have no close_range.
-  const long limit = sysconf(_SC_OPEN_MAX);
-  for (int fd = first; fd < (limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536); ++fd)
+  for (int fd = first; fd < most_files(); ++fd)
     close(fd);
 }
 
@@ -74,6 +125,10 @@ ChildEnd end_child(pid_t child) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return {false, SIGKILL};
+}
+
+Error crash_error(const std::string& what) {
+  return make_error(ErrorKind::failed, what + "; this is probably a fault of xaas, not of its input");
 }
 
 std::string ChildClock::overdue() {

@@ -9,9 +9,8 @@
 //
 // The filter has a list of calls that are allowed; all others give an error, as on a kernel without them:
 // libraries then do without, where a signal would end them for asking.
-#include "descriptor.h"
-
 #include <xaas/base/confine.h>
+#include <xaas/base/file_descriptor.h>
 
 #include <algorithm>
 #include <array>
@@ -52,7 +51,7 @@ uint64_t handled_rights(long abi) {
 }
 
 Result<void> allow(int ruleset, const fs::path& path, uint64_t rights) {
-  const Descriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
+  const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
   landlock_path_beneath_attr rule{};
   rule.allowed_access = rights;
   rule.parent_fd = file.get();
@@ -67,7 +66,7 @@ Result<void> confine_paths(const Confinement& confinement) {
     return {};
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = handled_rights(abi);
-  const Descriptor ruleset(static_cast<int>(
+  const FileDescriptor ruleset(static_cast<int>(
       syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes.handled_access_fs), 0)));
   if (ruleset.get() < 0)
     return errno_error(errno, "confining a worker");
@@ -233,10 +232,10 @@ Result<void> limit(int resource, uint64_t value) {
 
 Result<void> confine(const Confinement& confinement) {
   XAAS_CHECK(limit(RLIMIT_CORE, 0));
-  if (confinement.max_memory) {
+  if (confinement.max_memory)
     XAAS_CHECK(limit(RLIMIT_DATA, own_data_bytes() + confinement.max_memory));
-    XAAS_CHECK(limit(RLIMIT_FSIZE, confinement.max_memory));
-  }
+  if (const uint64_t bytes = confinement.max_file ? confinement.max_file : confinement.max_memory)
+    XAAS_CHECK(limit(RLIMIT_FSIZE, bytes));
   // Landlock and seccomp ask for this of a process without privileges.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return errno_error(errno, "confining a worker");

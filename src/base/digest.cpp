@@ -1,9 +1,9 @@
 #include <xaas/base/digest.h>
+#include <xaas/base/file_descriptor.h>
 
 #include <openssl/evp.h>
 
 #include <cerrno>
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace xaas {
@@ -75,24 +75,19 @@ Digest digest_of(std::string_view data) {
 }
 
 Result<Digest> digest_of_file(const std::filesystem::path& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return errno_error(errno, "reading " + path.string());
+  XAAS_TRY(const FileDescriptor file, open_file(path));
   Hasher hasher;
-  std::string buffer(1 << 20, '\0');
-  while (true) {
-    const ssize_t count = read(fd, buffer.data(), buffer.size());
-    if (count < 0) {
-      const int number = errno;
-      close(fd);
-      return errno_error(number, "reading " + path.string());
-    }
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t count = read(file.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return errno_error(errno, "reading " + path.string());
     if (count == 0)
-      break;
-    hasher.update(std::string_view(buffer.data(), static_cast<size_t>(count)));
+      return hasher.finish();
+    hasher.update({buffer, static_cast<size_t>(count)});
   }
-  close(fd);
-  return hasher.finish();
 }
 
 } // namespace xaas

@@ -1,11 +1,12 @@
-#include "descriptor.h"
-
 #include <xaas/base/file.h>
+#include <xaas/base/file_descriptor.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <utility>
 
@@ -27,9 +28,42 @@ Result<void> write_all(int fd, std::string_view content, const fs::path& path) {
 
 } // namespace
 
-// What an open file holds, of which `status` tells.
-static Result<std::string> read_open(const Descriptor& file, const struct stat& status, const fs::path& path,
-                                     uint64_t limit) {
+// Whoever names one of these means what this process was given, and not a file.
+static bool names_what_was_given(const fs::path& path) {
+  const std::string& name = path.native();
+  return name == "/dev/stdin" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
+}
+
+Result<FileDescriptor> open_file(const fs::path& path, Links links) {
+  const bool follow = links == Links::follow;
+  // Without O_NONBLOCK one would wait for whoever opens the other end of a pipe.
+  FileDescriptor file(
+      open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)));
+  if (!file && errno == ELOOP && !follow)
+    return make_error(ErrorKind::integrity, path.string() + ": a symbolic link, not a file");
+  const auto no_file = [&path] {
+    return make_error(ErrorKind::integrity, path.string() + ": not a regular file");
+  };
+  if (!file && errno == ENXIO) // a socket
+    return no_file();
+  struct stat status{};
+  if (!file || fstat(file.get(), &status) != 0)
+    return errno_error(errno, "reading " + path.string());
+  const dev_t null = makedev(1, 3); // Linux Documentation/admin-guide/devices.txt
+  if (S_ISREG(status.st_mode) || (follow && S_ISCHR(status.st_mode) && status.st_rdev == null))
+    return file;
+  if (follow && S_ISDIR(status.st_mode))
+    return make_error(ErrorKind::not_found, "reading " + path.string() + ": it is a directory, not a file");
+  if (!follow || !names_what_was_given(path))
+    return no_file();
+  fcntl(file.get(), F_SETFL, 0); // it is waited for
+  return file;
+}
+
+static Result<std::string> read_open(const FileDescriptor& file, const fs::path& path, uint64_t limit) {
+  struct stat status{};
+  if (fstat(file.get(), &status) != 0)
+    return errno_error(errno, "reading " + path.string());
   if (static_cast<uint64_t>(status.st_size) > limit)
     return make_error(ErrorKind::integrity, path.string() + ": " + std::to_string(status.st_size) +
                                                 " bytes, more than the " + std::to_string(limit) +
@@ -57,41 +91,41 @@ static Result<std::string> read_open(const Descriptor& file, const struct stat& 
 }
 
 Result<std::string> read_file(const fs::path& path, uint64_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0)
-    return errno_error(errno, "reading " + path.string());
-  struct stat status{};
-  if (fstat(file.get(), &status) != 0)
-    return errno_error(errno, "reading " + path.string());
-  if (S_ISDIR(status.st_mode))
-    return make_error(ErrorKind::not_found, "reading " + path.string() + ": it is a directory, not a file");
-  return read_open(file, status, path, limit);
+  XAAS_TRY(const FileDescriptor file, open_file(path));
+  return read_open(file, path, limit);
 }
 
 Result<std::string> read_plain_file(const fs::path& path, uint64_t limit) {
-  // Without O_NONBLOCK a pipe is waited for that nobody opens.
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (file.get() < 0 && errno == ELOOP)
-    return make_error(ErrorKind::integrity, path.string() + ": a symbolic link, not a file");
-  if (file.get() < 0)
-    return errno_error(errno, "reading " + path.string());
-  struct stat status{};
-  if (fstat(file.get(), &status) != 0)
-    return errno_error(errno, "reading " + path.string());
-  if (!S_ISREG(status.st_mode))
-    return make_error(ErrorKind::integrity, path.string() + ": not a plain file");
-  return read_open(file, status, path, limit);
+  XAAS_TRY(const FileDescriptor file, open_file(path, Links::refuse));
+  return read_open(file, path, limit);
+}
+
+// A new file beside `path`; its name is then in `temporary`. Not by mkostemp(): that makes one of mode 0600,
+// and which mode the mask allows is only told by making one of another.
+static int create_beside(const fs::path& path, unsigned mode, std::string& temporary) {
+  constexpr int tries = 100;
+  int file = -1;
+  for (int i = 0; i < tries && file < 0; ++i) {
+    unsigned char random[6];
+    if (getrandom(random, sizeof(random), 0) != sizeof(random))
+      return -1;
+    std::string name = ".xaas-tmp-";
+    for (const unsigned char byte : random)
+      name += "abcdefghijklmnopqrstuvwxyz012345"[byte % 32];
+    temporary = (path.parent_path() / name).string();
+    file = open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, static_cast<mode_t>(mode));
+    if (file < 0 && errno != EEXIST)
+      return -1;
+  }
+  return file;
 }
 
 Result<FileWriter> FileWriter::create(const fs::path& path, unsigned mode) {
-  std::string temporary = (path.parent_path() / ".xaas-tmp-XXXXXX").string();
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  std::string temporary;
+  const int file = create_beside(path, mode, temporary);
   if (file < 0)
     return errno_error(errno, "writing " + path.string());
-  FileWriter writer(path, std::move(temporary), file);
-  if (fchmod(file, static_cast<mode_t>(mode)) != 0)
-    return errno_error(errno, "writing " + path.string());
-  return writer;
+  return FileWriter(path, std::move(temporary), file);
 }
 
 FileWriter::FileWriter(FileWriter&& other) noexcept
@@ -132,7 +166,7 @@ Result<void> write_output(const fs::path& path, std::string_view content, unsign
   const fs::file_status status = fs::status(path, code);
   if (!fs::exists(status) || fs::is_regular_file(status))
     return write_file(path, content, mode, false);
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (file.get() < 0)
     return errno_error(errno, "writing " + path.string());
   XAAS_CHECK(write_all(file.get(), content, path));
@@ -155,7 +189,10 @@ Result<void> copy_file(const fs::path& from, const fs::path& to) {
   if (stat(from.c_str(), &status) != 0)
     return errno_error(errno, "reading " + from.string());
   XAAS_TRY(const std::string content, read_file(from));
-  return write_file(to, content, status.st_mode & 07777, false);
+  XAAS_CHECK(write_file(to, content, 0600, false));
+  if (chmod(to.c_str(), status.st_mode & 07777) != 0) // whatever the mask
+    return errno_error(errno, "writing " + to.string());
+  return {};
 }
 
 void remove_tree(const fs::path& path) {

@@ -1,6 +1,8 @@
 #include "supervisor.h"
 
+#include <xaas/base/file_descriptor.h>
 #include <xaas/base/modesty.h>
+#include <xaas/base/pipe.h>
 #include <xaas/base/process.h>
 #include <xaas/base/signals.h>
 #include <xaas/base/text.h>
@@ -138,6 +140,14 @@ Error start_error(int number, const Command& command) {
   return errno_error(number, "starting " + command.arguments[0]);
 }
 
+// What a command that has ended wrote of its start, or 0. Nothing is waited for: who still has the other end
+// does not matter.
+int failure_in(const Pipe& status) {
+  fcntl(status.read_end(), F_SETFL, O_NONBLOCK);
+  int failed = 0;
+  return read(status.read_end(), &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
+}
+
 // The supervisor starts with all signals blocked: none of our handlers may run in it.
 pid_t fork_supervisor(const CommandStart& start) {
   sigset_t all;
@@ -192,50 +202,41 @@ Result<ProcessResult> run(const Command& command) {
   const std::vector<char*> argument_pointers = pointers(arguments);
   const std::vector<char*> environment_pointers = pointers(environment);
 
-  int data[2] = {-1, -1};
-  int status[2] = {-1, -1};
-  if (pipe2(status, O_CLOEXEC) != 0)
-    return errno_error(errno, "starting " + command.arguments[0]);
+  const std::string what = "starting " + command.arguments[0];
+  XAAS_TRY(Pipe status, Pipe::open(what));
+  FileDescriptor output, captured;
   if (command.output) {
-    data[1] = open(command.output->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (data[1] < 0)
+    output = FileDescriptor(open(command.output->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!output)
       return errno_error(errno, "writing " + command.output->string());
-  } else if (pipe2(data, O_CLOEXEC) != 0) {
-    return errno_error(errno, "starting " + command.arguments[0]);
+  } else {
+    XAAS_TRY(Pipe data, Pipe::open(what));
+    output = std::move(data.write_side());
+    captured = std::move(data.read_side());
   }
 
   const pid_t supervisor =
       fork_supervisor({program->c_str(), argument_pointers.data(), environment_pointers.data(),
-                       command.directory.c_str(), data[1], status[1], &command.become});
-  const int fork_error = errno;
-  close(status[1]);
-  close(data[1]);
-  int failed = 0;
-  ssize_t reported = 0;
-  while (supervisor > 0 && (reported = read(status[0], &failed, sizeof(failed))) < 0 && errno == EINTR) {
-  }
-  close(status[0]);
-  if (supervisor < 0) {
-    if (data[0] >= 0)
-      close(data[0]);
-    return errno_error(fork_error, "starting " + command.arguments[0]);
-  }
+                       command.directory.c_str(), output.get(), status.write_end(), &command.become});
+  if (supervisor < 0)
+    return errno_error(errno, what);
+  status.close_write();
+  output.close();
 
   if (command.started)
     command.started(supervisor);
   Watch watch(command);
   ProcessResult result;
   Result<void> drained;
-  if (data[0] >= 0) {
-    drained = drain(data[0], result.output, command, watch);
-    close(data[0]);
+  if (captured) {
+    drained = drain(captured.get(), result.output, command, watch);
     if (!drained)
-      end_tree(supervisor, command);
+      end_tree(supervisor, command); // with the pipe open: it may still write, and SIGPIPE is not asking
   }
   if (!drained)
     return std::move(drained).error();
   XAAS_TRY(result.exit_code, wait_for(supervisor, command, watch));
-  if (reported == sizeof(failed))
+  if (const int failed = failure_in(status); failed != 0)
     return start_error(failed, command);
   return result;
 }

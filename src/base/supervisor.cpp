@@ -11,6 +11,8 @@
 // kernel does not offer that (CONFIG_PROC_CHILDREN), the command's process group is what is killed.
 //
 // It keeps our open files, on purpose: the locks on temporary directories are held until the tree is gone.
+// But no pipe and no socket: it is forked without exec, so it has those of commands that other threads run at
+// the same time, and as long as it lived they would have no end for who reads them.
 // Rejected: a cgroup (needs delegation), a PID namespace (needs user namespaces, which many sites forbid).
 #include "supervisor.h"
 
@@ -158,7 +160,7 @@ void supervise(const CommandStart& start, pid_t parent) {
   }
   setpgid(command, command);
   close(start.output);
-  close(start.status);
+  close_pipes();
 
   sigset_t signals;
   sigemptyset(&signals);

@@ -47,31 +47,13 @@ bool write_bytes(int fd, std::string_view data) {
 
 } // namespace
 
-Result<Pipe> Pipe::open() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return errno_error(errno, "starting a worker");
-  return Pipe(ends[0], ends[1]);
-}
-
-Pipe::~Pipe() {
-  close_write();
-  if (read_ >= 0)
-    close(read_);
-}
-
-void Pipe::close_write() {
-  if (write_ >= 0)
-    close(std::exchange(write_, -1));
-}
-
 Worker::Worker(pid_t child, Pipe answer, Pipe words, const WorkerLimits& limits)
     : child_(child), answer_(std::move(answer)), words_(std::move(words)), clock_(child, limits.cpu_seconds),
       max_answer_(limits.answer) {}
 
 Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits) {
-  XAAS_TRY(Pipe answer, Pipe::open());
-  XAAS_TRY(Pipe words, Pipe::open());
+  XAAS_TRY(Pipe answer, Pipe::open("starting a worker"));
+  XAAS_TRY(Pipe words, Pipe::open("starting a worker"));
   // What does not fit is lost: nobody reads it before the end.
   for (const int fd : {answer.read_end(), words.read_end(), words.write_end()})
     fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -111,7 +93,12 @@ bool Worker::receive() {
 }
 
 std::optional<Result<std::string>> Worker::answer() {
+  const bool too_large = received_.size() > max_answer_;
+  if (too_large) // what it still has to say is not waited for
+    kill(child_, SIGKILL);
   end_ = end_child(std::exchange(child_, -1));
+  if (too_large)
+    end_ = {true, too_large_status};
   if (!end_.exited || end_.status != 0 || received_.empty() || received_.size() > max_answer_)
     return std::nullopt;
   const int kind = received_[0];
@@ -126,14 +113,17 @@ std::optional<Result<std::string>> Worker::answer() {
 
 Worker::Death Worker::death() {
   if (end_.exited && end_.status == no_memory_status)
-    return {true, "the worker ran out of memory"};
+    return {true, make_error(ErrorKind::failed, "the worker ran out of memory")};
   if (!end_.exited && end_.status == SIGKILL) // the kernel's answer where there is no more
-    return {true, "the worker was killed, as for want of memory"};
+    return {true, make_error(ErrorKind::failed, "the worker was killed, as for want of memory")};
+  if (end_.exited && end_.status == too_large_status)
+    return {false, make_error(ErrorKind::failed,
+                              "makes more than the " + std::to_string(max_answer_) + " bytes allowed")};
   std::string message = end_.exited ? "the worker ended without an answer"
                                     : std::string("the worker was ended by signal ") + strsignal(end_.status);
   if (const std::string words = last_words(); !words.empty())
     message += ": " + words;
-  return {false, message};
+  return {false, crash_error(message)};
 }
 
 // The first line that it printed.
@@ -157,8 +147,7 @@ Result<std::string> run_worker(const std::string& what, const WorkerTask& task, 
   }
   if (std::optional<Result<std::string>> answer = worker.answer())
     return std::move(*answer).in(what);
-  const auto [no_memory, message] = worker.death();
-  return make_error(no_memory ? ErrorKind::failed : ErrorKind::integrity, message).in(what);
+  return std::move(worker.death().error).in(what);
 }
 
 } // namespace xaas

@@ -74,7 +74,10 @@ bool ManualEntry::applies_to(const std::string& command, const CLI::App& app) co
 const std::vector<ManualEntry>& exit_codes() {
   static const std::vector<ManualEntry> codes = {
       {"0", "done", ""},
-      {"1", "the operation failed (a build, a link); a limit of time or memory", "build deploy inspect"},
+      {"1",
+       "the operation failed (a build, a link); a limit of time, memory or size; a worker that crashed, "
+       "which is probably a fault of xaas",
+       "build deploy inspect"},
       {"2",
        "usage: an unknown option, a malformed reference, an invalid spec or setting, an unknown point, value "
        "or CPU",

@@ -9,6 +9,7 @@
 
 #include <xaas/base/child.h>
 #include <xaas/base/confine.h>
+#include <xaas/base/pipe.h>
 #include <xaas/base/process.h>
 
 #include <lld/Common/Driver.h>
@@ -17,7 +18,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
+#include <cstring>
 #include <poll.h>
 #include <unistd.h>
 
@@ -31,13 +32,15 @@ constexpr size_t message_limit = 16u << 20; // bytes of messages that are kept
 
 [[noreturn]] void link_in_child(const std::vector<fs::path>& directories,
                                 const std::vector<std::string>& arguments,
-                                const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files) {
+                                const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files,
+                                uint64_t max_bytes) {
   llvm::raw_fd_ostream output(STDOUT_FILENO, false), errors(STDERR_FILENO, false, true);
   exit_on_no_memory();
+  std::signal(SIGXFSZ, SIG_IGN); // a file that is too large is an error of a write
   llvm::install_bad_alloc_error_handler(
       [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
-  if (const auto confined =
-          confine({.readable = files, .writable = directories, .max_memory = memory_limit()});
+  if (const auto confined = confine(
+          {.readable = files, .writable = directories, .max_memory = memory_limit(), .max_file = max_bytes});
       !confined) {
     errors << confined.error().message;
     errors.flush();
@@ -110,26 +113,20 @@ std::string without_private_paths(const std::string& messages) {
 Result<std::string> run_linker(const std::vector<fs::path>& directories,
                                const std::vector<std::string>& arguments,
                                const std::vector<VettedInput>& inputs, const std::vector<fs::path>& files,
-                               double cpu_seconds) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return errno_error(errno, "creating a pipe");
+                               double cpu_seconds, uint64_t max_bytes) {
+  XAAS_TRY(Pipe words, Pipe::open("starting the linker"));
   const pid_t child = fork();
-  if (child < 0) {
-    const int number = errno;
-    close(ends[0]);
-    close(ends[1]);
-    return errno_error(number, "starting the linker");
-  }
+  if (child < 0)
+    return errno_error(errno, "starting the linker");
   if (child == 0) {
-    detach(ends[1], ends[1]);
+    detach(words.write_end(), words.write_end());
     if (chdir(directories.front().c_str()) != 0)
       _exit(unconfined_status);
-    link_in_child(directories, arguments, inputs, files);
+    link_in_child(directories, arguments, inputs, files, max_bytes);
   }
-  close(ends[1]);
-  const Result<std::string> raw = read_messages(ends[0], child, cpu_seconds);
-  close(ends[0]);
+  words.close_write();
+  const Result<std::string> raw = read_messages(words.read_end(), child, cpu_seconds);
+  words.close_read();
   const ChildEnd end = end_child(child);
   if (!raw)
     return raw.error();
@@ -145,8 +142,11 @@ Result<std::string> run_linker(const std::vector<fs::path>& directories,
     return make_error(ErrorKind::failed, "the linker ran out of memory");
   // lld itself turns a signal into 128 and its number.
   if (!end.exited || end.status >= 128)
-    return make_error(ErrorKind::integrity, "the linker crashed with signal " +
-                                                std::to_string(end.exited ? end.status - 128 : end.status));
+    return crash_error("the linker crashed with signal " +
+                       std::to_string(end.exited ? end.status - 128 : end.status));
+  if (messages.find(std::strerror(EFBIG)) != std::string::npos)
+    return make_error(ErrorKind::failed,
+                      "its output has more than the " + std::to_string(max_bytes) + " bytes allowed");
   return make_error(ErrorKind::failed, messages.empty() ? "the linker failed without a message" : messages);
 }
 

@@ -172,8 +172,8 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
     staging.add("note.o");
   }
   ReplayResult result;
-  XAAS_TRY(result.messages,
-           run_linker(directories, staging.arguments, staging.inputs, staging.files(), options.cpu_seconds));
+  XAAS_TRY(result.messages, run_linker(directories, staging.arguments, staging.inputs, staging.files(),
+                                       options.cpu_seconds, options.max_bytes));
   XAAS_TRY(result.output, read_file(directory.path() / "out"));
   if (options.note)
     XAAS_CHECK(seal(result.output, Note::Kind::link));

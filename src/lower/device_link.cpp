@@ -5,6 +5,7 @@
 // read); what comes out is one whole module, which an assembler or a driver takes like any other. Rejected:
 // nvlink (a second tool of the vendor's on the target, and no calls inlined across units), and linking
 // modules as they are (their flags contradict each other where units have other options).
+#include "bounded_stream.h"
 #include "gpu_libraries.h"
 #include "targets.h"
 
@@ -34,6 +35,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unistd.h>
 
 namespace xaas::lower {
 
@@ -69,10 +71,10 @@ public:
     XAAS_CHECK(read_inputs());
     for (size_t i = 0; i < inputs_.size(); ++i)
       XAAS_CHECK(add(lto, i));
-    llvm::SmallString<0> output;
+    BoundedOutput output{{max_object, [] { _exit(too_large_status); }}};
     const auto stream = [&](unsigned,
                             const llvm::Twine&) -> llvm::Expected<std::unique_ptr<llvm::CachedFileStream>> {
-      return std::make_unique<llvm::CachedFileStream>(std::make_unique<llvm::raw_svector_ostream>(output));
+      return std::make_unique<llvm::CachedFileStream>(std::make_unique<BoundedStream>(output));
     };
     llvm::Error error = lto.run(stream);
     if (library_error_) {
@@ -84,7 +86,7 @@ public:
       return failed(llvm::toString(std::move(error)));
     if (!errors_.empty())
       return failed(errors_);
-    return std::string(output.str());
+    return std::string(output.bytes);
   }
 
 private:
@@ -261,7 +263,8 @@ Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs,
                                      const std::vector<std::string>& libraries, const target::Cpu& gpu,
                                      const std::vector<std::string>& features) {
   return run_worker("linking device code",
-                    [&] { return DeviceLinker(inputs, libraries, gpu, features).run(); });
+                    [&] { return DeviceLinker(inputs, libraries, gpu, features).run(); },
+                    {.answer = max_object});
 }
 
 Result<std::string> cuda_registration(const std::string& fat_binary, const std::string& arch) {

@@ -1,3 +1,4 @@
+#include "bounded_stream.h"
 #include "gpu_libraries.h"
 #include "targets.h"
 
@@ -140,7 +141,7 @@ Result<Object> parse_object(const std::string& bytes) {
   return object;
 }
 
-Result<Object> lower(const Job& job) {
+Result<Object> lower(const Job& job, const OutputLimit& limit) {
   initialize_targets();
   std::string errors;
   llvm::LLVMContext context;
@@ -215,16 +216,19 @@ Result<Object> lower(const Job& job) {
                                                  (errors.empty() ? "" : ": " + errors));
 
   const NoFiles no_files;
-  llvm::SmallString<0> object;
-  clang::emitBackendOutput(
-      compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(), &module,
-      thin_lto || lto                ? clang::Backend_EmitBC
-      : job.target.arch == "nvptx64" ? clang::Backend_EmitAssembly
-                                     : clang::Backend_EmitObj,
-      compiler.getVirtualFileSystemPtr(), std::make_unique<llvm::raw_svector_ostream>(object));
+  BoundedOutput object{limit};
+  clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(),
+                           &module,
+                           thin_lto || lto                ? clang::Backend_EmitBC
+                           : job.target.arch == "nvptx64" ? clang::Backend_EmitAssembly
+                                                          : clang::Backend_EmitObj,
+                           compiler.getVirtualFileSystemPtr(), std::make_unique<BoundedStream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);
-  return Object{std::string(object.str()), std::move(own)};
+  if (object.exceeded())
+    return make_error(ErrorKind::failed,
+                      describe(job) + ": an object of more than " + std::to_string(limit.bytes) + " bytes");
+  return Object{std::string(object.bytes), std::move(own)};
 }
 
 } // namespace xaas::lower

@@ -21,10 +21,10 @@ namespace xaas::lower {
 
 namespace {
 
-Result<std::string> lower_in_worker(const Job& job) {
+Result<std::string> lower_in_worker(const Job& job, uint64_t max_bytes) {
   llvm::install_bad_alloc_error_handler(
       [](void*, const char*, bool) { _exit(no_memory_status); }); // of malloc
-  XAAS_TRY(const Object object, lower(job));
+  XAAS_TRY(const Object object, lower(job, {max_bytes, [] { _exit(too_large_status); }}));
   return to_bytes(object);
 }
 
@@ -82,7 +82,9 @@ private:
   Result<Worker> start(size_t number, uint64_t max_memory) {
     XAAS_TRY(const Job job, job_(number));
     names_[number] = "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";
-    return Worker::start([&job] { return lower_in_worker(job); }, {max_memory, limits_.cpu_seconds});
+    constexpr uint64_t first_line = 16384; // before the object: to_bytes()
+    return Worker::start([&] { return lower_in_worker(job, limits_.object); },
+                         {max_memory, limits_.cpu_seconds, limits_.object + first_line});
   }
 
   Result<void> take(Running& running) {
@@ -90,13 +92,13 @@ private:
     const std::optional<Result<std::string>> answer = running.worker.answer();
     if (!answer) {
       XAAS_CHECK(check_interrupt());
-      const auto [no_memory, message] = running.worker.death();
-      if (!no_memory)
-        return make_error(ErrorKind::integrity, message).in(names_[number]);
+      Worker::Death death = running.worker.death();
+      if (!death.no_memory)
+        return std::move(death.error).in(names_[number]);
       if (last_try_)
-        return make_error(ErrorKind::failed, message,
-                          "on a machine or in a batch job with more memory it may do")
-            .in(names_[number]);
+        return std::move(death.error)
+            .in(names_[number])
+            .with_hint("on a machine or in a batch job with more memory it may do");
       too_large_.push_back(number);
       return {};
     }

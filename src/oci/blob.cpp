@@ -1,14 +1,12 @@
 #include "blob.h"
 
-#include "file_descriptor.h"
-
+#include <xaas/base/file_descriptor.h>
 #include <xaas/base/process.h>
 #include <xaas/oci/blob.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -67,16 +65,14 @@ BlobPtr blob_in(const fs::path& path, std::shared_ptr<const FileDescriptor> file
 }
 
 Result<BlobPtr> blob_in_file(const fs::path& path) {
-  // A pipe would keep us waiting for a writer.
-  auto file = std::make_shared<FileDescriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!*file)
-    return errno_error(errno, "reading " + path.string());
+  XAAS_TRY(FileDescriptor file, open_file(path));
   struct stat status{};
-  if (fstat(file->get(), &status) != 0)
+  if (fstat(file.get(), &status) != 0)
     return errno_error(errno, "reading " + path.string());
   if (!S_ISREG(status.st_mode))
     return make_error(ErrorKind::integrity, path.string() + ": not a regular file");
-  return blob_in(path, std::move(file), 0, static_cast<uint64_t>(status.st_size));
+  return blob_in(path, std::make_shared<FileDescriptor>(std::move(file)), 0,
+                 static_cast<uint64_t>(status.st_size));
 }
 
 std::string name_of(const Descriptor& descriptor) {

@@ -1,8 +1,7 @@
 // Blobs in parts of files, and in their order.
 #pragma once
 
-#include "file_descriptor.h"
-
+#include <xaas/base/file_descriptor.h>
 #include <xaas/oci/blob.h>
 
 #include <memory>

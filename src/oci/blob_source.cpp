@@ -1,9 +1,9 @@
 #include "blob.h"
-#include "file_descriptor.h"
 #include "image_json.h"
 #include "raw_locale.h"
 #include "stored_source.h"
 
+#include <xaas/base/file_descriptor.h>
 #include <xaas/base/text.h>
 
 #include <archive.h>
@@ -146,9 +146,7 @@ Result<std::unique_ptr<StoredSource>> open_archive(const Reference& reference) {
   std::error_code code;
   if (!fs::is_regular_file(reference.path, code))
     return no_image(reference, "archive: it is not a regular file");
-  FileDescriptor file(open(reference.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file)
-    return errno_error(errno, "reading " + reference.path.string());
+  XAAS_TRY(FileDescriptor file, open_file(reference.path));
   const bool tar = looks_like_tar(file.get());
   auto archive = std::make_unique<Archive>(reference.path, std::move(file));
   if (auto scanned = archive->scan(); !scanned) {

@@ -6,9 +6,8 @@
 // older kernels and container runtimes on HPC systems do not have it or block it.
 #pragma once
 
-#include "file_descriptor.h"
-
 #include <xaas/base/file.h>
+#include <xaas/base/file_descriptor.h>
 #include <xaas/base/result.h>
 
 #include <functional>

@@ -26,6 +26,9 @@ ElfFile& ElfFile::operator=(ElfFile&&) noexcept = default;
 ElfFile::~ElfFile() = default;
 
 std::optional<ElfFile> ElfFile::open(const fs::path& path) {
+  std::error_code code;
+  if (!fs::is_regular_file(path, code))
+    return std::nullopt;
   auto parts = std::make_unique<Parts>();
   auto content = llvm::MemoryBuffer::getFile(path.native(), false, false);
   if (!content)

@@ -2,6 +2,9 @@
 // library that it loaded may call exit().
 #include "helper_process.h"
 
+#include <xaas/base/child.h>
+#include <xaas/base/pipe.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -20,6 +23,7 @@ constexpr char end_mark = '\x04';
 constexpr size_t most_text = size_t(64) << 20;
 
 [[noreturn]] void work(const std::function<std::string()>& task, int answer, pid_t parent) {
+  close_files(3, answer); // one that hangs would keep our locks and the pipes of others
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) // it has died before
     _exit(1);
@@ -45,28 +49,23 @@ constexpr size_t most_text = size_t(64) << 20;
 } // namespace
 
 HelperProcess::HelperProcess(const std::function<std::string()>& task) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    trouble_ = std::strerror(errno);
+  Result<Pipe> pipe = Pipe::open("starting a helper");
+  if (!pipe) {
+    trouble_ = pipe.error().message;
     return;
   }
   // Not over one of the three that the child gives up.
-  const int answer = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
-  close(ends[1]);
+  const FileDescriptor answer(fcntl(pipe->write_end(), F_DUPFD_CLOEXEC, 3));
   const pid_t parent = getpid();
-  child_ = answer < 0 ? -1 : fork();
+  child_ = answer ? fork() : -1;
   if (child_ == 0)
-    work(task, answer, parent);
-  if (child_ < 0)
-    trouble_ = std::strerror(errno);
-  if (answer >= 0)
-    close(answer);
+    work(task, answer.get(), parent);
   if (child_ < 0) {
-    close(ends[0]);
+    trouble_ = std::strerror(errno);
     return;
   }
   setpgid(child_, child_);
-  answer_ = ends[0];
+  answer_ = pipe->read_side().release();
   fcntl(answer_, F_SETFL, O_NONBLOCK);
 }
 

@@ -1,13 +1,13 @@
 #include "machine.h"
 #include "mounts.h"
 
+#include <xaas/base/file_descriptor.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <set>
 #include <sys/stat.h>
@@ -95,28 +95,27 @@ std::string Machine::start_of(const std::string& absolute, size_t size) const {
   std::error_code code;
   if (!fs::is_regular_file(file, code))
     return {};
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor < 0)
+  const Result<FileDescriptor> opened = open_file(file);
+  if (!opened)
     return {};
   std::string content(size, '\0');
-  const ssize_t count = read(descriptor, content.data(), size);
-  close(descriptor);
+  const ssize_t count = read(opened->get(), content.data(), size);
   content.resize(count > 0 ? static_cast<size_t>(count) : 0);
   return content;
 }
 
 class Machine::Pieces : public std::streambuf {
 public:
-  Pieces(const Machine& machine, fs::path file, int descriptor)
-      : machine_(machine), file_(std::move(file)), descriptor_(descriptor), piece_(size_t(1) << 20, '\0') {}
-  ~Pieces() override { close(descriptor_); }
+  Pieces(const Machine& machine, fs::path file, FileDescriptor descriptor)
+      : machine_(machine), file_(std::move(file)), descriptor_(std::move(descriptor)),
+        piece_(size_t(1) << 20, '\0') {}
 
 protected:
   int_type underflow() override {
     if (machine_.out_of_time())
       return traits_type::eof();
     const Watch::Access access(machine_.watch_, file_);
-    const ssize_t count = read(descriptor_, piece_.data(), piece_.size());
+    const ssize_t count = read(descriptor_.get(), piece_.data(), piece_.size());
     if (count <= 0)
       return traits_type::eof();
     setg(piece_.data(), piece_.data(), piece_.data() + count);
@@ -126,7 +125,7 @@ protected:
 private:
   const Machine& machine_;
   fs::path file_;
-  int descriptor_;
+  FileDescriptor descriptor_;
   std::string piece_;
 };
 
@@ -138,8 +137,8 @@ std::unique_ptr<std::streambuf> Machine::stream(const std::string& absolute) con
   std::error_code code;
   if (!fs::is_regular_file(file, code))
     return nullptr;
-  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  return descriptor < 0 ? nullptr : std::make_unique<Pieces>(*this, file, descriptor);
+  Result<FileDescriptor> opened = open_file(file);
+  return opened ? std::make_unique<Pieces>(*this, file, *std::move(opened)) : nullptr;
 }
 
 std::optional<uint64_t> Machine::number(const std::string& absolute) const {

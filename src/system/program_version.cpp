@@ -4,6 +4,8 @@
 // kernel waits for a file server, is left to init.
 #include "program_version.h"
 
+#include <xaas/base/pipe.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -76,19 +78,16 @@ ProgramVersions::Child ProgramVersions::Child::start(std::vector<std::string> co
   for (std::string& argument : command)
     arguments.push_back(argument.data());
   arguments.push_back(nullptr);
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
+  Result<Pipe> pipe = Pipe::open("starting a program");
+  if (!pipe)
     return child;
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  fcntl(pipe->read_end(), F_SETFL, O_NONBLOCK);
   child.pid = fork();
   if (child.pid == 0)
-    become(arguments.data(), ends[1]);
-  close(ends[1]);
+    become(arguments.data(), pipe->write_end());
   if (child.pid > 0) {
     setpgid(child.pid, child.pid);
-    child.output = ends[0];
-  } else {
-    close(ends[0]);
+    child.output = pipe->read_side().release();
   }
   return child;
 }

@@ -2,6 +2,8 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/modesty.h>
+#include <xaas/base/pipe.h>
+#include <xaas/base/plain_stream.h>
 #include <xaas/base/process.h>
 #include <xaas/base/space.h>
 #include <xaas/base/stopwatch.h>
@@ -11,6 +13,9 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <future>
+#include <poll.h>
+#include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -68,6 +73,27 @@ TEST(File, ErrorsNameTheFileAndHaveTheRightKind) {
   EXPECT_NE(missing.error().message.find("/nonexistent/x"), std::string::npos);
   EXPECT_EQ(read_file("/proc/version", 3).error().kind, ErrorKind::integrity);
   EXPECT_EQ(read_plain_file("/proc/version", 3).error().kind, ErrorKind::integrity);
+}
+
+TEST(File, WhatIsNoFileIsNotWaitedFor) {
+  const auto directory = *TemporaryDirectory::create();
+  const fs::path pipe = directory.path() / "pipe", link = directory.path() / "link";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink(pipe, link);
+  for (const fs::path& path : {pipe, link, fs::path("/dev/zero")}) {
+    const auto read = read_file(path);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().kind, ErrorKind::integrity);
+    EXPECT_EQ(read.error().message, path.string() + ": not a regular file");
+    EXPECT_EQ(digest_of_file(path).error().kind, ErrorKind::integrity);
+    EXPECT_EQ(read_plain_file(path, 10).error().kind, ErrorKind::integrity);
+  }
+  EXPECT_EQ(*read_file("/dev/null"), "");
+  // Who writes `--system <(command)` means a pipe.
+  Pipe given = *Pipe::open("testing");
+  ASSERT_EQ(write(given.write_end(), "text", 4), 4);
+  given.close_write();
+  EXPECT_EQ(*read_file("/dev/fd/" + std::to_string(given.read_end())), "text");
 }
 
 TEST(File, TemporaryDirectoryRemovesReadOnlyTrees) {
@@ -350,6 +376,91 @@ TEST(Process, NothingOutlivesAKilledParent) {
   }
 }
 
+// Commands of several threads: each has a supervisor, which is forked while others have pipes open.
+class ParallelCommands : public ::testing::Test {
+protected:
+  ParallelCommands() { EXPECT_EQ(mkfifo((directory_.path() / "go").c_str(), 0600), 0); }
+  // It ends when go_on() says so, and not before.
+  Command long_one(const std::string& name) const {
+    return {.arguments = {"sh", "-c", "echo $$ >" + name + "; read line <go; echo done"},
+            .directory = directory_.path()};
+  }
+  void go_on() const {
+    const int go = open((directory_.path() / "go").c_str(), O_RDWR | O_CLOEXEC); // never waits
+    EXPECT_EQ(write(go, "1\n2\n3\n4\n5\n6\n7\n8\n", 16), 16);
+    go_.push_back(FileDescriptor(go)); // what is written stays as long as it is open
+  }
+  TemporaryDirectory directory_ = *TemporaryDirectory::create();
+  mutable std::vector<FileDescriptor> go_;
+};
+
+TEST_F(ParallelCommands, ASupervisorKeepsNoPipe) {
+  Pipe pipe = *Pipe::open("testing");
+  auto running = std::async(std::launch::async, [this] { return run(long_one("up")); });
+  ASSERT_FALSE(eventually_in(directory_.path() / "up").empty());
+  pipe.close_write();
+  pollfd waiting{pipe.read_end(), POLLIN, 0};
+  EXPECT_EQ(poll(&waiting, 1, 20'000), 1); // its end
+  go_on();
+  EXPECT_EQ(running.get()->output, "done\n");
+}
+
+TEST_F(ParallelCommands, ShortOnesDoNotWaitForALongOne) {
+  std::vector<std::future<Result<ProcessResult>>> long_ones;
+  std::vector<std::future<size_t>> short_ones;
+  for (int i = 0; i < 8; ++i)
+    if (i % 4 == 1)
+      long_ones.push_back(std::async(std::launch::async, [this] { return run(long_one("up")); }));
+    else
+      short_ones.push_back(std::async(std::launch::async, [] {
+        size_t bytes = 0;
+        for (int round = 0; round < 10; ++round) // more than a pipe holds
+          bytes += run({.arguments = {"head", "-c", "300000", "/dev/zero"}})->output.size();
+        return bytes;
+      }));
+  for (std::future<size_t>& each : short_ones)
+    EXPECT_EQ(each.wait_for(std::chrono::minutes(2)), std::future_status::ready);
+  go_on();
+  for (std::future<size_t>& each : short_ones)
+    EXPECT_EQ(each.get(), 3'000'000u);
+  for (auto& each : long_ones)
+    EXPECT_EQ(each.get()->output, "done\n");
+}
+
+TEST_F(ParallelCommands, AnInterruptEndsAllOfThem) {
+  const pid_t child = fork(); // a request to stop cannot be taken back
+  if (child == 0) {
+    install_interrupt_handler();
+    std::vector<std::future<Result<ProcessResult>>> all;
+    bool up = true;
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
+      all.push_back(std::async(std::launch::async, [this, name] { return run(long_one(name)); }));
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
+      up = up && !eventually_in(directory_.path() / name).empty();
+    raise(SIGINT);
+    for (auto& each : all)
+      if (const auto result = each.get(); result || result.error().kind != ErrorKind::interrupted)
+        _exit(1);
+    _exit(up ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  for (const char* name : {"a", "h"})
+    EXPECT_TRUE(ends_soon(trim(*read_file(directory_.path() / name)))) << name;
+}
+
+TEST(Process, AFailedStartKeepsNothingOpen) {
+  const auto open_files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const auto before = open_files();
+  EXPECT_FALSE(run({.arguments = {"true"}, .output = "/nonexistent/log"}));
+  EXPECT_FALSE(run({.arguments = {"true"}, .directory = "/nonexistent"}));
+  EXPECT_EQ(open_files(), before);
+}
+
 TEST(Process, JobsStayWithinWhatThereIsAndAreFewOnALoginNode) {
   const uint64_t much = uint64_t(1) << 40;
   EXPECT_EQ(jobs_within({96, much, false, 8}), 8u);
@@ -425,6 +536,43 @@ TEST(Json, ErrorsHaveLineAndPointer) {
   const auto wrong = JsonReader(json, "bundle").at("a")->strings();
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().message.find("bundle/a/0"), std::string::npos);
+}
+
+// The last of two would win here, the first elsewhere.
+TEST(Json, AKeyThatIsThereTwiceIsRefused) {
+  for (const auto& [text, where] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"a": 1, "a": 1})", "doc: has the key \"a\" twice"},
+           {R"({"a": [{}, [1], {"b": {"c": 1, "d": [], "c": 2}}]})", "doc/a/2/b: has the key \"c\" twice"},
+           {R"([{"x": 1}, {"x": {"x": 1}, "x": null}])", "doc/1: has the key \"x\" twice"},
+           {R"({"a": 1, "\u0061": 2})", "doc: has the key \"a\" twice"}}) {
+    const auto parsed = parse_json(text, "doc", false, ErrorKind::integrity);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().kind, ErrorKind::integrity);
+    EXPECT_EQ(parsed.error().message, where);
+  }
+  EXPECT_TRUE(parse_json(R"({"a": {"a": [{"a": 1}, {"a": 1}]}, /* "a": */ "b": {"a": 1}})", "doc", true));
+}
+
+TEST(Text, WhatATerminalWouldObeyIsQuoted) {
+  for (const auto& [text, plain] : std::vector<std::pair<std::string, std::string>>{
+           {"a\tb\n", "a\tb\n"},
+           {"\x1b[31m\r\b\x7f", R"(\u001b[31m\u000d\u0008\u007f)"},
+           {std::string("\0", 1), R"(\u0000)"},
+           {"\u009b31m\u0080\u00a0", "\\u009b31m\\u0080\u00a0"}, // the last is a blank, no control
+           {"\u202eabc\u2066\u200f\u061c\u2028", R"(\u202eabc\u2066\u200f\u061c\u2028)"},
+           {"Größe 測定 \U0001f600", "Größe 測定 \U0001f600"},
+           {"\x9b\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80", R"(\x9b\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80)"},
+           {"\xe2\x80", R"(\xe2\x80)"}}) {
+    EXPECT_EQ(printable(text), plain);
+    EXPECT_EQ(printable(plain), plain);
+    // In pieces, as a stream gets it.
+    std::stringbuf sink;
+    PlainStream stream(sink);
+    for (const char c : text)
+      EXPECT_EQ(stream.sputc(c), static_cast<unsigned char>(c));
+    stream.pubsync();
+    EXPECT_EQ(sink.str(), plain);
+  }
 }
 
 TEST(Text, Nearest) {

@@ -255,6 +255,19 @@ TEST_F(ReplayTest, HostileInputsAndOptions) {
   EXPECT_FALSE(fs::exists(path("map")));
 }
 
+TEST_F(ReplayTest, AnOutputThatIsTooLargeIsAnErrorThatNamesLinkAndLimit) {
+  write("huge.ld", "SECTIONS { .text : { *(.text*) BYTE(1) . = . + 0x400000000; BYTE(1) } }");
+  const LinkRecord record = record_of({"-shared", "lib.o", "-T", "huge.ld"});
+  for (const auto& [bytes, text] :
+       {std::pair(ReplayOptions().max_bytes, "4294967296"), std::pair(uint64_t(100), "100")}) {
+    const auto result = replay(record, provider(), {.arch = "x86_64", .max_bytes = bytes});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().kind, ErrorKind::failed);
+    EXPECT_EQ(result.error().message,
+              std::string("linking a.out: its output has more than the ") + text + " bytes allowed");
+  }
+}
+
 TEST_F(ReplayTest, DamagedObjectsAreErrors) {
   const std::string good = read("x.o");
   uint32_t state = 7;

@@ -1,6 +1,7 @@
 #include "lower_testing.h"
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -99,7 +101,8 @@ TEST(LowerAll, AWorkerThatDiesIsAnErrorThatNamesTheModule) {
       "declare void @llvm.aarch64.clrex()\ndefine void @f() { call void @llvm.aarch64.clrex() ret void }");
   const auto died = run(crash);
   ASSERT_FALSE(died);
-  EXPECT_THAT(died.error().message, HasSubstr("a.c (module sha256:"));
+  EXPECT_EQ(died.error().kind, ErrorKind::failed); // the module may be as good as any
+  EXPECT_THAT(died.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("fault of xaas")));
 }
 
 // The assembler writes this out: gigabytes, for as long as it takes.
@@ -132,6 +135,22 @@ TEST(LowerAll, AModuleThatNeedsTooMuchMemoryIsTriedAloneAndThenAnErrorThatNamesI
   EXPECT_EQ(finished, 3u); // the others first
 }
 
+// 8 GiB of a line, which the assembler would write for as long as it takes.
+TEST(LowerAll, AModuleThatMakesTooMuchIsAnErrorThatNamesItAndTheLimit) {
+  Job job = job_of("module asm \".fill 0x200000000,1,0\"");
+  const auto over = lower_all(
+      1, [&](size_t) -> Result<Job> { return job; }, [](size_t, const Object&) { return Result<void>(); },
+      {.workers = 1, .object = 1 << 20});
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().kind, ErrorKind::failed);
+  EXPECT_THAT(over.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("bytes allowed")));
+  job = job_of("module asm \".fill 0x2000,1,0\"");
+  const auto here = lower(job, {.bytes = 0x1000});
+  ASSERT_FALSE(here);
+  EXPECT_EQ(here.error().kind, ErrorKind::failed);
+  EXPECT_THAT(here.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("4096 bytes")));
+}
+
 TEST(Lower, ForThinLto) {
   Job job = job_of("define internal void @g() \"xaas-plain\" { ret void }\n"
                    "define void @f() { call void @g() ret void }");
@@ -151,6 +170,35 @@ TEST(Lower, ForThinLto) {
         << function.getName().str();
     EXPECT_TRUE(function.getFnAttribute("target-features").getValueAsString().contains("+avx2"));
   }
+
+  // What has no name for anybody but is in a section; what only the compiler reads.
+  Job special =
+      job_of("@table = constant i32 1, section \"table\"\n"
+             "@own = internal constant i32 2, section \"table\"\n"
+             "@text = private constant [2 x i8] c\"x\\00\", section \"llvm.metadata\"\n"
+             "@seen = constant i32 3, section \"llvm.metadata\"\n"
+             "@llvm.used = appending global [1 x ptr] [ptr @own], section \"llvm.metadata\"\n"
+             "@llvm.compiler.used = appending global [1 x ptr] [ptr @f], section \"llvm.metadata\"\n"
+             "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] "
+             "[{ i32, ptr, ptr } { i32 101, ptr @f, ptr @own }]\n"
+             "@llvm.global.annotations = appending global [1 x { ptr, ptr, ptr, i32, ptr }] "
+             "[{ ptr, ptr, ptr, i32, ptr } { ptr @f, ptr @text, ptr @text, i32 1, ptr null }], "
+             "section \"llvm.metadata\"\n"
+             "define internal void @f() { ret void }");
+  special.form = Form::thin_lto;
+  const auto kept = lower(special);
+  ASSERT_TRUE(kept) << kept.error().message;
+  auto special_module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(kept->bytes, "a.c"), context);
+  ASSERT_TRUE(static_cast<bool>(special_module));
+  std::set<std::string> used;
+  llvm::SmallVector<llvm::GlobalValue*> values;
+  for (const bool by_compiler : {false, true}) {
+    values.clear();
+    llvm::collectUsedGlobalVariables(**special_module, values, by_compiler);
+    for (const llvm::GlobalValue* value : values)
+      used.insert((by_compiler ? "compiler " : "all ") + value->getName().str());
+  }
+  EXPECT_THAT(used, ElementsAre("all own", "compiler f", "compiler table"));
 
   Job directive = job_of("define void @f() { call void asm \".byte 144\", \"\"() ret void }");
   directive.form = Form::thin_lto;

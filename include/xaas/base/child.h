@@ -1,6 +1,8 @@
 // A forked child that serves its parent and is not trusted: a worker.
 #pragma once
 
+#include <xaas/base/result.h>
+
 #include <chrono>
 #include <string>
 #include <sys/types.h>
@@ -18,9 +20,12 @@ void plain_signals();
 // Closes every descriptor from `first` on but `kept` (-1: none).
 void close_files(int first, int kept = -1);
 
+// Closes every pipe and socket. Makes system calls only.
+void close_pipes();
+
 // Exit statuses of a confined process: it ran out of memory (exit_on_no_memory() makes it so); it could not
-// be confined.
-constexpr int no_memory_status = 251, unconfined_status = 252;
+// be confined; its answer is larger than it may be.
+constexpr int no_memory_status = 251, unconfined_status = 252, too_large_status = 253;
 void exit_on_no_memory();
 
 // What became of a child. Waits for it, for a short while, and then kills it: it has nothing more to say.
@@ -29,6 +34,10 @@ struct ChildEnd {
   int status = 0;      // of the exit; else the signal
 };
 ChildEnd end_child(pid_t child);
+
+// The error of a child that crashed: `what` says how. A damaged input has to end in an error of its own
+// (integrity), so a crash is our fault until somebody shows otherwise, and the message says so.
+Error crash_error(const std::string& what);
 
 // Tells a child that takes too long: of CPU time, or of time without using any (it was stopped, or sleeps).
 class ChildClock {

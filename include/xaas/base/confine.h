@@ -17,7 +17,8 @@ namespace xaas {
 struct Confinement {
   std::vector<fs::path> readable; // files
   std::vector<fs::path> writable; // directories, below which files may be read, made and removed
-  uint64_t max_memory = 0;        // bytes of data on top of what it has, and of a file; 0: no limit
+  uint64_t max_memory = 0;        // bytes of data on top of what it has; 0: no limit
+  uint64_t max_file = 0;          // bytes of a file; 0: as many as of memory
 
   bool uses_files() const { return !readable.empty() || !writable.empty(); }
 };

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <xaas/base/child.h>
+#include <xaas/base/pipe.h>
 #include <xaas/base/result.h>
 
 #include <cstdint>
@@ -31,23 +32,6 @@ struct WorkerLimits {
 // What the worker computes: an answer, or an error (only `failed`, `integrity` and `unsatisfied` pass).
 using WorkerTask = std::function<Result<std::string>()>;
 
-// Both ends of a pipe, closed when it goes.
-class Pipe {
-public:
-  static Result<Pipe> open();
-  Pipe(Pipe&& other) noexcept
-      : read_(std::exchange(other.read_, -1)), write_(std::exchange(other.write_, -1)) {}
-  Pipe& operator=(Pipe&&) = delete;
-  ~Pipe();
-  int read_end() const { return read_; }
-  int write_end() const { return write_; }
-  void close_write();
-
-private:
-  Pipe(int read_end, int write_end) : read_(read_end), write_(write_end) {}
-  int read_, write_;
-};
-
 class Worker {
 public:
   // Must be called from a process with one thread.
@@ -66,10 +50,10 @@ public:
   bool receive();
   // After the end of the answer: what the task gave. Nothing if the worker died.
   std::optional<Result<std::string>> answer();
-  // Of a worker without an answer: how it ended. `no_memory`: with more it may do.
+  // Of a worker without an answer: how it ended, as an error (failed). `no_memory`: with more it may do.
   struct Death {
     bool no_memory;
-    std::string message;
+    Error error;
   };
   Death death();
 
@@ -85,8 +69,7 @@ private:
   ChildEnd end_;
 };
 
-// One worker, waited for. A death is an integrity error, or a failed one where it took too much; `what` says
-// what was done.
+// One worker, waited for. A death is an error of kind failed; `what` says what was done.
 Result<std::string> run_worker(const std::string& what, const WorkerTask& task,
                                const WorkerLimits& limits = {});
 

@@ -26,7 +26,8 @@ struct ReplayOptions {
   // have a library's objects in common compile most of them once. Empty: none. The linker may write there, so
   // it is of one image only.
   fs::path lto_cache;
-  double cpu_seconds = 3600; // that the link may take, of all threads together
+  double cpu_seconds = 3600;              // that the link may take, of all threads together
+  uint64_t max_bytes = uint64_t(1) << 32; // of the output, where 32-bit DWARF ends
 };
 
 struct ReplayResult {
@@ -38,7 +39,7 @@ struct ReplayResult {
 // directory that holds links to the inputs under their record names and nothing else. lld's error messages
 // come back with private paths replaced by file names and symbols as the object files have them (not
 // demangled). Input that is bitcode, a thin archive or a linker script that names files: integrity error.
-// Link error: failed. A crash of lld: integrity error that names the link. Must be called from a process with
+// Link error: failed. So is a crash of lld; the error names the link. Must be called from a process with
 // one thread.
 Result<ReplayResult> replay(const LinkRecord& record, const FileProvider& provider,
                             const ReplayOptions& options);

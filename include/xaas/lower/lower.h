@@ -53,16 +53,25 @@ struct Object {
 std::string to_bytes(const Object& object);
 Result<Object> parse_object(const std::string& bytes); // anything else: integrity error
 
+// How large an object may be. The small code model, which nearly all programs have, ends at 2 GiB (System V
+// ABI for AMD64, section 3.5.1).
+constexpr uint64_t max_object = uint64_t(1) << 31;
+struct OutputLimit {
+  uint64_t bytes = max_object;
+  void (*exceeded)() = nullptr; // called at once, and need not return; else the rest is thrown away
+};
+
 // Lowers in this process, which can open no file meanwhile, so other threads must not need one. Bitcode that
 // cannot be parsed, or options that cannot be applied: integrity error that names unit and module. An error
-// of the back end (inline assembly that the target refuses): failed.
-Result<Object> lower(const Job& job);
+// of the back end (inline assembly that the target refuses), an object that is too large: failed.
+Result<Object> lower(const Job& job, const OutputLimit& limit = {});
 
 // What lowering many modules may use.
 struct Limits {
-  unsigned workers = 1;      // at once
-  uint64_t memory = 0;       // bytes, of all workers together; 0: what this process may have
-  double cpu_seconds = 3600; // of one module
+  unsigned workers = 1;         // at once
+  uint64_t memory = 0;          // bytes, of all workers together; 0: what this process may have
+  double cpu_seconds = 3600;    // of one module
+  uint64_t object = max_object; // bytes
 };
 
 using JobSource = std::function<Result<Job>(size_t)>;
@@ -70,8 +79,8 @@ using ObjectSink = std::function<Result<void>(size_t, Object)>;
 
 // Lowers `count` jobs in worker processes, in the order given (put the longest first). `job` is called in
 // this process when a worker is free; `done` in this process with each object, in any order. Workers are
-// confined (base/confine.h). One that dies is an integrity error that names the module; one that takes too
-// long, or all the memory, a failed one. The first error ends the work. Must be called from a process with
+// confined (base/confine.h). One that dies, takes too long or all the memory, or makes too much, is a failed
+// error that names the module. The first error ends the work. Must be called from a process with
 // one thread: workers are forked, without exec, so that nothing on the machine but this program takes part.
 Result<void> lower_all(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits,
                        Progress& progress = no_progress());
