@@ -235,8 +235,10 @@ private:
     std::set<std::string> sources;
     for (const Digest& unit : usage.units)
       sources.insert(bundle_.units.at(unit).source);
-    warnings_.add_leaks(capture::leaking_sources(session), sources);
-    warnings_.add_vector_returns(capture::vector_returns(session), sources);
+    XAAS_TRY(const std::set<std::string> leaks, capture::leaking_sources(session));
+    warnings_.add_leaks(leaks, sources);
+    XAAS_TRY(const auto vector_returns, capture::vector_returns(session));
+    warnings_.add_vector_returns(vector_returns, sources);
     return {};
   }
 

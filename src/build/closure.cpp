@@ -1,5 +1,6 @@
 #include "closure.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/text.h>
 #include <xaas/link/dynamic.h>
 #include <xaas/link/note.h>
@@ -25,14 +26,11 @@ void add_configured(const fs::path& file, std::vector<fs::path>& directories, in
     const std::string line = trim(raw.substr(0, raw.find('#')));
     if (line.starts_with("include ")) {
       const fs::path pattern = file.parent_path() / trim(line.substr(8));
-      std::vector<fs::path> included;
-      std::error_code code;
-      for (const fs::directory_entry& entry : fs::directory_iterator(pattern.parent_path(), code))
-        if (entry.path().extension() == pattern.extension())
-          included.push_back(entry.path());
-      std::sort(included.begin(), included.end());
-      for (const fs::path& each : included)
-        add_configured(each, directories, depth + 1);
+      // As for the loader, a directory that cannot be read has no such files.
+      const auto entries = list_directory(pattern.parent_path());
+      for (const fs::path& each : entries ? *entries : std::vector<fs::path>())
+        if (each.extension() == pattern.extension())
+          add_configured(each, directories, depth + 1);
     } else if (line.starts_with("/")) {
       directories.push_back(line);
     }

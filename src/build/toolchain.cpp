@@ -1,6 +1,7 @@
 // Sources: mmdebstrap(1); sources.list(5); os-release(5).
 #include "toolchain.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
@@ -61,13 +62,12 @@ std::string own_suite() {
 }
 
 // Where this machine gets its packages: the same mirrors and keys serve the image.
-std::vector<std::string> own_sources() {
+Result<std::vector<std::string>> own_sources() {
+  XAAS_TRY(const std::vector<fs::path> entries, list_directory("/etc/apt/sources.list.d", IfMissing::empty));
   std::vector<std::string> files;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/etc/apt/sources.list.d", code))
-    if (entry.path().extension() == ".sources" || entry.path().extension() == ".list")
-      files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  for (const fs::path& entry : entries)
+    if (entry.extension() == ".sources" || entry.extension() == ".list")
+      files.push_back(entry);
   std::error_code none;
   if (const auto size = fs::file_size("/etc/apt/sources.list", none); !none && size > 0)
     files.insert(files.begin(), "/etc/apt/sources.list");
@@ -102,9 +102,10 @@ Result<ToolchainLayers> layers_of_packages(const spec::Toolchain& toolchain, con
                        "--include=" + join(toolchain.packages, ","),
                        suite,
                        tar.string()};
-  if (suite == own_suite())
-    for (const std::string& file : own_sources())
-      command.arguments.push_back(file);
+  if (suite == own_suite()) {
+    XAAS_TRY(const std::vector<std::string> sources, own_sources());
+    command.arguments.insert(command.arguments.end(), sources.begin(), sources.end());
+  }
   command.environment = {{"SOURCE_DATE_EPOCH", std::to_string(time)}, {"LC_ALL", "C.UTF-8"}};
   command.directory = work;
   command.output = log;

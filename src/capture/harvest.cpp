@@ -1,8 +1,10 @@
 #include "device_files.h"
 #include "identify.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/json.h>
 #include <xaas/base/text.h>
+#include <xaas/base/utf8.h>
 #include <xaas/capture/harvest.h>
 
 #include <algorithm>
@@ -87,6 +89,15 @@ Result<void> classify(const Session& session, const fs::path& path, InstalledFil
   return {};
 }
 
+// `name`: the path of an installed file, or what a link leads to.
+Result<void> check_name(const std::string& path, const std::string& name) {
+  if (is_utf8(name))
+    return {};
+  return make_error(ErrorKind::failed, "/" + escape_bytes(path) + ": the build installed a file whose " +
+                                           (path == name ? "name" : "link target " + escape_bytes(name)) +
+                                           " is not UTF-8");
+}
+
 } // namespace
 
 Result<std::vector<link::InstalledFile>> harvest(const Session& session, const fs::path& destination) {
@@ -102,10 +113,12 @@ Result<std::vector<link::InstalledFile>> harvest(const Session& session, const f
       return errno_error(errno, "reading " + it->path().string());
     InstalledFile file;
     file.path = it->path().lexically_relative(destination).string();
+    XAAS_CHECK(check_name(file.path, file.path));
     file.mode = status.st_mode & 0777;
     if (S_ISLNK(status.st_mode)) {
       file.kind = Kind::symlink;
       file.destination = fs::read_symlink(it->path(), code).string();
+      XAAS_CHECK(check_name(file.path, file.destination));
     } else if (S_ISDIR(status.st_mode)) {
       file.kind = Kind::directory;
     } else if (S_ISREG(status.st_mode)) {
@@ -125,12 +138,12 @@ Result<std::vector<link::InstalledFile>> harvest(const Session& session, const f
 
 Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
   std::map<Digest, KitOrigin> origins;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / "kit", code)) {
-    const std::string name = entry.path().filename().string();
+  XAAS_TRY(const std::vector<fs::path> entries, list_directory(session.directory / "kit"));
+  for (const fs::path& entry : entries) {
+    const std::string name = entry.filename().string();
     XAAS_TRY(const Digest digest, Digest::parse("sha256:" + name.substr(0, name.find('-'))));
-    XAAS_TRY(const Json json, read_json(entry.path()));
-    const JsonReader reader(json, entry.path().string());
+    XAAS_TRY(const Json json, read_json(entry));
+    const JsonReader reader(json, entry.string());
     XAAS_TRY(const std::string path, reader.string_at("path"));
     XAAS_TRY(const bool of_build, reader.boolean_or("of_build", false));
     // The same content in several places: the same answer in whatever order they were read.
@@ -145,23 +158,26 @@ Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session) {
 }
 
 // What the front door noted of units, one file for each, in a directory of the session.
-static std::vector<std::string> unit_notes(const Session& session, const char* directory) {
+static Result<std::vector<std::string>> unit_notes(const Session& session, const char* directory) {
+  XAAS_TRY(const std::vector<fs::path> files, list_directory(session.directory / directory));
   std::vector<std::string> notes;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(session.directory / directory, code))
-    if (const Result<std::string> note = read_file(entry.path()); note && !trim(*note).empty())
-      notes.push_back(trim(*note));
+  for (const fs::path& file : files) {
+    XAAS_TRY(const std::string note, read_file(file));
+    if (!trim(note).empty())
+      notes.push_back(trim(note));
+  }
   return notes;
 }
 
-std::set<std::string> leaking_sources(const Session& session) {
-  const std::vector<std::string> sources = unit_notes(session, "leaks");
-  return {sources.begin(), sources.end()};
+Result<std::set<std::string>> leaking_sources(const Session& session) {
+  XAAS_TRY(const std::vector<std::string> sources, unit_notes(session, "leaks"));
+  return std::set<std::string>(sources.begin(), sources.end());
 }
 
-std::map<std::string, unsigned> vector_returns(const Session& session) {
+Result<std::map<std::string, unsigned>> vector_returns(const Session& session) {
+  XAAS_TRY(const std::vector<std::string> notes, unit_notes(session, "vectors"));
   std::map<std::string, unsigned> counts;
-  for (const std::string& note : unit_notes(session, "vectors")) {
+  for (const std::string& note : notes) {
     std::istringstream stream(note);
     unsigned count = 0;
     std::string source;

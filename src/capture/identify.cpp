@@ -1,6 +1,7 @@
 #include "identify.h"
 
 #include <xaas/base/json.h>
+#include <xaas/base/utf8.h>
 #include <xaas/link/note.h>
 #include <xaas/link/replay.h>
 
@@ -66,7 +67,7 @@ Result<link::FileRef> carry(const Session& session, std::string_view content, co
   const fs::path origin = session.directory / "kit" / (digest.hex() + "-" + digest_of(place).hex());
   std::error_code code;
   if (!fs::exists(origin, code)) {
-    const Json json{{"path", place}, {"of_build", of_build}};
+    const Json json{{"path", as_utf8(place)}, {"of_build", of_build}}; // for messages
     XAAS_CHECK(write_file(origin, json.dump(), 0644, false));
   }
   return link::FileRef{Kind::kit, digest, name};
@@ -92,7 +93,8 @@ Result<link::FileRef> identify_archive(const Session& session, const fs::path& p
   // An archive of foreign objects stays the file that it is.
   if (!captured && !content.starts_with("!<thin>"))
     return carry(session, content, path, name);
-  XAAS_TRY(const Digest digest, session.content().put(link::to_json(record).dump()));
+  XAAS_TRY(const std::string text, json_text(link::to_json(record), "the archive's members"));
+  XAAS_TRY(const Digest digest, session.content().put(text));
   return link::FileRef{Kind::archive, digest, name};
 }
 

@@ -2,6 +2,7 @@
 #include "identify.h"
 #include "working_object.h"
 
+#include <xaas/base/utf8.h>
 #include <xaas/link/command_line.h>
 #include <xaas/link/replay.h>
 
@@ -63,7 +64,7 @@ Result<RecordedLink> record_link(const Session& session, const link::ParsedLink&
                                  const fs::path& directory) {
   RecordedLink result;
   result.record.kind = parsed.kind;
-  result.record.name = parsed.output.filename().string();
+  result.record.name = as_utf8(parsed.output.filename().string());
   for (const link::ParsedItem& parsed_item : parsed.items) {
     link::LinkItem item;
     item.kind = parsed_item.kind;
@@ -156,7 +157,9 @@ bool has_code_of_ours(const RecordedLink& recorded) {
 Result<std::string> link_once(const Session& session, const link::ParsedLink& parsed) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   XAAS_TRY(const RecordedLink recorded, record_link(session, parsed, directory.path()));
-  XAAS_TRY(const Digest digest, session.content().put(link::to_json(recorded.portable).dump()));
+  XAAS_TRY(const std::string text,
+           json_text(link::to_json(recorded.portable), "the link's options and files"));
+  XAAS_TRY(const Digest digest, session.content().put(text));
   link::ReplayOptions options;
   options.arch = session.arch;
   options.note = digest;

@@ -1,5 +1,6 @@
 #include "rocm.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/process.h>
 #include <xaas/target/cpu.h>
 
@@ -47,9 +48,10 @@ Result<void> link_entries(const fs::path& directory, const fs::path& shadow) {
   std::error_code code;
   if (!fs::is_directory(directory, code))
     return {};
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory, code))
-    XAAS_CHECK(link_to(entry.path(), shadow / entry.path().filename()));
-  return code ? Result<void>(errno_error(code.value(), "reading " + directory.string())) : Result<void>();
+  XAAS_TRY(const std::vector<fs::path> entries, list_directory(directory));
+  for (const fs::path& entry : entries)
+    XAAS_CHECK(link_to(entry, shadow / entry.filename()));
+  return {};
 }
 
 // A distribution's packages, which are among all others below /usr: only HIP's own, so that no build takes

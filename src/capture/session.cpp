@@ -1,7 +1,9 @@
 #include "rocm.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
+#include <xaas/base/utf8.h>
 #include <xaas/capture/front_door.h>
 #include <xaas/capture/session.h>
 
@@ -48,14 +50,14 @@ Result<void> link_to(const fs::path& destination, const fs::path& link) {
 // Builds find the toolkit's headers and libraries from where its nvcc is.
 Result<void> shadow_toolkit(const fs::path& toolkit, const fs::path& shadow, const fs::path& program) {
   XAAS_CHECK(make_directories(shadow / "bin"));
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(toolkit, code))
-    if (entry.path().filename() != "bin")
-      XAAS_CHECK(link_to(entry.path(), shadow / entry.path().filename()));
-  for (const fs::directory_entry& entry : fs::directory_iterator(toolkit / "bin", code))
-    XAAS_CHECK(link_to(is_front_door(entry.path().filename()) ? program : entry.path(),
-                       shadow / "bin" / entry.path().filename()));
-  return code ? Result<void>(errno_error(code.value(), "reading " + toolkit.string())) : Result<void>();
+  XAAS_TRY(const std::vector<fs::path> entries, list_directory(toolkit));
+  for (const fs::path& entry : entries)
+    if (entry.filename() != "bin")
+      XAAS_CHECK(link_to(entry, shadow / entry.filename()));
+  XAAS_TRY(const std::vector<fs::path> programs, list_directory(toolkit / "bin"));
+  for (const fs::path& entry : programs)
+    XAAS_CHECK(link_to(is_front_door(entry.filename()) ? program : entry, shadow / "bin" / entry.filename()));
+  return {};
 }
 
 // Clang includes "cuda.h" before a CUDA source's first line, by the source's search path. A project that has
@@ -75,7 +77,8 @@ Result<void> create_session(const Session& session, const fs::path& program) {
   XAAS_CHECK(make_directories(tools));
   for (const char* name : {"outputs", "native", "device-files", "kit", "lesser", "plain", "leaks", "vectors"})
     XAAS_CHECK(make_directories(session.directory / name));
-  XAAS_CHECK(write_file(session.directory / session_file, to_json(session).dump(2) + "\n"));
+  XAAS_TRY(const std::string text, json_text(to_json(session), "the directories of the build", 2));
+  XAAS_CHECK(write_file(session.directory / session_file, text + "\n"));
   // libtool knows a Fortran compiler by its name only.
   for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
     XAAS_CHECK(link_to(program, tools / name));
@@ -133,23 +136,6 @@ Result<Session> find_session(const std::string& argv0) {
   }
   return make_error(ErrorKind::usage, "the compiler front door was called outside a build",
                     "`xaas build` runs builds with it; people do not call it");
-}
-
-// Names go into JSON, which is UTF-8: the bytes of any other name as %XX.
-static std::string as_utf8(const std::string& name) {
-  try {
-    static_cast<void>(Json(name).dump());
-    return name;
-  } catch (const nlohmann::json::exception&) {
-    std::string escaped;
-    for (const char c : name) {
-      const auto byte = static_cast<unsigned char>(c);
-      char text[4];
-      std::snprintf(text, sizeof(text), "%%%02X", byte);
-      escaped += byte < 0x80 ? std::string(1, c) : text;
-    }
-    return escaped;
-  }
 }
 
 std::string portable_name(const Session& session, const fs::path& path) {

@@ -74,10 +74,13 @@ private:
     }
     rows.push_back(state_of_trees());
     Row compilers{compilers_name, (cache_directory() / compilers_name).string(), {}, {}};
-    for (const CompilerCache& cache : compiler_caches()) {
-      ++compilers.use.entries;
-      compilers.use.bytes += cache.bytes;
-    }
+    if (const Result<std::vector<CompilerCache>> caches = compiler_caches(); !caches)
+      compilers.trouble = caches.error().message;
+    else
+      for (const CompilerCache& cache : *caches) {
+        ++compilers.use.entries;
+        compilers.use.bytes += cache.bytes;
+      }
     rows.push_back(std::move(compilers));
     return rows;
   }

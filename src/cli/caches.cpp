@@ -2,6 +2,7 @@
 #include "images.h"
 #include "settings.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/trust.h>
 #include <xaas/sandbox/tree_store.h>
 
@@ -86,15 +87,16 @@ void prune_caches(uint64_t max_bytes) {
   static_cast<void>(prune_all(max_bytes));
 }
 
-std::vector<CompilerCache> compiler_caches() {
+Result<std::vector<CompilerCache>> compiler_caches() {
+  XAAS_TRY(const std::vector<fs::path> entries,
+           list_directory(cache_directory() / compilers_name, IfMissing::empty));
   std::vector<CompilerCache> caches;
-  std::error_code code;
-  for (const fs::directory_entry& entry : fs::directory_iterator(cache_directory() / compilers_name, code)) {
+  for (const fs::path& entry : entries) {
     std::error_code trouble;
-    CompilerCache cache{entry.path(), 0, entry.last_write_time(trouble)};
-    if (trouble || !entry.is_directory(trouble) || entry.is_symlink(trouble))
+    CompilerCache cache{entry, 0, fs::last_write_time(entry, trouble)};
+    if (trouble || !fs::is_directory(fs::symlink_status(entry, trouble)))
       continue;
-    for (fs::recursive_directory_iterator it(entry.path(), trouble), end; !trouble && it != end;
+    for (fs::recursive_directory_iterator it(entry, trouble), end; !trouble && it != end;
          it.increment(trouble))
       if (std::error_code none; it->is_regular_file(none) && !it->is_symlink(none))
         cache.bytes += it->file_size(none);
@@ -106,8 +108,8 @@ std::vector<CompilerCache> compiler_caches() {
 }
 
 // Gives the bytes that are left. A build that still uses what is removed compiles without it.
-static uint64_t prune_compiler_caches(uint64_t max_bytes) {
-  const std::vector<CompilerCache> caches = compiler_caches();
+static Result<uint64_t> prune_compiler_caches(uint64_t max_bytes) {
+  XAAS_TRY(const std::vector<CompilerCache> caches, compiler_caches());
   uint64_t bytes = 0;
   for (const CompilerCache& cache : caches)
     bytes += cache.bytes;
@@ -121,7 +123,8 @@ static uint64_t prune_compiler_caches(uint64_t max_bytes) {
 }
 
 Result<void> prune_all(uint64_t all_bytes) {
-  const uint64_t max_bytes = all_bytes - std::min(all_bytes, prune_compiler_caches(all_bytes / 4));
+  XAAS_TRY(const uint64_t compilers, prune_compiler_caches(all_bytes / 4));
+  const uint64_t max_bytes = all_bytes - std::min(all_bytes, compilers);
   const std::vector<store::Cache> caches = existing_caches();
   std::error_code code;
   uint64_t trees = 0;

@@ -49,7 +49,8 @@ struct CompilerCache {
   uint64_t bytes = 0;
   fs::file_time_type used;
 };
-std::vector<CompilerCache> compiler_caches(); // sorted, the one that was not used for the longest time first
+Result<std::vector<CompilerCache>>
+compiler_caches(); // sorted, the one that was not used for the longest time first
 
 // Brings them and the trees down to the limit, at the end of a command that may have kept something. Trees
 // may take half of it, and what the caches leave; compiler caches a quarter.

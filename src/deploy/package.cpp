@@ -3,6 +3,7 @@
 #include "host_choice.h"
 
 #include <xaas/base/text.h>
+#include <xaas/base/utf8.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/packages.h>
 #include <xaas/link/dynamic.h>
@@ -102,12 +103,12 @@ std::string mpi_of(const std::vector<image::ChosenNeeds>& needs) {
 }
 
 // For who checks the image: which files were linked here, and what each has beside code for the target.
-std::string code_annotation(const Assembly& assembly) {
+Result<std::string> code_annotation(const Assembly& assembly) {
   Json files = Json::object();
   for (const auto& [path, origin] : assembly.origins)
     files["/" + path] =
         Json{{"own", origin.own.features}, {"assembly", origin.own.assembly}, {"native", origin.native}};
-  return files.dump();
+  return json_text(files, "installed files");
 }
 
 // What is passed on byte for byte is read once all the same: it must be what config and manifest say of it.
@@ -190,6 +191,7 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
                              oci::NewImage& image) {
   XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time, files));
   XAAS_TRY(const std::vector<image::PackageUse> packages, image::package_uses(bundle, configuration));
+  XAAS_TRY(const std::string code, code_annotation(assembly));
   image.layers.push_back(std::move(application));
 
   fill_config(source, needs, image);
@@ -198,7 +200,7 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
   image.annotations.insert(inputs.begin(), inputs.end());
   image.annotations.insert({{image::annotation::made_from_name, bundle.name + ":" + bundle.version},
                             {image::annotation::made_from_tool, bundle.tool},
-                            {"dev.xaas.code", code_annotation(assembly)},
+                            {"dev.xaas.code", code},
                             {"dev.xaas.glibc", needs.glibc},
                             {"dev.xaas.mpi", mpi_of(chosen)},
                             {image::annotation::packages, image::to_annotation(packages)},

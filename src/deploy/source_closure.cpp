@@ -1,5 +1,6 @@
 #include "source_closure.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/base/text.h>
 #include <xaas/image/dpkg.h>
 #include <xaas/link/dynamic.h>
@@ -113,11 +114,10 @@ private:
     if (place.type != fs::file_type::directory)
       return make_error(ErrorKind::failed,
                         path + ", which the spec names in `runtime`, is not in the toolchain");
-    std::error_code code;
-    for (const fs::directory_entry& entry : fs::directory_iterator(place.outside, code))
-      XAAS_CHECK(add_tree(path + "/" + entry.path().filename().string(), depth + 1));
-    return code ? Result<void>(errno_error(code.value(), "reading " + place.outside.string()))
-                : Result<void>();
+    XAAS_TRY(const std::vector<fs::path> entries, list_directory(place.outside));
+    for (const fs::path& entry : entries)
+      XAAS_CHECK(add_tree(path + "/" + entry.filename().string(), depth + 1));
+    return {};
   }
 
   Result<void> put(const std::string& path, const fs::path& from) {

@@ -4,6 +4,7 @@
 // only what it uses. The number of groups is limited, because runtimes and registries limit layers: the two
 // smallest groups are merged until it fits, which costs the least bytes that a configuration reads for
 // nothing.
+#include <xaas/base/utf8.h>
 #include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
@@ -113,7 +114,8 @@ public:
 
   Result<oci::NewLayer> metadata(const Users& users) const {
     oci::LayerBuilder builder(time_);
-    XAAS_CHECK(builder.add_file(".xaas/bundle.json", to_json(bundle_).dump() + "\n"));
+    XAAS_TRY(const std::string text, json_text(to_json(bundle_), "the image's metadata"));
+    XAAS_CHECK(builder.add_file(".xaas/bundle.json", text + "\n"));
     return builder.finish(oci::Compression::zstd, "xaas build: metadata", annotations("metadata", users));
   }
 

@@ -4,6 +4,7 @@
 // with its value joined; a name that begins with `o` needs two dashes, because one is `-o` and a file name.
 // Library directories count wherever they stand, as in lld, so that they are collected before libraries are
 // looked for.
+#include <xaas/base/utf8.h>
 #include <xaas/link/command_line.h>
 
 #include "options.h"
@@ -12,7 +13,6 @@
 #include <xaas/link/note.h>
 
 #include <llvm/Support/CommandLine.h>
-#include <llvm/Support/JSON.h>
 #include <llvm/Support/StringSaver.h>
 
 #include <algorithm>
@@ -222,8 +222,8 @@ private:
     }
     if (!valid_value(option, value))
       return refused(argument.text, "not a value that this option can have");
-    if (!llvm::json::isUTF8(value))
-      return refused(argument.text, "not UTF-8");
+    if (!is_utf8(value))
+      return refused(escape_bytes(argument.text), "not UTF-8");
     link_.items.push_back({LinkItem::Kind::option, canonical(option), value, {}, {}});
     return {};
   }
@@ -260,8 +260,9 @@ private:
 
   Result<std::string> file_name(const fs::path& path) const {
     const std::string name = path.filename();
-    if (name.empty() || !llvm::json::isUTF8(name))
-      return make_error(ErrorKind::failed, path.string() + ": a file name that is empty or not UTF-8");
+    if (name.empty() || !is_utf8(name))
+      return make_error(ErrorKind::failed,
+                        escape_bytes(path.string()) + ": a file name that is empty or not UTF-8");
     return name;
   }
 

@@ -2,6 +2,7 @@
 
 #include <xaas/sandbox/tree_paths.h>
 
+#include <xaas/base/directory.h>
 #include <xaas/base/glob.h>
 #include <xaas/base/text.h>
 #include <xaas/link/note.h>
@@ -80,12 +81,11 @@ void add_configured(const fs::path& tree, const std::string& file, std::vector<s
     if (line.starts_with("include ")) {
       const fs::path pattern = fs::path(place.inside).parent_path() / trim(line.substr(8));
       std::vector<std::string> included;
-      std::error_code code;
-      for (const fs::directory_entry& entry :
-           fs::directory_iterator(find_in_tree(tree, pattern.parent_path()).outside, code))
-        if (glob_match(pattern.filename().string(), entry.path().filename().string()))
-          included.push_back(pattern.parent_path() / entry.path().filename());
-      std::sort(included.begin(), included.end());
+      // As for the loader, a directory that cannot be read has no such files.
+      const auto entries = list_directory(find_in_tree(tree, pattern.parent_path()).outside);
+      for (const fs::path& entry : entries ? *entries : std::vector<fs::path>())
+        if (glob_match(pattern.filename().string(), entry.filename().string()))
+          included.push_back(pattern.parent_path() / entry.filename());
       for (const std::string& each : included)
         add_configured(tree, each, directories, depth + 1);
     } else if (line.starts_with("/")) {

@@ -1,4 +1,5 @@
 #include <xaas/base/digest.h>
+#include <xaas/base/directory.h>
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/modesty.h>
@@ -8,6 +9,7 @@
 #include <xaas/base/space.h>
 #include <xaas/base/stopwatch.h>
 #include <xaas/base/text.h>
+#include <xaas/base/utf8.h>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +17,7 @@
 #include <fcntl.h>
 #include <future>
 #include <poll.h>
+#include <regex>
 #include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -44,6 +47,33 @@ TEST(File, WriteReplacesAtomicallyAndLeavesNothingBehind) {
   ASSERT_TRUE(write_file(file, "two", 0755));
   EXPECT_EQ(*read_file(file), "two");
   EXPECT_EQ(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()), 1);
+}
+
+TEST(Directory, EntriesComeByNameAndErrorsAsValues) {
+  auto directory = *TemporaryDirectory::create();
+  for (const char* name : {"b", "a", "c"})
+    ASSERT_TRUE(write_file(directory.path() / name, ""));
+  const fs::path& path = directory.path();
+  EXPECT_EQ(*list_directory(path), (std::vector<fs::path>{path / "a", path / "b", path / "c"}));
+  EXPECT_TRUE(list_directory(path / "missing", IfMissing::empty)->empty());
+  EXPECT_EQ(list_directory(path / "missing").error().kind, ErrorKind::not_found);
+  // One that cannot be read is not an empty one.
+  for (const auto if_missing : {IfMissing::fail, IfMissing::empty}) {
+    const auto file = list_directory(path / "a", if_missing);
+    ASSERT_FALSE(file);
+    EXPECT_NE(file.error().message.find((path / "a").string()), std::string::npos);
+  }
+}
+
+// Such a loop throws where reading goes on to fail, and where the directory cannot be opened it has no
+// rounds.
+TEST(Directory, NoLoopRangesOverAnIterator) {
+  const std::regex loop(R"(for \([^;{}]*:\s*(fs|std::filesystem)::(recursive_)?directory_iterator)");
+  const fs::path root = fs::path(XAAS_SPECS).parent_path();
+  for (const char* part : {"src", "include"})
+    for (fs::recursive_directory_iterator it(root / part), end; it != end; ++it)
+      if (it->path().extension() == ".cpp" || it->path().extension() == ".h")
+        EXPECT_FALSE(std::regex_search(*read_file(it->path()), loop)) << it->path();
 }
 
 // A rename over `/dev/null` would put a file where all programs expect the device.
@@ -573,6 +603,19 @@ TEST(Text, WhatATerminalWouldObeyIsQuoted) {
     stream.pubsync();
     EXPECT_EQ(sink.str(), plain);
   }
+}
+
+TEST(Utf8, JsonNamesWhatItIsNot) {
+  EXPECT_EQ(*json_text({{"a", "b\xC3\xA9"}}, "x"), "{\"a\":\"b\xC3\xA9\"}");
+  for (const auto& [json, where] : {std::pair(Json{{"files", {"a", "na\xFFme"}}}, "(/files/1)"),
+                                    std::pair(Json{{"files", {{"na\xFFme", 1}}}}, "(/files/na\\xFFme)")}) {
+    const auto text = json_text(json, "a record");
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().kind, ErrorKind::failed);
+    EXPECT_EQ(text.error().message, "a record: `na\\xFFme` " + std::string(where) + " is not UTF-8");
+  }
+  EXPECT_EQ(as_utf8("a\xFF"), "a%FF");
+  EXPECT_EQ(as_utf8("a\xC3\xA9"), "a\xC3\xA9");
 }
 
 TEST(Text, Nearest) {

@@ -30,10 +30,10 @@ Result<std::map<Digest, KitOrigin>> kit_origins(const Session& session);
 
 // Portable names of the sources whose IR has a path of the build in it, as the front door noted them in the
 // session's `leaks/`: one file per unit, its text the name.
-std::set<std::string> leaking_sources(const Session& session);
+Result<std::set<std::string>> leaking_sources(const Session& session);
 
 // By the portable name of a source: how many of its functions return vectors in registers that were written
 // out (ir/vector_returns.h), as the front door noted them in the session's `vectors/`.
-std::map<std::string, unsigned> vector_returns(const Session& session);
+Result<std::map<std::string, unsigned>> vector_returns(const Session& session);
 
 } // namespace xaas::capture
