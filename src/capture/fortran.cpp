@@ -74,9 +74,18 @@ std::string mapped(const Session& session, const std::string& path) {
   return path;
 }
 
-// What flang writes on functions, from its arguments.
-ir::TargetAttributes emitted_attributes(const clang::TargetOptions& options) {
-  return {options.CPU, options.TuneCPU, llvm::join(options.FeaturesAsWritten, ",")};
+Result<ir::CanonicalModule> canonicalize(llvm::Module& module, const clang::TargetOptions& options) {
+  // What flang writes on functions, from its arguments.
+  const ir::TargetAttributes emitted = {options.CPU, options.TuneCPU,
+                                        llvm::join(options.FeaturesAsWritten, ",")};
+  XAAS_TRY(const ir::FeatureResolver resolver, ir::FeatureResolver::create({options.Triple,
+                                                                            options.ABI,
+                                                                            options.FPMath,
+                                                                            options.CPU,
+                                                                            options.TuneCPU,
+                                                                            options.FeaturesAsWritten,
+                                                                            {}}));
+  return ir::canonicalize(module, emitted, resolver);
 }
 
 FrontendResult finish(const Session& session, const FortranCommand& command, const std::string& bitcode) {
@@ -91,10 +100,9 @@ FrontendResult finish(const Session& session, const FortranCommand& command, con
     return result;
   }
   make_reproducible(**module, [&](const std::string& path) { return mapped(session, path); });
-  const ir::TargetAttributes emitted = emitted_attributes(command.back_end->getTargetOpts());
+  const clang::TargetOptions& options = command.back_end->getTargetOpts();
   result.needs_optimisation = ir::needs_optimisation(**module, [](const llvm::Function&) { return false; });
-  finish_module(
-      session, **module, [&](llvm::Module& each) { return ir::canonicalize(each, emitted); }, result);
+  finish_module(session, **module, [&](llvm::Module& each) { return canonicalize(each, options); }, result);
   return result;
 }
 

@@ -1,15 +1,19 @@
 #include <xaas/ir/canonical.h>
 
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Frontend/OpenMP/OMPConstants.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <set>
@@ -98,10 +102,23 @@ TargetAttributes attributes_of(const llvm::Function& function) {
 // What the front end gives a function with this written attribute.
 using EmittedTarget = std::function<Result<TargetAttributes>(const std::string& written)>;
 
+// The length of scalable vectors follows from the features, too. Clang gives the attribute to functions with
+// a body, but not to the few that it makes up whole (__clang_call_terminate): those have no use for it.
+Result<void> canonicalize_vscale(llvm::Function& function, const FeatureResolver& emitted,
+                                 const std::string& written) {
+  const llvm::Attribute found = function.getFnAttribute(llvm::Attribute::VScaleRange);
+  if (!found.isValid())
+    return {};
+  XAAS_TRY(const std::optional<VscaleRange> derived, emitted.vscale_range(written, streaming_mode(function)));
+  if (derived && derived->first == found.getVScaleRangeMin() && derived->second == found.getVScaleRangeMax())
+    function.removeFnAttr(llvm::Attribute::VScaleRange);
+  return {};
+}
+
 // Replaces the target attributes of one function by what they are derived from. Returns false if they cannot
 // be derived.
 Result<bool> canonicalize_attributes(llvm::Function& function, const EmittedTarget& emitted,
-                                     const WrittenTarget& written) {
+                                     const FeatureResolver& resolver, const WrittenTarget& written) {
   const TargetAttributes found = attributes_of(function);
   if (found == TargetAttributes()) {
     function.addFnAttr(no_target_attribute);
@@ -117,6 +134,7 @@ Result<bool> canonicalize_attributes(llvm::Function& function, const EmittedTarg
     function.removeFnAttr(name);
   if (!source.empty())
     function.addFnAttr(written_attribute, source);
+  XAAS_CHECK(canonicalize_vscale(function, resolver, source));
   return true;
 }
 
@@ -165,14 +183,41 @@ void drop_derived_metadata(llvm::Module& module) {
 
 } // namespace
 
+Streaming streaming_mode(const llvm::Function& function) {
+  if (function.hasFnAttribute("aarch64_pstate_sm_enabled") ||
+      function.hasFnAttribute("aarch64_pstate_sm_body"))
+    return Streaming::yes;
+  return function.hasFnAttribute("aarch64_pstate_sm_compatible") ? Streaming::compatible : Streaming::no;
+}
+
+// There is IR that LLVM writes and does not read (vectors of bool in some places): it lives in one process
+// only.
+static Result<void> check_reads_back(const std::string& bitcode) {
+  llvm::LLVMContext context;
+  context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {});
+  llvm::Expected<std::unique_ptr<llvm::Module>> module =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, ""), context);
+  const auto refuse = [](const std::string& why) {
+    return make_error(ErrorKind::failed, "IR that LLVM cannot read back: " + why);
+  };
+  if (!module)
+    return refuse(llvm::toString(module.takeError()));
+  std::string malformed;
+  llvm::raw_string_ostream stream(malformed);
+  if (llvm::verifyModule(**module, &stream))
+    return refuse(malformed.substr(0, malformed.find('\n')));
+  return {};
+}
+
 static Result<CanonicalModule> canonicalize_with(llvm::Module& module, const EmittedTarget& emitted,
+                                                 const FeatureResolver& resolver,
                                                  const WrittenTarget& written) {
   XAAS_CHECK(check_assembly(module));
   CanonicalModule result;
   for (llvm::Function& function : module) {
     if (function.isIntrinsic())
       continue;
-    XAAS_TRY(const bool derived, canonicalize_attributes(function, emitted, written));
+    XAAS_TRY(const bool derived, canonicalize_attributes(function, emitted, resolver, written));
     if (!derived)
       ++result.fixed_functions;
   }
@@ -180,6 +225,7 @@ static Result<CanonicalModule> canonicalize_with(llvm::Module& module, const Emi
   llvm::raw_string_ostream stream(result.bitcode);
   llvm::WriteBitcodeToFile(module, stream);
   stream.flush();
+  XAAS_CHECK(check_reads_back(result.bitcode));
   result.digest = digest_of(result.bitcode);
   return result;
 }
@@ -187,12 +233,13 @@ static Result<CanonicalModule> canonicalize_with(llvm::Module& module, const Emi
 Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
                                      const WrittenTarget& written) {
   return canonicalize_with(
-      module, [&](const std::string& source) { return emitted.attributes(source); }, written);
+      module, [&](const std::string& source) { return emitted.attributes(source); }, emitted, written);
 }
 
-Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttributes& emitted) {
+Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttributes& emitted,
+                                     const FeatureResolver& resolver) {
   return canonicalize_with(
-      module, [&](const std::string&) { return Result<TargetAttributes>(emitted); },
+      module, [&](const std::string&) { return Result<TargetAttributes>(emitted); }, resolver,
       [](const llvm::Function&) { return std::string(); });
 }
 

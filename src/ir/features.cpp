@@ -5,6 +5,7 @@
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Basic/DiagnosticOptions.h>
+#include <clang/Basic/LangOptions.h>
 #include <clang/Basic/TargetInfo.h>
 #include <clang/Basic/TargetOptions.h>
 #include <llvm/ADT/StringExtras.h>
@@ -38,12 +39,20 @@ InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& opt
     // build on it.
     const Result<std::vector<std::string>> named = target::features_of(target.arch, target.name);
     const std::vector<std::string> own = named ? *named : std::vector<std::string>();
-    for (const std::string& feature : target::missing_features(target.features, own))
+    // On AArch64 it is Clang's driver that knows a CPU's features, and lists them all.
+    const bool all = target.arch == "aarch64";
+    for (const std::string& feature : all ? target.features : target::missing_features(target.features, own))
       set.machine.push_back("+" + feature);
     for (const std::string& feature : target::missing_features(own, target.features))
       set.machine.push_back("-" + feature);
   }
   set.features = flags.features;
+  const auto limit = [&](const char* name) {
+    const auto found = options.language.find(name);
+    return found == options.language.end() ? 0u : static_cast<unsigned>(found->second);
+  };
+  set.vscale = {limit("VScaleMin"), limit("VScaleMax"), limit("VScaleStreamingMin"),
+                limit("VScaleStreamingMax")};
   return set;
 }
 
@@ -51,6 +60,7 @@ struct FeatureResolver::State {
   clang::DiagnosticOptions diagnostic_options;
   std::unique_ptr<clang::DiagnosticsEngine> diagnostics;
   clang::TargetOptions options;
+  clang::LangOptions language;
   std::vector<std::string> machine; // the first of options.FeaturesAsWritten
   std::unique_ptr<clang::TargetInfo>
       info; // owned apart: TargetInfo is reference-counted by hand in CompilerInstance
@@ -72,6 +82,10 @@ Result<FeatureResolver> FeatureResolver::create(const InstructionSet& set) {
   state->options.CPU = set.cpu;
   state->options.TuneCPU = set.tune;
   state->machine = set.machine;
+  state->language.VScaleMin = set.vscale.min;
+  state->language.VScaleMax = set.vscale.max;
+  state->language.VScaleStreamingMin = set.vscale.streaming_min;
+  state->language.VScaleStreamingMax = set.vscale.streaming_max;
   state->options.FeaturesAsWritten = set.machine;
   state->options.FeaturesAsWritten.insert(state->options.FeaturesAsWritten.end(), set.features.begin(),
                                           set.features.end());
@@ -127,6 +141,22 @@ Result<TargetAttributes> FeatureResolver::attributes(const std::string& written)
   std::sort(features.begin(), features.end());
   result.features = llvm::join(features, ",");
   return result;
+}
+
+// Follows CodeGenFunction::StartFunction.
+Result<std::optional<VscaleRange>> FeatureResolver::vscale_range(const std::string& written,
+                                                                 Streaming mode) const {
+  using Kind = clang::TargetInfo::ArmStreamingKind;
+  XAAS_TRY(const TargetAttributes own, attributes(written));
+  llvm::StringMap<bool> map;
+  llvm::SmallVector<llvm::StringRef> features;
+  llvm::StringRef(own.features).split(features, ',', -1, false);
+  for (const llvm::StringRef feature : features)
+    map[feature.drop_front()] = feature.starts_with("+");
+  const Kind kind = mode == Streaming::yes          ? Kind::Streaming
+                    : mode == Streaming::compatible ? Kind::StreamingCompatible
+                                                    : Kind::NotStreaming;
+  return state_->info->getVScaleRange(state_->language, kind, &map);
 }
 
 } // namespace xaas::ir

@@ -2,8 +2,10 @@
 // what a later Clang adds is carried too, and nothing can be forgotten. Of the language options only those
 // are carried that the back end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions and the
 // pipeline): the others have done their work in the front end, and carrying them would keep objects apart
-// that are equal.
+// that are equal. Members that no table of Clang's lists have a list of ours (option_members.h).
 #include <xaas/ir/options.h>
+
+#include "option_members.h"
 
 #include <clang/Basic/CodeGenOptions.h>
 #include <clang/Basic/LangOptions.h>
@@ -41,9 +43,9 @@ const char* const transient_fields[] = {"ClearASTBeforeBackend",
                                         "LTOUnit",
                                         "UnifiedLTO",
                                         "FatLTO",
-                                        "ThinLinkBitcodeFile",
                                         "EnableSplitLTOUnit",
                                         "EmitVersionIdentMetadata",
+                                        "EnableDIPreservationVerify",
                                         "EmitLLVMUseLists"};
 
 bool is_transient(std::string_view name) {
@@ -57,8 +59,9 @@ std::map<std::string, int64_t> codegen_fields(const clang::CodeGenOptions& optio
 #define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility)                                            \
   fields[#Name] = static_cast<int64_t>(options.get##Name());
 #include <clang/Basic/CodeGenOptions.def>
-  fields["RelocationModel"] = static_cast<int64_t>(options.RelocationModel);
-  fields["LargeDataThreshold"] = static_cast<int64_t>(options.LargeDataThreshold);
+  for (const OptionMember& member : codegen_members())
+    if (const auto* number = std::get_if<CarriedNumber>(&member.fate))
+      fields[member.name] = number->get(options);
   return fields;
 }
 
@@ -80,12 +83,9 @@ const std::map<std::string, FieldSetter>& codegen_setters() {
                   options.set##Name(static_cast<decltype(options.get##Name())>(value));                      \
                 }};
 #include <clang/Basic/CodeGenOptions.def>
-    all["RelocationModel"] = {llvm::Reloc::ROPI_RWPI + 1, [](clang::CodeGenOptions& options, int64_t value) {
-                                options.RelocationModel = static_cast<llvm::Reloc::Model>(value);
-                              }};
-    all["LargeDataThreshold"] = {uint64_t(1) << 62, [](clang::CodeGenOptions& options, int64_t value) {
-                                   options.LargeDataThreshold = static_cast<uint64_t>(value);
-                                 }};
+    for (const OptionMember& member : codegen_members())
+      if (const auto* number = std::get_if<CarriedNumber>(&member.fate))
+        all[member.name] = {number->limit, number->set};
     return all;
   }();
   return setters;
@@ -103,10 +103,18 @@ const std::map<std::string, FieldSetter>& codegen_setters() {
   FIELD(DefaultFPContractMode, clang::LangOptions::FPM_FastHonorPragmas)                                     \
   FIELD(ThreadModel, clang::LangOptions::ThreadModelKind::Single)
 
+// Attributes of functions are derived from these again when retargeting.
+#define XAAS_LANGUAGE_VSCALES(FIELD)                                                                         \
+  FIELD(VScaleMin)                                                                                           \
+  FIELD(VScaleMax)                                                                                           \
+  FIELD(VScaleStreamingMin)                                                                                  \
+  FIELD(VScaleStreamingMax)
+
 std::map<std::string, int64_t> language_fields(const clang::LangOptions& options) {
   std::map<std::string, int64_t> fields;
 #define FIELD(Name) fields[#Name] = static_cast<int64_t>(options.Name);
   XAAS_LANGUAGE_FIELDS(FIELD)
+  XAAS_LANGUAGE_VSCALES(FIELD)
 #undef FIELD
 #define FIELD(Name, Last) fields[#Name] = static_cast<int64_t>(options.get##Name());
   XAAS_LANGUAGE_ENUMS(FIELD)
@@ -123,32 +131,22 @@ std::map<std::string, int64_t> differing(const std::map<std::string, int64_t>& f
   return result;
 }
 
-struct TextField {
-  const char* name;
-  std::string& (*of)(clang::CodeGenOptions&, clang::TargetOptions&);
-};
+template <typename Fate, typename Action> void for_each(const Action& action) {
+  for (const auto members : {codegen_members(), language_members(), target_members()})
+    for (const OptionMember& member : members)
+      if (const auto* fate = std::get_if<Fate>(&member.fate))
+        action(member, *fate);
+}
 
-const TextField text_fields[] = {
-    {"BBSections", [](auto& codegen, auto&) -> std::string& { return codegen.BBSections; }},
-    {"BinutilsVersion", [](auto& codegen, auto&) -> std::string& { return codegen.BinutilsVersion; }},
-    {"CodeModel", [](auto& codegen, auto&) -> std::string& { return codegen.CodeModel; }},
-    {"FloatABI", [](auto& codegen, auto&) -> std::string& { return codegen.FloatABI; }},
-    {"TrapFuncName", [](auto& codegen, auto&) -> std::string& { return codegen.TrapFuncName; }},
-    {"PreferVectorWidth", [](auto& codegen, auto&) -> std::string& { return codegen.PreferVectorWidth; }},
-    {"triple", [](auto&, auto& target) -> std::string& { return target.Triple; }},
-    {"abi", [](auto&, auto& target) -> std::string& { return target.ABI; }},
-    {"fpmath", [](auto&, auto& target) -> std::string& { return target.FPMath; }},
-    {"target CodeModel", [](auto&, auto& target) -> std::string& { return target.CodeModel; }},
-};
-
-// What becomes of denormal numbers. In IR it is an attribute of each function; what is linked into device
-// code gets it from here.
-struct DenormalField {
-  const char* name;
-  llvm::DenormalMode clang::CodeGenOptions::* field;
-};
-const DenormalField denormal_fields[] = {{"FPDenormalMode", &clang::CodeGenOptions::FPDenormalMode},
-                                         {"FP32DenormalMode", &clang::CodeGenOptions::FP32DenormalMode}};
+// The one of this name or key; null if there is none.
+template <typename Fate, typename Predicate> const Fate* find_fate(const Predicate& is_it) {
+  const Fate* found = nullptr;
+  for_each<Fate>([&](const OptionMember& member, const Fate& fate) {
+    if (is_it(member, fate))
+      found = &fate;
+  });
+  return found;
+}
 
 std::string to_text(llvm::DenormalMode mode) {
   std::string text;
@@ -158,24 +156,25 @@ std::string to_text(llvm::DenormalMode mode) {
 }
 
 void read_denormals(const clang::CodeGenOptions& codegen, UnitOptions& options) {
-  for (const DenormalField& each : denormal_fields)
-    if (const llvm::DenormalMode mode = codegen.*each.field;
+  for_each<CarriedDenormalMode>([&](const OptionMember& member, const CarriedDenormalMode& carried) {
+    if (const llvm::DenormalMode mode = codegen.*carried.field;
         mode.isValid() && mode != llvm::DenormalMode::getIEEE())
-      options.text[each.name] = to_text(mode);
+      options.text[member.name] = to_text(mode);
+  });
 }
 
 // Nothing: `name` is no such field.
 std::optional<Result<void>> set_denormals(const std::string& name, const std::string& value,
                                           clang::CodeGenOptions& codegen) {
-  for (const DenormalField& each : denormal_fields)
-    if (name == each.name) {
-      const llvm::DenormalMode mode = llvm::parseDenormalFPAttribute(value);
-      if (!mode.isValid())
-        return make_error(ErrorKind::integrity, "option " + name + ": '" + value + "' is not known");
-      codegen.*each.field = mode;
-      return Result<void>();
-    }
-  return std::nullopt;
+  const auto* carried = find_fate<CarriedDenormalMode>(
+      [&](const OptionMember& member, const CarriedDenormalMode&) { return name == member.name; });
+  if (!carried)
+    return std::nullopt;
+  const llvm::DenormalMode mode = llvm::parseDenormalFPAttribute(value);
+  if (!mode.isValid())
+    return make_error(ErrorKind::integrity, "option " + name + ": '" + value + "' is not known");
+  codegen.*carried->field = mode;
+  return Result<void>();
 }
 
 bool is_for_gpu(const clang::TargetOptions& target) {
@@ -209,27 +208,25 @@ Result<void> read_llvm_options(const std::vector<std::string>& arguments, UnitOp
 }
 
 // What reads files or runs code while lowering, or makes other output than an object: not carried.
-Result<void> check_supported(const clang::CodeGenOptions& codegen, const clang::LangOptions& language,
-                             const clang::TargetOptions& target) {
+Result<void> check_supported(const clang::CompilerInvocation& invocation) {
+  const clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
+  const clang::LangOptions& language = invocation.getLangOpts();
+  const clang::TargetOptions& target = invocation.getTargetOpts();
   auto refuse = [](const std::string& what) { return make_error(ErrorKind::failed, what); };
-  if (!codegen.PassPlugins.empty())
-    return refuse("a pass plugin (-fpass-plugin)");
-  if (!codegen.ProfileInstrumentUsePath.empty() || !codegen.SampleProfileFile.empty() ||
-      !codegen.MemoryProfileUsePath.empty())
-    return refuse("a profile that is read while lowering (-fprofile-use)");
-  if (codegen.hasProfileClangInstr() || codegen.hasProfileIRInstr() || !codegen.InstrProfileOutput.empty() ||
-      !codegen.CoverageNotesFile.empty() || !codegen.CoverageDataFile.empty())
+  if (const auto* refused = find_fate<Refused>(
+          [&](const OptionMember&, const Refused& each) { return each.is_set(invocation); }))
+    return refuse(refused->what);
+  if (codegen.hasProfileClangInstr() || codegen.hasProfileIRInstr())
     return refuse("profile instrumentation");
-  if (!language.Sanitize.empty())
-    return refuse("a sanitizer (-fsanitize)");
-  if (!codegen.LinkBitcodeFiles.empty())
-    return refuse("bitcode linked in by the compiler");
   if (codegen.BBSections.starts_with("list="))
     return refuse("-fbasic-block-sections=list");
+  // Clang's own actions embed it before they call the back end.
+  if (codegen.getEmbedBitcode() != clang::CodeGenOptions::Embed_Off)
+    return refuse("bitcode embedded in the object (-fembed-bitcode)");
+  if (language.HIPStdPar)
+    return refuse("parallel algorithms of C++ on GPUs (--hipstdpar)");
   if (language.SYCLIsDevice || (language.OpenCL && !is_for_gpu(target)))
     return refuse("device code");
-  if (!codegen.LimitFloatPrecision.empty())
-    return refuse("-mlimit-float-precision, which is state of the whole compiler process");
   if (codegen.DisableIntegratedAS && !is_for_gpu(target)) // whose code is text
     return refuse("an external assembler (-no-integrated-as)");
   return {};
@@ -256,18 +253,20 @@ bool is_amdgpu_option(const std::string& argument) {
 Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
   clang::CompilerInvocation copy(invocation);
   clang::CodeGenOptions& codegen = copy.getCodeGenOpts();
-  clang::LangOptions& language = copy.getLangOpts();
-  XAAS_CHECK(check_supported(codegen, language, copy.getTargetOpts()));
+  XAAS_CHECK(check_supported(copy));
   clang::CompilerInvocation plain;
   plain.getCodeGenOpts().LargeDataThreshold = 0; // Clang leaves it without a value
   UnitOptions options;
   options.codegen = differing(codegen_fields(codegen), codegen_fields(plain.getCodeGenOpts()));
-  options.language = differing(language_fields(language), language_fields(plain.getLangOpts()));
-  for (const TextField& field : text_fields)
-    if (const std::string& value = field.of(codegen, copy.getTargetOpts()); !value.empty())
-      options.text[field.name] = value;
-  if (!codegen.getNoBuiltinFuncs().empty())
-    options.lists["NoBuiltinFuncs"] = codegen.getNoBuiltinFuncs();
+  options.language = differing(language_fields(copy.getLangOpts()), language_fields(plain.getLangOpts()));
+  for_each<CarriedText>([&](const OptionMember&, const CarriedText& carried) {
+    if (const std::string& value = carried.of(copy); !value.empty())
+      options.text[carried.key] = value;
+  });
+  for_each<CarriedList>([&](const OptionMember& member, const CarriedList& carried) {
+    if (const std::vector<std::string>& value = carried.of(codegen); !value.empty())
+      options.lists[member.name] = value;
+  });
   if (is_for_gpu(copy.getTargetOpts())) {
     read_denormals(codegen, options);
     XAAS_CHECK(read_llvm_options(copy.getFrontendOpts().LLVMArgs, options));
@@ -286,6 +285,16 @@ static Result<void> set_language_field(const std::string& name, int64_t value, c
     return {};                                                                                               \
   }
   XAAS_LANGUAGE_FIELDS(FIELD)
+#undef FIELD
+  constexpr int64_t longest_vector = 16; // of 2048 bits
+#define FIELD(Name)                                                                                          \
+  if (name == #Name) {                                                                                       \
+    if (value < 0 || value > longest_vector)                                                                 \
+      return range;                                                                                          \
+    options.Name = static_cast<unsigned>(value);                                                             \
+    return {};                                                                                               \
+  }
+  XAAS_LANGUAGE_VSCALES(FIELD)
 #undef FIELD
 #define FIELD(Name, Last)                                                                                    \
   if (name == #Name) {                                                                                       \
@@ -328,16 +337,18 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
       XAAS_CHECK(*set);
       continue;
     }
-    const auto* field = std::find_if(std::begin(text_fields), std::end(text_fields),
-                                     [&](const TextField& each) { return name == each.name; });
-    if (field == std::end(text_fields))
+    const auto* carried = find_fate<CarriedText>(
+        [&](const OptionMember&, const CarriedText& each) { return name == each.key; });
+    if (!carried)
       return make_error(ErrorKind::integrity, "option " + name + " is not known");
-    field->of(codegen, invocation.getTargetOpts()) = value;
+    carried->of(invocation) = value;
   }
   for (const auto& [name, value] : options.lists) {
-    if (name != "NoBuiltinFuncs")
+    const auto* carried = find_fate<CarriedList>(
+        [&](const OptionMember& member, const CarriedList&) { return name == member.name; });
+    if (!carried)
       return make_error(ErrorKind::integrity, "option " + name + " is not known");
-    codegen.NoBuiltinFuncs = value;
+    carried->of(codegen) = value;
   }
   for (const auto& [name, value] : options.gpu) {
     constexpr int64_t last_version = 999'990, levels = 3, registers = 255;
@@ -354,7 +365,7 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
                                                   " is not known or out of range");
   }
   XAAS_CHECK(check_names(codegen));
-  return check_supported(codegen, invocation.getLangOpts(), invocation.getTargetOpts());
+  return check_supported(invocation);
 }
 
 // Options that have done their work when there is IR, that IR carries (attributes, module flags), or that

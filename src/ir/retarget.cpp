@@ -10,11 +10,32 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace xaas::ir {
 
 namespace {
+
+// What follows from the instruction set and a written attribute.
+struct Derived {
+  TargetAttributes attributes;
+  std::optional<VscaleRange> vscale; // of functions with a body
+};
+
+Result<Derived> derive(const FeatureResolver& resolver, const std::string& written, Streaming mode) {
+  Derived derived;
+  XAAS_TRY(derived.attributes, resolver.attributes(written));
+  XAAS_TRY(derived.vscale, resolver.vscale_range(written, mode));
+  return derived;
+}
+
+void set_vscale(llvm::Function& function, const std::optional<VscaleRange>& range) {
+  if (range && !function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::VScaleRange))
+    function.addFnAttr(
+        llvm::Attribute::getWithVScaleRangeArgs(function.getContext(), range->first, range->second));
+}
 
 void set_attributes(llvm::Function& function, const TargetAttributes& attributes) {
   auto set = [&](const char* name, const std::string& value) {
@@ -55,8 +76,8 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
   XAAS_TRY(const FeatureResolver base, FeatureResolver::create(lowest));
   const std::set<const llvm::Function*> resolvers = resolver_functions(module);
 
-  std::map<std::string, TargetAttributes>
-      known; // most functions of a module have the same attribute, or none
+  // Most functions of a module have the same attribute, or none.
+  std::map<std::tuple<bool, std::string, Streaming>, Derived> known;
   for (llvm::Function& function : module) {
     if (function.isIntrinsic() || function.hasFnAttribute("target-cpu"))
       continue;
@@ -69,13 +90,14 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
     const bool early = resolvers.count(&function) != 0;
     if (early)
       written = with_vector_registers(written, function);
-    const std::string key = (early ? "early " : "") + written;
+    const std::tuple key(early, written, streaming_mode(function));
     auto found = known.find(key);
     if (found == known.end()) {
-      XAAS_TRY(TargetAttributes attributes, (early ? base : resolver).attributes(written));
-      found = known.emplace(key, std::move(attributes)).first;
+      XAAS_TRY(Derived derived, derive(early ? base : resolver, written, streaming_mode(function)));
+      found = known.emplace(key, std::move(derived)).first;
     }
-    set_attributes(function, found->second);
+    set_attributes(function, found->second.attributes);
+    set_vscale(function, found->second.vscale);
   }
   module.setSourceFileName(source);
   return {};

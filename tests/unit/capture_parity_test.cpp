@@ -185,6 +185,59 @@ TEST_P(Parity, Objects) {
 INSTANTIATE_TEST_SUITE_P(All, Parity, ::testing::ValuesIn(sources),
                          [](const auto& info) { return std::string(info.param.name); });
 
+const std::string scalable = R"(
+#include <stdint.h>
+int8_t table[4096];
+__attribute__((target("sve2"))) void own(float* x, int n) { for (int i = 0; i < n; ++i) x[i] *= 3; }
+__attribute__((target("nosve"))) void none(float* x, int n) { for (int i = 0; i < n; ++i) x[i] *= 3; }
+void gather(float* restrict y, const float* restrict x, const int* at, int n) { for (int i = 0; i < n; ++i) if (at[i]) y[i] = x[at[i]]; }
+)";
+
+const Source aarch64_sources[] = {
+    {"loops", "-O3", loops},
+    {"scalable", "-O3", scalable},
+    {"vector_bits", "-O3 -msve-vector-bits=256", scalable},
+    {"vector_bits_or_more", "-O3 -msve-vector-bits=256+", scalable},
+    {"fast_math", "-O3 -ffast-math", loops},
+    {"templates", "-O2 -fPIC", templates, "cpp"},
+    {"parallel", "-O2 -fopenmp", parallel},
+};
+
+// The same on AArch64, with one IR module whatever the level was that the unit was captured at.
+class AArch64Parity : public ParityTest, public ::testing::WithParamInterface<Source> {
+protected:
+  void SetUp() override {
+    if (!fs::exists("/usr/aarch64-linux-gnu/include/math.h"))
+      GTEST_SKIP() << "no C library for AArch64 (libc6-dev-arm64-cross)";
+    arch_ = "aarch64";
+    ParityTest::SetUp();
+  }
+};
+
+TEST_P(AArch64Parity, Objects) {
+  const Source& source = GetParam();
+  const std::string file = std::string("unit.") + source.extension;
+  write("src/" + file, source.text);
+  std::optional<ir::Unit> unit;
+  for (const char* level : {"armv8-a", "armv8.2-a+sve", "armv9-a"}) {
+    use_level(level);
+    sh(std::string("$CC ") + source.flags + " -c " + file + " -o ../build/unit.o");
+    ASSERT_TRUE(is_captured("build/unit.o"));
+    const ir::Unit own = unit_of("build/unit.o");
+    EXPECT_EQ(unit.value_or(own).module.to_string(), own.module.to_string()) << level;
+    if (!unit)
+      unit = own; // what the first level wrote is written for all
+  }
+  for (const std::string cpu : {"armv8-a", "armv8.2-a+sve", "armv9-a", "neoverse-n1", "neoverse-v1"}) {
+    sh("$CLANG --target=" + target::triple("aarch64") + (cpu.starts_with("arm") ? " -march=" : " -mcpu=") +
+       cpu + " -ffile-prefix-map=$PWD=. " + source.flags + " -c " + file + " -o ../build/clang.o");
+    expect_equal(lowered(*unit, cpu), read("build/clang.o"), cpu);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AArch64Parity, ::testing::ValuesIn(aarch64_sources),
+                         [](const auto& info) { return std::string(info.param.name); });
+
 // A resolver runs before anything is known of the CPU: what the linker's loader calls has the lowest level's
 // code.
 class ResolverTest : public ParityTest {};

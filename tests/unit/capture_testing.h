@@ -34,7 +34,7 @@ protected:
   void use_level(const std::string& name, const std::string& level) {
     session_.directory = path("session-" + name);
     session_.store = path("store");
-    session_.arch = "x86_64";
+    session_.arch = arch_;
     session_.level = level;
     session_.clang = fs::canonical(XAAS_TEST_CLANG);
     session_.flang = fs::canonical(XAAS_TEST_FLANG);
@@ -118,7 +118,7 @@ protected:
 
   // The object of a unit for a CPU, as deploying makes it.
   std::string lowered(const ir::Unit& unit, const std::string& cpu) {
-    auto target = target::cpu_by_name("x86_64", cpu);
+    auto target = target::cpu_by_name(arch_, cpu);
     auto bitcode = session_.content().get(unit.module);
     EXPECT_TRUE(target && bitcode);
     if (!target || !bitcode)
@@ -147,6 +147,7 @@ protected:
 
   std::optional<TemporaryDirectory> directory_;
   Session session_;
+  std::string arch_ = "x86_64";
 };
 
 } // namespace xaas::capture

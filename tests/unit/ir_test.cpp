@@ -1,12 +1,8 @@
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/features.h>
-#include <xaas/ir/options.h>
 #include <xaas/ir/retarget.h>
 
-#include <clang/Basic/DiagnosticIDs.h>
-#include <clang/Basic/TargetOptions.h>
-#include <clang/Frontend/CompilerInvocation.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/LLVMContext.h>
@@ -21,140 +17,6 @@ namespace xaas::ir {
 namespace {
 
 using ::testing::HasSubstr;
-
-clang::CompilerInvocation invocation_of(const std::vector<const char*>& arguments) {
-  std::vector<const char*> all = {"-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-o", "a.o", "-x", "c",
-                                  "a.c"};
-  all.insert(all.begin() + 5, arguments.begin(), arguments.end());
-  clang::DiagnosticOptions options;
-  clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), options,
-                                       new clang::IgnoringDiagConsumer);
-  clang::CompilerInvocation invocation;
-  EXPECT_TRUE(clang::CompilerInvocation::CreateFromArgs(invocation, all, diagnostics));
-  return invocation;
-}
-
-UnitOptions plain_options() {
-  return *options_of(invocation_of({}));
-}
-
-class RoundTrip : public ::testing::TestWithParam<std::vector<const char*>> {};
-
-TEST_P(RoundTrip, OptionsSurviveInvocationAndJson) {
-  const auto options = options_of(invocation_of(GetParam()));
-  ASSERT_TRUE(options) << options.error().message;
-  if (!GetParam().empty()) {
-    EXPECT_FALSE(*options == plain_options()) << "not carried at all";
-  }
-  clang::CompilerInvocation applied;
-  const auto result = apply_options(*options, applied);
-  ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(to_json(*options_of(applied)).dump(2), to_json(*options).dump(2));
-
-  const Json json = to_json(*options);
-  const auto parsed = parse_unit_options(JsonReader(json, "options"));
-  ASSERT_TRUE(parsed) << parsed.error().message;
-  EXPECT_EQ(*parsed, *options);
-  EXPECT_EQ(parsed->digest(), options->digest());
-}
-
-const std::vector<const char*> commands[] = {
-    {},
-    {"-O2", "-vectorize-loops", "-vectorize-slp"},
-    {"-Os"},
-    {"-mrelocation-model", "static"},
-    {"-mcmodel=large"},
-    {"-ffunction-sections", "-fdata-sections"},
-    {"-ffp-contract=fast"},
-    {"-menable-no-infs", "-menable-no-nans", "-mreassociate"},
-    {"-fveclib=libmvec"},
-    {"-mprefer-vector-width=256"},
-    {"-ftls-model=initial-exec"},
-    {"-fbasic-block-sections=all"},
-    {"-debug-info-kind=limited", "-dwarf-version=5", "-debugger-tuning=gdb"},
-    {"-O2", "-fno-builtin-memcpy"},
-    {"-mrelax-relocations=no"},
-    {"-falign-loops=32"},
-    {"-mthread-model", "single"},
-};
-INSTANTIATE_TEST_SUITE_P(All, RoundTrip, ::testing::ValuesIn(commands));
-
-TEST(Options, WhatReadsFilesOrRunsCodeIsRefused) {
-  for (const std::vector<const char*>& arguments :
-       std::vector<std::vector<const char*>>{{"-fpass-plugin=evil.so"},
-                                             {"-fsanitize=address"},
-                                             {"-fbasic-block-sections=list=/etc/passwd"},
-                                             {"-fprofile-instrument=clang"},
-                                             {"-mlink-bitcode-file", "b.bc"},
-                                             {"-no-integrated-as"}}) {
-    const auto options = options_of(invocation_of(arguments));
-    ASSERT_FALSE(options) << arguments[0];
-    EXPECT_EQ(options.error().kind, ErrorKind::failed);
-  }
-}
-
-clang::CompilerInvocation device_invocation(const std::string& llvm_option) {
-  clang::CompilerInvocation invocation = invocation_of({"-mllvm", llvm_option.c_str()});
-  invocation.getTargetOpts().Triple = "nvptx64-nvidia-cuda";
-  return invocation;
-}
-
-TEST(Options, ExactnessOfDeviceArithmetic) {
-  const auto exact = options_of(device_invocation("-nvvm-reflect-add=__CUDA_PREC_SQRT=1"));
-  ASSERT_TRUE(exact) << exact.error().message;
-  EXPECT_EQ(exact->gpu, (std::map<std::string, int64_t>{{"PrecSqrt", 1}}));
-  EXPECT_EQ(options_of(device_invocation("-nvptx-prec-divf32=0"))->gpu,
-            (std::map<std::string, int64_t>{{"PrecDivF32", 0}}));
-  EXPECT_TRUE(options_of(device_invocation("-enable-memcpyopt-without-libcalls"))->gpu.empty());
-  for (const char* other :
-       {"-nvptx-prec-divf32=9", "-nvptx-prec-divf32=", "-load=evil.so", "-nvptx-prec-divf32=00"})
-    EXPECT_FALSE(options_of(device_invocation(other))) << other;
-  const Json json = to_json(*exact);
-  const auto parsed = parse_unit_options(JsonReader(json, "options"));
-  ASSERT_TRUE(parsed);
-  EXPECT_EQ(*parsed, *exact);
-}
-
-// Options that come from an image are checked name by name and value by value.
-TEST(Options, HostileOptions) {
-  const auto error = [](const std::function<void(UnitOptions&)>& change) {
-    UnitOptions options = plain_options();
-    change(options);
-    clang::CompilerInvocation invocation;
-    const auto result = apply_options(options, invocation);
-    EXPECT_FALSE(result);
-    return result ? Error() : result.error();
-  };
-  for (const auto& [name, value] : std::map<std::string, int64_t>{{"NoSuchOption", 1},
-                                                                  {"OptimizationLevel", 4},
-                                                                  {"OptimizationLevel", -1},
-                                                                  {"TimePasses", 1},
-                                                                  {"VecLib", 1 << 20},
-                                                                  {"RelocationModel", 77}}) {
-    const Error refused = error([&](UnitOptions& options) { options.codegen[name] = value; });
-    EXPECT_THAT(refused.message, HasSubstr(name));
-  }
-  for (const auto& [name, value] : std::map<std::string, int64_t>{{"CUDA", 1},
-                                                                  {"NoHonorInfs", 2},
-                                                                  {"ApproxFunc", -1},
-                                                                  {"DefaultFPContractMode", 4},
-                                                                  {"ThreadModel", 2}}) {
-    const Error refused = error([&](UnitOptions& options) { options.language[name] = value; });
-    EXPECT_EQ(refused.kind, ErrorKind::integrity);
-    EXPECT_THAT(refused.message, HasSubstr(name));
-  }
-  for (const auto& [name, value] :
-       std::map<std::string, int64_t>{{"-load", 1}, {"PrecSqrt", 2}, {"PrecDivF32", 3}, {"PrecSqrtF32", -1}})
-    EXPECT_THAT(error([&](UnitOptions& options) { options.gpu[name] = value; }).message, HasSubstr(name));
-  EXPECT_THAT(error([](UnitOptions& options) { options.text["SplitDwarfOutput"] = "/tmp/x"; }).message,
-              HasSubstr("SplitDwarfOutput"));
-  EXPECT_THAT(error([](UnitOptions& options) { options.text["CodeModel"] = "huge"; }).message,
-              HasSubstr("huge"));
-  EXPECT_THAT(error([](UnitOptions& options) { options.lists["PassPlugins"] = {"evil.so"}; }).message,
-              HasSubstr("PassPlugins"));
-  EXPECT_FALSE(
-      error([](UnitOptions& options) { options.text["BBSections"] = "list=/etc/passwd"; }).message.empty());
-}
 
 TEST(UnitJson, RoundTripAndErrors) {
   Unit unit{"src/a.c", digest_of("m"), digest_of("o"), {"haswell", "native", {"+avx2", "-sse4.1"}}};
@@ -371,6 +233,57 @@ TEST_F(Modules, CanonicalFormKeepsWhatItCannotDerive) {
   EXPECT_EQ(module->getSourceFileName(), "a.c");
 }
 
+TEST_F(Modules, VscaleRangesFollowFromFeatures) {
+  const auto set = [](std::vector<std::string> features, VscaleLimits limits = {}) {
+    return InstructionSet{"aarch64-unknown-linux-gnu", "", "",    "generic", "",
+                          std::move(features),         {}, limits};
+  };
+  // What Clang writes for `flags`: on all, on what the source made a streaming function, by a flag.
+  const auto emitted = [&](const InstructionSet& flags, const std::string& plain,
+                           const std::string& streaming) {
+    const std::string target = "\"target-cpu\"=\"generic\" \"target-features\"=\"" +
+                               FeatureResolver::create(flags)->attributes("")->features + "\"";
+    return parse("define void @plain() #0 { ret void }\ndefine void @streaming() #1 { ret void }\n"
+                 "declare void @other() #2\nattributes #0 = { " +
+                 plain + target + " }\nattributes #1 = { " + streaming + target +
+                 " \"aarch64_pstate_sm_enabled\" }\nattributes #2 = { " + target + " }\n");
+  };
+  const auto canonical = [&](llvm::Module& module, const InstructionSet& flags) {
+    return canonicalize(module, *FeatureResolver::create(flags), [](const llvm::Function&) { return ""; })
+        ->digest;
+  };
+  const auto range = [](const llvm::Module& module, const char* name) {
+    return module.getFunction(name)->getFnAttribute(llvm::Attribute::VScaleRange).getAsString();
+  };
+  const InstructionSet without = set({}), with = set({"+sve"});
+  const std::string all = "vscale_range(1,16) ";
+  auto one = emitted(without, "", "");
+  auto two = emitted(with, all, all);
+  EXPECT_EQ(canonical(*one, without), canonical(*two, with));
+  EXPECT_EQ(range(*two, "plain"), "");
+  ASSERT_TRUE(retarget(*one, with, false, "a.c"));
+  ASSERT_TRUE(retarget(*two, without, false, "a.c"));
+  EXPECT_EQ(range(*one, "plain"), "vscale_range(1,16)");
+  EXPECT_EQ(range(*one, "streaming"), "vscale_range(1,16)");
+  EXPECT_EQ(range(*one, "other"), "");
+  EXPECT_EQ(range(*two, "plain"), "");
+
+  // -msve-vector-bits=256
+  const InstructionSet fixed = set({"+sve"}, {2, 2, 0, 0});
+  auto three = emitted(fixed, "vscale_range(2,2) ", all);
+  canonical(*three, fixed);
+  EXPECT_EQ(range(*three, "plain"), "");
+  ASSERT_TRUE(retarget(*three, fixed, false, "a.c"));
+  EXPECT_EQ(range(*three, "plain"), "vscale_range(2,2)");
+  EXPECT_EQ(range(*three, "streaming"), "vscale_range(1,16)");
+
+  // A range that does not follow stays.
+  auto four = emitted(with, "vscale_range(4,4) ", all);
+  canonical(*four, with);
+  ASSERT_TRUE(retarget(*four, without, false, "a.c"));
+  EXPECT_EQ(range(*four, "plain"), "vscale_range(4,4)");
+}
+
 TEST_F(Modules, AnAttributeEqualToTheBaseIsKept) {
   const auto with = [&](const std::string& written) {
     const auto module =
@@ -408,28 +321,6 @@ TEST_F(Modules, AssemblyOfInstructionsAlone) {
   EXPECT_FALSE(only_instructions(*parse("module asm \".symver a, a@V1\"")));
   EXPECT_TRUE(suits_lto(*parse("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"wchar_size\", i32 4}")));
   EXPECT_FALSE(suits_lto(*parse("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"wchar_size\", i32 2}")));
-}
-
-TEST(Options, WhatLtoCannotCarry) {
-  UnitOptions options;
-  EXPECT_EQ(lto_obstacle(options), "-O0");
-  options.codegen = {{"OptimizationLevel", 3}, {"VectorizeLoop", 1}};
-  EXPECT_EQ(lto_obstacle(options), "-fno-use-init-array");
-  options.codegen["UseInitArray"] = 1;
-  options.text = {{"triple", "x86_64-pc-linux-gnu"}, {"BBSections", "none"}, {"CodeModel", "default"}};
-  options.lists["NoBuiltinFuncs"] = {"memcpy"};
-  options.language["DefaultFPContractMode"] = 2;
-  EXPECT_EQ(lto_obstacle(options), std::nullopt);
-  const auto with = [&](const auto& change) {
-    UnitOptions changed = options;
-    change(changed);
-    return lto_obstacle(changed);
-  };
-  EXPECT_EQ(with([](UnitOptions& changed) { changed.codegen["VecLib"] = 1; }), "VecLib");
-  EXPECT_EQ(with([](UnitOptions& changed) { changed.codegen["EmulatedTLS"] = 1; }), "EmulatedTLS");
-  EXPECT_EQ(with([](UnitOptions& changed) { changed.text["CodeModel"] = "large"; }), "CodeModel");
-  EXPECT_EQ(with([](UnitOptions& changed) { changed.text["FloatABI"] = "soft"; }), "FloatABI");
-  EXPECT_EQ(with([](UnitOptions& changed) { changed.language["ThreadModel"] = 1; }), "ThreadModel");
 }
 
 TEST_F(Modules, NeedsOptimisation) {

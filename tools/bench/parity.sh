@@ -2,39 +2,54 @@
 # Lowered machine code beside clang's: every source of real applications from Debian's source packages, for three CPUs; see
 # parity/parity.cpp. The commands are those of the application's own build.
 #
-#   tools/bench/parity.sh [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]...     all, if none is named
+#   tools/bench/parity.sh [--arch aarch64] [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]...     all, if none is named
 #
-# --cpus    LLVM names; this machine's, haswell and znver3, if none is given
+# --arch    of the code; x86_64, if none is given. aarch64: minimap2 and fftw; compiled only, so that no library of that
+#           architecture is needed but the C library (libc6-dev-arm64-cross)
+# --cpus    LLVM names; this machine's, haswell and znver3, if none is given; on aarch64 three levels and two CPUs
 # --files   at most so many sources of an application, chosen at random with a fixed seed; 200
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-applications=() files=200 cpus=()
+applications=() files=200 cpus=() arch=x86_64
 while [ $# -gt 0 ]; do
   case "$1" in
+  --arch) arch=$2; shift 2 ;;
   --cpus) IFS=, read -ra cpus <<<"$2"; shift 2 ;;
   --files) files=$2; shift 2 ;;
   minimap2 | hmmer | fftw | gromacs) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]..." >&2; exit 2 ;;
+  *) echo "usage: $0 [--arch aarch64] [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer fftw gromacs)
+case $arch in
+x86_64) [ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer fftw gromacs) ;;
+aarch64)
+  [ ${#applications[@]} -gt 0 ] || applications=(minimap2 fftw)
+  [ ${#cpus[@]} -gt 0 ] || cpus=(armv8-a armv8.2-a+sve armv9-a neoverse-n1 neoverse-v1)
+  ;;
+*) echo "$0: --arch is x86_64 or aarch64" >&2; exit 2 ;;
+esac
 open_bench
 parity=$(dirname "$xaas")/parity
 [ -x "$parity" ] || die "no program at $parity: it is built beside xaas"
-packages python3 libsimde-dev zlib1g-dev libdivsufsort-dev autoconf automake libtool cmake ninja-build libfftw3-dev libomp-22-dev
+if [ "$arch" = x86_64 ]; then
+  packages python3 libsimde-dev zlib1g-dev libdivsufsort-dev autoconf automake libtool cmake ninja-build libfftw3-dev libomp-22-dev
+else
+  packages python3 zlib1g-dev libc6-dev-arm64-cross
+fi
 [ ${#cpus[@]} -gt 0 ] || cpus=("$("$xaas" detect --format json -q | jq -r .cpu.name)" haswell znver3)
 
 package_of() { case $1 in fftw) echo fftw3 ;; *) echo "$1" ;; esac; }
 
 # A compiler that writes down how it was called, where that worked, for the build in the new directory $1.
 logging_compilers() {
-  local name
+  local name target=()
+  [ "$arch" = x86_64 ] || target=(--target=aarch64-linux-gnu)
   mkdir -p "$1/commands"
   for name in clang clang++; do
     cat >"$1/$name" <<END
 #!/bin/bash
-$name-22 "\$@" || exit
+$name-22 ${target[*]} "\$@" || exit
 for argument; do
   [ "\$argument" != -c ] || { printf '%s\\0' "\$PWD" $name "\$@" >"\$(mktemp '$1/commands/XXXXXXXX')"; break; }
 done
@@ -46,18 +61,23 @@ build() { # DIRECTORY: with these compilers, in a copy of the sources
   logging_compilers "$1"
   cp -r "$work/$app/source" "$1/source"
   cd "$1/source"
-  case $app in
-  minimap2) make -j"$(nproc)" CC="$1/clang" minimap2 ;;
-  hmmer)
+  case $app-$arch in
+  minimap2-aarch64) make -j"$(nproc)" -k CC="$1/clang" arm_neon=1 aarch64=1 minimap2 || ls ./*.o ;; # no zlib to link with
+  fftw-aarch64)
+    ./configure CC="$1/clang" --host=aarch64-linux-gnu --enable-single --enable-neon
+    make -j"$(nproc)"
+    ;;
+  minimap2-*) make -j"$(nproc)" CC="$1/clang" minimap2 ;;
+  hmmer-*)
     AUTOHEADER=true autoreconf -fi
     ./configure CC="$1/clang" --enable-threads --enable-sse
     make -j"$(nproc)"
     ;;
-  fftw)
+  fftw-*)
     ./configure CC="$1/clang" --enable-single --enable-sse2 --enable-avx --enable-avx2 --enable-avx512
     make -j"$(nproc)"
     ;;
-  gromacs)
+  gromacs-*)
     local arguments
     mapfile -t arguments < <(spec_arguments "$root/specs/applications/gromacs.json" simd=AVX2_256)
     cmake -S . -B build -G Ninja -DCMAKE_C_COMPILER="$1/clang" -DCMAKE_CXX_COMPILER="$1/clang++" -DCMAKE_BUILD_TYPE=Release \
@@ -88,7 +108,7 @@ compare() { # CPU FILE: on all cores
   local part parts processes=() code=0
   parts=$(nproc)
   for ((part = 0; part < parts; ++part)); do
-    "$parity" --cpu "$1" --part "$part/$parts" --keep "$here/different.$1" "$app_build/source" "$app_build.json" >"$2.$part" &
+    "$parity" --arch "$arch" --cpu "$1" --part "$part/$parts" --keep "$here/different.$1" "$app_build/source" "$app_build.json" >"$2.$part" &
     processes+=($!)
   done
   for part in "${processes[@]}"; do wait "$part" || [ $? -eq 1 ] || code=1; done
@@ -101,6 +121,7 @@ compare() { # CPU FILE: on all cores
 for app in "${applications[@]}"; do
   here=$work/parity/$app/$program
   app_build=$work/parity/$app/build
+  [ "$arch" = x86_64 ] || app_build+=-$arch
   mkdir -p "$here"
   say "$app: sources and their commands"
   once "$work/$app/source" debian_source "$(package_of "$app")"

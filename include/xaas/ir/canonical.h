@@ -40,6 +40,9 @@ struct CanonicalModule {
 // that FeatureResolver cannot compute: such a function keeps its attributes as they are.
 using WrittenTarget = std::function<std::string(const llvm::Function&)>;
 
+// In which mode of AArch64's SME a function runs, by its attributes.
+Streaming streaming_mode(const llvm::Function& function);
+
 // Brings a module, as the front end emitted it and before any pass, into canonical form and serialises it.
 // Changes the module. Inline assembly that names a file (`.incbin`, `.include`) is a failed error that says
 // so.
@@ -47,8 +50,9 @@ Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver
                                      const WrittenTarget& written);
 
 // The same for a front end whose language has no target attributes: it gives `emitted` to every function, or
-// nothing.
-Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttributes& emitted);
+// nothing. `resolver` is that of the same flags.
+Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttributes& emitted,
+                                     const FeatureResolver& resolver);
 
 // Refuses inline assembly that names a file, `.incbin` and `.include`: failed. By name only: a directive that
 // is put together by assembler macros is seen when lowering, which can open no file.

@@ -7,7 +7,9 @@
 #include <xaas/target/cpu.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace xaas::ir {
 
@@ -17,6 +19,18 @@ struct TargetAttributes {
   bool operator==(const TargetAttributes&) const = default;
 };
 
+// What the source's flags say about the length of scalable vectors (-msve-vector-bits=,
+// -msve-streaming-vector-bits=), as multiples of 128 bits; 0: nothing.
+struct VscaleLimits {
+  unsigned min = 0, max = 0, streaming_min = 0, streaming_max = 0;
+};
+
+// In which mode of AArch64's SME a function runs.
+enum class Streaming { no, compatible, yes };
+
+// The attribute `vscale_range` of a function: how long its scalable vectors may be.
+using VscaleRange = std::pair<unsigned, unsigned>;
+
 // The instruction set of one unit: a CPU, what to tune for, and the signed features on top of the CPU's own.
 struct InstructionSet {
   std::string triple, abi, fpmath;
@@ -24,6 +38,7 @@ struct InstructionSet {
   std::vector<std::string> features; // of the source's flags
   std::vector<std::string>
       machine; // what the target has beyond its CPU's name, or lacks; applied before `features`
+  VscaleLimits vscale = {};
 };
 
 // The instruction set of a unit lowered for a target: where the flags leave the CPU open it is the target's,
@@ -42,6 +57,8 @@ public:
   FeatureResolver& operator=(FeatureResolver&&) noexcept;
   ~FeatureResolver();
   Result<TargetAttributes> attributes(const std::string& written) const;
+  // Of a function with a body. Nothing: Clang gives it no such attribute.
+  Result<std::optional<VscaleRange>> vscale_range(const std::string& written, Streaming mode) const;
 
 private:
   struct State;

@@ -7,7 +7,7 @@
 // canonical IR differs, too, the source asks what it is compiled for, and there is nothing to compare; else
 // something was lost in lowering.
 //
-//   parity --cpu NAME [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json
+//   parity [--arch ARCH] --cpu NAME [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json
 //
 // ROOT: the project's directory, whose files get names independent of the place. Each command of the
 // compilation database has `arguments`. Prints a line for each, and the sums; exit status 1 if any object is
@@ -66,8 +66,11 @@ constexpr const char* names[] = {"identical", "different", "not comparable", "na
 
 class Parity {
 public:
-  Parity(fs::path root, target::Cpu target, fs::path work, fs::path keep)
-      : root_(std::move(root)), target_(std::move(target)), work_(std::move(work)), keep_(std::move(keep)) {}
+  // `name`: the target, as it was asked for; a level of AArch64 is no CPU's name.
+  Parity(fs::path root, target::Cpu target, const std::string& name, fs::path work, fs::path keep)
+      : root_(std::move(root)), target_(std::move(target)), name_(name),
+        for_target_((target_.arch == "aarch64" && !name.starts_with("armv") ? "-mcpu=" : "-march=") + name),
+        work_(std::move(work)), keep_(std::move(keep)) {}
 
   Result<void> open() {
     session_.directory = work_ / "session";
@@ -83,8 +86,10 @@ public:
 
   Result<Outcome> check(const Compile& compile) {
     const fs::path ours = work_ / "ours.o", theirs = work_ / "theirs.o";
-    const std::vector<std::string> march = {"-march=" + target_.name};
-    XAAS_TRY(const bool compiled, run_compiler(on_target(compile), clang_for(compile), march, theirs));
+    std::vector<std::string> there = {for_target_};
+    if (target_.arch != target::host_arch())
+      there.push_back("--target=" + target::triple(target_.arch));
+    XAAS_TRY(const bool compiled, run_compiler(on_target(compile), clang_for(compile), there, theirs));
     if (!compiled)
       return Outcome::fails;
     XAAS_TRY(const bool captured, run_compiler(compile, front_door_for(compile), {}, ours));
@@ -99,7 +104,7 @@ public:
     XAAS_TRY(const Digest two, link::content_digest(native));
     if (one == two)
       return Outcome::identical;
-    XAAS_TRY(const bool again, run_compiler(compile, front_door_for(compile), march, ours));
+    XAAS_TRY(const bool again, run_compiler(compile, front_door_for(compile), {for_target_}, ours));
     XAAS_TRY(const std::optional<ir::Unit> fixed, again ? unit_of(ours) : std::optional<ir::Unit>());
     if (!fixed || fixed->module != unit->module)
       return Outcome::not_comparable;
@@ -112,7 +117,7 @@ private:
   Compile on_target(Compile compile) const {
     for (std::string& argument : compile.arguments)
       if (argument == "-march=native" || argument == "-mtune=native" || argument == "-mcpu=native")
-        argument.replace(argument.find('=') + 1, std::string::npos, target_.name);
+        argument.replace(argument.find('=') + 1, std::string::npos, name_);
     return compile;
   }
   static bool is_cxx(const Compile& compile) {
@@ -175,12 +180,13 @@ private:
 
   fs::path root_;
   target::Cpu target_;
+  std::string name_, for_target_;
   fs::path work_, keep_;
   capture::Session session_;
 };
 
 struct Options {
-  std::string cpu;
+  std::string arch = target::host_arch(), cpu;
   unsigned part = 0, parts = 1;
   fs::path keep, root, commands;
 };
@@ -190,7 +196,9 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   std::vector<std::string> names_of_files;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool more = i + 1 < arguments.size();
-    if (arguments[i] == "--cpu" && more)
+    if (arguments[i] == "--arch" && more)
+      options.arch = arguments[++i];
+    else if (arguments[i] == "--cpu" && more)
       options.cpu = arguments[++i];
     else if (arguments[i] == "--keep" && more)
       options.keep = fs::absolute(arguments[++i]);
@@ -208,10 +216,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 }
 
 Result<bool> compare_all(const Options& options) {
-  XAAS_TRY(const target::Cpu target, target::cpu_by_name(target::host_arch(), options.cpu));
+  XAAS_TRY(const target::Cpu target, target::cpu_by_name(options.arch, options.cpu));
   XAAS_TRY(const std::vector<Compile> compiles, read_commands(options.commands));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create());
-  Parity parity(options.root, target, work.path(), options.keep);
+  Parity parity(options.root, target, options.cpu, work.path(), options.keep);
   XAAS_CHECK(parity.open());
   std::map<Outcome, size_t> sums;
   for (size_t i = options.part; i < compiles.size(); i += options.parts) {
@@ -232,7 +240,8 @@ Result<bool> compare_all(const Options& options) {
 int main(int argc, char** argv) {
   const auto options = xaas::parse({argv + 1, argv + argc});
   if (!options) {
-    std::cerr << "usage: parity --cpu NAME [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json\n";
+    std::cerr
+        << "usage: parity [--arch ARCH] --cpu NAME [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json\n";
     return 2;
   }
   const xaas::Result<bool> equal = xaas::compare_all(*options);
