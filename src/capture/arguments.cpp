@@ -1,67 +1,22 @@
 #include "arguments.h"
+#include "driver_words.h"
 #include "hip_arguments.h"
 #include "openmp_arguments.h"
 
 #include <xaas/target/cpu.h>
 
+#include <clang/Options/Options.h>
+
 #include <algorithm>
-#include <set>
 
 namespace xaas::capture {
 
 namespace {
 
-// Options whose value is the next argument: that value is not an option, whatever it looks like.
-const std::set<std::string>& options_with_value() {
-  static const std::set<std::string> options = {"-o",
-                                                "-I",
-                                                "-D",
-                                                "-U",
-                                                "-include",
-                                                "-imacros",
-                                                "-x",
-                                                "-Xclang",
-                                                "-Xlinker",
-                                                "-Xassembler",
-                                                "-MF",
-                                                "-MT",
-                                                "-MQ",
-                                                "-isystem",
-                                                "-iquote",
-                                                "-idirafter",
-                                                "-isysroot",
-                                                "-L",
-                                                "-l",
-                                                "-mllvm",
-                                                "-e",
-                                                "-u",
-                                                "-T",
-                                                "-z",
-                                                "-Xpreprocessor",
-                                                "-iprefix",
-                                                "-iwithprefix",
-                                                "-target",
-                                                "-arch",
-                                                "-rpath",
-                                                "-G",
-                                                "-A",
-                                                "-B",
-                                                "-F",
-                                                "-framework",
-                                                "-dumpdir",
-                                                "-dumpbase",
-                                                "-J",
-                                                "-module-dir",
-                                                "-module",
-                                                "-Xflang",
-                                                "-mmlir",
-                                                "-fintrinsic-modules-path"};
-  return options;
-}
+using namespace clang::options;
 
-bool changes_triple(const std::string& argument) {
-  return argument == "-m32" || argument == "-mx32" || argument == "-m16" || argument == "-target" ||
-         argument.starts_with("--target");
+bool changes_triple(const DriverOption& option) {
+  return option.id == OPT_m32 || option.id == OPT_mx32 || option.id == OPT_m16 || option.id == OPT_target;
 }
 
 // What flang is told by others than its own users, and does without.
@@ -106,26 +61,6 @@ std::vector<std::string> first_options(const Session& session, bool other_triple
   return options;
 }
 
-bool is_cuda(const std::vector<std::string>& arguments) {
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].ends_with(".cu") || arguments[i] == "-xcuda" ||
-        (arguments[i] == "-x" && i + 1 < arguments.size() && arguments[i + 1] == "cuda"))
-      return true;
-  return false;
-}
-
-bool is_for_device_only(const std::string& argument) {
-  return argument == "--cuda-device-only" || argument == "--offload-device-only";
-}
-
-bool names_gpu(const std::string& argument) {
-  for (const char* prefix :
-       {"--cuda-gpu-arch=", "--offload-arch=", "--no-cuda-gpu-arch=", "--no-offload-arch="})
-    if (argument.starts_with(prefix))
-      return true;
-  return false;
-}
-
 // Those of the session that a source can be compiled for, in place of its own words.
 std::vector<std::string> gpus_for(const Session& session, bool cuda, bool hip, bool openmp) {
   if (cuda)
@@ -137,13 +72,13 @@ std::vector<std::string> gpus_for(const Session& session, bool cuda, bool hip, b
 
 // What is said of device code beside the project's own words. The name that Clang makes for a source's own
 // device variables comes from its place and the whole command line, unless it is given.
-std::vector<std::string> cuda_options(const Session& session, const std::vector<std::string>& arguments) {
+std::vector<std::string> cuda_options(const Session& session, const std::vector<DriverOption>& given,
+                                      const std::vector<std::string>& arguments) {
   std::vector<std::string> options;
   // Relocatable code is linked beside the host's, as LLVM's own scheme has it, and one file of assembly for
   // both sides is something that only that can write. What is not relocatable has a place in the host's
   // module, which only the old one gives it.
-  const bool assembly = std::find(arguments.begin(), arguments.end(), "-S") != arguments.end();
-  if (!is_relocatable(arguments) && !assembly)
+  if (!is_relocatable(arguments) && !has_option(given, OPT_S))
     options.emplace_back("--no-offload-new-driver");
   // One toolkit, whichever of its names the build has; by its own name, which is in no two builds another.
   if (!session.cuda.empty()) {
@@ -158,9 +93,9 @@ std::vector<std::string> cuda_options(const Session& session, const std::vector<
     for (const char* word :
          {"--start-no-unused-arguments", "--no-cuda-version-check", "--end-no-unused-arguments"})
       options.emplace_back(word);
-  for (const std::string& argument : arguments)
-    if (argument.ends_with(".cu"))
-      options.push_back("-cuid=" + digest_of(portable_name(session, argument)).hex().substr(0, 16));
+  for (const std::string& input : inputs_of(given))
+    if (input.ends_with(".cu"))
+      options.push_back("-cuid=" + digest_of(portable_name(session, input)).hex().substr(0, 16));
   return options;
 }
 
@@ -175,16 +110,11 @@ std::optional<std::string> word_after(const std::vector<std::string>& words, std
   return found == words.end() || found + 1 == words.end() ? std::nullopt : std::optional(*(found + 1));
 }
 
-bool takes_next_word(const std::string& option) {
-  return options_with_value().count(option) != 0;
-}
-
 bool is_relocatable(const std::vector<std::string>& arguments) {
   bool result = false;
-  for (const std::string& argument : arguments)
-    if (argument == "-fgpu-rdc" || argument == "-fcuda-rdc" || argument == "-fno-gpu-rdc" ||
-        argument == "-fno-cuda-rdc")
-      result = !argument.starts_with("-fno-");
+  for (const DriverOption& option : parse_driver(arguments))
+    if (option.id == OPT_fgpu_rdc || option.id == OPT_fno_gpu_rdc)
+      result = option.id == OPT_fgpu_rdc;
   return result;
 }
 
@@ -201,76 +131,124 @@ bool is_dropped_by_front_door(const std::string& argument) {
   return argument.starts_with("-gsplit-dwarf");
 }
 
+namespace {
+
+// Takes the words of one command line as the front door wants them.
+class Rewriter {
+public:
+  explicit Rewriter(const Session& session) : session_(session) {}
+
+  bool hip = false;            // there is a source in HIP
+  bool replaces_gpus = false;  // by those of the session
+  bool first_gpu_only = false; // of those that are named
+
+  void rewrite(const DriverOption& option) {
+    if (option.id == OPT_INPUT || option.id == OPT__DASH_DASH)
+      return keep(option.words);
+    written.other_triple |= changes_triple(option);
+    // HIP's package for CMake, where it belongs to the system: the C library's headers would come before
+    // C++'s.
+    if (hip && option.id == OPT_isystem && option.value() == "/usr/include")
+      return;
+    if (is_gpu(option) && (replaces_gpus || (first_gpu_only && gpus_named_++ > 0)))
+      return;
+    if (option.id == OPT_Xclang)
+      read_cc1_word(option.value());
+    const bool passed_on =
+        option.id == OPT_Xarch_host || (option.id == OPT_Xarch__ && option.values.front() == session_.arch);
+    if (option.words.size() > 1 && !passed_on)
+      return keep(option.words);
+    if (const std::optional<std::string> own = host_word(option.words.back()))
+      keep(passed_on ? std::vector<std::string>{option.word(), *own} : std::vector<std::string>{*own});
+  }
+
+  std::vector<std::string> words;
+  WrittenMachine written;
+
+private:
+  static bool is_gpu(const DriverOption& option) {
+    return option.id == OPT_offload_arch_EQ || option.id == OPT_no_offload_arch_EQ;
+  }
+
+  // An option for the host that is one word. Nothing: it is dropped.
+  std::optional<std::string> host_word(const std::string& word) {
+    if (is_dropped_by_front_door(word))
+      return std::nullopt;
+    const bool cpu = session_.arch == "aarch64" && word.starts_with("-mcpu="); // refused on x86
+    if (word.starts_with("-march=") || cpu)
+      written.march = word.substr(word.find('=') + 1);
+    if (word.starts_with("-mtune="))
+      written.mtune = word.substr(7);
+    if (word == "-mtune=native" || (cpu && word == "-mcpu=native"))
+      return std::nullopt;
+    if (word == "-march=native")
+      return "-march=" +
+             (session_.level.empty() ? target::isa_levels(session_.arch).front() : session_.level);
+    return word;
+  }
+
+  // `-Xclang -target-cpu -Xclang haswell` fixes the CPU, too.
+  void read_cc1_word(const std::string& word) {
+    if (cc1_option_ == "-target-cpu")
+      written.march = word;
+    if (cc1_option_ == "-tune-cpu")
+      written.mtune = word;
+    cc1_option_ = word;
+  }
+
+  void keep(const std::vector<std::string>& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+  const Session& session_;
+  size_t gpus_named_ = 0;
+  std::string cc1_option_;
+};
+
+} // namespace
+
 Arguments front_door_arguments(const Session& session, const std::vector<std::string>& given,
                                Compiler compiler) {
-  const std::vector<std::string> arguments = compiler == Compiler::flang ? in_flangs_words(given) : given;
-  Arguments result;
-  const bool hip = compiler != Compiler::flang && is_hip(arguments);
-  const bool cuda = compiler != Compiler::flang && !hip && is_cuda(arguments);
-  const bool openmp = compiler != Compiler::flang && names_gpus_for_openmp(arguments);
+  const bool clang = compiler != Compiler::flang;
+  const std::vector<std::string> arguments = clang ? given : in_flangs_words(given);
+  const std::vector<DriverOption> options = parse_driver(arguments, clang ? Driver::clang : Driver::flang);
+  const bool hip = clang && is_hip(arguments);
+  const bool cuda = clang && !hip && has_language(options, "cuda", ".cu");
+  const bool openmp = clang && names_gpus_for_openmp(arguments);
   std::vector<std::string> gpus = gpus_for(session, cuda, hip, openmp);
   // A file with device code alone keeps the architecture that the build names, and is for one: a build that
   // was told several (CUDAARCHS) names all of them.
-  const bool for_device_only = cuda && std::any_of(arguments.begin(), arguments.end(), is_for_device_only);
-  const bool for_one_gpu =
-      for_device_only && std::find(arguments.begin(), arguments.end(), "-o") != arguments.end();
-  const bool replaces = !gpus.empty() && !for_device_only;
-  if (for_device_only)
-    gpus.resize(std::none_of(arguments.begin(), arguments.end(), names_gpu) ? std::min<size_t>(gpus.size(), 1)
-                                                                            : 0);
-  size_t gpus_named = 0;
-  std::vector<std::string> own;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    result.written.other_triple |= changes_triple(argument);
-    // HIP's package for CMake, where it belongs to the system: the C library's headers would come before
-    // C++'s.
-    if (hip && argument == "-isystem" && i + 1 < arguments.size() && arguments[i + 1] == "/usr/include") {
-      ++i;
-      continue;
-    }
-    if (takes_next_word(argument) && i + 1 < arguments.size()) {
-      own.push_back(argument);
-      own.push_back(arguments[++i]);
-      continue;
-    }
-    if (is_dropped_by_front_door(argument) ||
-        (names_gpu(argument) && (replaces || (for_one_gpu && !session.gpus.empty() && gpus_named++ > 0))))
-      continue;
-    if (argument.starts_with("-march="))
-      result.written.march = argument.substr(7);
-    if (argument.starts_with("-mtune="))
-      result.written.mtune = argument.substr(7);
-    if (argument == "-march=native") {
-      own.push_back("-march=" +
-                    (session.level.empty() ? target::isa_levels(session.arch).front() : session.level));
-      continue;
-    }
-    if (argument == "-mtune=native")
-      continue;
-    own.push_back(argument);
+  const bool for_device_only = cuda && has_option(options, OPT_offload_device_only);
+  Rewriter rewriter(session);
+  rewriter.hip = hip;
+  rewriter.replaces_gpus = !gpus.empty() && !for_device_only;
+  rewriter.first_gpu_only = for_device_only && has_option(options, OPT_o) && !session.gpus.empty();
+  if (for_device_only) {
+    const bool names_gpu =
+        has_option(options, OPT_offload_arch_EQ) || has_option(options, OPT_no_offload_arch_EQ);
+    gpus.resize(names_gpu ? 0 : std::min<size_t>(gpus.size(), 1));
   }
+  for (const DriverOption& option : options)
+    rewriter.rewrite(option);
 
+  Arguments result;
+  result.written = rewriter.written;
   result.all = first_options(session, result.written.other_triple, compiler);
-  result.all.insert(result.all.end(), own.begin(), own.end());
+  // Behind `--` there are inputs alone.
+  const auto inputs = std::find(rewriter.words.begin(), rewriter.words.end(), "--");
+  const auto add = [&](const std::vector<std::string>& words) {
+    result.all.insert(result.all.end(), words.begin(), words.end());
+  };
+  add({rewriter.words.begin(), inputs});
   for (const std::string& gpu : gpus)
-    result.all.push_back("--offload-arch=" + gpu);
-  if (compiler != Compiler::flang && is_relocatable(arguments)) // links, too
-    for (const char* word :
-         {"--start-no-unused-arguments", "--offload-new-driver", "--end-no-unused-arguments"})
-      result.all.emplace_back(word);
-  if (cuda) {
-    const std::vector<std::string> options = cuda_options(session, arguments);
-    result.all.insert(result.all.end(), options.begin(), options.end());
-  }
-  if (openmp && !hip) {
-    const std::vector<std::string> options = openmp_options(session, arguments);
-    result.all.insert(result.all.end(), options.begin(), options.end());
-  }
-  if (hip) {
-    const std::vector<std::string> options = hip_options(session, arguments);
-    result.all.insert(result.all.end(), options.begin(), options.end());
-  }
+    add({"--offload-arch=" + gpu});
+  if (clang && is_relocatable(arguments)) // links, too
+    add({"--start-no-unused-arguments", "--offload-new-driver", "--end-no-unused-arguments"});
+  if (cuda)
+    add(cuda_options(session, options, arguments));
+  if (openmp && !hip)
+    add(openmp_options(session, arguments));
+  if (hip)
+    add(hip_options(session, arguments));
+  add({inputs, rewriter.words.end()});
   return result;
 }
 

@@ -10,7 +10,8 @@
 
 namespace xaas::capture {
 
-// What a project's own arguments say about the instruction set: the last -march and -mtune win, as in Clang.
+// What a project's own arguments say about the instruction set of the host: the last -march and -mtune win,
+// as in Clang. What they say for a device (-Xopenmp-target, -Xarch_device) is none of it.
 struct WrittenMachine {
   std::string march, mtune;  // "" where not written
   bool other_triple = false; // -m32, --target and the like: nothing of ours is added
@@ -23,9 +24,6 @@ struct Arguments {
   std::vector<std::string> all; // for Clang's driver, without argv[0]
   WrittenMachine written;
 };
-
-// True for an option whose value is the next word.
-bool takes_next_word(const std::string& option);
 
 // Whether a command line has the word, and the one after it; nothing where it is not there or the last.
 bool has_word(const std::vector<std::string>& words, std::string_view word);

@@ -5,6 +5,7 @@
 #include "foreign_modules.h"
 #include "fortran.h"
 #include "hip_arguments.h"
+#include "include_names.h"
 #include "link.h"
 #include "offload_jobs.h"
 #include "openmp_arguments.h"
@@ -258,6 +259,18 @@ private:
     return compilation.ExecuteCommand(job, failing);
   }
 
+  // Clang itself looks for files by names with replaced prefixes, and so does not find them.
+  static int execute_compile(clang::driver::Compilation& compilation, clang::driver::Command& job,
+                             const std::vector<std::string>& arguments) {
+    const int code = execute(compilation, job);
+    if (code != 1 || arguments.empty() || arguments[0] != "-cc1" ||
+        !includes_by_own_name({arguments.begin() + 1, arguments.end()}))
+      return code;
+    std::cerr << "xaas: compiling once more, with the names of files as they are\n";
+    replace_arguments(compilation, job, with_names_in_macros(arguments));
+    return execute(compilation, job);
+  }
+
   // For every use of the command, also by flang itself.
   void add_modules(clang::driver::Compilation& compilation, clang::driver::Command& job) {
     replace_arguments(compilation, job,
@@ -288,7 +301,7 @@ private:
       return 0;
     if (result.outcome == CompileOutcome::failed)
       return 1;
-    const int code = execute(compilation, job);
+    const int code = execute_compile(compilation, job, arguments);
     if (code == 0 && result.outcome == CompileOutcome::carried)
       note_native_object(session_, result.output, result.reason);
     if (code == 0 && result.outcome == CompileOutcome::not_ours && makes_ptx(arguments) &&

@@ -1,4 +1,5 @@
 #include "frontend.h"
+#include "include_names.h"
 
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/vector_returns.h>
@@ -166,6 +167,10 @@ bool has_wide_vectors(const clang::ASTContext& context) {
   });
 }
 
+ir::VscaleLimits vscale_limits(const clang::LangOptions& options) {
+  return {options.VScaleMin, options.VScaleMax, options.VScaleStreamingMin, options.VScaleStreamingMax};
+}
+
 class CaptureAction : public clang::ASTFrontendAction {
 public:
   CaptureAction(FrontendResult& result, const Session& session, TokenListener* listener)
@@ -175,6 +180,7 @@ public:
 
 protected:
   bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
+    keep_names_in_includes(compiler);
     if (listener_)
       listener_->attach(compiler);
     return true;
@@ -189,7 +195,8 @@ protected:
                 options.CPU,
                 options.TuneCPU,
                 options.FeaturesAsWritten,
-                {}};
+                {},
+                vscale_limits(compiler.getLangOpts())};
     std::unique_ptr<clang::CodeGenerator> generator = clang::CreateLLVMCodeGen(compiler, file, context_);
     generator_ = generator.get();
     return generator;

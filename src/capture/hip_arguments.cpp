@@ -1,5 +1,6 @@
 #include "hip_arguments.h"
 #include "arguments.h"
+#include "driver_words.h"
 #include "rocm.h"
 
 #include <xaas/base/text.h>
@@ -49,15 +50,12 @@ void define_wavefront_size(const Session& session, const std::vector<std::string
 
 std::vector<std::string> sources(const std::vector<std::string>& arguments) {
   std::vector<std::string> found;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (takes_next_word(arguments[i])) {
-      ++i;
-      continue;
-    }
+  for (const std::string& input : inputs_of(parse_driver(arguments)))
     for (const char* ending : {".hip", ".cpp", ".cc", ".cxx", ".c++", ".C", ".cu", ".c"})
-      if (!arguments[i].starts_with("-") && arguments[i].ends_with(ending))
-        found.push_back(arguments[i]);
-  }
+      if (input.ends_with(ending)) {
+        found.push_back(input);
+        break;
+      }
   return found;
 }
 
@@ -88,11 +86,7 @@ std::vector<std::string> gpus_of(const Session& session, target::GpuArch::Vendor
 }
 
 bool is_hip(const std::vector<std::string>& arguments) {
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].ends_with(".hip") || arguments[i] == "-xhip" ||
-        (arguments[i] == "-x" && i + 1 < arguments.size() && arguments[i + 1] == "hip"))
-      return true;
-  return false;
+  return has_language(parse_driver(arguments), "hip", ".hip");
 }
 
 std::vector<std::string> hip_options(const Session& session, const std::vector<std::string>& arguments) {

@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "driver_run.h"
+#include "driver_words.h"
 
 #include <xaas/base/text.h>
 
@@ -69,13 +70,13 @@ std::vector<std::string> clang_arguments_of_hipcc(const Session& session,
   if (session.rocm.root != "/usr")
     words.insert(words.end(), {"-isystem", (session.rocm.root / "include").string()});
   bool optimises = false, links = true, any_input = false;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
+  for (const DriverOption& option : parse_driver(arguments)) {
+    const std::string& argument = option.word();
     optimises |= argument.starts_with("-O");
     links &= !stops_early(argument);
     any_input |= !argument.starts_with("-");
-    if (takes_next_word(argument) && i + 1 < arguments.size()) {
-      words.insert(words.end(), {argument, arguments[++i]});
+    if (option.words.size() > 1) {
+      words.insert(words.end(), option.words.begin(), option.words.end());
     } else if (!says_language && is_hip_source(argument)) {
       words.insert(words.end(), {"-x", "hip", argument, "-x", "none"});
     } else if (const auto own = translated(argument)) {

@@ -12,14 +12,15 @@
 // to both sides; a kernel would then get the host's -ffast-math, -O0 or -fvisibility=hidden.
 #include "nvcc.h"
 #include "arguments.h"
+#include "driver_words.h"
 #include "nvcc_archs.h"
 #include "nvcc_words.h"
 
 #include <xaas/base/text.h>
 
+#include <clang/Options/OptionUtils.h>
 #include <clang/Options/Options.h>
-#include <llvm/Option/Arg.h>
-#include <llvm/Option/ArgList.h>
+#include <llvm/Option/OptTable.h>
 
 #include <algorithm>
 #include <map>
@@ -237,34 +238,22 @@ bool is_warning_as_error(const llvm::opt::Option& option, const std::string& wor
 // Words of the host compiler, for the sides that they are for. What only a link reads is left out where there
 // is none: nvcc's host compiler says nothing of it, Clang warns.
 Result<Words> host_compiler_words(const Words& given, bool has_cuda, bool links) {
-  std::vector<const char*> pointers;
-  for (const std::string& word : given)
-    if (!is_dropped_by_front_door(word))
-      pointers.push_back(word.c_str());
-  unsigned missing = 0, missing_count = 0;
-  const llvm::opt::InputArgList arguments = clang::getDriverOptTable().ParseArgs(
-      pointers, missing, missing_count, llvm::opt::Visibility(clang::options::ClangOption));
-  if (missing_count)
-    return make_error(ErrorKind::failed, std::string("nvcc -Xcompiler ") + arguments.getArgString(missing) +
-                                             ": the value of the host compiler's option is missing");
   Words result;
-  for (auto argument = arguments.begin(); argument != arguments.end();) {
-    const llvm::opt::Option& option = (*argument)->getOption();
-    const unsigned first = (*argument)->getIndex();
-    ++argument;
-    // As written, up to the next one.
-    const unsigned end =
-        argument == arguments.end() ? arguments.getNumInputArgStrings() : (*argument)->getIndex();
-    Words words;
-    for (unsigned i = first; i < end; ++i)
-      words.push_back(arguments.getArgString(i));
-    if (option.matches(clang::options::OPT_UNKNOWN))
-      return refusal("-Xcompiler " + words[0], "follow this option of the host compiler");
-    if (is_warning_as_error(option, words[0]) || (!links && option.hasFlag(clang::options::LinkerInput)))
+  for (const DriverOption& each : parse_driver(given)) {
+    const llvm::opt::Option option = clang::getDriverOptTable().getOption(each.id);
+    const std::string& word = each.word();
+    if (each.lacks_value)
+      return make_error(ErrorKind::failed,
+                        "nvcc -Xcompiler " + word + ": the value of the host compiler's option is missing");
+    if (each.id == clang::options::OPT_UNKNOWN)
+      return refusal("-Xcompiler " + word, "follow this option of the host compiler");
+    const bool alone = each.words.size() == 1;
+    if ((alone && is_dropped_by_front_door(word)) || is_warning_as_error(option, word) ||
+        (!links && option.hasFlag(clang::options::LinkerInput)))
       continue;
-    if (has_cuda && words.size() == 1 && is_for_host_only(option))
+    if (has_cuda && alone && is_for_host_only(option))
       result.push_back("-Xarch_host");
-    append(result, words);
+    append(result, each.words);
   }
   return result;
 }

@@ -1,9 +1,12 @@
 #include "openmp_arguments.h"
 #include "arguments.h"
+#include "driver_words.h"
 #include "hip_arguments.h"
 
 #include <xaas/base/text.h>
 #include <xaas/link/replay.h>
+
+#include <clang/Options/Options.h>
 
 #include <algorithm>
 
@@ -83,9 +86,10 @@ Result<std::vector<fs::path>> amd_libraries(const Session& session, const std::s
 } // namespace
 
 bool names_gpus_for_openmp(const std::vector<std::string>& arguments) {
-  return !value_of(arguments, {"--offload-arch=", "--cuda-gpu-arch="}).empty() &&
-         std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string& argument) { return argument.starts_with("-fopenmp"); });
+  using namespace clang::options;
+  const std::vector<DriverOption> options = parse_driver(arguments);
+  return has_option(options, OPT_offload_arch_EQ) &&
+         (has_option(options, OPT_fopenmp) || has_option(options, OPT_fopenmp_EQ));
 }
 
 std::vector<std::string> openmp_options(const Session& session, const std::vector<std::string>& arguments) {

@@ -14,6 +14,7 @@
 // (pragmas become annotations, tokens are looked at again, keywords become identifiers), so only what is the
 // same in both is recorded, and where it cannot be (pragmas with macros in them), the listener has no result.
 #include "preprocess.h"
+#include "include_names.h"
 #include "places.h"
 #include "token_recorder.h"
 
@@ -189,6 +190,7 @@ protected:
     clang::Preprocessor& preprocessor = compiler.getPreprocessor();
     TokenRecorder recorder(session_, preprocessor, has_debug_information(session_, compiler), false);
     preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
+    keep_names_in_includes(compiler);
     for (const char* space : {"", "GCC", "clang"})
       preprocessor.AddPragmaHandler(space, new AnyPragma(recorder, space)); // the preprocessor owns it
     preprocessor.EnterMainSourceFile();

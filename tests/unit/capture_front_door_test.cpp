@@ -2,6 +2,7 @@
 // afterwards.
 #include "capture_testing.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/capture/harvest.h>
 
 namespace xaas::capture {
@@ -192,6 +193,21 @@ TEST_F(FrontDoor, SharedLibrariesAndRunPaths) {
   EXPECT_EQ((*files)[2].finish->runpath, "$ORIGIN");
 }
 
+TEST_F(FrontDoor, RelocatableLinksMayBeStripped) {
+  write("src/p.c",
+        "#include <stdio.h>\nint q(int);\nstatic const char* const names[] = {\"a\", \"b\"};\n"
+        "static __thread int mine;\nstatic int s(int a) { puts(names[a & 1]); return a + ++mine; }\n"
+        "int p(int a) { return q(a) + s(a); }\n");
+  write("src/q.c", "static int sum;\nint q(int a) { return sum += a; }\n");
+  write("src/main.c", "int p(int);\nint main(void) { return p(3) == 7 ? 0 : 1; }\n");
+  for (const char* flags : {"-O0", "-g -O1", "-O2 -ffunction-sections -fdata-sections", "-g -O0 -fcommon"})
+    for (const char* strip :
+         {"true", "strip --strip-debug", "strip --strip-unneeded", "llvm-strip-22 --strip-debug"})
+      sh(std::string("cd ../build && $CC -c ") + flags +
+         " ../src/p.c ../src/q.c && $LD -r p.o q.o -o pq.o && " + strip +
+         " pq.o && $CC ../src/main.c pq.o -o main && ./main");
+}
+
 TEST_F(FrontDoor, ChangedFilesAreRefused) {
   write("src/a.c", "int f(void);\nint main(void) { return f(); }\n");
   write("src/b.c", "int g(void) { return 7; }\n");
@@ -348,6 +364,69 @@ TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
   const auto lesser = read_file(session_.directory / "lesser" / unit.hex());
   ASSERT_TRUE(lesser) << lesser.error().message;
   EXPECT_NE(*lesser, *session_.content().get(parsed->module));
+}
+
+// The names of files in macros have no directories of this machine in them; where a file is looked for, they
+// have.
+TEST_F(FrontDoorTest, ASourceMayIncludeItselfByItsName) {
+  session_.cache = path("cache");
+  write("src/sub/a.c", "#ifndef VALUE\n#define VALUE 7\n#define SELF __FILE__\n"
+                       "#if !__has_include(__FILE__)\n#error not there\n#endif\n"
+                       "#include SELF\nconst char* name = __FILE__;\n#else\nint value = VALUE;\n#endif\n");
+  use_level("cached", "x86-64");
+  const std::string source = path("src/sub/a.c").string();
+  for (const std::string output : {"one.o", "two.o"}) { // the second is known
+    sh("cd ../build && $CC -c " + source + " -o " + output);
+    EXPECT_TRUE(is_captured("build/" + output));
+    EXPECT_NE(read("build/" + output).find("sub/a.c"), std::string::npos);
+    EXPECT_EQ(read("build/" + output).find(source), std::string::npos);
+  }
+  // Where Clang itself preprocesses.
+  sh("cd ../build && $CC -fsanitize=undefined -c " + source + " -o native.o");
+  EXPECT_FALSE(is_captured("build/native.o"));
+  EXPECT_NE(sh("cd ../build && $CC -E " + source + " -o - 2>/dev/null").find("value = 7"), std::string::npos);
+}
+
+TEST_F(FrontDoorTest, IrThatDoesNotReadBackIsNative) {
+  write("src/a.c", "typedef _Bool bits __attribute__((ext_vector_type(16)));\n"
+                   "void set(bits* a, int i) { (*a)[i] = 1; }\n"
+                   "int main(void) { bits a = {0}; set(&a, 3); return a[3] ? 5 : 0; }\n");
+  sh("$CC -O2 -c a.c -o ../build/a.o && $CC ../build/a.o -o ../build/a && ../build/a", 5);
+  EXPECT_FALSE(is_captured("build/a.o"));
+  std::string reasons;
+  const auto entries = list_directory(session_.directory / "native");
+  ASSERT_TRUE(entries) << entries.error().message;
+  for (const fs::path& reason : *entries)
+    reasons += *read_file(reason);
+  EXPECT_NE(reasons.find("LLVM cannot read back: Invalid record"), std::string::npos) << reasons;
+}
+
+TEST_F(FrontDoorTest, NamesThatAreNotUtf8) {
+  write("src/na\xFFme.c", "int main(void) { return 4; }\n");
+  sh("cd ../build && $CC -c ../src/na*.c -o a.o && $CC a.o -o pro\xFFgram && ./pro*gram", 4);
+  const std::string input = sh("cd ../build && cp a.o b\xFF.o && $CC b*.o -o b", 1);
+  EXPECT_NE(input.find("/b\\xFF.o: "), std::string::npos) << input;
+  const std::string archive = sh("cd ../build && rm -f l.a && ar rc l.a b*.o && $CC l.a -o b", 1);
+  EXPECT_NE(archive.find("`b\\xFF.o`"), std::string::npos) << archive;
+  const auto files = [&] {
+    sh("rm -rf ../dest && mkdir ../dest");
+    return harvest(session_, path("dest"));
+  };
+  ASSERT_TRUE(files());
+  fs::copy_file(path("build/pro\xFFgram"), path("dest/pro\xFFgram"));
+  const auto named = harvest(session_, path("dest"));
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().kind, ErrorKind::failed);
+  EXPECT_NE(named.error().message.find("/pro\\xFFgram: "), std::string::npos) << named.error().message;
+  ASSERT_TRUE(files());
+  fs::create_symlink("to\xFF", path("dest/link"));
+  const auto linked = harvest(session_, path("dest"));
+  ASSERT_FALSE(linked);
+  EXPECT_NE(linked.error().message.find("/link: "), std::string::npos) << linked.error().message;
+  EXPECT_NE(linked.error().message.find("to\\xFF"), std::string::npos);
+  // In an option of a link it is a name that the output has.
+  const std::string refused = sh("$CC -shared -Wl,-soname,so\xFFname ../build/a.o -o ../build/l.so", 1);
+  EXPECT_NE(refused.find("so\\xFFname"), std::string::npos) << refused;
 }
 
 TEST_F(FrontDoorTest, McpuIsRefusedOnX86InClangsWords) {
