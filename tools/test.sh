@@ -1,30 +1,24 @@
 #!/bin/bash
-# Everything up to all tests passed: dependencies (not with --no-install), build with the `ci` preset, ctest.
+# Everything up to all tests passed: dependencies (not with --no-install), build with the `ci` preset, ctest with the other arguments.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 install=yes
-for argument in "$@"; do
-  case "$argument" in
-  --no-install) install=no ;;
-  *)
-    echo "usage: $0 [--no-install]" >&2
-    exit 2
-    ;;
-  esac
-done
+if [ "${1:-}" = --no-install ]; then
+  install=no
+  shift
+fi
 
 [ $install = no ] || tools/install-dependencies.sh
+start=$SECONDS
 cmake --preset ci
 cmake --build --preset ci
-ctest --preset ci --parallel "$(nproc)" || {
-  code=$?
-  # Once more at the end, where whoever reads the last lines of a log sees it: what the failed tests printed last.
-  failed=build/ci/Testing/Temporary/LastTestsFailed.log
-  [ ! -s $failed ] || cut -d: -f2 $failed | while read -r name; do
-    printf '\n== %s\n' "$name"
-    awk -v name="Testing: $name" '$0 ~ /^[0-9]+\/[0-9]+ Testing: / { on = substr($0, index($0, " ") + 1) == name } on' \
-      build/ci/Testing/Temporary/LastTest.log | tail -n 40
-  done
-  exit $code
-}
+built=$SECONDS
+results=$PWD/build/ci/Testing/results.xml
+rm -f "$results"
+code=0
+ctest --preset ci --parallel "$(nproc)" --output-junit "$results" "$@" || code=$?
+# Once more at the end, where whoever reads the last lines of a log sees it: why tests were skipped, what the failed ones printed last.
+[ ! -s "$results" ] || python3 tools/test_results.py "$results"
+echo "== seconds: build $((built - start)), tests $((SECONDS - built))"
+exit $code

@@ -37,6 +37,13 @@ bool present(const fs::path& path) {
   return fs::exists(path, code);
 }
 
+// HIP's package for CMake looks for a library of Clang's, and without it ends with a message that names
+// neither the library nor its package. CMake's cache knows what was searched for in vain.
+bool misses_clang_builtins(const fs::path& build) {
+  const Result<std::string> cache = read_file(build / "CMakeCache.txt");
+  return cache && cache->find("\nCLANGRT_BUILTINS:FILEPATH=CLANGRT_BUILTINS-NOTFOUND\n") != std::string::npos;
+}
+
 bool newer(const fs::path& left, const fs::path& right) {
   std::error_code code;
   const fs::file_time_type one = fs::last_write_time(left, code);
@@ -171,6 +178,14 @@ private:
     if (result.error().message.find("the install step") != std::string::npos &&
         result.error().output.find(prefix_ + "/") != std::string::npos)
       result.error().hint = no_destdir;
+    else if (spec_.system == spec::BuildSystem::cmake && misses_clang_builtins(directory_))
+      return make_error(
+                 ErrorKind::missing_tool,
+                 result.error().message +
+                     ": HIP's package for CMake needs clang_rt.builtins, a library of Clang's",
+                 "install it (libclang-rt-22-dev of Debian), or name its file: -DCLANGRT_BUILTINS=FILE in "
+                 "build.arguments")
+          .with_output(result.error().output);
     else if (const fs::path closed = first_unreadable(build_.source); !closed.empty())
       result.error().hint = closed.string() + " of the sources cannot be read: give it read permission";
     return result;

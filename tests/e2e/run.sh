@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the cases given, else all of tests/e2e/cases, each in a temporary directory of its own. The directory of a case
-# that failed is kept. Exits 0 if none failed, 77 if all were skipped, else 1.
+# that failed is kept. Repeats what a case that passed says it left out (`not run: ...`). Exits 0 if none failed, 77 if all were skipped, else 1.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -30,6 +30,7 @@ for case in "${cases[@]}"; do
   case $code in
   0)
     echo "ok    $name ($took)"
+    grep '^not run: ' "$current/log" | sed 's/^/      /' || true
     passed=$((passed + 1))
     rm -rf "$current"
     ;;

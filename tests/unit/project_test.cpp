@@ -117,6 +117,19 @@ TEST_F(ProjectTest, AFailingConfigureStepNamesItself) {
   EXPECT_THAT(error.output, HasSubstr("no luck"));
 }
 
+// As HIP's package does it, whose own message names neither the library nor its package.
+TEST_F(ProjectTest, TheLibraryThatHipMissesIsNamed) {
+  source("CMakeLists.txt", "cmake_minimum_required(VERSION 3.13)\nproject(tiny NONE)\n"
+                           "find_library(CLANGRT_BUILTINS NAMES no_such_library NO_DEFAULT_PATH)\n"
+                           "message(FATAL_ERROR \"clangrt builtins lib not found\")\n");
+  const Error error = expect_error(ErrorKind::missing_tool);
+  EXPECT_THAT(error.message, HasSubstr("clang_rt.builtins"));
+  EXPECT_THAT(error.hint, HasSubstr("libclang-rt-22-dev"));
+  EXPECT_THAT(error.output, HasSubstr("clangrt builtins lib not found"));
+  build_.arguments = {"-DCLANGRT_BUILTINS=/given.a"};
+  EXPECT_THAT(expect_error(ErrorKind::failed).message, HasSubstr("configure step failed"));
+}
+
 TEST_F(ProjectTest, SourcesOfAnotherKindAreNamed) {
   source("main.c", main_c);
   EXPECT_THAT(expect_error(ErrorKind::not_found).message, HasSubstr("has no CMakeLists.txt"));

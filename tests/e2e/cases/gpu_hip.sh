@@ -3,6 +3,7 @@
 source "$E2E/lib.sh"
 needs jq make cmake clang++-22 clang-offload-bundler-22 llvm-objdump-22 objcopy
 bitcode=$(hip_device_libraries) || skip "no HIP (libamdhip64-dev) or no device libraries for it (rocm-device-libs)"
+[ -n "$(find /usr/lib/llvm-22/lib/clang -name 'libclang_rt.builtins*')" ] || skip "Clang has no clang_rt.builtins (libclang-rt-22-dev)"
 
 code_objects() { # PROGRAM: architectures of its code objects, from the bundler's own list
   objcopy -O binary --only-section=.hip_fatbin "$1" fat
@@ -143,6 +144,8 @@ if cuda=$(cuda_toolkit); then
   done
   expect_equal "code of both for AMD's" "$(code_objects both-gfx90a/usr/local/bin/own)" "gfx90a "
   expect_equal "code of both for NVIDIA's" "$(code_objects both-sm_90/usr/local/bin/own; echo end)" end
+else
+  echo "not run: a program of HIP and CUDA: there is no CUDA toolkit"
 fi
 
 # Code for one setting of a GPU is Clang's own work, and counted.

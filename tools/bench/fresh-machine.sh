@@ -1,0 +1,118 @@
+#!/bin/bash
+# All tests on a fresh machine: a new root of Debian 12 with nothing but what tools/install-dependencies.sh asks for, and in it
+# tools/test.sh in a clean clone of HEAD.
+#
+#   tools/bench/fresh-machine.sh [--root DIRECTORY] [--ccache DIRECTORY] [CTEST-ARGUMENT...]
+#
+# --root     keeps the root there; a root from an earlier run is used again, with a new clone
+# --ccache   lends the build a compiler cache: this directory of ccache's, through this machine's ccache
+# CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_hip; all tests without one
+#
+# Needs root and apt's package sources of this machine, which must be a Debian 12. Two hours on two cores, half an hour with a warm compiler
+# cache. The root is a mount and process namespace of its own with this machine's kernel, /dev, /sys and network: tests that a
+# kernel or a container around us does not let run are skipped there as they are here.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+usage="usage: $0 [--root DIRECTORY] [--ccache DIRECTORY] [CTEST-ARGUMENT...]"
+kept='' cache='' arguments=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+  --root) kept=${2:?$usage}; shift 2 ;;
+  --ccache) cache=$(realpath "${2:?$usage}"); shift 2 ;;
+  *) arguments=("$@"); break ;;
+  esac
+done
+[ "$(id -u)" -eq 0 ] || die "needs root"
+suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+[ "$suite" = bookworm ] || die "the package sources of this machine are for ${suite:-an unknown system}, not for Debian 12 (bookworm)"
+shopt -s nullglob
+sources=(/etc/apt/sources.list.d/*.{sources,list})
+[ ! -s /etc/apt/sources.list ] || sources=(/etc/apt/sources.list "${sources[@]}")
+
+# The way to the packages is this machine's: sources, keys, and what apt needs to be told to get at them.
+make_root() { # DIRECTORY
+  apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$1.acquire" || true
+  mmdebstrap --quiet --variant=minbase --skip=output/dev --aptopt="$1.acquire" bookworm "$1" "${sources[@]}"
+  rm "$1.acquire"
+  cp -n --parents /etc/apt/trusted.gpg.d/* $(grep -ohE '/[^] ,]+\.(gpg|asc|pgp)' "${sources[@]}" | sort -u) "$1"
+}
+# This machine's ccache with its own libraries, where no build looks for a program.
+lend_ccache() { # DIRECTORY, below which the root has the tree
+  local program library
+  program=$(command -v ccache) || die "ccache is not installed"
+  mkdir -p "$top"/lent/{bin,lib,cache}
+  ldd "$program" | grep -oE '/[^ ]+' | while read -r library; do cp -L "$library" "$top/lent/lib"; done
+  cp -L "$program" "$top/lent/bin/ccache" # by another name it takes itself for a compiler
+  cat >"$top/lent/launcher" <<END_OF_SCRIPT
+#!/bin/sh
+export CCACHE_DIR=/lent/cache CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
+exec /lent/lib/ld-linux-*.so.* --library-path /lent/lib /lent/bin/ccache "\$@"
+END_OF_SCRIPT
+  chmod 755 "$top/lent/launcher"
+}
+# As the first process of the root: with its mounts, this machine's directory of the compiler cache among them.
+inside() { # COMMAND...
+  unshare --mount --pid --fork --kill-child --propagation private bash -euo pipefail -c '
+    top=$1 cache=$2
+    shift 2
+    mount --bind "$top" "$top"
+    mount -t proc proc "$top/proc"
+    mount --rbind /sys "$top/sys"
+    mount --rbind /dev "$top/dev"
+    mount -t tmpfs -o mode=1777 shm "$top/dev/shm"
+    mount -t tmpfs -o mode=755 run "$top/run"
+    [ -z "$cache" ] || mount --bind "$cache" "$top/lent/cache"
+    cd "$top"
+    mkdir -p mnt/old
+    pivot_root . mnt/old
+    umount -l /mnt/old
+    rmdir /mnt/old
+    cd /
+    exec "$@"' - "$top" "$cache" \
+    /usr/bin/env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} "$@"
+}
+network() { # what a machine has, and no package
+  printf '127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost\n' "$(uname -n)" >"$top/etc/hosts"
+  uname -n >"$top/etc/hostname"
+  cp -L /etc/resolv.conf "$top/etc/resolv.conf"
+}
+step() { # NAME COMMAND...: keeps its seconds in `took`
+  local start=$SECONDS
+  say "$1"
+  "${@:2}"
+  took=$((SECONDS - start))
+}
+clone() {
+  rm -rf "$top/work"
+  mkdir -p "$top/work"
+  git clone --quiet --no-hardlinks "$root" "$top/work/xaas"
+  git -C "$top/work/xaas" -c advice.detachedHead=false checkout --quiet "$(git -C "$root" rev-parse HEAD)"
+}
+
+packages mmdebstrap git util-linux
+top=$kept
+[ -n "$top" ] || { top=$(mktemp -d "${TMPDIR:-/tmp}/xaas-fresh-XXXXXX")/root; trap 'rm -rf "${top%/root}"' EXIT; }
+top=$(realpath -m "$top")
+step "a new root" once "$top" make_root
+root_seconds=$took
+network
+clone
+[ -z "$cache" ] || lend_ccache /work
+step "tools/install-dependencies.sh" inside /work/xaas/tools/install-dependencies.sh
+install_seconds=$took
+if [ -n "$cache" ]; then
+  launchers=(-DCMAKE_C_COMPILER_LAUNCHER=/lent/launcher -DCMAKE_CXX_COMPILER_LAUNCHER=/lent/launcher)
+  inside sh -c 'cd /work/xaas && cmake --preset ci "$@" >/dev/null' - "${launchers[@]}"
+fi
+say "tools/test.sh"
+code=0
+inside /work/xaas/tools/test.sh --no-install "${arguments[@]}" | tee "$top.log" || code=$?
+say "a fresh machine: Debian $(cat "$top/etc/debian_version"), $(inside dpkg-query -f '.\n' -W | wc -l) packages, $(inside clang-22 --version | head -n 1)," \
+  "commit $(git -C "$root" rev-parse --short=12 HEAD)$(git -C "$root" diff --quiet HEAD || echo ', without what is not committed')"
+echo "root       $root_seconds s"
+echo "packages   $install_seconds s"
+sed -n 's/^== seconds: //p' "$top.log"
+sed -n 's/^== tests: /tests      /p' "$top.log"
+[ -n "$kept" ] || rm -f "$top.log"
+exit $code

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Says what became of tests: why some were skipped in whole or in part, what the failed ones printed last, and how many there were of each.
+
+    tools/test_results.py FILE    as `ctest --output-junit FILE` wrote it
+"""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+LAST_LINES = 40
+
+
+def why_skipped(output):
+    """What a case of tests/e2e or a GoogleTest said when it skipped itself."""
+    case = re.search(r"^SKIP +[^:\n]*: (.*)", output, re.MULTILINE)
+    unit = re.search(r": Skipped\n((?:.*\n)*?)\n", output)
+    if case:
+        return case[1]
+    return " ".join(unit[1].split()) if unit else "it does not say why"
+
+
+def main():
+    tests = ElementTree.parse(sys.argv[1]).getroot().findall("testcase")
+    found = {"run": [], "fail": [], "notrun": [], "disabled": []}
+    for test in sorted(tests, key=lambda test: test.get("name")):
+        status = test.get("status")
+        if status == "notrun" and not test.find("skipped").get("message").startswith("SKIP_"):
+            status = "fail"  # ctest could not start it
+        found[status].append((test.get("name"), test.findtext("system-out", "")))
+    for name, output in found["fail"]:
+        print(f"\n== {name}", *output.splitlines()[-LAST_LINES:], sep="\n")
+    for name, output in found["run"]:
+        for line in re.findall(r"^ *not run: (.*)", output, re.MULTILINE):
+            print(f"== not run: {name}: {line}")
+    for name, output in found["notrun"]:
+        print(f"== skipped: {name}: {why_skipped(output)}")
+    for name, _ in found["disabled"]:
+        print(f"== disabled: {name}")
+    print(f"== tests: {len(found['run'])} passed, {len(found['fail'])} failed, {len(found['notrun']) + len(found['disabled'])} skipped")
+
+
+main()
