@@ -1,0 +1,91 @@
+#!/bin/bash
+# Hundreds of small programs, from the tables in tests/programs, print the same as Clang's own for three CPUs, deployed with and
+# without --lto. A program prints the same on every CPU, so Clang's is made once; with REFERENCES=all for each CPU. With PROGRAMS=REGEX
+# only those whose names match.
+source "$E2E/lib.sh"
+needs jq python3 clang-22 clang++-22 qemu-x86_64
+
+python3 "$REPO/tests/programs/make.py" src "${PROGRAMS:-}"
+level=$("$XAAS" detect --format json -q | jq -r .cpu.level)
+declare -A emulated=([nehalem]=Nehalem [haswell]=Haswell)
+runs_here() { # TARGET
+  case $1 in
+  nehalem) [ "$level" != x86-64 ] ;;
+  haswell) [[ $level == x86-64-v[34] ]] ;;
+  esac
+}
+
+# Each program's standard output and exit code, in a file of its own.
+run_programs() { # DIRECTORY OUTPUTS TARGET [LEVEL]: all, or those from a configuration of that level
+  local name of ways how code
+  mkdir "$2"
+  while read -r name _ of ways; do
+    [ $# -lt 4 ] || [ "$of" = any ] || [ "$of" = "$4" ] || continue
+    how=()
+    if [ "$3" != native ] && { [[ $ways == *cpu* ]] || ! runs_here "$3"; }; then
+      how=(qemu-x86_64 -cpu "${emulated[$3]}")
+    fi
+    if [ -e "$1/failed/$name" ]; then
+      { echo "does not build:" && cat "$1/failed/$name"; } >"$2/$name"
+      continue
+    fi
+    code=0
+    LD_LIBRARY_PATH=$1/lib timeout 60 "${how[@]}" "$1/bin/$name" >"$2/$name" 2>/dev/null </dev/null || code=$?
+    printf '\nexit code %s\n' $code >>"$2/$name"
+  done <list 2>/dev/null # what bash says of signals
+}
+compare() { # GOT TARGET WHAT
+  local name want
+  want=want-$2
+  [ -d "$want" ] || want=want-native
+  for name in $(ls "$1"); do
+    [ -e "$want/$name" ] || continue # not among those that were asked for
+    ! cmp -s "$want/$name" "$1/$name" || continue
+    echo "$name differs $3:"
+    diff "$want/$name" "$1/$name" | head -n 12 | sed 's/^/    /' || true
+    different+=("$name $3")
+  done
+}
+
+cp src/list list
+references=native
+[ "${REFERENCES:-}" != all ] || references="nehalem haswell native"
+for target in $references; do
+  mkdir "clang-$target"
+  (cd "clang-$target" && SRC=$PWD/../src CC="clang-22 -march=$target" CXX="clang++-22 -march=$target" FC="flang-22 -march=$target" \
+    L=-fuse-ld=lld bash ../src/build.sh)
+  [ -z "$(ls "clang-$target/made/failed")" ] || {
+    tail -n 5 "clang-$target"/made/failed/*
+    fail "the tables have programs that Clang does not build"
+  }
+  run_programs "$PWD/clang-$target/made" "want-$target" "$target"
+done
+
+different=()
+"$XAAS" build src -o oci:app:ir -q
+for target in nehalem haswell native; do
+  cpu=()
+  [ $target = native ] || cpu=(--cpu $target)
+  for lto in "" --lto; do
+    "$XAAS" deploy oci:app:ir "${cpu[@]}" $lto -o "rootfs:$target$lto" -q || {
+      different+=("all for $target $lto, which do not deploy")
+      continue
+    }
+    run_programs "$PWD/$target$lto/usr/local" "got-$target$lto" $target x86-64
+    compare "got-$target$lto" "$target" "for $target $lto"
+  done
+done
+
+# Vectors of 64 bytes return in other registers from AVX-512 on.
+if [ "$level" = x86-64-v4 ]; then
+  python3 "$REPO/tests/programs/make.py" wide '^abi-.*(fixed|v16f|x6d)' x86-64-v3 >/dev/null
+  cp wide/list list
+  "$XAAS" build wide -o oci:app:wide -q
+  "$XAAS" deploy oci:app:wide -o rootfs:wide-tree -q
+  run_programs "$PWD/wide-tree/usr/local" got-wide native x86-64-v3
+  compare got-wide native "from x86-64-v3 for native"
+else
+  echo "not run: vectors of 64 bytes from x86-64-v3 for this CPU, which has no AVX-512"
+fi
+cut -d' ' -f2 src/list | sort | uniq -c
+[ ${#different[@]} -eq 0 ] || fail "${#different[@]} print something else than Clang's: $(printf '%s; ' "${different[@]}")"
