@@ -34,11 +34,28 @@ static bool names_what_was_given(const fs::path& path) {
   return name == "/dev/stdin" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
 }
 
+// A regular file that another process has a lease on (fcntl(2), F_SETLEASE: file servers do), and which is
+// not opened without waiting until that gives it back. It is the file that was looked at that is waited for.
+static FileDescriptor open_leased(const fs::path& path, int flags) {
+  const FileDescriptor place(open(path.c_str(), O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW)));
+  struct stat status{};
+  if (!place || fstat(place.get(), &status) != 0)
+    return FileDescriptor();
+  if (!S_ISREG(status.st_mode)) {
+    errno = ENXIO;
+    return FileDescriptor();
+  }
+  return FileDescriptor(
+      open(("/proc/self/fd/" + std::to_string(place.get())).c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
+}
+
 Result<FileDescriptor> open_file(const fs::path& path, Links links) {
   const bool follow = links == Links::follow;
   // Without O_NONBLOCK one would wait for whoever opens the other end of a pipe.
-  FileDescriptor file(
-      open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)));
+  const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
+  FileDescriptor file(open(path.c_str(), flags));
+  if (!file && errno == EWOULDBLOCK)
+    file = open_leased(path, flags);
   if (!file && errno == ELOOP && !follow)
     return make_error(ErrorKind::integrity, path.string() + ": a symbolic link, not a file");
   const auto no_file = [&path] {

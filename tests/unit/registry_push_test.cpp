@@ -111,7 +111,7 @@ TEST_F(Push, AFailedPushLeavesNoTag) {
     EXPECT_EQ(digest.error().kind, status == 500   ? ErrorKind::network
                                    : status == 403 ? ErrorKind::denied
                                                    : ErrorKind::failed);
-    EXPECT_THAT(digest.error().message, HasSubstr("DENIED, no ? room"));
+    EXPECT_THAT(digest.error().message, HasSubstr(R"(DENIED, no \u001b room)"));
     EXPECT_TRUE(fake.manifests.empty());
   }
 }
