@@ -109,10 +109,10 @@ say "tools/test.sh"
 code=0
 inside /work/xaas/tools/test.sh --no-install "${arguments[@]}" | tee "$top.log" || code=$?
 say "a fresh machine: Debian $(cat "$top/etc/debian_version"), $(inside dpkg-query -f '.\n' -W | wc -l) packages, $(inside clang-22 --version | head -n 1)," \
-  "commit $(git -C "$root" rev-parse --short=12 HEAD)$(git -C "$root" diff --quiet HEAD || echo ', without what is not committed')"
+  "commit $(git -C "$top/work/xaas" rev-parse --short=12 HEAD)$(git -C "$root" diff --quiet HEAD || echo ', without what is not committed')"
 echo "root       $root_seconds s"
 echo "packages   $install_seconds s"
-sed -n 's/^== seconds: //p' "$top.log"
+sed -n 's/^== seconds: /seconds    /p' "$top.log"
 sed -n 's/^== tests: /tests      /p' "$top.log"
 [ -n "$kept" ] || rm -f "$top.log"
 exit $code
