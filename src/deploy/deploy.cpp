@@ -288,7 +288,7 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   if (request.lto) {
     report.lto = Lto{forms.bitcode.size() - assembly.refused_bitcode, forms.without};
     if (assembly.refused_bitcode)
-      report.lto->without["inline assembly with more than instructions, or -fshort-wchar"] =
+      report.lto->without["inline assembly with more than instructions, an ifunc, or -fshort-wchar"] =
           assembly.refused_bitcode;
   }
   report.seconds.lower = device_seconds + assembly.lower_seconds;

@@ -89,7 +89,8 @@ bool only_instructions(const llvm::Module& module) {
 bool suits_lto(const llvm::Module& module) {
   constexpr uint64_t wchar_size = 4; // of all targets; a link takes no units that differ
   const auto* own = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag("wchar_size"));
-  return only_instructions(module) && (!own || own->equalsInt(wchar_size));
+  // LLVM's whole-program analysis crashes on an ifunc that other objects may see: its summary has none.
+  return module.ifuncs().empty() && only_instructions(module) && (!own || own->equalsInt(wchar_size));
 }
 
 namespace {

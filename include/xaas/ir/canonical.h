@@ -65,7 +65,7 @@ bool has_assembly(const llvm::Module& module); // other than the empty one, whic
 // open files (a link with LTO) must be so.
 bool only_instructions(const llvm::Module& module);
 
-// That, and nothing else that a link with LTO cannot have beside other units (-fshort-wchar).
+// That, and nothing else that a link with LTO cannot have beside other units (ifuncs, -fshort-wchar).
 bool suits_lto(const llvm::Module& module);
 
 // Traits that make code generation at -O0 differ in what must link: C99 inline definitions that are not
