@@ -43,18 +43,25 @@ template <typename Item> void merge_smallest(std::vector<Group<Item>>& groups, s
 }
 
 template <typename Item>
-std::vector<Group<Item>> group(const std::map<Item, Users>& users,
-                               const std::function<uint64_t(const Item&)>& bytes, size_t limit) {
+Result<std::vector<Group<Item>>> group(const std::map<Item, Users>& users,
+                                       const std::function<Result<uint64_t>(const Item&)>& bytes,
+                                       size_t limit) {
   std::map<Users, Group<Item>> by_users;
   for (const auto& [item, set] : users) {
     Group<Item>& each = by_users[set];
     each.users = set;
     each.items.push_back(item);
-    each.bytes += bytes(item);
   }
   std::vector<Group<Item>> groups;
   for (auto& [set, each] : by_users)
     groups.push_back(std::move(each));
+  // Only a merge asks for sizes, and some of them are known by reading the files only.
+  if (groups.size() > limit)
+    for (Group<Item>& each : groups)
+      for (const Item& item : each.items) {
+        XAAS_TRY(const uint64_t size, bytes(item));
+        each.bytes += size;
+      }
   merge_smallest(groups, limit);
   return groups;
 }
@@ -130,7 +137,6 @@ struct Inventory {
   std::map<std::string, Users> runtime; // by path
   std::map<std::string, link::InstalledFile> runtime_files;
   std::set<Digest> kit; // without what the closure of the configuration that needs it has
-  std::map<Digest, uint64_t> tree_bytes;
   Users all;
 };
 
@@ -159,6 +165,25 @@ Result<Inventory> take_inventory(const Bundle& bundle) {
   return inventory;
 }
 
+// Configuration and annotations.
+void describe(const Bundle& bundle, const std::optional<SourceLayers>& source, int64_t time,
+              oci::NewImage& image) {
+  image.config.architecture = target::oci_architecture(bundle.arch);
+  image.config.created = rfc3339(time);
+  image.annotations = {{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
+                       {annotation::format, std::to_string(bundle_format)},
+                       {annotation::tool, bundle.tool},
+                       {annotation::created, image.config.created}};
+  if (!bundle.llvm.empty())
+    image.annotations[annotation::llvm] = bundle.llvm;
+  if (bundle.source_build && !bundle.source_build->application.toolchain.path.empty())
+    image.config.env = {"PATH=" + bundle.source_build->application.toolchain.path};
+  image.annotations.merge(application_annotations(bundle));
+  if (source)
+    image.annotations.insert(source->annotations.begin(), source->annotations.end());
+  image.config.labels = image.annotations;
+}
+
 } // namespace
 
 Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
@@ -180,20 +205,33 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
                                       {annotation::configurations, built_from_source.dump()}};
       XAAS_CHECK(add(std::move(layer)));
     }
-  const std::function<uint64_t(const std::string&)> one = [](const std::string&) { return uint64_t(1); };
-  for (const auto& each : group<std::string>(inventory.runtime, one, max_groups))
+  const std::function<Result<uint64_t>(const Digest&)> content_bytes =
+      [&](const Digest& digest) -> Result<uint64_t> {
+    XAAS_TRY(const std::string bytes, content(digest));
+    return bytes.size();
+  };
+  const std::function<Result<uint64_t>(const std::string&)> runtime_bytes =
+      [&](const std::string& path) -> Result<uint64_t> {
+    const link::InstalledFile& file = inventory.runtime_files.at(path);
+    if (file.kind == FileKind::directory || file.kind == FileKind::symlink)
+      return uint64_t(0);
+    return content_bytes(file.digest);
+  };
+  XAAS_TRY(const auto runtime, group(inventory.runtime, runtime_bytes, max_groups));
+  for (const auto& each : runtime)
     XAAS_CHECK(add(maker.runtime(each.users, each.items, inventory.runtime_files)));
   XAAS_CHECK(add(maker.metadata(inventory.all)));
   if (!inventory.kit.empty())
     XAAS_CHECK(
         add(maker.contents("kit", "kit", inventory.all, {inventory.kit.begin(), inventory.kit.end()})));
-  const std::function<uint64_t(const Digest&)> module_bytes = [&](const Digest& digest) {
-    return bundle.modules.at(digest);
+  const std::function<Result<uint64_t>(const Digest&)> module_bytes = [&](const Digest& digest) {
+    return Result<uint64_t>(bundle.modules.at(digest));
   };
-  for (const auto& each : group<Digest>(inventory.modules, module_bytes, max_groups))
+  XAAS_TRY(const auto modules, group(inventory.modules, module_bytes, max_groups));
+  for (const auto& each : modules)
     XAAS_CHECK(add(maker.contents("ir", "ir", each.users, each.items)));
-  const std::function<uint64_t(const Digest&)> count = [](const Digest&) { return uint64_t(1); };
-  for (const auto& each : group<Digest>(inventory.tree, count, max_groups))
+  XAAS_TRY(const auto tree, group(inventory.tree, content_bytes, max_groups));
+  for (const auto& each : tree)
     XAAS_CHECK(add(maker.contents("tree", "tree", each.users, each.items)));
   if (source) {
     source->source.descriptor.annotations = {{annotation::role, "source"},
@@ -201,20 +239,7 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
     XAAS_CHECK(add(std::move(source->source)));
   }
 
-  image.config.architecture = target::oci_architecture(bundle.arch);
-  image.config.created = rfc3339(time);
-  image.annotations = {{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
-                       {annotation::format, std::to_string(bundle_format)},
-                       {annotation::tool, bundle.tool},
-                       {annotation::created, image.config.created}};
-  if (!bundle.llvm.empty())
-    image.annotations[annotation::llvm] = bundle.llvm;
-  if (bundle.source_build && !bundle.source_build->application.toolchain.path.empty())
-    image.config.env = {"PATH=" + bundle.source_build->application.toolchain.path};
-  image.annotations.merge(application_annotations(bundle));
-  if (source)
-    image.annotations.merge(source->annotations);
-  image.config.labels = image.annotations;
+  describe(bundle, source, time, image);
   return image;
 }
 

@@ -265,6 +265,46 @@ TEST(ApplicationImage, MergesGroupsBeyondTheLimitAndStillFindsEverything) {
   }
 }
 
+// The bytes of all layers of a role that a configuration reads.
+uint64_t bytes_of(const Fixture& fixture, const std::string& role, const std::string& configuration,
+                  size_t max_groups) {
+  const auto made = fixture.make(max_groups);
+  EXPECT_TRUE(made) << made.error().message;
+  uint64_t bytes = 0;
+  for (const oci::NewLayer& layer : made->layers) {
+    const std::vector<std::string> users = layer_configurations(layer.descriptor);
+    if (layer_role(layer.descriptor) == role &&
+        std::find(users.begin(), users.end(), configuration) != users.end())
+      bytes += layer.descriptor.size;
+  }
+  return bytes;
+}
+
+// One large file of one configuration beside several small ones of each other: the fewest files are not the
+// fewest bytes.
+TEST(ApplicationImage, MergesTheGroupsWithTheFewestBytes) {
+  std::string noise; // that no compression makes small
+  for (int i = 0; noise.size() < 200000; ++i)
+    noise += digest_of(std::to_string(i)).hex();
+  for (const bool runtime : {false, true}) {
+    Fixture fixture(3);
+    for (size_t i = 0; i < 3; ++i)
+      for (size_t each = 0; each < (i == 0 ? 1 : 4); ++each) {
+        link::InstalledFile file;
+        file.path = "usr/share/" + std::to_string(i) + "/" + std::to_string(each);
+        file.mode = 0644;
+        file.digest = fixture.put(i == 0 ? noise : file.path);
+        BundleConfiguration& configuration = fixture.bundle.configurations[i];
+        (runtime ? configuration.runtime : configuration.installed).push_back(file);
+      }
+    const std::string role = runtime ? "runtime" : "tree";
+    const auto id = [&](size_t i) { return fixture.bundle.configurations[i].configuration.id(); };
+    EXPECT_GT(bytes_of(fixture, role, id(0), 2), noise.size() / 3) << role;
+    EXPECT_LT(bytes_of(fixture, role, id(1), 2), noise.size() / 3) << role;
+    EXPECT_LT(bytes_of(fixture, role, id(2), 2), noise.size() / 3) << role;
+  }
+}
+
 TEST(ApplicationImage, IsAFunctionOfTheBundle) {
   const Fixture fixture(3);
   EXPECT_EQ(oci::manifest_digest(*fixture.make()), oci::manifest_digest(*fixture.make()));
