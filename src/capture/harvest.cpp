@@ -28,6 +28,8 @@ void drop_build_directories(const Session& session, link::Finish& finish) {
     if (!directory.empty() && (!directory.starts_with("/") || !is_of_build(session, directory)))
       kept.push_back(directory);
   finish.runpath = kept.empty() ? std::nullopt : std::optional(join(kept, ":"));
+  if (kept.empty())
+    finish.tag.reset();
 }
 
 // What a mode or an attribute lets a program do is not in an image: better refused than lost.

@@ -23,9 +23,10 @@ Error changed_file(const std::string& path) {
   return make_error(
       ErrorKind::failed,
       path + ": was changed after it was compiled or linked, in a way that deploying cannot repeat",
-      "strip, a changed RPATH, copies and links are repeated; other changes (objcopy, a payload that is "
-      "appended) "
-      "are not: take that step out of this build");
+      "strip, a changed RPATH, copies and links are repeated; other changes (objcopy, execstack, a payload "
+      "that is "
+      "appended) are not: take that step out of this build, or ask the linker for its effect "
+      "(-Wl,-z,execstack)");
 }
 
 // Which unit or link an ELF file came from; nothing if it is foreign.

@@ -29,7 +29,8 @@ struct Output {
     if (!finish)
       return record.hex();
     return record.hex() + " " + std::to_string(static_cast<int>(finish->strip)) + " " +
-           finish->runpath.value_or("-");
+           finish->runpath.value_or("-") +
+           (finish->tag ? std::to_string(static_cast<int>(*finish->tag)) : "");
   }
 };
 

@@ -22,6 +22,15 @@ namespace {
 
 using namespace llvm::ELF;
 
+// What follows from the identification bytes. GNU's tools write ELFOSABI_GNU where a symbol is unique or an
+// ifunc, lld writes ELFOSABI_NONE, and loaders take both for the same.
+std::string identification(const ElfImage& image) {
+  std::string bytes(reinterpret_cast<const char*>(image.header().e_ident), EI_NIDENT);
+  if (bytes[EI_OSABI] == ELFOSABI_GNU)
+    bytes[EI_OSABI] = ELFOSABI_NONE;
+  return bytes;
+}
+
 // A text that a hash is made of; every part is delimited.
 class Parts {
 public:
@@ -64,7 +73,10 @@ public:
   Result<Digest> compute() {
     number_sections();
     XAAS_CHECK(read_symbols());
-    parts_.text("object").number(image_.header().e_machine).number(image_.header().e_flags);
+    const Elf::Ehdr& header = image_.header();
+    parts_.text("object").text(identification(image_)).number(header.e_version);
+    parts_.number(header.e_machine).number(header.e_flags).number(header.e_entry);
+    parts_.number(wants_executable_stack());
     for (const ElfSection& section : image_.sections())
       if (counts(section))
         add_section(section);
@@ -79,6 +91,14 @@ public:
 private:
   static bool counts(const ElfSection& section) {
     return section.allocated() && section.name != note_section;
+  }
+
+  // Of sections that are not loaded, linkers take the stack's protection from this one. Without it the stack
+  // is not executable, so it may be stripped.
+  bool wants_executable_stack() const {
+    return std::any_of(image_.sections().begin(), image_.sections().end(), [](const ElfSection& section) {
+      return section.name == ".note.GNU-stack" && (section.header->sh_flags & SHF_EXECINSTR);
+    });
   }
 
   void number_sections() {
@@ -208,21 +228,6 @@ private:
   std::vector<std::string> globals_;
 };
 
-// Dynamic symbols with names and section names in place of offsets and numbers.
-Result<std::string> dynamic_symbols(const ElfImage& image, const ElfSection& section) {
-  XAAS_TRY(const auto symbols, checked(image.file().symbols(section.header)));
-  XAAS_TRY(const llvm::StringRef names, checked(image.file().getStringTableForSymtab(*section.header)));
-  Parts parts;
-  for (const Elf::Sym& symbol : symbols) {
-    XAAS_TRY(const llvm::StringRef name, checked(symbol.getName(names)));
-    const uint64_t index = symbol.st_shndx;
-    parts.text(view(name)).number(symbol.st_info).number(symbol.st_other).number(symbol.st_size);
-    parts.text(index < image.sections().size() ? image.sections()[index].name : std::to_string(index));
-    parts.number(symbol.getType() == STT_SECTION ? 0 : uint64_t(symbol.st_value));
-  }
-  return parts.data();
-}
-
 // What follows all that the headers describe: a payload that was appended. Zeros are padding.
 Result<std::string_view> trailing_bytes(const ElfImage& image) {
   const Elf::Ehdr& header = image.header();
@@ -242,12 +247,13 @@ Result<std::string_view> trailing_bytes(const ElfImage& image) {
 // A file without section headers: its loaded bytes. Never equal to the digest of a file that has them.
 Result<Digest> digest_of_segments(const ElfImage& image) {
   Parts parts;
-  parts.text("segments");
+  parts.text("segments").text(identification(image)).number(image.header().e_type);
+  parts.number(image.header().e_machine).number(image.header().e_flags).number(image.header().e_entry);
   XAAS_TRY(const auto segments, checked(image.file().program_headers()));
   for (const Elf::Phdr& segment : segments) {
     if (segment.p_offset > image.data().size() || segment.p_filesz > image.data().size() - segment.p_offset)
       return damaged("a segment lies outside the file");
-    parts.number(segment.p_type).number(segment.p_flags).number(segment.p_memsz);
+    parts.number(segment.p_type).number(segment.p_flags).number(segment.p_vaddr).number(segment.p_memsz);
     parts.digest_of_bytes(image.data().substr(segment.p_offset, segment.p_filesz));
   }
   return digest_of(parts.data());
@@ -265,9 +271,174 @@ bool added(const ElfSection& section) {
   return true;
 }
 
+// The program headers, as far as they decide what a process sees. Tools that move sections (patchelf) add
+// segments and renumber all; so a segment counts by what it does to the sections.
+class Segments {
+public:
+  explicit Segments(const ElfImage& image) : image_(image) {}
+
+  Result<void> read() {
+    XAAS_TRY(const auto headers, checked(image_.file().program_headers()));
+    segments_.assign(headers.begin(), headers.end());
+    for (const Elf::Phdr& segment : segments_)
+      if (segment.p_offset > image_.data().size() ||
+          segment.p_filesz > image_.data().size() - segment.p_offset)
+        return damaged("a segment lies outside the file");
+    return {};
+  }
+
+  // How a section is mapped. The loader's own tables and notes are what tools move into writable segments.
+  void add_protection(const ElfSection& section, Parts& parts) const {
+    const Elf::Shdr& header = *section.header;
+    const Elf::Phdr* const load = header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS
+                                      ? nullptr // has no place in memory
+                                      : load_at(header.sh_addr, header.sh_size);
+    uint64_t flags = load ? uint64_t(load->p_flags) : 0;
+    if (is_table(section))
+      flags &= PF_R;
+    parts.number(load != nullptr).number(flags);
+    // The bytes that are loaded are those of the section.
+    const bool in_file = header.sh_type != SHT_NOBITS;
+    parts.number(load && in_file &&
+                 (header.sh_offset - load->p_offset != header.sh_addr - load->p_vaddr ||
+                  header.sh_addr - load->p_vaddr + header.sh_size > load->p_filesz));
+    parts.number(std::any_of(segments_.begin(), segments_.end(), [&](const Elf::Phdr& segment) {
+      return segment.p_type == PT_GNU_RELRO && covers(segment, header.sh_addr, header.sh_size);
+    }));
+  }
+
+  void add_others(Parts& parts) const {
+    std::vector<std::string> others;
+    for (const Elf::Phdr& segment : segments_) {
+      const uint32_t type = segment.p_type;
+      if (type == PT_NULL || type == PT_LOAD || type == PT_PHDR || type == PT_NOTE)
+        continue;
+      Parts other;
+      other.number(type).number(segment.p_flags).number(is_where_it_is_loaded(segment));
+      // What these hold is read through them.
+      if (type != PT_DYNAMIC && type != PT_INTERP)
+        other.text(place(segment.p_vaddr)).number(segment.p_filesz).number(segment.p_memsz);
+      if (type == PT_TLS)
+        other.number(segment.p_align);
+      if (type == PT_INTERP)
+        other.text(image_.data().substr(segment.p_offset, segment.p_filesz));
+      others.push_back(other.data());
+    }
+    std::sort(others.begin(), others.end());
+    for (const std::string& other : others)
+      parts.text(other);
+  }
+
+  // An address as a place in a section; tools give sections other addresses.
+  std::string place(uint64_t address) const {
+    for (const ElfSection& section : image_.sections()) {
+      const Elf::Shdr& header = *section.header;
+      if (section.allocated() && !(header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS) &&
+          address >= header.sh_addr && address - header.sh_addr < std::max<uint64_t>(header.sh_size, 1))
+        return section.name + "+" + std::to_string(address - header.sh_addr);
+    }
+    return std::to_string(address);
+  }
+
+private:
+  static bool is_table(const ElfSection& section) {
+    switch (section_type(section)) {
+    case SHT_PROGBITS:
+      return section.name == ".interp";
+    case SHT_NOBITS:
+    case SHT_INIT_ARRAY:
+    case SHT_FINI_ARRAY:
+    case SHT_PREINIT_ARRAY:
+      return false;
+    default:
+      return true;
+    }
+  }
+
+  static bool covers(const Elf::Phdr& segment, uint64_t address, uint64_t size) {
+    return address >= segment.p_vaddr && address - segment.p_vaddr <= segment.p_memsz &&
+           size <= segment.p_memsz - (address - segment.p_vaddr);
+  }
+
+  const Elf::Phdr* load_at(uint64_t address, uint64_t size) const {
+    for (const Elf::Phdr& segment : segments_)
+      if (segment.p_type == PT_LOAD && covers(segment, address, size))
+        return &segment;
+    return nullptr;
+  }
+
+  // Loaders find a segment by its address, tools by its offset.
+  bool is_where_it_is_loaded(const Elf::Phdr& segment) const {
+    const Elf::Phdr* const load = load_at(segment.p_vaddr, 0);
+    return load && segment.p_offset - load->p_offset == segment.p_vaddr - load->p_vaddr;
+  }
+
+  const ElfImage& image_;
+  std::vector<Elf::Phdr> segments_;
+};
+
+// Dynamic symbols with names in place of offsets. Loaders look at no section's number but that of what is
+// undefined, and strip leaves wrong ones where patchelf has moved sections.
+Result<std::string> dynamic_symbols(const ElfImage& image, const ElfSection& section,
+                                    const Segments& segments) {
+  XAAS_TRY(const auto symbols, checked(image.file().symbols(section.header)));
+  XAAS_TRY(const llvm::StringRef names, checked(image.file().getStringTableForSymtab(*section.header)));
+  Parts parts;
+  for (const Elf::Sym& symbol : symbols) {
+    XAAS_TRY(const llvm::StringRef name, checked(symbol.getName(names)));
+    const uint64_t index = symbol.st_shndx;
+    const bool in_section = index != SHN_UNDEF && index < SHN_LORESERVE;
+    parts.text(view(name)).number(symbol.st_info).number(symbol.st_other).number(symbol.st_size);
+    parts.number(in_section ? uint64_t(1) << 32 : index);
+    if (symbol.getType() == STT_SECTION)
+      continue;
+    parts.text(in_section && symbol.getType() != STT_TLS ? segments.place(symbol.st_value)
+                                                         : std::to_string(symbol.st_value));
+  }
+  return parts.data();
+}
+
+// The dynamic section, without what tells where the loader looks for libraries. Strings keep their order, in
+// which libraries are loaded.
+Result<void> add_dynamic(const ElfImage& image, const Segments& segments, Parts& parts) {
+  static const std::set<uint64_t> strings = {DT_NEEDED,
+                                             DT_SONAME,
+                                             DT_RPATH,
+                                             DT_RUNPATH,
+                                             DT_STRTAB,
+                                             DT_STRSZ, // moved, grown
+                                             uint64_t(DT_AUXILIARY),
+                                             uint64_t(DT_FILTER)};
+  static const std::set<uint64_t> addresses = {
+      DT_PLTGOT, DT_HASH,   DT_SYMTAB,  DT_RELA,        DT_INIT,       DT_FINI,          DT_REL,
+      DT_JMPREL, DT_RELR,   DT_CREL,    DT_INIT_ARRAY,  DT_FINI_ARRAY, DT_PREINIT_ARRAY, DT_GNU_HASH,
+      DT_VERSYM, DT_VERDEF, DT_VERNEED, DT_TLSDESC_PLT, DT_TLSDESC_GOT};
+  XAAS_TRY(const std::vector<DynamicString> texts, dynamic_strings(image));
+  for (const DynamicString& text : texts)
+    if (text.tag != DT_RPATH && text.tag != DT_RUNPATH)
+      parts.number(text.tag).text(text.text);
+  XAAS_TRY(const std::vector<Elf::Dyn> entries, dynamic_entries(image));
+  std::vector<std::string> others;
+  for (const Elf::Dyn& entry : entries) {
+    const uint64_t tag = uint64_t(entry.getTag());
+    if (strings.contains(tag))
+      continue;
+    Parts other;
+    other.number(tag).text(addresses.contains(tag) ? segments.place(entry.getPtr())
+                                                   : std::to_string(entry.getVal()));
+    others.push_back(other.data());
+  }
+  std::sort(others.begin(), others.end());
+  for (const std::string& other : others)
+    parts.text(other);
+  return {};
+}
+
 Result<Digest> digest_of_linked(const ElfImage& image) {
   if (image.sections().empty())
     return digest_of_segments(image);
+  Segments segments(image);
+  XAAS_CHECK(segments.read());
   const std::set<std::string_view> replaced = {note_section, ".note.gnu.build-id", ".dynamic", ".dynstr"};
   std::vector<std::string> sections; // sorted: tools that move sections reorder their headers
   for (const ElfSection& section : image.sections()) {
@@ -279,29 +450,26 @@ Result<Digest> digest_of_linked(const ElfImage& image) {
         .number(section.header->sh_flags & ~uint64_t(SHF_INFO_LINK));
     parts.number(section.header->sh_size);
     if (section.header->sh_type == SHT_DYNSYM) {
-      XAAS_TRY(const std::string symbols, dynamic_symbols(image, section));
+      XAAS_TRY(const std::string symbols, dynamic_symbols(image, section, segments));
       parts.text(symbols);
     } else {
       parts.digest_of_bytes(section.bytes);
     }
+    if (section.allocated())
+      segments.add_protection(section, parts);
     sections.push_back(parts.data());
   }
   std::sort(sections.begin(), sections.end());
 
   Parts parts;
-  parts.text("linked").number(image.header().e_type).number(image.header().e_machine);
-  parts.number(image.header().e_flags).number(image.header().e_entry);
+  const Elf::Ehdr& header = image.header();
+  parts.text("linked").text(identification(image)).number(header.e_type).number(header.e_machine);
+  parts.number(header.e_version).number(header.e_flags).number(header.e_ehsize).number(header.e_phentsize);
+  parts.text(segments.place(header.e_entry));
   for (const std::string& section : sections)
     parts.text(section);
-  XAAS_TRY(const std::vector<DynamicString> strings, dynamic_strings(image));
-  for (const DynamicString& string : strings)
-    if (string.tag != DT_RPATH && string.tag != DT_RUNPATH)
-      parts.number(string.tag).text(string.text);
-  XAAS_TRY(const std::vector<Elf::Dyn> entries, dynamic_entries(image));
-  for (const Elf::Dyn& entry : entries)
-    if (entry.getTag() == DT_FLAGS || entry.getTag() == DT_FLAGS_1 || entry.getTag() == DT_SYMBOLIC ||
-        entry.getTag() == DT_TEXTREL || entry.getTag() == DT_BIND_NOW)
-      parts.number(uint64_t(entry.getTag())).number(entry.getVal());
+  segments.add_others(parts);
+  XAAS_CHECK(add_dynamic(image, segments, parts));
   XAAS_TRY(const std::string_view payload, trailing_bytes(image));
   parts.text(payload);
   return digest_of(parts.data());

@@ -18,6 +18,9 @@ const std::map<std::string, Kind> kinds = {{"directory", Kind::directory}, {"sym
 const std::map<std::string, Finish::Strip> strips = {
     {"none", Finish::Strip::none}, {"debug", Finish::Strip::debug}, {"all", Finish::Strip::all}};
 
+const std::map<std::string, Finish::Tag> tags = {{"runpath", Finish::Tag::runpath},
+                                                 {"rpath", Finish::Tag::rpath}};
+
 using Form = DeviceFile::Form;
 
 const std::map<std::string, Form> forms = {{"ptx", Form::ptx},
@@ -43,6 +46,13 @@ Result<Finish> parse_finish(const JsonReader& reader) {
   finish.strip = found->second;
   if (reader.has("runpath")) {
     XAAS_TRY(finish.runpath, reader.string_at("runpath"));
+  }
+  if (reader.has("tag")) {
+    XAAS_TRY(const std::string tag, reader.string_at("tag"));
+    const auto known = tags.find(tag);
+    if (known == tags.end())
+      return make_error(ErrorKind::integrity, reader.where() + "/tag: '" + tag + "' is not runpath or rpath");
+    finish.tag = known->second;
   }
   return finish;
 }
@@ -110,6 +120,8 @@ Json to_json(const InstalledFile& file) {
     json["finish"] = Json{{"strip", name_of(strips, file.finish->strip)}};
     if (file.finish->runpath)
       json["finish"]["runpath"] = *file.finish->runpath;
+    if (file.finish->tag)
+      json["finish"]["tag"] = name_of(tags, *file.finish->tag);
   }
   if (file.native)
     json["native"] = true;

@@ -125,8 +125,10 @@ Result<Finish> read_finish(std::string_view elf) {
   finish.strip = !symbols ? Finish::Strip::all : !debug ? Finish::Strip::debug : Finish::Strip::none;
   XAAS_TRY(const std::vector<DynamicString> strings, dynamic_strings(image));
   for (const DynamicString& string : strings) // DT_RUNPATH wins, as in ld.so
-    if (string.tag == DT_RUNPATH || (string.tag == DT_RPATH && !finish.runpath))
+    if (string.tag == DT_RUNPATH || (string.tag == DT_RPATH && !finish.runpath)) {
       finish.runpath = string.text;
+      finish.tag = string.tag == DT_RPATH ? Finish::Tag::rpath : Finish::Tag::runpath;
+    }
   return finish;
 }
 

@@ -127,6 +127,8 @@ private:
 void add_finish(Staging& staging, const Finish& finish, OutputKind kind) {
   if (finish.runpath && !finish.runpath->empty())
     staging.add("--rpath=" + *finish.runpath);
+  if (finish.tag)
+    staging.add(*finish.tag == Finish::Tag::rpath ? "--disable-new-dtags" : "--enable-new-dtags");
   if (kind == OutputKind::relocatable)
     return;
   if (finish.strip == Finish::Strip::debug)

@@ -3,6 +3,8 @@
 #include "link_test_tools.h"
 
 #include <cstring>
+#include <elf.h>
+#include <set>
 
 namespace xaas::link {
 namespace {
@@ -124,6 +126,178 @@ TEST_F(NoteTest, RpathAndStripKeepTheContentOfALibrary) {
   EXPECT_NE(content("five.so"), before);
 }
 
+// Everything that programs may have by which tools have stumbled over segments.
+constexpr const char* rich_source =
+    "#include <stdio.h>\n"
+    "_Thread_local int counter = 3; _Thread_local char buffer[77];\n"
+    "static char large[100000]; const char *const names[] = {\"a\", \"b\"};\n"
+    "static int one(void) { return 1; }\n"
+    "static int (*choose(void))(void) { return one; }\n"
+    "int chosen(void) __attribute__((ifunc(\"choose\")));\n"
+    "__attribute__((constructor)) static void start(void) { large[5] = 1; }\n"
+    "int f(int i) { return chosen() + counter++ + buffer[i] + large[i] + *names[i & 1]; }\n"
+    "int main(void) { return printf(\"%d\\n\", f(1)) < 0; }\n";
+
+TEST_F(NoteTest, StripAndRpathKeepTheContentOfEveryKindOfProgram) {
+  write("rich.c", rich_source);
+  const std::string rpath = " -Wl,-rpath,/build/lib -o ";
+  sh("clang-22 -O1 -g -fPIC -c rich.c");
+  for (const std::string link :
+       {"-pie", "-no-pie", "-shared", "-pie -Wl,-z,now -Wl,-z,separate-loadable-segments",
+        "-no-pie -Wl,-z,norelro", "-pie -Wl,-z,execstack", "-pie -Wl,--no-rosegment",
+        "-shared -Wl,--pack-dyn-relocs=relr", "-pie -Wl,-z,stack-size=65536", "-static"}) {
+    sh("clang-22 -fuse-ld=lld rich.o " + link + rpath + "program");
+    const Digest before = content("program");
+    for (const char* tool : {"strip", "strip -g", "llvm-strip-22", "llvm-strip-22 -g", "objcopy",
+                             "strip --remove-section=.comment"}) {
+      sh("cp program copy && " + std::string(tool) + " copy");
+      EXPECT_EQ(content("copy"), before) << link << ": " << tool;
+    }
+    if (link == "-static")
+      continue;
+    for (const char* change :
+         {"--set-rpath /x", "--remove-rpath", "--force-rpath --set-rpath /x",
+          "--set-rpath /a/much/longer/path/that/does/not/fit/where/the/old/one/was/and/needs/a/segment"}) {
+      sh("cp program copy && patchelf " + std::string(change) + " copy && strip copy");
+      EXPECT_EQ(content("copy"), before) << link << ": patchelf " << change;
+    }
+  }
+}
+
+// What tells of a program that is not its sections' bytes, each changed alone.
+class HeaderTest : public NoteTest {
+protected:
+  void SetUp() override {
+    NoteTest::SetUp();
+    write("rich.c", rich_source);
+    sh("clang-22 -O1 -fPIC -c rich.c && clang-22 -fuse-ld=lld -pie rich.o -o program");
+    program = read("program");
+    const auto digest = content_digest(program);
+    ASSERT_TRUE(digest);
+    before = *digest;
+    header = at<Elf64_Ehdr>(0);
+  }
+
+  template <typename T> T at(size_t offset) const {
+    T value;
+    std::memcpy(&value, program.data() + offset, sizeof(value));
+    return value;
+  }
+
+  // Whether a change of `size` bytes at `offset` is seen, or makes a file that nothing can load.
+  bool seen(size_t offset, size_t size) const {
+    std::string changed = program;
+    changed[offset] = char(changed[offset] ^ 1);
+    const auto low = content_digest(changed);
+    changed = program;
+    changed[offset + size - 1] = char(changed[offset + size - 1] ^ 0x40);
+    const auto high = content_digest(changed);
+    return (!low || *low != before) && (!high || *high != before);
+  }
+
+  // More than its sections a segment may have: it ends with a page in any case.
+  bool shorter_is_seen(size_t offset) const {
+    std::string changed = program;
+    const uint64_t size = at<uint64_t>(offset) - 1;
+    std::memcpy(changed.data() + offset, &size, sizeof(size));
+    const auto digest = content_digest(changed);
+    return !digest || *digest != before;
+  }
+
+  std::string program;
+  Digest before;
+  Elf64_Ehdr header;
+};
+
+TEST_F(HeaderTest, EveryFieldOfTheFileHeaderCounts) {
+  for (size_t i = 0; i < EI_NIDENT; ++i)
+    EXPECT_TRUE(seen(i, 1)) << "e_ident[" << i << "]";
+#define FIELD(name) EXPECT_TRUE(seen(offsetof(Elf64_Ehdr, name), sizeof(header.name))) << #name
+  FIELD(e_type);
+  FIELD(e_machine);
+  FIELD(e_version);
+  FIELD(e_entry);
+  FIELD(e_phoff);
+  FIELD(e_shoff);
+  FIELD(e_flags);
+  FIELD(e_ehsize);
+  FIELD(e_phentsize);
+  FIELD(e_phnum);
+  FIELD(e_shentsize);
+  FIELD(e_shnum);
+  FIELD(e_shstrndx);
+#undef FIELD
+  // GNU's tools write this for a file with an ifunc.
+  program[EI_OSABI] = ELFOSABI_GNU;
+  EXPECT_EQ(*content_digest(program), before);
+}
+
+TEST_F(HeaderTest, EveryFieldOfTheProgramHeadersCounts) {
+  std::set<uint32_t> types;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const size_t start = header.e_phoff + i * sizeof(Elf64_Phdr);
+    const auto segment = at<Elf64_Phdr>(start);
+    types.insert(segment.p_type);
+    // These describe the file to tools. patchelf sorts notes, and none of both is what a process sees.
+    if (segment.p_type == PT_NOTE || segment.p_type == PT_PHDR)
+      continue;
+    const std::string name =
+        "segment " + std::to_string(i) + ", type " + std::to_string(segment.p_type) + ": ";
+#define FIELD(name_)                                                                                         \
+  EXPECT_TRUE(seen(start + offsetof(Elf64_Phdr, name_), sizeof(segment.name_))) << name << #name_
+    FIELD(p_type);
+    FIELD(p_flags);
+    FIELD(p_offset);
+    FIELD(p_vaddr);
+    if (segment.p_type == PT_TLS)
+      FIELD(p_align); // of others it is the page's, which older versions of strip write anew
+#undef FIELD
+    // Nobody reads the sizes of these two: one ends with DT_NULL, the other with NUL.
+    if (segment.p_type == PT_DYNAMIC || segment.p_type == PT_INTERP)
+      continue;
+    for (const size_t field : {offsetof(Elf64_Phdr, p_filesz), offsetof(Elf64_Phdr, p_memsz)})
+      EXPECT_TRUE(segment.p_type == PT_GNU_STACK ? seen(start + field, 8) : shorter_is_seen(start + field))
+          << name << "size at " << field;
+  }
+  for (const uint32_t type :
+       {PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_TLS, PT_GNU_STACK, PT_GNU_RELRO, PT_GNU_EH_FRAME})
+    EXPECT_TRUE(types.contains(type)) << type;
+}
+
+TEST_F(HeaderTest, EveryEntryOfTheDynamicSectionCounts) {
+  size_t entries = 0;
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const auto segment = at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (segment.p_type != PT_DYNAMIC)
+      continue;
+    for (size_t offset = segment.p_offset;; offset += sizeof(Elf64_Dyn), ++entries) {
+      const auto entry = at<Elf64_Dyn>(offset);
+      if (entry.d_tag == DT_NULL)
+        break;
+      EXPECT_TRUE(seen(offset, 8)) << "tag of entry " << entries << ", " << entry.d_tag;
+      if (entry.d_tag != DT_STRSZ) // the strings that count are read through it
+        EXPECT_TRUE(seen(offset + 8, 8)) << "value of entry " << entries << ", tag " << entry.d_tag;
+    }
+  }
+  EXPECT_GT(entries, 15u);
+}
+
+TEST_F(HeaderTest, AnExecutableStackIsSeen) {
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const size_t start = header.e_phoff + i * sizeof(Elf64_Phdr);
+    if (at<Elf64_Phdr>(start).p_type != PT_GNU_STACK)
+      continue;
+    program[start + offsetof(Elf64_Phdr, p_flags)] |= PF_X; // as execstack -s
+    EXPECT_NE(*content_digest(program), before);
+  }
+  // Of an object it is a section that is not loaded; without one the stack is not executable.
+  const Digest object = content("lib.o");
+  sh("cp lib.o copy.o && objcopy --set-section-flags .note.GNU-stack=code,readonly copy.o");
+  EXPECT_NE(content("copy.o"), object);
+  sh("cp lib.o copy.o && objcopy -R .note.GNU-stack copy.o");
+  EXPECT_EQ(content("copy.o"), object);
+}
+
 TEST_F(NoteTest, AFlippedByteOfCodeIsSeen) {
   sh("clang-22 -fuse-ld=lld -shared lib.o -o lib.so && objcopy -O binary -j .text lib.so text");
   std::string library = read("lib.so");
@@ -190,9 +364,11 @@ TEST_F(NoteTest, FinishIsReadFromTheFile) {
   sh("strip -g lib.so && patchelf --set-rpath '$ORIGIN/../lib' lib.so");
   EXPECT_EQ(read_finish(read("lib.so"))->strip, Finish::Strip::debug);
   EXPECT_EQ(read_finish(read("lib.so"))->runpath, "$ORIGIN/../lib");
+  EXPECT_EQ(read_finish(read("lib.so"))->tag, Finish::Tag::runpath);
   sh("strip lib.so && patchelf --force-rpath --set-rpath /x lib.so");
   EXPECT_EQ(read_finish(read("lib.so"))->strip, Finish::Strip::all);
   EXPECT_EQ(read_finish(read("lib.so"))->runpath, "/x");
+  EXPECT_EQ(read_finish(read("lib.so"))->tag, Finish::Tag::rpath);
 }
 
 // Everything that reads ELF, on a damaged file: no crash, and errors of the right kind.

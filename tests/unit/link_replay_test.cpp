@@ -1,4 +1,5 @@
 #include <xaas/link/command_line.h>
+#include <xaas/link/installed.h>
 #include <xaas/link/replay.h>
 
 #include "link_test_tools.h"
@@ -156,6 +157,15 @@ TEST_F(ReplayTest, NotesAndFinish) {
   record.items.push_back({LinkItem::Kind::option, "--disable-new-dtags", "", {}});
   write("old.so", link(record, {.finish = Finish{Finish::Strip::none, "/x"}}).output);
   EXPECT_THAT(sh("readelf -d old.so"), HasSubstr("(RPATH)"));
+  // patchelf made a DT_RUNPATH of it, or the reverse, after the link.
+  for (const auto tag : {Finish::Tag::runpath, Finish::Tag::rpath}) {
+    InstalledFile file{
+        .kind = InstalledFile::Kind::link, .path = "lib/x.so", .finish = Finish{{}, "/x", tag}};
+    const Json json = to_json(file);
+    const auto parsed = parse_installed_file(JsonReader(json, "file"));
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(read_finish(link(record, {.finish = parsed->finish}).output)->tag, tag);
+  }
 }
 
 TEST_F(ReplayTest, SharedLibrariesWithoutASonameAreNeededByFileName) {

@@ -34,14 +34,15 @@ bool is_archive(std::string_view file); // also a thin one
 // All origin notes of an ELF file in their order; none is no error. Damaged ELF: integrity error.
 Result<std::vector<Note>> read_notes(std::string_view elf);
 
-// A digest of what an ELF file means, indifferent to what we model. Of a relocatable object: its allocated
-// sections (name, type, flags, alignment, bytes), their relocations with the symbols they name, and its
-// non-local symbols; without
-// `.note.xaas`, debug information, section order of non-allocated sections, string table layout. Of a linked
-// file: its allocated sections (name, type, flags, bytes; not addresses) except `.note.xaas`,
-// `.note.gnu.build-id`, `.dynamic`, `.dynstr`, and the entries of the dynamic section that are strings,
-// resolved (NEEDED, SONAME; not RPATH or RUNPATH), and flags. So `strip`, a changed RPATH (in place, as CMake
-// does it, or by patchelf) and symlinks leave it as it is; another byte of code does not.
+// A digest of what an ELF file means, indifferent to what we model. Of a relocatable object: its header, its
+// allocated sections (name, type, flags, alignment, bytes), their relocations with the symbols they name, its
+// non-local symbols, and whether it wants an executable stack; without `.note.xaas`, debug information,
+// section order of non-allocated sections, string table layout. Of a linked file: its header, its allocated
+// sections (name, type, flags, bytes, protection in memory; not addresses) except `.note.xaas`,
+// `.note.gnu.build-id`, `.dynamic`, `.dynstr`; the other segments; and the dynamic section with strings and
+// addresses resolved, without RPATH and RUNPATH. So `strip`, a changed RPATH (in place, as CMake does it, or
+// by patchelf) and symlinks leave it as it is; another byte of code, an executable stack, or another field of
+// a header that a loader reads does not.
 Result<Digest> content_digest(std::string_view elf);
 
 // Adds an origin note to a relocatable object that has none, by adding a section to the ELF image, with its
@@ -64,6 +65,9 @@ std::vector<size_t> find_note_bytes(std::string_view data);
 struct Finish {
   enum class Strip { none, debug, all } strip = Strip::none;
   std::optional<std::string> runpath; // DT_RUNPATH or DT_RPATH as it is now; absent: none
+  // Which of both it is: patchelf makes the one of the other. Absent: as the link's own options say.
+  enum class Tag { runpath, rpath };
+  std::optional<Tag> tag = {};
 };
 Result<Finish> read_finish(std::string_view elf);
 
