@@ -1,7 +1,7 @@
 #include "bundle_maker.h"
-#include "closure.h"
 
-#include <xaas/link/dynamic.h>
+#include <xaas/base/text.h>
+#include <xaas/loader/dynamic.h>
 
 namespace xaas::build {
 
@@ -62,22 +62,20 @@ Result<void> BundleMaker::reach_link(const Digest& digest, Reached& reached) {
     return {};
   XAAS_TRY(const Json json, stored_json(content_, digest, "link record"));
   XAAS_TRY(const link::LinkRecord record, link::parse_link_record(JsonReader(json, "link record")));
-  for (const link::LinkItem& item : record.items) {
+  for (const link::LinkItem& item : record.items)
     if (item.kind != link::LinkItem::Kind::option)
       XAAS_CHECK(reach(item.file, reached));
-    else if (item.option == "--dynamic-linker" || item.option == "-dynamic-linker")
-      reached.interpreters.insert(item.value);
-  }
+  reached.links.insert(digest);
   bundle_.links.emplace(digest, record);
   return {};
 }
 
 Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached) {
   XAAS_TRY(const std::string content, content_.get(file.digest));
-  if (link::is_elf(content)) {
-    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in(file.name));
+  if (loader::is_elf_for(content, bundle_.arch)) {
+    XAAS_TRY(loader::Dynamic dynamic, loader::read_dynamic(content).in(file.name));
     if (dynamic.shared && (!dynamic.soname.empty() || !dynamic.needed.empty()))
-      reached.libraries.insert(file.digest);
+      reached.libraries.emplace(file.digest, std::move(dynamic));
   }
   image::KitFile kit;
   kit.name = file.name;
@@ -112,25 +110,74 @@ Result<void> BundleMaker::reach(const link::FileRef& file, Reached& reached) {
   return {};
 }
 
-// What installed files with native code need of the closure; libraries that are installed beside them are
-// there.
-Result<void> BundleMaker::native_needs(const image::BundleConfiguration& configuration,
-                                       ClosureInput& input) const {
-  std::set<std::string> installed;
-  for (const link::InstalledFile& file : configuration.installed)
-    installed.insert(fs::path(file.path).filename().string());
+// What a link makes, as the loader will see it.
+Linked BundleMaker::linked_by(const link::LinkRecord& record, const Reached& reached) const {
+  Linked linked{record.name, {}, {}};
+  const auto soname_of = [](const link::LinkRecord& of) {
+    std::string soname;
+    for (const link::LinkItem& item : of.items)
+      if (item.option == "--soname" || item.option == "-soname")
+        soname = item.value;
+    return soname;
+  };
+  linked.dynamic.soname = soname_of(record);
+  for (const link::LinkItem& item : record.items) {
+    if (item.option == "--dynamic-linker" || item.option == "-dynamic-linker")
+      linked.dynamic.interpreter = item.value;
+    if (item.kind != link::LinkItem::Kind::input)
+      continue;
+    std::string soname;
+    if (const auto library = reached.libraries.find(item.file.digest);
+        item.file.kind == RefKind::kit && library != reached.libraries.end())
+      soname = library->second.soname;
+    else if (item.file.kind == RefKind::link &&
+             bundle_.links.at(item.file.digest).kind == link::OutputKind::shared)
+      soname = soname_of(bundle_.links.at(item.file.digest));
+    else
+      continue;
+    const std::string name = soname.empty() ? item.file.name : soname;
+    linked.dynamic.needed.push_back(name);
+    if (const auto origin = origins_.find(item.file.digest);
+        item.file.kind == RefKind::kit && origin != origins_.end())
+      linked.libraries.emplace(name, origin->second.path);
+  }
+  return linked;
+}
+
+// What was linked, as it is installed, or as it was made where it is only read.
+void BundleMaker::add_linked(const image::BundleConfiguration& configuration, const Reached& reached,
+                             ClosureInput& input) const {
+  std::set<Digest> installed;
   for (const link::InstalledFile& file : configuration.installed) {
+    if (file.kind != FileKind::link || bundle_.links.at(file.digest).kind == link::OutputKind::relocatable)
+      continue;
+    Linked linked = linked_by(bundle_.links.at(file.digest), reached);
+    linked.path = "/" + file.path;
+    if (file.finish && file.finish->runpath) {
+      linked.dynamic.runpath = split(*file.finish->runpath, ':');
+      linked.dynamic.rpath_is_first = file.finish->tag == link::Finish::Tag::rpath;
+    }
+    installed.insert(file.digest);
+    input.linked.push_back(std::move(linked));
+  }
+  for (const Digest& digest : reached.links)
+    if (const link::LinkRecord& record = bundle_.links.at(digest);
+        !installed.contains(digest) && record.kind != link::OutputKind::relocatable)
+      input.linked.push_back(linked_by(record, reached));
+}
+
+// Installed files with native code. What is for another machine is data.
+Result<void> BundleMaker::add_native(const image::BundleConfiguration& configuration,
+                                     ClosureInput& input) const {
+  for (const link::InstalledFile& file : configuration.installed) {
+    input.installed.insert(fs::path(file.path).filename().string());
     if (file.kind != FileKind::file || !file.native)
       continue;
     XAAS_TRY(const std::string content, content_.get(file.digest));
-    if (!link::is_elf(content))
+    if (!loader::is_elf_for(content, bundle_.arch))
       continue;
-    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in("/" + file.path));
-    if (!dynamic.interpreter.empty())
-      input.interpreters.insert(dynamic.interpreter);
-    for (const std::string& needed : dynamic.needed)
-      if (!installed.count(needed))
-        input.needed.emplace(needed, "/" + file.path);
+    XAAS_TRY(loader::Dynamic dynamic, loader::read_dynamic(content).in("/" + file.path));
+    input.linked.push_back({"/" + file.path, std::move(dynamic), {}});
   }
   return {};
 }
@@ -176,13 +223,10 @@ Result<void> BundleMaker::add(const capture::Session& session, image::BundleConf
   }
   ClosureInput input;
   input.arch = bundle_.arch;
-  for (const Digest& library : reached.libraries)
-    if (const auto origin = origins_.find(library); origin != origins_.end())
-      input.libraries.push_back(origin->second.path);
-  std::sort(input.libraries.begin(), input.libraries.end());
-  input.interpreters = reached.interpreters;
+  input.library_path = library_path_;
   input.extras = runtime_extras;
-  XAAS_CHECK(native_needs(configuration, input));
+  add_linked(configuration, reached, input);
+  XAAS_CHECK(add_native(configuration, input));
   XAAS_TRY(Closure closure, gather_closure(input, content_));
   configuration.runtime = std::move(closure.files);
   for (const auto& [file, path] : closure.places)

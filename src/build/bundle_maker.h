@@ -1,6 +1,8 @@
 // From captured configurations to a bundle.
 #pragma once
 
+#include "closure.h"
+
 #include <xaas/capture/harvest.h>
 #include <xaas/image/bundle.h>
 
@@ -9,12 +11,12 @@
 
 namespace xaas::build {
 
-struct ClosureInput;
-
 class BundleMaker {
 public:
-  BundleMaker(image::Bundle& bundle, const store::ContentStore& content)
-      : bundle_(bundle), content_(content) {}
+  // `library_path`: LD_LIBRARY_PATH of the build.
+  BundleMaker(image::Bundle& bundle, const store::ContentStore& content,
+              std::vector<std::string> library_path)
+      : bundle_(bundle), content_(content), library_path_(std::move(library_path)) {}
 
   // Adds one configuration with everything that its installed files reach, and its run-time closure.
   Result<void> add(const capture::Session& session, image::BundleConfiguration configuration,
@@ -28,8 +30,8 @@ public:
 
 private:
   struct Reached {
-    std::set<Digest> libraries; // kit files that are shared libraries
-    std::set<std::string> interpreters;
+    std::map<Digest, loader::Dynamic> libraries; // kit files that are shared libraries
+    std::set<Digest> links;
     std::set<Digest> seen;
   };
   void note_place(const Digest& file, const fs::path& path);
@@ -39,12 +41,16 @@ private:
   Result<void> reach_kit(const link::FileRef& file, Reached& reached);
   Result<void> reach(const link::FileRef& file, Reached& reached);
 
-  Result<void> native_needs(const image::BundleConfiguration& configuration, ClosureInput& input) const;
+  Linked linked_by(const link::LinkRecord& record, const Reached& reached) const;
+  void add_linked(const image::BundleConfiguration& configuration, const Reached& reached,
+                  ClosureInput& input) const;
+  Result<void> add_native(const image::BundleConfiguration& configuration, ClosureInput& input) const;
 
   Result<void> check_claims(const image::BundleConfiguration& configuration) const;
 
   image::Bundle& bundle_;
   const store::ContentStore& content_;
+  std::vector<std::string> library_path_;
   std::map<Digest, capture::KitOrigin> origins_; // of the configuration that is being added
   std::set<std::string> loaders_;
   std::map<Digest, fs::path> places_;

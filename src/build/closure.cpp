@@ -1,13 +1,9 @@
 #include "closure.h"
 
-#include <xaas/base/directory.h>
-#include <xaas/base/text.h>
-#include <xaas/link/dynamic.h>
-#include <xaas/link/note.h>
+#include <xaas/loader/loading.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <sys/stat.h>
 
@@ -16,60 +12,35 @@ namespace xaas::build {
 namespace {
 
 using link::InstalledFile;
+using loader::Library;
 
-// Directories of /etc/ld.so.conf and what it includes, in order (ld.so(8)).
-void add_configured(const fs::path& file, std::vector<fs::path>& directories, int depth = 0) {
-  const Result<std::string> text = read_file(file);
-  if (!text || depth > 4)
-    return;
-  for (const std::string& raw : split(*text, '\n')) {
-    const std::string line = trim(raw.substr(0, raw.find('#')));
-    if (line.starts_with("include ")) {
-      const fs::path pattern = file.parent_path() / trim(line.substr(8));
-      // As for the loader, a directory that cannot be read has no such files.
-      const auto entries = list_directory(pattern.parent_path());
-      for (const fs::path& each : entries ? *entries : std::vector<fs::path>())
-        if (each.extension() == pattern.extension())
-          add_configured(each, directories, depth + 1);
-    } else if (line.starts_with("/")) {
-      directories.push_back(line);
-    }
-  }
+// Whether one library has every version of symbols of the other, so that it serves for it.
+bool covers(const Library& library, const Library& other) {
+  const std::vector<std::string>& versions = library.dynamic.versions;
+  return !other.dynamic.versions.empty() &&
+         std::all_of(other.dynamic.versions.begin(), other.dynamic.versions.end(),
+                     [&](const std::string& each) {
+                       return std::find(versions.begin(), versions.end(), each) != versions.end();
+                     });
 }
 
 class Gatherer {
 public:
   Gatherer(const ClosureInput& input, const store::ContentStore& content)
-      : input_(input), content_(content), multiarch_(input.arch + "-linux-gnu") {}
+      : input_(input), content_(content), multiarch_(input.arch + "-linux-gnu"),
+        loader_({"/", input.arch, true}, settings()) {}
 
   Result<Closure> gather() {
-    for (const fs::path& library : input_.libraries)
-      search_.push_back(library.parent_path());
-    if (is_cross_build()) {
-      for (const std::string& directory :
-           {"/usr/" + multiarch_ + "/lib", "/lib/" + multiarch_, "/usr/lib/" + multiarch_})
-        search_.emplace_back(directory);
-    } else {
-      add_configured("/etc/ld.so.conf", search_);
-      for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"})
-        search_.emplace_back(directory);
-    }
-    for (const fs::path& library : input_.libraries)
-      XAAS_CHECK(add_library(library, library.filename().string(), "the link kit"));
-    for (const auto& [name, needed_by] : input_.needed)
-      pending_.emplace_back(name, needed_by);
+    XAAS_CHECK(name_linked());
     for (const std::string& extra : input_.extras)
       XAAS_CHECK(add_tree(extra));
-    while (!pending_.empty()) {
-      const auto [name, needed_by] = pending_.front();
-      pending_.pop_front();
-      XAAS_CHECK(find_library(name, needed_by));
-    }
-    for (const std::string& interpreter : input_.interpreters)
-      XAAS_CHECK(add_file(place_of(interpreter), interpreter));
-    // Libraries without a program name no place of it; the C library needs it all the same.
-    if (input_.interpreters.empty() && !loader_.empty())
-      XAAS_CHECK(add_file(loader_, usual_loader()));
+    for (const bool programs : {true, false})
+      for (const Library* start : start_)
+        if (programs != start->dynamic.interpreter.empty() && !reached_.contains(start))
+          XAAS_CHECK(add_loading(*start));
+    for (const auto& [name, chosen] : chosen_)
+      XAAS_CHECK(put_library(name, *chosen.library));
+    XAAS_CHECK(add_loaders());
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
     return std::move(closure_);
@@ -77,6 +48,22 @@ public:
 
 private:
   bool is_cross_build() const { return input_.arch != target::host_arch(); }
+
+  loader::Settings settings() const {
+    loader::Settings settings = loader::settings_for("/", input_.arch, input_.library_path);
+    if (is_cross_build()) {
+      settings.directories.cache = {};
+      settings.directories.configured = {};
+      settings.directories.defaults = {"/usr/" + multiarch_ + "/lib", "/lib/" + multiarch_,
+                                       "/usr/lib/" + multiarch_};
+    }
+    std::set<std::string> beside;
+    for (const Linked& linked : input_.linked)
+      for (const auto& [name, path] : linked.libraries)
+        beside.insert(path.parent_path());
+    settings.last.assign(beside.begin(), beside.end());
+    return settings;
+  }
 
   // Where a program interpreter of the application's architecture lies here.
   fs::path place_of(const fs::path& interpreter) const {
@@ -90,45 +77,133 @@ private:
     return input_.arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "/lib/ld-linux-" + input_.arch + ".so.1";
   }
 
-  Result<void> find_library(const std::string& name, const std::string& needed_by) {
-    if (done_.count(name))
-      return {};
-    for (const fs::path& directory : search_) {
-      const fs::path candidate = directory / name;
-      std::error_code code;
-      if (fs::is_regular_file(candidate, code))
-        return add_library(candidate, name, needed_by);
+  // Of the application's own files each finds the others by their names, wherever they are.
+  Result<void> name_linked() {
+    for (const std::string& name : input_.installed)
+      own_.emplace(name, nullptr);
+    for (const Linked& linked : input_.linked) {
+      linked_.push_back(std::make_unique<Library>(Library{linked.path, linked.dynamic}));
+      start_.push_back(linked_.back().get());
+      served_.insert(linked_.back().get());
+      own_files_.emplace(linked_.back().get(), &linked);
+      const std::string& soname = linked.dynamic.soname;
+      if (linked.dynamic.interpreter.empty())
+        own_[soname.empty() ? fs::path(linked.path).filename().string() : soname] = linked_.back().get();
+      else
+        interpreters_.insert(linked.dynamic.interpreter);
     }
+    return {};
+  }
+
+  // What one program loads, or one library for a program that is not known: that one finds what programs here
+  // have loaded.
+  Result<void> add_loading(const Library& start) {
+    loader::Start what{{&start}, own_, served_, true};
+    if (const auto linked = own_files_.find(&start); linked != own_files_.end())
+      XAAS_CHECK(add_libraries(*linked->second, what.given));
+    XAAS_TRY(const loader::Loading loading, loader_.load(what));
+    for (const auto& object : loading.objects)
+      reached_.insert(object->library);
+    for (const loader::Missing& missing : loading.missing)
+      if (!start.dynamic.interpreter.empty() || !loaded_.contains(missing.name))
+        return not_there(missing);
+    for (const auto& [name, object] : loading.needed) {
+      loaded_.insert(name);
+      if (!own_files_.contains(object->library))
+        XAAS_CHECK(choose(name, *object));
+    }
+    return {};
+  }
+
+  // Libraries that the link read are those that it will load, wherever they lie; what shared libraries of the
+  // application read, the program that loads these will load, too.
+  Result<void> add_libraries(const Linked& linked, std::map<std::string, const Library*>& given) {
+    std::vector<const Linked*> pending = {&linked};
+    std::set<const Linked*> seen = {&linked};
+    for (size_t next = 0; next < pending.size(); ++next) {
+      for (const auto& [name, path] : pending[next]->libraries) {
+        XAAS_TRY(const Library* const library, loader_.read(path));
+        if (!library)
+          return make_error(ErrorKind::failed, path.string() + ", which " + pending[next]->path +
+                                                   " needs, is no library for " + input_.arch);
+        given.emplace(name, library);
+      }
+      for (const std::string& name : pending[next]->dynamic.needed)
+        if (const auto own = own_.find(name); own != own_.end() && own->second)
+          if (const Linked* const other = own_files_.at(own->second); seen.insert(other).second)
+            pending.push_back(other);
+    }
+    return {};
+  }
+
+  static Error not_there(const loader::Missing& missing) {
+    const std::string by = missing.by->library->path;
+    if (!missing.no_library.empty())
+      return make_error(ErrorKind::failed, "the run-time library " + missing.name + ", which " + by +
+                                               " needs, is found in " + missing.no_library +
+                                               ", which is no library");
     return make_error(ErrorKind::failed,
-                      "the run-time library " + name + ", which " + needed_by +
-                          " needs, is not on this machine",
+                      "the run-time library " + missing.name + ", which " + by +
+                          (missing.by_name ? " (threads)" : "") + " needs, is not on this machine",
                       "install it, or link without it");
   }
 
-  Result<void> add_library(const fs::path& path, const std::string& name, const std::string& needed_by) {
-    XAAS_TRY(const std::string content, read_file(path));
-    if (!link::is_elf(content))
-      return make_error(ErrorKind::failed,
-                        path.string() + ", which " + needed_by + " needs, is not an ELF file");
-    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in(path.string()));
-    const std::string installed = dynamic.soname.empty() ? name : dynamic.soname;
-    if (!done_.insert(installed).second)
+  struct Chosen {
+    const Library* library;
+    std::string by; // who needs it
+  };
+
+  // The image has one library of each name.
+  Result<void> choose(const std::string& name, const loader::Object& object) {
+    const Library* const library = object.library;
+    const std::string by = object.by ? object.by->library->path : std::string("the link");
+    const std::string& soname = library->dynamic.soname;
+    const std::string installed = soname.empty() || name.find('/') != std::string::npos ? name : soname;
+    if (name != installed)
+      aliases_.emplace(name, installed);
+    const auto [known, added] = chosen_.try_emplace(installed, Chosen{library, by});
+    Chosen& chosen = known->second;
+    if (added || chosen.library == library || covers(*chosen.library, *library))
       return {};
-    done_.insert(name);
-    // The loader has its own place, by which programs name it; a library is found by its soname in the
-    // directory that the loader searches by itself, wherever it lay here.
-    if (installed.starts_with("ld-linux")) {
-      loader_ = path;
+    if (covers(*library, *chosen.library)) {
+      chosen = {library, by};
       return {};
     }
-    XAAS_CHECK(put(path, library_directory() / installed, content, 0644));
-    if (dynamic.imports_dlopen && !installed.starts_with("libc.so"))
-      closure_.loaders.insert(installed);
-    for (const std::string& needed : dynamic.needed)
-      pending_.emplace_back(needed, installed);
-    // glibc loads it by name when a thread is cancelled or ends by pthread_exit; nothing names it.
-    if (installed == "libc.so.6")
-      pending_.emplace_back("libgcc_s.so.1", "libc.so.6 (threads)");
+    XAAS_TRY(const std::string one, read_file(chosen.library->path));
+    XAAS_TRY(const std::string other, read_file(library->path));
+    if (one == other)
+      return {};
+    return make_error(ErrorKind::failed,
+                      chosen.by + " loads " + chosen.library->path + " and " + by + " loads " +
+                          library->path + " as " + installed + ", and an image has one library of a name",
+                      "link both with the same one");
+  }
+
+  // The loader has its own place, by which programs name it; a library is found by its soname in the
+  // directory that the loader searches by itself, wherever it lay here.
+  Result<void> put_library(const std::string& name, const Library& library) {
+    if (name.starts_with("ld-linux")) {
+      libc_loader_ = library.path;
+      return {};
+    }
+    XAAS_TRY(const std::string content, read_file(library.path));
+    const bool has_place = name.find('/') != std::string::npos;
+    XAAS_CHECK(put(library.path, has_place ? fs::path(name).relative_path() : library_directory() / name,
+                   content, 0644));
+    if (library.dynamic.imports_dlopen && !name.starts_with("libc.so"))
+      closure_.loaders.insert(name);
+    for (const auto& [alias, of] : aliases_)
+      if (of == name)
+        add_link(library_directory() / alias, name);
+    return {};
+  }
+
+  Result<void> add_loaders() {
+    for (const std::string& interpreter : interpreters_)
+      XAAS_CHECK(add_file(place_of(interpreter), interpreter));
+    // Libraries without a program name no place of it; the C library needs it all the same.
+    if (interpreters_.empty() && !libc_loader_.empty())
+      XAAS_CHECK(add_file(libc_loader_, usual_loader()));
     return {};
   }
 
@@ -147,28 +222,32 @@ private:
     struct stat status{};
     if (stat(from.c_str(), &status) != 0)
       return errno_error(errno, "reading " + from.string());
-    if (link::is_elf(content)) {
-      XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(content).in(from.string()));
-      for (const std::string& needed : dynamic.needed)
-        pending_.emplace_back(needed, from.string());
-    }
     return put(from, to.relative_path(), content, status.st_mode & 0777);
+  }
+
+  void add_link(const fs::path& path, const std::string& destination) {
+    InstalledFile file;
+    file.kind = InstalledFile::Kind::symlink;
+    file.path = path.relative_path().lexically_normal().string();
+    file.mode = 0777;
+    file.destination = destination;
+    files_[file.path] = file;
   }
 
   Result<void> add_tree(const fs::path& path) {
     std::error_code code;
     if (fs::is_symlink(path, code)) {
-      InstalledFile file;
-      file.kind = InstalledFile::Kind::symlink;
-      file.path = path.relative_path().lexically_normal().string();
-      file.mode = 0777;
-      file.destination = fs::read_symlink(path, code).string();
-      files_[file.path] = file;
+      add_link(path, fs::read_symlink(path, code).string());
       const fs::path destination = fs::weakly_canonical(path, code);
       return code ? errno_error(code.value(), "reading " + path.string()) : add_tree(destination);
     }
-    if (!fs::is_directory(path, code))
-      return add_file(path, path).in("run-time file of the application spec");
+    if (!fs::is_directory(path, code)) {
+      XAAS_CHECK(add_file(path, path).in("run-time file of the application spec"));
+      XAAS_TRY(const Library* const plugin, loader_.read(path));
+      if (plugin)
+        start_.push_back(plugin);
+      return {};
+    }
     auto entry = fs::directory_iterator(path, code);
     for (; !code && entry != fs::directory_iterator(); entry.increment(code))
       XAAS_CHECK(add_tree(entry->path()));
@@ -191,10 +270,18 @@ private:
   const ClosureInput& input_;
   const store::ContentStore& content_;
   std::string multiarch_; // Debian's name of the architecture, of directories
-  std::vector<fs::path> search_;
-  fs::path loader_; // of the C library, if one was met
-  std::deque<std::pair<std::string, std::string>> pending_;
-  std::set<std::string> done_;
+  loader::Loader loader_;
+  std::vector<std::unique_ptr<Library>> linked_;
+  std::map<const Library*, const Linked*> own_files_;
+  std::map<std::string, const Library*> own_; // by name
+  std::set<const Library*> served_;           // the application's own
+  std::vector<const Library*> start_;
+  std::set<const Library*> reached_;           // by what was started
+  std::set<std::string> loaded_;               // names
+  std::set<std::string> interpreters_;         // of programs, absolute paths
+  std::map<std::string, Chosen> chosen_;       // by the name in the image
+  std::map<std::string, std::string> aliases_; // other names that files need, and for which
+  fs::path libc_loader_;                       // of the C library, if one was met
   std::map<std::string, InstalledFile> files_;
   Closure closure_;
 };

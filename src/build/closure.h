@@ -4,6 +4,7 @@
 
 #include <xaas/base/result.h>
 #include <xaas/link/installed.h>
+#include <xaas/loader/dynamic.h>
 #include <xaas/store/content_store.h>
 
 #include <map>
@@ -13,13 +14,20 @@
 
 namespace xaas::build {
 
+// A program or library of the application, which is not yet what it will be.
+struct Linked {
+  std::string path;        // where it will be, absolute; a name alone: nowhere
+  loader::Dynamic dynamic; // soname, RPATH, interpreter; `needed`: names of `libraries`, and others
+  std::map<std::string, fs::path>
+      libraries; // of the machine, which its link read, by the names that it needs
+};
+
 struct ClosureInput {
-  std::string arch;                // of the application
-  std::vector<fs::path> libraries; // shared libraries that links read, as they lie on this machine
-  std::map<std::string, std::string>
-      needed;                         // libraries that installed native files need, and which file does
-  std::set<std::string> interpreters; // program interpreters of the links (absolute paths)
-  std::vector<std::string> extras;    // absolute paths of files and directories, from the application spec
+  std::string arch;                      // of the application
+  std::vector<Linked> linked;            // each with what it links of the others by their names
+  std::set<std::string> installed;       // names of files that the application brings besides
+  std::vector<std::string> extras;       // absolute paths of files and directories, from the application spec
+  std::vector<std::string> library_path; // LD_LIBRARY_PATH of this process
 };
 
 struct Closure {
@@ -28,8 +36,11 @@ struct Closure {
   std::map<Digest, fs::path> places; // where the contents lay on this machine; never written into an image
 };
 
-// Follows DT_NEEDED from file to file, as the ELF files say (never by running a loader: its answer depends on
-// this machine's glibc-hwcaps). A library that is not found is a failed error that names it and who needs it.
+// What the loader would load on this machine (xaas/loader), as the ELF files say (never by running it: its
+// answer depends on this machine's glibc-hwcaps). Where it finds nothing, the directories of the libraries
+// that links read are searched, too. A library that is not found is a failed error that names it and who
+// needs it, and so are two libraries of one name of which neither can serve for the other: the image has one
+// directory for all.
 Result<Closure> gather_closure(const ClosureInput& input, const store::ContentStore& content);
 
 } // namespace xaas::build

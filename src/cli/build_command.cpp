@@ -126,6 +126,7 @@ private:
     request.max_configurations = max_configurations_;
     request.strip_debug = strip_debug_;
     request.jobs = jobs();
+    request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
     XAAS_TRY(request.program, program_path());
     request.logs = cache_directory() / "logs";
     request.check_sharing = check_sharing_;

@@ -1,9 +1,8 @@
 #include "host_choice.h"
 
 #include <xaas/base/text.h>
-#include <xaas/sandbox/loader.h>
+#include <xaas/loader/loading.h>
 #include <xaas/sandbox/preferred.h>
-#include <xaas/system/loader.h>
 
 #include <algorithm>
 #include <set>
@@ -13,7 +12,7 @@ namespace xaas::deploy {
 namespace {
 
 using image::PreferredOfHost;
-using sandbox::Loader;
+using loader::Loader;
 
 HostChoice of_image(const std::string& what, const std::string& reason) {
   return {what, false, "", reason};
@@ -40,7 +39,7 @@ public:
                   const std::optional<std::vector<std::string>>& library_path)
       : system_(system) {
     if (library_path)
-      loader_.emplace("/", system.arch, *library_path, system::loader_directories(system.arch), true);
+      loader_.emplace("/", system.arch, *library_path, true);
   }
 
   // Where it is; empty: nowhere that is known. A description has the longest name: libfftw3.so.3.6.10.
@@ -52,7 +51,7 @@ public:
     }
     if (!loader_)
       return {};
-    const Result<const Loader::Library*> found = loader_->find(soname, nullptr);
+    const Result<const loader::Library*> found = loader_->find(soname);
     return found && *found ? (*found)->path : std::string(); // a damaged library is none
   }
 

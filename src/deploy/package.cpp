@@ -6,8 +6,8 @@
 #include <xaas/base/utf8.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/packages.h>
-#include <xaas/link/dynamic.h>
 #include <xaas/link/note.h>
+#include <xaas/loader/search.h>
 #include <xaas/oci/layer.h>
 
 #include <algorithm>
@@ -53,13 +53,11 @@ bool version_less(const std::string& a, const std::string& b) {
 }
 
 // True if the RUNPATH of the file at `path` names the directory.
-bool leads_to(const link::Dynamic& dynamic, const std::string& path, const std::string& directory) {
+bool leads_to(const loader::Dynamic& dynamic, const std::string& path, const std::string& directory,
+              const loader::Settings& settings) {
   const std::string origin = "/" + fs::path(path).parent_path().string();
-  for (std::string entry : dynamic.runpath) {
-    for (const std::string variable : {"$ORIGIN", "${ORIGIN}"})
-      if (const size_t at = entry.find(variable); at != std::string::npos)
-        entry.replace(at, variable.size(), origin);
-    fs::path place = fs::path(entry).lexically_normal();
+  for (const std::string& entry : dynamic.runpath) {
+    fs::path place = fs::path(loader::expanded(entry, origin, settings)).lexically_normal();
     if (!place.has_filename())
       place = place.parent_path();
     if (place == fs::path(directory))
@@ -73,22 +71,26 @@ struct Needs {
   std::set<std::string> library_directories; // installed libraries that the loader does not find by itself
 };
 
-Result<Needs> needs_of(const image::BundleConfiguration& configuration, const Assembly& assembly) {
+Result<Needs> needs_of(const std::string& arch, const image::BundleConfiguration& configuration,
+                       const Assembly& assembly) {
   std::map<std::string, std::string> libraries; // installed file name or symlink -> directory
   for (const link::InstalledFile& file : configuration.installed)
     if (file.path.find(".so") != std::string::npos)
       libraries[fs::path(file.path).filename().string()] = "/" + fs::path(file.path).parent_path().string();
+  loader::Settings settings;
+  settings.arch = arch;
+  settings.directories.lib = "lib/" + arch + "-linux-gnu";
   Needs needs;
   for (const auto& [path, content] : assembly.contents) {
-    if (!link::is_elf(content))
-      continue;
-    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic_in_worker("/" + path, content));
+    if (!loader::is_elf_for(content, arch))
+      continue; // a file for another machine is data
+    XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic_in_worker("/" + path, content));
     for (const std::string& version : dynamic.glibc_versions)
       if (version_less(needs.glibc, version))
         needs.glibc = version;
     for (const std::string& needed : dynamic.needed)
       if (const auto found = libraries.find(needed);
-          found != libraries.end() && !leads_to(dynamic, path, found->second))
+          found != libraries.end() && !leads_to(dynamic, path, found->second, settings))
         needs.library_directories.insert(found->second);
   }
   return needs;
@@ -228,7 +230,7 @@ Result<oci::NewImage> package(const image::ApplicationImage& source,
                               const Inputs& inputs, int64_t time, provenance::FileList* files) {
   oci::NewImage image;
   XAAS_CHECK(add_runtime_layers(source, configuration.configuration.id(), files, image));
-  XAAS_TRY(const Needs needs, needs_of(configuration, assembly));
+  XAAS_TRY(const Needs needs, needs_of(source.bundle().arch, configuration, assembly));
   XAAS_CHECK(
       add_application(source, source.bundle(), configuration, assembly, inputs, time, needs, files, image));
   return image;
@@ -238,7 +240,7 @@ Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt
                               int64_t time, provenance::FileList* files) {
   oci::NewImage image;
   XAAS_CHECK(add_runtime_layer(built.closure, time, files, image));
-  XAAS_TRY(Needs needs, needs_of(built.configuration, built.assembly));
+  XAAS_TRY(Needs needs, needs_of(source.bundle().arch, built.configuration, built.assembly));
   needs.library_directories.merge(built.closure.library_directories);
   image::Bundle bundle = source.bundle();
   bundle.packages = built.closure.packages;

@@ -4,8 +4,8 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/tree_path.h>
 #include <xaas/link/note.h>
-#include <xaas/sandbox/tree_paths.h>
 #include <xaas/sandbox/tree_store.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ public:
       enclosure.tree = toolchain->tree();
     }
     // By the tree's own links: it is a stranger's, and so may be where they lead.
-    const sandbox::TreePlace sources_place = sandbox::find_in_tree(sources.tree(), inside::source);
+    const TreePlace sources_place = find_in_tree(sources.tree(), inside::source);
     if (sources_place.type != fs::file_type::directory)
       return make_error(ErrorKind::integrity,
                         source_.image().reference().text + ": its source layer has no " + inside::source);

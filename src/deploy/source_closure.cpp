@@ -2,12 +2,10 @@
 
 #include <xaas/base/directory.h>
 #include <xaas/base/text.h>
+#include <xaas/base/tree_path.h>
 #include <xaas/image/dpkg.h>
-#include <xaas/link/dynamic.h>
 #include <xaas/link/note.h>
-#include <xaas/sandbox/loader.h>
-#include <xaas/sandbox/tree_paths.h>
-#include <xaas/system/loader.h>
+#include <xaas/loader/loading.h>
 
 #include <algorithm>
 #include <sys/stat.h>
@@ -17,37 +15,36 @@ namespace xaas::deploy {
 namespace {
 
 using FileKind = link::InstalledFile::Kind;
-using sandbox::Loader;
+using loader::Library;
 
-std::vector<std::string> directories_of(const fs::path& tree, const std::string& arch) {
-  return tree == "/" ? system::loader_directories(arch) : sandbox::loader_directories(tree, arch);
-}
-
-// glibc's loader searches these without being told, and there is no ld.so.cache in the image.
-bool is_searched_by_itself(const std::string& directory, const std::string& arch) {
-  for (const std::string root : {"/lib", "/usr/lib"})
-    for (const std::string& suffix : {"/" + arch + "-linux-gnu", std::string("64"), std::string()})
-      if (directory == root + suffix)
-        return true;
-  return false;
+// There is no ld.so.cache in the image: glibc's loader finds by itself what is in these, and what a file's
+// own RPATH names.
+bool is_found_again(const loader::Object& object, const std::string& directory, const std::string& arch) {
+  const std::vector<std::string> defaults = loader::default_directories(arch);
+  if (std::find(defaults.begin(), defaults.end(), directory) != defaults.end())
+    return true;
+  return (object.way == loader::Way::rpath || object.way == loader::Way::runpath) &&
+         fs::path(object.place).parent_path().lexically_normal() == fs::path(directory);
 }
 
 class Gatherer {
 public:
   Gatherer(const fs::path& tree, const std::string& arch, const std::vector<std::string>& path)
-      : tree_(tree), arch_(arch), loader_(tree, arch, path, directories_of(tree, arch), tree == "/") {}
+      : tree_(tree), arch_(arch), loader_(tree, arch, path, tree == "/") {}
 
   Result<SourceClosure> run(const std::vector<link::InstalledFile>& installed, const Assembly& assembly,
                             const std::vector<std::string>& runtime) {
-    std::set<std::string> own;
-    for (const link::InstalledFile& file : installed)
-      own.insert(fs::path(file.path).filename());
     for (const auto& [path, content] : assembly.contents)
-      if (link::is_elf(content))
-        XAAS_CHECK(add_needs(path, content, own));
+      if (loader::is_elf_for(content, arch_)) // what is for another machine is data
+        XAAS_CHECK(add_installed(path, content));
+    name_installed(installed);
     for (const std::string& extra : runtime)
       XAAS_CHECK(add_tree(extra, 0)); // before the closure: a plugin needs libraries, too
-    XAAS_CHECK(add_closure(own));
+    for (const bool programs : {true, false})
+      for (const Library* start : start_)
+        if (programs != start->dynamic.interpreter.empty() && !reached_.contains(start))
+          XAAS_CHECK(add_closure(*start));
+    XAAS_CHECK(check_missing());
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
     closure_.packages = image::packages_of(of_packages_, tree_);
@@ -55,44 +52,66 @@ public:
   }
 
 private:
-  Result<void> add_needs(const std::string& path, const std::string& content,
-                         const std::set<std::string>& own) {
-    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic_in_worker("/" + path, content));
-    installed_.push_back(std::make_unique<Loader::Library>(Loader::Library{"/" + path, dynamic}));
-    start_.push_back(installed_.back().get());
-    if (!dynamic.interpreter.empty() && !own.contains(fs::path(dynamic.interpreter).filename()))
-      XAAS_CHECK(add_file(dynamic.interpreter, "/" + path));
+  Result<void> add_installed(const std::string& path, const std::string& content) {
+    XAAS_TRY(loader::Dynamic dynamic, loader::read_dynamic_in_worker("/" + path, content));
+    const auto& library = installed_["/" + path] =
+        std::make_unique<Library>(Library{"/" + path, std::move(dynamic)});
+    start_.push_back(library.get());
+    served_.insert(library.get());
     return {};
   }
 
-  Result<void> add_closure(const std::set<std::string>& own) {
-    XAAS_TRY(Loader::Closure found, loader_.closure(start_, own));
-    // glibc loads it by name when a thread is cancelled or ends by pthread_exit; nothing names it.
-    if (found.libraries.contains("libc.so.6") && !found.libraries.contains("libgcc_s.so.1")) {
-      XAAS_TRY(const Loader::Library* const threads, loader_.find("libgcc_s.so.1", nullptr));
-      if (threads)
-        found.libraries["libgcc_s.so.1"] = threads;
+  // What is installed serves what else is installed and needs it by its name: the image finds it, wherever it
+  // is installed.
+  void name_installed(const std::vector<link::InstalledFile>& installed) {
+    for (const link::InstalledFile& file : installed) {
+      const fs::path path = "/" + file.path;
+      const fs::path real =
+          file.kind == FileKind::symlink ? (path.parent_path() / file.destination).lexically_normal() : path;
+      const auto found = installed_.find(real);
+      own_.emplace(path.filename(), found == installed_.end() ? nullptr : found->second.get());
     }
-    if (!found.missing.empty())
-      return make_error(ErrorKind::failed,
-                        found.missing.front() + ", which is neither in the toolchain nor installed",
-                        "add the package that has it to the spec's `toolchain`")
-          .with_output(join(found.missing, "\n"));
-    for (const auto& [name, library] : found.libraries) {
-      if (name.starts_with("ld-linux"))
-        continue; // it has its own place, by which programs name it
-      const std::string directory = fs::path(library->path).parent_path();
+  }
+
+  // What one program loads, or one library for a program that is not known: that one finds what programs here
+  // have loaded.
+  Result<void> add_closure(const Library& start) {
+    const std::string& interpreter = start.dynamic.interpreter;
+    if (!interpreter.empty() && !own_.contains(fs::path(interpreter).filename()))
+      XAAS_CHECK(add_file(interpreter, start.path));
+    XAAS_TRY(const loader::Loading loading, loader_.load({{&start}, own_, served_, true}));
+    for (const auto& object : loading.objects)
+      reached_.insert(object->library);
+    for (const loader::Missing& missing : loading.missing)
+      if (!missing.by_name && (!interpreter.empty() || !loaded_.contains(missing.name)))
+        missing_.insert(to_string(missing));
+    for (const auto& [name, object] : loading.needed) {
+      loaded_.insert(name);
+      const Library& library = *object->library;
+      const auto own = installed_.find(library.path);
+      if (name.starts_with("ld-linux") || (own != installed_.end() && own->second.get() == &library))
+        continue; // the loader has its own place, by which programs name it
+      const std::string directory = fs::path(library.path).parent_path();
       // Found under the name that is needed, which in the tree may be that of a link.
-      const std::string path = directory + "/" + name;
-      XAAS_CHECK(put(path, sandbox::find_in_tree(tree_, library->path).outside));
-      if (!is_searched_by_itself(directory, arch_))
+      const std::string path = directory + "/" + fs::path(name).filename().string();
+      XAAS_CHECK(put(path, find_in_tree(tree_, library.path).outside));
+      if (!is_found_again(*object, directory, arch_))
         closure_.library_directories.insert(directory);
     }
     return {};
   }
 
+  Result<void> check_missing() const {
+    if (missing_.empty())
+      return {};
+    return make_error(ErrorKind::failed,
+                      *missing_.begin() + ", which is neither in the toolchain nor installed",
+                      "add the package that has it to the spec's `toolchain`")
+        .with_output(join({missing_.begin(), missing_.end()}, "\n"));
+  }
+
   Result<void> add_file(const std::string& path, const std::string& needed_by) {
-    const sandbox::TreePlace place = sandbox::find_in_tree(tree_, path);
+    const TreePlace place = find_in_tree(tree_, path);
     if (place.type != fs::file_type::regular)
       return make_error(ErrorKind::failed,
                         needed_by + " needs " + path + ", which the toolchain does not have");
@@ -102,11 +121,11 @@ private:
   // A file or directory that the spec names, with what links lead to.
   Result<void> add_tree(const std::string& path, int depth) {
     constexpr int deepest = 64;
-    const sandbox::TreePlace place = sandbox::find_in_tree(tree_, path);
+    const TreePlace place = find_in_tree(tree_, path);
     if (depth > deepest)
       return make_error(ErrorKind::failed, path + ": directories are nested too deeply");
     if (place.type == fs::file_type::regular) {
-      XAAS_TRY(const Loader::Library* const plugin, loader_.read(path));
+      XAAS_TRY(const Library* const plugin, loader_.read(path));
       if (plugin)
         start_.push_back(plugin);
       return put(path, place.outside);
@@ -123,6 +142,9 @@ private:
   Result<void> put(const std::string& path, const fs::path& from) {
     link::InstalledFile file;
     file.path = fs::path(path).relative_path().lexically_normal();
+    if (const auto known = closure_.places.find(file.path);
+        known != closure_.places.end() && known->second == from)
+      return {};
     struct stat status{};
     if (stat(from.c_str(), &status) != 0)
       return errno_error(errno, "reading " + from.string());
@@ -138,9 +160,14 @@ private:
 
   fs::path tree_;
   std::string arch_;
-  Loader loader_;
-  std::vector<std::unique_ptr<Loader::Library>> installed_;
-  std::vector<const Loader::Library*> start_;
+  loader::Loader loader_;
+  std::map<std::string, std::unique_ptr<Library>> installed_; // by path
+  std::map<std::string, const Library*> own_;                 // by name
+  std::vector<const Library*> start_;
+  std::set<const Library*> served_;  // what is installed
+  std::set<const Library*> reached_; // by what was started
+  std::set<std::string> loaded_;     // names
+  std::set<std::string> missing_;    // for people
   std::map<std::string, link::InstalledFile> files_;
   std::map<Digest, fs::path> of_packages_;
   SourceClosure closure_;

@@ -3,8 +3,8 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/tree_path.h>
 #include <xaas/project/compilers.h>
-#include <xaas/sandbox/tree_paths.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -153,7 +153,7 @@ Result<ProcessResult> EnclosedPlace::run(const Command& command) const {
 
 std::optional<fs::path> EnclosedPlace::find_program(const std::string& name) const {
   for (const std::string& candidate : project::program_places(name, path_)) {
-    const sandbox::TreePlace place = sandbox::find_in_tree(is_host() ? "/" : enclosure_.tree, candidate);
+    const TreePlace place = find_in_tree(is_host() ? "/" : enclosure_.tree, candidate);
     if (place.type == fs::file_type::regular && access(place.outside.c_str(), X_OK) == 0)
       return fs::path(candidate);
   }

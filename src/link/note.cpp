@@ -1,6 +1,5 @@
 #include <xaas/link/note.h>
 
-#include "elf_image.h"
 #include "note_format.h"
 
 #include <llvm/BinaryFormat/ELF.h>
@@ -50,10 +49,6 @@ Digest digest_at(std::string_view bytes) {
 }
 
 } // namespace
-
-bool is_elf(std::string_view file) {
-  return file.substr(0, 4) == "\177ELF";
-}
 
 bool is_archive(std::string_view file) {
   return file.substr(0, 8) == "!<arch>\n" || file.substr(0, 8) == "!<thin>\n";

@@ -3,10 +3,16 @@
 
 #include <xaas/link/note.h>
 
-#include "elf_image.h"
+#include <xaas/loader/dynamic_section.h>
+#include <xaas/loader/elf_image.h>
 
 namespace xaas::link {
 
+using loader::checked, loader::damaged, loader::dynamic_entries, loader::dynamic_strings,
+    loader::DynamicString, loader::Elf, loader::ElfImage, loader::ElfSection, loader::RawNote,
+    loader::read_u32, loader::ref, loader::split_notes, loader::view;
+
+inline constexpr std::string_view note_section = ".note.xaas";
 inline constexpr std::string_view note_name{"xaas\0", 5}; // with its terminator, as namesz counts it
 inline constexpr size_t note_header_size = 20;            // three words and the padded name
 
@@ -18,16 +24,5 @@ struct PlacedNote {
   size_t content_offset; // of the content digest, in the file
 };
 Result<std::vector<PlacedNote>> placed_notes(std::string_view elf);
-
-// The dynamic section up to its end mark, as the loader finds it; empty without one. (LLVM's own reader does
-// not check that it lies in the file.)
-Result<std::vector<Elf::Dyn>> dynamic_entries(const ElfImage& image);
-
-// An entry of the dynamic section that is a string (NEEDED, SONAME, RPATH, RUNPATH, AUXILIARY, FILTER).
-struct DynamicString {
-  uint64_t tag;
-  std::string text;
-};
-Result<std::vector<DynamicString>> dynamic_strings(const ElfImage& image);
 
 } // namespace xaas::link

@@ -5,7 +5,6 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/sandbox/preferred.h>
-#include <xaas/system/loader.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
 
@@ -126,7 +125,7 @@ private:
       if (fs::path(library.path).filename().string().starts_with(first))
         directories.push_back(fs::path(library.path).parent_path());
     XAAS_CHECK(check_interrupt());
-    for (const std::string& directory : system::loader_directories(target::host_arch()))
+    for (const std::string& directory : loader::directories_of("/", target::host_arch()).all())
       directories.push_back(directory);
     XAAS_TRY(const std::string directory, libraries_.take(replaced, directories));
     return directory + "/" + first;
@@ -172,7 +171,8 @@ bool asks(const HostQuestion& question) {
   return asks_for_mpi(question);
 }
 
-Result<HostAnswer> choose_host(const HostQuestion& question, Loader& image, const Loader::Library* program) {
+Result<HostAnswer> choose_host(const HostQuestion& question, loader::Loader& image,
+                               const loader::Library* program) {
   XAAS_TRY(HostLibraries libraries,
            HostLibraries::open(image, program, target::host_arch(), question.library_path));
   return Choosing(question, libraries).run();

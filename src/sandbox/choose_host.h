@@ -2,7 +2,7 @@
 #pragma once
 
 #include <xaas/image/deployed.h>
-#include <xaas/sandbox/loader.h>
+#include <xaas/loader/loading.h>
 #include <xaas/sandbox/sandbox.h>
 
 namespace xaas::sandbox {
@@ -27,6 +27,7 @@ struct HostAnswer {
 bool asks(const HostQuestion& question);
 
 // `program` may be null. unsatisfied: what was asked for by name does not fit.
-Result<HostAnswer> choose_host(const HostQuestion& question, Loader& image, const Loader::Library* program);
+Result<HostAnswer> choose_host(const HostQuestion& question, loader::Loader& image,
+                               const loader::Library* program);
 
 } // namespace xaas::sandbox

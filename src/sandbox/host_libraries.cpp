@@ -3,7 +3,6 @@
 #include <xaas/base/glob.h>
 #include <xaas/base/text.h>
 #include <xaas/sandbox/preferred.h>
-#include <xaas/system/loader.h>
 
 #include <algorithm>
 
@@ -11,11 +10,14 @@ namespace xaas::sandbox {
 
 namespace {
 
-using Library = Loader::Library;
+using loader::Library, loader::Loader, loader::Loading;
 
-std::set<std::string> libc_names() {
-  const std::vector<std::string>& names = Knowledge::get().libc;
-  return {names.begin(), names.end()};
+// The C library is the image's.
+std::map<std::string, const Library*> libc_names() {
+  std::map<std::string, const Library*> names;
+  for (const std::string& name : Knowledge::get().libc)
+    names[name] = nullptr;
+  return names;
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& text) {
@@ -67,11 +69,12 @@ public:
   Result<Taking> run(const std::string& directory) {
     XAAS_CHECK(add_asked(directory));
     XAAS_CHECK(add_beside(directory));
-    XAAS_TRY(Loader::Closure closure, host_.closure(start_, libc_names()));
-    add_parts(closure);
-    if (!closure.missing.empty())
-      return refusal("the host's " + closure.missing.front() + ", which is not there");
-    for (const auto& [name, library] : closure.libraries) {
+    XAAS_TRY(const Loading loading, host_.load({start_, libc_names()}));
+    add_parts(loading);
+    if (!loading.missing.empty())
+      return refusal("the host's " + to_string(loading.missing.front()) + ", which is not there");
+    for (const auto& [name, object] : loading.needed) {
+      const Library* const library = object->library;
       if (replaced_.abi.empty() && is_mpi(name) && !taking_.libraries.count(name))
         return refusal("the host's needs its MPI (" + library->path +
                        "), and the program does not load that");
@@ -143,10 +146,10 @@ private:
 
   // What is loaded by name: where its library looks for it, beside the place where it is bound as well as in
   // its own.
-  void add_parts(const Loader::Closure& closure) {
-    std::map<std::string, const Library*> all = closure.libraries;
-    for (const auto& [name, library] : taking_.libraries)
-      all.try_emplace(name, library);
+  void add_parts(const Loading& loading) {
+    std::map<std::string, const Library*> all = taking_.libraries;
+    for (const auto& [name, object] : loading.needed)
+      all[name] = object->library;
     for (const Parts& parts : Knowledge::get().parts) {
       const auto found = std::find_if(
           all.begin(), all.end(), [&](const auto& each) { return glob_match(parts.library, each.first); });
@@ -179,7 +182,7 @@ private:
   Result<void> leave_out_known() {
     for (auto at = taking_.libraries.begin(); at != taking_.libraries.end();) {
       const Library& host = *at->second;
-      XAAS_TRY(const Library* const own, image_.find(at->first, nullptr));
+      XAAS_TRY(const Library* const own, image_.find(at->first));
       if (!own || taking_.asked.count(host.path) || host.dynamic.versions.empty() || covers(host, *own)) {
         ++at;
         continue;
@@ -196,7 +199,7 @@ private:
     for (const std::string& name : Knowledge::get().libc) {
       if (!library.dynamic.needed_versions.count(name))
         continue;
-      XAAS_TRY(const Library* const own, image_.find(name, nullptr));
+      XAAS_TRY(const Library* const own, image_.find(name));
       if (!own)
         return refusal("the host's " + library.path + " needs " + name + ", which the image does not have");
       if (const std::string version = lacking(library, name, *own); !version.empty())
@@ -208,8 +211,8 @@ private:
 
   // True if the host's is loaded in place of this file of the image.
   bool is_replaced(const Library& library) const {
-    return std::any_of(of_.closure_.libraries.begin(), of_.closure_.libraries.end(), [&](const auto& each) {
-      return each.second == &library && taking_.libraries.count(each.first);
+    return std::any_of(of_.closure_.needed.begin(), of_.closure_.needed.end(), [&](const auto& each) {
+      return each.second->library == &library && taking_.libraries.count(each.first);
     });
   }
 
@@ -222,7 +225,7 @@ private:
         if (const std::string version = lacking(*by, name, host); !version.empty() && !is_replaced(*by))
           return refusal("the image's " + by->path + " needs " + version + " of " + name +
                          ", which the host's " + host.path + " does not have");
-      XAAS_TRY(const Library* const own, image_.find(name, nullptr));
+      XAAS_TRY(const Library* const own, image_.find(name));
       if (of_.loading_.empty() && own && !covers(host, *own))
         return refusal("the host's " + host.path + " does not have all versions of symbols of the image's " +
                        own->path);
@@ -241,11 +244,11 @@ private:
         lost; // what the image's libraries have that are not loaded: -> library
     std::set<std::string> provided;
     for (const auto& [name, host] : taking_.libraries) {
-      const auto own = of_.closure_.libraries.find(name);
-      if (own == of_.closure_.libraries.end() ||
+      const auto own = of_.closure_.needed.find(name);
+      if (own == of_.closure_.needed.end() ||
           (!host->dynamic.versions.empty() && !taking_.asked.count(host->path)))
         continue; // its versions were compared
-      XAAS_TRY(const link::Symbols symbols, image_.symbols(*own->second));
+      XAAS_TRY(const loader::Symbols symbols, image_.symbols(*own->second->library));
       for (const std::string& symbol : symbols.defined)
         lost.emplace(symbol, name);
     }
@@ -254,7 +257,7 @@ private:
     std::set<std::string> read;
     for (const auto& [name, host] : taking_.libraries)
       if (read.insert(host->path).second) {
-        XAAS_TRY(link::Symbols symbols, host_.symbols(*host));
+        XAAS_TRY(loader::Symbols symbols, host_.symbols(*host));
         provided.merge(symbols.defined);
       }
     XAAS_TRY(std::vector<Use> uses, uses_of(lost, provided));
@@ -277,7 +280,7 @@ private:
             return taking_.libraries.count(name) > 0;
           }))
         continue;
-      XAAS_TRY(const link::Symbols symbols, image_.symbols(*by));
+      XAAS_TRY(const loader::Symbols symbols, image_.symbols(*by));
       for (const std::string& symbol : symbols.needed)
         if (const auto found = lost.find(symbol); found != lost.end() && !provided.count(symbol))
           uses.push_back({by->path, symbol, found->second});
@@ -290,7 +293,7 @@ private:
     for (const Library* library : of_.loading_) {
       if (is_replaced(*library))
         continue;
-      XAAS_TRY(const link::Symbols symbols, image_.symbols(*library));
+      XAAS_TRY(const loader::Symbols symbols, image_.symbols(*library));
       std::erase_if(uses, [&](const Use& use) { return symbols.defined.count(use.symbol) > 0; });
     }
     return {};
@@ -309,10 +312,9 @@ Result<HostLibraries> HostLibraries::open(Loader& image, const Library* program,
   HostLibraries libraries(image, std::move(arch), std::move(library_path));
   if (!program)
     return libraries;
-  XAAS_TRY(libraries.closure_, image.closure({program}, {}));
-  libraries.loading_.push_back(program);
-  for (const auto& [name, library] : libraries.closure_.libraries)
-    libraries.loading_.push_back(library);
+  XAAS_TRY(libraries.closure_, image.load({{program}}));
+  for (const auto& object : libraries.closure_.objects)
+    libraries.loading_.push_back(object->library);
   return libraries;
 }
 
@@ -324,8 +326,8 @@ Result<Replaced> HostLibraries::mpi_of_image() {
     for (size_t i = 0; i < family.libraries.size(); ++i) {
       Replaced::Library each{{}, family.libraries[i]};
       for (const std::string& name : family.libraries[i]) {
-        XAAS_TRY(const Library* const library, image_->find(name, nullptr));
-        const bool loads = closure_.libraries.count(name) > 0;
+        XAAS_TRY(const Library* const library, image_->find(name));
+        const bool loads = closure_.needed.count(name) > 0;
         if (library || loads)
           each.names.push_back(name);
         loads_main |= i == 0 && loads;
@@ -349,8 +351,8 @@ Result<Replaced> HostLibraries::libraries_of_image(const std::string& what,
                                                    const std::vector<std::string>& sonames) {
   Replaced found{what, {}, {}};
   for (const std::string& name : sonames) {
-    XAAS_TRY(const Library* const library, image_->find(name, nullptr));
-    if (library || closure_.libraries.count(name))
+    XAAS_TRY(const Library* const library, image_->find(name));
+    if (library || closure_.needed.count(name))
       found.libraries.push_back({{name}, {name}});
   }
   return found;
@@ -358,19 +360,19 @@ Result<Replaced> HostLibraries::libraries_of_image(const std::string& what,
 
 Replaced HostLibraries::named(const std::string& what) const {
   Replaced found{what, {}, {}};
-  for (const auto& [name, library] : closure_.libraries)
+  for (const auto& [name, object] : closure_.needed)
     if (name == what || belongs_to(what, name))
       found.libraries.push_back({{name}, {name}});
   return found;
 }
 
-// The file that finds one of these libraries by DT_RPATH; empty: none does.
+// The file that finds one of these libraries by DT_RPATH, its own or that of a file that loads it; empty:
+// none does.
 std::string HostLibraries::found_by_rpath(const Replaced& replaced) const {
-  const std::vector<std::string> names = names_of(replaced);
-  for (const Library* by : loading_)
-    for (const std::string& name : by->dynamic.needed)
-      if (by->dynamic.rpath_is_first && !by->dynamic.runpath.empty() && contains(names, name))
-        return by->path;
+  for (const std::string& name : names_of(replaced))
+    if (const auto found = closure_.needed.find(name);
+        found != closure_.needed.end() && found->second->way == loader::Way::rpath)
+      return found->second->by->library->path;
   return {};
 }
 
@@ -418,7 +420,7 @@ Result<std::string> HostLibraries::take(const Replaced& replaced,
   // Its own directory first: there may be another one of the same names in those that follow.
   std::vector<std::string> path = {directory};
   path.insert(path.end(), library_path_.begin(), library_path_.end());
-  hosts_.push_back(std::make_unique<Loader>("/", arch_, path, system::loader_directories(arch_), true));
+  hosts_.push_back(std::make_unique<Loader>("/", arch_, path, true));
   XAAS_TRY(taking_, Attempt(*this, replaced, *hosts_.back()).run(directory));
   return directory;
 }

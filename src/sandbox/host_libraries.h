@@ -12,8 +12,7 @@
 
 #include "knowledge.h"
 
-#include <xaas/sandbox/loader.h>
-
+#include <xaas/loader/loading.h>
 #include <xaas/sandbox/sandbox.h>
 
 #include <memory>
@@ -38,7 +37,7 @@ class HostLibraries {
 public:
   // `program` may be null: a script, or nothing of the image's. Then it is what the loader finds in the image
   // that is replaced, and nothing is known of who uses it. `library_path`: the host's LD_LIBRARY_PATH.
-  static Result<HostLibraries> open(Loader& image, const Loader::Library* program, std::string arch,
+  static Result<HostLibraries> open(loader::Loader& image, const loader::Library* program, std::string arch,
                                     std::vector<std::string> library_path);
 
   // The MPI that the program loads, else the one in the image.
@@ -56,7 +55,8 @@ public:
   std::vector<Bind> binds() const;
 
 private:
-  using Library = Loader::Library;
+  using Library = loader::Library;
+  using Loader = loader::Loader;
   struct Taking {                                    // what is bound
     std::map<std::string, const Library*> libraries; // by the name in the image
     std::set<std::string> asked;                     // paths of those that are not only needed by others
@@ -66,7 +66,7 @@ private:
 
   HostLibraries(Loader& image, std::string arch, std::vector<std::string> library_path)
       : image_(&image), arch_(std::move(arch)), library_path_(std::move(library_path)),
-        finder_("/", arch_, {}, {}, true) {}
+        finder_("/", arch_, true) {}
 
   Result<std::string> directory_of(const Replaced& replaced, const std::vector<std::string>& directories);
   std::string found_by_rpath(const Replaced& replaced) const;
@@ -74,8 +74,8 @@ private:
   Loader* image_;
   std::string arch_;
   std::vector<std::string> library_path_;
-  Loader finder_;                       // of the host, by paths alone
-  Loader::Closure closure_;             // of the program
+  loader::DirectoryRoot finder_;        // of the host, by paths alone
+  loader::Loading closure_;             // of the program
   std::vector<const Library*> loading_; // the program, and its closure
   std::vector<std::unique_ptr<Loader>> hosts_;
   Taking taking_;

@@ -6,13 +6,12 @@
 #include "gpus.h"
 #include "host_libraries.h"
 #include "needs.h"
-#include <xaas/sandbox/loader.h>
+#include <xaas/loader/loading.h>
 #include <xaas/sandbox/tree_paths.h>
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
-#include <xaas/system/loader.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
 
@@ -226,7 +225,7 @@ private:
   }
 
   void add_gpus() {
-    const HostGpus gpus = find_gpus(host_.root, system::loader_directories(target::host_arch()));
+    const HostGpus gpus = find_gpus(host_.root, loader::directories_of("/", target::host_arch()).all());
     program_.gpus = gpus.kinds;
     program_.devices = gpus.devices;
     for (const std::vector<Bind>* binds : {&gpus.libraries, &gpus.files})
@@ -240,9 +239,9 @@ private:
     if (!asks(question))
       return {};
     const std::string arch = target::host_arch();
-    Loader image(program_.tree, arch, split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'),
-                 loader_directories(program_.tree, arch), false);
-    const Loader::Library* program = nullptr;
+    loader::Loader image(program_.tree, arch,
+                         split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'), false);
+    const loader::Library* program = nullptr;
     if (!bind_of(find_in_tree(program_.tree, path).inside)) {
       XAAS_TRY(program, image.read(path));
     }
@@ -261,7 +260,7 @@ private:
   // Variables for ranks that cannot reach one another's memory.
   void separate_ranks() {
     std::vector<std::string> places = split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':');
-    for (const std::string& place : loader_directories(program_.tree, target::host_arch()))
+    for (const std::string& place : loader::directories_of(program_.tree, target::host_arch()).all())
       places.push_back(place);
     std::error_code code;
     for (const RankVariable& variable : Knowledge::get().separate_ranks) {

@@ -4,55 +4,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vector>
 
 namespace xaas::sandbox {
-
-namespace {
-
-constexpr int most_links = 40; // as Linux
-
-void push_parts(const fs::path& path, std::vector<std::string>& left) {
-  const std::vector<fs::path> parts(path.begin(), path.end());
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
-    if (!part->empty() && *part != "/" && *part != ".")
-      left.push_back(*part);
-}
-
-fs::path outside_of(const fs::path& tree, const fs::path& inside) {
-  return inside == "/" ? tree : tree / inside.relative_path();
-}
-
-} // namespace
-
-TreePlace find_in_tree(const fs::path& tree, const std::string& path) {
-  fs::path at = "/";
-  std::vector<std::string> left;
-  push_parts(path, left);
-  fs::file_type type = fs::file_type::directory;
-  for (int links = 0; !left.empty();) {
-    const std::string part = left.back();
-    left.pop_back();
-    if (part == "..") {
-      at = at.parent_path();
-      type = fs::symlink_status(outside_of(tree, at)).type();
-      continue;
-    }
-    const fs::path parent = at;
-    at /= part;
-    std::error_code code;
-    const fs::path outside = outside_of(tree, at);
-    type = fs::symlink_status(outside, code).type();
-    if (type != fs::file_type::symlink)
-      continue;
-    const fs::path destination = fs::read_symlink(outside, code);
-    if (code || ++links > most_links)
-      return {at, outside, fs::file_type::unknown};
-    at = destination.is_absolute() ? fs::path("/") : parent;
-    push_parts(destination, left);
-  }
-  return {at, outside_of(tree, at), type};
-}
 
 Result<std::string> make_mount_point(const fs::path& tree, const std::string& path, bool directory) {
   const std::string what = "making " + path + " in " + tree.string();

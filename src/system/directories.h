@@ -12,8 +12,4 @@ namespace xaas::system {
 // loader and of specs/machine.json.
 std::vector<std::string> library_directories(const Machine& machine, const std::string& arch);
 
-// The directories of the libraries that the loader's cache has for this architecture, in its order. Source:
-// glibc, sysdeps/generic/dl-cache.h (ld.so.cache, format 1.1). A damaged cache gives none.
-std::vector<std::string> loader_cache_directories(const std::string& content, const std::string& arch);
-
 } // namespace xaas::system

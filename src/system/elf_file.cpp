@@ -5,16 +5,6 @@
 
 namespace xaas::system {
 
-// ELF-64 Object File Format, "ELF header": class, data encoding, and the machine at offset 18.
-bool is_elf_of(const std::string& start, const std::string& arch) {
-  if (start.size() < elf_start || !start.starts_with("\x7f"
-                                                     "ELF\x02\x01"))
-    return false;
-  const unsigned machine =
-      static_cast<unsigned char>(start[18]) + 256u * static_cast<unsigned char>(start[19]);
-  return machine == (arch == "x86_64" ? llvm::ELF::EM_X86_64 : llvm::ELF::EM_AARCH64);
-}
-
 struct ElfFile::Parts {
   std::unique_ptr<llvm::MemoryBuffer> content;
   std::unique_ptr<llvm::object::ObjectFile> object;

@@ -10,10 +10,6 @@
 
 namespace xaas::system {
 
-// True if the first bytes of a file are those of an ELF file for this architecture.
-bool is_elf_of(const std::string& start, const std::string& arch);
-constexpr size_t elf_start = 20; // that many bytes
-
 class ElfFile {
 public:
   // Nothing if it is no ELF file that LLVM can read.

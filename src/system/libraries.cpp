@@ -10,6 +10,8 @@
 #include "names.h"
 #include "trees.h"
 
+#include <xaas/loader/dynamic.h>
+
 #include <algorithm>
 #include <fnmatch.h>
 #include <set>
@@ -35,7 +37,7 @@ private:
   void search_named(const std::string& directory, const std::vector<std::string>& files,
                     const LibraryName& name, const Installed* package, std::vector<Named>& list);
   bool is_library(const std::string& path) const {
-    return is_elf_of(machine_.start_of(path, elf_start), description_.arch);
+    return loader::is_elf_for(machine_.start_of(path, loader::elf_start), description_.arch);
   }
 
   const Machine& machine_;

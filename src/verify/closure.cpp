@@ -1,186 +1,119 @@
 #include "closure.h"
 
-#include <xaas/base/file.h>
+#include <xaas/loader/loading.h>
 
 #include <algorithm>
-#include <deque>
 #include <set>
 
 namespace xaas::verify {
 
 namespace {
 
-// Compiled into glibc; Debian's have the multiarch directories, others' the lib64 ones.
-std::vector<std::string> default_directories(const std::string& arch) {
-  std::vector<std::string> directories;
-  for (const std::string root : {"/lib", "/usr/lib"})
-    for (const std::string& suffix : {"/" + arch + "-linux-gnu", std::string("64"), std::string()})
-      directories.push_back(root + suffix);
-  return directories;
-}
+using Files = std::map<std::string, loader::Library>;
 
-std::string expanded(std::string directory, const std::string& origin, const std::string& arch) {
-  const std::pair<std::string, std::string> variables[] = {
-      {"ORIGIN", origin}, {"LIB", "lib/" + arch + "-linux-gnu"}, {"PLATFORM", arch}};
-  for (const auto& [name, value] : variables)
-    for (const std::string& form : {"$" + name, "${" + name + "}"})
-      for (size_t at = 0; (at = directory.find(form, at)) != std::string::npos; at += value.size())
-        directory.replace(at, form.size(), value);
-  return directory;
-}
-
-// What one program, or a library that no program here needs, makes the loader do.
-class Loading {
+// The files of an image that were read already.
+class ImageRoot : public loader::Root {
 public:
-  Loading(const Tree& tree, const std::map<std::string, link::Dynamic>& files, const LoaderSettings& settings,
-          std::vector<Problem>& problems, std::set<std::string>& reached)
-      : tree_(tree), files_(files), settings_(settings), problems_(problems), reached_(reached) {}
+  ImageRoot(const Tree& tree, const Files& files) : tree_(tree), files_(files) {}
 
-  // The loader itself is there from the start.
-  void run(const std::string& path, const std::string& loader) {
-    if (!loader.empty())
-      loaded_[fs::path(files_.at(path).interpreter).filename()] = loaded_[files_.at(loader).soname] = loader;
-    load(path, "", {});
-    while (!pending_.empty()) {
-      const Loaded loaded = pending_.front();
-      pending_.pop_front();
-      for (const std::string& name : files_.at(loaded.path).needed)
-        need(loaded, name);
-    }
-    for (const std::string& file : order_)
-      check_versions(file);
+  Result<loader::Candidate> look(const std::string& path) override {
+    using Kind = loader::Candidate::Kind;
+    const std::string file = tree_.resolve(path);
+    if (file.empty())
+      return loader::Candidate{};
+    if (const auto found = files_.find(file); found != files_.end())
+      return loader::Candidate{Kind::library, &found->second};
+    return loader::Candidate{tree_.is_elf(file) ? Kind::other_machine : Kind::no_library, nullptr};
   }
 
 private:
-  struct Loaded {
-    std::string path;
-    std::vector<std::string> rpath; // of it and of who loaded it
-  };
-
-  std::vector<std::string> directories(const std::string& path) const {
-    std::vector<std::string> list;
-    for (const std::string& entry : files_.at(path).runpath)
-      list.push_back(expanded(entry, fs::path(path).parent_path(), settings_.arch));
-    return list;
-  }
-
-  void load(const std::string& path, const std::string& name, const std::vector<std::string>& inherited) {
-    const link::Dynamic& file = files_.at(path);
-    if (!name.empty())
-      loaded_[name] = path;
-    if (!file.soname.empty())
-      loaded_[file.soname] = path;
-    reached_.insert(path);
-    if (std::find(order_.begin(), order_.end(), path) != order_.end())
-      return;
-    order_.push_back(path);
-    std::vector<std::string> rpath;
-    if (file.rpath_is_first)
-      rpath = directories(path);
-    rpath.insert(rpath.end(), inherited.begin(), inherited.end());
-    pending_.push_back({path, std::move(rpath)});
-  }
-
-  void need(const Loaded& by, const std::string& name) {
-    if (loaded_.count(name))
-      return;
-    if (const std::string path = find(by, name); !path.empty())
-      return load(path, name, by.rpath);
-    loaded_[name] = ""; // said once
-    problems_.push_back(
-        {Problem::Kind::library, by.path, "needs " + name + ", which is not where the loader looks", name});
-  }
-
-  std::string find(const Loaded& by, const std::string& name) const {
-    if (name.find('/') != std::string::npos)
-      return usable(expanded(name, fs::path(by.path).parent_path(), settings_.arch), by);
-    const link::Dynamic& file = files_.at(by.path);
-    std::vector<std::string> places;
-    if (file.runpath.empty() || file.rpath_is_first)
-      places = by.rpath;
-    places.insert(places.end(), settings_.library_path.begin(), settings_.library_path.end());
-    if (!file.rpath_is_first)
-      for (const std::string& directory : directories(by.path))
-        places.push_back(directory);
-    for (const std::string& directory : default_directories(settings_.arch))
-      places.push_back(directory);
-    for (const std::string& place : places)
-      if (const std::string path = usable(place + "/" + name, by); !path.empty())
-        return path;
-    return {};
-  }
-
-  // The loader passes over libraries for other machines.
-  std::string usable(const std::string& path, const Loaded& by) const {
-    const std::string file = tree_.resolve(path);
-    const auto found = files_.find(file);
-    return found != files_.end() && found->second.machine == files_.at(by.path).machine ? file
-                                                                                        : std::string();
-  }
-
-  void check_versions(const std::string& path) {
-    for (const auto& [library, versions] : files_.at(path).needed_versions) {
-      const auto found = loaded_.find(library);
-      if (found == loaded_.end() || found->second.empty())
-        continue; // said already
-      const std::vector<std::string>& defined = files_.at(found->second).versions;
-      if (defined.empty())
-        continue; // the loader takes one without versions for any
-      for (const std::string& version : versions)
-        if (std::find(defined.begin(), defined.end(), version) == defined.end())
-          problems_.push_back({Problem::Kind::symbol_version, path,
-                               "needs version " + version + " of " + library + ", which " + found->second +
-                                   " does not have"});
-    }
-  }
-
   const Tree& tree_;
-  const std::map<std::string, link::Dynamic>& files_;
-  const LoaderSettings& settings_;
-  std::vector<Problem>& problems_;
-  std::set<std::string>& reached_;
-  std::map<std::string, std::string> loaded_; // by name; empty: not found
-  std::vector<std::string> order_;
-  std::deque<Loaded> pending_;
+  const Files& files_;
 };
 
-} // namespace
+std::string text_of(const loader::Missing& missing) {
+  return "needs " + missing.name +
+         (missing.no_library.empty()
+              ? ", which is not where the loader looks"
+              : ", for which the loader finds " + missing.no_library + ", which is no library");
+}
+
+// The symbol versions that a loaded file needs of the others. The loader takes a library without versions for
+// any.
+void check_versions(const loader::Library& file, const loader::Loading& loading,
+                    std::vector<Problem>& problems) {
+  for (const auto& [name, versions] : file.dynamic.needed_versions) {
+    const auto found = loading.names.find(name);
+    if (found == loading.names.end())
+      continue; // is missing, which is a problem of its own
+    const loader::Library& library = *found->second->library;
+    const std::vector<std::string>& defined = library.dynamic.versions;
+    for (const std::string& version : versions)
+      if (!defined.empty() && std::find(defined.begin(), defined.end(), version) == defined.end())
+        problems.push_back(
+            {Problem::Kind::symbol_version, file.path,
+             "needs version " + version + " of " + name + ", which " + library.path + " does not have"});
+  }
+}
+
+// What one program, or a library that no program here needs, makes the loader do.
+Result<std::vector<Problem>> problems_of(loader::Root& root, const loader::Settings& settings,
+                                         const loader::Library& start, std::set<std::string>& reached) {
+  XAAS_TRY(const loader::Loading loading, loader::load(root, settings, {{&start}}));
+  std::vector<Problem> problems;
+  for (const loader::Missing& missing : loading.missing)
+    problems.push_back({Problem::Kind::library, missing.by->library->path, text_of(missing), missing.name});
+  for (const auto* objects : {&loading.loaders, &loading.objects})
+    for (const auto& object : *objects)
+      reached.insert(object->library->path);
+  for (const auto& object : loading.objects)
+    check_versions(*object->library, loading, problems);
+  return problems;
+}
 
 // Whether the library that a problem is about is one of `loaded`.
-static bool is_library_of(const std::map<std::string, link::Dynamic>& files,
-                          const std::set<std::string>& loaded, const Problem& problem) {
+bool is_library_of(const Files& files, const std::set<std::string>& loaded, const Problem& problem) {
   return std::any_of(loaded.begin(), loaded.end(), [&](const std::string& path) {
-    const std::string& soname = files.at(path).soname;
+    const std::string& soname = files.at(path).dynamic.soname;
     return problem.library == (soname.empty() ? fs::path(path).filename().string() : soname);
   });
 }
 
-std::vector<Problem> check_closure(const Tree& tree, const std::map<std::string, link::Dynamic>& files,
-                                   const LoaderSettings& settings) {
+} // namespace
+
+loader::Settings loader_settings(const std::string& arch, std::vector<std::string> library_path,
+                                 std::vector<std::string> hwcaps) {
+  loader::Settings settings{arch, std::move(library_path), {}, std::move(hwcaps), {}};
+  settings.directories.defaults = loader::default_directories(arch);
+  settings.directories.lib = "lib/" + arch + "-linux-gnu";
+  return settings;
+}
+
+Result<std::vector<Problem>> check_closure(const Tree& tree, const Files& files,
+                                           const loader::Settings& settings) {
+  ImageRoot root(tree, files);
   std::vector<Problem> problems;
   std::set<std::string> reached;
   for (const auto& [path, file] : files) {
-    if (file.interpreter.empty())
+    if (file.dynamic.interpreter.empty())
       continue;
-    const std::string loader = tree.resolve(file.interpreter);
-    if (!files.count(loader)) {
+    if (!files.count(tree.resolve(file.dynamic.interpreter))) {
       problems.push_back(
-          {Problem::Kind::loader, path, "its loader " + file.interpreter + " is not in the image"});
+          {Problem::Kind::loader, path, "its loader " + file.dynamic.interpreter + " is not in the image"});
       reached.insert(path);
       continue;
     }
-    reached.insert(loader);
-    Loading(tree, files, settings, problems, reached).run(path, loader);
+    XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, file, reached));
+    problems.insert(problems.end(), own.begin(), own.end());
   }
   const std::set<std::string> of_programs = reached;
   for (const auto& [path, file] : files) // libraries for others, and plugins
     if (!reached.count(path)) {
-      std::vector<Problem> own;
-      Loading(tree, files, settings, own, reached).run(path, "");
+      XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, file, reached));
       // A plugin finds what the program that loads it has loaded.
-      for (Problem& problem : own)
+      for (const Problem& problem : own)
         if (problem.kind != Problem::Kind::library || !is_library_of(files, of_programs, problem))
-          problems.push_back(std::move(problem));
+          problems.push_back(problem);
     }
   // Programs share libraries, and their problems.
   std::vector<Problem> once;

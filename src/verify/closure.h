@@ -3,7 +3,7 @@
 
 #include "tree.h"
 
-#include <xaas/link/dynamic.h>
+#include <xaas/loader/search.h>
 #include <xaas/verify/verify.h>
 
 #include <map>
@@ -12,14 +12,13 @@
 
 namespace xaas::verify {
 
-struct LoaderSettings {
-  std::string arch;
-  std::vector<std::string> library_path; // LD_LIBRARY_PATH
-};
+// The search for the libraries of an image that has no ld.so.cache. `hwcaps`: as in loader::Settings.
+loader::Settings loader_settings(const std::string& arch, std::vector<std::string> library_path,
+                                 std::vector<std::string> hwcaps);
 
-// As glibc's ld.so(8) searches, without ld.so.cache: DT_RPATH, LD_LIBRARY_PATH, DT_RUNPATH, its own
-// directories; a library that is loaded already serves whoever names it.
-std::vector<Problem> check_closure(const Tree& tree, const std::map<std::string, link::Dynamic>& files,
-                                   const LoaderSettings& settings);
+// `files`: programs and libraries of the image, by path.
+Result<std::vector<Problem>> check_closure(const Tree& tree,
+                                           const std::map<std::string, loader::Library>& files,
+                                           const loader::Settings& settings);
 
 } // namespace xaas::verify

@@ -25,12 +25,15 @@ Result<void> Tree::add(oci::LayerEntry& entry, oci::LayerContent& content) {
   const std::string path = names_.add(entry, [&](const std::string& gone) {
     programs_.erase(gone);
     scripts_.erase(gone);
+    others_.erase(gone);
   });
   if (path.empty())
     return {};
   if (entry.kind == oci::LayerEntry::Kind::hard_link) {
     if (const auto found = programs_.find(resolve("/" + entry.link)); found != programs_.end())
       programs_[path] = found->second;
+    else if (others_.count(resolve("/" + entry.link)))
+      others_.insert(path);
   } else if (entry.kind == oci::LayerEntry::Kind::file) {
     return add_file(path, content);
   }
@@ -41,8 +44,11 @@ Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content)
   XAAS_TRY(std::string_view piece, content.next());
   if (piece.starts_with("#!"))
     scripts_[path] = trim(std::string(piece.substr(2, std::min(piece.find('\n'), script_line) - 2)));
-  if (!is_program(piece))
+  if (!is_program(piece)) {
+    if (link::is_elf(piece))
+      others_.insert(path);
     return {};
+  }
   const fs::path kept = directory_.path() / std::to_string(kept_++); // a hard link may have the old one
   std::ofstream stream(kept, std::ios::binary);
   while (!piece.empty()) {

@@ -7,6 +7,7 @@
 #include <xaas/oci/name_tree.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 namespace xaas::verify {
@@ -18,6 +19,8 @@ public:
   // ELF files for 64-bit little-endian machines, by absolute path: where their bytes are, as long as the
   // tree.
   const std::map<std::string, fs::path>& programs() const { return programs_; }
+  // Whether the file at a path without links is an ELF file, also one for another machine.
+  bool is_elf(const std::string& path) const { return programs_.count(path) || others_.count(path); }
   // The first line of a file that begins with "#!", without that; empty: it is no script.
   std::string interpreter(const std::string& path) const;
   // The path of the file that an absolute path leads to, through symlinks; empty: there is none.
@@ -31,6 +34,7 @@ private:
 
   oci::NameTree names_;
   std::map<std::string, fs::path> programs_;
+  std::set<std::string> others_;               // ELF files for 32 bits, or big-endian
   std::map<std::string, std::string> scripts_; // what is behind "#!"
   TemporaryDirectory directory_;
   size_t kept_ = 0; // files in it

@@ -85,7 +85,7 @@ Json to_json(const std::map<std::string, Use>& uses) {
 
 // Of a worker's answer: what has another form comes from one that was taken over.
 struct Examined {
-  link::Dynamic dynamic;
+  loader::Dynamic dynamic;
   std::map<std::string, Use> beyond;
 };
 
@@ -94,7 +94,7 @@ Result<Examined> parse_examined(const std::string& path, const std::string& text
   const JsonReader reader(json, path);
   Examined examined;
   XAAS_TRY(const JsonReader dynamic, reader.at("dynamic"));
-  XAAS_TRY(examined.dynamic, link::parse_dynamic(dynamic));
+  XAAS_TRY(examined.dynamic, loader::parse_dynamic(dynamic));
   XAAS_TRY(const JsonReader beyond, reader.at("beyond"));
   if (!beyond.json().is_object())
     return beyond.wrong("an object");
@@ -110,10 +110,10 @@ Result<Examined> parse_examined(const std::string& path, const std::string& text
 
 Result<Examined> examine(const std::string& path, const std::string& elf, const target::Cpu& cpu) {
   const WorkerTask task = [&]() -> Result<std::string> {
-    XAAS_TRY(const link::Dynamic dynamic, link::read_dynamic(elf));
+    XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic(elf));
     XAAS_TRY(const auto beyond, instructions_beyond(elf, cpu));
     XAAS_CHECK(check_code_objects(elf));
-    return Json{{"dynamic", link::to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
+    return Json{{"dynamic", loader::to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
         -1, ' ', false, Json::error_handler_t::replace);
   };
   XAAS_TRY(const std::string answer,
@@ -125,13 +125,12 @@ Result<Examined> examine(const std::string& path, const std::string& elf, const 
 
 // A program or library of this architecture.
 bool is_for(std::string_view elf, const std::string& arch) {
-  const auto number = [&](size_t at) {
-    return static_cast<unsigned char>(elf[at]) | static_cast<unsigned char>(elf[at + 1]) << 8;
-  };
-  const int machine = arch == "aarch64" ? llvm::ELF::EM_AARCH64 : llvm::ELF::EM_X86_64;
-  constexpr size_t type_at = 16, machine_at = 18; // Elf64_Ehdr
-  return (number(type_at) == llvm::ELF::ET_EXEC || number(type_at) == llvm::ELF::ET_DYN) &&
-         number(machine_at) == machine;
+  constexpr size_t type_at = 16; // Elf64_Ehdr
+  if (!loader::is_elf_for(elf, arch))
+    return false;
+  const int type = static_cast<unsigned char>(elf[type_at]) | static_cast<unsigned char>(elf[type_at + 1])
+                                                                  << 8;
+  return type == llvm::ELF::ET_EXEC || type == llvm::ELF::ET_DYN;
 }
 
 std::string text_of(const Use& use) {
@@ -175,7 +174,7 @@ public:
     if (system_)
       XAAS_CHECK(check_gpus());
     progress.start("checking", tree.programs().size());
-    std::map<std::string, link::Dynamic> dynamic;
+    std::map<std::string, loader::Library> libraries;
     for (const auto& [path, file] : tree.programs()) {
       progress.advance();
       XAAS_TRY(const std::string elf, read_file(file));
@@ -186,12 +185,14 @@ public:
       }
       XAAS_TRY(Examined examined, examine(path, elf, on_));
       check_file(path, examined);
-      dynamic[path] = std::move(examined.dynamic);
+      libraries[path] = {path, std::move(examined.dynamic)};
     }
     progress.finish();
     check_presence(tree);
-    for (Problem& each : check_closure(tree, dynamic, {recorded_.cpu.arch, variable("LD_LIBRARY_PATH")}))
-      report_.problems.push_back(std::move(each));
+    const loader::Settings settings =
+        loader_settings(recorded_.cpu.arch, variable("LD_LIBRARY_PATH"), hwcaps());
+    XAAS_TRY(const std::vector<Problem> missing, check_closure(tree, libraries, settings));
+    report_.problems.insert(report_.problems.end(), missing.begin(), missing.end());
     return std::move(report_);
   }
 
@@ -293,6 +294,19 @@ private:
       if (const std::string path = tree.resolve(directory + "/" + name); !path.empty())
         return path;
     return {};
+  }
+
+  // The directories of libraries for other CPUs that glibc looks into on this one, the best first. It has
+  // them of x86-64's levels, AArch64 has none.
+  std::vector<std::string> hwcaps() const {
+    std::vector<std::string> names;
+    if (recorded_.cpu.arch != "x86_64")
+      return names;
+    for (const std::string& level : target::isa_levels(recorded_.cpu.arch))
+      if (const Result<target::Cpu> cpu = target::cpu_by_name(recorded_.cpu.arch, level);
+          cpu && level != "x86-64" && target::missing_features(cpu->features, on_.features).empty())
+        names.insert(names.begin(), level);
+    return names;
   }
 
   // The parts of a variable of the image's environment.

@@ -3,8 +3,8 @@
 
 #include "audit.h"
 
-#include <xaas/link/dynamic.h>
 #include <xaas/link/note.h>
+#include <xaas/loader/dynamic.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace xaas;
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(result || result.error().kind == ErrorKind::integrity, "kind of error");
   };
   check(link::read_notes(elf));
-  check(link::read_dynamic(elf));
+  check(loader::read_dynamic(elf));
   check(link::read_finish(elf));
   check(link::content_digest(elf));
   check(verify::instructions_beyond(elf, cpu));

@@ -59,8 +59,8 @@ protected:
   // The names that are bound, or the reason why not.
   std::vector<std::string> take(const std::string& what, const std::string& file = "/usr/bin/program") {
     const std::vector<std::string> path = {host};
-    image.emplace(tree, "x86_64", std::vector<std::string>(), loader_directories(tree, "x86_64"), false);
-    const Loader::Library* program = nullptr;
+    image.emplace(tree, "x86_64", std::vector<std::string>(), false);
+    const loader::Library* program = nullptr;
     if (!file.empty())
       program = *image->read(file);
     libraries.emplace(*HostLibraries::open(*image, program, "x86_64", path));
@@ -85,7 +85,7 @@ protected:
 
   TemporaryDirectory directory = *TemporaryDirectory::create();
   fs::path tree, host;
-  std::optional<Loader> image;
+  std::optional<loader::Loader> image;
   std::optional<HostLibraries> libraries;
 };
 
@@ -155,7 +155,22 @@ TEST_F(HostLibrariesTest, WhatFindsItsOwn) {
   library("host/libone.so.1", "int one(void) { return 7; }", "-Wl,-soname,libone.so.1");
   program("int one(void); void _start(void) { one(); }",
           "-Wl,-rpath,/opt/lib -Wl,--disable-new-dtags " + in_image("libone.so.1"));
+  EXPECT_THAT(take("one"), ElementsAre("libone.so.1")) << "it is not there";
+  ASSERT_TRUE(make_directories(tree / "opt/lib"));
+  fs::copy_file(directory.path() / in_image("libone.so.1"), tree / "opt/lib/libone.so.1");
   EXPECT_THAT(take("one"), ElementsAre("/usr/bin/program finds its one by DT_RPATH, before any other"));
+  // A library inherits it from the program.
+  library(in_image("libuser.so.1"), "int one(void); int user(void) { return one(); }",
+          "-Wl,-soname,libuser.so.1 " + in_image("libone.so.1"));
+  program("int user(void); void _start(void) { user(); }",
+          "-Wl,-rpath,/opt/lib -Wl,--disable-new-dtags -Wl,--allow-shlib-undefined " +
+              in_image("libuser.so.1"));
+  EXPECT_THAT(take("one"),
+              ElementsAre(HasSubstr("/libuser.so.1 finds its one by DT_RPATH, before any other")));
+  // DT_RUNPATH of its own keeps it from that.
+  library(in_image("libuser.so.1"), "int one(void); int user(void) { return one(); }",
+          "-Wl,-soname,libuser.so.1 -Wl,-rpath,/nowhere " + in_image("libone.so.1"));
+  EXPECT_THAT(take("one"), ElementsAre("libone.so.1"));
 }
 
 TEST_F(HostLibrariesTest, WhatBelongsTogetherIsFromOneDirectory) {

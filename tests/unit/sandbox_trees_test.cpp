@@ -50,6 +50,8 @@ TEST_F(Trees, LinksStayInside) {
   EXPECT_EQ(find_in_tree(root, "/../../usr").inside, "/usr");
   EXPECT_EQ(find_in_tree(root, "/usr/up/etc/passwd").type, fs::file_type::not_found);
   EXPECT_EQ(find_in_tree(root, "/loop/x").type, fs::file_type::unknown);
+  EXPECT_EQ(find_in_tree(root, "/nothing/../usr").type, fs::file_type::not_found);
+  EXPECT_EQ(find_in_tree(root, "/usr/lib/libc.so.6/../libc.so.6").type, fs::file_type::not_found);
   EXPECT_EQ(find_in_tree(root, "/").outside, root);
 }
 

@@ -2,6 +2,8 @@
 #include "directories.h"
 #include "system_testing.h"
 
+#include <xaas/loader/directories.h>
+
 #include <chrono>
 
 namespace xaas::system {
@@ -141,19 +143,25 @@ TEST_F(Detect, LoaderCache) {
                                           {0x0803, "/apps/fftw/lib32/libfftw3.so.3"},
                                           {0x0a03, "/apps/arm/lib/libfftw3.so.3"},
                                           {0x0303, "/apps/fftw/lib/libfftw3f.so.3"}});
-  EXPECT_THAT(loader_cache_directories(cache, "x86_64"), ElementsAre("/apps/fftw/lib"));
-  EXPECT_THAT(loader_cache_directories(cache, "aarch64"), ElementsAre("/apps/arm/lib"));
+  EXPECT_THAT(loader::parse_cache(cache, "x86_64").directories, ElementsAre("/apps/fftw/lib"));
+  EXPECT_THAT(loader::parse_cache(cache, "aarch64").directories, ElementsAre("/apps/arm/lib"));
+  // What glibc-hwcaps has is for some CPUs only: the entry names which.
+  std::string for_cpus =
+      loader_cache({{0x0303, "/apps/lib/glibc-hwcaps/x86-64-v3/libx.so"}, {0x0303, "/apps/lib/libx.so"}});
+  for_cpus[48 + 16 + 7] = 0x40;
+  EXPECT_THAT(loader::parse_cache(for_cpus, "x86_64").directories, ElementsAre("/apps/lib"));
+  EXPECT_EQ(loader::parse_cache(for_cpus, "x86_64").paths.at("libx.so"), "/apps/lib/libx.so");
   // Behind a table in the old format, whose offsets do not count.
-  EXPECT_THAT(loader_cache_directories("ld.so-1.7.0" + std::string(17, 'x') + cache, "x86_64"),
+  EXPECT_THAT(loader::parse_cache("ld.so-1.7.0" + std::string(17, 'x') + cache, "x86_64").directories,
               ElementsAre("/apps/fftw/lib"));
   // Cut off or damaged anywhere: no crash, and nothing that was not in it.
   for (size_t size = 0; size < cache.size(); ++size)
-    for (const std::string& directory : loader_cache_directories(cache.substr(0, size), "x86_64"))
+    for (const std::string& directory : loader::parse_cache(cache.substr(0, size), "x86_64").directories)
       EXPECT_EQ(directory, "/apps/fftw/lib");
   for (size_t at = 0; at < cache.size(); ++at) {
     std::string damaged = cache;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x80);
-    loader_cache_directories(damaged, "x86_64");
+    loader::parse_cache(damaged, "x86_64");
   }
   file("/etc/ld.so.cache", cache);
   file("/apps/fftw/lib/libfftw3.so.3", elf());

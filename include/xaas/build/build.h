@@ -31,10 +31,11 @@ struct Request {
   size_t max_configurations = 64;
   bool strip_debug = false;
   unsigned jobs = 1;
-  fs::path program;                  // this program; builds call it under the compilers' names
-  fs::path logs;                     // where the log of a failed build is kept
-  std::optional<store::Cache> cache; // of outcomes of compiles; absent: nothing is kept for later builds
-  bool check_sharing = false;        // compile also what is known, and compare
+  std::vector<std::string> library_path; // LD_LIBRARY_PATH, where run-time libraries are looked for
+  fs::path program;                      // this program; builds call it under the compilers' names
+  fs::path logs;                         // where the log of a failed build is kept
+  std::optional<store::Cache> cache;     // of outcomes of compiles; absent: nothing is kept for later builds
+  bool check_sharing = false;            // compile also what is known, and compare
   std::optional<offload::Assembler> assembler; // that must take the device code; absent: nobody asks
   int64_t time = 0;                            // of the image and the files in it, seconds since 1970
 };

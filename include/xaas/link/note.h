@@ -13,6 +13,7 @@
 
 #include <xaas/base/digest.h>
 #include <xaas/base/result.h>
+#include <xaas/loader/dynamic.h>
 
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ struct Note {
   Digest content; // as recorded when the file was emitted
 };
 
-bool is_elf(std::string_view file);
+using loader::is_elf;
 bool is_archive(std::string_view file); // also a thin one
 
 // All origin notes of an ELF file in their order; none is no error. Damaged ELF: integrity error.

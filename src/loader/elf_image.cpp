@@ -1,8 +1,8 @@
-#include "elf_image.h"
+#include <xaas/loader/elf_image.h>
 
 #include <llvm/Support/Endian.h>
 
-namespace xaas::link {
+namespace xaas::loader {
 
 Error damaged(const std::string& what) {
   return make_error(ErrorKind::integrity, "damaged ELF file: " + what);
@@ -10,6 +10,19 @@ Error damaged(const std::string& what) {
 
 Error damaged(llvm::Error error) {
   return damaged(llvm::toString(std::move(error)));
+}
+
+bool is_elf(std::string_view file) {
+  return file.substr(0, 4) == "\177ELF";
+}
+
+bool is_elf_for(std::string_view start, const std::string& arch) {
+  if (start.size() < elf_start || !is_elf(start) || start[llvm::ELF::EI_CLASS] != llvm::ELF::ELFCLASS64 ||
+      start[llvm::ELF::EI_DATA] != llvm::ELF::ELFDATA2LSB)
+    return false;
+  constexpr size_t machine_at = 18; // Elf64_Ehdr
+  return llvm::support::endian::read16le(start.data() + machine_at) ==
+         (arch == "aarch64" ? llvm::ELF::EM_AARCH64 : llvm::ELF::EM_X86_64);
 }
 
 Result<ElfImage> ElfImage::open(std::string_view data) {
@@ -68,4 +81,4 @@ Result<std::vector<RawNote>> split_notes(std::string_view section, size_t alignm
   return notes;
 }
 
-} // namespace xaas::link
+} // namespace xaas::loader

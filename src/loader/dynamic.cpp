@@ -1,13 +1,12 @@
-#include "note_format.h"
-
 #include <xaas/base/text.h>
 #include <xaas/base/worker.h>
-#include <xaas/link/dynamic.h>
+#include <xaas/loader/dynamic.h>
+#include <xaas/loader/dynamic_section.h>
 
 #include <cstring>
 #include <set>
 
-namespace xaas::link {
+namespace xaas::loader {
 
 namespace {
 
@@ -150,11 +149,17 @@ Result<Dynamic> read_dynamic(std::string_view elf) {
       dynamic.needed.push_back(entry.text);
     else if (entry.tag == llvm::ELF::DT_SONAME)
       dynamic.soname = entry.text;
-    else if (entry.tag == llvm::ELF::DT_RUNPATH || entry.tag == llvm::ELF::DT_RPATH) {
-      dynamic.runpath = split(entry.text, ':');
+    else if (entry.tag == llvm::ELF::DT_RUNPATH ||
+             (entry.tag == llvm::ELF::DT_RPATH && (dynamic.runpath.empty() || dynamic.rpath_is_first))) {
+      // With both, DT_RPATH is ignored (ld.so(8)).
+      dynamic.runpath = entry.text.empty() ? std::vector<std::string>{""} : split(entry.text, ':');
       dynamic.rpath_is_first = entry.tag == llvm::ELF::DT_RPATH;
     }
   }
+  XAAS_TRY(const std::vector<Elf::Dyn> entries, dynamic_entries(image));
+  for (const Elf::Dyn& entry : entries)
+    if (entry.getTag() == llvm::ELF::DT_FLAGS_1)
+      dynamic.no_default_directories = entry.getVal() & llvm::ELF::DF_1_NODEFLIB;
   for (const ElfSection& section : image.sections()) {
     if (section.header->sh_type == llvm::ELF::SHT_GNU_verneed) {
       XAAS_CHECK(read_needed_versions(image, section, dynamic));
@@ -177,6 +182,7 @@ Json to_json(const Dynamic& dynamic) {
               {"needed", dynamic.needed},
               {"runpath", dynamic.runpath},
               {"rpath_is_first", dynamic.rpath_is_first},
+              {"no_default_directories", dynamic.no_default_directories},
               {"imports_dlopen", dynamic.imports_dlopen},
               {"glibc_versions", dynamic.glibc_versions},
               {"machine", dynamic.machine},
@@ -194,6 +200,7 @@ Result<Dynamic> parse_dynamic(const JsonReader& reader) {
   };
   XAAS_TRY(dynamic.shared, reader.boolean_or("shared", false));
   XAAS_TRY(dynamic.rpath_is_first, reader.boolean_or("rpath_is_first", false));
+  XAAS_TRY(dynamic.no_default_directories, reader.boolean_or("no_default_directories", false));
   XAAS_TRY(dynamic.imports_dlopen, reader.boolean_or("imports_dlopen", false));
   XAAS_TRY(dynamic.interpreter, reader.string_at("interpreter"));
   XAAS_TRY(dynamic.soname, reader.string_at("soname"));
@@ -271,4 +278,4 @@ Result<Dynamic> read_dynamic_in_worker(const std::string& name, std::string_view
   return parse_dynamic(JsonReader(json, name));
 }
 
-} // namespace xaas::link
+} // namespace xaas::loader

@@ -1,7 +1,7 @@
 // An ELF64 little-endian file whose headers have been read and found sound.
 #pragma once
 
-#include <xaas/base/result.h>
+#include <xaas/loader/dynamic.h>
 
 #include <llvm/Object/ELF.h>
 
@@ -9,11 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace xaas::link {
+namespace xaas::loader {
 
 using Elf = llvm::object::ELF64LE;
-
-inline constexpr std::string_view note_section = ".note.xaas";
 
 // The integrity error for a damaged file.
 Error damaged(const std::string& what);
@@ -71,4 +69,4 @@ struct RawNote {
 // The entries of a section of notes; `strict`: an incomplete one is an error, else it ends the list.
 Result<std::vector<RawNote>> split_notes(std::string_view section, size_t alignment, bool strict);
 
-} // namespace xaas::link
+} // namespace xaas::loader
