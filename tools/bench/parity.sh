@@ -44,7 +44,7 @@ package_of() { case $1 in fftw) echo fftw3 ;; *) echo "$1" ;; esac; }
 # A compiler that writes down how it was called, where that worked, for the build in the new directory $1.
 logging_compilers() {
   local name target=()
-  [ "$arch" = x86_64 ] || target=(--target=aarch64-linux-gnu)
+  [ "$arch" = x86_64 ] || target=(--target=aarch64-linux-gnu -fuse-ld=lld)
   mkdir -p "$1/commands"
   for name in clang clang++; do
     cat >"$1/$name" <<END
