@@ -1,5 +1,6 @@
 #include "closure.h"
 
+#include <xaas/base/directory.h>
 #include <xaas/loader/loading.h>
 #include <xaas/target/cpu.h>
 
@@ -248,11 +249,9 @@ private:
         start_.push_back(plugin);
       return {};
     }
-    auto entry = fs::directory_iterator(path, code);
-    for (; !code && entry != fs::directory_iterator(); entry.increment(code))
-      XAAS_CHECK(add_tree(entry->path()));
-    if (code)
-      return errno_error(code.value(), "reading " + path.string());
+    XAAS_TRY(const std::vector<fs::path> entries, list_directory(path));
+    for (const fs::path& entry : entries)
+      XAAS_CHECK(add_tree(entry));
     return {};
   }
 

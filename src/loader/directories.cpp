@@ -1,5 +1,6 @@
 #include <xaas/loader/directories.h>
 
+#include <xaas/base/directory.h>
 #include <xaas/base/glob.h>
 #include <xaas/base/text.h>
 #include <xaas/base/tree_path.h>
@@ -64,12 +65,11 @@ ConfigurationFiles files_of(const fs::path& tree) {
     const fs::path directory = fs::path(pattern).parent_path();
     const std::string name = fs::path(pattern).filename();
     std::vector<std::string> found;
-    std::error_code code;
-    auto entry = fs::directory_iterator(find_in_tree(tree, directory).outside, code);
-    for (; !code && entry != fs::directory_iterator(); entry.increment(code))
-      if (glob_match(name, entry->path().filename().string()))
-        found.push_back(directory / entry->path().filename());
-    std::sort(found.begin(), found.end());
+    // As for the loader, a directory that cannot be read has no such files.
+    const auto entries = list_directory(find_in_tree(tree, directory).outside);
+    for (const fs::path& entry : entries ? *entries : std::vector<fs::path>())
+      if (glob_match(name, entry.filename().string()))
+        found.push_back(directory / entry.filename());
     return found;
   };
   return files;
