@@ -120,7 +120,8 @@ make -C native CC=clang-22 CXX=clang++-22 >make.log 2>&1 || fail "$(cat make.log
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:plain -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:lto --lto -q --format json >lto.json
-assert_json lto.json '.lto == {units: 5, without: {}}'
+# LLVM's whole-program analysis crashes on ifuncs that others may see: the unit with one is an object.
+assert_json lto.json '.lto == {units: 4, without: {"inline assembly with more than instructions, an ifunc, or -fshort-wchar": 1}}'
 run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/lib/x86_64-linux-gnu:$1/usr/lib/x86_64-linux-gnu:$1/usr/local/lib" "$1/usr/local/bin/globals"; }
 native/globals >native.out
 grep -q '^order abcd$' native.out || fail "the native build's order: $(cat native.out)"
