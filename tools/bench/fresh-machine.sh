@@ -84,10 +84,10 @@ step() { # NAME COMMAND...: keeps its seconds in `took`
   took=$((SECONDS - start))
 }
 clone() {
-  rm -rf "$top/work"
-  mkdir -p "$top/work"
-  git clone --quiet --no-hardlinks "$root" "$top/work/xaas"
-  git -C "$top/work/xaas" -c advice.detachedHead=false checkout --quiet "$(git -C "$root" rev-parse HEAD)"
+  rm -rf "$top/srv"
+  mkdir -p "$top/srv"
+  git clone --quiet --no-hardlinks "$root" "$top/srv/xaas"
+  git -C "$top/srv/xaas" -c advice.detachedHead=false checkout --quiet "$(git -C "$root" rev-parse HEAD)"
 }
 
 packages mmdebstrap git util-linux
@@ -98,18 +98,18 @@ step "a new root" once "$top" make_root
 root_seconds=$took
 network
 clone
-[ -z "$cache" ] || lend_ccache /work
-step "tools/install-dependencies.sh" inside /work/xaas/tools/install-dependencies.sh
+[ -z "$cache" ] || lend_ccache /srv
+step "tools/install-dependencies.sh" inside /srv/xaas/tools/install-dependencies.sh
 install_seconds=$took
 if [ -n "$cache" ]; then
   launchers=(-DCMAKE_C_COMPILER_LAUNCHER=/lent/launcher -DCMAKE_CXX_COMPILER_LAUNCHER=/lent/launcher)
-  inside sh -c 'cd /work/xaas && cmake --preset ci "$@" >/dev/null' - "${launchers[@]}"
+  inside sh -c 'cd /srv/xaas && cmake --preset ci "$@" >/dev/null' - "${launchers[@]}"
 fi
 say "tools/test.sh"
 code=0
-inside /work/xaas/tools/test.sh --no-install "${arguments[@]}" | tee "$top.log" || code=$?
+inside /srv/xaas/tools/test.sh --no-install "${arguments[@]}" | tee "$top.log" || code=$?
 say "a fresh machine: Debian $(cat "$top/etc/debian_version"), $(inside dpkg-query -f '.\n' -W | wc -l) packages, $(inside clang-22 --version | head -n 1)," \
-  "commit $(git -C "$top/work/xaas" rev-parse --short=12 HEAD)$(git -C "$root" diff --quiet HEAD || echo ', without what is not committed')"
+  "commit $(git -C "$top/srv/xaas" rev-parse --short=12 HEAD)$(git -C "$root" diff --quiet HEAD || echo ', without what is not committed')"
 echo "root       $root_seconds s"
 echo "packages   $install_seconds s"
 sed -n 's/^== seconds: /seconds    /p' "$top.log"
