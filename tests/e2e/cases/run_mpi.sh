@@ -101,9 +101,13 @@ refuses() { # TEXT TREE
   assert_json plan.json ".mpi.from == \"image\" and (.notes | any(contains(\"$1\")))"
 }
 refuses "needs $newest of libc.so.6" old
-# A program that finds its own MPI first.
+# A program that finds its own MPI first; not one whose RPATH leads elsewhere.
+own=$(dirname "${library#tree}")
 cp -a tree fixed
-patchelf --force-rpath --set-rpath /usr/local/lib fixed/usr/local/bin/which
+patchelf --force-rpath --set-rpath "$own" fixed/usr/local/bin/which
 refuses "by DT_RPATH" fixed
+patchelf --force-rpath --set-rpath /usr/local/nowhere fixed/usr/local/bin/which
+"$XAAS" run --runtime bwrap --mpi host rootfs:fixed --print --format json -- /usr/local/bin/which >plan.json
+assert_json plan.json '.mpi.from == "host"'
 # Another ABI, and none.
 LD_LIBRARY_PATH=$other expect_error 3 "no MPI library" "$XAAS" run --runtime bwrap --mpi host rootfs:plain --print --bind "$PWD:/in" -- /in/tree/usr/local/bin/which
