@@ -88,7 +88,7 @@ mmseqs2_run() { # the container writes below $data too
 }
 mmseqs2_filter() { cat; }
 
-btllib_packages() { packages libcpptoml-dev meson ninja-build pkg-config; }
+btllib_packages() { packages libcpptoml-dev libsdsl-dev meson ninja-build pkg-config; }
 btllib_native() {
   rm -rf "$2.objects"
   CC=clang-22 CXX=clang++-22 CFLAGS="$1" CXXFLAGS="$1" meson setup --prefix="$2" -Dbuildtype=release "$2.objects" "$work/$app/source"

@@ -65,7 +65,7 @@ mumps_run() {
   done
 }
 
-btllib_packages() { packages libcpptoml-dev meson ninja-build pkg-config; }
+btllib_packages() { packages libcpptoml-dev libsdsl-dev meson ninja-build pkg-config; }
 btllib_run() { "$@" /usr/local/bin/indexlr -k 32 -w 100 -t 1 --long --id --len --pos --strand "$source/tests/indexlr.fa"; }
 
 mmseqs2_packages() { packages "${cmake_packages[@]}" libbz2-dev libc++-22-dev libc++abi-22-dev libgzstream-dev libsimde-dev libxxhash-dev libzstd-dev zlib1g-dev; }
