@@ -302,9 +302,6 @@ public:
     parts.number(load && in_file &&
                  (header.sh_offset - load->p_offset != header.sh_addr - load->p_vaddr ||
                   header.sh_addr - load->p_vaddr + header.sh_size > load->p_filesz));
-    parts.number(std::any_of(segments_.begin(), segments_.end(), [&](const Elf::Phdr& segment) {
-      return segment.p_type == PT_GNU_RELRO && covers(segment, header.sh_addr, header.sh_size);
-    }));
   }
 
   void add_others(Parts& parts) const {
@@ -312,6 +309,10 @@ public:
     for (const Elf::Phdr& segment : segments_) {
       const uint32_t type = segment.p_type;
       if (type == PT_NULL || type == PT_LOAD || type == PT_PHDR || type == PT_NOTE)
+        continue;
+      // GNU objcopy drops it from lld's files when it removes a note. Deploying protects what the link asked
+      // for.
+      if (type == PT_GNU_RELRO)
         continue;
       Parts other;
       other.number(type).number(segment.p_flags).number(is_where_it_is_loaded(segment));

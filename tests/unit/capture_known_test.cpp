@@ -233,21 +233,23 @@ TEST_F(Known, AWorkingObjectOfAnotherConfigurationRuns) {
 TEST_F(Known, CheckingFindsAWrongOutcome) {
   write("src/a.c", "int f(void) { return 1; }\n");
   write("src/b.c", "int f(void) { return 2; }\n");
-  const auto outcomes = [&] { // without the marks, which are empty
-    std::vector<fs::path> entries;
-    for (const auto& entry : fs::recursive_directory_iterator(path("cache")))
+  const store::Cache cache = store::Cache::at(session_.cache);
+  const auto outcomes = [&] { // their keys, without the marks, which are empty
+    std::vector<Digest> keys;
+    for (const auto& entry : fs::recursive_directory_iterator(session_.cache))
       if (entry.is_regular_file() && entry.file_size() > 100)
-        entries.push_back(entry.path());
-    return entries;
+        keys.push_back(*Digest::parse("sha256:" + entry.path().parent_path().filename().string() +
+                                      entry.path().filename().string()));
+    return keys;
   };
   sh("$CC -c a.c -o ../build/a.o");
   ASSERT_EQ(outcomes().size(), 1u);
-  const fs::path wrong = outcomes()[0];
+  const Digest wrong = outcomes()[0];
   sh("$CC -c b.c -o ../build/b.o");
   ASSERT_EQ(outcomes().size(), 2u);
-  for (const fs::path& entry : outcomes())
-    if (entry != wrong)
-      fs::copy_file(entry, wrong, fs::copy_options::overwrite_existing);
+  for (const Digest& key : outcomes())
+    if (!(key == wrong))
+      ASSERT_TRUE(cache.put(wrong, *cache.get(key)));
   session_.check_sharing = true;
   use_level("checked", "x86-64");
   sh("$CC -c a.c -o ../build/a.o && $CC -c b.c -o ../build/b.o");

@@ -40,10 +40,10 @@ Result<std::vector<Note>> read_notes(std::string_view elf);
 // non-local symbols, and whether it wants an executable stack; without `.note.xaas`, debug information,
 // section order of non-allocated sections, string table layout. Of a linked file: its header, its allocated
 // sections (name, type, flags, bytes, protection in memory; not addresses) except `.note.xaas`,
-// `.note.gnu.build-id`, `.dynamic`, `.dynstr`; the other segments; and the dynamic section with strings and
-// addresses resolved, without RPATH and RUNPATH. So `strip`, a changed RPATH (in place, as CMake does it, or
-// by patchelf) and symlinks leave it as it is; another byte of code, an executable stack, or another field of
-// a header that a loader reads does not.
+// `.note.gnu.build-id`, `.dynamic`, `.dynstr`; the other segments but RELRO; and the dynamic section with
+// strings and addresses resolved, without RPATH and RUNPATH. So `strip`, a changed RPATH (in place, as CMake
+// does it, or by patchelf) and symlinks leave it as it is; another byte of code, an executable stack, or
+// another field of a header that a loader reads does not.
 Result<Digest> content_digest(std::string_view elf);
 
 // Adds an origin note to a relocatable object that has none, by adding a section to the ELF image, with its
