@@ -37,10 +37,9 @@ run_programs() { # DIRECTORY OUTPUTS TARGET [LEVEL]: all, or those from a config
 compare() { # GOT TARGET WHAT
   local name want
   want=want-$2
-  [ -d "$want" ] || want=want-native
-  for name in $(ls "$1"); do
-    [ -e "$want/$name" ] || continue # not among those that were asked for
-    ! cmp -s "$want/$name" "$1/$name" || continue
+  [ -d "$want" ] || want="want-native"
+  # Those that were not asked for have no reference.
+  for name in $(LC_ALL=C diff -q "$want" "$1" | sed -n "s,^Files $want/\\(.*\\) and .* differ\$,\\1,p"); do
     echo "$name differs $3:"
     diff "$want/$name" "$1/$name" | head -n 12 | sed 's/^/    /' || true
     different+=("$name $3")
@@ -48,31 +47,40 @@ compare() { # GOT TARGET WHAT
 }
 
 cp src/list list
-references=native
-[ "${REFERENCES:-}" != all ] || references="nehalem haswell native"
-for target in $references; do
-  mkdir "clang-$target"
-  (cd "clang-$target" && SRC=$PWD/../src CC="clang-22 -march=$target" CXX="clang++-22 -march=$target" FC="flang-22 -march=$target" \
-    L=-fuse-ld=lld bash ../src/build.sh)
-  [ -z "$(ls "clang-$target/made/failed")" ] || {
-    tail -n 5 "clang-$target"/made/failed/*
-    fail "the tables have programs that Clang does not build"
-  }
-  run_programs "$PWD/clang-$target/made" "want-$target" "$target"
-done
-
-different=()
-"$XAAS" build src -o oci:app:ir -q
-for target in nehalem haswell native; do
-  cpu=()
-  [ $target = native ] || cpu=(--cpu $target)
-  for lto in "" --lto; do
-    "$XAAS" deploy oci:app:ir "${cpu[@]}" $lto -o "rootfs:$target$lto" -q || {
-      different+=("all for $target $lto, which do not deploy")
-      continue
+make_references() {
+  local references=native target
+  [ "${REFERENCES:-}" != all ] || references="nehalem haswell native"
+  for target in $references; do
+    mkdir "clang-$target"
+    (cd "clang-$target" && SRC=$PWD/../src CC="clang-22 -march=$target" CXX="clang++-22 -march=$target" FC="flang-22 -march=$target" \
+      L=-fuse-ld=lld bash ../src/build.sh)
+    [ -z "$(ls "clang-$target/made/failed")" ] || {
+      tail -n 5 "clang-$target"/made/failed/*
+      fail "the tables have programs that Clang does not build"
     }
-    run_programs "$PWD/$target$lto/usr/local" "got-$target$lto" $target x86-64
-    compare "got-$target$lto" "$target" "for $target $lto"
+    run_programs "$PWD/clang-$target/made" "want-$target" "$target"
+  done
+}
+deploy_and_run() { # TARGET [--lto]
+  local cpu=()
+  [ "$1" = native ] || cpu=(--cpu "$1")
+  "$XAAS" deploy oci:app:ir "${cpu[@]}" "${@:2}" -o "rootfs:$1${2:-}" -q || return
+  run_programs "$PWD/$1${2:-}/usr/local" "got-$1${2:-}" "$1" x86-64
+}
+
+# Two at a time, as much of it is starting small processes.
+make_references &
+references=$!
+"$XAAS" build src -o oci:app:ir -q
+wait $references
+different=()
+for target in nehalem haswell native; do
+  deploy_and_run $target &
+  plain=$!
+  deploy_and_run $target --lto || different+=("all for $target --lto, which do not deploy")
+  wait $plain || different+=("all for $target, which do not deploy")
+  for lto in "" --lto; do
+    [ ! -d "got-$target$lto" ] || compare "got-$target$lto" "$target" "for $target $lto"
   done
 done
 
