@@ -18,7 +18,7 @@ results=$PWD/build/ci/Testing/results.xml
 rm -f "$results"
 code=0
 ctest --preset ci --parallel "$(nproc)" --output-junit "$results" "$@" || code=$?
-# Once more at the end, where whoever reads the last lines of a log sees it: why tests were skipped, what the failed ones printed last.
+# Once more at the end of the log, where readers look first: why tests were skipped, and the last lines of the failed ones.
 [ ! -s "$results" ] || python3 tools/test_results.py "$results"
 echo "== seconds: build $((built - start)), tests $((SECONDS - built))"
 exit $code

@@ -28,7 +28,7 @@ struct DirectoryEntry {
   char name[1]; // and more
 };
 
-// Without a list of what is open.
+// Without a list of the open descriptors.
 int most_files() {
   const long limit = sysconf(_SC_OPEN_MAX);
   return limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536;

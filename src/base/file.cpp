@@ -28,7 +28,7 @@ Result<void> write_all(int fd, std::string_view content, const fs::path& path) {
 
 } // namespace
 
-// Whoever names one of these means what this process was given, and not a file.
+// These names mean a descriptor that this process was given, and not a file.
 static bool names_what_was_given(const fs::path& path) {
   const std::string& name = path.native();
   return name == "/dev/stdin" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
@@ -51,7 +51,7 @@ static FileDescriptor open_leased(const fs::path& path, int flags) {
 
 Result<FileDescriptor> open_file(const fs::path& path, Links links) {
   const bool follow = links == Links::follow;
-  // Without O_NONBLOCK one would wait for whoever opens the other end of a pipe.
+  // Without O_NONBLOCK one would wait until another process opens the other end of a pipe.
   const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
   FileDescriptor file(open(path.c_str(), flags));
   if (!file && errno == EWOULDBLOCK)

@@ -166,7 +166,7 @@ void BundleMaker::add_linked(const image::BundleConfiguration& configuration, co
       input.linked.push_back(linked_by(record, reached));
 }
 
-// Installed files with native code. What is for another machine is data.
+// Installed files with native code. Code for another machine is data.
 Result<void> BundleMaker::add_native(const image::BundleConfiguration& configuration,
                                      ClosureInput& input) const {
   for (const link::InstalledFile& file : configuration.installed) {

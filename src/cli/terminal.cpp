@@ -165,7 +165,7 @@ std::string table(std::vector<std::vector<std::string>> rows) {
   std::vector<size_t> widths;
   for (auto& row : rows)
     for (std::string& cell : row)
-      std::replace(cell.begin(), cell.end(), '\n', ' '); // what is in a cell cannot pass for a row
+      std::replace(cell.begin(), cell.end(), '\n', ' '); // so that a cell cannot pass for a row
   for (const auto& row : rows)
     for (size_t i = 0; i < row.size(); ++i) {
       widths.resize(std::max(widths.size(), i + 1));

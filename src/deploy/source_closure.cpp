@@ -35,7 +35,7 @@ public:
   Result<SourceClosure> run(const std::vector<link::InstalledFile>& installed, const Assembly& assembly,
                             const std::vector<std::string>& runtime) {
     for (const auto& [path, content] : assembly.contents)
-      if (loader::is_elf_for(content, arch_)) // what is for another machine is data
+      if (loader::is_elf_for(content, arch_)) // code for another machine is data
         XAAS_CHECK(add_installed(path, content));
     name_installed(installed);
     for (const std::string& extra : runtime)

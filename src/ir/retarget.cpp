@@ -112,7 +112,7 @@ Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& se
   return {};
 }
 
-// What is in "llvm.metadata", as `llvm.used` is, speaks to the compiler: no object has it. Nor are arrays of
+// Section "llvm.metadata", as of `llvm.used`, speaks to the compiler: no object has it. Nor are arrays of
 // appending linkage (constructors) variables; the back end makes of them what they stand for.
 static bool is_in_object(const llvm::GlobalObject& object) {
   return !object.isDeclaration() && !object.hasAvailableExternallyLinkage() &&

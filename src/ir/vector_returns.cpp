@@ -456,7 +456,7 @@ private:
     return {};
   }
 
-  // Where the result of a call is written. The caller's own result, where a call must be its last act.
+  // Space for the result of a call, in the caller's frame.
   static llvm::Value* place_for(llvm::CallBase& call) {
     llvm::BasicBlock& entry = call.getFunction()->getEntryBlock();
     const llvm::DataLayout& layout = call.getModule()->getDataLayout();

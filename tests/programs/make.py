@@ -16,7 +16,7 @@ A table is text. `==# ` begins a comment, `=== NAME` a program; lines `@ ...` sa
     @ bare                 its sources do not begin with `#include "common.h"`
 
 A file `build` is a shell script that makes $OUT; without one each source is compiled and all are linked. It sees $CC, $CXX, $FC,
-$F (options of every compile), $L (of every link), $SRC (the root of what is written), and $LIB (for libraries, which programs find there).
+$F (options of every compile), $L (of every link), $SRC (the root of the sources), and $LIB (for libraries, which programs find there).
 """
 import itertools
 import json

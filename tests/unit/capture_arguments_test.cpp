@@ -91,7 +91,7 @@ TEST(Arguments, AllWordsStayInTheirOrder) {
   const Words words = {"-c",       "-Ia", "-I", "b", "-D", "-c", "-Wl,-x,y",
                        "-unknown", "a.c", "-o", "-", "-l", "m",  "-o"};
   EXPECT_THAT(line_of(words), HasSubstr(" " + join(words, " ") + " "));
-  // What is added stands before the inputs behind `--`.
+  // Added words stand before the inputs behind `--`.
   EXPECT_THAT(line_of({"-fgpu-rdc", "-c", "--", "a.cu"}), HasSubstr("--offload-new-driver"));
   EXPECT_TRUE(line_of({"-fgpu-rdc", "-c", "--", "a.cu"}).ends_with(" -- a.cu "));
 }

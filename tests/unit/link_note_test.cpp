@@ -238,7 +238,7 @@ TEST_F(HeaderTest, EveryFieldOfTheProgramHeadersCounts) {
     const size_t start = header.e_phoff + i * sizeof(Elf64_Phdr);
     const auto segment = at<Elf64_Phdr>(start);
     types.insert(segment.p_type);
-    // These describe the file to tools. patchelf sorts notes, and none of both is what a process sees. GNU
+    // These describe the file to tools. patchelf sorts notes, and a process sees neither. GNU
     // objcopy loses the third.
     if (segment.p_type == PT_NOTE || segment.p_type == PT_PHDR || segment.p_type == PT_GNU_RELRO)
       continue;

@@ -36,7 +36,7 @@ struct ChildEnd {
 ChildEnd end_child(pid_t child);
 
 // The error of a child that crashed: `what` says how. A damaged input has to end in an error of its own
-// (integrity), so a crash is our fault until somebody shows otherwise, and the message says so.
+// (integrity), so a crash counts as our fault, and the message says so.
 Error crash_error(const std::string& what);
 
 // Tells a child that takes too long: of CPU time, or of time without using any (it was stopped, or sleeps).

@@ -9,7 +9,7 @@ namespace xaas {
 // Whether a directory that is not there is an error, or has nothing in it.
 enum class IfMissing { fail, empty };
 
-// What is in a directory, in the order of the names.
+// The entries of a directory, sorted by name.
 Result<std::vector<fs::path>> list_directory(const fs::path& directory,
                                              IfMissing if_missing = IfMissing::fail);
 

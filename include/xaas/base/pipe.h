@@ -10,7 +10,7 @@ namespace xaas {
 
 class Pipe {
 public:
-  // `what` is said in front of the error.
+  // `what` begins the message of an error.
   static Result<Pipe> open(const std::string& what);
   int read_end() const { return read_.get(); }
   int write_end() const { return write_.get(); }

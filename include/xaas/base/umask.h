@@ -1,5 +1,5 @@
 // The mask of modes (umask(2)) is the process's, and two masks are wanted: the modes of what a build installs
-// go into an image and must not depend on who builds; what is written for the user has the modes that the
+// go into an image and must not depend on the user who builds; files for the user have the modes that the
 // user wants.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Problem: Clang emits a return of a vector of more than 128 bits as a value of that type, and LLVM chooses
 // the registers from the features of the function on each side: XMM0 and XMM1 without AVX, YMM0 with it, up
-// to four registers, and memory beyond that. Retargeting changes the features of what is IR, and of nothing
+// to four registers, and memory beyond that. Retargeting changes the features of IR, and of nothing
 // else. For example, with
 //
 //     typedef float v8 __attribute__((vector_size(32)));

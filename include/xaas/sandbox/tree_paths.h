@@ -1,4 +1,4 @@
-// What is done at paths in a tree.
+// Operations on paths in a tree.
 #pragma once
 
 #include <xaas/base/result.h>

@@ -35,7 +35,7 @@ expect_error 2 'no OCI archive' "$XAAS" deploy oci-archive:part.tar:ir -o oci:ou
 echo '{' >bad/index.json
 expect_error 7 index.json "$XAAS" deploy oci:bad:ir -o oci:out:x
 
-# What is no file, and would be waited for.
+# A pipe in place of a file, which a reader would wait for.
 rm bad/index.json
 mkfifo bad/index.json
 expect_error 7 'index.json: not a regular file' timeout 60 "$XAAS" deploy oci:bad:ir -o oci:out:x

@@ -27,7 +27,7 @@ mv changed src/xaas.json
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o oci:app:here -q >/dev/null
 
-# An image of somebody else, whose annotations are what they like.
+# An image whose author chose the annotations.
 manifest=$(image_digest app here)
 jq -c --arg evil "$evil" '.annotations |= with_entries(if .key | test("version|format") then . else .value = $evil end)' "$(blob app "$manifest")" >bad.json
 put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json

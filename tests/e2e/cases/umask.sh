@@ -1,5 +1,5 @@
 #!/bin/bash
-# What is written for the user has the modes that the user's mask allows; what is in an image does not depend on it.
+# Files for the user have the modes that the user's mask allows; those in an image do not depend on it.
 source "$E2E/lib.sh"
 needs jq make clang-22
 
