@@ -1,12 +1,14 @@
-# xaas_add_module(NAME SOURCES file... [DEPENDS module...] [LIBRARIES target...])
+# xaas_add_module(NAME SOURCES file... [PUBLIC module...] [PRIVATE module...] [LIBRARIES target...]
+#                 [PUBLIC_LIBRARIES target...])
 #
-# One static library `xaas_<NAME>` for the directory src/<NAME>. DEPENDS are the only other modules that its
-# public headers and sources may use: a wrong arrow does not compile, because each module offers its own
-# include directory only.
+# One static library `xaas_<NAME>` for the directory src/<NAME>. PUBLIC lists the modules that its public headers
+# include, PRIVATE those that only its sources include; every module may use `base`. An undeclared include does
+# not compile, because each module offers only its own include directory. tools/check_architecture.py compares
+# these lists with the includes and with docs/architecture.md.
 add_custom_target(xaas_modules)
 
 function(xaas_add_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE;LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
   add_library(xaas_${name} STATIC ${arg_SOURCES})
   add_dependencies(xaas_modules xaas_${name})
   add_library(xaas::${name} ALIAS xaas_${name})
@@ -18,8 +20,11 @@ function(xaas_add_module name)
   if(NOT name STREQUAL "base")
     target_link_libraries(xaas_${name} PUBLIC xaas_base)
   endif()
-  foreach(dependency IN LISTS arg_DEPENDS)
-    target_link_libraries(xaas_${name} PUBLIC xaas_${dependency})
-  endforeach()
-  target_link_libraries(xaas_${name} PRIVATE xaas_warnings ${arg_LIBRARIES})
+  list(TRANSFORM arg_PUBLIC PREPEND xaas_)
+  list(TRANSFORM arg_PRIVATE PREPEND xaas_)
+  target_link_libraries(xaas_${name}
+    PUBLIC ${arg_PUBLIC} ${arg_PUBLIC_LIBRARIES}
+    PRIVATE ${arg_PRIVATE} xaas_warnings ${arg_LIBRARIES})
+  # Unit tests of the module see what its sources see.
+  set_target_properties(xaas_${name} PROPERTIES XAAS_PRIVATE_MODULES "${arg_PRIVATE}")
 endfunction()

@@ -190,7 +190,7 @@ std::optional<fs::path> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-Result<ProcessResult> run(const Command& command) {
+Result<ProcessResult> run_process(const Command& command) {
   XAAS_CHECK(check_interrupt());
   const std::optional<fs::path> program = command.become ? std::optional<fs::path>(command.arguments.at(0))
                                                          : find_program(command.arguments.at(0));

@@ -10,12 +10,12 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/build/build.h>
-#include <xaas/capture/harvest.h>
-#include <xaas/capture/session.h>
+#include <xaas/harvest/harvest.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/coverage.h>
 #include <xaas/image/dpkg.h>
 #include <xaas/project/project.h>
+#include <xaas/session/session.h>
 #include <xaas/store/cache.h>
 #include <xaas/target/cpu.h>
 
@@ -56,10 +56,10 @@ public:
         surroundings_(request.source, request.application.image.prefix, own_paths(request_, work_)) {}
 
   Result<Report> run() {
-    XAAS_TRY(clang_, capture::find_clang());
-    XAAS_TRY(flang_, capture::find_flang());
-    cuda_ = capture::find_cuda().value_or(fs::path());
-    rocm_ = capture::find_rocm();
+    XAAS_TRY(clang_, frontdoor::find_clang());
+    XAAS_TRY(flang_, frontdoor::find_flang());
+    cuda_ = frontdoor::find_cuda().value_or(fs::path());
+    rocm_ = frontdoor::find_rocm();
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
              spec::expand(request_.application, bundle_.points, request_.configurations,
@@ -126,9 +126,9 @@ private:
         .with_output(join(differences_, "\n"));
   }
 
-  Result<capture::Session> make_session(const fs::path& directory, const spec::Configuration& configuration,
+  Result<session::Session> make_session(const fs::path& directory, const spec::Configuration& configuration,
                                         const project::ConfigurationBuild& build) {
-    capture::Session session;
+    session::Session session;
     session.directory = directory / "session";
     session.store = content_.root();
     session.arch = request_.arch;
@@ -151,7 +151,7 @@ private:
     std::sort(session.prefixes.begin(), session.prefixes.end(),
               [](const auto& a, const auto& b) { return a.first.string().size() < b.first.string().size(); });
     session.roots = {fs::weakly_canonical(directory), fs::weakly_canonical(request_.source)};
-    XAAS_CHECK(capture::create_session(session, request_.program));
+    XAAS_CHECK(frontdoor::create_session(session, request_.program));
     return session;
   }
 
@@ -172,7 +172,7 @@ private:
     build.jobs = request_.jobs;
     XAAS_CHECK(make_directories(build.build));
     XAAS_CHECK(make_directories(build.destination));
-    XAAS_TRY(const capture::Session session, make_session(directory, configuration, build));
+    XAAS_TRY(const session::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
     build.tools = {tools / "xaas-cc",
                    tools / "xaas-c++",
@@ -195,7 +195,7 @@ private:
     image::BundleConfiguration captured;
     captured.configuration = configuration;
     captured.arguments = build.arguments;
-    Result<std::vector<link::InstalledFile>> installed = capture::harvest(session, build.destination);
+    Result<std::vector<link::InstalledFile>> installed = harvest::harvest(session, build.destination);
     if (!installed)
       return failure(std::move(installed).error(), build.log, configuration);
     if (installed->empty())
@@ -206,7 +206,7 @@ private:
     captured.installed = *std::move(installed);
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
     const Seconds harvest = harvesting.seconds();
-    XAAS_TRY(const capture::CompileLog log, capture::read_compile_log(session));
+    XAAS_TRY(const session::CompileLog log, session::read_compile_log(session));
     for (const auto& [unit, text] : log.texts)
       texts_[unit].insert(text);
     for (const std::string& difference : log.differences)
@@ -222,7 +222,7 @@ private:
     return {};
   }
 
-  Result<void> collect_warnings(const project::ConfigurationBuild& build, const capture::Session& session,
+  Result<void> collect_warnings(const project::ConfigurationBuild& build, const session::Session& session,
                                 const image::BundleConfiguration& configuration) {
     warnings_.add_findings(project::find_host_dependence(build));
     const fs::path source = fs::absolute(request_.source).lexically_normal();
@@ -235,20 +235,20 @@ private:
     std::set<std::string> sources;
     for (const Digest& unit : usage.units)
       sources.insert(bundle_.units.at(unit).source);
-    XAAS_TRY(const std::set<std::string> leaks, capture::leaking_sources(session));
+    XAAS_TRY(const std::set<std::string> leaks, harvest::leaking_sources(session));
     warnings_.add_leaks(leaks, sources);
-    XAAS_TRY(const auto vector_returns, capture::vector_returns(session));
+    XAAS_TRY(const auto vector_returns, harvest::vector_returns(session));
     warnings_.add_vector_returns(vector_returns, sources);
     return {};
   }
 
   // A build that found no working Fortran compiler may need none. Where its own words are of Fortran, it did.
-  static Error with_missing_flang(Error error, const capture::Session& session) {
-    if (error.kind != ErrorKind::failed || !capture::missed_flang(session))
+  static Error with_missing_flang(Error error, const session::Session& session) {
+    if (error.kind != ErrorKind::failed || !frontdoor::missed_flang(session))
       return error;
     const bool speaks_of_it =
         error.output.find("ortran") != std::string::npos || error.output.find("flang") != std::string::npos;
-    const Error missing = capture::missing_flang();
+    const Error missing = frontdoor::missing_flang();
     if (speaks_of_it) {
       error.kind = missing.kind;
       error.message += ": " + missing.message;
@@ -345,7 +345,7 @@ private:
   fs::path clang_;
   std::optional<fs::path> flang_;
   fs::path cuda_; // the toolkit; may be empty
-  capture::Rocm rocm_;
+  session::Rocm rocm_;
   fs::path cache_;
   std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
   std::vector<std::string> differences_;

@@ -205,9 +205,9 @@ Result<void> BundleMaker::check_claims(const image::BundleConfiguration& configu
   return {};
 }
 
-Result<void> BundleMaker::add(const capture::Session& session, image::BundleConfiguration configuration,
+Result<void> BundleMaker::add(const session::Session& session, image::BundleConfiguration configuration,
                               const std::vector<std::string>& runtime_extras) {
-  XAAS_TRY(origins_, capture::kit_origins(session));
+  XAAS_TRY(origins_, harvest::kit_origins(session));
   Reached reached;
   for (const link::InstalledFile& file : configuration.installed) {
     const std::string name = fs::path(file.path).filename().string();

@@ -3,7 +3,7 @@
 
 #include "closure.h"
 
-#include <xaas/capture/harvest.h>
+#include <xaas/harvest/harvest.h>
 #include <xaas/image/bundle.h>
 
 #include <set>
@@ -19,7 +19,7 @@ public:
       : bundle_(bundle), content_(content), library_path_(std::move(library_path)) {}
 
   // Adds one configuration with everything that its installed files reach, and its run-time closure.
-  Result<void> add(const capture::Session& session, image::BundleConfiguration configuration,
+  Result<void> add(const session::Session& session, image::BundleConfiguration configuration,
                    const std::vector<std::string>& runtime_extras);
 
   // Libraries of the closure that load parts by name.
@@ -51,7 +51,7 @@ private:
   image::Bundle& bundle_;
   const store::ContentStore& content_;
   std::vector<std::string> library_path_;
-  std::map<Digest, capture::KitOrigin> origins_; // of the configuration that is being added
+  std::map<Digest, harvest::KitOrigin> origins_; // of the configuration that is being added
   std::set<std::string> loaders_;
   std::map<Digest, fs::path> places_;
 };

@@ -22,7 +22,7 @@ struct Work {
 
 class Check {
 public:
-  Check(const image::Bundle& bundle, const store::ContentStore& content, const offload::Assembler& assembler)
+  Check(const image::Bundle& bundle, const store::ContentStore& content, const device::Assembler& assembler)
       : bundle_(bundle), content_(content), assembler_(assembler) {}
 
   Result<void> run(unsigned jobs, Progress& progress) {
@@ -60,7 +60,7 @@ private:
   Result<void> add(const std::map<std::string, Digest>& units) {
     for (const auto& [name, id] : units) {
       XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(name));
-      if (arch.vendor != target::GpuArch::Vendor::nvidia || !offload::assembles(assembler_.release, arch))
+      if (arch.vendor != target::GpuArch::Vendor::nvidia || !device::assembles(assembler_.release, arch))
         continue;
       const ir::Unit& unit = bundle_.units.at(id);
       const auto [known, added] =
@@ -76,7 +76,7 @@ private:
     job.unit = work.unit;
     for (std::string& feature : job.unit.machine.features)
       if (is_newer_ptx(feature))
-        feature = "+" + offload::feature(offload::newest_ptx(assembler_.release));
+        feature = "+" + device::feature(device::newest_ptx(assembler_.release));
     XAAS_TRY(job.bitcode, content_.get(work.unit.module));
     for (const Digest& library : work.unit.libraries) {
       XAAS_TRY(job.libraries.emplace_back(), content_.get(library));
@@ -88,26 +88,26 @@ private:
 
   // A version of PTX that the assembler does not read: deploying with it would choose an older one, too.
   bool is_newer_ptx(const std::string& feature) const {
-    const std::vector<offload::ReleaseFacts>& all = offload::cuda_releases();
-    return std::any_of(all.begin(), all.end(), [&](const offload::ReleaseFacts& facts) {
-      return feature == "+" + offload::feature(facts.ptx) &&
-             offload::newest_ptx(assembler_.release) < facts.ptx;
+    const std::vector<device::ReleaseFacts>& all = device::cuda_releases();
+    return std::any_of(all.begin(), all.end(), [&](const device::ReleaseFacts& facts) {
+      return feature == "+" + device::feature(facts.ptx) &&
+             device::newest_ptx(assembler_.release) < facts.ptx;
     });
   }
 
   // Where it knows no version of PTX that has the architecture, it says nothing of the code.
   Result<void> assemble(const Work& work) const {
     XAAS_CHECK(check_interrupt());
-    offload::AssembleOptions options;
+    device::AssembleOptions options;
     options.relocatable = work.ptx.find(".extern .func") != std::string::npos; // linked with others
     const Result<std::string> code =
-        offload::assemble(assembler_, work.ptx, to_string(work.arch), options).in(work.unit.source);
+        device::assemble(assembler_, work.ptx, to_string(work.arch), options).in(work.unit.source);
     return code || code.error().kind == ErrorKind::unsatisfied ? Result<void>() : code.error();
   }
 
   const image::Bundle& bundle_;
   const store::ContentStore& content_;
-  const offload::Assembler& assembler_;
+  const device::Assembler& assembler_;
   std::map<std::tuple<Digest, Digest, std::vector<Digest>>, Work> distinct_;
   std::vector<Work> work_;
 };
@@ -115,7 +115,7 @@ private:
 } // namespace
 
 Result<void> check_device_code(const image::Bundle& bundle, const store::ContentStore& content,
-                               const offload::Assembler& assembler, unsigned jobs, Progress& progress) {
+                               const device::Assembler& assembler, unsigned jobs, Progress& progress) {
   return Check(bundle, content, assembler).run(jobs, progress);
 }
 

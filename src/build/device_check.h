@@ -3,8 +3,8 @@
 #pragma once
 
 #include <xaas/base/progress.h>
+#include <xaas/device/assembler.h>
 #include <xaas/image/bundle.h>
-#include <xaas/offload/assembler.h>
 #include <xaas/store/content_store.h>
 
 namespace xaas::build {
@@ -13,6 +13,6 @@ namespace xaas::build {
 // assembler knows, and keeps none of it. `content` has the modules and their libraries. Errors (failed) name
 // source and architecture, and have the assembler's words.
 Result<void> check_device_code(const image::Bundle& bundle, const store::ContentStore& content,
-                               const offload::Assembler& assembler, unsigned jobs, Progress& progress);
+                               const device::Assembler& assembler, unsigned jobs, Progress& progress);
 
 } // namespace xaas::build

@@ -53,7 +53,7 @@ Result<ProcessResult> Git::run(const std::vector<std::string>& arguments) const 
       return make_error(ErrorKind::failed, "git does not end in " + directory_.string());
     return {};
   };
-  return xaas::run(command);
+  return xaas::run_process(command);
 }
 
 Result<void> Git::disarm() {

@@ -110,7 +110,7 @@ Result<ToolchainLayers> layers_of_packages(const spec::Toolchain& toolchain, con
   command.directory = work;
   command.output = log;
   progress.start("installing " + join(toolchain.packages, " ") + " of " + suite, 0);
-  XAAS_TRY(const ProcessResult result, run(command).in("mmdebstrap"));
+  XAAS_TRY(const ProcessResult result, run_process(command).in("mmdebstrap"));
   if (result.exit_code != 0) {
     const Result<std::string> text = read_file(log);
     std::vector<std::string> lines = text ? split(*text, '\n') : std::vector<std::string>();

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <xaas/build/build.h>
-#include <xaas/capture/session.h>
 #include <xaas/image/coverage.h>
 #include <xaas/link/installed.h>
 #include <xaas/project/findings.h>
+#include <xaas/session/session.h>
 
 #include <map>
 #include <set>

@@ -131,7 +131,7 @@ private:
     request.logs = cache_directory() / "logs";
     request.check_sharing = check_sharing_;
     if (check_device_code_) {
-      XAAS_TRY(request.assembler, offload::find_assembler(offload::places_of_environment()));
+      XAAS_TRY(request.assembler, device::find_assembler(device::places_of_environment()));
     }
     XAAS_TRY(const std::optional<int64_t> time, source_date_epoch());
     request.time = time.value_or(0);

@@ -2,7 +2,7 @@
 #include "command.h"
 #include "settings.h"
 
-#include <xaas/sandbox/tree_store.h>
+#include <xaas/run/tree_store.h>
 
 #include <iostream>
 
@@ -90,11 +90,11 @@ private:
     std::error_code code;
     if (!fs::exists(row.directory, code))
       return row;
-    const Result<sandbox::TreeStore> store = sandbox::TreeStore::open(row.directory);
+    const Result<run::TreeStore> store = run::TreeStore::open(row.directory);
     if (!store)
       row.trouble = store.error().message;
     else
-      for (const sandbox::TreeStore::Entry& tree : store->entries()) {
+      for (const run::TreeStore::Entry& tree : store->entries()) {
         ++row.use.entries;
         row.use.bytes += tree.bytes;
       }

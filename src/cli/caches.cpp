@@ -4,7 +4,7 @@
 
 #include <xaas/base/directory.h>
 #include <xaas/base/trust.h>
-#include <xaas/sandbox/tree_store.h>
+#include <xaas/run/tree_store.h>
 
 #include <algorithm>
 
@@ -132,7 +132,7 @@ Result<void> prune_all(uint64_t all_bytes) {
     uint64_t others = 0;
     for (const store::Cache& cache : caches)
       others += cache.use().bytes;
-    XAAS_TRY(const sandbox::TreeStore store, sandbox::TreeStore::open(root));
+    XAAS_TRY(const run::TreeStore store, run::TreeStore::open(root));
     XAAS_TRY(trees, store.prune(std::max(max_bytes / 2, max_bytes - std::min(max_bytes, others))));
   }
   if (Result<store::Cache::Use> left = store::prune(caches, max_bytes - std::min(max_bytes, trees)); !left)

@@ -39,7 +39,7 @@ Result<store::SharedCache> open_shared_cache(const std::string& name);
 // Those that exist and can be used.
 std::vector<store::Cache> existing_caches();
 
-// Beside them: images that were unpacked to be run (sandbox::TreeStore).
+// Beside them: images that were unpacked to be run (run::TreeStore).
 inline constexpr const char* trees_name = "trees";
 
 // And compiler caches of toolchains, each in a directory of its own.

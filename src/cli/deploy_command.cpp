@@ -52,7 +52,7 @@ public:
         ->type_name("IMAGE");
     app.add_option(
            "--runtime", runtimes_,
-           "What a source image is built in: " + join(sandbox::builder_choices(), ", ") +
+           "What a source image is built in: " + join(enclose::builder_choices(), ", ") +
                "; several are tried in order. `host`: with this machine's own compilers and libraries")
         ->delimiter(',')
         ->type_name("NAME,...");
@@ -147,7 +147,7 @@ private:
   // What was named by hand takes the place of what the description says; of its driver nothing is known.
   Result<void> set_gpus(deploy::Request& request) const {
     if (ptxas_ != "none")
-      request.assembler = offload::places_of_environment(ptxas_);
+      request.assembler = device::places_of_environment(ptxas_);
     if (gpus_.empty())
       return {};
     request.system.gpus.clear();
@@ -168,7 +168,7 @@ private:
   // Of the settings those that can build; what was asked for here must be known.
   std::vector<std::string> runtimes() const {
     std::vector<std::string> names = settings().runtimes();
-    const std::vector<std::string> known = sandbox::builder_choices();
+    const std::vector<std::string> known = enclose::builder_choices();
     if (runtimes_.empty())
       std::erase_if(names, [&](const std::string& name) {
         return name == "host" || std::find(known.begin(), known.end(), name) == known.end();
@@ -186,8 +186,8 @@ private:
     return {};
   }
 
-  static sandbox::BuildLimits build_limits() {
-    sandbox::BuildLimits limits;
+  static enclose::BuildLimits build_limits() {
+    enclose::BuildLimits limits;
     limits.processes = settings().number("build_processes");
     limits.memory = settings().number("build_memory");
     limits.disk = settings().number("build_disk");
@@ -248,7 +248,7 @@ private:
   static Json host_json(const std::vector<deploy::HostChoice>& host) {
     Json json = Json::array();
     for (const deploy::HostChoice& choice : host)
-      json.push_back(sandbox::to_json(choice));
+      json.push_back(run::to_json(choice));
     return json;
   }
 

@@ -5,7 +5,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
-#include <xaas/sandbox/sandbox.h>
+#include <xaas/run/run.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -34,7 +34,7 @@ public:
                    "libfftw3.so.3, mpi), none, or auto (those that the application prefers, where they fit)")
         ->type_name("auto|none|NAME,...");
     app.add_option("--runtime", runtimes_,
-                   "Run it with this: " + join(sandbox::runtime_choices(), ", ") +
+                   "Run it with this: " + join(run::runtime_choices(), ", ") +
                        "; several: the first that serves")
         ->type_name("NAME,...")
         ->allow_extra_args(false)
@@ -61,9 +61,9 @@ public:
     app.add_flag("--print", print_, "Print the command line and run nothing");
     app.add_option("--launcher", launcher_,
                    "With --print: print how this starts it as MPI ranks: " +
-                       join(sandbox::launcher_choices(), ", "))
+                       join(run::launcher_choices(), ", "))
         ->type_name("NAME")
-        ->check(CLI::IsMember(sandbox::launcher_choices()));
+        ->check(CLI::IsMember(run::launcher_choices()));
     app.add_option("--ranks", ranks_, "With --launcher: so many")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 24));
@@ -74,10 +74,10 @@ public:
     if (!print_ && (!launcher_.empty() || ranks_ > 0))
       return make_error(ErrorKind::usage, "xaas run: --launcher and --ranks are for --print");
     TerminalProgress progress(common.quiet, common.verbosity);
-    XAAS_TRY(sandbox::Request request, request_of(progress));
-    const sandbox::Host host = sandbox::this_host();
+    XAAS_TRY(run::Request request, request_of(progress));
+    const run::Host host = run::this_host();
     const uint64_t max_bytes = max_cache_bytes();
-    XAAS_TRY(const sandbox::Plan plan, sandbox::prepare(request, host, progress));
+    XAAS_TRY(const run::Plan plan, run::prepare(request, host, progress));
     if (plan.use && plan.use->fresh()) // what cannot be removed is no reason not to run
       prune_caches(max_bytes);
     if (print_)
@@ -86,15 +86,15 @@ public:
       for (const std::string& note : plan.notes)
         print_note(note);
     if (common.verbosity > 0)
-      print_note(plan.runtime + ": " + sandbox::shell_text(plan.invocation.arguments));
+      print_note(plan.runtime + ": " + run::shell_text(plan.invocation.arguments));
     std::cout.flush();
-    XAAS_TRY(exit_code, sandbox::start(plan));
+    XAAS_TRY(exit_code, run::start(plan));
     return {};
   }
 
 private:
-  Result<sandbox::Request> request_of(TerminalProgress& progress) const {
-    sandbox::Request request;
+  Result<run::Request> request_of(TerminalProgress& progress) const {
+    run::Request request;
     XAAS_TRY(request.image, oci::parse_reference(image_));
     request.arguments = arguments_;
     if (entrypoint_)
@@ -106,7 +106,7 @@ private:
       request.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
     for (const std::string& text : binds_) {
-      XAAS_TRY(sandbox::Bind bind, sandbox::parse_bind(text));
+      XAAS_TRY(run::Bind bind, run::parse_bind(text));
       request.binds.push_back(std::move(bind));
     }
     if (!directory_.empty() && directory_.front() != '/')
@@ -114,9 +114,7 @@ private:
     request.directory = directory_;
     request.runtimes = settings().runtimes();
     request.runtime_options = runtime_options_;
-    request.mpi = mpi_ == "host"    ? sandbox::Mpi::host
-                  : mpi_ == "image" ? sandbox::Mpi::image
-                                    : sandbox::Mpi::automatic;
+    request.mpi = mpi_ == "host" ? run::Mpi::host : mpi_ == "image" ? run::Mpi::image : run::Mpi::automatic;
     XAAS_CHECK(add_host(request));
     request.assume_launcher = !launcher_.empty();
     request.gpus = !no_gpu_;
@@ -127,13 +125,13 @@ private:
   }
 
   // `none` and `mpi` speak of MPI, too, unless --mpi does.
-  Result<void> add_host(sandbox::Request& request) const {
+  Result<void> add_host(run::Request& request) const {
     if (host_ == "auto")
       return {};
     request.host.emplace();
     const std::vector<std::string> names = host_ == "none" ? std::vector<std::string>() : split(host_, ',');
-    if (names.empty() && request.mpi == sandbox::Mpi::automatic)
-      request.mpi = sandbox::Mpi::image;
+    if (names.empty() && request.mpi == run::Mpi::automatic)
+      request.mpi = run::Mpi::image;
     for (const std::string& name : names) {
       if (!spec::is_library_name(name) || name == "auto" || name == "none")
         return make_error(ErrorKind::usage, "--host " + host_ + ": \"" + name + "\" is no name of a library",
@@ -142,21 +140,20 @@ private:
         request.host->push_back(name);
         continue;
       }
-      if (request.mpi == sandbox::Mpi::image)
+      if (request.mpi == run::Mpi::image)
         return make_error(ErrorKind::usage, "--host mpi and --mpi image contradict one another");
-      request.mpi = sandbox::Mpi::host;
+      request.mpi = run::Mpi::host;
     }
     return {};
   }
 
-  Result<void> print_plan(const sandbox::Request& request, const sandbox::Plan& plan,
-                          const sandbox::Host& host) const {
-    std::string text = sandbox::shell_text(plan.invocation, host);
+  Result<void> print_plan(const run::Request& request, const run::Plan& plan, const run::Host& host) const {
+    std::string text = run::shell_text(plan.invocation, host);
     if (!launcher_.empty()) {
-      XAAS_TRY(std::vector<std::string> line, sandbox::launcher_arguments(launcher_, plan.mpi_abi, ranks_));
+      XAAS_TRY(std::vector<std::string> line, run::launcher_arguments(launcher_, plan.mpi_abi, ranks_));
       XAAS_TRY(const std::vector<std::string> own, own_arguments(plan));
       line.insert(line.end(), own.begin(), own.end());
-      text = sandbox::shell_text(line);
+      text = run::shell_text(line);
     }
     if (!common.json()) {
       for (const std::string& note : plan.notes)
@@ -178,24 +175,24 @@ private:
     return {};
   }
 
-  static Json host_json(const sandbox::Plan& plan) {
+  static Json host_json(const run::Plan& plan) {
     Json json = Json::array();
-    for (const sandbox::HostChoice& choice : plan.host)
-      json.push_back(sandbox::to_json(choice));
+    for (const run::HostChoice& choice : plan.host)
+      json.push_back(run::to_json(choice));
     return json;
   }
 
   // Libraries as --host names them.
-  static std::string decided(const std::vector<sandbox::HostChoice>& choices) {
+  static std::string decided(const std::vector<run::HostChoice>& choices) {
     std::vector<std::string> names;
-    for (const sandbox::HostChoice& choice : choices)
+    for (const run::HostChoice& choice : choices)
       if (choice.host && choice.what != "mpi")
         names.push_back(choice.what);
     return names.empty() ? "none" : join(names, ",");
   }
 
   // This command again, for a launcher, with what was decided.
-  Result<std::vector<std::string>> own_arguments(const sandbox::Plan& plan) const {
+  Result<std::vector<std::string>> own_arguments(const run::Plan& plan) const {
     XAAS_TRY(const fs::path program, program_path());
     std::vector<std::string> line = {program, "run"};
     const auto add = [&line](const std::string& option, const std::string& value) {

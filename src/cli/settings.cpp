@@ -15,7 +15,7 @@ std::optional<config::Settings>& current() {
   return held;
 }
 
-// For who looks there: temporary_root(), capture::find_clang(), the build tools that we start.
+// For who looks there: temporary_root(), frontdoor::find_clang(), the build tools that we start.
 void hand_on(const config::Settings& read) {
   for (const config::Definition& definition : config::definitions()) {
     const std::string_view key = definition.key;

@@ -3,7 +3,7 @@
 #include "verify_key.h"
 
 #include <xaas/base/text.h>
-#include <xaas/verify/verify.h>
+#include <xaas/check/check.h>
 
 #include <iostream>
 
@@ -35,9 +35,9 @@ public:
     XAAS_TRY(const auto key, read_verify_key(verify_key_));
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(image.transport == oci::Transport::registry, progress);
-    const Result<verify::Report> result = verify::verify(image, system, progress, access, key);
+    const Result<check::Report> result = check::verify(image, system, progress, access, key);
     prune_after(image);
-    XAAS_TRY(const verify::Report report, result);
+    XAAS_TRY(const check::Report report, result);
     if (common.json())
       print_json(report);
     else
@@ -50,9 +50,9 @@ public:
   }
 
 private:
-  void print_json(const verify::Report& report) const {
+  void print_json(const check::Report& report) const {
     Json files = Json::array();
-    for (const verify::CheckedFile& file : report.files) {
+    for (const check::CheckedFile& file : report.files) {
       Json beyond = Json::array();
       for (const auto& [feature, use] : file.beyond)
         beyond.push_back(
@@ -61,12 +61,12 @@ private:
           {"path", file.path}, {"lowered", file.lowered}, {"beyond", beyond}, {"explained", file.explained}});
     }
     Json problems = Json::array();
-    for (const verify::Problem& problem : report.problems)
-      problems.push_back(Json{{"kind", verify::name_of(problem.kind)},
+    for (const check::Problem& problem : report.problems)
+      problems.push_back(Json{{"kind", check::name_of(problem.kind)},
                               {"file", problem.file.empty() ? Json() : Json(problem.file)},
                               {"message", problem.message}});
     Json needs = Json::array();
-    for (const verify::ValueNeed& each : report.needs) {
+    for (const check::ValueNeed& each : report.needs) {
       Json json = select::to_json(each.need);
       if (!each.checked)
         json["met"] = json["found"] = json["lacks"] = Json();
@@ -87,9 +87,9 @@ private:
                {"files", files}});
   }
 
-  void print_table(const verify::Report& report) const {
+  void print_table(const check::Report& report) const {
     size_t lowered = 0;
-    for (const verify::CheckedFile& file : report.files)
+    for (const check::CheckedFile& file : report.files)
       lowered += file.lowered;
     if (report.signature)
       std::cout << table({{"signed", report.signature->image.to_string()}});
@@ -98,17 +98,17 @@ private:
                         {"checked for", report.on},
                         {"files", std::to_string(report.files.size()) + " programs and libraries, " +
                                       std::to_string(lowered) + " of them made by deploying"}});
-    for (const verify::CheckedFile& file : report.files)
+    for (const check::CheckedFile& file : report.files)
       for (const auto& [feature, use] : file.beyond)
         if (file.explained && (file.lowered || common.verbosity > 0))
           std::cout << file.path + (file.lowered ? ": chooses at run time: " : ": has ") + feature + ", " +
                            std::to_string(use.instructions) + " instructions, in " + join(use.functions, ", ")
                     << "\n";
-    for (const verify::ValueNeed& each : report.needs)
+    for (const check::ValueNeed& each : report.needs)
       std::cout << each.point + "=" + each.value + " needs of the " + select::name_of(each.need.from) + ": " +
                        (each.checked ? text_of(each.need) : each.need.what + " (not checked)")
                 << "\n";
-    for (const verify::Problem& problem : report.problems)
+    for (const check::Problem& problem : report.problems)
       std::cout << "problem: " + (problem.file.empty() ? "" : problem.file + ": ") + problem.message << "\n";
     for (const std::string& each : report.unknown)
       std::cout << "not known: " + each << "\n";

@@ -1,5 +1,5 @@
 #include "assemble.h"
-#include "device_code.h"
+#include <xaas/device/code.h>
 
 #include <xaas/base/process.h>
 #include <xaas/link/replay.h>
@@ -37,8 +37,8 @@ struct Output {
 class Assembler {
 public:
   Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-            const image::Usage& usage, const Forms& forms, const Contents& contents,
-            const target::Cpu& target, const DevicePlan& device,
+            const image::Usage& usage, const Forms& forms, const image::Contents& contents,
+            const target::Cpu& target, const device::DevicePlan& device,
             const std::map<Digest, std::string>& device_images,
             const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
             const lower::ObjectCache* cache, const fs::path& work, unsigned jobs, Progress& progress)
@@ -327,9 +327,9 @@ private:
   const image::BundleConfiguration& configuration_;
   const image::Usage& usage_;
   const Forms& forms_;
-  const Contents& contents_;
+  const image::Contents& contents_;
   const target::Cpu& target_;
-  const DevicePlan& device_;
+  const device::DevicePlan& device_;
   const std::map<Digest, std::string>& device_images_;
   const std::map<Digest, std::vector<std::string>>& device_objects_;
   Objects objects_;
@@ -366,8 +366,8 @@ Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object)
   return write_file(path(unit), object.bytes, 0644, false);
 }
 
-std::set<Digest> units_that_want_device_images(const DevicePlan& device, const std::set<LoweredUnit>& units,
-                                               const Objects& objects) {
+std::set<Digest> units_that_want_device_images(const device::DevicePlan& device,
+                                               const std::set<LoweredUnit>& units, const Objects& objects) {
   std::set<Digest> wanted;
   for (const LoweredUnit& unit : units)
     if (device.host_units.count(unit.first) && !objects.has(unit))
@@ -376,7 +376,7 @@ std::set<Digest> units_that_want_device_images(const DevicePlan& device, const s
 }
 
 Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
-                              const DevicePlan& device, const target::Cpu& target,
+                              const device::DevicePlan& device, const target::Cpu& target,
                               const lower::ObjectCache& cache, const fs::path& directory) {
   Objects objects(directory);
   for (const LoweredUnit& wanted : units) {
@@ -389,8 +389,8 @@ Result<Objects> known_objects(const image::Bundle& bundle, const std::set<Lowere
 }
 
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-                          const image::Usage& usage, const Forms& forms, const Contents& contents,
-                          const target::Cpu& target, const DevicePlan& device,
+                          const image::Usage& usage, const Forms& forms, const image::Contents& contents,
+                          const target::Cpu& target, const device::DevicePlan& device,
                           const std::map<Digest, std::string>& device_images,
                           const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
                           const lower::ObjectCache* cache, const fs::path& work, unsigned jobs,

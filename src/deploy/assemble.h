@@ -6,7 +6,9 @@
 #include <xaas/base/file.h>
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/device/code.h>
 #include <xaas/image/bundle.h>
+#include <xaas/image/contents.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/target/cpu.h>
 
@@ -15,21 +17,6 @@
 #include <string>
 
 namespace xaas::deploy {
-
-// Modules, kit files and tree files, by digest, as files below a directory: together they are larger than
-// what lowering or linking takes.
-class Contents {
-public:
-  explicit Contents(fs::path directory) : directory_(std::move(directory)) {}
-  fs::path path(const Digest& digest) const { return directory_ / ("c" + digest.hex()); }
-  Result<void> keep(const Digest& digest, const std::string& content) const {
-    return write_file(path(digest), content, 0644, false);
-  }
-  Result<std::string> read(const Digest& digest) const { return read_file(path(digest)); }
-
-private:
-  fs::path directory_;
-};
 
 // What is in a linked file beside code for the target.
 struct CodeOrigin {
@@ -45,8 +32,6 @@ struct Assembly {
   uint64_t refused_bitcode = 0; // Objects::refused_bitcode()
   double lower_seconds = 0, link_seconds = 0;
 };
-
-struct DevicePlan;
 
 // A unit and what it is lowered to.
 using LoweredUnit = std::pair<Digest, lower::Form>;
@@ -74,12 +59,12 @@ private:
 
 // Those of `units` that the cache has for this target.
 Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
-                              const DevicePlan& device, const target::Cpu& target,
+                              const device::DevicePlan& device, const target::Cpu& target,
                               const lower::ObjectCache& cache, const fs::path& directory);
 
 // Units with device code that are not among the objects.
-std::set<Digest> units_that_want_device_images(const DevicePlan& device, const std::set<LoweredUnit>& units,
-                                               const Objects& objects);
+std::set<Digest> units_that_want_device_images(const device::DevicePlan& device,
+                                               const std::set<LoweredUnit>& units, const Objects& objects);
 
 // `device_images` are those of units_that_want_device_images, `device_objects` what links read beside their
 // inputs, by record.
@@ -87,8 +72,8 @@ std::set<Digest> units_that_want_device_images(const DevicePlan& device, const s
 // the order of their needs, each from the contents given alone (modules, kit files and tree files by digest)
 // and in the directory `work`.
 Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-                          const image::Usage& usage, const Forms& forms, const Contents& contents,
-                          const target::Cpu& target, const DevicePlan& device,
+                          const image::Usage& usage, const Forms& forms, const image::Contents& contents,
+                          const target::Cpu& target, const device::DevicePlan& device,
                           const std::map<Digest, std::string>& device_images,
                           const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
                           const lower::ObjectCache* cache, const fs::path& work, unsigned jobs,

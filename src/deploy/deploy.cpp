@@ -1,10 +1,10 @@
-#include "amd_code.h"
-#include "device_code.h"
-#include "device_link.h"
+#include "amd.h"
 #include "host_choice.h"
-#include "nvidia_code.h"
+#include "nvidia.h"
 #include "package.h"
 #include "space.h"
+#include <xaas/device/code.h>
+#include <xaas/device/links.h>
 
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
@@ -66,9 +66,9 @@ Result<std::map<std::string, std::string>> brought_by(const image::Bundle& bundl
 
 // Everything that lowering and linking read, in one pass over the layers.
 std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& usage, const Forms& forms,
-                             const DevicePlan& device, const Objects& objects) {
+                             const device::DevicePlan& device, const Objects& objects) {
   std::set<Digest> wanted = usage.kit;
-  for (const DeviceJob& job :
+  for (const device::DeviceJob& job :
        device.jobs(units_that_want_device_images(device, lowered_units(forms), objects)))
     wanted.insert(bundle.units.at(job.unit).module);
   for (const LoweredUnit& unit : lowered_units(forms))
@@ -153,27 +153,28 @@ Result<void> check_form(const Request& request, const Report& report) {
 // What is known of the deployed image before it is made.
 struct Plan {
   int64_t time = 0;
-  DevicePlan device;
+  device::DevicePlan device;
   Inputs inputs;
   std::optional<oci::Reference> reusable; // where it is found by its inputs
 };
 
 // An assembler is looked for only where there is something for it.
-Result<DevicePlan> device_plan(const Request& request, const image::Bundle& bundle,
-                               const spec::Configuration& wanted) {
+Result<device::DevicePlan> device_plan(const Request& request, const image::Bundle& bundle,
+                                       const spec::Configuration& wanted) {
   XAAS_TRY(const image::BundleConfiguration* configuration, find_configuration(bundle, wanted));
   XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
-  const std::set<Digest> units = units_with_device_code(bundle, usage);
-  const std::map<std::string, link::DeviceFile> files = remade_files(*configuration);
-  std::optional<offload::Assembler> assembler;
-  if ((is_for_nvidia(bundle, units) || !files.empty()) && !request.no_gpu && request.assembler) {
-    Result<offload::Assembler> found = offload::find_assembler(*request.assembler);
+  const std::set<Digest> units = device::units_with_device_code(bundle, usage);
+  const std::map<std::string, link::DeviceFile> files = device::remade_files(*configuration);
+  std::optional<device::Assembler> assembler;
+  if ((device::is_for_nvidia(bundle, units) || !files.empty()) && !request.no_gpu && request.assembler) {
+    Result<device::Assembler> found = device::find_assembler(*request.assembler);
     if (found)
       assembler = *std::move(found);
     else if (!request.assembler->given.empty() || found.error().kind != ErrorKind::missing_tool)
       return std::move(found).error();
   }
-  return plan_device_code(bundle, units, request.system.gpus, request.no_gpu, std::move(assembler), files);
+  return device::plan_device_code(bundle, units, request.system.gpus, request.no_gpu, std::move(assembler),
+                                  files);
 }
 
 Result<Plan> make_plan(const Request& request, const image::ApplicationImage& source, const Report& report) {
@@ -254,13 +255,13 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
              known_objects(bundle, lowered_units(forms), plan.device, report.target, *cache, work.path()));
   }
   report.cached = objects.size();
-  const Contents contents(work.path());
-  const std::map<Digest, std::vector<DeviceLink>> linked = device_links(bundle, usage);
-  for (const std::string& file : files_without_device_code(bundle, *configuration))
+  const image::Contents contents(work.path());
+  const std::map<Digest, std::vector<device::DeviceLink>> linked = device::device_links(bundle, usage);
+  for (const std::string& file : device::files_without_device_code(bundle, *configuration))
     progress.note("/" + file +
                   " has no device code: that of its objects is linked into programs and libraries only");
   std::set<Digest> wanted = contents_of(bundle, usage, forms, plan.device, objects);
-  wanted.merge(modules_of(bundle, plan.device, linked));
+  wanted.merge(device::modules_of(bundle, plan.device, linked));
   XAAS_CHECK(source.fetch(
       wanted, configuration->configuration.id(),
       [&](const Digest& digest, const std::string& content) { return contents.keep(digest, content); },
@@ -268,13 +269,13 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   report.seconds.fetch = since(start);
 
   const Clock::time_point lowering = Clock::now();
-  XAAS_TRY(DeviceImages device,
-           make_device_images(bundle, plan.device,
-                              units_that_want_device_images(plan.device, lowered_units(forms), objects),
-                              contents, cache, request.jobs, progress));
-  XAAS_TRY(const DeviceObjects device_objects,
-           make_device_objects(bundle, plan.device, linked, contents, report.target, cache, work.path(),
-                               request.jobs, progress));
+  XAAS_TRY(device::DeviceImages device,
+           device::make_device_images(
+               bundle, plan.device, units_that_want_device_images(plan.device, lowered_units(forms), objects),
+               contents, cache, request.jobs, progress));
+  XAAS_TRY(const device::DeviceObjects device_objects,
+           device::make_device_objects(bundle, plan.device, linked, contents, report.target, cache,
+                                       work.path(), request.jobs, progress));
   const double device_seconds = since(lowering);
   XAAS_TRY(Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
                                        plan.device, device.fat_binaries, device_objects.objects,

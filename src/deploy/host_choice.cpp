@@ -2,7 +2,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/loader/loading.h>
-#include <xaas/sandbox/preferred.h>
+#include <xaas/run/preferred.h>
 
 #include <algorithm>
 #include <set>
@@ -59,7 +59,7 @@ public:
   std::vector<std::string> named(const std::string& what) const {
     std::vector<std::string> paths;
     for (const system::Named& library : system_.libraries)
-      if (sandbox::belongs_to(what, fs::path(library.path).filename()))
+      if (run::belongs_to(what, fs::path(library.path).filename()))
         paths.push_back(library.path);
     return paths;
   }
@@ -104,7 +104,7 @@ std::vector<PreferredOfHost> preferred_of(const image::Bundle& bundle,
   for (const link::InstalledFile& file : runtime)
     if (file.kind == link::InstalledFile::Kind::file)
       names.insert(fs::path(file.path).filename());
-  return sandbox::preferred_among(bundle.host, names);
+  return run::preferred_among(bundle.host, names);
 }
 
 std::vector<HostChoice> host_choices(const image::Bundle& bundle,

@@ -84,7 +84,7 @@ void say_refused(Progress& progress, const oci::Reference& reference, const std:
 } // namespace
 
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
-                 const target::Cpu& target, const DevicePlan& device, bool lto, bool from_source,
+                 const target::Cpu& target, const device::DevicePlan& device, bool lto, bool from_source,
                  int64_t time) {
   Inputs inputs = {{image::annotation::kind, "deployed"},
                    {image::annotation::tool, image::tool_version()},

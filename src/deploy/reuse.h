@@ -5,7 +5,7 @@
 // the place run; what is found is compared with the inputs all the same, so that a mistake is seen.
 #pragma once
 
-#include "device_code.h"
+#include <xaas/device/code.h>
 
 #include <xaas/base/progress.h>
 #include <xaas/image/application_image.h>
@@ -23,7 +23,7 @@ namespace xaas::deploy {
 // which images are found, and what they are checked for, follow.
 using Inputs = std::map<std::string, std::string>;
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
-                 const target::Cpu& target, const DevicePlan& device, bool lto, bool from_source,
+                 const target::Cpu& target, const device::DevicePlan& device, bool lto, bool from_source,
                  int64_t time);
 
 // Usage error unless it is a layout or a repository of a registry, without a tag or digest.

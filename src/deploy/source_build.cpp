@@ -6,7 +6,7 @@
 #include <xaas/base/text.h>
 #include <xaas/base/tree_path.h>
 #include <xaas/link/note.h>
-#include <xaas/sandbox/tree_store.h>
+#include <xaas/run/tree_store.h>
 
 #include <algorithm>
 #include <sys/stat.h>
@@ -54,8 +54,8 @@ std::string layers_text(const image::ApplicationImage& source, const std::vector
 }
 
 // The layers with this role, as a tree.
-Result<sandbox::TreeUse> tree_of(const sandbox::TreeStore& store, const image::ApplicationImage& source,
-                                 const std::string& role, Progress& progress) {
+Result<run::TreeUse> tree_of(const run::TreeStore& store, const image::ApplicationImage& source,
+                             const std::string& role, Progress& progress) {
   const std::vector<size_t> indices = source.layers_with_role(role);
   if (indices.empty())
     return make_error(ErrorKind::integrity,
@@ -75,14 +75,14 @@ public:
 
   Result<SourceBuilt> run() {
     XAAS_CHECK(check_machine());
-    XAAS_TRY(sandbox::Enclosure enclosure,
-             sandbox::choose_builder(request_.runtimes, request_.runtime_options));
+    XAAS_TRY(enclose::Enclosure enclosure,
+             enclose::choose_builder(request_.runtimes, request_.runtime_options));
     built_.runtime = enclosure.runtime;
     for (const std::string& missing : enclosure.missing)
       progress_.note("building with " + enclosure.runtime + ": " + missing);
-    XAAS_TRY(const sandbox::TreeStore store, sandbox::TreeStore::open(request_.trees));
-    XAAS_TRY(const sandbox::TreeUse sources, tree_of(store, source_, "source", progress_));
-    std::optional<sandbox::TreeUse> toolchain;
+    XAAS_TRY(const run::TreeStore store, run::TreeStore::open(request_.trees));
+    XAAS_TRY(const run::TreeUse sources, tree_of(store, source_, "source", progress_));
+    std::optional<run::TreeUse> toolchain;
     if (enclosure.runtime != "host") {
       XAAS_TRY(toolchain, tree_of(store, source_, "base", progress_));
       enclosure.tree = toolchain->tree();
@@ -93,7 +93,7 @@ public:
       return make_error(ErrorKind::integrity,
                         source_.image().reference().text + ": its source layer has no " + inside::source);
     XAAS_CHECK(add_mounts(enclosure, sources_place.outside));
-    XAAS_CHECK(sandbox::make_build_mount_points(enclosure));
+    XAAS_CHECK(enclose::make_build_mount_points(enclosure));
     const EnclosedPlace place(std::move(enclosure), application_.toolchain.path);
     XAAS_TRY(built_.compilers,
              make_compilers(place, application_.toolchain, cpu_, work_ / "tools").in("toolchain"));
@@ -122,7 +122,7 @@ private:
 
   // What a build writes into a compiler cache, a later one believes. So each application has its own: a
   // stranger's could give another one other code.
-  Result<void> add_mounts(sandbox::Enclosure& enclosure, const fs::path& sources) {
+  Result<void> add_mounts(enclose::Enclosure& enclosure, const fs::path& sources) {
     enclosure.limits = request_.limits;
     enclosure.mounts.push_back({sources, inside::source, false});
     for (const char* name : {inside::build, inside::copy, inside::destination, inside::home}) {

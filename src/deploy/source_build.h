@@ -24,7 +24,7 @@ struct SourceBuilt {
 };
 
 // Unpacks toolchain and sources where they are not there yet, builds in `work`, takes what was installed.
-// Errors: those of sandbox::choose_builder and project::build, whose log is kept and named; failed where
+// Errors: those of enclose::choose_builder and project::build, whose log is kept and named; failed where
 // something was installed that an image does not have; integrity for a damaged image.
 Result<SourceBuilt> build_from_source(const Request& request, const image::ApplicationImage& source,
                                       const spec::Configuration& configuration, const target::Cpu& cpu,

@@ -142,13 +142,13 @@ std::string quoted(const std::string& word) {
 
 } // namespace
 
-EnclosedPlace::EnclosedPlace(sandbox::Enclosure enclosure, const std::string& path)
+EnclosedPlace::EnclosedPlace(enclose::Enclosure enclosure, const std::string& path)
     : enclosure_(std::move(enclosure)) {
   path_ = project::directories_of(!path.empty() ? path : is_host() ? own_path() : project::usual_path);
 }
 
 Result<ProcessResult> EnclosedPlace::run(const Command& command) const {
-  return sandbox::run_inside(enclosure_, command);
+  return enclose::run_inside(enclosure_, command);
 }
 
 std::optional<fs::path> EnclosedPlace::find_program(const std::string& name) const {
@@ -161,7 +161,7 @@ std::optional<fs::path> EnclosedPlace::find_program(const std::string& name) con
 }
 
 fs::path EnclosedPlace::inside(const fs::path& path) const {
-  for (const sandbox::BuildMount& mount : enclosure_.mounts) {
+  for (const enclose::BuildMount& mount : enclosure_.mounts) {
     if (path == mount.source)
       return mount.destination;
     if (const fs::path below = relative_under(path, mount.source); !below.empty())

@@ -7,8 +7,8 @@
 // or ignore, and which come after a project's own in others.
 #pragma once
 
+#include <xaas/enclose/enclose.h>
 #include <xaas/project/project.h>
-#include <xaas/sandbox/building.h>
 #include <xaas/spec/application.h>
 #include <xaas/target/cpu.h>
 
@@ -32,17 +32,17 @@ inline constexpr const char* compiler_cache = "/.xaas/compiler-cache";
 class EnclosedPlace : public project::BuildPlace {
 public:
   // `path`: PATH inside; empty: the usual directories, or with `host` this process's.
-  EnclosedPlace(sandbox::Enclosure enclosure, const std::string& path);
+  EnclosedPlace(enclose::Enclosure enclosure, const std::string& path);
   Result<ProcessResult> run(const Command& command) const override;
   std::optional<fs::path> find_program(const std::string& name) const override;
   fs::path inside(const fs::path& path) const override;
   std::map<std::string, std::string> environment() const override;
 
-  const sandbox::Enclosure& enclosure() const { return enclosure_; }
+  const enclose::Enclosure& enclosure() const { return enclosure_; }
   bool is_host() const { return enclosure_.tree.empty(); }
 
 private:
-  sandbox::Enclosure enclosure_;
+  enclose::Enclosure enclosure_;
   std::vector<std::string> path_;
 };
 

@@ -1,4 +1,4 @@
-#include "readers.h"
+#include "readers/readers.h"
 
 #include <xaas/base/process.h>
 

@@ -27,7 +27,7 @@ Result<void> make_squashfs(const fs::path& tree, const fs::path& file, int64_t t
   const Command command{.arguments = {"env", "-u", "SOURCE_DATE_EPOCH", "mksquashfs", tree.string(),
                                       file.string(), "-noappend", "-no-progress", "-all-root", "-no-xattrs",
                                       "-mkfs-time", date, "-all-time", date}};
-  XAAS_TRY(const ProcessResult result, xaas::run(command));
+  XAAS_TRY(const ProcessResult result, xaas::run_process(command));
   if (result.exit_code == 0)
     return {};
   Error error = make_error(ErrorKind::failed, "mksquashfs exits with " + std::to_string(result.exit_code));

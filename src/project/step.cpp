@@ -173,7 +173,8 @@ Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* p
   command.inherit_environment = false;
   command.output = log;
   command.watch = [&]() { return check_output(step, log, start); };
-  XAAS_TRY(const ProcessResult result, (place ? place->run(command) : run(command)).in(step.name + " step"));
+  XAAS_TRY(const ProcessResult result,
+           (place ? place->run(command) : run_process(command)).in(step.name + " step"));
   if (result.exit_code == 0)
     return {};
   const std::string output = read_from(log, start);

@@ -2,7 +2,7 @@
 // read once more.
 #include "fuzz.h"
 
-#include <xaas/offload/code_object.h>
+#include <xaas/device/code_object.h>
 
 namespace {
 

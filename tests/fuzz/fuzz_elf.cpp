@@ -19,6 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check(loader::read_dynamic(elf));
   check(link::read_finish(elf));
   check(link::content_digest(elf));
-  check(verify::instructions_beyond(elf, cpu));
+  check(check::instructions_beyond(elf, cpu));
   return 0;
 }

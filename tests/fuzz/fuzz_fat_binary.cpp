@@ -1,7 +1,7 @@
 // Fat binaries. What can be read and written again is the same when it is read once more.
 #include "fuzz.h"
 
-#include <xaas/offload/fat_binary.h>
+#include <xaas/device/fat_binary.h>
 
 namespace {
 

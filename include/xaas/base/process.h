@@ -49,7 +49,7 @@ struct ProcessResult {
 // missing_tool; one that says more than it may is failed. Nothing that it started outlives it by more than a
 // second, nor outlives this process, however that ends. When interruption is requested the result is an error
 // of kind interrupted; an error of `watch` is the result.
-Result<ProcessResult> run(const Command& command);
+Result<ProcessResult> run_process(const Command& command);
 
 // The absolute path of a program on PATH (or of `name` itself if it has a slash), if it is executable.
 std::optional<fs::path> find_program(const std::string& name);

@@ -4,9 +4,9 @@
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/base/stopwatch.h>
+#include <xaas/device/assembler.h>
 #include <xaas/image/bundle.h>
 #include <xaas/oci/image.h>
-#include <xaas/offload/assembler.h>
 #include <xaas/registry/images.h>
 #include <xaas/spec/application.h>
 #include <xaas/store/cache.h>
@@ -36,8 +36,8 @@ struct Request {
   fs::path logs;                         // where the log of a failed build is kept
   std::optional<store::Cache> cache;     // of outcomes of compiles; absent: nothing is kept for later builds
   bool check_sharing = false;            // compile also what is known, and compare
-  std::optional<offload::Assembler> assembler; // that must take the device code; absent: nobody asks
-  int64_t time = 0;                            // of the image and the files in it, seconds since 1970
+  std::optional<device::Assembler> assembler; // that must take the device code; absent: nobody asks
+  int64_t time = 0;                           // of the image and the files in it, seconds since 1970
 };
 
 // Where the time of one configuration went.

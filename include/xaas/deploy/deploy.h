@@ -11,15 +11,15 @@
 
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/device/assembler.h>
+#include <xaas/enclose/enclose.h>
 #include <xaas/image/deployed.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
-#include <xaas/offload/assembler.h>
 #include <xaas/provenance/sbom.h>
 #include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
-#include <xaas/sandbox/building.h>
-#include <xaas/sandbox/sandbox.h>
+#include <xaas/run/run.h>
 #include <xaas/select/select.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
@@ -33,7 +33,7 @@ namespace xaas::deploy {
 
 // Of what the application would rather have from the host: whether the system seems to have it. The image
 // does not depend on it.
-using HostChoice = sandbox::HostChoice;
+using HostChoice = run::HostChoice;
 
 struct Request {
   oci::Reference image;
@@ -48,16 +48,16 @@ struct Request {
   // Where an image that was deployed before is looked for: a repository or layout, without a tag. If the
   // output lies there, too, what is deployed can be found there afterwards.
   std::optional<oci::Reference> reuse;
-  // Of building from source: runtimes in order (sandbox::builder_choices; empty: the built-in order), options
+  // Of building from source: runtimes in order (enclose::builder_choices; empty: the built-in order), options
   // that they get, and limits of every step.
   std::vector<std::string> runtimes, runtime_options;
-  sandbox::BuildLimits limits;
-  fs::path trees;                         // where toolchains and sources are unpacked (sandbox::TreeStore)
+  enclose::BuildLimits limits;
+  fs::path trees;                         // where toolchains and sources are unpacked (run::TreeStore)
   fs::path logs;                          // where the log of a failed build is kept
   std::optional<fs::path> compiler_cache; // of toolchains that have ccache
   // Of device code: where an assembler for the GPU is looked for; absent: the driver gets PTX. No GPU: the
   // programs get no device code, whatever `system` has.
-  std::optional<offload::AssemblerPlaces> assembler;
+  std::optional<device::AssemblerPlaces> assembler;
   bool no_gpu = false;
   bool lto = false;     // optimise each program and library as a whole (ThinLTO)
   bool dry_run = false; // select only

@@ -15,7 +15,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
-#include <xaas/capture/session.h>
+#include <xaas/session/session.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
 
@@ -78,10 +78,10 @@ public:
     session_.arch = target_.arch;
     session_.prefixes = {{root_, "."}};
     session_.roots = {root_};
-    XAAS_TRY(session_.clang, capture::find_clang());
+    XAAS_TRY(session_.clang, frontdoor::find_clang());
     std::error_code code;
     const fs::path program = fs::read_symlink("/proc/self/exe", code).parent_path() / "xaas";
-    return capture::create_session(session_, program);
+    return frontdoor::create_session(session_, program);
   }
 
   Result<Outcome> check(const Compile& compile) {
@@ -182,7 +182,7 @@ private:
   target::Cpu target_;
   std::string name_, for_target_;
   fs::path work_, keep_;
-  capture::Session session_;
+  session::Session session_;
 };
 
 struct Options {

@@ -1,0 +1,76 @@
+// specs/runtimes.json, which is carried inside.
+#pragma once
+
+#include <xaas/base/json.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace xaas::runtimes {
+
+struct Runtime {
+  std::string name;
+  std::vector<std::string> programs, provides, setuid;
+  bool namespaces = false, read_only_binds = false;
+  std::string separate;
+};
+
+struct HostBind {
+  std::string path;
+  bool read_only = false, optional = false;
+};
+
+struct RankVariable {
+  std::string name, value, library, part;
+};
+
+struct Launcher {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::string ranks;                      // the option before their number
+  std::map<std::string, std::string> mpi; // an option, by ABI
+};
+
+struct MpiFamily {
+  std::string abi;
+  std::vector<std::vector<std::string>> libraries; // the names of each
+};
+
+struct LibraryGroup {
+  std::string name;
+  std::vector<std::string> files; // patterns
+};
+
+struct Parts {
+  std::string library; // a pattern
+  std::vector<std::string> directories, files, beside;
+};
+
+struct GpuKind {
+  std::string vendor;
+  std::vector<std::string> present, devices, libraries, files, cdi_files;
+  std::string cdi, apptainer;
+};
+
+struct Knowledge {
+  std::vector<Runtime> runtimes;
+  std::vector<HostBind> binds;
+  std::vector<std::string> withheld, loader, directories; // variables
+  std::string path;                                       // PATH of an image that has none
+  std::vector<std::string> rank_variables, rank_numbers;
+  std::string rank_descriptor;
+  std::vector<RankVariable> separate_ranks;
+  std::vector<Launcher> launchers;
+  std::vector<MpiFamily> mpi;
+  std::vector<LibraryGroup> groups;
+  std::vector<std::string> libc;
+  std::vector<Parts> parts;
+  std::vector<GpuKind> gpus;
+
+  static const Knowledge& get();
+  const Runtime* runtime(const std::string& name) const;
+};
+
+} // namespace xaas::runtimes

@@ -1,0 +1,373 @@
+// ELF files are read and taken apart in workers, one for each file, because the image may be hostile.
+#include "audit.h"
+#include "closure.h"
+#include "code_objects.h"
+#include "gpu_code.h"
+#include "tree.h"
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/base/worker.h>
+#include <xaas/check/check.h>
+#include <xaas/image/application_image.h>
+#include <xaas/image/deployed.h>
+#include <xaas/target/cpuid.h>
+
+#include <llvm/BinaryFormat/ELF.h>
+
+#include <algorithm>
+#include <set>
+
+namespace xaas::check {
+
+namespace {
+
+// What the image says of a file that deploying linked: annotation dev.xaas.code.
+struct CodeOrigin {
+  std::set<std::string> own; // features that the source asked for itself
+  bool assembly = false, native = false;
+};
+
+struct Recorded {
+  target::Cpu cpu;
+  std::map<std::string, CodeOrigin> files;
+};
+
+std::string arch_of(const std::string& oci_architecture) {
+  for (const char* arch : {"x86_64", "aarch64"})
+    if (target::oci_architecture(arch) == oci_architecture)
+      return arch;
+  return oci_architecture;
+}
+
+Result<Recorded> recorded_by(const oci::Image& image) {
+  if (image::kind_of(image) != "deployed")
+    return make_error(ErrorKind::usage, "not a deployed image", "`xaas deploy` makes one of an IR image");
+  const auto& annotations = image.manifest().annotations;
+  const auto annotation = [&](const char* key) {
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? std::string() : found->second;
+  };
+  Recorded recorded;
+  recorded.cpu.arch = arch_of(image.config().architecture);
+  recorded.cpu.name = annotation("dev.xaas.cpu");
+  if (target::isa_levels(recorded.cpu.arch).empty())
+    return make_error(ErrorKind::usage, "architecture " + image.config().architecture + " is not known");
+  recorded.cpu.features =
+      target::with_implied(recorded.cpu.arch, split(annotation("dev.xaas.features"), ','));
+  const std::string where = "annotation dev.xaas.code";
+  XAAS_TRY(const Json code, parse_json(annotation("dev.xaas.code"), where, false, ErrorKind::integrity));
+  if (!code.is_object())
+    return JsonReader(code, where).wrong("an object");
+  for (const auto& [path, description] : code.items()) {
+    const JsonReader file(description, where + "/" + path);
+    CodeOrigin origin;
+    XAAS_TRY(const JsonReader own, file.at("own"));
+    XAAS_TRY(const auto features, own.strings());
+    origin.own = {features.begin(), features.end()};
+    XAAS_TRY(const JsonReader assembly, file.at("assembly"));
+    XAAS_TRY(origin.assembly, assembly.boolean());
+    XAAS_TRY(const JsonReader native, file.at("native"));
+    XAAS_TRY(origin.native, native.boolean());
+    recorded.files[path] = std::move(origin);
+  }
+  return recorded;
+}
+
+// --- what a worker answers
+
+Json to_json(const std::map<std::string, Use>& uses) {
+  Json json = Json::object();
+  for (const auto& [feature, use] : uses)
+    json[feature] = Json{{"instructions", use.instructions}, {"functions", use.functions}};
+  return json;
+}
+
+// Of a worker's answer: what has another form comes from one that was taken over.
+struct Examined {
+  loader::Dynamic dynamic;
+  std::map<std::string, Use> beyond;
+};
+
+Result<Examined> parse_examined(const std::string& path, const std::string& text) {
+  XAAS_TRY(const Json json, parse_json(text, path, false, ErrorKind::integrity));
+  const JsonReader reader(json, path);
+  Examined examined;
+  XAAS_TRY(const JsonReader dynamic, reader.at("dynamic"));
+  XAAS_TRY(examined.dynamic, loader::parse_dynamic(dynamic));
+  XAAS_TRY(const JsonReader beyond, reader.at("beyond"));
+  if (!beyond.json().is_object())
+    return beyond.wrong("an object");
+  for (const auto& [feature, description] : beyond.json().items()) {
+    const JsonReader use(description, beyond.where() + "/" + feature);
+    XAAS_TRY(const JsonReader instructions, use.at("instructions"));
+    XAAS_TRY(examined.beyond[feature].instructions, instructions.size());
+    XAAS_TRY(const JsonReader functions, use.at("functions"));
+    XAAS_TRY(examined.beyond[feature].functions, functions.strings());
+  }
+  return examined;
+}
+
+Result<Examined> examine(const std::string& path, const std::string& elf, const target::Cpu& cpu) {
+  const WorkerTask task = [&]() -> Result<std::string> {
+    XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic(elf));
+    XAAS_TRY(const auto beyond, instructions_beyond(elf, cpu));
+    XAAS_CHECK(check_code_objects(elf));
+    return Json{{"dynamic", loader::to_json(dynamic)}, {"beyond", to_json(beyond)}}.dump(
+        -1, ' ', false, Json::error_handler_t::replace);
+  };
+  XAAS_TRY(const std::string answer,
+           run_worker(path, task, {.memory = 0, .cpu_seconds = 600, .answer = uint64_t(32) << 20}));
+  return parse_examined(path, answer);
+}
+
+// --- the checks
+
+// A program or library of this architecture.
+bool is_for(std::string_view elf, const std::string& arch) {
+  constexpr size_t type_at = 16; // Elf64_Ehdr
+  if (!loader::is_elf_for(elf, arch))
+    return false;
+  const int type = static_cast<unsigned char>(elf[type_at]) | static_cast<unsigned char>(elf[type_at + 1])
+                                                                  << 8;
+  return type == llvm::ELF::ET_EXEC || type == llvm::ELF::ET_DYN;
+}
+
+std::string text_of(const Use& use) {
+  return std::to_string(use.instructions) +
+         (use.instructions == 1 ? " instruction, in " : " instructions, in ") + join(use.functions, ", ");
+}
+
+// "6.1.0-18-amd64" < "6.2".
+bool kernel_less(const std::string& a, const std::string& b) {
+  const auto numbers = [](const std::string& text) {
+    std::vector<unsigned long> list;
+    for (const std::string& part : split(text.substr(0, text.find_first_not_of("0123456789.")), '.'))
+      list.push_back(std::strtoul(part.c_str(), nullptr, 10));
+    list.resize(3);
+    return list;
+  };
+  return numbers(a) < numbers(b);
+}
+
+class Verification {
+public:
+  Verification(const oci::Image& image, const Recorded& recorded,
+               const std::optional<system::SystemDescription>& system)
+      : image_(image), recorded_(recorded), system_(system), on_(recorded.cpu) {
+    if (system)
+      on_ = system::target_cpu(*system);
+  }
+
+  Result<Report> run(Progress& progress) {
+    report_.digest = image_.digest();
+    report_.cpu = recorded_.cpu;
+    report_.on = on_.name;
+    if (system_ && system_->arch != recorded_.cpu.arch) {
+      problem(Problem::Kind::architecture, "",
+              "the image is for " + recorded_.cpu.arch + ", this system is " + system_->arch);
+      return std::move(report_);
+    }
+    check_guarded_features();
+    XAAS_TRY(const Tree tree, Tree::read(image_));
+    XAAS_CHECK(check_needs(tree));
+    if (system_)
+      XAAS_CHECK(check_gpus());
+    progress.start("checking", tree.programs().size());
+    std::map<std::string, loader::Library> libraries;
+    for (const auto& [path, file] : tree.programs()) {
+      progress.advance();
+      XAAS_TRY(const std::string elf, read_file(file));
+      if (!is_for(elf, recorded_.cpu.arch)) {
+        if (recorded_.files.count(path))
+          problem(Problem::Kind::architecture, path, "is no program or library for " + recorded_.cpu.arch);
+        continue; // else data, such as code for a GPU
+      }
+      XAAS_TRY(Examined examined, examine(path, elf, on_));
+      check_file(path, examined);
+      libraries[path] = {path, std::move(examined.dynamic)};
+    }
+    progress.finish();
+    check_presence(tree);
+    const loader::Settings settings =
+        loader_settings(recorded_.cpu.arch, variable("LD_LIBRARY_PATH"), hwcaps());
+    XAAS_TRY(const std::vector<Problem> missing, check_closure(tree, libraries, settings));
+    report_.problems.insert(report_.problems.end(), missing.begin(), missing.end());
+    return std::move(report_);
+  }
+
+private:
+  void problem(Problem::Kind kind, const std::string& file, const std::string& message) {
+    report_.problems.push_back({kind, file, message});
+  }
+
+  // What the guard of deployed programs asks for before they start.
+  void check_guarded_features() {
+    std::vector<std::string> required;
+    for (const target::CpuidBit& bit : target::cpuid_bits())
+      if (std::binary_search(recorded_.cpu.features.begin(), recorded_.cpu.features.end(), bit.name))
+        required.emplace_back(bit.name);
+    if (recorded_.cpu.arch == "aarch64")
+      required = recorded_.cpu.features;
+    for (const std::string& feature : target::missing_features(required, on_.features)) {
+      reported_.insert(feature);
+      problem(Problem::Kind::feature, "",
+              "deployed for " + recorded_.cpu.name + ": " + on_.name + " lacks " + feature);
+    }
+  }
+
+  // What chosen values need besides the CPU. Libraries that the image says to bring and that are no files of
+  // it are linked into its programs.
+  Result<void> check_needs(const Tree& tree) {
+    XAAS_TRY(const std::vector<image::ChosenNeeds> chosen, image::needs_of(image_));
+    for (const image::ChosenNeeds& each : chosen) {
+      std::map<std::string, std::string> brought;
+      for (const auto& library : each.required.libraries)
+        for (const auto& [path, file] : tree.programs())
+          if (fs::path(path).filename().string().starts_with("lib" + library.name + ".so"))
+            brought.emplace(library.name, path);
+      for (select::Need& need :
+           select::needs_of(each.required, system_.value_or(system::SystemDescription()), brought)) {
+        const bool checked = system_ || need.from == select::Need::From::image;
+        if (checked && !need.met)
+          problem(Problem::Kind::host, "", each.point + "=" + each.value + ": " + need.lacks);
+        report_.needs.push_back({each.point, each.value, std::move(need), checked});
+      }
+    }
+    return {};
+  }
+
+  Result<void> check_gpus() {
+    XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image_));
+    XAAS_TRY(GpuFindings findings, check_gpu_code(code, system_->gpus));
+    for (const std::string& message : findings.problems)
+      problem(Problem::Kind::gpu, "", message);
+    report_.unknown = std::move(findings.unknown);
+    return {};
+  }
+
+  void check_file(const std::string& path, const Examined& examined) {
+    CheckedFile file{path, false, examined.beyond, true};
+    if (const auto found = recorded_.files.find(path); found != recorded_.files.end()) {
+      file.lowered = true;
+      const CodeOrigin& origin = found->second;
+      for (const auto& [feature, use] : file.beyond) {
+        // What it was deployed for it uses wherever it likes.
+        const bool chosen =
+            !std::binary_search(recorded_.cpu.features.begin(), recorded_.cpu.features.end(), feature);
+        if (chosen && (origin.own.count(feature) || origin.assembly || origin.native))
+          continue;
+        file.explained = false;
+        if (!reported_.count(feature)) // the guard stops it before
+          problem(Problem::Kind::instruction, path, on_.name + " lacks " + feature + ": " + text_of(use));
+      }
+    }
+    const std::string& kernel = examined.dynamic.kernel;
+    if (system_ && !kernel.empty() && !system_->kernel.empty() && kernel_less(system_->kernel, kernel))
+      problem(Problem::Kind::kernel, path, "needs Linux " + kernel + ", this system has " + system_->kernel);
+    report_.files.push_back(std::move(file));
+  }
+
+  // What was linked, and what starts, is there.
+  void check_presence(const Tree& tree) {
+    for (const auto& [path, origin] : recorded_.files)
+      if (!tree.programs().count(tree.resolve(path)))
+        problem(Problem::Kind::program, path, "was linked by deploying and is not in the image");
+    if (image_.config().entrypoint.empty())
+      return;
+    std::string name = image_.config().entrypoint.front();
+    for (int interpreters = 0; interpreters < 4; ++interpreters) { // as Linux
+      const std::string path = find_program(tree, name);
+      if (path.empty())
+        return problem(Problem::Kind::program, name, "starts the image and is not in it");
+      const std::string next = tree.interpreter(path);
+      if (next.empty())
+        return;
+      name = next.substr(0, next.find_first_of(" \t"));
+    }
+  }
+
+  std::string find_program(const Tree& tree, const std::string& name) const {
+    if (name.find('/') != std::string::npos)
+      return tree.resolve(name);
+    for (const std::string& directory : variable("PATH"))
+      if (const std::string path = tree.resolve(directory + "/" + name); !path.empty())
+        return path;
+    return {};
+  }
+
+  // The directories of libraries for other CPUs that glibc looks into on this one, the best first. It has
+  // them of x86-64's levels, AArch64 has none.
+  std::vector<std::string> hwcaps() const {
+    std::vector<std::string> names;
+    if (recorded_.cpu.arch != "x86_64")
+      return names;
+    for (const std::string& level : target::isa_levels(recorded_.cpu.arch))
+      if (const Result<target::Cpu> cpu = target::cpu_by_name(recorded_.cpu.arch, level);
+          cpu && level != "x86-64" && target::missing_features(cpu->features, on_.features).empty())
+        names.insert(names.begin(), level);
+    return names;
+  }
+
+  // The parts of a variable of the image's environment.
+  std::vector<std::string> variable(const std::string& name) const {
+    for (const std::string& each : image_.config().env)
+      if (each.starts_with(name + "="))
+        return split(each.substr(name.size() + 1), ':');
+    return {};
+  }
+
+  const oci::Image& image_;
+  const Recorded& recorded_;
+  const std::optional<system::SystemDescription>& system_;
+  target::Cpu on_;
+  std::set<std::string> reported_; // features
+  Report report_;
+};
+
+} // namespace
+
+const char* name_of(Problem::Kind kind) {
+  switch (kind) {
+  case Problem::Kind::architecture:
+    return "architecture";
+  case Problem::Kind::feature:
+    return "feature";
+  case Problem::Kind::instruction:
+    return "instruction";
+  case Problem::Kind::loader:
+    return "loader";
+  case Problem::Kind::library:
+    return "library";
+  case Problem::Kind::symbol_version:
+    return "symbol-version";
+  case Problem::Kind::program:
+    return "program";
+  case Problem::Kind::kernel:
+    return "kernel";
+  case Problem::Kind::host:
+    return "host";
+  case Problem::Kind::gpu:
+    return "gpu";
+  }
+  return "";
+}
+
+Result<Report> check(const oci::Reference& reference, const std::optional<system::SystemDescription>& system,
+                     Progress& progress, const registry::Access& access,
+                     const std::optional<provenance::PublicKey>& key) {
+  const std::string what = "verifying " + reference.text;
+  const std::string arch = system ? system->arch : target::host_arch();
+  XAAS_TRY(const std::unique_ptr<oci::Image> image,
+           registry::open_image(reference, target::oci_architecture(arch), access));
+  std::optional<provenance::Signature> signature;
+  if (key) {
+    XAAS_TRY(signature, provenance::check_signature(*image, *key, access).in(what));
+  }
+  XAAS_TRY(const Recorded recorded, recorded_by(*image).in(what));
+  XAAS_TRY(Report report, Verification(*image, recorded, system).run(progress).in(what));
+  report.signature = signature;
+  return report;
+}
+
+} // namespace xaas::check

@@ -1,0 +1,127 @@
+#include "closure.h"
+
+#include <xaas/loader/loading.h>
+
+#include <algorithm>
+#include <set>
+
+namespace xaas::check {
+
+namespace {
+
+using Files = std::map<std::string, loader::Library>;
+
+// The files of an image that were read already.
+class ImageRoot : public loader::Root {
+public:
+  ImageRoot(const Tree& tree, const Files& files) : tree_(tree), files_(files) {}
+
+  Result<loader::Candidate> look(const std::string& path) override {
+    using Kind = loader::Candidate::Kind;
+    const std::string file = tree_.resolve(path);
+    if (file.empty())
+      return loader::Candidate{};
+    if (const auto found = files_.find(file); found != files_.end())
+      return loader::Candidate{Kind::library, &found->second};
+    return loader::Candidate{tree_.is_elf(file) ? Kind::other_machine : Kind::no_library, nullptr};
+  }
+
+private:
+  const Tree& tree_;
+  const Files& files_;
+};
+
+std::string text_of(const loader::Missing& missing) {
+  return "needs " + missing.name +
+         (missing.no_library.empty()
+              ? ", which is not where the loader looks"
+              : ", for which the loader finds " + missing.no_library + ", which is no library");
+}
+
+// The symbol versions that a loaded file needs of the others. The loader takes a library without versions for
+// any.
+void check_versions(const loader::Library& file, const loader::Loading& loading,
+                    std::vector<Problem>& problems) {
+  for (const auto& [name, versions] : file.dynamic.needed_versions) {
+    const auto found = loading.names.find(name);
+    if (found == loading.names.end())
+      continue; // is missing, which is a problem of its own
+    const loader::Library& library = *found->second->library;
+    const std::vector<std::string>& defined = library.dynamic.versions;
+    for (const std::string& version : versions)
+      if (!defined.empty() && std::find(defined.begin(), defined.end(), version) == defined.end())
+        problems.push_back(
+            {Problem::Kind::symbol_version, file.path,
+             "needs version " + version + " of " + name + ", which " + library.path + " does not have"});
+  }
+}
+
+// What one program, or a library that no program here needs, makes the loader do.
+Result<std::vector<Problem>> problems_of(loader::Root& root, const loader::Settings& settings,
+                                         const loader::Library& start, std::set<std::string>& reached) {
+  XAAS_TRY(const loader::Loading loading, loader::load(root, settings, {{&start}}));
+  std::vector<Problem> problems;
+  for (const loader::Missing& missing : loading.missing)
+    problems.push_back({Problem::Kind::library, missing.by->library->path, text_of(missing), missing.name});
+  for (const auto* objects : {&loading.loaders, &loading.objects})
+    for (const auto& object : *objects)
+      reached.insert(object->library->path);
+  for (const auto& object : loading.objects)
+    check_versions(*object->library, loading, problems);
+  return problems;
+}
+
+// Whether the library that a problem is about is one of `loaded`.
+bool is_library_of(const Files& files, const std::set<std::string>& loaded, const Problem& problem) {
+  return std::any_of(loaded.begin(), loaded.end(), [&](const std::string& path) {
+    const std::string& soname = files.at(path).dynamic.soname;
+    return problem.library == (soname.empty() ? fs::path(path).filename().string() : soname);
+  });
+}
+
+} // namespace
+
+loader::Settings loader_settings(const std::string& arch, std::vector<std::string> library_path,
+                                 std::vector<std::string> hwcaps) {
+  loader::Settings settings{arch, std::move(library_path), {}, std::move(hwcaps), {}};
+  settings.directories.defaults = loader::default_directories(arch);
+  settings.directories.lib = "lib/" + arch + "-linux-gnu";
+  return settings;
+}
+
+Result<std::vector<Problem>> check_closure(const Tree& tree, const Files& files,
+                                           const loader::Settings& settings) {
+  ImageRoot root(tree, files);
+  std::vector<Problem> problems;
+  std::set<std::string> reached;
+  for (const auto& [path, file] : files) {
+    if (file.dynamic.interpreter.empty())
+      continue;
+    if (!files.count(tree.resolve(file.dynamic.interpreter))) {
+      problems.push_back(
+          {Problem::Kind::loader, path, "its loader " + file.dynamic.interpreter + " is not in the image"});
+      reached.insert(path);
+      continue;
+    }
+    XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, file, reached));
+    problems.insert(problems.end(), own.begin(), own.end());
+  }
+  const std::set<std::string> of_programs = reached;
+  for (const auto& [path, file] : files) // libraries for others, and plugins
+    if (!reached.count(path)) {
+      XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, file, reached));
+      // A plugin finds what the program that loads it has loaded.
+      for (const Problem& problem : own)
+        if (problem.kind != Problem::Kind::library || !is_library_of(files, of_programs, problem))
+          problems.push_back(problem);
+    }
+  // Programs share libraries, and their problems.
+  std::vector<Problem> once;
+  std::set<std::pair<std::string, std::string>> said;
+  for (Problem& problem : problems)
+    if (said.insert({problem.file, problem.message}).second)
+      once.push_back(std::move(problem));
+  return once;
+}
+
+} // namespace xaas::check

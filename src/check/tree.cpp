@@ -1,0 +1,87 @@
+#include "tree.h"
+
+#include <xaas/base/file.h>
+#include <xaas/base/text.h>
+#include <xaas/link/note.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+namespace xaas::check {
+
+namespace {
+
+constexpr size_t script_line = 256; // BINPRM_BUF_SIZE of Linux: more of the first line it does not read
+
+bool is_program(std::string_view content) {
+  constexpr size_t class_at = 4, data_at = 5;
+  return link::is_elf(content) && content.size() > 64 && content[class_at] == 2 && content[data_at] == 1;
+}
+
+} // namespace
+
+Result<void> Tree::add(oci::LayerEntry& entry, oci::LayerContent& content) {
+  const std::string path = names_.add(entry, [&](const std::string& gone) {
+    programs_.erase(gone);
+    scripts_.erase(gone);
+    others_.erase(gone);
+  });
+  if (path.empty())
+    return {};
+  if (entry.kind == oci::LayerEntry::Kind::hard_link) {
+    if (const auto found = programs_.find(resolve("/" + entry.link)); found != programs_.end())
+      programs_[path] = found->second;
+    else if (others_.count(resolve("/" + entry.link)))
+      others_.insert(path);
+  } else if (entry.kind == oci::LayerEntry::Kind::file) {
+    return add_file(path, content);
+  }
+  return {};
+}
+
+Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content) {
+  XAAS_TRY(std::string_view piece, content.next());
+  if (piece.starts_with("#!"))
+    scripts_[path] = trim(std::string(piece.substr(2, std::min(piece.find('\n'), script_line) - 2)));
+  if (!is_program(piece)) {
+    if (link::is_elf(piece))
+      others_.insert(path);
+    return {};
+  }
+  const fs::path kept = directory_.path() / std::to_string(kept_++); // a hard link may have the old one
+  std::ofstream stream(kept, std::ios::binary);
+  while (!piece.empty()) {
+    stream.write(piece.data(), static_cast<std::streamsize>(piece.size()));
+    XAAS_TRY(piece, content.next());
+  }
+  stream.close();
+  if (!stream)
+    return errno_error(errno, "writing " + kept.string());
+  programs_[path] = kept;
+  return {};
+}
+
+Result<Tree> Tree::read(const oci::Image& image) {
+  XAAS_TRY(TemporaryDirectory directory, TemporaryDirectory::create());
+  Tree tree(std::move(directory));
+  const auto& layers = image.manifest().layers;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    XAAS_TRY(const oci::BlobPtr blob, image.open_blob(layers[i]));
+    const Digest* const diff_id = &image.config().diff_ids[i];
+    tree.names_.start_layer();
+    const auto add = [&](oci::LayerEntry& entry, oci::LayerContent& content) {
+      return tree.add(entry, content);
+    };
+    XAAS_CHECK(oci::stream_layer(blob, layers[i].media_type, diff_id, oci::layer_limit, add)
+                   .in("layer " + layers[i].digest.to_string()));
+  }
+  return tree;
+}
+
+std::string Tree::interpreter(const std::string& path) const {
+  const auto found = scripts_.find(path);
+  return found == scripts_.end() ? std::string() : found->second;
+}
+
+} // namespace xaas::check

@@ -1,0 +1,43 @@
+// The files of an image, as its layers make them. Programs lie in files of a temporary directory, so that an
+// image may be larger than memory.
+#pragma once
+
+#include <xaas/base/file.h>
+#include <xaas/oci/layer.h>
+#include <xaas/oci/name_tree.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace xaas::check {
+
+class Tree {
+public:
+  static Result<Tree> read(const oci::Image& image);
+
+  // ELF files for 64-bit little-endian machines, by absolute path: where their bytes are, as long as the
+  // tree.
+  const std::map<std::string, fs::path>& programs() const { return programs_; }
+  // Whether the file at a path without links is an ELF file, also one for another machine.
+  bool is_elf(const std::string& path) const { return programs_.count(path) || others_.count(path); }
+  // The first line of a file that begins with "#!", without that; empty: it is no script.
+  std::string interpreter(const std::string& path) const;
+  // The path of the file that an absolute path leads to, through symlinks; empty: there is none.
+  std::string resolve(const std::string& path) const { return names_.resolve(path); }
+
+private:
+  explicit Tree(TemporaryDirectory directory) : directory_(std::move(directory)) {}
+
+  Result<void> add(oci::LayerEntry& entry, oci::LayerContent& content);
+  Result<void> add_file(const std::string& path, oci::LayerContent& content);
+
+  oci::NameTree names_;
+  std::map<std::string, fs::path> programs_;
+  std::set<std::string> others_;               // ELF files for 32 bits, or big-endian
+  std::map<std::string, std::string> scripts_; // what is behind "#!"
+  TemporaryDirectory directory_;
+  size_t kept_ = 0; // files in it
+};
+
+} // namespace xaas::check

@@ -1,0 +1,65 @@
+#include "classify/typing.h"
+
+namespace xaas::discover {
+
+std::string typed(spec::BuildSystem system, const Option& option, const std::string& value) {
+  switch (system) {
+  case spec::BuildSystem::cmake:
+  case spec::BuildSystem::meson:
+    return "-D" + option.name + "=" + value;
+  case spec::BuildSystem::autotools:
+    return "--" + option.name + "=" + value;
+  case spec::BuildSystem::make:
+  case spec::BuildSystem::commands:
+    break;
+  }
+  return option.name + "=" + value;
+}
+
+std::string typed_on(spec::BuildSystem system, const Option& option) {
+  switch (system) {
+  case spec::BuildSystem::cmake:
+    return "-D" + option.name;
+  case spec::BuildSystem::meson:
+    return "-D" + option.name + (option.values.empty() ? "=true" : "=enabled");
+  case spec::BuildSystem::autotools:
+    return "--" + option.name;
+  case spec::BuildSystem::make:
+  case spec::BuildSystem::commands:
+    break;
+  }
+  return option.name + "=" + (option.values.empty() ? "1" : option.values.front());
+}
+
+std::vector<std::string> arguments_of(spec::BuildSystem system, const Option& option, bool on) {
+  switch (system) {
+  case spec::BuildSystem::cmake:
+    return {"-D" + option.name + (on ? "=ON" : "=OFF")};
+  case spec::BuildSystem::meson:
+    return {"-D" + option.name +
+            (option.values.empty() ? on ? "=true" : "=false"
+             : on                  ? "=enabled"
+                                   : "=disabled")};
+  case spec::BuildSystem::autotools: {
+    const size_t dash = option.name.find('-');
+    const bool enable = option.name.starts_with("enable");
+    return {(on       ? enable ? "--enable" : "--with"
+             : enable ? "--disable"
+                      : "--without") +
+            option.name.substr(dash)};
+  }
+  case spec::BuildSystem::make:
+  case spec::BuildSystem::commands:
+    break;
+  }
+  return {on                         ? typed_on(system, option)
+          : option.values.size() > 1 ? option.name + "=" + option.values[1]
+                                     : option.name + "="};
+}
+
+bool is_on(const Option& option) {
+  return !option.initial || *option.initial == "ON" || *option.initial == "enabled" ||
+         *option.initial == "auto";
+}
+
+} // namespace xaas::discover

@@ -1,0 +1,442 @@
+// Reads what a configure script offers: the macros of configure.ac and of the project's own M4 files, by
+// their quoting (Autoconf manual, "External Software", "Package Options"), and, where there is no
+// configure.ac, the help text of the script.
+#include "readers/readers.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
+namespace xaas::discover {
+
+namespace {
+
+// What Autoconf, Automake and Libtool offer by themselves.
+bool is_of_the_tools(const std::string& name) {
+  static const std::set<std::string> names = {"enable-shared",
+                                              "enable-static",
+                                              "enable-fast-install",
+                                              "enable-libtool-lock",
+                                              "enable-dependency-tracking",
+                                              "enable-silent-rules",
+                                              "enable-maintainer-mode",
+                                              "enable-option-checking",
+                                              "enable-largefile",
+                                              "enable-nls",
+                                              "enable-rpath",
+                                              "enable-debug",
+                                              "with-pic",
+                                              "with-gnu-ld",
+                                              "with-sysroot",
+                                              "with-aix-soname",
+                                              "enable-cxx-stdlib",
+                                              "enable-FEATURE",
+                                              "with-PACKAGE",
+                                              "enable-year2038"};
+  return names.count(name) > 0;
+}
+
+struct MacroCall {
+  std::vector<std::string> arguments; // without their outer brackets
+  unsigned line = 0;
+};
+
+// The calls of a macro: `NAME(...)`, arguments split at commas outside brackets and parentheses.
+std::vector<MacroCall> calls_of(const std::string& text, const std::string& macro) {
+  std::vector<MacroCall> calls;
+  size_t at = 0, counted = 0;
+  unsigned line = 1;
+  while ((at = text.find(macro, at)) != std::string::npos) {
+    const size_t start = at;
+    at += macro.size();
+    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    if ((start > 0 && is_part(text[start - 1])) || at >= text.size() || text[at] != '(')
+      continue;
+    // What is before it in its line; of a very long one only what is near.
+    constexpr size_t near = 300;
+    const size_t low = start > near ? start - near : 0;
+    const size_t begin = text.substr(low, start - low).rfind('\n');
+    const std::string before =
+        trim(text.substr(low, start - low).substr(begin == std::string::npos ? 0 : begin + 1));
+    if (before.starts_with("dnl") || before.starts_with("#"))
+      continue;
+    line += static_cast<unsigned>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
+                                             text.begin() + static_cast<std::ptrdiff_t>(start), '\n'));
+    counted = start;
+    MacroCall call{{}, line};
+    std::string argument;
+    int brackets = 0, parentheses = 0;
+    for (++at; at < text.size(); ++at) {
+      const char c = text[at];
+      if (brackets == 0 && parentheses == 0 && (c == ',' || c == ')')) {
+        call.arguments.push_back(trim(argument));
+        argument.clear();
+        if (c == ')')
+          break;
+        continue;
+      }
+      if (c == '[' && brackets++ == 0 && parentheses == 0)
+        continue;
+      if (c == ']' && --brackets == 0 && parentheses == 0)
+        continue;
+      if (brackets == 0)
+        parentheses += c == '(' ? 1 : c == ')' ? -1 : 0;
+      argument.push_back(c);
+    }
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+std::string without_quotes(std::string text) {
+  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '[' || c == ']'; }),
+             text.end());
+  return text;
+}
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text)
+    if (!std::isspace(static_cast<unsigned char>(c)))
+      line.push_back(c);
+    else if (!line.empty() && line.back() != ' ')
+      line.push_back(' ');
+  return trim(line);
+}
+
+// What the help says of the value without the option. Nothing if it does not say.
+std::optional<bool> default_in_help(const std::string& help) {
+  const std::string text = to_lower(help);
+  const size_t at = text.find("default");
+  if (at == std::string::npos)
+    return std::nullopt;
+  const std::string around = text.substr(at, 40);
+  const std::string before = text.substr(at > 24 ? at - 24 : 0, at > 24 ? 24 : at);
+  const auto position = [](const std::string& in, const std::string& word) {
+    const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)); };
+    for (size_t found = in.find(word); found != std::string::npos; found = in.find(word, found + 1))
+      if ((found == 0 || !part(in[found - 1])) &&
+          (found + word.size() >= in.size() || !part(in[found + word.size()])))
+        return found;
+    return std::string::npos;
+  };
+  for (const char* phrase : {"default is to ", "default to "})
+    if (text.compare(at, std::string_view(phrase).size(), phrase) == 0)
+      return text.compare(at + std::string_view(phrase).size(), 4, "not ") != 0;
+  // The first of them that stands behind "default".
+  size_t nearest = std::string::npos;
+  bool answer = false;
+  for (const bool yes : {false, true})
+    for (const char* word :
+         yes ? std::initializer_list<const char*>{"yes", "on", "enabled", "true"}
+             : std::initializer_list<const char*>{"no", "off", "disabled", "none", "false"})
+      if (const size_t found = position(around, word); found < nearest)
+        nearest = found, answer = yes;
+  if (nearest != std::string::npos)
+    return answer;
+  for (const char* word : {"disabled by", "off by", "no by"})
+    if (before.find(word) != std::string::npos)
+      return false;
+  for (const char* word : {"enabled by", "on by", "yes by", "used by"})
+    if (before.find(word) != std::string::npos)
+      return true;
+  return std::nullopt;
+}
+
+// The values that "--enable-x=[a|b|c]" or "{a,b,c}" names.
+std::vector<std::string> values_in(const std::string& left) {
+  const size_t equals = left.find('=');
+  if (equals == std::string::npos)
+    return {};
+  std::string text = left.substr(equals + 1);
+  std::vector<std::string> values;
+  for (const char separator : {'|', ','})
+    if (text.find(separator) != std::string::npos) {
+      for (const std::string& part : split(text, separator)) {
+        std::string value;
+        for (const char c : trim(part))
+          if (c != '[' && c != ']' && c != '{' && c != '}' && c != '<' && c != '>' && c != '(' && c != ')')
+            value.push_back(c);
+        if (!value.empty() && value != "..." && value.find(' ') == std::string::npos)
+          values.push_back(value);
+      }
+      break;
+    }
+  return values;
+}
+
+bool is_yes_or_no(const std::string& value) {
+  return value == "yes" || value == "no" || value == "on" || value == "off" || value == "auto" ||
+         value == "check";
+}
+
+// "with-mpi": "--without-mpi".
+std::string negative_of(const std::string& name) {
+  const bool enable = name.starts_with("enable-");
+  return (enable ? "--disable-" : "--without-") + name.substr(name.find('-') + 1);
+}
+
+// An option from its name, the left side of its help line and the rest of that.
+Option option_of(const std::string& name, const std::string& left, const std::string& help, Place place) {
+  Option option;
+  option.name = name;
+  option.help = help;
+  option.place = std::move(place);
+  const std::vector<std::string> values = values_in(left);
+  const bool choice =
+      std::any_of(values.begin(), values.end(), [](const auto& value) { return !is_yes_or_no(value); });
+  std::string value = left.find('=') == std::string::npos ? "" : left.substr(left.find('=') + 1);
+  value = to_lower(value);
+  if (choice) {
+    option.kind = Option::Kind::choice;
+    option.values = values;
+  } else {
+    for (const char* word : {"dir", "path", "prefix", "file", "lib", "root"})
+      option.takes_place |= value.find(word) != std::string::npos;
+    // "--with-x[=DIR]" is a switch, too.
+    option.takes_place &= left.find("[=") == std::string::npos;
+  }
+  if (const auto said = default_in_help(help))
+    option.initial = *said ? "ON" : "OFF";
+  else if (to_lower(help).find(to_lower(negative_of(name))) != std::string::npos)
+    option.initial = "ON"; // whoever explains how to switch it off has it on
+  else if (left.find("--disable-") != std::string::npos || left.find("--without-") != std::string::npos)
+    option.initial = "ON";
+  return option;
+}
+
+class ConfigureReader {
+public:
+  ConfigureReader(const TreeFiles& tree, Findings& findings) : tree_(tree), findings_(findings) {}
+
+  void read() {
+    bool macros = false;
+    for (const std::string& path : tree_.paths()) {
+      const std::string name = path.substr(path.rfind('/') + 1);
+      const bool top = name == "configure.ac" || name == "configure.in";
+      if (!top && !path.ends_with(".m4"))
+        continue;
+      if (name == "aclocal.m4" || name == "libtool.m4" || name.starts_with("lt") ||
+          path.find("autom4te") != std::string::npos)
+        continue;
+      const std::string own = findings_.directory.empty() ? name : findings_.directory + "/" + name;
+      if ((top && path != own && path != own.substr(0, own.rfind('/') + 1) + "config/" + name) ||
+          belongs_to_another(path))
+        continue;
+      if (const std::optional<std::string> text = tree_.text(path)) {
+        read_macros(*text, path, top && !macros);
+        macros |= top;
+      }
+    }
+    // Options that macros put together have their names only here.
+    const std::string script = (findings_.directory.empty() ? "" : findings_.directory + "/") + "configure";
+    if (const std::optional<std::string> text = tree_.text(script)) {
+      if (const std::string first = text->substr(0, text->find('\n'));
+          first.find("python") != std::string::npos)
+        findings_.notes.push_back(script + ": no shell script; its options are not read");
+      else
+        read_help(*text, script);
+    }
+  }
+
+private:
+  // A package of its own inside the tree has its own script.
+  bool belongs_to_another(const std::string& path) const {
+    for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+      const std::string directory = path.substr(0, slash);
+      if (directory != findings_.directory && directory.size() > findings_.directory.size() &&
+          (tree_.has(directory + "/configure.ac") || tree_.has(directory + "/configure")))
+        return true;
+    }
+    return false;
+  }
+
+  void add(Option option) {
+    if (is_of_the_tools(option.name) || option.name.find_first_of("$ \"") != std::string::npos)
+      return;
+    if (names_.insert(option.name).second)
+      findings_.options.push_back(std::move(option));
+  }
+
+  void read_macros(const std::string& text, const std::string& path, bool first) {
+    if (first) {
+      for (const MacroCall& call : calls_of(text, "AC_INIT")) {
+        if (!call.arguments.empty())
+          findings_.name = call.arguments[0];
+        if (call.arguments.size() > 1)
+          findings_.version = call.arguments[1];
+      }
+      for (const MacroCall& call : calls_of(text, "AC_PREREQ"))
+        if (!call.arguments.empty())
+          findings_.minimum_version = call.arguments[0];
+    }
+    for (const auto& [macro, language] :
+         {std::pair{"AC_PROG_CC", "C"}, std::pair{"AC_PROG_CXX", "CXX"}, std::pair{"AC_PROG_FC", "Fortran"},
+          std::pair{"AC_PROG_F77", "Fortran"}})
+      if (text.find(macro) != std::string::npos &&
+          std::find(findings_.languages.begin(), findings_.languages.end(), language) ==
+              findings_.languages.end())
+        findings_.languages.emplace_back(language);
+    for (const bool enable : {true, false})
+      for (const MacroCall& call : calls_of(text, enable ? "AC_ARG_ENABLE" : "AC_ARG_WITH"))
+        add_argument(call, enable ? "enable-" : "with-", path);
+    for (const MacroCall& call : calls_of(text, "PKG_CHECK_MODULES"))
+      if (call.arguments.size() > 1)
+        add_modules(call, path);
+    for (const char* macro : {"AC_CHECK_LIB", "AC_SEARCH_LIBS"})
+      for (const MacroCall& call : calls_of(text, macro)) {
+        // Of several any one will do: nobody chooses.
+        const size_t index = macro == std::string_view("AC_CHECK_LIB") ? 0 : 1;
+        if (call.arguments.size() > index && split(one_line(call.arguments[index]), ' ').size() == 1)
+          for (const std::string& name : split(one_line(call.arguments[index]), ' '))
+            add_package({name, "", false, {}, {path, call.line}});
+      }
+    for (const char* macro : {"AX_MPI", "ACX_MPI", "AX_OPENMP", "AC_OPENMP", "AX_BLAS", "ACX_BLAS",
+                              "AX_LAPACK", "ACX_LAPACK", "AX_PTHREAD", "ACX_PTHREAD"})
+      if (const size_t at = text.find(macro); at != std::string::npos && path.ends_with(".ac"))
+        add_package({std::string(macro).substr(std::string(macro).find('_') + 1),
+                     "",
+                     false,
+                     {},
+                     {path, 1 + static_cast<unsigned>(std::count(
+                                    text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'))}});
+  }
+
+  void add_package(Package package) {
+    if (package.name.empty() || package.name.find_first_of("$\"`") != std::string::npos)
+      return;
+    for (const Package& other : findings_.packages)
+      if (other.name == package.name)
+        return;
+    findings_.packages.push_back(std::move(package));
+  }
+  void add_modules(const MacroCall& call, const std::string& path) {
+    const std::vector<std::string> words = split(one_line(without_quotes(call.arguments[1])), ' ');
+    for (size_t i = 0; i < words.size(); ++i)
+      if (!words[i].empty() && std::isalpha(static_cast<unsigned char>(words[i][0]))) {
+        const bool has_version = i + 2 < words.size() && words[i + 1].find_first_of("<>=") == 0;
+        add_package(
+            {words[i], has_version ? words[i + 2] : "", call.arguments.size() < 4, {}, {path, call.line}});
+        i += has_version ? 2 : 0;
+      }
+  }
+
+  void add_argument(const MacroCall& call, const std::string& prefix, const std::string& path) {
+    if (call.arguments.empty())
+      return;
+    std::string help = call.arguments.size() > 1 ? call.arguments[1] : "";
+    std::string left, right;
+    std::vector<MacroCall> strings = calls_of(help, "AS_HELP_STRING");
+    if (strings.empty())
+      strings = calls_of(help, "AC_HELP_STRING");
+    if (!strings.empty() && !strings[0].arguments.empty()) {
+      left = strings[0].arguments[0];
+      right = strings[0].arguments.size() > 1 ? strings[0].arguments[1] : "";
+    } else {
+      help = one_line(help);
+      const size_t end = help.find(' ');
+      left = help.substr(0, end);
+      right = end == std::string::npos ? "" : help.substr(end + 1);
+    }
+    Option option = option_of(prefix + call.arguments[0], one_line(left), one_line(without_quotes(right)),
+                              {path, call.line});
+    if (!default_in_help(option.help) && call.arguments.size() > 3) {
+      const std::string otherwise = one_line(call.arguments[3]);
+      const auto sets = [&](const char* yes) {
+        return otherwise.find(std::string("=") + yes) != std::string::npos ||
+               otherwise.find(std::string("=\"") + yes) != std::string::npos;
+      };
+      if (sets("yes") || sets("true"))
+        option.initial = "ON";
+      else if (sets("no") || sets("false"))
+        option.initial = "OFF";
+    }
+    const std::string otherwise = call.arguments.size() > 3 ? call.arguments[3] : "";
+    const bool is_asked =
+        otherwise.find("check") != std::string::npos || otherwise.find("auto") != std::string::npos;
+    if (!option.initial && option.kind == Option::Kind::boolean && !is_asked)
+      option.initial = "OFF";
+    add(std::move(option));
+  }
+
+  // "  --enable-threads[=TYPE]   text", with more text on the lines below.
+  void read_help(const std::string& text, const std::string& path) {
+    findings_.name = findings_.name.empty() ? tree_.root().filename().string() : findings_.name;
+    unsigned number = 0;
+    std::optional<Option> open;
+    std::string left, help;
+    Place place;
+    const auto close = [&] {
+      if (left.empty())
+        return;
+      // `--enable-x`, `--disable-x` and short forms of one line are one option.
+      const size_t at = std::min(left.find("--"), left.size());
+      std::string name = left.substr(at, left.find_first_of(" =[,", at) - at);
+      if (name.starts_with("--")) {
+        name.erase(0, 2);
+        if (name.starts_with("disable-"))
+          name = "enable-" + name.substr(8);
+        if (name.starts_with("without-"))
+          name = "with-" + name.substr(8);
+        if (name.starts_with("enable-") || name.starts_with("with-"))
+          add(option_of(name, left, one_line(help), place));
+      }
+      left.clear();
+      help.clear();
+    };
+    for (std::string line : split_lines(text)) {
+      ++number;
+      // What `echo` prints is its text.
+      std::string shown = trim(line);
+      if (shown.starts_with("echo ")) {
+        shown = trim(shown.substr(5));
+        if (!shown.empty() && (shown[0] == '"' || shown[0] == '\''))
+          shown = trim(shown.substr(1, shown.size() - 1 - (shown.size() > 1 && shown.back() == shown[0])));
+        if (!shown.empty() && (shown.back() == '"' || shown.back() == '\''))
+          shown.pop_back();
+      }
+      shown = trim(shown);
+      const bool starts =
+          shown.starts_with("--") ||
+          (shown.starts_with("-") && shown.find(", --") != std::string::npos && shown.find(", --") < 16);
+      if (starts && shown.find(")") != std::string::npos && shown.find(")") < shown.find(' '))
+        continue; // a branch of `case`
+      if (starts) {
+        close();
+        place = {path, number};
+        const size_t gap = shown.find("  ");
+        left = shown.substr(0, gap);
+        help = gap == std::string::npos ? "" : shown.substr(gap);
+      } else if (!left.empty() && !shown.empty() && help.size() < 2000) {
+        help += " " + shown;
+      } else {
+        close();
+      }
+    }
+    close();
+  }
+
+  static std::vector<std::string> split_lines(const std::string& text) {
+    std::vector<std::string> lines;
+    size_t at = 0;
+    while (at <= text.size()) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      lines.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return lines;
+  }
+
+  const TreeFiles& tree_;
+  Findings& findings_;
+  std::set<std::string> names_;
+};
+
+} // namespace
+
+void read_autotools(const TreeFiles& tree, Findings& findings) {
+  ConfigureReader(tree, findings).read();
+}
+
+} // namespace xaas::discover

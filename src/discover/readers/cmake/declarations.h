@@ -1,0 +1,97 @@
+// The commands of CMake that say something of the build: options, packages, languages, compiler flags.
+//
+// Source: cmake-commands(7): option(), set(CACHE), set_property(CACHE), find_package(), project(), ...;
+// modules CMakeDependentOption, FindPkgConfig.
+#pragma once
+
+#include "readers/cmake/values.h"
+
+#include <xaas/discover/findings.h>
+
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace xaas::discover {
+
+// Where the reader is.
+struct CMakeState {
+  std::string top;                     // directory of the project, relative to the tree
+  std::string directory;               // of the running CMakeLists.txt
+  std::string file;                    // the running one
+  std::vector<std::string> conditions; // around the running command
+  struct Call {                        // of a function or macro of the project
+    const CMakeCommand* command;
+    std::string file;
+  };
+  std::vector<Call> calls; // outermost first
+  bool by_default = true;  // a build without any option comes here
+  bool certain = true;     // so does every build
+};
+
+class CMakeDeclarations {
+public:
+  CMakeDeclarations(CMakeValues& values, const CMakeState& state, Findings& findings)
+      : values_(values), state_(state), findings_(findings) {}
+
+  // Whether it is one of these commands.
+  bool execute(const CMakeCommand& command, const std::vector<CMakeWord>& words);
+  void note_imported_targets(const CMakeCommand& command);
+
+  // A call of the project's own function or macro: what it is called with may say more of the options that it
+  // declares.
+  struct Mark {
+    size_t options, touched;
+  };
+  Mark begin_call() const { return {findings_.options.size(), touched_.size()}; }
+  void end_call(const Mark& begin, const std::vector<CMakeWord>& words);
+
+private:
+  using Handler = void (CMakeDeclarations::*)(const std::vector<CMakeWord>&, const CMakeCommand&);
+  void option_command(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void dependent_option(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void set_command(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void unset_command(const std::vector<CMakeWord>& words, const CMakeCommand&);
+  void set_property(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void mark_as_advanced(const std::vector<CMakeWord>& words, const CMakeCommand&);
+  void project_command(const std::vector<CMakeWord>& words, const CMakeCommand&);
+  void enable_language(const std::vector<CMakeWord>& words, const CMakeCommand&);
+  void minimum_required(const std::vector<CMakeWord>& words, const CMakeCommand&);
+  void find_package(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void check_modules(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void find_library(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void compile_options(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void check(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+
+  // The command that has the name as it is written, the running one or a call around it; else the outermost
+  // call.
+  Place place(const std::string& name, const CMakeCommand& command) const;
+  Option& add_option(const std::string& name, const CMakeCommand& command);
+  bool is_new(const std::string& name) const;
+  bool may_add_option(const std::string& name);
+  std::vector<std::string> innermost_conditions() const;
+  void set_initial(Option& option, const CMakeWord& value);
+  void declare_boolean(const std::string& name, const std::string& help, const CMakeWord& value,
+                       const CMakeCommand& command);
+  void add_language(const std::string& name);
+  void add_package(const std::string& name, const std::string& version, bool required,
+                   const CMakeCommand& command);
+  void add_flag(const std::string& flag, const CMakeCommand& command);
+  struct Mention {
+    std::string text;
+    std::set<std::string> names;
+  };
+  Mention mention_in(const std::string& text) const;
+
+  CMakeValues& values_;
+  const CMakeState& state_;
+  Findings& findings_;
+  std::unordered_map<std::string, size_t> options_; // index in the findings
+  std::unordered_map<std::string, size_t> packages_;
+  std::unordered_map<std::string, bool> first_by_default_;
+  std::vector<size_t> touched_; // options that the outermost call of a macro declares
+  bool many_ = false;           // that is noted
+};
+
+} // namespace xaas::discover

@@ -1,0 +1,303 @@
+#include "c/frontend.h"
+#include <xaas/known/include_names.h>
+
+#include <xaas/ir/device_image.h>
+#include <xaas/ir/vector_returns.h>
+#include <xaas/link/note.h>
+
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/Attr.h>
+#include <clang/AST/Decl.h>
+#include <clang/CodeGen/ModuleBuilder.h>
+#include <clang/Frontend/ChainedDiagnosticConsumer.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendAction.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+// The target attribute that the source wrote on a function, in FeatureResolver's form.
+std::string written_target(clang::CodeGenerator& generator, const llvm::Function& function) {
+  const auto* declaration =
+      llvm::dyn_cast_or_null<clang::FunctionDecl>(generator.GetDeclForMangledName(function.getName()));
+  if (!declaration)
+    return {};
+  declaration = declaration->getMostRecentDecl();
+  if (const auto* target = declaration->getAttr<clang::TargetAttr>())
+    return "target:" + target->getFeaturesStr().str();
+  if (const auto* clones = declaration->getAttr<clang::TargetClonesAttr>()) {
+    // Mangled as <name>.<version>.<index>, with "arch=x" as "arch_x". A version that is written twice has one
+    // function.
+    const llvm::StringRef mangled = function.getName().rsplit('.').first;
+    for (unsigned i = 0; i < clones->featuresStrs_size(); ++i) {
+      std::string version = clones->getFeatureStr(i).str();
+      std::replace(version.begin(), version.end(), '=', '_');
+      if (mangled.ends_with("." + version))
+        return "clone:" + clones->getFeatureStr(i).str();
+    }
+    return "other";
+  }
+  if (declaration->hasAttr<clang::CPUSpecificAttr>() || declaration->hasAttr<clang::CPUDispatchAttr>() ||
+      declaration->hasAttr<clang::TargetVersionAttr>())
+    return "other";
+  return {};
+}
+
+// Is there a string constant, or a part of one, for which `holds` is true?
+template <typename Predicate> bool any_data(const llvm::Constant& constant, const Predicate& holds) {
+  if (const auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(&constant))
+    return holds(std::string_view(data->getRawDataValues()));
+  // A long array with zeros at its end is a structure of two arrays.
+  if (const auto* parts = llvm::dyn_cast<llvm::ConstantAggregate>(&constant))
+    for (const llvm::Use& part : parts->operands())
+      if (const auto* each = llvm::dyn_cast<llvm::Constant>(part.get()); each && any_data(*each, holds))
+        return true;
+  return false;
+}
+
+template <typename Predicate> bool any_data(const llvm::Module& module, const Predicate& holds) {
+  return llvm::any_of(module.globals(), [&](const llvm::GlobalVariable& variable) {
+    return variable.hasInitializer() && any_data(*variable.getInitializer(), holds);
+  });
+}
+
+// An object or program of this build as an array (`xxd -i`): deploying would ship the working code in it.
+bool embeds_captured_code(const llvm::Module& module) {
+  return any_data(module, [](std::string_view data) { return !link::find_note_bytes(data).empty(); });
+}
+
+// Where a program registers a fat binary of CUDA's, in all that Clang and nvcc make.
+bool registers_device_code(const llvm::Module& module) {
+  return std::any_of(module.global_begin(), module.global_end(), [](const llvm::GlobalVariable& variable) {
+    return variable.getSection() == ".nvFatBinSegment";
+  });
+}
+
+// Directories of the build in data: they are not there where the program will run.
+bool names_places(const llvm::Module& module, const session::Session& session) {
+  return any_data(module, [&](std::string_view data) {
+    return std::any_of(session.prefixes.begin(), session.prefixes.end(), [&](const auto& prefix) {
+      return data.find(prefix.first.string()) != std::string_view::npos;
+    });
+  });
+}
+
+// Clang gives every module of device code the settings of OpenMP's runtime library.
+bool has_definitions(const llvm::Module& module) {
+  const auto defines = [](const llvm::GlobalValue& value) {
+    return !value.isDeclaration() && !value.getName().starts_with("__omp_rtl_") &&
+           !value.getName().starts_with("llvm.");
+  };
+  return llvm::any_of(module.functions(), defines) || llvm::any_of(module.globals(), defines);
+}
+
+// Registers that a version of the instruction set may lack, or give to inline assembly in another width.
+bool names_vector_register(const llvm::InlineAsm& assembly) {
+  for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly.ParseConstraints())
+    for (const std::string& code : constraint.Codes) {
+      const bool is_register = llvm::StringRef(code).starts_with("{");
+      if (is_register ? code.find("mm") != std::string::npos || llvm::StringRef(code).starts_with("{k")
+                      : code.find_first_of("xvkyY") != std::string::npos)
+        return true;
+    }
+  return false;
+}
+
+// What x86 has only with cx16.
+bool is_wide_atomic(const llvm::Instruction& instruction) {
+  if (!instruction.isAtomic())
+    return false;
+  const llvm::Type* type = instruction.getType();
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+    type = store->getValueOperand()->getType();
+  else if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
+    type = exchange->getCompareOperand()->getType();
+  return type->isSized() && type->getPrimitiveSizeInBits() > 64;
+}
+
+bool is_half(const llvm::Type* type) {
+  const llvm::Type* scalar = type->getScalarType();
+  return scalar->isHalfTy() || scalar->isBFloatTy();
+}
+
+// Arithmetic of half precision is widened, or is not.
+bool has_half(const llvm::Instruction& instruction) {
+  return is_half(instruction.getType()) || llvm::any_of(instruction.operands(), [](const llvm::Use& operand) {
+           return is_half(operand->getType());
+         });
+}
+
+// The witness of the module that nothing in it depends on features that only add instructions.
+bool module_is_plain(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    if (function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86."))
+      return false;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (is_wide_atomic(instruction) || has_half(instruction))
+        return false;
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+            assembly && names_vector_register(*assembly))
+          return false;
+    }
+  }
+  return true;
+}
+
+// The witness of the syntax tree: no vector type was ever made but those that every instruction set has.
+bool has_wide_vectors(const clang::ASTContext& context) {
+  constexpr uint64_t width_of_all = 128;
+  return llvm::any_of(context.getTypes(), [&](const clang::Type* type) {
+    if (const auto* vector = llvm::dyn_cast<clang::VectorType>(type))
+      return vector->getElementType()->isDependentType() || context.getTypeSize(vector) > width_of_all;
+    return llvm::isa<clang::DependentVectorType, clang::DependentSizedExtVectorType, clang::MatrixType>(type);
+  });
+}
+
+ir::VscaleLimits vscale_limits(const clang::LangOptions& options) {
+  return {options.VScaleMin, options.VScaleMax, options.VScaleStreamingMin, options.VScaleStreamingMax};
+}
+
+class CaptureAction : public clang::ASTFrontendAction {
+public:
+  CaptureAction(FrontendResult& result, const session::Session& session, known::TokenListener* listener)
+      : result_(result), session_(session), listener_(listener), context_(*new llvm::LLVMContext) {
+    context_.setDiscardValueNames(true);
+  }
+
+protected:
+  bool BeginSourceFileAction(clang::CompilerInstance& compiler) override {
+    known::keep_names_in_includes(compiler);
+    if (listener_)
+      listener_->attach(compiler);
+    return true;
+  }
+
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef file) override {
+    const clang::TargetOptions& options = compiler.getTargetOpts();
+    emitted_ = {options.Triple,
+                options.ABI,
+                options.FPMath,
+                options.CPU,
+                options.TuneCPU,
+                options.FeaturesAsWritten,
+                {},
+                vscale_limits(compiler.getLangOpts())};
+    std::unique_ptr<clang::CodeGenerator> generator = clang::CreateLLVMCodeGen(compiler, file, context_);
+    generator_ = generator.get();
+    return generator;
+  }
+
+  void EndSourceFileAction() override {
+    llvm::Module* module =
+        getCompilerInstance().getDiagnostics().hasErrorOccurred() ? nullptr : generator_->GetModule();
+    if (!module)
+      return;
+    if (listener_)
+      result_.preprocessed = listener_->finish(getCompilerInstance());
+    result_.needs_optimisation = ir::needs_optimisation(
+        *module, [&](const llvm::Function& function) { return is_of_system(function); });
+    finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
+    result_.plain = result_.refusal.empty() && result_.module.fixed_functions == 0 &&
+                    module_is_plain(*module) && !has_wide_vectors(getCompilerInstance().getASTContext());
+  }
+
+private:
+  bool is_of_system(const llvm::Function& function) {
+    const clang::Decl* declaration = generator_->GetDeclForMangledName(function.getName());
+    return declaration &&
+           getCompilerInstance().getSourceManager().isInSystemHeader(declaration->getLocation());
+  }
+
+  Result<ir::CanonicalModule> canonicalize(llvm::Module& module) {
+    XAAS_TRY(const ir::FeatureResolver resolver, ir::FeatureResolver::create(emitted_));
+    XAAS_TRY(const ir::TargetAttributes plain, resolver.attributes({}));
+    XAAS_TRY(result_.vector_returns,
+             ir::fix_vector_returns(module, plain, [&](const llvm::Function& function) {
+               const auto* declaration = llvm::dyn_cast_or_null<clang::FunctionDecl>(
+                   generator_->GetDeclForMangledName(function.getName()));
+               return declaration && declaration->isMultiVersion();
+             }));
+    return ir::canonicalize(module, resolver, [&](const llvm::Function& function) {
+      return written_target(*generator_, function);
+    });
+  }
+
+  FrontendResult& result_;
+  const session::Session& session_;
+  known::TokenListener* listener_;
+  llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free): this is a compiler's process
+  ir::InstructionSet emitted_;
+  clang::CodeGenerator* generator_ = nullptr; // owned by the compiler instance
+};
+
+} // namespace
+
+void finish_module(const session::Session& session, llvm::Module& module,
+                   const std::function<Result<ir::CanonicalModule>(llvm::Module&)>& canonicalize,
+                   FrontendResult& result) {
+  result.compiled = true;
+  if (embeds_captured_code(module)) {
+    result.refusal = "data with code of this build in it";
+    return;
+  }
+  result.names_places = names_places(module, session);
+  result.wants_device_image = ir::wants_device_image(module);
+  if (!result.wants_device_image && registers_device_code(module)) {
+    result.refusal =
+        "the host's part of a source whose device code nvcc made, which was called by its own path";
+    return;
+  }
+  result.has_definitions = has_definitions(module);
+  if (session.strip_debug)
+    llvm::StripDebugInfo(module);
+  Result<ir::CanonicalModule> canonical = canonicalize(module);
+  if (canonical)
+    result.module = *std::move(canonical);
+  else
+    result.refusal = canonical.error().message;
+}
+
+FrontendResult run_frontend(const session::Session& session,
+                            std::shared_ptr<clang::CompilerInvocation> invocation,
+                            llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,
+                            const clang::TextDiagnosticBuffer* messages, known::TokenListener* listener) {
+  FrontendResult result;
+  // Collected, because they are said again where the outcome is known later.
+  llvm::raw_string_ostream said(result.messages);
+  said.enable_colors(true); // whether there are any is the invocation's to say
+  clang::CompilerInstance compiler(std::move(invocation));
+  compiler.createVirtualFileSystem(std::move(files));
+  compiler.setVerboseOutputStream(said);
+  clang::DiagnosticConsumer* consumer = new clang::IgnoringDiagConsumer;
+  if (messages)
+    consumer = new clang::TextDiagnosticPrinter(said, compiler.getDiagnosticOpts());
+  if (listener)
+    consumer = new clang::ChainedDiagnosticConsumer(&listener->messages(),
+                                                    std::unique_ptr<clang::DiagnosticConsumer>(consumer));
+  compiler.createDiagnostics(consumer);
+  if (!compiler.hasDiagnostics())
+    return result;
+  if (messages)
+    messages->FlushDiagnostics(compiler.getDiagnostics());
+  CaptureAction action(result, session, listener);
+  if (!compiler.ExecuteAction(action))
+    result.compiled = false;
+  return result;
+}
+
+} // namespace xaas::frontdoor

@@ -1,0 +1,204 @@
+#include "device/compile.h"
+#include "c/frontend.h"
+#include <xaas/harvest/identify.h>
+#include <xaas/known/stable_files.h>
+
+#include <xaas/ir/device_image.h>
+#include <xaas/ir/options.h>
+#include <xaas/target/gpu.h>
+#include <xaas/known/invocation.h>
+
+#include <clang/Basic/TargetOptions.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+// What the driver asks for before device code is assembled, linked or packed.
+bool generates_code(clang::frontend::ActionKind action) {
+  return action == clang::frontend::EmitAssembly || action == clang::frontend::EmitBC ||
+         action == clang::frontend::EmitObj;
+}
+
+std::string refusal_of(const clang::CompilerInvocation& invocation) {
+  const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
+  if (!frontend.Plugins.empty())
+    return "a Clang plugin";
+  // Code for several GPUs (gfx9-generic), or for some settings of one (gfx90a:xnack+).
+  const clang::TargetOptions& target = invocation.getTargetOpts();
+  if (!llvm::Triple(target.Triple).isAMDGPU())
+    return {};
+  if (!target::parse_gpu_arch(target.CPU))
+    return "device code for " + target.CPU;
+  for (const std::string& feature : target.FeaturesAsWritten)
+    if (feature.ends_with("xnack") || feature.ends_with("sramecc"))
+      return "device code for one setting of the GPU (" + feature + ")";
+  return {};
+}
+
+Result<std::vector<Digest>> libraries_of(const session::Session& session,
+                                         clang::CompilerInvocation& invocation) {
+  std::vector<Digest> libraries;
+  for (const clang::CodeGenOptions::BitcodeFileToLink& file : invocation.getCodeGenOpts().LinkBitcodeFiles) {
+    const fs::path path = file.Filename;
+    XAAS_TRY(const link::FileRef ref, harvest::identify(session, path, path.filename().string()));
+    libraries.push_back(ref.digest);
+  }
+  invocation.getCodeGenOpts().LinkBitcodeFiles.clear();
+  return libraries;
+}
+
+// The number that `text` is, whole; nothing for anything else.
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty() ? std::optional(value)
+                                                                                   : std::nullopt;
+}
+
+// What the driver asks of the assembler, as typed options. Failed: something that they do not have.
+Result<void> read_assembler_options(const std::vector<std::string>& arguments, ir::UnitOptions& options) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    std::optional<int64_t> value;
+    if (argument == "--gpu-name" || argument == "--output-file")
+      ++i;
+    else if (argument == "-g")
+      options.gpu[ir::ptxas_debug] = 1;
+    else if (argument.starts_with("-O") && (value = number(argument.substr(2))))
+      options.gpu[ir::ptxas_level] = std::min<int64_t>(*value, 3);
+    else if (argument.starts_with("-maxrregcount=") && (value = number(argument.substr(14))))
+      options.gpu[ir::ptxas_registers] = *value;
+    else if (argument.starts_with("-") && argument != "-c" && argument != "-m64" && argument != "-v" &&
+             argument != "--verbose" && argument != "-lineinfo" && argument != "--generate-line-info" &&
+             argument != "--dont-merge-basicblocks" && argument != "--return-at-end")
+      return make_error(ErrorKind::failed, "options for the GPU's assembler (" + std::string(argument) + ")");
+  }
+  return {};
+}
+
+// Machine code of a GPU is made for the one that is there; that of the CPU like all other code for it.
+ir::MachineFlags machine_of(const DeviceResult& result, const clang::TargetOptions& options,
+                            const WrittenMachine& written) {
+  if (result.arch == ir::host_device)
+    return machine_flags(options, written);
+  return {{}, {}, options.FeaturesAsWritten};
+}
+
+Result<DeviceResult> capture(const session::Session& session, const WrittenMachine& written,
+                             std::shared_ptr<clang::CompilerInvocation> invocation,
+                             const clang::TextDiagnosticBuffer& messages,
+                             const std::vector<std::string>& assembler, Messages said, DeviceResult result) {
+  const auto carried = [&result](const std::string& reason) {
+    result.outcome = CompileOutcome::carried;
+    result.reason = reason;
+    return result;
+  };
+  if (const std::string refusal = refusal_of(*invocation); !refusal.empty())
+    return carried(refusal);
+  ir::Unit unit;
+  unit.source = portable_name(session, result.source);
+  XAAS_TRY(unit.libraries, libraries_of(session, *invocation));
+  Result<ir::UnitOptions> options = ir::options_of(*invocation);
+  if (!options)
+    return carried(options.error().message);
+  if (const Result<void> read = read_assembler_options(assembler, *options); !read)
+    return carried(read.error().message);
+  if (const std::optional<int64_t> version = cuda_version(session); version && invocation->getLangOpts().CUDA)
+    options->gpu[ir::cuda_version] = *version;
+  unit.machine = machine_of(result, invocation->getTargetOpts(), written);
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = llvm::vfs::getRealFileSystem();
+  if (invocation->getLangOpts().OpenMPIsTargetDevice)
+    files = known::with_stable_identities(session, files);
+  FrontendResult frontend = run_frontend(session, invocation, files, &messages);
+  if (!frontend.refusal.empty())
+    return carried(frontend.refusal); // Clang does it again, and says itself what there is to say
+  if (said == Messages::printed)
+    std::cerr << frontend.messages;
+  if (!frontend.compiled)
+    return result;
+  const store::ContentStore content = session.content();
+  XAAS_TRY(unit.module, content.put(frontend.module.bitcode));
+  XAAS_TRY(unit.options, content.put(ir::to_json(*options).dump()));
+  XAAS_TRY(result.unit, content.put(ir::to_json(unit).dump()));
+  result.outcome = CompileOutcome::captured;
+  result.empty = !frontend.has_definitions;
+  return result;
+}
+
+// Empty: a device that is none of ours.
+std::string arch_of(const session::Session& session, const clang::TargetOptions& options) {
+  const llvm::Triple triple(options.Triple);
+  if (triple.isNVPTX() || triple.isAMDGPU())
+    return options.CPU;
+  return triple.getArchName() == session.arch ? ir::host_device : "";
+}
+
+} // namespace
+
+std::optional<int64_t> cuda_version(const session::Session& session) {
+  const Result<std::string> header = read_file(session.cuda / "include" / "cuda.h");
+  constexpr std::string_view words = "#define CUDA_VERSION ";
+  const size_t at = header ? header->find(words) : std::string::npos;
+  int64_t version = 0;
+  if (at == std::string::npos ||
+      std::from_chars(header->data() + at + words.size(), header->data() + header->size(), version).ec !=
+          std::errc())
+    return std::nullopt;
+  return version;
+}
+
+bool is_device_compile(const std::vector<std::string>& command) {
+  return std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return word == "-fcuda-is-device" || word == "-fopenmp-is-target-device";
+  });
+}
+
+DeviceResult capture_device(const session::Session& session, const WrittenMachine& written,
+                            const std::vector<std::string>& command,
+                            const std::vector<std::string>& assembler, const std::string& host_module,
+                            Messages said) {
+  clang::TextDiagnosticBuffer messages;
+  const std::shared_ptr<clang::CompilerInvocation> invocation = known::parse_command(command, messages);
+  DeviceResult result;
+  result.outcome = CompileOutcome::not_ours;
+  if (!invocation || invocation->getFrontendOpts().Inputs.size() != 1 ||
+      !generates_code(invocation->getFrontendOpts().ProgramAction))
+    return result;
+  result.source = invocation->getFrontendOpts().Inputs[0].getFile().str();
+  result.arch = arch_of(session, invocation->getTargetOpts());
+  if (result.arch.empty()) {
+    result.outcome = CompileOutcome::carried;
+    result.reason = "a device of another architecture (" + invocation->getTargetOpts().Triple + ")";
+    return result;
+  }
+  result.outcome = CompileOutcome::failed;
+  if (!host_module.empty())
+    invocation->getLangOpts().OMPHostIRFile = host_module;
+  const Result<DeviceResult> captured =
+      capture(session, written, invocation, messages, assembler, said, result);
+  if (captured)
+    return *captured;
+  std::cerr << "xaas: error: compiling " << result.source << " for " << result.arch << ": "
+            << captured.error().message << "\n";
+  return result;
+}
+
+Result<fs::path> device_image_placeholder(const session::Session& session, ir::DeviceRuntime runtime) {
+  const fs::path path =
+      session.directory / (runtime == ir::DeviceRuntime::hip ? "device-bundle" : "device-image");
+  std::error_code code;
+  if (!fs::exists(path, code))
+    XAAS_CHECK(write_file(path, ir::device_image_placeholder(runtime), 0644, false));
+  return path;
+}
+
+} // namespace xaas::frontdoor

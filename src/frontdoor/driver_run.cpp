@@ -1,0 +1,360 @@
+#include "driver_run.h"
+
+#include "c/compile.h"
+#include "device/compile.h"
+#include "device/jobs.h"
+#include "foreign_modules.h"
+#include "fortran/compile.h"
+#include "hip/hip_arguments.h"
+#include "link.h"
+#include "openmp/openmp_arguments.h"
+#include <xaas/known/include_names.h>
+#include <xaas/session/log.h>
+
+#include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/DiagnosticIDs.h>
+#include <clang/Driver/Compilation.h>
+#include <clang/Driver/Driver.h>
+#include <clang/Driver/Job.h>
+#include <clang/Driver/Tool.h>
+#include <clang/Driver/ToolChain.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Options/Options.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <iostream>
+#include <set>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+std::vector<std::string> strings(const llvm::opt::ArgStringList& arguments) {
+  return {arguments.begin(), arguments.end()};
+}
+
+class DriverRun {
+public:
+  DriverRun(const session::Session& session, const std::vector<std::string>& arguments, Compiler compiler)
+      : session_(session), fortran_(compiler == Compiler::flang),
+        program_((fortran_ ? session.flang : session.clang).string()),
+        prepared_(front_door_arguments(session, expand(arguments), compiler)) {
+    strings_.push_back(program_);
+    if (compiler == Compiler::clangxx)
+      strings_.push_back("--driver-mode=g++");
+    if (fortran_)
+      strings_.push_back("--driver-mode=flang");
+    strings_.insert(strings_.end(), prepared_.all.begin(), prepared_.all.end());
+  }
+
+  int run() {
+    std::vector<const char*> arguments;
+    for (const std::string& text : strings_)
+      arguments.push_back(text.c_str());
+    std::unique_ptr<clang::DiagnosticOptions> options = clang::CreateAndPopulateDiagOpts(arguments);
+    auto* printer = new clang::TextDiagnosticPrinter(llvm::errs(), *options);
+    printer->setPrefix(fortran_ ? "flang" : "clang");
+    clang::DiagnosticsEngine diagnostics(llvm::makeIntrusiveRefCnt<clang::DiagnosticIDs>(), *options,
+                                         printer);
+    clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
+    clang::driver::Driver driver(program_, llvm::sys::getDefaultTargetTriple(), diagnostics);
+    driver.setCheckInputsExist(true);
+    std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
+    if (!compilation || compilation->containsError())
+      return 1;
+    if (compilation->getArgs().hasArg(clang::options::OPT__HASH_HASH_HASH)) {
+      compilation->getJobs().Print(llvm::errs(), "\n", true);
+      return diagnostics.hasErrorOccurred() ? 1 : 0;
+    }
+    if (diagnostics.hasErrorOccurred())
+      return 1;
+    if (compilation->getArgs().hasArg(clang::options::OPT_v)) // as clang does: CMake reads it
+      compilation->getJobs().Print(llvm::errs(), "\n", false);
+    if (listed_) {
+      *listed_ = device_commands(compilation->getJobs());
+      compilation->CleanupFileList(compilation->getTempFiles());
+      return 0;
+    }
+    const int code = run_jobs(*compilation);
+    compilation->CleanupFileList(compilation->getTempFiles());
+    return code;
+  }
+
+  // As run(), but nothing is compiled.
+  int list(std::vector<DeviceCommand>& commands) {
+    listed_ = &commands;
+    return run();
+  }
+
+private:
+  static std::vector<std::string> expand(const std::vector<std::string>& arguments) {
+    llvm::BumpPtrAllocator allocator;
+    llvm::SmallVector<const char*, 64> expanded;
+    for (const std::string& argument : arguments)
+      expanded.push_back(argument.c_str());
+    if (llvm::Error error = clang::driver::expandResponseFiles(expanded, false, allocator))
+      llvm::consumeError(std::move(error)); // the driver says what is wrong with the argument
+    return {expanded.begin(), expanded.end()};
+  }
+
+  int run_jobs(clang::driver::Compilation& compilation) {
+    int result = 0;
+    std::vector<const clang::driver::Action*> failed;
+    const std::map<const clang::driver::Command*, OffloadJobs> groups = offload_jobs(compilation);
+    std::set<const clang::driver::Command*> parts; // done with the last job of their source
+    std::vector<clang::driver::Command*> for_devices;
+    for (const auto& [host, jobs] : groups)
+      parts.insert(jobs.parts.begin(), jobs.parts.end());
+    for (clang::driver::Command& job : compilation.getJobs()) {
+      // What needs the result of a failed job is left out; other sources are still compiled, as clang does.
+      if (parts.contains(&job) || needs_any(job.getSource(), failed))
+        continue;
+      const auto group = groups.find(&job);
+      const bool alone = is_for_device(job); // all that was asked for (--cuda-device-only)
+      if (alone)
+        for_devices.push_back(&job);
+      const int code = group != groups.end() ? run_with_devices(compilation, group->second)
+                       : alone               ? execute(compilation, job)
+                                             : run_job(compilation, job);
+      if (code == 0)
+        continue;
+      result = result ? result : code;
+      failed.push_back(&job.getSource());
+      if (const auto* action = llvm::dyn_cast<clang::driver::JobAction>(&job.getSource()))
+        compilation.CleanupFileMap(compilation.getResultFiles(), action, false);
+    }
+    if (result == 0)
+      for (const DeviceCommand& command : device_commands(for_devices))
+        if (makes_ptx(command.compile))
+          capture_file(command);
+    return result;
+  }
+
+  // A finished file of the build's own with the code of one compile.
+  void capture_file(const DeviceCommand& command) {
+    const auto arch = std::find(command.compile.begin(), command.compile.end(), "-target-cpu");
+    std::vector<std::string> archs;
+    if (arch != command.compile.end() && arch + 1 != command.compile.end())
+      archs.push_back(arch[1]);
+    const auto form = command.assembler.empty() ? link::DeviceFile::Form::ptx : link::DeviceFile::Form::cubin;
+    capture_device_file(session_, command, archs, form, command.output);
+  }
+
+  static std::vector<DeviceCommand> device_commands(clang::driver::JobList& jobs) {
+    std::vector<clang::driver::Command*> commands;
+    for (clang::driver::Command& job : jobs)
+      commands.push_back(&job);
+    return device_commands(commands);
+  }
+
+  // The compiles for GPUs among the jobs, each with the call of the assembler behind it.
+  static std::vector<DeviceCommand> device_commands(const std::vector<clang::driver::Command*>& jobs) {
+    std::vector<DeviceCommand> commands;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const std::vector<std::string> arguments = strings(jobs[i]->getArguments());
+      if (!is_device_compile(arguments))
+        continue;
+      DeviceCommand command{{arguments.begin() + 1, arguments.end()}, {}, output_of(*jobs[i])};
+      if (i + 1 < jobs.size() && fs::path(jobs[i + 1]->getExecutable()).filename() == "ptxas") {
+        command.assembler = strings(jobs[i + 1]->getArguments());
+        command.output = output_of(*jobs[i + 1]);
+      }
+      commands.push_back(std::move(command));
+    }
+    return commands;
+  }
+
+  static bool needs_any(const clang::driver::Action& action,
+                        const std::vector<const clang::driver::Action*>& failed) {
+    return std::any_of(action.input_begin(), action.input_end(), [&](const clang::driver::Action* input) {
+      return std::find(failed.begin(), failed.end(), input) != failed.end() || needs_any(*input, failed);
+    });
+  }
+
+  // A source with device code. Of what is captured the front end's part is all that is done.
+  int run_with_devices(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
+    if (const Result<void> added = add_libraries(compilation, jobs); !added)
+      return print_error(added.error());
+    const Result<fs::path> placeholder = device_image_placeholder(session_, runtime_of(jobs));
+    if (!placeholder)
+      return print_error(placeholder.error());
+    DeviceCode device;
+    device.offload = offload_of(jobs);
+    CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    if (const std::vector<std::string> command = host_command(jobs, placeholder->string());
+        !command.empty()) {
+      if (device.offload == "openmp")
+        device.capture = [&](const std::string& host_bitcode) { return capture_regions(jobs, host_bitcode); };
+      else
+        result = capture_units(jobs, device);
+      if (result.outcome == CompileOutcome::not_ours)
+        result = capture_compile(session_, prepared_.written, command, device);
+    }
+    if (result.outcome == CompileOutcome::captured)
+      return 0;
+    if (result.outcome == CompileOutcome::failed)
+      return 1;
+    if (!device.offload.empty() && makes_object(jobs)) {
+      std::cerr << "xaas: error: device code that is linked must be IR, and this source's cannot: "
+                << (result.reason.empty() ? "not C, C++ or CUDA" : result.reason) << "\n";
+      return 1;
+    }
+    return run_natively(compilation, jobs, result);
+  }
+
+  // What device code is linked with and Clang's driver does not say.
+  Result<void> add_libraries(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
+    for (clang::driver::Command* part : jobs.parts) {
+      std::vector<std::string> words = strings(part->getArguments());
+      if (!is_device_compile(words))
+        continue;
+      if (runtime_of(jobs) == ir::DeviceRuntime::hip)
+        words = with_hip_library(session_, words);
+      XAAS_TRY(words, with_openmp_libraries(session_, prepared_.all, std::move(words)));
+      replace_arguments(compilation, *part, words);
+    }
+    return {};
+  }
+
+  // `not_ours`: they are in `device`.
+  CompileResult capture_units(const OffloadJobs& jobs, DeviceCode& device) {
+    DeviceUnits captured = capture_devices(session_, prepared_.written, jobs, {});
+    if (captured.outcome != CompileOutcome::captured)
+      return {captured.outcome, output_of(*jobs.host), captured.reason};
+    device.units = std::move(captured.units);
+    return {CompileOutcome::not_ours, {}, {}};
+  }
+
+  DeviceUnits capture_regions(const OffloadJobs& jobs, const std::string& host_bitcode) {
+    const Result<TemporaryDirectory> directory = TemporaryDirectory::create();
+    const fs::path module = directory ? directory->path() / "host.bc" : fs::path();
+    const Result<void> wrote =
+        directory ? write_file(module, host_bitcode, 0644, false) : Result<void>(directory.error());
+    if (wrote)
+      return capture_devices(session_, prepared_.written, jobs, module.string());
+    print_error(wrote.error());
+    return {CompileOutcome::failed, {}, {}};
+  }
+
+  static fs::path output_of(const clang::driver::Command& job) {
+    const std::vector<std::string>& outputs = job.getOutputFilenames();
+    return outputs.empty() ? fs::path() : fs::path(outputs.front());
+  }
+
+  int run_natively(clang::driver::Compilation& compilation, const OffloadJobs& jobs,
+                   const CompileResult& result) {
+    for (const clang::driver::Command* job : jobs.parts)
+      if (const int code = execute(compilation, *job); code != 0)
+        return code;
+    const int code = execute(compilation, *jobs.host);
+    if (code == 0 && result.outcome == CompileOutcome::carried)
+      note_native_object(session_, result.output, result.reason);
+    return code;
+  }
+
+  static int execute(clang::driver::Compilation& compilation, const clang::driver::Command& job) {
+    const clang::driver::Command* failing = nullptr;
+    return compilation.ExecuteCommand(job, failing);
+  }
+
+  // Clang itself looks for files by names with replaced prefixes, and so does not find them.
+  static int execute_compile(clang::driver::Compilation& compilation, clang::driver::Command& job,
+                             const std::vector<std::string>& arguments) {
+    const int code = execute(compilation, job);
+    if (code != 1 || arguments.empty() || arguments[0] != "-cc1" ||
+        !known::includes_by_own_name({arguments.begin() + 1, arguments.end()}))
+      return code;
+    std::cerr << "xaas: compiling once more, with the names of files as they are\n";
+    replace_arguments(compilation, job, known::with_names_in_macros(arguments));
+    return execute(compilation, job);
+  }
+
+  // For every use of the command, also by flang itself.
+  void add_modules(clang::driver::Compilation& compilation, clang::driver::Command& job) {
+    replace_arguments(compilation, job,
+                      with_mpi_module(session_, session_.flang, strings(job.getArguments())));
+  }
+
+  static void replace_arguments(clang::driver::Compilation& compilation, clang::driver::Command& job,
+                                const std::vector<std::string>& words) {
+    llvm::opt::ArgStringList arguments;
+    for (const std::string& argument : words)
+      arguments.push_back(compilation.getArgs().MakeArgString(argument));
+    job.replaceArguments(arguments);
+  }
+
+  int run_job(clang::driver::Compilation& compilation, clang::driver::Command& job) {
+    if (!job.getArguments().empty() && job.getArguments()[0] == llvm::StringRef("-fc1"))
+      add_modules(compilation, job);
+    const std::vector<std::string> arguments = strings(job.getArguments());
+    if (job.getCreator().isLinkJob())
+      return is_of_device(job) ? execute(compilation, job)
+                               : capture_link(session_, linker_arguments(arguments));
+    CompileResult result = {CompileOutcome::not_ours, {}, {}};
+    if (!arguments.empty() && arguments[0] == "-cc1")
+      result = capture_compile(session_, prepared_.written, {arguments.begin() + 1, arguments.end()}, {});
+    else if (!arguments.empty() && arguments[0] == "-fc1")
+      result = capture_fortran(session_, prepared_.written, job.getExecutable(), arguments);
+    if (result.outcome == CompileOutcome::captured)
+      return 0;
+    if (result.outcome == CompileOutcome::failed)
+      return 1;
+    const int code = execute_compile(compilation, job, arguments);
+    if (code == 0 && result.outcome == CompileOutcome::carried)
+      note_native_object(session_, result.output, result.reason);
+    if (code == 0 && result.outcome == CompileOutcome::not_ours && makes_ptx(arguments) &&
+        !is_temporary(compilation, output_of(job)))
+      capture_file({{arguments.begin() + 1, arguments.end()}, {}, output_of(job)});
+    return code;
+  }
+
+  static bool is_for_device(const clang::driver::Command& job) {
+    const clang::driver::Action& action = job.getSource();
+    return action.getOffloadingDeviceKind() != clang::driver::Action::OFK_None;
+  }
+
+  // A whole program for another machine than a CPU (--target=amdgcn-amd-amdhsa, spirv64).
+  static bool is_of_device(const clang::driver::Command& job) {
+    const llvm::Triple& triple = job.getCreator().getToolChain().getTriple();
+    return triple.isGPU() || triple.isSPIRV();
+  }
+
+  static bool is_temporary(const clang::driver::Compilation& compilation, const fs::path& file) {
+    return llvm::is_contained(compilation.getTempFiles(), file.string());
+  }
+
+  const session::Session& session_;
+  bool fortran_;
+  std::string program_;
+  Arguments prepared_;
+  std::vector<std::string> strings_;
+  std::vector<DeviceCommand>* listed_ = nullptr;
+};
+
+} // namespace
+
+int run_driver(const session::Session& session, const std::vector<std::string>& arguments,
+               Compiler compiler) {
+  if (const std::optional<Error> obstacle = hip_obstacle(session, arguments))
+    return print_error(*obstacle);
+  return DriverRun(session, arguments, compiler).run();
+}
+
+std::vector<DeviceCommand> list_device_commands(const session::Session& session,
+                                                const std::vector<std::string>& arguments) {
+  std::vector<DeviceCommand> commands;
+  return DriverRun(session, arguments, Compiler::clangxx).list(commands) == 0 ? commands
+                                                                              : std::vector<DeviceCommand>();
+}
+
+int print_error(const Error& error) {
+  std::cerr << "xaas: error: " << error.message << "\n";
+  if (!error.hint.empty())
+    std::cerr << "hint: " << error.hint << "\n";
+  return exit_code(error.kind);
+}
+
+} // namespace xaas::frontdoor

@@ -1,0 +1,90 @@
+#include "arguments.h"
+#include "cuda/run.h"
+#include "device/linkers.h"
+#include "driver_run.h"
+#include "fortran/compile.h"
+#include "hip/hipcc.h"
+#include "link.h"
+
+#include <xaas/frontdoor/front_door.h>
+#include <xaas/session/session.h>
+#include <xaas/frontdoor/toolchains.h>
+
+#include <llvm/Support/TargetSelect.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+bool is_nvcc(const std::string& argv0) {
+  return fs::path(argv0).filename() == "nvcc";
+}
+
+bool is_device_linker(const std::string& name) {
+  return std::find(std::begin(device_linkers), std::end(device_linkers), name) != std::end(device_linkers);
+}
+
+bool is_hipcc(const std::string& argv0) {
+  return fs::path(argv0).filename() == "hipcc";
+}
+
+bool is_linker(const std::string& argv0) {
+  return fs::path(argv0).filename() == "ld";
+}
+
+Compiler compiler_named(const std::string& argv0) {
+  if (argv0.ends_with("c++"))
+    return Compiler::clangxx;
+  return fs::path(argv0).filename() == "flang" ? Compiler::flang : Compiler::clang;
+}
+
+} // namespace
+
+bool is_front_door(const std::string& argv0) {
+  const std::string name = fs::path(argv0).filename().string();
+  return is_device_linker(name) || name == "xaas-cc" || name == "xaas-c++" || name == "flang" ||
+         name == "nvcc" || name == "hipcc" || name == "ld";
+}
+
+static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
+  // __DATE__ and __TIME__ are those of the image, so that building twice gives the same IR.
+  setenv("SOURCE_DATE_EPOCH", "0", 0);
+  const Result<session::Session> session = session::find_session(argv0);
+  if (!session)
+    return print_error(session.error());
+  if (is_linker(argv0))
+    return capture_link(*session, arguments);
+  const Compiler compiler = compiler_named(argv0);
+  if (compiler == Compiler::flang && session->flang.empty())
+    return print_error(note_missing_flang(*session));
+  const std::string name = fs::path(argv0).filename().string();
+  if (is_device_linker(name))
+    return run_device_linker(*session, name, arguments);
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmPrinters();
+  llvm::InitializeAllAsmParsers();
+  if (is_device_link_stub(*session, arguments))
+    return write_empty_object(*session, *std::next(std::find(arguments.begin(), arguments.end(), "-o")));
+  if (is_hipcc(argv0))
+    return run_hipcc(*session, arguments);
+  return is_nvcc(argv0) ? run_nvcc(*session, arguments) : run_driver(*session, arguments, compiler);
+}
+
+int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {
+  // What is thrown (a file name that is no UTF-8 where JSON wants it, no memory) is a compiler's error
+  // message.
+  try {
+    return run_guarded(argv0, arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "xaas: error: compiling: " << error.what() << "\n";
+    return 1;
+  }
+}
+
+} // namespace xaas::frontdoor

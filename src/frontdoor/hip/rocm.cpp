@@ -1,0 +1,118 @@
+#include "hip/rocm.h"
+
+#include <xaas/base/directory.h>
+#include <xaas/base/process.h>
+#include <xaas/target/cpu.h>
+
+#include <charconv>
+#include <cstdlib>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+bool has_hip(const fs::path& root) {
+  std::error_code code;
+  return fs::is_regular_file(root / "include" / "hip" / "hip_runtime.h", code);
+}
+
+fs::path multiarch(const fs::path& root) {
+  return root / "lib" / (target::host_arch() + "-linux-gnu");
+}
+
+fs::path find_bitcode(const fs::path& root) {
+  std::vector<fs::path> places;
+  if (const char* path = std::getenv("HIP_DEVICE_LIB_PATH"); path && fs::path(path).is_absolute())
+    places.emplace_back(path);
+  for (const fs::path& directory : {root, root / "lib", multiarch(root)})
+    places.push_back(directory / "amdgcn" / "bitcode");
+  for (const fs::path& place : places) {
+    std::error_code code;
+    if (fs::is_regular_file(place / "ocml.bc", code))
+      return place;
+  }
+  return {};
+}
+
+Result<void> link_to(const fs::path& destination, const fs::path& link) {
+  std::error_code code;
+  if (!fs::exists(destination, code) || fs::is_symlink(fs::symlink_status(link, code)))
+    return {};
+  XAAS_CHECK(make_directories(link.parent_path()));
+  fs::create_symlink(destination, link, code);
+  return code ? Result<void>(errno_error(code.value(), "creating " + link.string())) : Result<void>();
+}
+
+// All of `directory` but what is linked already.
+Result<void> link_entries(const fs::path& directory, const fs::path& shadow) {
+  std::error_code code;
+  if (!fs::is_directory(directory, code))
+    return {};
+  XAAS_TRY(const std::vector<fs::path> entries, list_directory(directory));
+  for (const fs::path& entry : entries)
+    XAAS_CHECK(link_to(entry, shadow / entry.filename()));
+  return {};
+}
+
+// A distribution's packages, which are among all others below /usr: only HIP's own, so that no build takes
+// this for the place of everything.
+Result<void> link_packages(const session::Rocm& rocm, const fs::path& shadow) {
+  const fs::path libraries = multiarch(rocm.root);
+  for (const char* name : {"hip", "hsa"})
+    XAAS_CHECK(link_to(rocm.root / "include" / name, shadow / "include" / name));
+  for (const fs::path& cmake : {rocm.root / "lib" / "cmake", libraries / "cmake"})
+    for (const char* name : {"hip", "hip-lang", "hsa-runtime64", "amd_comgr", "AMDDeviceLibs"})
+      XAAS_CHECK(link_to(cmake / name, shadow / "lib" / "cmake" / name));
+  for (const char* name : {"libamdhip64.so", "libhsa-runtime64.so.1"})
+    XAAS_CHECK(link_to(libraries / name, shadow / "lib" / name));
+  for (const char* name : {"hipconfig", "rocm_agent_enumerator", "rocminfo"})
+    XAAS_CHECK(link_to(rocm.root / "bin" / name, shadow / "bin" / name));
+  return link_to(rocm.root / "share" / "hip", shadow / "share" / "hip");
+}
+
+} // namespace
+
+session::Rocm find_rocm() {
+  std::vector<fs::path> places;
+  for (const char* variable : {"ROCM_PATH", "HIP_PATH"})
+    if (const char* path = std::getenv(variable); path && fs::path(path).is_absolute())
+      places.emplace_back(path);
+  if (const std::optional<fs::path> hipcc = find_program("hipcc"))
+    places.push_back(fs::weakly_canonical(*hipcc).parent_path().parent_path());
+  places.emplace_back("/opt/rocm");
+  places.emplace_back("/usr");
+  for (const fs::path& place : places)
+    if (has_hip(place))
+      return {place, find_bitcode(place)};
+  return {};
+}
+
+Result<void> shadow_rocm(const session::Session& session, const fs::path& program) {
+  const fs::path shadow = session.directory / "rocm";
+  XAAS_CHECK(link_to(program, shadow / "bin" / "hipcc"));
+  if (!session.rocm.bitcode.empty())
+    XAAS_CHECK(link_to(session.rocm.bitcode, shadow / "amdgcn" / "bitcode"));
+  if (session.rocm.root == "/usr") {
+    XAAS_CHECK(link_packages(session.rocm, shadow));
+  } else {
+    XAAS_CHECK(link_entries(session.rocm.root / "bin", shadow / "bin"));
+    XAAS_CHECK(link_entries(session.rocm.root, shadow));
+  }
+  // HIP's package for CMake looks for Clang's own library from where the compiler is.
+  return link_to(session.clang.parent_path().parent_path() / "lib" / "clang",
+                 session.directory / "lib" / "clang");
+}
+
+std::optional<unsigned> hip_version(const session::Rocm& rocm) {
+  const Result<std::string> header = read_file(rocm.root / "include" / "hip" / "hip_version.h");
+  constexpr std::string_view words = "#define HIP_VERSION_MAJOR ";
+  const size_t at = header ? header->find(words) : std::string::npos;
+  unsigned version = 0;
+  if (at == std::string::npos ||
+      std::from_chars(header->data() + at + words.size(), header->data() + header->size(), version).ec !=
+          std::errc())
+    return std::nullopt;
+  return version;
+}
+
+} // namespace xaas::frontdoor

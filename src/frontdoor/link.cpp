@@ -1,0 +1,231 @@
+#include "link.h"
+#include "working_object.h"
+#include <xaas/harvest/identify.h>
+
+#include <xaas/base/utf8.h>
+#include <xaas/link/command_line.h>
+#include <xaas/link/replay.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+// One link: its record, and where each of its inputs lies on this machine.
+struct RecordedLink {
+  link::LinkRecord record;   // what this link does here
+  link::LinkRecord portable; // what is written down: without the RPATH, which names the build's own
+                             // directories. What an installed file has is read from that file.
+  std::map<link::FileRef, fs::path> files;
+};
+
+// lld reads the members of a thin archive from beside it, the replay of a record reads what it is given: a
+// regular archive with the same members.
+Result<fs::path> regular_archive(const session::Session& session, const fs::path& thin, const Digest& digest,
+                                 const fs::path& directory) {
+  XAAS_TRY(const std::string text, session.content().get(digest));
+  XAAS_TRY(const Json json, parse_json(text, "archive"));
+  XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+  XAAS_TRY(const std::vector<link::ArchiveMember> members, link::read_archive(thin));
+  std::map<link::FileRef, fs::path> files;
+  for (size_t i = 0; i < members.size() && i < record.members.size(); ++i) {
+    const fs::path file = directory / (digest.hex() + "." + std::to_string(i));
+    XAAS_CHECK(write_file(file, members[i].content, 0644, false));
+    files[record.members[i].file] = file;
+  }
+  const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
+    return files.at(file);
+  };
+  XAAS_TRY(const std::string archive, link::write_archive(record, provide));
+  const fs::path path = directory / digest.hex();
+  XAAS_CHECK(write_file(path, archive, 0644, false));
+  return path;
+}
+
+Result<bool> is_thin_archive(const fs::path& path) {
+  XAAS_TRY(const std::string content, read_file(path));
+  return content.starts_with("!<thin>");
+}
+
+// Where one command compiles and links, Clang's driver names the object between them <source>-<six hex
+// digits>.o, in the directory for temporary files: without the digits the name is the same in every build.
+std::string stable_name(const fs::path& path, const std::string& name) {
+  constexpr size_t tail = 9; // "-579fce.o"
+  const bool temporary = !relative_under(path, temporary_root()).empty() && name.size() > tail &&
+                         name.ends_with(".o") && name[name.size() - tail] == '-';
+  return temporary ? name.substr(0, name.size() - tail) + ".o" : name;
+}
+
+// `directory` is for files that the link reads in place of the build's.
+Result<RecordedLink> record_link(const session::Session& session, const link::ParsedLink& parsed,
+                                 const fs::path& directory) {
+  RecordedLink result;
+  result.record.kind = parsed.kind;
+  result.record.name = as_utf8(parsed.output.filename().string());
+  for (const link::ParsedItem& parsed_item : parsed.items) {
+    link::LinkItem item;
+    item.kind = parsed_item.kind;
+    item.option = parsed_item.option;
+    item.value = parsed_item.value;
+    if (item.kind != link::LinkItem::Kind::option) {
+      const std::string name = stable_name(parsed_item.file, parsed_item.name);
+      XAAS_TRY(item.file, harvest::identify(session, parsed_item.file, name));
+      fs::path& file = result.files[item.file] = parsed_item.file;
+      if (item.file.kind == link::FileRef::Kind::archive) {
+        XAAS_TRY(const bool thin, is_thin_archive(file));
+        if (thin) {
+          XAAS_TRY(file, regular_archive(session, file, item.file.digest, directory));
+        }
+      }
+    }
+    if (item.option != "--rpath")
+      result.portable.items.push_back(item);
+    result.record.items.push_back(std::move(item));
+  }
+  result.portable.kind = result.record.kind;
+  result.portable.name = result.record.name;
+  return result;
+}
+
+// -O0 leaves references that the project's own -O removes. This links again with the units at their own -O,
+// also those in archives and in the outputs of earlier links.
+class OptimisedLink {
+public:
+  OptimisedLink(const session::Session& session, const fs::path& directory,
+                const link::ReplayOptions& options)
+      : session_(session), directory_(directory), options_(options) {}
+
+  // `files` tells where inputs that have no IR lie; others are taken from the store.
+  Result<link::ReplayResult> replay(const link::LinkRecord& record,
+                                    const std::map<link::FileRef, fs::path>& files) {
+    const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
+      const auto original = files.find(file);
+      if (file.kind == link::FileRef::Kind::kit && original != files.end())
+        return original->second;
+      return this->file(file);
+    };
+    return link::replay(record, provide, options_);
+  }
+
+private:
+  Result<fs::path> file(const link::FileRef& file) {
+    if (file.kind == link::FileRef::Kind::kit)
+      return session_.content().path_of(file.digest);
+    if (const auto found = made_.find(file); found != made_.end())
+      return found->second;
+    XAAS_TRY(const std::string content, make(file));
+    const fs::path path = directory_ / ("optimised." + std::to_string(made_.size()));
+    XAAS_CHECK(write_file(path, content, 0644, false));
+    made_[file] = path;
+    return path;
+  }
+
+  Result<std::string> make(const link::FileRef& file) {
+    if (file.kind == link::FileRef::Kind::unit)
+      return working_object(session_, file.digest, true);
+    XAAS_TRY(const std::string text, session_.content().get(file.digest));
+    XAAS_TRY(const Json json, parse_json(text, "record"));
+    if (file.kind == link::FileRef::Kind::archive) {
+      XAAS_TRY(const link::ArchiveRecord record, link::parse_archive_record(JsonReader(json, "archive")));
+      return link::write_archive(record, [this](const link::FileRef& member) { return this->file(member); });
+    }
+    XAAS_TRY(const link::LinkRecord record, link::parse_link_record(JsonReader(json, "link")));
+    XAAS_TRY(link::ReplayResult result, replay(record, {}));
+    return std::move(result.output);
+  }
+
+  const session::Session& session_;
+  fs::path directory_;
+  link::ReplayOptions options_;
+  std::map<link::FileRef, fs::path> made_;
+};
+
+// A link that failed for nothing but symbols without a definition, in an object or in a library that was
+// linked before.
+bool lacks_definitions(const std::string& messages) {
+  return !link::undefined_symbols(messages).empty() ||
+         messages.find("error: undefined reference: ") != std::string::npos;
+}
+
+bool has_code_of_ours(const RecordedLink& recorded) {
+  return std::any_of(recorded.files.begin(), recorded.files.end(),
+                     [](const auto& entry) { return entry.first.kind != link::FileRef::Kind::kit; });
+}
+
+Result<std::string> link_once(const session::Session& session, const link::ParsedLink& parsed) {
+  XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
+  XAAS_TRY(const RecordedLink recorded, record_link(session, parsed, directory.path()));
+  XAAS_TRY(const std::string text,
+           json_text(link::to_json(recorded.portable), "the link's options and files"));
+  XAAS_TRY(const Digest digest, session.content().put(text));
+  link::ReplayOptions options;
+  options.arch = session.arch;
+  options.note = digest;
+  const link::FileProvider on_disk = [&](const link::FileRef& file) -> Result<fs::path> {
+    return recorded.files.at(file);
+  };
+  Result<link::ReplayResult> result = link::replay(recorded.record, on_disk, options);
+  if (!result && lacks_definitions(result.error().message) && has_code_of_ours(recorded)) {
+    OptimisedLink optimised(session, directory.path(), options);
+    if (Result<link::ReplayResult> again = optimised.replay(recorded.record, recorded.files))
+      result = std::move(again);
+  }
+  if (!result)
+    return std::move(result).error();
+  std::cerr << result->messages;
+  XAAS_TRY(const Digest content, link::content_digest(result->output));
+  XAAS_CHECK(harvest::remember_output(session, content, link::Note::Kind::link, digest));
+  return std::move(result->output);
+}
+
+Result<void> link_to_file(const session::Session& session, const std::vector<std::string>& arguments) {
+  XAAS_TRY(const link::ParsedLink parsed, link::parse_command_line(arguments, fs::current_path()));
+  XAAS_TRY(const std::string output, link_once(session, parsed));
+  const bool program = parsed.kind != link::OutputKind::relocatable;
+  for (const fs::path& map : parsed.maps)
+    XAAS_CHECK(write_output(map, "", 0644));
+  return write_output(parsed.output, output, program ? 0755 : 0644);
+}
+
+// What build systems ask a linker to learn which options it takes: Meson `cc -Wl,--version`, libtool `ld -v`
+// and `ld --help`.
+bool answer_question(const std::vector<std::string>& arguments) {
+  auto asks = [&](const char* option) {
+    return std::find(arguments.begin(), arguments.end(), option) != arguments.end();
+  };
+  const bool alone =
+      std::all_of(arguments.begin(), arguments.end(), [](const auto& each) { return each.starts_with("-"); });
+  if (asks("--version") || (alone && (asks("-v") || asks("-V")))) {
+    std::cout << "LLD " XAAS_LLVM_VERSION " (compatible with GNU linkers)\n";
+    return true;
+  }
+  if (asks("--help")) {
+    std::cout << "USAGE: ld [options] file...\nld: supported targets: elf\n";
+    return true;
+  }
+  return false;
+}
+
+} // namespace
+
+int capture_link(const session::Session& session, const std::vector<std::string>& arguments) {
+  if (answer_question(arguments))
+    return 0;
+  const Result<void> linked = link_to_file(session, arguments);
+  if (linked)
+    return 0;
+  // In the form of a linker's messages, by which people and tools find the first error in a log.
+  if (linked.error().message.find("error: ") == std::string::npos)
+    std::cerr << "ld: error: ";
+  std::cerr << linked.error().message;
+  if (!linked.error().message.ends_with("\n"))
+    std::cerr << "\n";
+  if (!linked.error().hint.empty())
+    std::cerr << "hint: " << linked.error().hint << "\n";
+  return 1;
+}
+
+} // namespace xaas::frontdoor

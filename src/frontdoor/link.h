@@ -1,0 +1,16 @@
+// One link, recorded and done.
+#pragma once
+
+#include <xaas/session/session.h>
+
+#include <string>
+#include <vector>
+
+namespace xaas::frontdoor {
+
+// Links as the arguments (of GNU ld, without argv[0]) ask, through the same record and the same lld as
+// deploying, writes the output and the record. Prints the linker's messages to standard error. Returns the
+// linker's exit code. Answers what a program that looks for a linker asks: --version, -v, --help.
+int capture_link(const session::Session& session, const std::vector<std::string>& arguments);
+
+} // namespace xaas::frontdoor

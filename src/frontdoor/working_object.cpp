@@ -1,0 +1,146 @@
+#include "working_object.h"
+#include <xaas/harvest/identify.h>
+#include <xaas/session/log.h>
+
+#include <xaas/base/json.h>
+#include <xaas/ir/device_image.h>
+#include <xaas/link/note.h>
+#include <xaas/lower/lower.h>
+
+#include <algorithm>
+
+namespace xaas::frontdoor {
+
+namespace {
+
+// Where the IR of a unit for the build machine's own level is kept.
+fs::path lesser_path(const session::Session& session, const Digest& unit) {
+  return session.directory / "lesser" / unit.hex();
+}
+
+// Lowers without optimisation; what does not lower so (operands of inline assembly that must become
+// constants) as the project asks for.
+Result<std::string> lower_working(lower::Job& job) {
+  Result<lower::Object> object = lower::lower(job);
+  if (!object && object.error().kind == ErrorKind::failed && job.form == lower::Form::working) {
+    job.form = lower::Form::object;
+    object = lower::lower(job);
+  }
+  return object ? Result<std::string>(std::move(object->bytes)) : object.error();
+}
+
+// Working objects of units that do not read the instruction set are made for the architecture's first level:
+// they are then the same for every configuration, and run everywhere.
+fs::path plain_mark(const session::Session& session, const Digest& unit) {
+  return session.directory / "plain" / unit.hex();
+}
+
+Result<void> make_plain(lower::Job& job, const std::string& arch) {
+  job.unit.machine = {{}, {}, known::features_of_meaning(job.unit.machine.features)};
+  XAAS_TRY(job.target, target::cpu_by_name(arch, target::isa_levels(arch).front()));
+  return {};
+}
+
+std::string placeholder_of(const ir::Unit& unit) {
+  return ir::device_image_placeholder(ir::device_runtime(unit.device.begin()->first));
+}
+
+Result<void> checked(const Result<Digest>& stored) {
+  if (!stored)
+    return stored.error();
+  return {};
+}
+
+} // namespace
+
+std::string working_level(const session::Session& session) {
+  const std::vector<std::string> levels = target::isa_levels(session.arch);
+  const std::string wanted = session.level.empty() && !levels.empty() ? levels.front() : session.level;
+  const std::string own = target::isa_level(session.arch, target::host_cpu().features);
+  const auto weaker = std::find_if(levels.begin(), levels.end(),
+                                   [&](const std::string& level) { return level == wanted || level == own; });
+  return weaker == levels.end() ? wanted : *weaker;
+}
+
+UnitWriter::UnitWriter(const session::Session& session, ir::UnitOptions options, ir::Unit draft,
+                       fs::path output)
+    : session_(session), options_(std::move(options)), unit_(std::move(draft)), output_(std::move(output)) {
+  unit_.options = options_.digest();
+}
+
+Result<std::optional<std::string>> UnitWriter::make_object(known::KnownUnit& unit,
+                                                           const Lesser& lesser) const {
+  lower::Job job;
+  job.unit = unit_;
+  job.unit.module = digest_of(unit.bitcode);
+  job.options = options_;
+  if (unit_.has_device_image())
+    job.device_image = placeholder_of(unit_);
+  job.form = unit.needs_optimisation ? lower::Form::object : lower::Form::working;
+  std::string level = working_level(session_);
+  if (unit.plain) {
+    XAAS_CHECK(make_plain(job, session_.arch));
+  } else {
+    if (!session_.level.empty() && level != session_.level)
+      unit.lesser = lesser(level);
+    // Where the source compiles for nothing less, its object may not run here, and need not.
+    if (unit.lesser.empty() && !session_.level.empty())
+      level = session_.level;
+    XAAS_TRY(job.target, target::cpu_by_name(session_.arch, level));
+  }
+  job.bitcode = unit.lesser.empty() ? unit.bitcode : unit.lesser;
+  Result<std::string> object = lower_working(job);
+  if (!object && object.error().kind == ErrorKind::failed)
+    return std::optional(object.error().message);
+  if (!object)
+    return std::move(object).error();
+  unit.object = *std::move(object);
+  return std::optional<std::string>();
+}
+
+Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reused,
+                                        const std::optional<Digest>& text) {
+  const store::ContentStore content = session_.content();
+  XAAS_TRY(unit_.module, content.put(unit.bitcode));
+  XAAS_CHECK(checked(content.put(ir::to_json(options_).dump())));
+  XAAS_TRY(const Digest id, content.put(ir::to_json(unit_).dump()));
+  if (!unit.lesser.empty())
+    XAAS_CHECK(write_file(lesser_path(session_, id), unit.lesser, 0644, false));
+  if (unit.plain)
+    XAAS_CHECK(write_file(plain_mark(session_, id), "", 0644, false));
+  std::string object = unit.object;
+  XAAS_CHECK(link::add_note(object, link::Note::Kind::unit, id));
+  XAAS_TRY(const Digest contents, link::content_digest(object));
+  XAAS_CHECK(harvest::remember_output(session_, contents, link::Note::Kind::unit, id));
+  XAAS_CHECK(log_compile(session_, {id, text, reused, unit_.source, unit.names_places, unit.vector_returns}));
+  if (const Result<void> wrote = write_output(output_, object, 0644); !wrote)
+    return CompileResult{CompileOutcome::carried, output_, wrote.error().message};
+  return CompileResult{CompileOutcome::captured, output_, {}};
+}
+
+Result<std::string> working_object(const session::Session& session, const Digest& unit_id, bool optimised) {
+  const store::ContentStore content = session.content();
+  XAAS_TRY(const std::string unit_text, content.get(unit_id));
+  XAAS_TRY(const Json unit_json, parse_json(unit_text, "unit"));
+  lower::Job job;
+  XAAS_TRY(job.unit, ir::parse_unit(JsonReader(unit_json, "unit")));
+  XAAS_TRY(const std::string options_text, content.get(job.unit.options));
+  XAAS_TRY(const Json options_json, parse_json(options_text, "options"));
+  XAAS_TRY(job.options, ir::parse_unit_options(JsonReader(options_json, "options")));
+  const bool lesser = fs::exists(lesser_path(session, unit_id));
+  if (fs::exists(plain_mark(session, unit_id))) {
+    XAAS_CHECK(make_plain(job, session.arch));
+  } else {
+    const std::string level = lesser || session.level.empty() ? working_level(session) : session.level;
+    XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
+  }
+  XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
+  job.form = optimised ? lower::Form::object : lower::Form::working;
+  if (job.unit.has_device_image())
+    job.device_image = placeholder_of(job.unit);
+  XAAS_TRY(lower::Object object, lower::lower(job));
+  XAAS_CHECK(link::add_note(object.bytes, link::Note::Kind::unit, unit_id));
+  return std::move(object.bytes);
+}
+
+} // namespace xaas::frontdoor

@@ -1,0 +1,140 @@
+#include <xaas/harvest/identify.h>
+
+#include <xaas/base/json.h>
+#include <xaas/base/utf8.h>
+#include <xaas/link/note.h>
+#include <xaas/link/replay.h>
+
+namespace xaas::harvest {
+
+namespace {
+
+using Kind = link::FileRef::Kind;
+
+// The name in an origin note: a file without these bytes has no note.
+constexpr std::string_view note_name("xaas\0\0\0\0", 8);
+
+// Units are of 64-bit little-endian architectures only; other ELF files (-m32, firmware) are data to us.
+bool may_be_ours(std::string_view file) {
+  return link::is_elf(file) && file.size() > 5 && file[4] == 2 && file[5] == 1;
+}
+
+Error changed_file(const std::string& path) {
+  return make_error(
+      ErrorKind::failed,
+      path + ": was changed after it was compiled or linked, in a way that deploying cannot repeat",
+      "strip, a changed RPATH, copies and links are repeated; other changes (objcopy, execstack, a payload "
+      "that is "
+      "appended) are not: take that step out of this build, or ask the linker for its effect "
+      "(-Wl,-z,execstack)");
+}
+
+// Which unit or link an ELF file came from; nothing if it is foreign.
+Result<std::optional<link::FileRef>> origin_of(const session::Session& session, std::string_view elf,
+                                               const std::string& path, const std::string& name) {
+  XAAS_TRY(const std::vector<link::Note> notes, link::read_notes(elf));
+  const link::Note* own = nullptr;
+  for (const link::Note& note : notes)
+    if (!own || note.kind == link::Note::Kind::link)
+      own = &note;
+  XAAS_TRY(const Digest content, link::content_digest(elf));
+  if (own) {
+    if (own->content != content)
+      return changed_file(path);
+    return std::optional(
+        link::FileRef{own->kind == link::Note::Kind::link ? Kind::link : Kind::unit, own->origin, name});
+  }
+  // A note may have been removed (strip -R .note*): the contents still tell.
+  const Result<std::string> known = read_file(session.directory / "outputs" / content.hex());
+  if (!known)
+    return std::optional<link::FileRef>();
+  const size_t blank = known->find(' ');
+  XAAS_TRY(const Digest origin, Digest::parse(std::string_view(*known).substr(blank + 1)));
+  return std::optional(
+      link::FileRef{known->substr(0, blank) == "link" ? Kind::link : Kind::unit, origin, name});
+}
+
+Result<link::FileRef> carry(const session::Session& session, std::string_view content, const fs::path& path,
+                            const std::string& name) {
+  const bool of_build = is_of_build(session, path);
+  if (of_build && !link::find_note_bytes(content).empty())
+    return make_error(ErrorKind::failed,
+                      path.string() + ": has code of this build embedded, which deploying cannot make again",
+                      "link the object or library itself instead of its bytes");
+  XAAS_TRY(const Digest digest, session.content().put(content));
+  // One file per place: the same content may lie in several, and the first to be read differs from build to
+  // build.
+  const std::string place = fs::absolute(path).lexically_normal().string();
+  const fs::path origin = session.directory / "kit" / (digest.hex() + "-" + digest_of(place).hex());
+  std::error_code code;
+  if (!fs::exists(origin, code)) {
+    const Json json{{"path", as_utf8(place)}, {"of_build", of_build}}; // for messages
+    XAAS_CHECK(write_file(origin, json.dump(), 0644, false));
+  }
+  return link::FileRef{Kind::kit, digest, name};
+}
+
+Result<link::FileRef> identify_archive(const session::Session& session, const fs::path& path,
+                                       const std::string& content, const std::string& name) {
+  XAAS_TRY(const std::vector<link::ArchiveMember> members, link::read_archive(path));
+  link::ArchiveRecord record;
+  bool captured = false;
+  for (const link::ArchiveMember& member : members) {
+    std::optional<link::FileRef> origin;
+    if (may_be_ours(member.content)) {
+      XAAS_TRY(origin,
+               origin_of(session, member.content, path.string() + "(" + member.name + ")", member.name));
+    }
+    captured |= origin.has_value();
+    if (!origin) {
+      XAAS_TRY(origin, carry(session, member.content, path, member.name));
+    }
+    record.members.push_back({member.name, *origin});
+  }
+  // An archive of foreign objects stays the file that it is.
+  if (!captured && !content.starts_with("!<thin>"))
+    return carry(session, content, path, name);
+  XAAS_TRY(const std::string text, json_text(link::to_json(record), "the archive's members"));
+  XAAS_TRY(const Digest digest, session.content().put(text));
+  return link::FileRef{Kind::archive, digest, name};
+}
+
+} // namespace
+
+bool is_of_build(const session::Session& session, const fs::path& path) {
+  std::error_code code;
+  const fs::path real = fs::weakly_canonical(path, code);
+  for (const fs::path& root : session.roots)
+    if (!relative_under(code ? path : real, root).empty())
+      return true;
+  return false;
+}
+
+Result<void> remember_output(const session::Session& session, const Digest& content, link::Note::Kind kind,
+                             const Digest& origin) {
+  const std::string text =
+      std::string(kind == link::Note::Kind::link ? "link " : "unit ") + origin.to_string();
+  const fs::path path = session.directory / "outputs" / content.hex();
+  // Several origins may have equal contents, and then mean the same; one of them, whatever the order.
+  if (const Result<std::string> known = read_file(path); known && *known <= text)
+    return {};
+  return write_file(path, text, 0644, false);
+}
+
+Result<link::FileRef> identify(const session::Session& session, const fs::path& path,
+                               const std::string& name) {
+  XAAS_TRY(const std::string content, read_file(path));
+  // What is the machine's has no code of ours; but a build may have installed a library that it uses later.
+  if (!is_of_build(session, path) && content.find(note_name) == std::string::npos)
+    return carry(session, content, path, name);
+  if (link::is_archive(content))
+    return identify_archive(session, path, content, name).in("reading " + path.string());
+  if (may_be_ours(content)) {
+    XAAS_TRY(const std::optional<link::FileRef> origin, origin_of(session, content, path.string(), name));
+    if (origin)
+      return *origin;
+  }
+  return carry(session, content, path, name);
+}
+
+} // namespace xaas::harvest

@@ -1,0 +1,361 @@
+// Problem: a project is compiled once per configuration, and most of its files come out the same. The front
+// end is most of the cost of a build, so a unit whose outcome is known must not be compiled again. But a
+// wrong answer is silent corruption of somebody's results.
+//
+// Approach: an outcome is filed under everything that the front end reads (preprocess.cpp: tokens, places,
+// pragmas; here: all options and the target). Flags like -mavx2 would keep the files of two configurations
+// apart although few of them come out differently. So the features that only add instructions are left out of
+// the key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything
+// that makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
+//
+//   calling convention of vectors (TargetInfo::getABI)      no vector type over 128 bits in the syntax tree
+//   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
+//   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
+//   _Float16 and __bf16 arithmetic                          no such word or number, none in the module
+//   __builtin_ia32_* (exist or not, and how)                no such word
+//   width of inline atomics (cx16)                          no such word, else in the key
+//   functions with a target attribute of their own          none in the module
+//   constraints of inline assembly that name registers      none in the module
+//   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
+//
+// Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
+// that is used shows in the module, and macros stand where they are used. <random> includes such headers.
+//
+// Everything else that is a feature (soft-float, retpoline, no SSE2) stays in the key. `xaas build
+// --check-sharing` compiles in spite of a known outcome, and compares. On other architectures nothing is left
+// out: AArch64 features have not been looked at in this way.
+#include <xaas/known/known.h>
+#include <xaas/known/places.h>
+
+#include <xaas/base/build_id.h>
+#include <xaas/base/json.h>
+
+#include <clang/Basic/TargetOptions.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/DependencyOutputOptions.h>
+#include <clang/Lex/HeaderSearchOptions.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <set>
+
+namespace xaas::known {
+
+namespace {
+
+// LLVM's names of x86 features that give the front end nothing but instructions (X86TargetParser.def).
+const std::set<std::string, std::less<>>& instructions() {
+  static const std::set<std::string, std::less<>> names = {"adx",
+                                                           "aes",
+                                                           "amx-bf16",
+                                                           "amx-complex",
+                                                           "amx-fp16",
+                                                           "amx-int8",
+                                                           "amx-tile",
+                                                           "avx",
+                                                           "avx2",
+                                                           "avx512bf16",
+                                                           "avx512bitalg",
+                                                           "avx512bw",
+                                                           "avx512cd",
+                                                           "avx512dq",
+                                                           "avx512f",
+                                                           "avx512fp16",
+                                                           "avx512ifma",
+                                                           "avx512vbmi",
+                                                           "avx512vbmi2",
+                                                           "avx512vl",
+                                                           "avx512vnni",
+                                                           "avx512vp2intersect",
+                                                           "avx512vpopcntdq",
+                                                           "avxifma",
+                                                           "avxneconvert",
+                                                           "avxvnni",
+                                                           "avxvnniint16",
+                                                           "avxvnniint8",
+                                                           "bmi",
+                                                           "bmi2",
+                                                           "cldemote",
+                                                           "clflushopt",
+                                                           "clwb",
+                                                           "clzero",
+                                                           "cmpccxadd",
+                                                           "crc32",
+                                                           "cx16",
+                                                           "enqcmd",
+                                                           "f16c",
+                                                           "fma",
+                                                           "fma4",
+                                                           "fsgsbase",
+                                                           "gfni",
+                                                           "hreset",
+                                                           "invpcid",
+                                                           "lwp",
+                                                           "lzcnt",
+                                                           "movbe",
+                                                           "movdir64b",
+                                                           "movdiri",
+                                                           "mwaitx",
+                                                           "pclmul",
+                                                           "pconfig",
+                                                           "pku",
+                                                           "popcnt",
+                                                           "prefetchi",
+                                                           "prfchw",
+                                                           "ptwrite",
+                                                           "raoint",
+                                                           "rdpid",
+                                                           "rdpru",
+                                                           "rdrnd",
+                                                           "rdseed",
+                                                           "rtm",
+                                                           "sahf",
+                                                           "serialize",
+                                                           "sgx",
+                                                           "sha",
+                                                           "sha512",
+                                                           "sm3",
+                                                           "sm4",
+                                                           "sse3",
+                                                           "sse4.1",
+                                                           "sse4.2",
+                                                           "sse4a",
+                                                           "ssse3",
+                                                           "tbm",
+                                                           "tsxldtrk",
+                                                           "uintr",
+                                                           "vaes",
+                                                           "vpclmulqdq",
+                                                           "waitpkg",
+                                                           "wbnoinvd",
+                                                           "xop",
+                                                           "xsave",
+                                                           "xsavec",
+                                                           "xsaveopt",
+                                                           "xsaves"};
+  return names;
+}
+
+// Clang's own spelling of all options that have a part in the outcome, without what the tokens say (macros,
+// directories), the target (which is hashed apart) and the names of outputs.
+std::vector<std::string> options_of_meaning(const session::Session& session,
+                                            const clang::CompilerInvocation& invocation) {
+  clang::CompilerInvocation copy(invocation);
+  copy.getHeaderSearchOpts() = clang::HeaderSearchOptions();
+  copy.getHeaderSearchOpts().Sysroot = invocation.getHeaderSearchOpts().Sysroot; // debug information has it
+  copy.getPreprocessorOpts() = clang::PreprocessorOptions();
+  copy.getDependencyOutputOpts() = clang::DependencyOutputOptions();
+  copy.getTargetOpts().CPU.clear();
+  copy.getTargetOpts().TuneCPU.clear();
+  copy.getTargetOpts().FeaturesAsWritten.clear();
+  copy.getFrontendOpts().OutputFile.clear();
+  const clang::InputKind kind = copy.getFrontendOpts().Inputs.front().getKind();
+  copy.getFrontendOpts().Inputs = {clang::FrontendInputFile("-", kind)};
+  std::vector<std::string> options;
+  copy.generateCC1CommandLine(
+      [&](const llvm::Twine& argument) { options.push_back(without_places(session, argument.str())); });
+  return options;
+}
+
+void add(Hasher& hasher, std::string_view text) {
+  hasher.update_number(text.size());
+  hasher.update(text);
+}
+
+constexpr uint64_t max_header = 1 << 20;
+
+std::string packed(const KnownUnit& unit) {
+  const Json header{{"plain", unit.plain},
+                    {"needs_optimisation", unit.needs_optimisation},
+                    {"names_places", unit.names_places},
+                    {"vector_returns", unit.vector_returns},
+                    {"messages", unit.messages.size()},
+                    {"bitcode", unit.bitcode.size()},
+                    {"lesser", unit.lesser.size()},
+                    {"object", unit.object.size()}};
+  return header.dump() + "\n" + unit.messages + unit.bitcode + unit.lesser + unit.object;
+}
+
+std::optional<KnownUnit> unpacked(std::string_view value) {
+  const size_t end = value.substr(0, max_header).find('\n');
+  if (end == std::string_view::npos)
+    return std::nullopt;
+  const Result<Json> header = parse_json(std::string(value.substr(0, end)), "cache entry");
+  if (!header)
+    return std::nullopt;
+  value.remove_prefix(end + 1);
+  const JsonReader reader(*header, "cache entry");
+  KnownUnit unit;
+  for (const auto& [name, flag] :
+       {std::pair{"plain", &unit.plain}, std::pair{"needs_optimisation", &unit.needs_optimisation},
+        std::pair{"names_places", &unit.names_places}}) {
+    const Result<bool> read = reader.boolean_or(name, false);
+    if (!read)
+      return std::nullopt;
+    *flag = *read;
+  }
+  const auto returns = header->find("vector_returns");
+  if (returns == header->end() || !returns->is_number_unsigned())
+    return std::nullopt;
+  unit.vector_returns = returns->get<unsigned>();
+  for (const auto& [name, part] : {std::pair{"messages", &unit.messages}, std::pair{"bitcode", &unit.bitcode},
+                                   std::pair{"lesser", &unit.lesser}, std::pair{"object", &unit.object}}) {
+    const auto size = header->find(name);
+    if (size == header->end() || !size->is_number_unsigned() || size->get<uint64_t>() > value.size())
+      return std::nullopt;
+    part->assign(value.substr(0, size->get<uint64_t>()));
+    value.remove_prefix(size->get<uint64_t>());
+  }
+  return value.empty() && !unit.bitcode.empty() ? std::optional(std::move(unit)) : std::nullopt;
+}
+
+// What is known: from the own cache, then from the shared one.
+store::Cache cache_of(const session::Session& session) {
+  store::Cache cache = store::Cache::at(session.cache);
+  if (!session.shared_cache.empty())
+    cache.also_read(store::SharedCache::at(session.shared_cache, session.shared_cache_vouched));
+  return cache;
+}
+
+} // namespace
+
+std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags) {
+  std::vector<std::string> kept;
+  for (const std::string& flag : flags)
+    if (!instructions().count(std::string_view(flag).substr(1)))
+      kept.push_back(flag);
+  return kept;
+}
+
+// C++20 has modules switched on; a source that uses one shows it in its tokens.
+static bool reads_no_modules(const clang::CompilerInvocation& invocation) {
+  const clang::LangOptions& language = invocation.getLangOpts();
+  return (!language.Modules || language.CPlusPlusModules) &&
+         !invocation.getHeaderSearchOpts().ImplicitModuleMaps &&
+         invocation.getFrontendOpts().ModuleMapFiles.empty();
+}
+
+// Lists of functions that get or lack instrumentation.
+static bool names_no_lists(const clang::LangOptions& options) {
+  return options.NoSanitizeFiles.empty() && options.ProfileListFiles.empty() &&
+         options.XRayAlwaysInstrumentFiles.empty() && options.XRayNeverInstrumentFiles.empty() &&
+         options.XRayAttrListFiles.empty();
+}
+
+bool may_be_known(const clang::CompilerInvocation& invocation) {
+  const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
+  const clang::PreprocessorOptions& preprocessor = invocation.getPreprocessorOpts();
+  const clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
+  const clang::DependencyOutputOptions& dependencies = invocation.getDependencyOutputOpts();
+  return frontend.Inputs.size() == 1 && frontend.Inputs.front().isFile() &&
+         frontend.Inputs.front().getFile() != "-" && frontend.ModuleFiles.empty() &&
+         frontend.TimeTracePath.empty() && !frontend.ShowStats && preprocessor.ImplicitPCHInclude.empty() &&
+         preprocessor.ChainedIncludes.empty() && preprocessor.RemappedFiles.empty() &&
+         invocation.getDiagnosticOpts().DiagnosticSerializationFile.empty() &&
+         invocation.getDiagnosticOpts().DiagnosticLogFile.empty() &&
+         !invocation.getDiagnosticOpts().VerifyDiagnostics && codegen.OptRecordFile.empty() &&
+         codegen.StackUsageOutput.empty() && !codegen.MacroDebugInfo && !dependencies.ShowHeaderIncludes &&
+         dependencies.HeaderIncludeOutputFile.empty() && dependencies.DOTOutputFile.empty() &&
+         reads_no_modules(invocation) && frontend.Plugins.empty() &&
+         frontend.OverrideRecordLayoutsFile.empty() &&
+         invocation.getDiagnosticOpts().DiagnosticSuppressionMappingsFile.empty() &&
+         names_no_lists(invocation.getLangOpts()) && !invocation.getLangOpts().CUDA &&
+         invocation.getLangOpts().OMPTargetTriples.empty() &&
+         invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
+         invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
+}
+
+Marks marks_of(const session::Session& session, const clang::CompilerInvocation& invocation,
+               const ir::Unit& unit) {
+  Hasher common;
+  add(common, "mark 1");
+  add(common, build_id());
+  add(common, unit.source);
+  for (const std::string& option : options_of_meaning(session, invocation))
+    add(common, option);
+  Marks marks;
+  marks.plain = common.finish();
+  const clang::TargetOptions& target = invocation.getTargetOpts();
+  Hasher exact;
+  add(exact, marks.plain.to_string());
+  add(exact, target.CPU);
+  add(exact, target.TuneCPU);
+  for (const std::string& feature : target.FeaturesAsWritten)
+    add(exact, feature);
+  marks.exact = exact.finish();
+  return marks;
+}
+
+bool may_be_found(const session::Session& session, const Marks& marks) {
+  const store::Cache cache = cache_of(session);
+  return cache.get(marks.plain) || cache.get(marks.exact);
+}
+
+Keys keys_of(const session::Session& session, const clang::CompilerInvocation& invocation,
+             const ir::Unit& unit, const Preprocessed& preprocessed, const std::string& working_level) {
+  Hasher common;
+  add(common, "capture 1");
+  add(common, build_id()); // another build of this program may give another canonical form
+  add(common, preprocessed.text.to_string());
+  add(common, unit.source);
+  common.update_number(session.strip_debug);
+  for (const std::string& option : options_of_meaning(session, invocation))
+    add(common, option);
+  if (preprocessed.asks_atomic_width)
+    common.update_number(preprocessed.atomic_width);
+  const bool x86 = llvm::Triple(invocation.getTargetOpts().Triple).getArch() == llvm::Triple::x86_64;
+  for (const std::string& feature : preprocessed.features)
+    if (!x86 || !instructions().count(feature))
+      add(common, feature);
+  const clang::TargetOptions& target = invocation.getTargetOpts();
+  if (!x86)
+    add(common, target.CPU);
+  Keys keys;
+  keys.plain = common.finish();
+
+  Hasher exact;
+  add(exact, keys.plain.to_string());
+  add(exact, target.CPU);
+  add(exact, target.TuneCPU);
+  // The working object is made for these.
+  add(exact, working_level);
+  add(exact, session.level);
+  add(exact, unit.machine.cpu);
+  add(exact, unit.machine.tune);
+  for (const std::vector<std::string>* list :
+       {&preprocessed.features, &target.FeaturesAsWritten, &unit.machine.features}) {
+    exact.update_number(list->size());
+    for (const std::string& feature : *list)
+      add(exact, feature);
+  }
+  keys.exact = exact.finish();
+  return keys;
+}
+
+std::optional<KnownUnit> find_known(const session::Session& session, const Keys& keys) {
+  const store::Cache cache = cache_of(session);
+  for (const Digest* key : {&keys.plain, &keys.exact})
+    if (const std::optional<std::string> value = cache.get(*key))
+      if (std::optional<KnownUnit> unit = unpacked(*value); unit && unit->plain == (key == &keys.plain))
+        return unit;
+  return std::nullopt;
+}
+
+void forget(const session::Session& session, const Keys& keys) {
+  for (const Digest* key : {&keys.plain, &keys.exact})
+    cache_of(session).remove(*key);
+}
+
+void look_next_time(const session::Session& session, const Marks& marks) {
+  static_cast<void>(cache_of(session).put(marks.plain, {}));
+}
+
+void remember(const session::Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {
+  const store::Cache cache = cache_of(session);
+  // The mark first: an outcome without it is not looked for.
+  static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
+  static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));
+}
+
+} // namespace xaas::known

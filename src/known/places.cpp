@@ -1,0 +1,54 @@
+#include <xaas/known/places.h>
+
+#include <algorithm>
+
+namespace xaas::known {
+
+namespace {
+
+constexpr char mark = '\x01';
+
+struct Place {
+  std::string path, name; // "\x01<number>\x01"
+};
+
+// Longer paths first: one prefix may lie within another.
+std::vector<Place> places_of(const session::Session& session) {
+  std::vector<Place> places;
+  for (size_t i = 0; i < session.prefixes.size(); ++i)
+    places.push_back({session.prefixes[i].first.string(), mark + std::to_string(i) + mark});
+  std::sort(places.begin(), places.end(),
+            [](const Place& a, const Place& b) { return a.path.size() > b.path.size(); });
+  return places;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+} // namespace
+
+std::string without_places(const session::Session& session, std::string_view text) {
+  std::string result(text);
+  for (const Place& place : places_of(session))
+    result = replaced(std::move(result), place.path, place.name);
+  return result;
+}
+
+std::string name_without_place(const session::Session& session, std::string_view name) {
+  for (size_t i = session.prefixes.size(); i-- > 0;) // of several, the last that matches
+    if (const std::string prefix = session.prefixes[i].first.string(); name.starts_with(prefix))
+      return mark + std::to_string(i) + mark + std::string(name.substr(prefix.size()));
+  return std::string(name);
+}
+
+std::string with_places(const session::Session& session, std::string_view text) {
+  std::string result(text);
+  for (const Place& place : places_of(session))
+    result = replaced(std::move(result), place.name, place.path);
+  return result;
+}
+
+} // namespace xaas::known

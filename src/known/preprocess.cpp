@@ -1,0 +1,262 @@
+// Problem: to know that a compile will give an IR module that is known already, without compiling.
+//
+// Approach: the front end behind the preprocessor is a function of the tokens, their places, the pragmas, the
+// options and the target. All of these are hashed. Places are hashed always, though few programs read them
+// (`__builtin_LINE`, lambdas in `__PRETTY_FUNCTION__`, debug information): a list of what reads places could
+// have a gap, and configurations of one project seldom differ in places alone.
+//
+// Rejected: the text of `clang -E` (it has no columns, loses macros in pragmas, and printing costs more than
+// hashing); the digests of the files that are read (a generated `config.h` differs between all configurations
+// of a project, and most files read nothing of the difference).
+//
+// The preprocessor costs a tenth of a compile, so where a compile is certain it does not run twice: a
+// listener takes the same stream from the compile's own preprocessor. The parser changes what passes there
+// (pragmas become annotations, tokens are looked at again, keywords become identifiers), so only what is the
+// same in both is recorded, and where it cannot be (pragmas with macros in them), the listener has no result.
+#include "token_recorder.h"
+#include <xaas/known/include_names.h>
+#include <xaas/known/places.h>
+#include <xaas/known/preprocess.h>
+
+#include <clang/Basic/TargetInfo.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Lex/LexDiagnostic.h>
+#include <clang/Lex/PPCallbacks.h>
+#include <clang/Lex/Pragma.h>
+#include <clang/Lex/Preprocessor.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+namespace xaas::known {
+
+namespace {
+
+class Callbacks : public clang::PPCallbacks {
+public:
+  explicit Callbacks(TokenRecorder& recorder) : recorder_(recorder) {}
+  void FileChanged(clang::SourceLocation location, FileChangeReason reason,
+                   clang::SrcMgr::CharacteristicKind kind, clang::FileID left) override {
+    // `# 1 "file" 1` says that a file begins, in the middle of another; `# 9 "file" 2`, that no file was
+    // left.
+    const bool marker = (reason == EnterFile && !recorder_.is_start_of_file(location)) ||
+                        (reason == ExitFile && left.isInvalid());
+    const bool by_pragma = reason == SystemHeaderPragma;
+    if (marker || by_pragma || reason == RenameFile)
+      recorder_.renamed(location, uint64_t(reason) << 8 | kind, by_pragma);
+  }
+  void LexedFileChanged(clang::FileID file, LexedFileChangeReason reason, clang::SrcMgr::CharacteristicKind,
+                        clang::FileID, clang::SourceLocation) override {
+    if (reason == LexedFileChangeReason::EnterFile)
+      recorder_.entered(file);
+  }
+  void PragmaDirective(clang::SourceLocation location, clang::PragmaIntroducerKind kind) override {
+    recorder_.pragma(location, kind);
+  }
+  // The preprocessor's own pragmas, which never become tokens, also where they were written as _Pragma.
+  void PragmaDiagnosticPush(clang::SourceLocation location, llvm::StringRef) override {
+    recorder_.pragma_done(location, 1);
+  }
+  void PragmaDiagnosticPop(clang::SourceLocation location, llvm::StringRef) override {
+    recorder_.pragma_done(location, 2);
+  }
+  void PragmaDiagnostic(clang::SourceLocation location, llvm::StringRef, clang::diag::Severity severity,
+                        llvm::StringRef text) override {
+    recorder_.pragma_done(location, 3 + uint64_t(severity), std::string_view(text));
+  }
+  void PragmaMessage(clang::SourceLocation location, llvm::StringRef, PragmaMessageKind kind,
+                     llvm::StringRef text) override {
+    recorder_.pragma_done(location, 32 + uint64_t(kind), std::string_view(text));
+  }
+  void PragmaAssumeNonNullBegin(clang::SourceLocation location) override {
+    recorder_.pragma_done(location, 48);
+  }
+  void PragmaAssumeNonNullEnd(clang::SourceLocation location) override {
+    recorder_.pragma_done(location, 49);
+  }
+  void Ident(clang::SourceLocation location, llvm::StringRef text) override {
+    recorder_.change(location, 50, std::string_view(text));
+  }
+  void moduleImport(clang::SourceLocation, clang::ModuleIdPath, const clang::Module*) override {
+    recorder_.give_up();
+  }
+
+private:
+  TokenRecorder& recorder_;
+};
+
+// Any pragma that the preprocessor leaves to the parser. The parser expands macros in some and not in others:
+// where there may be any, both forms are recorded.
+class AnyPragma : public clang::PragmaHandler {
+public:
+  AnyPragma(TokenRecorder& recorder, std::string_view space) : recorder_(recorder), space_(space) {}
+
+  void HandlePragma(clang::Preprocessor& preprocessor, clang::PragmaIntroducer,
+                    clang::Token& first) override {
+    if (!recorder_.macros_in_pragma())
+      return;
+    llvm::SmallVector<clang::Token, 16> tokens;
+    clang::Token token = first;
+    if (first.isNot(clang::tok::eod) && first.isNot(clang::tok::eof)) {
+      recorder_.pragma_name(space_, first);
+      tokens.push_back(first);
+      preprocessor.LexUnexpandedToken(token);
+    }
+    while (token.isNot(clang::tok::eod) && token.isNot(clang::tok::eof)) {
+      recorder_.pragma_token(token);
+      tokens.push_back(token);
+      preprocessor.LexUnexpandedToken(token);
+    }
+    tokens.push_back(token);
+    if (token.is(clang::tok::eof))
+      return;
+    preprocessor.EnterTokenStream(tokens, false, false);
+    if (tokens.size() > 1) // the first is not expanded by the parser either, which has found it
+      preprocessor.LexUnexpandedToken(token);
+    do {
+      preprocessor.Lex(token);
+      recorder_.pragma_token(token);
+    } while (token.isNot(clang::tok::eod) && token.isNot(clang::tok::eof));
+  }
+
+private:
+  TokenRecorder& recorder_;
+  std::string_view space_;
+};
+
+// What the preprocessor says (#warning, -Wundef) leaves no token, but is part of a compile's messages.
+// Pragmas that nobody knows are the parser's to say.
+bool is_of_preprocessor(unsigned message) {
+  return message >= clang::diag::DIAG_START_LEX && message < clang::diag::DIAG_START_PARSE &&
+         message != clang::diag::warn_pragma_ignored;
+}
+
+class Messages : public clang::DiagnosticConsumer {
+public:
+  explicit Messages(const session::Session& session) : session_(session) {}
+
+  void HandleDiagnostic(clang::DiagnosticsEngine::Level level, const clang::Diagnostic& message) override {
+    DiagnosticConsumer::HandleDiagnostic(level, message);
+    if (!is_of_preprocessor(message.getID()))
+      return;
+    llvm::SmallString<256> text;
+    message.FormatDiagnostic(text);
+    hasher_.update_number(level);
+    hasher_.update_number(message.getID());
+    add(without_places(session_, text.str().str()));
+    if (!message.hasSourceManager() || message.getLocation().isInvalid())
+      return;
+    const clang::PresumedLoc place = message.getSourceManager().getPresumedLoc(message.getLocation());
+    if (place.isInvalid())
+      return;
+    add(name_without_place(session_, place.getFilename()));
+    hasher_.update_number(uint64_t(place.getLine()) << 32 | place.getColumn());
+  }
+
+  Digest digest() { return hasher_.finish(); }
+
+private:
+  void add(const std::string& text) {
+    hasher_.update_number(text.size());
+    hasher_.update(text);
+  }
+  const session::Session& session_;
+  Hasher hasher_;
+};
+
+bool has_debug_information(const session::Session& session, const clang::CompilerInstance& compiler) {
+  return compiler.getCodeGenOpts().getDebugInfo() != llvm::codegenoptions::NoDebugInfo &&
+         !session.strip_debug;
+}
+
+void describe_target(const clang::CompilerInstance& compiler, Preprocessed& result) {
+  for (const auto& feature : compiler.getTarget().getTargetOpts().FeatureMap)
+    if (feature.getValue())
+      result.features.push_back(feature.getKey().str());
+  std::sort(result.features.begin(), result.features.end());
+  result.atomic_width = compiler.getTarget().getMaxAtomicInlineWidth();
+}
+
+class RecordAction : public clang::PreprocessorFrontendAction {
+public:
+  RecordAction(const session::Session& session, Messages& messages)
+      : session_(session), messages_(messages) {}
+  std::optional<Preprocessed> result;
+
+protected:
+  void ExecuteAction() override {
+    clang::CompilerInstance& compiler = getCompilerInstance();
+    clang::Preprocessor& preprocessor = compiler.getPreprocessor();
+    TokenRecorder recorder(session_, preprocessor, has_debug_information(session_, compiler), false);
+    preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
+    keep_names_in_includes(compiler);
+    for (const char* space : {"", "GCC", "clang"})
+      preprocessor.AddPragmaHandler(space, new AnyPragma(recorder, space)); // the preprocessor owns it
+    preprocessor.EnterMainSourceFile();
+    clang::Token token;
+    do {
+      preprocessor.Lex(token);
+      recorder.token(token);
+    } while (token.isNot(clang::tok::eof));
+    if (compiler.getDiagnostics().hasErrorOccurred())
+      return;
+    result = recorder.finish(messages_.digest());
+    if (result)
+      describe_target(compiler, *result);
+  }
+
+private:
+  const session::Session& session_;
+  Messages& messages_;
+};
+
+} // namespace
+
+std::optional<Preprocessed> preprocess(const session::Session& session,
+                                       const clang::CompilerInvocation& invocation,
+                                       llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files) {
+  clang::CompilerInstance compiler(std::make_shared<clang::CompilerInvocation>(invocation));
+  compiler.createVirtualFileSystem(std::move(files));
+  Messages messages(session);
+  compiler.createDiagnostics(&messages, false);
+  compiler.setVerboseOutputStream(llvm::nulls());
+  if (!compiler.hasDiagnostics())
+    return std::nullopt;
+  RecordAction action(session, messages);
+  if (!compiler.ExecuteAction(action))
+    return std::nullopt;
+  return std::move(action.result);
+}
+
+struct TokenListener::State {
+  explicit State(const session::Session& session) : session(session), messages(session) {}
+  const session::Session& session;
+  Messages messages;
+  std::optional<TokenRecorder> recorder;
+};
+
+TokenListener::TokenListener(const session::Session& session) : state_(std::make_unique<State>(session)) {}
+TokenListener::~TokenListener() = default;
+
+clang::DiagnosticConsumer& TokenListener::messages() {
+  return state_->messages;
+}
+
+void TokenListener::attach(clang::CompilerInstance& compiler) {
+  clang::Preprocessor& preprocessor = compiler.getPreprocessor();
+  TokenRecorder& recorder = state_->recorder.emplace(state_->session, preprocessor,
+                                                     has_debug_information(state_->session, compiler), true);
+  preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
+  preprocessor.setTokenWatcher([&recorder](const clang::Token& token) { recorder.listened(token); });
+}
+
+std::optional<Preprocessed> TokenListener::finish(clang::CompilerInstance& compiler) {
+  std::optional<Preprocessed> result = state_->recorder->finish(state_->messages.digest());
+  if (result)
+    describe_target(compiler, *result);
+  return result;
+}
+
+} // namespace xaas::known

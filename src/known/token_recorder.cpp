@@ -1,0 +1,375 @@
+#include "token_recorder.h"
+#include <xaas/known/places.h>
+
+#include <clang/Basic/Builtins.h>
+#include <clang/Lex/HeaderSearch.h>
+#include <clang/Lex/HeaderSearchOptions.h>
+#include <clang/Lex/Lexer.h>
+#include <clang/Lex/Preprocessor.h>
+
+#include <algorithm>
+
+namespace xaas::known {
+
+namespace {
+
+enum Entry : uint64_t { entry_token, entry_change, entry_pragma, entry_content, entry_embed };
+
+bool asks_atomic_width(const clang::IdentifierInfo& identifier) {
+  const llvm::StringRef word = identifier.getName();
+  const bool builtin = identifier.getBuiltinID() != clang::Builtin::NotBuiltin;
+  return word == "_Atomic" ||
+         (builtin && (word.starts_with("__atomic_") || word.starts_with("__c11_atomic_") ||
+                      word.starts_with("__sync_") || word.starts_with("__scoped_atomic_")));
+}
+
+// Also of a number: 1.0f16, 1.0bf16, 1.0f16i.
+bool is_of_half(llvm::StringRef word) {
+  return word.contains_insensitive("f16");
+}
+
+// `HF` is a mode (`__attribute__((mode(HF)))`); `omp` outside of a pragma is `[[omp::directive(...)]]`;
+// builtins like `__builtin_inff16` have the type in their name.
+bool reads_instruction_set(llvm::StringRef word, bool openmp) {
+  return (word.starts_with("__builtin_") && is_of_half(word)) || word.starts_with("__builtin_ia32_") ||
+         word == "_Float16" || word == "__fp16" || word == "__bf16" || word == "HF" || word == "__HF__" ||
+         word == "HC" || word == "__HC__" || word == "BF" || word == "__BF__" ||
+         word == "__builtin_omp_required_simd_align" || (openmp && word == "omp");
+}
+
+// OpenMP's atomic updates and reductions are as wide as inline atomics may be.
+bool pragma_asks_atomic_width(llvm::StringRef word) {
+  return word == "atomic" || word.contains("reduction");
+}
+
+// Of OpenMP's clauses and directives, those that Clang answers from the instruction set.
+bool pragma_reads_instruction_set(llvm::StringRef word) {
+  return word == "aligned" || word == "variant" || word == "metadirective" || word == "match";
+}
+
+constexpr llvm::StringLiteral letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+bool is_letter(char c) {
+  return letters.contains(c);
+}
+
+// Whether the words of a directive are those that can be read off its text: no comments, trigraphs, universal
+// character names or lines that continue within a word.
+bool is_simple(llvm::StringRef text) {
+  if (text.contains("/*") || text.contains("??") || text.contains("\\u") || text.contains("\\U") ||
+      llvm::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
+    return false;
+  for (size_t at = text.find('\\'); at != llvm::StringRef::npos; at = text.find('\\', at + 1))
+    if (at > 0 && is_letter(text[at - 1]))
+      return false;
+  return true;
+}
+
+} // namespace
+
+uint64_t Lines::at(size_t offset) {
+  while (offset < start_) {
+    start_ = start_before(start_ - 1);
+    --line_;
+  }
+  for (size_t next = next_start(); next <= offset; next = next_start()) {
+    start_ = next;
+    ++line_;
+  }
+  return line_ << 30 | (offset - start_);
+}
+
+// A carriage return alone ends a line, too.
+bool Lines::ends_line(size_t at) const {
+  return text_[at] == '\n' || (text_[at] == '\r' && (at + 1 == text_.size() || text_[at + 1] != '\n'));
+}
+
+size_t Lines::next_start() const {
+  size_t at = start_;
+  if (!carriage_returns_) {
+    const size_t end = text_.find('\n', at);
+    return end == llvm::StringRef::npos ? end : end + 1;
+  }
+  while (at < text_.size() && !ends_line(at))
+    ++at;
+  return at < text_.size() ? at + 1 : llvm::StringRef::npos;
+}
+
+// The start of the line that ends at `end`.
+size_t Lines::start_before(size_t end) const {
+  size_t at = end;
+  while (at > 0 && !ends_line(at - 1))
+    --at;
+  return at;
+}
+
+TokenRecorder::TokenRecorder(const session::Session& session, clang::Preprocessor& preprocessor,
+                             bool with_content, bool listening)
+    : session_(session), preprocessor_(preprocessor), sources_(preprocessor.getSourceManager()),
+      openmp_(preprocessor.getLangOpts().OpenMP || preprocessor.getLangOpts().OpenMPSimd),
+      headers_of_clang_(preprocessor.getHeaderSearchInfo().getHeaderSearchOpts().ResourceDir + "/include/"),
+      with_content_(with_content), listening_(listening) {}
+
+void TokenRecorder::token(const clang::Token& token) {
+  settle();
+  if (token.isAnnotation()) {
+    embed(token);
+    return;
+  }
+  const clang::IdentifierInfo* identifier = token.getIdentifierInfo();
+  llvm::StringRef text;
+  if (identifier) {
+    text = identifier->getName();
+  } else if (token.isLiteral()) {
+    spelling_.clear();
+    text = preprocessor_.getSpelling(token, spelling_);
+  }
+  // The parser makes identifiers of some keywords, once it has met them as names.
+  const unsigned kind = identifier ? clang::tok::identifier : token.getKind();
+  stream_.number(entry_token | uint64_t(kind) << 8 | uint64_t(text.size()) << 32);
+  place(token.getLocation());
+  stream_.raw(std::string_view(text));
+  if (identifier)
+    look_at(*identifier);
+  else if (token.is(clang::tok::numeric_constant) && is_of_half(text))
+    result_.reads_instruction_set |= !lines_->of_clang;
+  // A type that has an attribute from a macro is printed with the macro's name.
+  if (token.is(clang::tok::kw___attribute) && token.getLocation().isMacroID())
+    stream_.text(std::string_view(
+        clang::Lexer::getImmediateMacroName(token.getLocation(), sources_, preprocessor_.getLangOpts())));
+}
+
+void TokenRecorder::listened(const clang::Token& token) {
+  if (at_end_)
+    return;
+  switch (token.getKind()) {
+  case clang::tok::annot_pragma_openmp:
+  case clang::tok::annot_attr_openmp:
+    in_openmp_ = true;
+    break;
+  case clang::tok::annot_pragma_openmp_end:
+    in_openmp_ = false;
+    break;
+  case clang::tok::annot_pragma_weak: // these have words of the pragma after them
+  case clang::tok::annot_pragma_unused:
+    words_to_skip_ = 1;
+    break;
+  case clang::tok::annot_pragma_weakalias:
+  case clang::tok::annot_pragma_redefine_extname:
+    words_to_skip_ = 2;
+    break;
+  case clang::tok::annot_embed:
+    this->token(token);
+    break;
+  case clang::tok::annot_module_include:
+  case clang::tok::annot_module_begin:
+  case clang::tok::annot_module_end:
+    give_up();
+    break;
+  default:
+    if (token.isAnnotation() || in_openmp_)
+      break;
+    if (words_to_skip_ > 0)
+      --words_to_skip_;
+    else
+      this->token(token);
+    at_end_ = token.is(clang::tok::eof);
+  }
+}
+
+// What a listener does not see of a pragma, because only its handler did, it cannot record.
+void TokenRecorder::settle() {
+  usable_ &= !(listening_ && macros_in_pragma_);
+}
+
+void TokenRecorder::pragma(clang::SourceLocation location, clang::PragmaIntroducerKind kind) {
+  settle();
+  const llvm::StringRef text = line_at(location);
+  stream_.number(entry_pragma);
+  place(location);
+  stream_.text(std::string_view(text));
+  macros_in_pragma_ = kind != clang::PIK_HashPragma || text.empty() || !look_at_words(text);
+}
+
+void TokenRecorder::pragma_name(std::string_view space, const clang::Token& first) {
+  stream_.number(entry_pragma);
+  stream_.text(space);
+  place(first.getLocation());
+  stream_.text(preprocessor_.getSpelling(first));
+}
+
+void TokenRecorder::pragma_token(const clang::Token& token) {
+  this->token(token);
+  if (const clang::IdentifierInfo* identifier = token.getIdentifierInfo())
+    pragma_word(identifier->getName());
+}
+
+void TokenRecorder::pragma_done(clang::SourceLocation location, uint64_t what, std::string_view text) {
+  macros_in_pragma_ = false;
+  change(location, what, text);
+}
+
+void TokenRecorder::change(clang::SourceLocation location, uint64_t what, std::string_view text) {
+  settle();
+  stream_.number(entry_change);
+  stream_.number(what);
+  stream_.text(text);
+  if (location.isValid())
+    place(location);
+}
+
+void TokenRecorder::renamed(clang::SourceLocation location, uint64_t kind, bool by_pragma) {
+  // Among the predefined macros their number would count, and no token lies there.
+  if (sources_.getFileID(location) == preprocessor_.getPredefinesFileID())
+    return;
+  const clang::PresumedLoc presumed = sources_.getPresumedLoc(location);
+  const std::string name =
+      presumed.isValid() ? name_without_place(session_, presumed.getFilename()) : std::string();
+  if (by_pragma)
+    pragma_done(location, kind, name);
+  else
+    change(location, kind, name);
+  stream_.number(presumed.isValid() ? presumed.getLine() : 0);
+}
+
+bool TokenRecorder::is_start_of_file(clang::SourceLocation location) const {
+  return sources_.getDecomposedLoc(location).second == 0;
+}
+
+void TokenRecorder::entered(clang::FileID file) {
+  settle();
+  // Predefined macros are no file, and have no digest in debug information.
+  if (!with_content_ || file.isInvalid() || !sources_.getFileEntryForID(file))
+    return;
+  stream_.number(entry_content);
+  stream_.text(std::string_view(sources_.getBufferData(file)));
+}
+
+std::optional<Preprocessed> TokenRecorder::finish(const Digest& messages) {
+  settle();
+  stream_.text(messages.hex());
+  result_.text = stream_.finish();
+  return usable_ ? std::optional(std::move(result_)) : std::nullopt;
+}
+
+// The line with those that continue it; nothing in a macro.
+llvm::StringRef TokenRecorder::line_at(clang::SourceLocation location) const {
+  bool invalid = !location.isFileID();
+  const llvm::StringRef rest(invalid ? "" : sources_.getCharacterData(location, &invalid));
+  if (invalid)
+    return {};
+  size_t end = rest.find('\n');
+  while (end != llvm::StringRef::npos && rest.substr(0, end).rtrim(" \t\r").ends_with("\\"))
+    end = rest.find('\n', end + 1);
+  return rest.substr(0, end);
+}
+
+// Looks at the words of a pragma; false if they may be more or others than its text has.
+bool TokenRecorder::look_at_words(llvm::StringRef text) {
+  if (!is_simple(text))
+    return false;
+  unsigned count = 0;
+  size_t end = 0;
+  for (size_t at = 0; at < text.size(); at = end) {
+    if (text[at] == '"') { // no macros within: #pragma push_macro("NAME") is in the predefined macros
+      end = text.find('"', at + 1);
+      if (end == llvm::StringRef::npos || text.slice(at, end).contains('\\'))
+        return false;
+      ++end;
+      continue;
+    }
+    end = at + 1;
+    if (!is_letter(text[at]))
+      continue;
+    end = std::min(text.find_first_not_of(letters, at), text.size());
+    const llvm::StringRef word = text.slice(at, end);
+    const clang::IdentifierInfo& identifier = *preprocessor_.getIdentifierInfo(word);
+    if (identifier.hasMacroDefinition())
+      return false;
+    if (++count <= 2) // "pragma", and what says which
+      continue;
+    look_at(identifier);
+    result_.reads_instruction_set |= is_of_half(word);
+    pragma_word(word);
+  }
+  return true;
+}
+
+// At the place that was recorded last.
+void TokenRecorder::look_at(const clang::IdentifierInfo& identifier) {
+  if (!(lines_->of_clang ? seen_in_clang_ : seen_).insert(&identifier).second)
+    return;
+  result_.asks_atomic_width |= asks_atomic_width(identifier);
+  if (!lines_->of_clang)
+    result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
+}
+
+void TokenRecorder::pragma_word(llvm::StringRef word) {
+  if (!openmp_)
+    return;
+  result_.asks_atomic_width |= pragma_asks_atomic_width(word);
+  result_.reads_instruction_set |= pragma_reads_instruction_set(word);
+}
+
+// A binary file (#embed) is one token. Other annotations stand for modules, which tokens do not show.
+void TokenRecorder::embed(const clang::Token& token) {
+  if (token.isNot(clang::tok::annot_embed)) {
+    give_up();
+    return;
+  }
+  stream_.number(entry_embed);
+  place(token.getLocation());
+  stream_.text(std::string_view(
+      static_cast<const clang::EmbedAnnotationData*>(token.getAnnotationValue())->BinaryData));
+}
+
+// A place is one number, and what does not fit into it: the name of a file other than the place's before, the
+// end of a macro's expansion (which is what __builtin_LINE gives).
+void TokenRecorder::place(clang::SourceLocation location) {
+  if (location.isFileID()) {
+    unsigned offset = 0;
+    if (file_.isInvalid() || !sources_.isInFileID(location, file_, &offset)) {
+      const auto [file, start] = sources_.getDecomposedLoc(location);
+      place_in(file, start, false);
+    } else {
+      stream_.number(lines_->at(offset) << 2);
+    }
+    return;
+  }
+  if (expansion_.isInvalid() || !sources_.isInFileID(location, expansion_)) {
+    expansion_ = sources_.getFileID(location);
+    const clang::CharSourceRange range = sources_.getExpansionRange(location);
+    begin_ = sources_.getDecomposedLoc(range.getBegin());
+    const auto [file, offset] = sources_.getDecomposedLoc(range.getEnd());
+    end_ = lines_of(file).at(offset);
+  }
+  place_in(begin_.first, begin_.second, true);
+  stream_.number(end_);
+}
+
+void TokenRecorder::place_in(clang::FileID file, unsigned offset, bool expanded) {
+  const bool other = file != file_;
+  if (other) {
+    file_ = file;
+    lines_ = &lines_of(file);
+  }
+  stream_.number(lines_->at(offset) << 2 | uint64_t(expanded) << 1 | uint64_t(other));
+  if (!other)
+    return;
+  const clang::SourceLocation start = sources_.getLocForStartOfFile(file);
+  const clang::PresumedLoc presumed = sources_.getPresumedLoc(start, false);
+  stream_.text(presumed.isValid() ? name_without_place(session_, presumed.getFilename()) : std::string());
+  stream_.number(sources_.getFileCharacteristic(start));
+}
+
+Lines& TokenRecorder::lines_of(clang::FileID file) {
+  std::unique_ptr<Lines>& lines = lines_of_[file];
+  if (!lines) {
+    lines = std::make_unique<Lines>(sources_.getBufferData(file));
+    const clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file);
+    lines->of_clang = entry && entry->getName().starts_with(headers_of_clang_);
+  }
+  return *lines;
+}
+
+} // namespace xaas::known

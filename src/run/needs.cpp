@@ -1,0 +1,47 @@
+#include "needs.h"
+
+#include <xaas/base/text.h>
+#include <xaas/target/cpuid.h>
+
+#include <algorithm>
+
+namespace xaas::run {
+
+namespace {
+
+// Of the features that an image was deployed for, those that its programs ask for before they start.
+std::vector<std::string> guarded(const std::string& arch, const std::vector<std::string>& features) {
+  if (arch != "x86_64")
+    return features;
+  std::vector<std::string> required;
+  for (const target::CpuidBit& bit : target::cpuid_bits())
+    if (std::find(features.begin(), features.end(), bit.name) != features.end())
+      required.emplace_back(bit.name);
+  return required;
+}
+
+} // namespace
+
+Result<void> check_needs(const oci::Image& image, const target::Cpu& host) {
+  const std::string hint = "`xaas deploy` makes an image for this machine; --no-check runs this one";
+  if (image.config().architecture != target::oci_architecture(host.arch))
+    return make_error(ErrorKind::unsatisfied,
+                      "the image is for " + image.config().architecture + ", this machine is " + host.arch,
+                      hint);
+  const auto& annotations = image.manifest().annotations;
+  const auto features = annotations.find("dev.xaas.features");
+  if (features == annotations.end())
+    return {};
+  const auto name = annotations.find("dev.xaas.cpu");
+  const std::vector<std::string> missing = target::missing_features(
+      guarded(host.arch, target::with_implied(host.arch, split(features->second, ','))), host.features);
+  if (missing.empty())
+    return {};
+  return make_error(ErrorKind::unsatisfied,
+                    "the image was deployed for " +
+                        (name == annotations.end() ? std::string("another CPU") : name->second) +
+                        ", this CPU (" + host.name + ") lacks " + join(missing, ", "),
+                    hint);
+}
+
+} // namespace xaas::run

@@ -1,0 +1,405 @@
+// From an image to a command line. Everything about the program is decided first, and then the runtime.
+#include "adapters.h"
+#include "choose.h"
+#include "choose_host.h"
+#include "gpus.h"
+#include "host_libraries.h"
+#include "needs.h"
+#include <xaas/loader/loading.h>
+#include <xaas/runtimes/environment.h>
+#include <xaas/runtimes/tree_paths.h>
+
+#include <xaas/base/process.h>
+#include <xaas/base/text.h>
+#include <xaas/image/application_image.h>
+#include <xaas/system/system.h>
+#include <xaas/target/cpu.h>
+
+#include <algorithm>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace xaas::run {
+
+namespace {
+
+std::string variable_of(const std::map<std::string, std::string>& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+class Planning {
+public:
+  Planning(const Request& request, const Host& host, Progress& progress)
+      : request_(request), host_(host), progress_(progress) {}
+
+  Result<Plan> run() {
+    XAAS_CHECK(open_tree());
+    XAAS_CHECK(choose_command());
+    XAAS_CHECK(add_host_binds());
+    XAAS_CHECK(choose_directory());
+    XAAS_CHECK(add_user_binds());
+    make_environment();
+    XAAS_TRY(const std::string path, find_command());
+    if (request_.gpus)
+      add_gpus();
+    XAAS_CHECK(choose_libraries(path));
+    add_library_path();
+    XAAS_CHECK(make_mount_points());
+    XAAS_TRY(const Found found, choose_runtime(request_.runtimes, program_));
+    plan_.runtime = found.runtime->name;
+    for (const std::string& name : runtimes::Knowledge::get().rank_numbers)
+      if (const std::string rank = variable_of(host_.environment, name); !rank.empty())
+        plan_.first = plan_.first && rank == "0";
+    if (launched_ && found.separate)
+      separate_ranks();
+    plan_.invocation = invocation_of(found, program_, request_.runtime_options, host_.environment);
+    return std::move(plan_);
+  }
+
+private:
+  Result<void> open_tree() {
+    if (request_.image.transport == oci::Transport::rootfs) {
+      std::error_code code;
+      program_.tree = fs::canonical(request_.image.path, code);
+      if (code)
+        return errno_error(code.value(), "reading " + request_.image.path.string());
+      if (!fs::is_directory(program_.tree, code))
+        return make_error(ErrorKind::usage, request_.image.text + ": is no directory");
+      return {};
+    }
+    const target::Cpu cpu = target::host_cpu();
+    XAAS_TRY(const std::unique_ptr<oci::Image> image,
+             registry::open_image(request_.image, target::oci_architecture(cpu.arch), request_.access));
+    if (image::kind_of(*image) == "ir")
+      return make_error(ErrorKind::usage, request_.image.text + ": is an IR image, which has no programs yet",
+                        "`xaas deploy` makes an image from it that can be run");
+    if (request_.check)
+      XAAS_CHECK(check_needs(*image, cpu));
+    XAAS_TRY(const TreeStore store, TreeStore::open(request_.trees));
+    XAAS_TRY(plan_.use, store.get(*image, progress_));
+    program_.tree = plan_.use->tree();
+    config_ = image->config();
+    XAAS_TRY(preferred_, image::preferred_of_host(*image));
+    return {};
+  }
+
+  // OCI image specification, config.md: Entrypoint, and Cmd as its arguments.
+  Result<void> choose_command() {
+    std::vector<std::string> entrypoint = config_.entrypoint;
+    if (request_.entrypoint) {
+      entrypoint.clear();
+      if (!request_.entrypoint->empty())
+        entrypoint.push_back(*request_.entrypoint);
+    }
+    const bool own = request_.arguments.empty() && !request_.entrypoint;
+    program_.command = entrypoint;
+    const std::vector<std::string>& arguments = own ? config_.cmd : request_.arguments;
+    program_.command.insert(program_.command.end(), arguments.begin(), arguments.end());
+    if (program_.command.empty())
+      return make_error(ErrorKind::usage, "there is no program to run: the image names none",
+                        "give one: `xaas run " + request_.image.text + " -- PROGRAM ARG...`");
+    return {};
+  }
+
+  Result<void> add_host_binds() {
+    std::error_code code;
+    for (const runtimes::HostBind& bind : runtimes::Knowledge::get().binds) {
+      const TreePlace place = find_in_tree(program_.tree, bind.path);
+      // A link into the host's own machinery, say, or a directory where there should be a file.
+      const bool directory = fs::is_directory(bind.path, code);
+      if (!fs::exists(bind.path, code))
+        continue;
+      if (bind.optional && place.type == fs::file_type::not_found &&
+          !runtimes::make_mount_point(program_.tree, bind.path, directory)) {
+        plan_.notes.push_back("the tree has no " + bind.path + " and may not be written: there is none");
+        continue;
+      }
+      if (place.type == fs::file_type::not_found || (place.type == fs::file_type::directory) == directory)
+        program_.binds.push_back({bind.path, bind.path, bind.read_only});
+    }
+    return {};
+  }
+
+  // The binds by which the program sees a path of the image; null: it is the tree's.
+  const Bind* bind_of(const std::string& path) const {
+    for (auto bind = program_.binds.rbegin(); bind != program_.binds.rend(); ++bind)
+      if (runtimes::is_below(path, bind->destination))
+        return &*bind;
+    return nullptr;
+  }
+
+  // True if the program sees this path of the host by the same name.
+  bool is_visible(const std::string& path) const {
+    const std::string plain = fs::path(path).lexically_normal();
+    const Bind* const bind = bind_of(plain);
+    return bind && bind->source == bind->destination;
+  }
+
+  Result<void> choose_directory() {
+    const std::string here = host_.directory;
+    const TreePlace place = find_in_tree(program_.tree, here);
+    const std::string of_image = config_.working_directory.empty() ? "/" : config_.working_directory;
+    if (is_visible(here)) {
+      program_.directory = here;
+    } else if (place.inside == here && !runtimes::has_files(place)) {
+      program_.binds.push_back({here, here, false});
+      program_.directory = here;
+    } else {
+      program_.directory = find_in_tree(program_.tree, of_image).inside;
+      if (request_.directory.empty() && here != "/")
+        plan_.notes.push_back("the image has its own " + here + ": the program starts in " +
+                              program_.directory);
+    }
+    if (!request_.directory.empty())
+      program_.directory = fs::path(request_.directory).lexically_normal();
+    return {};
+  }
+
+  Result<void> add_user_binds() {
+    for (const Bind& bind : request_.binds) {
+      program_.binds.push_back(bind);
+      program_.binds.back().asked = true;
+    }
+    for (Bind& bind : program_.binds) { // links of the image lead elsewhere
+      const Bind* const above = bind_above(bind);
+      if (!above)
+        bind.destination = find_in_tree(program_.tree, bind.destination).inside;
+    }
+    return {};
+  }
+
+  // An earlier bind in whose directory this one is made.
+  const Bind* bind_above(const Bind& bind) const {
+    for (const Bind& each : program_.binds) {
+      if (&each == &bind)
+        break;
+      if (each.destination != bind.destination && runtimes::is_below(bind.destination, each.destination))
+        return &each;
+    }
+    return nullptr;
+  }
+
+  void make_environment() {
+    program_.environment =
+        runtimes::environment_of(host_.environment, config_.env, request_.environment,
+                       [this](const std::string& directory) { return is_visible(directory); });
+    program_.environment["PWD"] = program_.directory;
+    const std::string descriptor = variable_of(program_.environment, runtimes::Knowledge::get().rank_descriptor);
+    if (!descriptor.empty() && descriptor.find_first_not_of("0123456789") == std::string::npos &&
+        descriptor.size() < 5)
+      program_.descriptors = static_cast<unsigned>(std::max(0, std::stoi(descriptor) - 2));
+  }
+
+  // Where the program sees `path`, on the host; empty: nowhere.
+  fs::path outside(const std::string& path) const {
+    const TreePlace place = find_in_tree(program_.tree, path);
+    if (const Bind* const bind = bind_of(place.inside)) {
+      const fs::path rest = fs::path(place.inside).lexically_relative(bind->destination);
+      return rest == "." ? bind->source : bind->source / rest;
+    }
+    return place.type == fs::file_type::not_found ? fs::path() : place.outside;
+  }
+
+  // The command's path inside.
+  Result<std::string> find_command() const {
+    const std::string& name = program_.command.front();
+    std::error_code code;
+    const auto is_program = [&](const std::string& path) {
+      const fs::path file = outside(path);
+      return !file.empty() && fs::is_regular_file(file, code) && access(file.c_str(), X_OK) == 0;
+    };
+    if (name.find('/') != std::string::npos) {
+      const std::string path =
+          (fs::path(program_.directory) / name).lexically_normal(); // an absolute one replaces the directory
+      if (is_program(path))
+        return path;
+      return make_error(ErrorKind::not_found, "the image has no program " + path);
+    }
+    for (const std::string& directory : split(variable_of(program_.environment, "PATH"), ':'))
+      if (const std::string path = directory + "/" + name; directory.starts_with("/") && is_program(path))
+        return path;
+    return make_error(ErrorKind::not_found, "the image has no program " + name + " on its PATH (" +
+                                                variable_of(program_.environment, "PATH") + ")");
+  }
+
+  void add_gpus() {
+    const HostGpus gpus = find_gpus(host_.root, loader::directories_of("/", target::host_arch()).all());
+    program_.gpus = gpus.kinds;
+    program_.devices = gpus.devices;
+    for (const std::vector<Bind>* binds : {&gpus.libraries, &gpus.files})
+      program_.binds.insert(program_.binds.end(), binds->begin(), binds->end());
+  }
+
+  // Whose MPI, and whose libraries.
+  Result<void> choose_libraries(const std::string& path) {
+    const HostQuestion question{request_.mpi, launched_, request_.host, preferred_,
+                                split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':')};
+    if (!asks(question))
+      return {};
+    const std::string arch = target::host_arch();
+    loader::Loader image(program_.tree, arch,
+                         split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'), false);
+    const loader::Library* program = nullptr;
+    if (!bind_of(find_in_tree(program_.tree, path).inside)) {
+      XAAS_TRY(program, image.read(path));
+    }
+    XAAS_TRY(HostAnswer answer, choose_host(question, image, program));
+    plan_.mpi_abi = answer.mpi_abi;
+    plan_.host_mpi = answer.mpi;
+    plan_.host = std::move(answer.choices);
+    plan_.notes.insert(plan_.notes.end(), answer.notes.begin(), answer.notes.end());
+    for (Bind& bind : answer.binds) // some are bound with the GPU's driver
+      if (std::none_of(program_.binds.begin(), program_.binds.end(),
+                       [&](const Bind& known) { return known.destination == bind.destination; }))
+        program_.binds.push_back(std::move(bind));
+    return {};
+  }
+
+  // Variables for ranks that cannot reach one another's memory.
+  void separate_ranks() {
+    std::vector<std::string> places = split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':');
+    for (const std::string& place : loader::directories_of(program_.tree, target::host_arch()).all())
+      places.push_back(place);
+    std::error_code code;
+    for (const runtimes::RankVariable& variable : runtimes::Knowledge::get().separate_ranks) {
+      const auto has_library = [&](const std::string& place) {
+        return place.starts_with("/") && !variable.library.empty() &&
+               fs::exists(outside(place + "/" + variable.library), code);
+      };
+      const auto found = std::find_if(places.begin(), places.end(), has_library);
+      if (found == places.end() || fs::exists(outside(*found + "/" + variable.part), code))
+        program_.environment.try_emplace(variable.name, variable.value);
+    }
+  }
+
+  void add_library_path() {
+    if (std::none_of(program_.binds.begin(), program_.binds.end(),
+                     [](const Bind& bind) { return runtimes::is_below(bind.destination, host_libraries); }))
+      return;
+    std::string& path = program_.environment["LD_LIBRARY_PATH"];
+    path = path.empty() ? host_libraries : std::string(host_libraries) + ":" + path;
+  }
+
+  Result<void> make_mount_points() {
+    std::error_code code;
+    for (Bind& bind : program_.binds) {
+      if (bind_above(bind)) { // in a directory of the host, where nothing is made
+        if (!fs::exists(outside_above(bind), code))
+          return make_error(ErrorKind::not_found, "binding " + bind.source.string() + ": there is no " +
+                                                      bind.destination +
+                                                      ", and none can be made: it is below "
+                                                      "a directory of this machine");
+        continue;
+      }
+      Result<std::string> made =
+          runtimes::make_mount_point(program_.tree, bind.destination, fs::is_directory(bind.source, code));
+      if (!made)
+        return std::move(made).error().with_hint(
+            "a tree that you may not write must have the places where something is bound");
+      bind.destination = *std::move(made);
+    }
+    const TreePlace start = find_in_tree(program_.tree, program_.directory);
+    if (!bind_of(start.inside) && start.type != fs::file_type::directory)
+      return make_error(ErrorKind::not_found, "the image has no directory " + program_.directory);
+    return {};
+  }
+
+  fs::path outside_above(const Bind& bind) const {
+    const Bind& above = *bind_above(bind);
+    return above.source / fs::path(bind.destination).lexically_relative(above.destination);
+  }
+
+  // True if a launcher of MPI programs started us, or is taken to.
+  bool is_launched() const {
+    const std::vector<std::string>& variables = runtimes::Knowledge::get().rank_variables;
+    return request_.assume_launcher ||
+           std::any_of(variables.begin(), variables.end(),
+                       [this](const std::string& name) { return host_.environment.count(name) > 0; });
+  }
+
+  const Request& request_;
+  const Host& host_;
+  Progress& progress_;
+  oci::ImageConfig config_;
+  std::vector<image::PreferredOfHost> preferred_;
+  Program program_;
+  Plan plan_;
+  bool launched_ = is_launched();
+};
+
+} // namespace
+
+Host this_host() {
+  Host host;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (const size_t equals = text.find('='); equals != std::string::npos)
+      host.environment[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  std::error_code code;
+  host.directory = fs::current_path(code);
+  if (code)
+    host.directory = "/";
+  return host;
+}
+
+Result<Bind> parse_bind(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  const bool moded = parts.size() == 3 && (parts[2] == "ro" || parts[2] == "rw");
+  if (parts.empty() || parts.size() > 3 || parts[0].empty() || (parts.size() == 3 && !moded))
+    return make_error(ErrorKind::usage, "--bind " + text + ": is not SRC[:DST[:ro|rw]]");
+  Bind bind;
+  bind.source = fs::absolute(parts[0]).lexically_normal();
+  if (!bind.source.has_filename() && bind.source != "/")
+    bind.source = bind.source.parent_path();
+  std::error_code code;
+  if (!fs::exists(bind.source, code))
+    return make_error(ErrorKind::not_found, "--bind " + text + ": there is no " + bind.source.string());
+  fs::path destination = parts.size() > 1 && !parts[1].empty() ? fs::path(parts[1]) : bind.source;
+  destination = destination.lexically_normal();
+  if (!destination.has_filename())
+    destination = destination.parent_path();
+  bind.destination = destination;
+  if (!destination.is_absolute() || destination == "/")
+    return make_error(ErrorKind::usage, "--bind " + text + ": " + parts[1] + " is no absolute path below /");
+  bind.read_only = parts.size() == 3 && parts[2] == "ro";
+  return bind;
+}
+
+std::vector<std::string> runtime_choices() {
+  std::vector<std::string> names;
+  for (const runtimes::Runtime& runtime : runtimes::Knowledge::get().runtimes)
+    names.push_back(runtime.name);
+  return names;
+}
+
+std::vector<std::string> launcher_choices() {
+  std::vector<std::string> names;
+  for (const runtimes::Launcher& launcher : runtimes::Knowledge::get().launchers)
+    names.push_back(launcher.name);
+  return names;
+}
+
+Result<std::vector<std::string>> launcher_arguments(const std::string& name, const std::string& mpi_abi,
+                                                    unsigned ranks) {
+  for (const runtimes::Launcher& launcher : runtimes::Knowledge::get().launchers) {
+    if (launcher.name != name)
+      continue;
+    std::vector<std::string> arguments = launcher.arguments;
+    if (const auto option = launcher.mpi.find(mpi_abi); option != launcher.mpi.end())
+      arguments.push_back(option->second);
+    if (ranks > 0)
+      arguments.insert(arguments.end(), {launcher.ranks, std::to_string(ranks)});
+    return arguments;
+  }
+  return make_error(ErrorKind::usage, name + ": no launcher that is known",
+                    "known: " + join(launcher_choices(), ", "));
+}
+
+Result<Plan> prepare(const Request& request, const Host& host, Progress& progress) {
+  return Planning(request, host, progress).run().in("running " + request.image.text);
+}
+
+} // namespace xaas::run

@@ -1,0 +1,221 @@
+// Becoming the program, or standing by it.
+//
+// A runtime that becomes the program is executed in our place: then nothing is between the batch system and
+// the program. bwrap is not of that kind: it stays as the program's parent, passes no signal on, and dies of
+// those that it gets. So it is a child here, and signals go to the program, whose number bwrap tells.
+//
+// Without a terminal bwrap and the program are in a session of their own: a signal to our process group
+// reaches us alone, and is passed on once. When we die, bwrap does (PR_SET_PDEATHSIG), and then the program
+// (--die-with-parent). With a terminal they stay in ours, else a shell in the image had no job control; what
+// the terminal sends reaches the program by itself, and bwrap, which may die of it while the program goes on:
+// then the program becomes our child (PR_SET_CHILD_SUBREAPER). Rejected: making the namespaces here, in place
+// of bwrap; that is bwrap's work.
+#include <xaas/base/json.h>
+#include <xaas/base/process.h>
+#include <xaas/base/signals.h>
+#include <xaas/base/text.h>
+#include <xaas/run/run.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace xaas::run {
+
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (std::string& text : strings)
+    result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+// Only what is async-signal-safe happens after a fork; with one thread that is no trouble.
+class Execution {
+public:
+  explicit Execution(const Invocation& invocation) : arguments_(invocation.arguments) {
+    for (const auto& [name, value] : invocation.environment)
+      environment_.push_back(name + "=" + value);
+  }
+  void insert(size_t at, const std::vector<std::string>& more) {
+    arguments_.insert(arguments_.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
+  }
+  // Returns only with an error.
+  Error run() {
+    restore_signals();
+    const std::vector<char*> arguments = pointers(arguments_);
+    const std::vector<char*> environment = pointers(environment_);
+    execve(arguments[0], arguments.data(), environment.data());
+    const int number = errno;
+    const std::string what = "starting " + arguments_[0];
+    if (number == ENOENT || number == EACCES || number == ENOEXEC)
+      return make_error(ErrorKind::missing_tool, what + ": " + std::strerror(number));
+    return errno_error(number, what);
+  }
+
+private:
+  std::vector<std::string> arguments_, environment_;
+};
+
+constexpr int failed_status = 126; // as shells say it
+
+class Supervision {
+public:
+  Supervision(const Invocation& invocation, bool terminal) : invocation_(invocation), terminal_(terminal) {}
+
+  Result<int> run() {
+    if (pipe(told_) != 0)
+      return errno_error(errno, "starting " + invocation_.arguments[0]);
+    sigset_t all;
+    sigfillset(&all);
+    for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTTIN, SIGTTOU})
+      sigdelset(&all, number);
+    sigprocmask(SIG_SETMASK, &all, &before_);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const pid_t parent = getpid();
+    runtime_ = fork();
+    if (runtime_ < 0)
+      return errno_error(errno, "starting " + invocation_.arguments[0]);
+    if (runtime_ == 0)
+      become(parent);
+    close(told_[1]);
+    XAAS_CHECK(learn_program());
+    while (!ended_) {
+      siginfo_t info{};
+      const int number = sigwaitinfo(&all, &info);
+      if (number == SIGCHLD)
+        reap();
+      else if (number > 0)
+        pass_on(number, info);
+    }
+    return status_;
+  }
+
+private:
+  [[noreturn]] void become(pid_t parent) {
+    close(told_[0]);
+    if (!terminal_)
+      setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+      _exit(failed_status);
+    Execution execution(invocation_);
+    std::vector<std::string> own = {"--info-fd", std::to_string(told_[1])};
+    if (!terminal_)
+      own.emplace_back("--die-with-parent");
+    execution.insert(1, own);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    const Error error = execution.run();
+    const std::string text = "xaas: error: " + error.message + "\n";
+    [[maybe_unused]] const ssize_t count = write(STDERR_FILENO, text.data(), text.size());
+    _exit(failed_status);
+  }
+
+  // bwrap(1), --info-fd: a JSON object. Nothing, if it ends before.
+  Result<void> learn_program() {
+    std::string text;
+    char buffer[512];
+    ssize_t count = 0;
+    while (text.find('}') == std::string::npos &&
+           ((count = read(told_[0], buffer, sizeof(buffer))) > 0 || (count < 0 && errno == EINTR)))
+      if (count > 0)
+        text.append(buffer, static_cast<size_t>(count));
+    close(told_[0]);
+    if (text.empty())
+      return {};
+    XAAS_TRY(const Json json, parse_json(text, "what bwrap says", false, ErrorKind::failed));
+    const JsonReader reader(json, "what bwrap says", ErrorKind::failed);
+    XAAS_TRY(const JsonReader child, reader.at("child-pid"));
+    XAAS_TRY(const int64_t number, child.integer());
+    program_ = static_cast<pid_t>(number);
+    return {};
+  }
+
+  void reap() {
+    int status = 0;
+    pid_t child = 0;
+    while ((child = waitpid(-1, &status, WNOHANG)) > 0) {
+      const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      // bwrap ended by a signal says nothing of the program, which may be ours by now.
+      const bool orphaned =
+          child == runtime_ && WIFSIGNALED(status) && terminal_ && program_ > 0 && kill(program_, 0) == 0;
+      if ((child == runtime_ && !orphaned) || child == program_) {
+        ended_ = true;
+        status_ = code;
+      }
+    }
+  }
+
+  void pass_on(int number, const siginfo_t& info) {
+    // What a terminal sends, the program got, too.
+    const bool from_terminal = terminal_ && info.si_code == SI_KERNEL;
+    if (!from_terminal && program_ > 0)
+      kill(program_, number == SIGTSTP ? SIGSTOP : number); // a session without a terminal ignores SIGTSTP
+    if (number == SIGTSTP)
+      raise(SIGSTOP);
+  }
+
+  const Invocation& invocation_;
+  bool terminal_;
+  int told_[2] = {-1, -1};
+  sigset_t before_{};
+  pid_t runtime_ = -1, program_ = -1;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+bool is_plain(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || std::strchr("-_./:=,+@%^", c);
+}
+
+std::string quoted(const std::string& text) {
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain))
+    return text;
+  std::string result = "'";
+  for (const char c : text)
+    result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
+
+} // namespace
+
+std::string shell_text(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words;
+  for (const std::string& argument : arguments)
+    words.push_back(quoted(argument));
+  return join(words, " ");
+}
+
+std::string shell_text(const Invocation& invocation, const Host& host) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : host.environment)
+    if (!invocation.environment.count(name))
+      words.insert(words.end(), {"-u", name});
+  for (const auto& [name, value] : invocation.environment) {
+    const auto known = host.environment.find(name);
+    if (known == host.environment.end() || known->second != value)
+      words.push_back(name + "=" + value);
+  }
+  if (!words.empty())
+    words.insert(words.begin(), "env");
+  words.insert(words.end(), invocation.arguments.begin(), invocation.arguments.end());
+  return shell_text(words);
+}
+
+Result<int> start(const Plan& plan) {
+  XAAS_CHECK(check_interrupt());
+  if (plan.use)
+    plan.use->leave_open();
+  if (plan.invocation.supervised)
+    return Supervision(plan.invocation, isatty(STDIN_FILENO) != 0).run();
+  return Execution(plan.invocation).run();
+}
+
+} // namespace xaas::run

@@ -1,0 +1,39 @@
+#include <xaas/runtimes/environment.h>
+
+#include <xaas/runtimes/knowledge.h>
+
+#include <algorithm>
+#include <fnmatch.h>
+
+namespace xaas::runtimes {
+
+bool matches(const std::string& name, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&name](const std::string& pattern) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+std::map<std::string, std::string> environment_of(const std::map<std::string, std::string>& host,
+                                                  const std::vector<std::string>& image,
+                                                  const std::map<std::string, std::string>& own,
+                                                  const std::function<bool(const std::string&)>& visible) {
+  const Knowledge& knowledge = Knowledge::get();
+  std::map<std::string, std::string> environment;
+  for (const auto& [name, value] : host) {
+    const bool withheld = matches(name, knowledge.withheld);
+    const bool directory = std::find(knowledge.directories.begin(), knowledge.directories.end(), name) !=
+                           knowledge.directories.end();
+    if (!withheld && (!directory || visible(value)))
+      environment[name] = value;
+  }
+  for (const std::string& entry : image)
+    if (const size_t equals = entry.find('='); equals != std::string::npos && equals > 0)
+      environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+  for (const auto& [name, value] : own)
+    environment[name] = value;
+  environment.try_emplace("PATH", knowledge.path);
+  environment.try_emplace("HOME", "/"); // as Docker for a user that the image does not know
+  return environment;
+}
+
+} // namespace xaas::runtimes

@@ -1,0 +1,72 @@
+#include <xaas/runtimes/knowledge.h>
+
+#include <string_view>
+
+namespace xaas::runtimes {
+
+std::string_view runtime_names(); // specs/runtimes.json
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts texts(const Json& json, const char* key) {
+  return json.contains(key) ? json[key].get<Texts>() : Texts();
+}
+
+void read_mpi(const Json& json, Knowledge& knowledge) {
+  knowledge.rank_variables = texts(json["ranks"], "variables");
+  knowledge.rank_numbers = texts(json["ranks"], "numbers");
+  knowledge.rank_descriptor = json["ranks"]["descriptor"];
+  for (const Json& item : json["separate_ranks"])
+    knowledge.separate_ranks.push_back(
+        {item["name"], item["value"], item.value("library", ""), item.value("part", "")});
+  for (const Json& item : json["launchers"])
+    knowledge.launchers.push_back({item["name"], texts(item, "arguments"), item["ranks"],
+                                   item["mpi"].get<std::map<std::string, std::string>>()});
+  for (const Json& item : json["mpi"])
+    knowledge.mpi.push_back({item["abi"], item["libraries"].get<std::vector<Texts>>()});
+  for (const Json& item : json["libraries"])
+    knowledge.groups.push_back({item["name"], texts(item, "files")});
+  knowledge.libc = texts(json, "libc");
+  for (const Json& item : json["parts"])
+    knowledge.parts.push_back(
+        {item["library"], texts(item, "directories"), texts(item, "files"), texts(item, "beside")});
+}
+
+Knowledge read_knowledge() {
+  const Json json = Json::parse(runtime_names(), nullptr, true, true);
+  Knowledge knowledge;
+  for (const Json& item : json["runtimes"])
+    knowledge.runtimes.push_back({item["name"], texts(item, "programs"), texts(item, "provides"),
+                                  texts(item, "setuid"), item["namespaces"], item["read_only_binds"],
+                                  item["separate"]});
+  for (const Json& item : json["binds"])
+    knowledge.binds.push_back({item["path"], item.value("read_only", false), item.value("optional", false)});
+  knowledge.withheld = texts(json["environment"], "withheld");
+  knowledge.loader = texts(json["environment"], "loader");
+  knowledge.directories = texts(json["environment"], "directories");
+  knowledge.path = json["environment"]["path"];
+  read_mpi(json, knowledge);
+  for (const Json& item : json["gpus"])
+    knowledge.gpus.push_back({item["vendor"], texts(item, "present"), texts(item, "devices"),
+                              texts(item, "libraries"), texts(item, "files"), texts(item, "cdi_files"),
+                              item["cdi"], item["apptainer"]});
+  return knowledge;
+}
+
+} // namespace
+
+const Knowledge& Knowledge::get() {
+  static const Knowledge knowledge = read_knowledge();
+  return knowledge;
+}
+
+const Runtime* Knowledge::runtime(const std::string& name) const {
+  for (const Runtime& each : runtimes)
+    if (each.name == name)
+      return &each;
+  return nullptr;
+}
+
+} // namespace xaas::runtimes

@@ -1,0 +1,98 @@
+#include <xaas/session/log.h>
+
+#include <xaas/base/text.h>
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sstream>
+#include <unistd.h>
+
+namespace xaas::session {
+
+namespace {
+
+fs::path compiles_path(const Session& session) {
+  return session.directory / "compiles";
+}
+
+fs::path differences_path(const Session& session) {
+  return session.directory / "differences";
+}
+
+fs::path native_path(const Session& session, const Digest& content) {
+  return session.directory / "native" / content.hex();
+}
+
+Result<void> append(const fs::path& path, const std::string& line) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0)
+    return errno_error(errno, "writing " + path.string());
+  const ssize_t written = write(file, line.data(), line.size());
+  const int error = written < 0 ? errno : ENOSPC;
+  close(file);
+  if (written != static_cast<ssize_t>(line.size()))
+    return errno_error(error, "writing " + path.string());
+  return {};
+}
+
+} // namespace
+
+Result<void> log_compile(const Session& session, const LoggedCompile& compile) {
+  if (compile.names_places)
+    XAAS_CHECK(write_file(session.directory / "leaks" / compile.unit.hex(), compile.source, 0644, false));
+  if (compile.vector_returns)
+    XAAS_CHECK(write_file(session.directory / "vectors" / compile.unit.hex(),
+                          std::to_string(compile.vector_returns) + " " + compile.source, 0644, false));
+  return append(compiles_path(session), (compile.reused ? "reused " : "compiled ") +
+                                            compile.unit.to_string() + " " +
+                                            (compile.text ? compile.text->to_string() : "-") + "\n");
+}
+
+Result<void> log_difference(const Session& session, const std::string& difference) {
+  return append(differences_path(session), difference + "\n");
+}
+
+// The lines of a file; none if it is not there.
+static Result<std::vector<std::string>> lines_of(const fs::path& path) {
+  std::vector<std::string> lines;
+  std::error_code code;
+  if (!fs::exists(path, code))
+    return lines;
+  XAAS_TRY(const std::string text, read_file(path));
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+Result<CompileLog> read_compile_log(const Session& session) {
+  CompileLog log;
+  XAAS_TRY(log.differences, lines_of(differences_path(session)));
+  XAAS_TRY(const std::vector<std::string> compiles, lines_of(compiles_path(session)));
+  for (const std::string& line : compiles) {
+    std::istringstream words(line);
+    std::string outcome, unit, text;
+    words >> outcome >> unit >> text;
+    ++(outcome == "reused" ? log.reused : log.compiled);
+    if (text == "-")
+      continue;
+    XAAS_TRY(const Digest id, Digest::parse(unit));
+    XAAS_TRY(log.texts[id], Digest::parse(text));
+  }
+  return log;
+}
+
+void note_native_object(const Session& session, const fs::path& object, const std::string& reason) {
+  std::error_code code;
+  if (!fs::is_regular_file(object, code)) // not a pipe, nor /dev/null
+    return;
+  if (const Result<Digest> content = digest_of_file(object))
+    static_cast<void>(write_file(native_path(session, *content), reason, 0644, false));
+}
+
+std::optional<std::string> native_reason(const Session& session, const Digest& content) {
+  Result<std::string> reason = read_file(native_path(session, content));
+  return reason ? std::optional(*std::move(reason)) : std::nullopt;
+}
+
+} // namespace xaas::session

@@ -1,0 +1,140 @@
+#include "device_link.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::device {
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+using RefKind = link::FileRef::Kind;
+
+class DeviceLinkPlans : public ::testing::Test {
+protected:
+  // A unit of the host with units for `archs`.
+  Digest unit(const std::string& source, const std::string& offload, const std::vector<std::string>& archs) {
+    ir::Unit host{source, digest_of("host " + source), digest_of("options"), {}};
+    for (const std::string& arch : archs) {
+      ir::Unit device{source, digest_of(source + arch), digest_of("options"), {}};
+      if (arch != ir::host_device)
+        device.machine.features = {"+ptx88"};
+      bundle_.units[device.id()] = device;
+      host.device[arch] = device.id();
+    }
+    host.offload = offload;
+    bundle_.units[host.id()] = host;
+    return host.id();
+  }
+  static link::LinkItem input(RefKind kind, const Digest& digest) {
+    link::LinkItem item;
+    item.file = {kind, digest, "x"};
+    return item;
+  }
+  Digest link_of(link::OutputKind kind, std::vector<link::LinkItem> items) {
+    link::LinkRecord record{kind, "program", std::move(items)};
+    bundle_.links[record.digest()] = record;
+    usage_.links.push_back(record.digest());
+    return record.digest();
+  }
+  Digest archive_of(const std::vector<Digest>& units) {
+    link::ArchiveRecord record;
+    for (const Digest& each : units)
+      record.members.push_back({"m.o", {RefKind::unit, each, "m.o"}});
+    bundle_.archives[record.digest()] = record;
+    return record.digest();
+  }
+  Result<DevicePlan> plan(const std::set<Digest>& units, const std::string& gpu,
+                          std::optional<device::Assembler> assembler = {}) {
+    system::Gpu each;
+    each.vendor = "nvidia";
+    each.arch = gpu;
+    return plan_device_code(bundle_, units, gpu.empty() ? std::vector<system::Gpu>() : std::vector{each},
+                            false, std::move(assembler));
+  }
+
+  image::Bundle bundle_;
+  image::Usage usage_;
+};
+
+TEST_F(DeviceLinkPlans, UnitsInTheOrderOfTheLink) {
+  const Digest a = unit("a.cu", "cuda", {"sm_80"});
+  const Digest b = unit("b.cu", "cuda", {"sm_80"});
+  const Digest c = unit("c.c", "openmp", {"sm_80"});
+  const Digest placed = unit("d.cu", "", {"sm_80"});
+  const Digest plain = unit("e.c", "", {});
+  const Digest part = link_of(link::OutputKind::relocatable, {input(RefKind::unit, b)});
+  const Digest library =
+      link_of(link::OutputKind::shared, {input(RefKind::unit, plain), input(RefKind::unit, c)});
+  const Digest program = link_of(link::OutputKind::executable,
+                                 {input(RefKind::unit, plain), input(RefKind::link, part),
+                                  input(RefKind::archive, archive_of({a, b, placed})),
+                                  input(RefKind::link, library), input(RefKind::kit, digest_of("libc"))});
+  const auto links = device_links(bundle_, usage_);
+  ASSERT_EQ(links.size(), 2u); // the relocatable link makes no program
+  ASSERT_EQ(links.at(program).size(), 1u);
+  EXPECT_EQ(links.at(program)[0].offload, "cuda");
+  EXPECT_THAT(links.at(program)[0].host_units, ElementsAre(b, a)); // and each once
+  ASSERT_EQ(links.at(library).size(), 1u);
+  EXPECT_EQ(links.at(library)[0].offload, "openmp");
+}
+
+TEST_F(DeviceLinkPlans, LinkedCodeHasNoPlaceInItsModule) {
+  const Digest linked = unit("a.cu", "cuda", {"sm_80", "sm_90"});
+  const Digest placed = unit("b.cu", "", {"sm_80"});
+  const auto planned = plan({linked, placed}, "sm_100");
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_THAT(planned->host_units, ::testing::SizeIs(1));
+  EXPECT_EQ(planned->key(linked), ""); // the host's object does not depend on it
+  const DeviceJob& job = planned->linked.at("sm_100").at(linked);
+  EXPECT_EQ(job.unit, bundle_.units.at(linked).device.at("sm_90"));
+  EXPECT_EQ(job.arch, "sm_100");
+  EXPECT_TRUE(job.linked());
+}
+
+TEST_F(DeviceLinkPlans, TheHostAsADeviceNeedsNoGpu) {
+  const Digest both = unit("a.c", "openmp", {ir::host_device, "sm_80"});
+  const Digest host = unit("b.c", "openmp", {ir::host_device});
+  const auto alone = plan({host}, "");
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_THAT(alone->linked, IsEmpty());
+  EXPECT_FALSE(plan({both}, ""));
+  const auto with = plan({both, host}, "sm_80", device::Assembler{"/ptxas", {13, 0}, "13.0.1"});
+  ASSERT_TRUE(with) << with.error().message;
+  EXPECT_THAT(with->linked.at("sm_80"), ::testing::SizeIs(1));
+}
+
+TEST_F(DeviceLinkPlans, OpenMpTakesMachineCodeOnly) {
+  const Digest region = unit("a.c", "openmp", {"sm_80"});
+  const auto refused = plan({region}, "sm_80");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::unsatisfied);
+  EXPECT_THAT(refused.error().message, HasSubstr("a.c"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--gpu none"));
+}
+
+TEST_F(DeviceLinkPlans, InstalledObjectsAndArchivesHaveNone) {
+  const Digest linked = unit("a.cu", "cuda", {"sm_80"});
+  const Digest placed = unit("b.cu", "", {"sm_80"});
+  image::BundleConfiguration configuration;
+  const auto install = [&](const std::string& path, link::InstalledFile::Kind kind, const Digest& digest) {
+    link::InstalledFile file;
+    file.path = path;
+    file.kind = kind;
+    file.digest = digest;
+    configuration.installed.push_back(file);
+  };
+  install("lib/a.a", link::InstalledFile::Kind::archive, archive_of({placed, linked}));
+  install("lib/b.a", link::InstalledFile::Kind::archive, archive_of({placed}));
+  install("lib/a.o", link::InstalledFile::Kind::unit, linked);
+  install("bin/p", link::InstalledFile::Kind::link,
+          link_of(link::OutputKind::executable, {input(RefKind::unit, linked)}));
+  EXPECT_THAT(files_without_device_code(bundle_, configuration), UnorderedElementsAre("lib/a.a", "lib/a.o"));
+}
+
+} // namespace
+
+} // namespace xaas::device

@@ -1,0 +1,266 @@
+#include "discover/testing.h"
+
+namespace xaas::discover {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ClassifyTest : public TreeTest {
+protected:
+  Discovery of_cmake(const std::string& text) {
+    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(solver)\n" + text);
+    findings = read();
+    return classify(findings);
+  }
+  Findings findings;
+};
+
+TEST_F(ClassifyTest, SwitchesByTheirNameWithoutPrefix) {
+  const Discovery found = of_cmake(R"(
+option(SLV_WITH_MPI "" OFF)
+option(SLV_ENABLE_OPENMP "" ON)
+option(SLV_USE_CUDA "" OFF)
+option(SLV_DOUBLE "" OFF)
+option(SLV_CUDA_AWARE_MPI "" OFF)
+option(SLV_BUILD_TESTS "" ON)
+option(SLV_MPI_DEBUG "" OFF)
+)");
+  ASSERT_EQ(found.points.size(), 4u);
+  const DiscoveredPoint* const mpi = point(found, "mpi");
+  ASSERT_TRUE(mpi);
+  EXPECT_EQ(mpi->point.category, "communication");
+  EXPECT_EQ(mpi->point.default_, "off");
+  EXPECT_THAT(mpi->point.find("on")->arguments, ElementsAre("-DSLV_WITH_MPI=ON"));
+  EXPECT_THAT(mpi->evidence, ElementsAre(Place{"CMakeLists.txt", 4}));
+  EXPECT_EQ(point(found, "openmp")->point.default_, "on");
+  EXPECT_EQ(point(found, "cuda")->point.find("on")->requires_.gpu->vendor, "nvidia");
+  EXPECT_EQ(point(found, "double")->point.category, "precision");
+}
+
+TEST_F(ClassifyTest, ChoicesByTheirValues) {
+  const Discovery found = of_cmake(R"(
+set(SLV_SIMD AUTO CACHE STRING "")
+set_property(CACHE SLV_SIMD PROPERTY STRINGS AUTO None SSE2 AVX2_256 AVX_512 ARM_NEON_ASIMD IBM_VSX)
+set(SLV_FFT_LIBRARY fftw3 CACHE STRING "")
+set_property(CACHE SLV_FFT_LIBRARY PROPERTY STRINGS fftw3 mkl kiss)
+set(SLV_GPU OFF CACHE STRING "")
+set_property(CACHE SLV_GPU PROPERTY STRINGS OFF CUDA HIP)
+set(SLV_OUTPUT text CACHE STRING "")
+set_property(CACHE SLV_OUTPUT PROPERTY STRINGS text binary)
+)");
+  ASSERT_EQ(found.points.size(), 3u);
+  const DiscoveredPoint* const simd = point(found, "simd");
+  ASSERT_TRUE(simd);
+  EXPECT_EQ(simd->point.category, "cpu");
+  EXPECT_EQ(simd->point.default_, "AUTO");
+  EXPECT_THAT(values(*simd), ElementsAre("AUTO", "None", "SSE2", "AVX2_256", "AVX_512", "ARM_NEON_ASIMD"));
+  EXPECT_THAT(simd->point.find("AVX2_256")->requires_.cpu, ElementsAre("avx2", "fma"));
+  EXPECT_THAT(simd->point.find("SSE2")->arguments, ElementsAre("-DSLV_SIMD=SSE2"));
+  EXPECT_EQ(point(found, "fft-library")->point.category, "fft");
+  EXPECT_EQ(point(found, "gpu")->point.find("HIP")->requires_.gpu->vendor, "amd");
+  EXPECT_EQ(found.gpu_flag, "-DSLV_GPU");
+}
+
+TEST_F(ClassifyTest, OfSeveralSwitchesTheOneThatTheSearchDependsOn) {
+  const Discovery found = of_cmake(R"(
+option(OPENMP "a part of that name" OFF)
+option(BUILD_OMP "" ON)
+if(BUILD_OMP)
+  find_package(OpenMP REQUIRED)
+endif()
+)");
+  EXPECT_EQ(point(found, "openmp")->option, "BUILD_OMP");
+}
+
+TEST_F(ClassifyTest, APrefixOfOneOptionAlone) {
+  const Discovery found = of_cmake(R"(
+option(XYZ_OPENMP "searched for" ON)
+if(XYZ_OPENMP)
+  find_package(OpenMP)
+endif()
+option(XYZ_CUDA "nobody knows" OFF)
+)");
+  EXPECT_EQ(point(found, "openmp")->option, "XYZ_OPENMP");
+  EXPECT_FALSE(point(found, "cuda"));
+}
+
+TEST_F(ClassifyTest, TheOptionThatALibraryIsLookedForUnder) {
+  const Discovery found = of_cmake(R"(
+option(BUILD_DISTRIBUTED "" ON)
+if(BUILD_DISTRIBUTED)
+  find_package(MPI)
+endif()
+option(BUILD_TESTS "" OFF)
+if(BUILD_TESTS)
+  find_package(OpenMP)
+endif()
+find_package(Threads REQUIRED)
+)");
+  ASSERT_EQ(found.points.size(), 1u);
+  EXPECT_EQ(point(found, "mpi")->option, "BUILD_DISTRIBUTED");
+  EXPECT_EQ(point(found, "mpi")->point.default_, "on");
+  ASSERT_EQ(found.choices.size(), 1u); // threads of the C library are no choice
+  EXPECT_EQ(found.choices[0].flag, "-DBUILD_DISTRIBUTED");
+}
+
+TEST_F(ClassifyTest, ValuesOfOneOptionAreBetterThanSwitches) {
+  const Discovery found = of_cmake(R"(
+set(SLV_GPU OFF CACHE STRING "")
+set_property(CACHE SLV_GPU PROPERTY STRINGS OFF CUDA SYCL)
+option(SLV_SYCL_HIPSYCL "" OFF)
+option(SLV_HIPSYCL "" OFF)
+if(SLV_HIPSYCL)
+  find_package(hipsycl)
+endif()
+set(SLV_MAGMA_BACKENDS CUDA CACHE STRING "of a library")
+set_property(CACHE SLV_MAGMA_BACKENDS PROPERTY STRINGS CUDA HIP)
+)");
+  ASSERT_EQ(found.points.size(), 1u);
+  std::map<std::string, std::string> flags;
+  for (const Choice& choice : found.choices)
+    flags[choice.name] = choice.flag;
+  EXPECT_EQ(flags,
+            (std::map<std::string, std::string>{{"CUDA", "-DSLV_GPU=CUDA"}, {"SYCL", "-DSLV_GPU=SYCL"}}));
+}
+
+TEST_F(ClassifyTest, ValuesThatOnlyTheHelpLists) {
+  const Discovery found = of_cmake(R"cmake(
+set(VEC avx CACHE STRING "Vectorization to use (scalar sse avx avxfma micavx512)")
+set(KERNEL plain CACHE STRING "Kernel (see the manual)")
+set(FFT fftw3 CACHE STRING "FFT library: kissfft, fftw3 or mkl. The default is good.")
+)cmake");
+  ASSERT_EQ(found.points.size(), 2u);
+  ASSERT_TRUE(point(found, "vec")); // instruction sets name a choice whatever it is called
+  EXPECT_THAT(values(*point(found, "vec")), ElementsAre("scalar", "sse", "avx", "avxfma"));
+  ASSERT_TRUE(point(found, "fft"));
+  EXPECT_THAT(values(*point(found, "fft")), ElementsAre("kissfft", "fftw3", "mkl"));
+}
+
+TEST_F(ClassifyTest, WhereEachValueAsksSomethingThereIsOneThatDoesNot) {
+  const Discovery found = of_cmake(R"(
+set(GPU_API opencl CACHE STRING "")
+set_property(CACHE GPU_API PROPERTY STRINGS opencl cuda hip)
+set(ARCH cpu CACHE STRING "")
+set_property(CACHE ARCH PROPERTY STRINGS cpu knl)
+option(TPL_BLAS_LIBRARIES "list of paths" OFF)
+set(LONG a CACHE STRING ")" + std::string(100'000, '(') +
+                                   R"(")
+)");
+  ASSERT_EQ(found.points.size(), 1u); // one value is no choice, a list of paths no switch
+  EXPECT_THAT(values(*point(found, "gpu-api")), ElementsAre("default", "opencl", "cuda", "hip"));
+  EXPECT_EQ(point(found, "gpu-api")->point.default_, "default");
+  EXPECT_TRUE(point(found, "gpu-api")->point.values[0].arguments.empty());
+}
+
+TEST_F(ClassifyTest, VendorsOfOneInterfaceAndLibrariesForGpus) {
+  const Discovery found = of_cmake(R"(
+find_package(OpenBLAS)
+option(SLV_CUDA "" ON)
+option(SLV_OTHER "" ON)
+option(SLV_MPI "" ON)
+find_package(cuBLAS)
+find_package(rocBLAS)
+option(FAST "" OFF)
+option(FORCE_OWN_TBB "" OFF)
+if(FAST)
+  if(NOT FORCE_OWN_TBB)
+    find_package(TBB)
+  endif()
+endif()
+)");
+  std::map<std::string, bool> defaults;
+  for (const Choice& choice : found.choices)
+    defaults[choice.name] = choice.by_default;
+  EXPECT_EQ(defaults, (std::map<std::string, bool>{{"CUDA", true},
+                                                   {"MPI", true},
+                                                   {"TBB", false},
+                                                   {"OpenBLAS", false}, // any other will do
+                                                   {"cuBLAS", true},
+                                                   {"rocBLAS", false}}));
+  EXPECT_EQ(point(found, "tbb")->option, "FAST");
+}
+
+TEST_F(ClassifyTest, PrecisionsAndDataTypesAsValues) {
+  const Discovery found = of_cmake(R"(
+set(SLV_PRECISION double CACHE STRING "")
+set_property(CACHE SLV_PRECISION PROPERTY STRINGS single double mixed)
+set(SLV_DATATYPE float CACHE STRING "")
+set_property(CACHE SLV_DATATYPE PROPERTY STRINGS float double int16_t simd)
+option(SLV_OTHER "" OFF)
+)");
+  ASSERT_EQ(found.points.size(), 2u);
+  EXPECT_EQ(point(found, "precision")->point.category, "precision");
+  EXPECT_EQ(point(found, "precision")->point.default_, "double");
+  ASSERT_EQ(found.choices.size(), 1u);
+  EXPECT_EQ(found.choices[0].flag, "-DSLV_DATATYPE=simd");
+}
+
+TEST_F(ClassifyTest, InstructionSetsAreOrderedByStrength) {
+  const Discovery found = of_cmake(R"(
+set(SIMD AUTO CACHE STRING "")
+set_property(CACHE SIMD PROPERTY STRINGS AUTO AVX_512 AVX2_256 AVX2_128 ARM_SVE SSE2 ARM_NEON_ASIMD AVX_512_KNL Reference)
+)");
+  ASSERT_TRUE(point(found, "simd"));
+  EXPECT_THAT(values(*point(found, "simd")), ElementsAre("AUTO", "Reference", "SSE2", "AVX2_128", "AVX2_256",
+                                                         "AVX_512", "ARM_NEON_ASIMD", "ARM_SVE"));
+}
+
+TEST_F(ClassifyTest, GpusByWayOfALibrary) {
+  write("configure.ac",
+        "AC_INIT([s],[1])\nAC_ARG_WITH([beagle], [AS_HELP_STRING([--with-beagle],[likelihoods, "
+        "default is yes])])\n");
+  const Findings configure = read();
+  const Json document = paper_document(configure, classify(configure));
+  EXPECT_EQ(document["gpu_build"], (Json{{"value", true}, {"build_flag", "--with-beagle"}}));
+  EXPECT_EQ(document["gpu_backends"]["CUDA"]["build_flag"], "--with-beagle");
+}
+
+TEST_F(ClassifyTest, WhatOnlySourcesSayOfGpus) {
+  write("a.c", "#include <CL/cl.h>\n");
+  const Discovery found = of_cmake("");
+  EXPECT_TRUE(found.uses_gpus);
+  ASSERT_EQ(found.choices.size(), 1u);
+  EXPECT_TRUE(found.choices[0].by_default);
+  EXPECT_EQ(found.choices[0].place, (Place{"a.c", 1}));
+}
+
+TEST_F(ClassifyTest, ThePaperDocument) {
+  const Discovery found = of_cmake(R"(
+option(SLV_MPI "" OFF)
+option(SLV_OPENMP "" ON)
+option(SLV_BUILD_OWN_FFTW "" OFF)
+option(SLV_HIP "" OFF)
+find_package(LAPACK)
+)");
+  const Json document = paper_document(findings, found);
+  EXPECT_EQ(document["build_system"], (Json{{"type", "cmake"}, {"minimum_version", "3.16"}}));
+  EXPECT_EQ(document["gpu_build"], (Json{{"value", true}, {"build_flag", "-DSLV_HIP"}}));
+  EXPECT_EQ(document["parallel_programming_libraries"]["MPI"],
+            (Json{{"used_as_default", false}, {"build_flag", "-DSLV_MPI"}, {"minimum_version", nullptr}}));
+  EXPECT_EQ(document["linear_algebra_libraries"]["BLAS/LAPACK"]["used_as_default"], true);
+  EXPECT_EQ(document["internal_build"],
+            (Json{{"library_name", "FFTW"}, {"build_flag", "-DSLV_BUILD_OWN_FFTW"}}));
+}
+
+TEST_F(ClassifyTest, ADraftIsASpecThatCanBeRead) {
+  const Discovery found = of_cmake("option(SOLVER_MPI \"\" OFF)\noption(SOLVER_OPENMP \"\" ON)\n");
+  const std::string text = spec::to_json(draft(findings, found, "x86_64")).dump();
+  const auto application = spec::parse_application(text, "draft");
+  ASSERT_TRUE(application) << application.error().message;
+  EXPECT_EQ(application->name, "solver");
+  EXPECT_EQ(application->points.size(), 2u);
+}
+
+TEST_F(ClassifyTest, OtherBuildSystems) {
+  write("configure.ac", "AC_INIT([s],[1])\nAC_ARG_ENABLE([avx2], [AS_HELP_STRING([--enable-avx2],[AVX2])])\n"
+                        "AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi],[MPI])])\n");
+  const Findings configure = read();
+  const Discovery found = classify(configure);
+  EXPECT_THAT(point(found, "avx2")->point.find("off")->arguments, ElementsAre("--disable-avx2"));
+  EXPECT_THAT(point(found, "avx2")->point.find("on")->requires_.cpu, ElementsAre("avx2", "fma"));
+  EXPECT_THAT(point(found, "mpi")->point.find("on")->arguments, ElementsAre("--with-mpi"));
+  EXPECT_EQ(paper_document(configure, found)["simd_vectorization"]["AVX2"]["build_flag"], "--enable-avx2");
+}
+
+} // namespace
+} // namespace xaas::discover

@@ -1,0 +1,285 @@
+// What a compile does whose outcome is known: everything that compiling does.
+#include "frontdoor/testing.h"
+
+#include <xaas/store/cache.h>
+
+namespace xaas::known {
+
+namespace {
+
+class Known : public FrontDoorTest {
+protected:
+  void SetUp() override {
+    FrontDoorTest::SetUp();
+    session_.cache = path("cache");
+    ASSERT_TRUE(store::Cache::open(session_.cache));
+    use_level("first", "x86-64");
+  }
+
+  // What the current session has compiled and known.
+  std::pair<uint64_t, uint64_t> counts() const {
+    const auto log = read_compile_log(session_);
+    EXPECT_TRUE(log);
+    return log ? std::pair(log->compiled, log->reused) : std::pair<uint64_t, uint64_t>();
+  }
+};
+
+using Counts = std::pair<uint64_t, uint64_t>;
+
+TEST_F(Known, MessagesAreSaidAgainWithTheirPlaces) {
+  write("src/a.c", "#include \"b.h\"\nint f(void) { int unused; return 1; }\n");
+  write("src/b.h", "#warning careful\n");
+  const std::string said = sh("$CC -Wall -c $PWD/a.c -o ../build/a.o");
+  EXPECT_NE(said.find("unused variable"), std::string::npos) << said;
+  EXPECT_NE(said.find("careful"), std::string::npos) << said;
+  EXPECT_NE(said.find("2 warnings generated"), std::string::npos) << said;
+  EXPECT_EQ(sh("$CC -Wall -c $PWD/a.c -o ../build/a.o"), said);
+  EXPECT_EQ(counts(), Counts(1, 1));
+  sh("$CC -Wall -Werror -c a.c -o ../build/a.o", 1);
+}
+
+TEST_F(Known, WarningsOfThePreprocessorAreOnesOwn) {
+  write("src/a.c", "#ifdef A\n#warning no threads\n#endif\nint f(void) { return 1; }\n");
+  EXPECT_NE(sh("$CC -DA -c a.c -o ../build/a.o").find("no threads"), std::string::npos);
+  EXPECT_EQ(sh("$CC -c a.c -o ../build/a.o"), "");
+  EXPECT_NE(sh("$CC -DA -c a.c -o ../build/a.o").find("no threads"), std::string::npos);
+  EXPECT_EQ(counts(), Counts(2, 1));
+}
+
+TEST_F(Known, FilesThatOptionsNameAreNotInTheKey) {
+  write("src/a.c", "int f(void) { return 1; }\n");
+  for (int i = 0; i < 2; ++i)
+    sh("touch list && $CC -fxray-instrument -fxray-attr-list=list -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts().second, 0u);
+}
+
+TEST_F(Known, OpenMpIsKnownUnderEveryLevel) {
+  write("src/a.c", "void f(float* x, int n) {\n#pragma omp parallel for\n"
+                   "  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n");
+  sh("$CC -O2 -fopenmp -c a.c -o ../build/a.o");
+  use_level("second", "x86-64-v3");
+  sh("$CC -O2 -fopenmp -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(0, 1));
+}
+
+// What only includes headers of intrinsics is the same for every instruction set, what uses them is not.
+TEST_F(Known, IntrinsicsCountWhereTheyAreUsed) {
+  write("src/random.cpp",
+        "#include <random>\nint f() { std::mt19937 g; return std::uniform_int_distribution<>(1, 6)(g); }\n");
+  write("src/used.cpp", "#include <emmintrin.h>\n__m128 f(__m128 a) { return _mm_add_ps(a, a); }\n");
+  write("src/macro.cpp", "#include <emmintrin.h>\n__m128 f(__m128 a) { return _mm_shuffle_ps(a, a, 3); }\n");
+  for (const char* name : {"random", "used", "macro"}) {
+    const std::string command = "$CXX -O2 -c " + std::string(name) + ".cpp -o ../build/a.o";
+    use_level(std::string(name) + "-2", "x86-64-v2");
+    sh(command);
+    use_level(std::string(name) + "-3", "x86-64-v3");
+    sh(command);
+    EXPECT_EQ(counts().second, name == std::string("random") ? 1u : 0u) << name;
+  }
+}
+
+TEST_F(Known, WarningsOfWhatIsCarriedAreSaidOnce) {
+  write("src/a.c",
+        "#include \"b.h\"\nint f(void) { int unused; return 1; }\n__asm__(\".incbin \\\"a.c\\\"\");\n");
+  write("src/b.h", "");
+  const std::string said = sh("$CC -Wall -c a.c -o ../build/a.o");
+  EXPECT_EQ(said.find("unused variable"), said.rfind("unused variable")) << said;
+  EXPECT_NE(said.find("unused variable"), std::string::npos);
+}
+
+// The first compile takes its key from its own tokens, the second from the preprocessor alone.
+TEST_F(Known, WhatWasCompiledIsKnownByThePreprocessorAlone) {
+  write("src/a.cpp",
+        "#include <algorithm>\n#include <atomic>\n#include <immintrin.h>\n#include <iostream>\n"
+        "#include <map>\n#include <memory>\n#include <regex>\n#include <string>\n#include <thread>\n"
+        "#define COUNT 4\n#define QUIET _Pragma(\"GCC diagnostic ignored \\\"-Wall\\\"\")\nQUIET\n"
+        "#pragma GCC visibility push(hidden)\n"
+        "template <class T> struct each { T t; struct in { int i = sizeof(T); }; };\n"
+        "#pragma GCC visibility pop\n"
+        "#pragma pack(push, 4)\nstruct packed { char c; double d; };\n#pragma pack(pop)\n"
+        "#pragma weak later\nvoid later(); typedef int old; extern \"C\" int f(old);\n"
+        "int g(float* x, int n, const std::map<int, std::string>& m) {\n"
+        "#pragma omp parallel for simd schedule(static) \\\n  reduction(+ : n)\n"
+        "  for (int i = 0; i < n; ++i) { x[i] *= 2; n += i; }\n"
+        "#pragma unroll 4\n  for (int i = 0; i < n; ++i) x[i] += 2;\n"
+        "#pragma clang loop vectorize(enable)\n  for (int i = 0; i < n; ++i) x[i] += 3;\n"
+        "  int unused = (int)sizeof(each<int>); return m.at(2).size() < 3 ? n : (int)__LINE__; }\n");
+  for (const char* options : {"-O2", "-O2 -g", "-O2 -fopenmp -Wall", "-std=c++20 -O1"}) {
+    const std::string command = "$CXX " + std::string(options) + " -c a.cpp -o ../build/a.o";
+    use_level("one", "x86-64-v3");
+    const std::string said = sh(command);
+    EXPECT_EQ(counts(), Counts(1, 0)) << options;
+    use_level("two", "x86-64-v3");
+    EXPECT_EQ(sh(command), said) << options;
+    EXPECT_EQ(counts(), Counts(0, 1)) << options;
+    fs::remove_all(path("session-one"));
+    fs::remove_all(path("session-two"));
+  }
+}
+
+// What a compile does not show is not filed of it, but looked for from then on.
+TEST_F(Known, MacrosInPragmasCount) {
+  write("src/a.c", "void f(float* x, int n) {\n#pragma omp parallel for num_threads(COUNT)\n"
+                   "  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n");
+  const auto compile = [&](const std::string& count) {
+    sh("$CC -O2 -fopenmp -DCOUNT=" + count + " -c a.c -o ../build/a.o");
+    return unit_of("build/a.o").module;
+  };
+  const Digest four = compile("4");
+  EXPECT_NE(compile("5"), four);
+  EXPECT_EQ(counts(), Counts(2, 0));
+  EXPECT_EQ(compile("4"), four);
+  EXPECT_EQ(compile("4"), four);
+  EXPECT_EQ(counts(), Counts(3, 1));
+}
+
+TEST_F(Known, LinesEndAsClangSaysTheyDo) {
+  write("src/a.c", "int a;\rint f(void) { return __builtin_LINE(); }\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  const Digest second = unit_of("build/a.o").module;
+  write("src/a.c", "int a; int f(void) { return __builtin_LINE(); }\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_NE(unit_of("build/a.o").module, second);
+}
+
+TEST_F(Known, MessagesNameThePlacesOfThisBuild) {
+  for (const char* place : {"one", "two"}) {
+    write(std::string(place) + "/a.c", "int f(void) { int unused; return 1; }\n");
+    session_.prefixes = {{path(place), "."}};
+    use_level(place, "x86-64");
+    const std::string said = sh("$CC -Wall -c " + path(place).string() + "/a.c -o ../build/a.o");
+    EXPECT_NE(said.find(path(place).string() + "/a.c:1:19"), std::string::npos) << said;
+  }
+  EXPECT_EQ(counts(), Counts(0, 1));
+}
+
+TEST_F(Known, DependencyFilesAreWritten) {
+  write("src/a.c", "#include \"b.h\"\n");
+  write("src/b.h", "int f(void);\n");
+  const std::string command = "$CC -MD -MF ../build/a.d -MT target -c a.c -o ../build/a.o";
+  sh(command);
+  const std::string dependencies = read("build/a.d");
+  EXPECT_NE(dependencies.find("b.h"), std::string::npos);
+  sh("rm ../build/a.d ../build/a.o && " + command);
+  EXPECT_EQ(read("build/a.d"), dependencies);
+  EXPECT_TRUE(is_captured("build/a.o"));
+  EXPECT_EQ(counts(), Counts(1, 1));
+}
+
+TEST_F(Known, WhatReachesNoTokenChangesNothing) {
+  write("src/a.c", "#include \"config.h\"\n#ifdef A\nint a;\n#endif\nint f(void) { return 1; }\n");
+  write("src/config.h", "#define UNREAD 1\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  write("src/config.h", "#define UNREAD 2\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(1, 1));
+  write("src/config.h", "#define A 1\n");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(2, 1));
+}
+
+// With debug information the digest of every file is in the module.
+TEST_F(Known, ContentOfFilesCountsWithDebugInformation) {
+  write("src/a.c", "#include \"b.h\"\nint f(struct s* a) { return a->b; }\n");
+  write("src/b.h", "struct s { int b; }; // one\n");
+  sh("$CC -g -c a.c -o ../build/1.o");
+  write("src/b.h", "struct s { int b; }; // two\n");
+  sh("$CC -g -c a.c -o ../build/2.o");
+  EXPECT_EQ(counts(), Counts(2, 0));
+  EXPECT_NE(unit_of("build/1.o").module, unit_of("build/2.o").module);
+}
+
+TEST_F(Known, EmbeddedFilesCount) {
+  write("src/a.c", "const char data[] = {\n#embed \"data\"\n};\n");
+  for (const char* content : {"one", "two", "one"}) {
+    write("src/data", content);
+    sh(std::string("$CC -std=c23 -c a.c -o ../build/") + content + ".o");
+  }
+  EXPECT_NE(unit_of("build/one.o").module, unit_of("build/two.o").module);
+}
+
+TEST_F(Known, PrecompiledHeadersAreNotLookedThrough) {
+  write("src/a.c", "int f(void) { return value; }\n");
+  for (const char* value : {"1", "2"}) {
+    write("src/p.h", std::string("enum { value = ") + value + " };\n");
+    sh("$CC -x c-header p.h -o ../build/p.pch");
+    sh(std::string("$CC -include-pch ../build/p.pch -c a.c -o ../build/") + value + ".o");
+  }
+  EXPECT_NE(unit_of("build/1.o").module, unit_of("build/2.o").module);
+}
+
+TEST_F(Known, AFailureStaysAFailure) {
+  // An intrinsic that only the second of these may use.
+  write("src/a.c", "#include <immintrin.h>\nvoid f(float* a) {\n"
+                   "  _mm256_storeu_ps(a, _mm256_setzero_ps());\n}\n");
+  sh("$CC -mavx2 -c a.c -o ../build/a.o");
+  sh("$CC -c a.c -o ../build/b.o", 1);
+  sh("$CC -mavx2 -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(1, 1));
+}
+
+TEST_F(Known, AWorkingObjectOfAnotherConfigurationRuns) {
+  write("src/main.c", "int f(int); int main(void) { return f(40) - 42; }\n");
+  write("src/f.c", "int f(int a) { return a + 2; }\n");
+  use_level("high", "x86-64-v4");
+  sh("$CC -O2 -c main.c -o ../build/m.o && $CC -O2 -c f.c -o ../build/f.o");
+  use_level("low", "x86-64-v2");
+  sh("$CC -O2 -mavx -c main.c -o ../build/m.o && $CC -O2 -c f.c -o ../build/f.o");
+  EXPECT_EQ(counts(), Counts(0, 2));
+  EXPECT_EQ(unit_of("build/m.o").machine.features, std::vector<std::string>{"+avx"});
+  sh("$CC ../build/m.o ../build/f.o -o ../build/p && ../build/p");
+}
+
+TEST_F(Known, CheckingFindsAWrongOutcome) {
+  write("src/a.c", "int f(void) { return 1; }\n");
+  write("src/b.c", "int f(void) { return 2; }\n");
+  const store::Cache cache = store::Cache::at(session_.cache);
+  const auto outcomes = [&] { // their keys, without the marks, which are empty
+    std::vector<Digest> keys;
+    for (const auto& entry : fs::recursive_directory_iterator(session_.cache))
+      if (entry.is_regular_file() && entry.file_size() > 100)
+        keys.push_back(*Digest::parse("sha256:" + entry.path().parent_path().filename().string() +
+                                      entry.path().filename().string()));
+    return keys;
+  };
+  sh("$CC -c a.c -o ../build/a.o");
+  ASSERT_EQ(outcomes().size(), 1u);
+  const Digest wrong = outcomes()[0];
+  sh("$CC -c b.c -o ../build/b.o");
+  ASSERT_EQ(outcomes().size(), 2u);
+  for (const Digest& key : outcomes())
+    if (!(key == wrong))
+      ASSERT_TRUE(cache.put(wrong, *cache.get(key)));
+  session_.check_sharing = true;
+  use_level("checked", "x86-64");
+  sh("$CC -c a.c -o ../build/a.o && $CC -c b.c -o ../build/b.o");
+  const auto log = read_compile_log(session_);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->compiled, 2u);
+  ASSERT_EQ(log->differences.size(), 1u);
+  EXPECT_EQ(log->differences[0].find("a.c: known as module"), 0u) << log->differences[0];
+}
+
+TEST_F(Known, DirectoriesOfTheBuildInDataAreSeen) {
+  write("src/a.c", "const char* where(void) { return \"in \" PLACE \"/share\"; }\n");
+  write("src/b.c", "const char* where(void) { return __FILE__; }\n");
+  sh("for i in 1 2; do $CC -DPLACE=\\\"$PWD\\\" -c $PWD/a.c -o ../build/a.o; done");
+  sh("$CC -c $PWD/b.c -o ../build/b.o");
+  EXPECT_EQ(counts(), Counts(2, 1));
+  std::vector<std::string> leaks;
+  for (const auto& entry : fs::directory_iterator(session_.directory / "leaks"))
+    leaks.push_back(*read_file(entry.path()));
+  EXPECT_EQ(leaks, std::vector<std::string>{"a.c"});
+}
+
+TEST_F(Known, ACacheThatCannotBeWrittenOnlyCostsTime) {
+  write("src/a.c", "int f(void) { return 1; }\n");
+  session_.cache = "/proc/no/such/place";
+  use_level("unwritable", "x86-64");
+  sh("$CC -c a.c -o ../build/a.o");
+  EXPECT_TRUE(is_captured("build/a.o"));
+}
+
+} // namespace
+
+} // namespace xaas::known

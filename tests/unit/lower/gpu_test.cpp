@@ -1,0 +1,153 @@
+// Device code, without any toolkit: the library is made here.
+#include "lower/testing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace xaas::lower {
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kernel = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+declare float @helper(float)
+define ptx_kernel void @scale(ptr %values) {
+  %value = load float, ptr %values
+  %result = call float @helper(float %value)
+  store float %result, ptr %values
+  ret void
+}
+)";
+constexpr const char* library = R"(
+target triple = "nvptx64-nvidia-gpulibs"
+define float @helper(float %x) { %y = fmul float %x, 7.0 ret float %y }
+define float @unused(float %x) { ret float %x }
+)";
+
+Job gpu_job(const std::string& arch, const std::string& ptx) {
+  Job job = job_of(kernel);
+  job.unit.machine.features = {"+" + ptx};
+  job.options.text["triple"] = "nvptx64-nvidia-cuda";
+  job.target = {"nvptx64", arch, {}};
+  job.libraries = {job_of(library).bitcode};
+  return job;
+}
+
+TEST(LowerGpu, MakesPtxForTheGpu) {
+  for (const auto& [arch, ptx, version] :
+       {std::tuple("sm_70", "ptx60", ".version 6.0"), std::tuple("sm_90", "ptx78", ".version 7.8"),
+        std::tuple("sm_100", "ptx88", ".version 8.8")}) {
+    const auto object = lower(gpu_job(arch, ptx));
+    ASSERT_TRUE(object) << object.error().message;
+    EXPECT_THAT(object->bytes, AllOf(HasSubstr(std::string(".target ") + arch), HasSubstr(version),
+                                     HasSubstr(".visible .entry scale"), Not(HasSubstr("unused"))));
+    EXPECT_THAT(object->bytes, Not(HasSubstr("call")));  // what is linked in is optimised with the rest
+    EXPECT_THAT(object->bytes, HasSubstr("0f40E00000")); // 7.0
+    EXPECT_EQ(object->bytes, lower(gpu_job(arch, ptx))->bytes);
+  }
+}
+
+TEST(LowerGpu, ExactnessIsTheUnits) {
+  Job job = gpu_job("sm_80", "ptx70");
+  job.libraries = {job_of(R"(
+target triple = "nvptx64-nvidia-gpulibs"
+define float @helper(float %x) { %y = fdiv float 1.0, %x ret float %y })")
+                       .bitcode};
+  const auto exact = lower(job);
+  ASSERT_TRUE(exact) << exact.error().message;
+  EXPECT_THAT(exact->bytes, HasSubstr("rcp.rn.f32"));
+  job.options.gpu["PrecDivF32"] = 0;
+  EXPECT_THAT(lower(job)->bytes, HasSubstr("rcp.approx"));
+  job.options.gpu.clear(); // nothing stays behind
+  EXPECT_EQ(lower(job)->bytes, exact->bytes);
+}
+
+Job amd_job(const std::string& arch) {
+  Job job = job_of(R"(
+target triple = "amdgcn-amd-amdhsa"
+declare float @helper(float)
+define amdgpu_kernel void @scale(ptr addrspace(1) %values) {
+  %value = load float, ptr addrspace(1) %values
+  %result = call float @helper(float %value)
+  store float %result, ptr addrspace(1) %values
+  ret void
+}
+define hidden float @own(float %x) { ret float %x }
+)");
+  job.options.text["triple"] = "amdgcn-amd-amdhsa";
+  job.options.gpu = {{"CodeObjectVersion", 5}, {"InternalizeSymbols", 1}};
+  job.target = {"amdgcn", arch, {}};
+  job.libraries = {job_of(R"(
+target triple = "amdgcn-amd-amdhsa"
+define linkonce_odr protected float @helper(float %x) { %y = fmul float %x, 7.0 ret float %y }
+define linkonce_odr protected float @unused(float %x) { ret float %x }
+)")
+                       .bitcode};
+  return job;
+}
+
+TEST(LowerGpu, MakesAnObjectForTheAmdGpu) {
+  for (const auto& [arch, number] : {std::pair("gfx908", 0x30), std::pair("gfx90a", 0x3f),
+                                     std::pair("gfx942", 0x4c), std::pair("gfx1030", 0x36)}) {
+    const auto object = lower(amd_job(arch));
+    ASSERT_TRUE(object) << object.error().message;
+    ASSERT_GT(object->bytes.size(), 64u);
+    EXPECT_EQ(object->bytes.substr(1, 3), "ELF");
+    EXPECT_EQ(static_cast<unsigned char>(object->bytes[18]), 224);    // e_machine: EM_AMDGPU
+    EXPECT_EQ(static_cast<unsigned char>(object->bytes[48]), number); // e_flags: EF_AMDGPU_MACH
+    EXPECT_EQ(object->bytes[8], 3);                                   // the ABI of version 5
+    EXPECT_THAT(object->bytes,
+                AllOf(HasSubstr("scale.kd"), Not(HasSubstr("unused")), Not(HasSubstr("helper")),
+                      Not(HasSubstr("own")))); // no kernel needs it
+    EXPECT_EQ(object->bytes, lower(amd_job(arch))->bytes);
+  }
+  Job job = amd_job("gfx90a");
+  // What is linked in treats denormal numbers as the unit does, or its rounding mode would differ.
+  job.options.text["FP32DenormalMode"] = "preserve-sign,preserve-sign";
+  EXPECT_NE(lower(job)->bytes, lower(amd_job("gfx90a"))->bytes);
+  job.options.text["FP32DenormalMode"] = "as you like";
+  EXPECT_EQ(lower(job).error().kind, ErrorKind::integrity);
+  job = amd_job("gfx90a");
+  job.options.gpu["CodeObjectVersion"] = 6;
+  EXPECT_EQ(lower(job)->bytes[8], 4);
+  job.options.gpu["CodeObjectVersion"] = 9;
+  ASSERT_FALSE(lower(job));
+  EXPECT_EQ(lower(job).error().kind, ErrorKind::integrity);
+  job = amd_job("gfx9999");
+  EXPECT_FALSE(lower(job));
+}
+
+TEST(LowerGpu, DamagedCodeAndLibraries) {
+  const Job job = gpu_job("sm_90", "ptx78");
+  for (const Job& whole : {job, amd_job("gfx90a")}) {
+    for (const size_t size : {size_t(0), size_t(5), whole.bitcode.size() / 2}) {
+      Job damaged = whole;
+      damaged.bitcode.resize(size);
+      ASSERT_FALSE(lower(damaged));
+      EXPECT_EQ(lower(damaged).error().kind, ErrorKind::integrity);
+    }
+    for (const size_t size : {size_t(0), size_t(5), whole.libraries[0].size() / 2}) {
+      Job damaged = whole;
+      damaged.libraries[0].resize(size);
+      const auto object = lower(damaged);
+      ASSERT_FALSE(object) << size;
+      EXPECT_EQ(object.error().kind, ErrorKind::integrity);
+    }
+  }
+  Job unknown = job;
+  unknown.unit.machine.features = {"+ptx999"};
+  EXPECT_FALSE(lower(unknown) && lower(unknown)->bytes.find("99.9") != std::string::npos);
+  Job of_host = job_of("define void @f() { ret void }");
+  of_host.unit.device = {{"sm_90", digest_of("device")}}; // and no place for it
+  ASSERT_FALSE(lower(of_host));
+  EXPECT_EQ(lower(of_host).error().kind, ErrorKind::integrity);
+}
+
+} // namespace
+
+} // namespace xaas::lower
