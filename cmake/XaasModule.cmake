@@ -1,5 +1,4 @@
-# xaas_add_module(NAME SOURCES file... [PUBLIC module...] [PRIVATE module...] [LIBRARIES target...]
-#                 [PUBLIC_LIBRARIES target...])
+# xaas_add_module(NAME SOURCES file... [PUBLIC module...] [PRIVATE module...] [LIBRARIES target...])
 #
 # One static library `xaas_<NAME>` for the directory src/<NAME>. PUBLIC lists the modules that its public headers
 # include, PRIVATE those that only its sources include; every module may use `base`. An undeclared include does
@@ -8,7 +7,7 @@
 add_custom_target(xaas_modules)
 
 function(xaas_add_module name)
-  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE;LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE;LIBRARIES" ${ARGN})
   add_library(xaas_${name} STATIC ${arg_SOURCES})
   add_dependencies(xaas_modules xaas_${name})
   add_library(xaas::${name} ALIAS xaas_${name})
@@ -23,7 +22,7 @@ function(xaas_add_module name)
   list(TRANSFORM arg_PUBLIC PREPEND xaas_)
   list(TRANSFORM arg_PRIVATE PREPEND xaas_)
   target_link_libraries(xaas_${name}
-    PUBLIC ${arg_PUBLIC} ${arg_PUBLIC_LIBRARIES}
+    PUBLIC ${arg_PUBLIC}
     PRIVATE ${arg_PRIVATE} xaas_warnings ${arg_LIBRARIES})
   # Unit tests of the module see what its sources see.
   set_target_properties(xaas_${name} PROPERTIES XAAS_PRIVATE_MODULES "${arg_PRIVATE}")

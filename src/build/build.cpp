@@ -10,11 +10,13 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/build/build.h>
+#include <xaas/frontdoor/toolchains.h>
 #include <xaas/harvest/harvest.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/coverage.h>
 #include <xaas/image/dpkg.h>
 #include <xaas/project/project.h>
+#include <xaas/session/log.h>
 #include <xaas/session/session.h>
 #include <xaas/store/cache.h>
 #include <xaas/target/cpu.h>

@@ -35,7 +35,7 @@ public:
     XAAS_TRY(const auto key, read_verify_key(verify_key_));
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(image.transport == oci::Transport::registry, progress);
-    const Result<check::Report> result = check::verify(image, system, progress, access, key);
+    const Result<check::Report> result = check::check(image, system, progress, access, key);
     prune_after(image);
     XAAS_TRY(const check::Report report, result);
     if (common.json())

@@ -1,6 +1,4 @@
-#include "amd.h"
 #include "host_choice.h"
-#include "nvidia.h"
 #include "package.h"
 #include "space.h"
 #include <xaas/device/code.h>

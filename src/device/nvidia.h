@@ -5,9 +5,6 @@
 
 namespace xaas::device {
 
-// True if any of the units has code for NVIDIA's GPUs.
-bool is_for_nvidia(const image::Bundle& bundle, const std::set<Digest>& host_units);
-
 // Plans what each of NVIDIA's GPUs gets for `host_units`, which have code for them, and what files become.
 Result<void> plan_for_nvidia(const image::Bundle& bundle, const std::set<Digest>& host_units,
                              const std::map<std::string, link::DeviceFile>& files,

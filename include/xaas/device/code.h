@@ -63,6 +63,9 @@ std::set<Digest> units_with_device_code(const image::Bundle& bundle, const image
 // Installed files of the configuration that are made again, by path.
 std::map<std::string, link::DeviceFile> remade_files(const image::BundleConfiguration& configuration);
 
+// True if any of the units has code for NVIDIA's GPUs.
+bool is_for_nvidia(const image::Bundle& bundle, const std::set<Digest>& host_units);
+
 // `no_gpu`: the programs get no device code, as was asked for; else a system without a GPU that the code can
 // serve is an unsatisfied error. Of code for two vendors' GPUs that of a vendor that is not here is left out.
 // Errors: a GPU whose architecture is not known, that no device code of the image serves, or a driver that

@@ -122,7 +122,7 @@ TEST_F(Revision, RunsNothingOfTheRepository) {
   Command careless;
   careless.arguments = {"git", "status"};
   careless.directory = root();
-  ASSERT_TRUE(run(careless)); // it ends with an error: the filter is none
+  ASSERT_TRUE(run_process(careless)); // it ends with an error: the filter is none
   EXPECT_TRUE(fs::exists(mark));
 }
 

@@ -84,7 +84,7 @@ protected:
       system->kernel = "5.4.0-1";
       system->mpi = mpi;
     }
-    return verify(*reference, system);
+    return xaas::check::check(*reference, system);
   }
 
   static oci::NewLayer raw_layer(const std::vector<oci::testing::RawMember>& members) {

@@ -1,4 +1,4 @@
-#include "device_code.h"
+#include <xaas/device/code.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

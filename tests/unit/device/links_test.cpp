@@ -1,4 +1,4 @@
-#include "device_link.h"
+#include <xaas/device/links.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

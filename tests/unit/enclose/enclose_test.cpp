@@ -199,7 +199,7 @@ protected:
     command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
     command.arguments.push_back(token());
     command.environment = {{"PATH", "/bin:/build/source"}, {"HOME", "/build/work"}, {"GIVEN", "a $b"}};
-    return run_process(command);
+    return run(command);
   }
   Outcome run(const Command& command) const {
     const auto start = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@ using Words = std::vector<std::string>;
 
 Arguments arguments_of(const Words& words, const std::string& arch = "x86_64",
                        const std::string& level = "x86-64-v3") {
-  Session session;
+  session::Session session;
   session.arch = arch;
   session.level = level;
   return front_door_arguments(session, words);

@@ -2,6 +2,7 @@
 #include "device/files.h"
 #include "frontdoor/testing.h"
 
+#include <xaas/harvest/device_file.h>
 #include <xaas/harvest/harvest.h>
 
 #include <gmock/gmock.h>
@@ -16,8 +17,8 @@ using testing::HasSubstr;
 using testing::Pair;
 
 // "form arch,arch" of a file with these contents; "" where it has no device code.
-std::string what_is(const Session& session, const std::string& content) {
-  const auto device = device_file_of(session, content);
+std::string what_is(const session::Session& session, const std::string& content) {
+  const auto device = harvest::device_file_of(session, content);
   EXPECT_TRUE(device) << device.error().message;
   if (!device || !*device)
     return "";
@@ -37,7 +38,7 @@ std::string elf(unsigned machine) {
 } // namespace
 
 TEST(DeviceFiles, AreKnownByTheirContents) {
-  const Session session;
+  const session::Session session;
   EXPECT_EQ(what_is(session, ".version 8.8\n.target sm_80\n"), "ptx");
   EXPECT_EQ(what_is(session, "//\n// a compiler\n\n/* of\n * many */\t.version\t7.0\n"), "ptx");
   EXPECT_EQ(what_is(session, elf(190)), "cubin");
@@ -48,7 +49,7 @@ TEST(DeviceFiles, AreKnownByTheirContents) {
 }
 
 TEST(DeviceFiles, OthersAreNot) {
-  const Session session;
+  const session::Session session;
   for (const std::string& content :
        {std::string(), std::string("\n"), std::string("//"), std::string("/*"),
         std::string("/* .version 8.8"), std::string(".versions 8"), std::string(".version"),
@@ -61,7 +62,7 @@ class DeviceFilesMade : public FrontDoorTest {
 protected:
   // The installed file of this name, after the whole build tree was installed.
   link::InstalledFile installed(const std::string& name) {
-    const auto files = harvest(session_, path("build"));
+    const auto files = harvest::harvest(session_, path("build"));
     EXPECT_TRUE(files) << files.error().message;
     for (const link::InstalledFile& file : files ? *files : std::vector<link::InstalledFile>())
       if (file.path == name)

@@ -183,7 +183,7 @@ TEST_F(FrontDoor, SharedLibrariesAndRunPaths) {
   sh("strip ../build/a -o ../build/stripped && ../build/stripped", 7);
   // As they would be installed: both are links of ours, and stripping was seen.
   sh("mkdir ../dest && cp -a ../build/libb.so.1 ../build/libb.so ../build/stripped ../dest");
-  const auto files = harvest(session_, path("dest"));
+  const auto files = harvest::harvest(session_, path("dest"));
   ASSERT_TRUE(files) << files.error().message;
   ASSERT_EQ(files->size(), 3u);
   EXPECT_EQ((*files)[0].kind, link::InstalledFile::Kind::symlink);
@@ -226,7 +226,7 @@ TEST_F(FrontDoor, ChangedProgramsAreNotInstalled) {
         "objcopy --update-section .text=../text a",
         "objcopy --add-section .more=../src/a.c --set-section-flags .more=alloc a"}) {
     sh(std::string("rm -rf ../dest; mkdir ../dest; cp ../build/a ../dest && cd ../dest && ") + change);
-    const auto files = harvest(session_, path("dest"));
+    const auto files = harvest::harvest(session_, path("dest"));
     ASSERT_FALSE(files) << change;
     EXPECT_EQ(files.error().kind, ErrorKind::failed) << change;
     EXPECT_NE(files.error().message.find("dest/a: was changed after it was"), std::string::npos)
@@ -241,7 +241,7 @@ TEST_F(FrontDoor, ProgramsWithRightsOfTheirOwnAreNotInstalled) {
   for (const char* change :
        {"chmod u+s a", "chmod g+s a", "setcap cap_net_raw+ep a 2>/dev/null || chmod u+s a"}) {
     sh(std::string("rm -rf ../dest; mkdir ../dest; cp ../build/a ../dest && cd ../dest && ") + change);
-    const auto files = harvest(session_, path("dest"));
+    const auto files = harvest::harvest(session_, path("dest"));
     ASSERT_FALSE(files) << change;
     EXPECT_NE(files.error().message.find("/a: is installed with"), std::string::npos)
         << files.error().message;
@@ -249,14 +249,14 @@ TEST_F(FrontDoor, ProgramsWithRightsOfTheirOwnAreNotInstalled) {
   sh("rm -rf ../dest; mkdir -m 2755 ../dest ../dest/d; chmod g+s ../dest/d; cp ../build/a ../dest/d"); // a
                                                                                                        // directory
                                                                                                        // may
-  EXPECT_TRUE(harvest(session_, path("dest")));
+  EXPECT_TRUE(harvest::harvest(session_, path("dest")));
 }
 
 TEST_F(FrontDoor, StrippedOfItsNoteAnObjectIsStillKnown) {
   write("src/a.c", hello);
   sh("$CC -c a.c -o ../build/a.o && $CC ../build/a.o -o ../build/a && objcopy -R .note.xaas ../build/a && "
      "mkdir ../dest && cp ../build/a ../dest");
-  const auto files = harvest(session_, path("dest"));
+  const auto files = harvest::harvest(session_, path("dest"));
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(files->at(0).kind, link::InstalledFile::Kind::link);
 }
@@ -273,7 +273,7 @@ TEST_F(FrontDoor, NativeObjects) {
   sh("$CC ../build/*.o -o ../build/program && ../build/program", 7);
   EXPECT_FALSE(is_captured("build/f.s.o"));
   EXPECT_EQ(notes_of("build/program").size(), 2u); // main.c and the link
-  const auto origins = kit_origins(session_);
+  const auto origins = harvest::kit_origins(session_);
   ASSERT_TRUE(origins) << origins.error().message;
   int of_build = 0;
   for (const auto& [digest, origin] : *origins)
@@ -288,7 +288,7 @@ TEST_F(FrontDoor, OptionsThatIrCannotCarryMakeNativeObjects) {
     sh(std::string("rm -f ../build/a.o; $CC -O2 ") + flags + " -c a.c -o ../build/a.o");
     EXPECT_TRUE(link::find_note_bytes(read("build/a.o")).empty()) << flags;
     const auto files =
-        (sh("rm -rf ../dest; mkdir ../dest; cp ../build/a.o ../dest"), harvest(session_, path("dest")));
+        (sh("rm -rf ../dest; mkdir ../dest; cp ../build/a.o ../dest"), harvest::harvest(session_, path("dest")));
     ASSERT_TRUE(files) << files.error().message;
     EXPECT_EQ(files->at(0).kind, link::InstalledFile::Kind::file) << flags;
     const auto reasons = fs::directory_iterator(session_.directory / "native");
@@ -410,17 +410,17 @@ TEST_F(FrontDoorTest, NamesThatAreNotUtf8) {
   EXPECT_NE(archive.find("`b\\xFF.o`"), std::string::npos) << archive;
   const auto files = [&] {
     sh("rm -rf ../dest && mkdir ../dest");
-    return harvest(session_, path("dest"));
+    return harvest::harvest(session_, path("dest"));
   };
   ASSERT_TRUE(files());
   fs::copy_file(path("build/pro\xFFgram"), path("dest/pro\xFFgram"));
-  const auto named = harvest(session_, path("dest"));
+  const auto named = harvest::harvest(session_, path("dest"));
   ASSERT_FALSE(named);
   EXPECT_EQ(named.error().kind, ErrorKind::failed);
   EXPECT_NE(named.error().message.find("/pro\\xFFgram: "), std::string::npos) << named.error().message;
   ASSERT_TRUE(files());
   fs::create_symlink("to\xFF", path("dest/link"));
-  const auto linked = harvest(session_, path("dest"));
+  const auto linked = harvest::harvest(session_, path("dest"));
   ASSERT_FALSE(linked);
   EXPECT_NE(linked.error().message.find("/link: "), std::string::npos) << linked.error().message;
   EXPECT_NE(linked.error().message.find("to\\xFF"), std::string::npos);

@@ -3,6 +3,7 @@
 #include "hip/hip_arguments.h"
 #include "hip/hipcc.h"
 
+#include <xaas/frontdoor/toolchains.h>
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
 
@@ -48,7 +49,7 @@ protected:
   }
 
   TemporaryDirectory directory_;
-  Session session_;
+  session::Session session_;
 };
 
 TEST_F(Hip, ASourceIsOne) {
@@ -155,7 +156,7 @@ TEST_F(Hip, HipccsWords) {
 
 TEST_F(Hip, IsFoundWhereTheEnvironmentSays) {
   setenv("ROCM_PATH", directory_.path().c_str(), 1);
-  const Rocm found = find_rocm();
+  const session::Rocm found = find_rocm();
   EXPECT_EQ(found.root, directory_.path());
   EXPECT_EQ(found.bitcode, session_.rocm.bitcode);
   add("elsewhere/ocml.bc");

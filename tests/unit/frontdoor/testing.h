@@ -3,6 +3,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
+#include <xaas/frontdoor/toolchains.h>
 #include <xaas/ir/unit.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
@@ -146,7 +147,7 @@ protected:
   std::string tool(const std::string& name) const { return (session_.directory / "tools" / name).string(); }
 
   std::optional<TemporaryDirectory> directory_;
-  Session session_;
+  session::Session session_;
   std::string arch_ = "x86_64";
 };
 

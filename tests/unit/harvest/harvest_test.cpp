@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 TEST(LeakingSources, AreTheNamesInTheSessionsNotes) {
   const auto directory = TemporaryDirectory::create();
   ASSERT_TRUE(directory);
-  Session session;
+  session::Session session;
   session.directory = directory->path();
   EXPECT_FALSE(leaking_sources(session)) << "a session without the directory";
   const fs::path leaks = directory->path() / "leaks";

@@ -1,11 +1,14 @@
 // What a compile does whose outcome is known: everything that compiling does.
 #include "frontdoor/testing.h"
 
+#include <xaas/session/log.h>
 #include <xaas/store/cache.h>
 
 namespace xaas::known {
 
 namespace {
+
+using frontdoor::FrontDoorTest;
 
 class Known : public FrontDoorTest {
 protected:
@@ -18,7 +21,7 @@ protected:
 
   // What the current session has compiled and known.
   std::pair<uint64_t, uint64_t> counts() const {
-    const auto log = read_compile_log(session_);
+    const auto log = session::read_compile_log(session_);
     EXPECT_TRUE(log);
     return log ? std::pair(log->compiled, log->reused) : std::pair<uint64_t, uint64_t>();
   }
@@ -253,7 +256,7 @@ TEST_F(Known, CheckingFindsAWrongOutcome) {
   session_.check_sharing = true;
   use_level("checked", "x86-64");
   sh("$CC -c a.c -o ../build/a.o && $CC -c b.c -o ../build/b.o");
-  const auto log = read_compile_log(session_);
+  const auto log = session::read_compile_log(session_);
   ASSERT_TRUE(log);
   EXPECT_EQ(log->compiled, 2u);
   ASSERT_EQ(log->differences.size(), 1u);

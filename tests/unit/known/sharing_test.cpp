@@ -1,11 +1,14 @@
 // Which compiles share an IR module, and which must not.
 #include "frontdoor/testing.h"
 
+#include <xaas/session/log.h>
 #include <xaas/store/cache.h>
 
 namespace xaas::known {
 
 namespace {
+
+using frontdoor::FrontDoorTest;
 
 struct Compile {
   std::string flags;
@@ -420,7 +423,7 @@ TEST_P(SharingOf, KnownOutcomesAreThoseOfCompiling) {
     outcome_of(pair, first, "first" + suffix);
     EXPECT_EQ(outcome_of(pair, second, "second" + suffix), truth) << pair.name << suffix;
     EXPECT_EQ(outcome_of(pair, second, "again" + suffix), truth) << pair.name << suffix;
-    const auto log = read_compile_log(session_);
+    const auto log = session::read_compile_log(session_);
     ASSERT_TRUE(log);
     EXPECT_EQ(log->compiled, 0u);
     EXPECT_EQ(log->reused, 1u);
@@ -470,7 +473,7 @@ TEST_F(Sharing, BuildDirectoriesInPaths) {
     write(std::string(build) + "/made.h", "static int made(int a) { return __FILE__[a]; }\n");
     session_.directory = path(std::string("session-") + (modules.empty() ? "1" : "2"));
     session_.prefixes[1].first = path(build);
-    ASSERT_TRUE(create_session(session_, XAAS_PROGRAM));
+    ASSERT_TRUE(frontdoor::create_session(session_, XAAS_PROGRAM));
     const std::string object = path(build).string() + "/a.o";
     sh("cd " + path(build).string() + " && $CC -g -O2 -I. -c " + path("src/a.c").string() + " -o a.o");
     const ir::Unit unit = unit_of(std::string(build) + "/a.o");

@@ -1,6 +1,6 @@
 // The command lines of the runtimes, and what of the host a program sees.
 #include "adapters.h"
-#include "environment.h"
+#include <xaas/runtimes/environment.h>
 #include "gpus.h"
 #include "host_libraries.h"
 #include "needs.h"
