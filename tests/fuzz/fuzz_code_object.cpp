@@ -7,7 +7,7 @@
 namespace {
 
 using namespace xaas;
-using namespace xaas::offload;
+using namespace xaas::device;
 
 void write_and_read(const std::string& arch, std::string_view bytes) {
   const Result<std::string> written = code_object_bundle({{arch, std::string(bytes)}});

@@ -6,7 +6,7 @@
 namespace {
 
 using namespace xaas;
-using namespace xaas::offload;
+using namespace xaas::device;
 
 using Stored = std::vector<StoredImage>;
 

@@ -15,6 +15,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
+#include <xaas/frontdoor/toolchains.h>
 #include <xaas/session/session.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
@@ -140,7 +141,7 @@ private:
     command.arguments.insert(command.arguments.end(), {"-w", "-o", output.string()});
     command.directory = compile.directory;
     command.environment = {{"SOURCE_DATE_EPOCH", "0"}}; // __DATE__
-    XAAS_TRY(const ProcessResult result, run(command));
+    XAAS_TRY(const ProcessResult result, run_process(command));
     return result.exit_code == 0;
   }
 
