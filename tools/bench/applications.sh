@@ -4,20 +4,26 @@
 # seconds of build and deploy beside a native build of one configuration in the same run, modules and units, sizes, run time
 # against portable and native builds and with --lto (taken in turn).
 #
-#   tools/bench/applications.sh [--rounds N] [APPLICATION]...     minimap2 hmmer mmseqs2 btllib; all, if none is named
+#   tools/bench/applications.sh [--rounds N] [--table] [APPLICATION]...     all applications, if none is named
+#
+# With --table it prints the table of README.md in Markdown instead, and does only what that needs: run times of portable,
+# native and deployed programs, and the size of the IR image beside that of deployed images for all of its ISA levels.
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
+table=no
+kinds=(portable native deployed lto) # of run times
 applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
-  minimap2 | hmmer | mmseqs2 | btllib) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--rounds N] [minimap2|hmmer|mmseqs2|btllib]..." >&2; exit 2 ;;
+  --table) table=yes kinds=(portable native deployed); shift ;;
+  minimap2 | hmmer | mmseqs2 | btllib | soft-spheres) applications+=("$1"); shift ;;
+  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|soft-spheres]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib)
+[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib soft-spheres)
 open_bench
 
 # Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
@@ -105,6 +111,18 @@ btllib_data() { # a random genome of 100 pieces of 300,000 bases
 btllib_run() { "$@" indexlr -k 32 -w 100 -t 1 --long --id --len --pos --strand "$data/genome.fa"; }
 btllib_filter() { cat; }
 
+soft-spheres_packages() { packages cmake; }
+soft-spheres_native() {
+  rm -rf "$2.objects"
+  cmake -S "$work/$app/source" -B "$2.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_C_FLAGS="$1" -DCMAKE_CXX_FLAGS="$1" -DCMAKE_INSTALL_PREFIX="$2"
+  cmake --build "$2.objects"
+  cmake --install "$2.objects"
+}
+soft-spheres_data() { mkdir "$1"; }
+soft-spheres_run() { "$@" soft-spheres --threads 1 --steps 4000; }
+soft-spheres_filter() { grep '^checksum'; }
+
 native() { local bin=$1; shift; "$work/$app/$bin/bin/$1" "${@:2}"; } # native DIRECTORY PROGRAM ARGUMENT...
 container() {
   local run code=0
@@ -128,11 +146,11 @@ compare() { # the deployed container's output against the native build's; both i
   "${app}_run" container 2>"$1/container.err" | "${app}_filter" >"$1/container" || true # shows itself below
   [ -s "$1/native" ] || die "$app: the native build printed nothing"
   cmp "$1/native" "$1/container" || { tail "$1/container.err" >&2; exit 1; }
+  [ $table = no ] || return 0
   "${app}_run" unpacked rootfs-lto 2>/dev/null | "${app}_filter" >"$1/lto" || true
   cmp "$1/native" "$1/lto"
 }
 
-kinds=(portable native deployed lto)
 run_round() { # one run of each kind in turn; CPU seconds into the new file $1
   local kind how TIMEFORMAT='%U'
   for kind in "${kinds[@]}"; do
@@ -152,6 +170,7 @@ in_application() { # NAME: sets what the functions above use
   here=$work/$app/$program
   data=$work/$app/data
   spec=$root/specs/applications/$app.json
+  [ -f "$spec" ] || spec=$root/examples/$app/xaas.json
   mkdir -p "$here"
 }
 
@@ -159,18 +178,23 @@ for application in "${applications[@]}"; do
   in_application "$application"
   say "$app: sources"
   "${app}_packages"
-  once "$work/$app/source" debian_source "$app"
+  if [ -d "$root/examples/$app" ]; then once "$work/$app/source" cp -r "$root/examples/$app"
+  else once "$work/$app/source" debian_source "$app"; fi
   say "$app: native build, portable build"
   timed "$work/$app/native.build" again "$work/$app/native" "${app}_native" "-march=native"
   timed "$work/$app/portable.build" again "$work/$app/portable" "${app}_native" ""
   say "$app: xaas build, xaas deploy"
   timed "$here/xaas.build" ir_build
   timed "$here/xaas.deploy" deploy_cold "oci:$here/image:ir" "oci:$here/image:here"
-  timed "$here/xaas.again" deploy_warm "oci:$here/image:ir" "oci:$here/image:again"
-  timed "$here/xaas.lto" deploy_cold "oci:$here/image:ir" "oci:$here/image:lto" --lto
+  if [ $table = yes ]; then
+    once "$here/levels" deploy_levels
+  else
+    timed "$here/xaas.again" deploy_warm "oci:$here/image:ir" "oci:$here/image:again"
+    timed "$here/xaas.lto" deploy_cold "oci:$here/image:ir" "oci:$here/image:lto" --lto
+    once "$here/rootfs-lto" unpack "$here/image" lto
+  fi
   "$xaas" verify "oci:$here/image:here" -q >"$here/verify" || die "$app: the deployed image cannot run: $(cat "$here/verify")"
   once "$here/rootfs" unpack "$here/image" here
-  once "$here/rootfs-lto" unpack "$here/image" lto
   once "$data" "${app}_data"
   say "$app: output"
   once "$here/output" compare
@@ -192,6 +216,24 @@ figures() { # of the application that is set
     "$(ratio "$(run_median portable)" "$(run_median deployed)")" "$(ratio "$(run_median lto)" "$(run_median deployed)")")
   (IFS='|'; echo "${cells[*]}")
 }
+
+megabytes() { awk -v bytes="$1" 'BEGIN { printf "%.1f MB", bytes / 1e6 }'; }
+table_row() { # of the application that is set
+  local levels configurations
+  levels=$("$xaas" inspect "oci:$here/image:ir" --format json | jq '.specializations[] | select(.name == "isa").values | length')
+  configurations=$("$xaas" inspect "oci:$here/image:ir" --format json | jq '.configurations | length')
+  local cells=("$app" "$(run_median portable) s" "$(run_median native) s" "$(run_median deployed) s"
+    "$(ratio "$(run_median portable)" "$(run_median native)")" "$(ratio "$(run_median deployed)" "$(run_median native)")"
+    "$(megabytes "$(image_bytes "oci:$here/image:ir")") ($configurations)" "$(megabytes "$(bytes_of_levels)") ($levels)")
+  (IFS='|'; echo "|${cells[*]}|")
+}
+if [ $table = yes ]; then
+  say "user CPU seconds, medians of $rounds runs in turn; $machine"
+  echo "|application|portable|native|deployed|portable/native|deployed/native|IR image (configurations)|image per level (levels)|"
+  echo "|---|---|---|---|---|---|---|---|"
+  for application in "${applications[@]}"; do in_application "$application"; table_row; done
+  exit
+fi
 
 say "figures (seconds; medians of $rounds runs; $machine)"
 {
