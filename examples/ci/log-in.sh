@@ -1,5 +1,5 @@
 #!/bin/bash
-# Writes the file with credentials that xaas reads. The token is in no argument of a program: printf is the shell's own.
+# Writes the credentials file that xaas reads. The token appears in no program's arguments: printf is a shell builtin.
 #
 #   REGISTRY=HOST REGISTRY_USER=NAME REGISTRY_TOKEN=... REGISTRY_AUTH_FILE=FILE ci/log-in.sh
 set -euo pipefail

@@ -1,13 +1,13 @@
 #!/bin/bash
-# What a job needs on Debian 12, as root: xaas, and to build with it, Clang 22 and the packages of the application.
+# Installs what a job needs on Debian 12, as root: xaas and, for builds, Clang 22 and the packages of the application.
 #
 #   ci/prepare.sh build|deploy
 #
-# XAAS_ARCHIVE     a URL of, or the path to, the relocatable archive of xaas
+# XAAS_ARCHIVE     URL or path of the relocatable archive of xaas
 # XAAS_SHA256      its checksum
-# LLVM_APT_SOURCE  where clang-22 is, if the image's package sources do not have it: paragraphs as in sources.list(5), deb822 style,
-#                  with the key in Signed-By
-# PACKAGES         Debian packages that the application is built with, besides make and cmake
+# LLVM_APT_SOURCE  only if the image's package sources have no clang-22: paragraphs as in sources.list(5), deb822 style, with the
+#                  key in Signed-By
+# PACKAGES         Debian packages that the application needs for its build, besides make and cmake
 set -euo pipefail
 
 case "${1:-}" in

@@ -1,4 +1,4 @@
-// What both programs need: checked calls, a clock of the device, numbers that are the same everywhere.
+// Shared by both programs: checked calls, a device clock, reproducible numbers.
 #pragma once
 
 #ifdef __HIP__
@@ -20,7 +20,7 @@ inline void check(cudaError_t error, const char* call) {
   std::exit(1);
 }
 
-// Ends the program with 77 where there is no GPU.
+// Exits with 77 if there is no GPU.
 inline void need_gpu() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
@@ -30,7 +30,7 @@ inline void need_gpu() {
   std::exit(77);
 }
 
-// A well mixed number for each i (splitmix64).
+// A well-mixed number for each i (splitmix64).
 __host__ __device__ inline uint64_t mixed(uint64_t i) {
   i += 0x9e3779b97f4a7c15;
   i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9;

@@ -1,4 +1,4 @@
-// CUDA's names in HIP, which has the same functions: the programs are written in one and compile as both.
+// Maps CUDA's names to HIP's, which has the same functions, so that the programs compile as both.
 #pragma once
 
 #include <hip/hip_runtime.h>

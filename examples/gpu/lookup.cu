@@ -1,5 +1,5 @@
-// Bound by look-ups in a table: each particle searches its energy in a sorted grid and interpolates between two entries, as codes for
-// the transport of neutrons do. Almost all of the time is waiting for memory at addresses that nothing predicts.
+// Bound by table look-ups: each particle searches for its energy in a sorted grid and interpolates between two entries, as
+// neutron transport codes do. Almost all of the time is spent waiting for memory at unpredictable addresses.
 #include "common.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Bound by the memory's bandwidth: a triad over arrays that no cache holds (McCalpin's STREAM).
+// Bound by memory bandwidth: a triad over arrays larger than any cache (McCalpin's STREAM).
 #include "common.h"
 
 #include <cmath>

@@ -1,17 +1,17 @@
 #!/bin/bash
-# Deploys an IR image for every partition of a cluster that Slurm runs: a job array with one task for each.
+# Deploys an IR image for every partition of a Slurm cluster, with a job array of one task for each partition.
 #
 #   ./deploy-partitions.sh IR_IMAGE PLACE [PARTITION...]
 #   ./deploy-partitions.sh docker://registry.example.org/solver:ir docker://registry.example.org/site/solver
 #   ./deploy-partitions.sh oci:/shared/solver:ir oci:/shared/site-solver thin fat
 #
-# A task describes a node of its partition (`srun xaas detect`, a job of its own, for which it waits), deploys for it, and writes
-# PLACE:PARTITION. Partitions with
-# equal nodes share one deployed image: `--reuse` finds in PLACE what another task has deployed. All partitions that are up, if
-# none is named. The job's number is printed; logs and descriptions are xaas-JOB_TASK.log and .json.
+# A task describes a node of its partition (`srun xaas detect`, in a job of its own, for which it waits), deploys for that node,
+# and writes PLACE:PARTITION. Partitions with equal nodes share one deployed image: `--reuse` finds in PLACE what another task has
+# deployed. Without PARTITION, all partitions that are up. Prints the job number; logs and descriptions are xaas-JOB_TASK.log
+# and xaas-JOB_TASK.json.
 #
-# XAAS: the program, where it is not on the PATH; nodes must be able to run it. AT_ONCE: how many tasks at once; all, if it is not
-# set. What jobs need besides (account, quality of service, reservation) goes into the two lines that follow.
+# XAAS: the program, if it is not on PATH; nodes must be able to run it. AT_ONCE: the number of tasks that run at the same time;
+# default: all. Put other options of jobs (account, quality of service, reservation) into the next two lines.
 job_options=(--time=60 --ntasks=1 --cpus-per-task=1)
 node_options=(--time=5 --nodes=1 --ntasks=1)
 set -euo pipefail
@@ -34,7 +34,7 @@ partitions=("$@")
 partition=${partitions[SLURM_ARRAY_TASK_ID]}
 system=xaas-${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID.json
 
-# This task may run in another partition, and a step of it would run there, too: the node is described by a job of its own.
+# This task may run in another partition, and so would a step of it: a job of its own describes the node.
 describe_node() (
   for variable in "${!SLURM_@}"; do
     [ "$variable" = SLURM_CONF ] || unset "$variable"

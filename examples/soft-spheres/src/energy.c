@@ -1,6 +1,6 @@
 #include <spheres/cloud.h>
 
-/* Two versions of one function, chosen when the program runs: what many applications and libraries do by
+/* Two versions of one function, one of which is chosen at run time, as many applications and libraries do by
  * hand. */
 
 static double energy_plain(const struct cloud* cloud) {

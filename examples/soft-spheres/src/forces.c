@@ -1,8 +1,7 @@
 #include <spheres/cloud.h>
 
 /* The force between two spheres at distance r is a polynomial in r^2 that fades to zero at the cut-off, so
-   that the loop over pairs is multiplications and additions only: it runs as fast as the vector units are
-   wide. */
+   that the loop over pairs only multiplies and adds: its speed follows the width of the vector units. */
 #define CUTOFF 0.35
 
 void cloud_forces(struct cloud* cloud) {

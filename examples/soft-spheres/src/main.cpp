@@ -37,7 +37,7 @@ int main(int count, char** arguments) {
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
 
-  // Eight digits: wider vectors add in another order, and fused operations round less often.
+  // Eight digits only: wider vectors add in another order, and fused operations round less often.
   std::printf("threads %d\nenergy-version %s\nchecksum %.7e %.7e\nseconds %.3f\n", threads,
               cloud_energy_version(), cloud_energy(particles), field.total(), seconds.count());
   cloud_destroy(particles);

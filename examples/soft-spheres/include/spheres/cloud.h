@@ -1,4 +1,4 @@
-/* A cloud of soft spheres: particles that push each other away within a short distance. */
+/* A cloud of soft spheres: particles that repel each other at short distances. */
 #ifndef SPHERES_CLOUD_H
 #define SPHERES_CLOUD_H
 
@@ -8,7 +8,7 @@ extern "C" {
 
 #define SPHERES_API __attribute__((visibility("default")))
 
-/* Coordinates, velocities, accelerations and charges, each in an array of `count`. */
+/* Coordinates, velocities, accelerations and charges, each in an array of `count` elements. */
 struct cloud {
   int count;
   double *x, *y, *z;
@@ -17,14 +17,14 @@ struct cloud {
   double* charge;
 };
 
-/* A cloud at rest with positions in the unit cube from a fixed sequence; NULL: out of memory. */
+/* A cloud at rest with positions in the unit cube from a fixed sequence; NULL if out of memory. */
 SPHERES_API struct cloud* cloud_create(int count);
 SPHERES_API void cloud_destroy(struct cloud* cloud);
 
-/* The accelerations of all particles from the positions of all. */
+/* Computes the accelerations of all particles from their positions. */
 SPHERES_API void cloud_forces(struct cloud* cloud);
 
-/* One step in time, with accelerations known before and after. */
+/* One time step; accelerations are up to date before and after. */
 SPHERES_API void cloud_step(struct cloud* cloud, double dt);
 
 /* Kinetic energy. */
