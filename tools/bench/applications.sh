@@ -165,6 +165,17 @@ run_median() { # KIND
   for ((round = 1; round <= rounds; ++round)); do sed -n "${line}p" "$here/run.$round"; done | median
 }
 
+levels_of_image() { "$xaas" inspect "oci:$here/image:ir" --format json | jq -r '.specializations[] | select(.name == "isa").values[].value'; }
+deploy_levels() { # an image for each ISA level of the IR image, into the new layout $1
+  local level
+  for level in $(levels_of_image); do deploy_warm "oci:$here/image:ir" "oci:$1:$level" --cpu "$level" -q >/dev/null; done
+}
+bytes_of_levels() { # of the layers of these images; layers that several have count once, as in a registry
+  local level
+  for level in $(levels_of_image); do "$xaas" inspect "oci:$here/levels:$level" --format json | jq '.layers[]'; done |
+    jq -s 'unique_by(.digest) | map(.size) | add'
+}
+
 in_application() { # NAME: sets what the functions above use
   app=$1
   here=$work/$app/$program
@@ -220,7 +231,7 @@ figures() { # of the application that is set
 megabytes() { awk -v bytes="$1" 'BEGIN { printf "%.1f MB", bytes / 1e6 }'; }
 table_row() { # of the application that is set
   local levels configurations
-  levels=$("$xaas" inspect "oci:$here/image:ir" --format json | jq '.specializations[] | select(.name == "isa").values | length')
+  levels=$(levels_of_image | wc -l)
   configurations=$("$xaas" inspect "oci:$here/image:ir" --format json | jq '.configurations | length')
   local cells=("$app" "$(run_median portable) s" "$(run_median native) s" "$(run_median deployed) s"
     "$(ratio "$(run_median portable)" "$(run_median native)")" "$(ratio "$(run_median deployed)" "$(run_median native)")"
