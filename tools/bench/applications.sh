@@ -19,11 +19,11 @@ while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
   --table) table=yes kinds=(portable native deployed); shift ;;
-  minimap2 | hmmer | mmseqs2 | btllib | soft-spheres) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|soft-spheres]..." >&2; exit 2 ;;
+  minimap2 | hmmer | mmseqs2 | btllib | kissfft | soft-spheres) applications+=("$1"); shift ;;
+  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|soft-spheres]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib soft-spheres)
+[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib kissfft soft-spheres)
 open_bench
 
 # Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
@@ -110,6 +110,24 @@ btllib_data() { # a random genome of 100 pieces of 300,000 bases
 }
 btllib_run() { "$@" indexlr -k 32 -w 100 -t 1 --long --id --len --pos --strand "$data/genome.fa"; }
 btllib_filter() { cat; }
+
+kissfft_packages() { packages cmake; }
+kissfft_native() {
+  rm -rf "$2.objects"
+  cmake -S "$work/$app/source" -B "$2.objects" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_C_FLAGS="$1" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_INSTALL_PREFIX="$2" -DKISSFFT_STATIC=ON -DKISSFFT_TEST=OFF
+  cmake --build "$2.objects"
+  cmake --install "$2.objects"
+}
+kissfft_data() { # 8 million complex numbers
+  mkdir "$1"
+  perl -e 'srand(7); for (1 .. 8192) { print pack "f<*", map { rand(2) - 1 } 1 .. 2048 }' >"$1/signal"
+}
+kissfft_run() { # several sizes, none of them a power of two alone
+  local size
+  for size in 4096 6000 15625 65536 360000; do "$@" fft-float -n $size "$data/signal"; done
+}
+kissfft_filter() { cat; }
 
 soft-spheres_packages() { packages cmake; }
 soft-spheres_native() {
