@@ -9,9 +9,9 @@ import re
 import sys
 
 
-# Of the kernel, the C library, the linker, compilers.
+# Of the kernel, the C library, libcurl, the linker, compilers.
 OTHERS = {"Permission denied", "Read-only file system", "No space left on device", "Disk quota exceeded", "level is lower than required",
-          "version GLIBC_2.", "unable to find library -lNAME", "-march", "native", "--set isa"}
+          "version GLIBC_2.", "Could not resolve host", "Connection refused", "unable to find library -lNAME", "-march", "native", "--set isa"}
 
 
 def strings(text):
