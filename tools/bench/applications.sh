@@ -145,6 +145,7 @@ native() { local bin=$1; shift; "$work/$app/$bin/bin/$1" "${@:2}"; } # native DI
 container() {
   local run code=0
   run=$(mktemp -d /tmp/podman-XXXXXX) # podman refuses long names
+  rm -rf "$here/podman" # a store belongs to one run directory
   (cd "$here" && podman --root "$here/podman" --runroot "$run" --storage-driver vfs run \
     --runtime runc --rm --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none -v "$data:$data" \
     --entrypoint "/usr/local/bin/$1" oci:image:here "${@:2}") || code=$?
