@@ -12,7 +12,7 @@ constexpr size_t aligned(size_t size) {
   return (size + 3) & ~size_t(3);
 }
 
-// The build ID among the notes of one segment (elf(5), "Notes"); empty if it is not there.
+// The build ID among the notes of a segment (elf(5), "Notes"); empty if there is none.
 std::string build_id_in(std::string_view notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) header;

@@ -19,7 +19,9 @@ namespace xaas {
 
 namespace {
 
-// As getdents64(2) has it; the C library's readdir() may wait for a lock that another thread held at a fork.
+constexpr int failed_start = 127; // as shells report it
+
+// As in getdents64(2). The C library's readdir() may wait for a lock that another thread held at the fork.
 struct DirectoryEntry {
   ino64_t inode;
   off64_t next;
@@ -28,7 +30,7 @@ struct DirectoryEntry {
   char name[1]; // and more
 };
 
-// Without a list of the open descriptors.
+// The number of descriptors to try where the kernel does not list the open ones.
 int most_files() {
   const long limit = sysconf(_SC_OPEN_MAX);
   return limit > 0 && limit < 65536 ? static_cast<int>(limit) : 65536;
@@ -74,7 +76,7 @@ void close_files(int first, int kept) {
   }
   if (close_range(static_cast<unsigned>(first), ~0u, 0) == 0)
     return;
-  // Kernels before 5.9 (which clusters run) have no close_range.
+  // Linux before 5.9, still common on clusters, has no close_range.
   for (int fd = first; fd < most_files(); ++fd)
     close(fd);
 }
@@ -89,26 +91,63 @@ void plain_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-void detach(int output, int errors) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  setpgid(0, 0); // the terminal's signals are the parent's
+Result<pid_t> fork_child(ChildGroup group, const std::string& what, const std::function<void()>& work) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0)
+    return errno_error(errno, what);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) // it died before the call
+      _exit(failed_start);
+    if (group == ChildGroup::session)
+      setsid();
+    else if (group == ChildGroup::own)
+      setpgid(0, 0);
+    work();
+    _exit(failed_start);
+  }
+  if (group == ChildGroup::own)
+    setpgid(child, child); // whichever process comes first
+  return child;
+}
+
+int detach(int words, int answer) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
     std::signal(number, SIG_DFL);
-  // An empty standard input: a pipe that nobody writes to, because an empty root has no /dev/null. First to
-  // places that none of the three is at.
+  // Standard input is a pipe without a writer, because an empty root has no /dev/null. All descriptors first
+  // move out of the way of the standard ones.
   int nothing[2];
   constexpr int free = 3;
-  if (pipe(nothing) != 0 || (output = fcntl(output, F_DUPFD, free)) < 0 ||
-      (errors = fcntl(errors, F_DUPFD, free)) < 0 || dup2(nothing[0], STDIN_FILENO) < 0 ||
-      dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
+  if (pipe(nothing) != 0 || (words = fcntl(words, F_DUPFD, free)) < 0 ||
+      (answer = fcntl(answer, F_DUPFD, free)) < 0 || dup2(nothing[0], STDIN_FILENO) < 0 ||
+      dup2(words, STDOUT_FILENO) < 0 || dup2(words, STDERR_FILENO) < 0)
     _exit(unconfined_status);
-  close_files(free);
-  clearenv(); // LLD_REPRODUCE and its like
+  close_files(free, answer);
+  clearenv(); // LLD_REPRODUCE and the like
+  return answer;
+}
+
+bool write_all(int fd, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t count = write(fd, data.data(), data.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    data.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+void kill_child(pid_t child) {
+  kill(-child, SIGKILL);
+  kill(child, SIGKILL);
 }
 
 ChildEnd end_child(pid_t child) {
   constexpr auto patience = std::chrono::seconds(2);
-  auto rest = std::chrono::microseconds(100); // it has most often ended by now
+  auto rest = std::chrono::microseconds(100); // most children have ended by now
   const auto start = std::chrono::steady_clock::now();
   int status = 0;
   while (std::chrono::steady_clock::now() - start < patience) {
@@ -120,8 +159,7 @@ ChildEnd end_child(pid_t child) {
     std::this_thread::sleep_for(rest);
     rest = std::min<std::chrono::microseconds>(2 * rest, std::chrono::milliseconds(10));
   }
-  kill(-child, SIGKILL);
-  kill(child, SIGKILL);
+  kill_child(child);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return {false, SIGKILL};
@@ -136,7 +174,7 @@ std::string ChildClock::overdue() {
   clockid_t clock{};
   timespec time{};
   if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0)
-    return {}; // it has ended
+    return {}; // the child has ended
   const double cpu = static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
   const auto now = std::chrono::steady_clock::now();
   if (cpu > last_cpu_)

@@ -1,14 +1,14 @@
-// Problem: LLVM and lld are large and read what strangers wrote. One fault, and a module does what it likes
-// with the rights of the person who deploys.
+// Problem: LLVM and lld are large and parse untrusted input. One vulnerability, and a module acts with the
+// rights of the user who deploys.
 //
-// Approach: three fences. A limit of no open files, where none is needed, which every system has. Landlock,
-// which knows paths: it alone keeps a process that uses files from other people's files. seccomp, which knows
-// calls: it alone keeps off sockets, programs, other processes, and what Landlock leaves free (modes of
-// files, limits of other processes). What a container or an old kernel lacks is left out and told by
-// missing_confinement().
+// Approach: three layers. A limit of zero open files, where none are needed, works on every system. Landlock
+// restricts paths: only it keeps a process that uses files away from the user's other files. seccomp
+// restricts system calls: only it prevents sockets, programs, other processes, and what Landlock leaves open
+// (file modes, limits of other processes). Layers that a container or an old kernel lacks are skipped;
+// missing_confinement() reports them.
 //
-// The filter has a list of calls that are allowed; all others give an error, as on a kernel without them:
-// libraries then do without, where a signal would end them for asking.
+// The filter allows a list of calls. All others fail as on a kernel without them, so that libraries fall back
+// to something else; killing the process would end it for merely probing.
 #include <xaas/base/confine.h>
 #include <xaas/base/file_descriptor.h>
 
@@ -35,8 +35,8 @@ namespace {
 // --- Landlock
 
 constexpr uint64_t reading = LANDLOCK_ACCESS_FS_READ_FILE;
-constexpr uint64_t rename_or_link = uint64_t(1) << 13; // since its ABI 2
-constexpr uint64_t truncating = uint64_t(1) << 14;     // since its ABI 3
+constexpr uint64_t rename_or_link = uint64_t(1) << 13; // since ABI 2
+constexpr uint64_t truncating = uint64_t(1) << 14;     // since ABI 3
 constexpr uint64_t first_abi = rename_or_link - 1;     // all rights of ABI 1
 constexpr uint64_t writing = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
                              LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -81,7 +81,7 @@ Result<void> confine_paths(const Confinement& confinement) {
 
 // --- seccomp
 
-// What computing, threads, and reading and writing open files need.
+// For computing, threads, and reading and writing open files.
 constexpr auto common_calls = std::to_array<const char*>({"brk",
                                                           "clock_getres",
                                                           "clock_gettime",
@@ -132,7 +132,7 @@ constexpr auto common_calls = std::to_array<const char*>({"brk",
                                                           "write",
                                                           "writev"});
 
-// Which files these reach is Landlock's to say.
+// Landlock decides which files these can reach.
 constexpr auto file_calls = std::to_array<const char*>(
     {"access",   "faccessat", "faccessat2", "fallocate", "fchmod",     "fcntl",    "fdatasync",  "fstat",
      "fstatfs",  "fsync",     "ftruncate",  "getcwd",    "getdents64", "lseek",    "lstat",      "mkdir",
@@ -144,7 +144,7 @@ bool has_seccomp() {
   return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-// As the macros SCMP_A0 and its like, which are C only.
+// Like the macros SCMP_A0 and so on, which are C only.
 scmp_arg_cmp equals(unsigned argument, scmp_datum_t value) {
   return {argument, SCMP_CMP_EQ, value, 0};
 }
@@ -162,22 +162,22 @@ public:
   template <size_t count> bool allow(const std::array<const char*, count>& names) {
     return std::all_of(names.begin(), names.end(), [this](const char* name) {
       const int number = seccomp_syscall_resolve_name(name);
-      // A negative number is a call that this architecture does not have.
+      // A negative number means that this architecture lacks the call.
       return number < 0 || seccomp_rule_add(context_, SCMP_ACT_ALLOW, number, 0) == 0;
     });
   }
-  // Threads, but no processes. clone3 has its flags in memory, where no filter sees them: without it the C
-  // library takes clone.
+  // Threads, but no processes. clone3 passes its flags in memory, which no filter can see; if it fails, the C
+  // library uses clone.
   bool allow_threads() {
     return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
                             masked_equals(0, CLONE_THREAD, CLONE_THREAD)) == 0;
   }
-  // abort() and raise(): a signal to itself.
+  // For abort() and raise(): signals to itself.
   bool allow_own_signals() {
     return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
                             equals(0, static_cast<scmp_datum_t>(getpid()))) == 0;
   }
-  // Of memory that several processes share the limit of data knows nothing.
+  // Private mappings only: the data limit does not count memory shared between processes.
   bool allow_own_memory() {
     constexpr scmp_datum_t mask = MAP_SHARED | MAP_ANONYMOUS;
     for (const scmp_datum_t kind : {scmp_datum_t(0), scmp_datum_t(MAP_SHARED), scmp_datum_t(MAP_ANONYMOUS)})
@@ -185,7 +185,7 @@ public:
         return false;
     return true;
   }
-  // To ask for its own limits, not to set them.
+  // Allows reading its own limits, not setting them.
   bool allow_own_limits() {
     return seccomp_rule_add(context_, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, equals(0, 0), equals(2, 0)) ==
            0;
@@ -205,14 +205,14 @@ Result<void> confine_calls(const Confinement& confinement) {
                     (!confinement.uses_files() || filter.allow(file_calls)) && filter.allow_threads() &&
                     filter.allow_own_signals() && filter.allow_own_memory() && filter.allow_own_limits();
   if (!made || !filter.load())
-    return make_error(ErrorKind::failed, "confining a worker: its filter of system calls was refused");
+    return make_error(ErrorKind::failed, "confining a worker: the kernel refused its system call filter");
   return {};
 }
 
 // --- limits
 
-// What the process has of data already, generously: the allocator's memory and something for the rest. Not
-// asked of /proc, which an empty root has not.
+// A generous estimate of the data that the process already has: the allocator's memory and an allowance for
+// the rest. It does not read /proc, which an empty root lacks.
 uint64_t own_data_bytes() {
   const struct mallinfo2 memory = mallinfo2();
   return memory.arena + memory.hblkhd + (uint64_t(64) << 20);
@@ -236,7 +236,7 @@ Result<void> confine(const Confinement& confinement) {
     XAAS_CHECK(limit(RLIMIT_DATA, own_data_bytes() + confinement.max_memory));
   if (const uint64_t bytes = confinement.max_file ? confinement.max_file : confinement.max_memory)
     XAAS_CHECK(limit(RLIMIT_FSIZE, bytes));
-  // Landlock and seccomp ask for this of a process without privileges.
+  // Landlock and seccomp require this of an unprivileged process.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return errno_error(errno, "confining a worker");
   XAAS_CHECK(confine_paths(confinement));

@@ -28,14 +28,14 @@ Result<void> write_all(int fd, std::string_view content, const fs::path& path) {
 
 } // namespace
 
-// These names mean a descriptor that this process was given, and not a file.
+// These names denote a descriptor that this process inherited, not a file.
 static bool names_what_was_given(const fs::path& path) {
   const std::string& name = path.native();
   return name == "/dev/stdin" || name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/");
 }
 
-// A regular file that another process has a lease on (fcntl(2), F_SETLEASE: file servers do), and which is
-// not opened without waiting until that gives it back. It is the file that was looked at that is waited for.
+// Opens a regular file on which another process holds a lease (fcntl(2), F_SETLEASE; file servers do this),
+// by waiting until the lease is released. The file must still be the one that was examined.
 static FileDescriptor open_leased(const fs::path& path, int flags) {
   const FileDescriptor place(open(path.c_str(), O_PATH | O_CLOEXEC | (flags & O_NOFOLLOW)));
   struct stat status{};
@@ -51,7 +51,7 @@ static FileDescriptor open_leased(const fs::path& path, int flags) {
 
 Result<FileDescriptor> open_file(const fs::path& path, Links links) {
   const bool follow = links == Links::follow;
-  // Without O_NONBLOCK one would wait until another process opens the other end of a pipe.
+  // Without O_NONBLOCK, opening a pipe waits until another process opens its other end.
   const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
   FileDescriptor file(open(path.c_str(), flags));
   if (!file && errno == EWOULDBLOCK)
@@ -73,7 +73,7 @@ Result<FileDescriptor> open_file(const fs::path& path, Links links) {
     return make_error(ErrorKind::not_found, "reading " + path.string() + ": it is a directory, not a file");
   if (!follow || !names_what_was_given(path))
     return no_file();
-  fcntl(file.get(), F_SETFL, 0); // it is waited for
+  fcntl(file.get(), F_SETFL, 0); // reads may block again
   return file;
 }
 
@@ -85,7 +85,7 @@ static Result<std::string> read_open(const FileDescriptor& file, const fs::path&
     return make_error(ErrorKind::integrity, path.string() + ": " + std::to_string(status.st_size) +
                                                 " bytes, more than the " + std::to_string(limit) +
                                                 " allowed");
-  // Files of /proc and /sys report size 0, so read until the end whatever the size says.
+  // Files of /proc and /sys report size 0, so read to the end regardless of the size.
   std::string content(static_cast<size_t>(status.st_size), '\0');
   size_t used = 0;
   while (true) {
@@ -117,8 +117,8 @@ Result<std::string> read_plain_file(const fs::path& path, uint64_t limit) {
   return read_open(file, path, limit);
 }
 
-// A new file beside `path`; its name is then in `temporary`. Not by mkostemp(): that makes one of mode 0600,
-// and which mode the mask allows is only told by making one of another.
+// Creates a file beside `path` and stores its name in `temporary`. It does not use mkostemp(), which creates
+// files with mode 0600: only creating a file with another mode shows what the umask allows.
 static int create_beside(const fs::path& path, unsigned mode, std::string& temporary) {
   constexpr int tries = 100;
   int file = -1;
@@ -207,7 +207,7 @@ Result<void> copy_file(const fs::path& from, const fs::path& to) {
     return errno_error(errno, "reading " + from.string());
   XAAS_TRY(const std::string content, read_file(from));
   XAAS_CHECK(write_file(to, content, 0600, false));
-  if (chmod(to.c_str(), status.st_mode & 07777) != 0) // whatever the mask
+  if (chmod(to.c_str(), status.st_mode & 07777) != 0) // regardless of the umask
     return errno_error(errno, "writing " + to.string());
   return {};
 }
@@ -217,7 +217,7 @@ void remove_tree(const fs::path& path) {
   fs::remove_all(path, code);
   if (!code)
     return;
-  // A build may leave directories without write permission (Go modules, CMake fixtures): open them and try
+  // A build may leave directories without write permission (Go modules, CMake fixtures): add it and try
   // again.
   const auto walk_options = fs::directory_options::skip_permission_denied;
   for (auto it = fs::recursive_directory_iterator(path, walk_options, code);

@@ -1,5 +1,6 @@
 #include <xaas/base/json.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -7,13 +8,14 @@ namespace xaas {
 
 namespace {
 
-// RFC 8259, section 4, leaves open what a name means that an object has twice, and readers differ: one that
-// checks a document and one that uses it could see two documents. So such a document has no meaning here.
+// RFC 8259, section 4, leaves the meaning of a repeated name open, and readers differ: the reader that checks
+// a document and the one that uses it could see different values. So such a document is an error.
 //
-// A pass of its own: the library's parser with a callback takes quadratic time for a long array of objects.
+// This is a separate pass because the library's parser takes quadratic time with a callback for a long array
+// of objects.
 class UniqueKeys final : public nlohmann::json_sax<Json> {
 public:
-  // What is wrong: empty, or "/layers/0: has the key "size" twice".
+  // The error: empty, or "/layers/0: has the key "size" twice".
   std::string repeated;
 
   bool key(string_t& name) override {
@@ -57,7 +59,7 @@ private:
       ++open_.back().index;
     return true;
   }
-  // The object that we are in.
+  // The JSON pointer of the current object.
   std::string where() const {
     std::string path;
     for (size_t i = 0; i + 1 < open_.size(); ++i)
@@ -78,7 +80,7 @@ Result<Json> parse_json(std::string_view text, const std::string& name, bool com
       return make_error(kind, name + unique.repeated);
     return json;
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: ..." minus the library's own prefix.
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: ..." without the library's prefix.
     std::string what = error.what();
     if (const size_t end = what.find("] "); end != std::string::npos)
       what.erase(0, end + 2);
@@ -95,6 +97,23 @@ Error JsonReader::wrong(const std::string& expected) const {
   return make_error(kind_, where_ + ": expected " + expected + ", found " + std::string(value_->type_name()));
 }
 
+Result<void> JsonReader::only(std::initializer_list<std::string_view> keys) const {
+  XAAS_TRY(const auto all, members());
+  for (const auto& [key, member] : all)
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      return make_error(kind_, member.where() + ": unknown key");
+  return {};
+}
+
+std::optional<JsonReader> JsonReader::find(const std::string& key) const {
+  if (!value_->is_object())
+    return std::nullopt;
+  const auto found = value_->find(key);
+  return found == value_->end() || found->is_null()
+             ? std::nullopt
+             : std::optional(JsonReader(*found, where_ + "/" + key, kind_));
+}
+
 Result<JsonReader> JsonReader::at(const std::string& key) const {
   if (!value_->is_object())
     return wrong("an object");
@@ -102,6 +121,15 @@ Result<JsonReader> JsonReader::at(const std::string& key) const {
   if (found == value_->end())
     return make_error(kind_, where_ + "/" + key + ": missing");
   return JsonReader(*found, where_ + "/" + key, kind_);
+}
+
+Result<std::vector<std::pair<std::string, JsonReader>>> JsonReader::members() const {
+  if (!value_->is_object())
+    return wrong("an object");
+  std::vector<std::pair<std::string, JsonReader>> readers;
+  for (const auto& [key, value] : value_->items())
+    readers.emplace_back(key, JsonReader(value, where_ + "/" + key, kind_));
+  return readers;
 }
 
 Result<std::vector<JsonReader>> JsonReader::items() const {
@@ -147,9 +175,23 @@ Result<std::vector<std::string>> JsonReader::strings() const {
   return values;
 }
 
+Result<std::map<std::string, std::string>> JsonReader::string_map() const {
+  XAAS_TRY(const auto all, members());
+  std::map<std::string, std::string> values;
+  for (const auto& [key, member] : all) {
+    XAAS_TRY(values[key], member.string());
+  }
+  return values;
+}
+
 Result<std::string> JsonReader::string_at(const std::string& key) const {
   XAAS_TRY(const JsonReader reader, at(key));
   return reader.string();
+}
+
+Result<std::vector<std::string>> JsonReader::strings_at(const std::string& key) const {
+  XAAS_TRY(const JsonReader reader, at(key));
+  return reader.strings();
 }
 
 Result<std::string> JsonReader::string_or(const std::string& key, const std::string& otherwise) const {

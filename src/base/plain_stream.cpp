@@ -1,5 +1,6 @@
 #include <xaas/base/plain_stream.h>
 #include <xaas/base/text.h>
+#include <xaas/base/utf8.h>
 
 #include <algorithm>
 #include <array>
@@ -8,17 +9,6 @@
 namespace xaas {
 
 namespace {
-
-// A character as UTF-8 has it (RFC 3629, section 3): how many bytes, and which values they can stand for.
-struct Form {
-  unsigned char mask, lead; // of the first byte
-  size_t size;
-  char32_t first, last;
-};
-constexpr auto forms = std::to_array<Form>({{0x80, 0x00, 1, 0, 0x7f},
-                                            {0xe0, 0xc0, 2, 0x80, 0x7ff},
-                                            {0xf0, 0xe0, 3, 0x800, 0xffff},
-                                            {0xf8, 0xf0, 4, 0x10000, 0x10ffff}});
 
 struct Range {
   char32_t first, last;
@@ -43,37 +33,12 @@ void append_escape(const char* format, unsigned value, std::string& output) {
   output += text;
 }
 
-struct Character {
-  size_t size = 0;  // 0: no UTF-8
-  bool cut = false; // the text ends within it
-  char32_t value = 0;
-};
-
-Character character_at(std::string_view text) {
-  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-  const auto* const form = std::find_if(forms.begin(), forms.end(),
-                                        [&](const Form& each) { return (byte(0) & each.mask) == each.lead; });
-  if (form == forms.end())
-    return {};
-  char32_t value = byte(0) & static_cast<unsigned char>(~form->mask);
-  for (size_t i = 1; i < form->size; ++i) {
-    if (i == text.size())
-      return {.cut = true};
-    if ((byte(i) & 0xc0) != 0x80)
-      return {};
-    value = value << 6 | (byte(i) & 0x3fu);
-  }
-  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  return value < form->first || value > form->last || surrogate ? Character{}
-                                                                : Character{form->size, false, value};
-}
-
 } // namespace
 
 size_t append_plain(std::string_view text, std::string& output, bool whole) {
   size_t at = 0;
   while (at < text.size()) {
-    const Character character = character_at(text.substr(at));
+    const Utf8Character character = utf8_character(text.substr(at));
     if (character.cut && !whole)
       return at;
     if (character.size == 0)

@@ -1,5 +1,6 @@
 #include "supervisor.h"
 
+#include <xaas/base/child.h>
 #include <xaas/base/file_descriptor.h>
 #include <xaas/base/modesty.h>
 #include <xaas/base/pipe.h>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,7 +57,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// A call of `watch` once in its period, about.
+// Calls `watch` about once per period.
 class Watch {
 public:
   explicit Watch(const Command& command) : command_(command) {}
@@ -65,7 +67,7 @@ public:
     if (!command_.watch || now - last_ < command_.watch_period)
       return {};
     Result<void> wanted = command_.watch();
-    last_ = Clock::now(); // its own time is none of the period's
+    last_ = Clock::now(); // the period excludes the time of the call
     return wanted;
   }
   int pause() const { // in milliseconds
@@ -78,7 +80,7 @@ private:
   Clock::time_point last_ = Clock::now();
 };
 
-// Reads until end of file, interruption, an error of the watch, or more than the command may say.
+// Reads until end of file, interruption, an error of the watch, or the output limit.
 Result<void> drain(int fd, std::string& output, const Command& command, Watch& watch) {
   char buffer[65536];
   while (true) {
@@ -98,7 +100,7 @@ Result<void> drain(int fd, std::string& output, const Command& command, Watch& w
   }
 }
 
-// Ends the command and all that came of it.
+// Ends the command and its descendants.
 void end_tree(pid_t supervisor, const Command& command) {
   if (command.ending)
     command.ending(supervisor);
@@ -133,22 +135,21 @@ Error start_error(int number, const Command& command) {
     return make_error(ErrorKind::failed,
                       what + ": " + std::to_string(command.arguments.size()) + " arguments of " +
                           std::to_string(bytes) + " bytes in all, and the environment",
-                      "put them into a file that the build reads");
+                      "pass them in a file");
   }
   if (number == ENOENT || number == EACCES || number == ENOEXEC || number == ELIBBAD)
     return make_error(ErrorKind::missing_tool, what);
   return errno_error(number, "starting " + command.arguments[0]);
 }
 
-// What a command that has ended wrote of its start, or 0. Nothing is waited for: who still has the other end
-// does not matter.
+// The errno of a start that failed, or 0. Does not block, because a process may still hold the other end.
 int failure_in(const Pipe& status) {
   fcntl(status.read_end(), F_SETFL, O_NONBLOCK);
   int failed = 0;
   return read(status.read_end(), &failed, sizeof(failed)) == sizeof(failed) ? failed : 0;
 }
 
-// The supervisor starts with all signals blocked: none of our handlers may run in it.
+// The supervisor starts with all signals blocked, because none of our handlers may run in it.
 pid_t fork_supervisor(const CommandStart& start) {
   sigset_t all;
   sigset_t before;
@@ -190,10 +191,56 @@ std::optional<fs::path> find_program(const std::string& name) {
   return std::nullopt;
 }
 
+namespace {
+
+// A file in memory, which a command can read without anybody feeding it.
+Result<FileDescriptor> input_of(const Command& command, const std::string& what) {
+  if (!command.input)
+    return command.inherit_input ? FileDescriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) : FileDescriptor();
+  FileDescriptor file(memfd_create("input", MFD_CLOEXEC));
+  if (!file || !write_all(file.get(), *command.input) || lseek(file.get(), 0, SEEK_SET) < 0)
+    return errno_error(errno, what);
+  return file;
+}
+
+// Where the command prints, and our end of the pipe if the output is captured.
+struct Streams {
+  FileDescriptor output, errors, captured;
+};
+
+Result<Streams> streams_of(const Command& command, const std::string& what) {
+  Streams streams;
+  if (command.drop_errors) {
+    streams.errors = FileDescriptor(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (!streams.errors)
+      return errno_error(errno, what);
+  }
+  if (command.inherit_output)
+    return streams;
+  if (command.output) {
+    streams.output =
+        FileDescriptor(open(command.output->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!streams.output)
+      return errno_error(errno, "writing " + command.output->string());
+    return streams;
+  }
+  XAAS_TRY(Pipe data, Pipe::open(what));
+  streams.output = std::move(data.write_side());
+  streams.captured = std::move(data.read_side());
+  return streams;
+}
+
+std::optional<fs::path> program_of(const Command& command) {
+  if (command.become)
+    return command.arguments.at(0);
+  return find_program(command.program ? command.program->string() : command.arguments.at(0));
+}
+
+} // namespace
+
 Result<ProcessResult> run_process(const Command& command) {
   XAAS_CHECK(check_interrupt());
-  const std::optional<fs::path> program = command.become ? std::optional<fs::path>(command.arguments.at(0))
-                                                         : find_program(command.arguments.at(0));
+  const std::optional<fs::path> program = program_of(command);
   if (!program)
     return make_error(ErrorKind::missing_tool, command.arguments[0] + ": no such program on PATH");
 
@@ -204,37 +251,34 @@ Result<ProcessResult> run_process(const Command& command) {
 
   const std::string what = "starting " + command.arguments[0];
   XAAS_TRY(Pipe status, Pipe::open(what));
-  FileDescriptor output, captured;
-  if (command.output) {
-    output = FileDescriptor(open(command.output->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (!output)
-      return errno_error(errno, "writing " + command.output->string());
-  } else {
-    XAAS_TRY(Pipe data, Pipe::open(what));
-    output = std::move(data.write_side());
-    captured = std::move(data.read_side());
-  }
-
+  XAAS_TRY(FileDescriptor input, input_of(command, what));
+  XAAS_TRY(Streams streams, streams_of(command, what));
   const pid_t supervisor =
-      fork_supervisor({program->c_str(), argument_pointers.data(), environment_pointers.data(),
-                       command.directory.c_str(), output.get(), status.write_end(), &command.become});
+      fork_supervisor({.program = program->c_str(),
+                       .arguments = argument_pointers.data(),
+                       .environment = environment_pointers.data(),
+                       .directory = command.directory.c_str(),
+                       .input = input.get(),
+                       .output = streams.output.get(),
+                       .errors = command.drop_errors ? streams.errors.get() : streams.output.get(),
+                       .status = status.write_end(),
+                       .limits = command.limits ? &*command.limits : nullptr,
+                       .may_leave_processes = command.may_leave_processes,
+                       .become = &command.become});
   if (supervisor < 0)
     return errno_error(errno, what);
   status.close_write();
-  output.close();
+  streams.output.close();
 
   if (command.started)
     command.started(supervisor);
   Watch watch(command);
   ProcessResult result;
-  Result<void> drained;
-  if (captured) {
-    drained = drain(captured.get(), result.output, command, watch);
-    if (!drained)
-      end_tree(supervisor, command); // with the pipe open: it may still write, and SIGPIPE is not asking
-  }
-  if (!drained)
-    return std::move(drained).error();
+  if (streams.captured)
+    if (Result<void> drained = drain(streams.captured.get(), result.output, command, watch); !drained) {
+      end_tree(supervisor, command); // with the pipe open: it may still write, and must not get SIGPIPE
+      return std::move(drained).error();
+    }
   XAAS_TRY(result.exit_code, wait_for(supervisor, command, watch));
   if (const int failed = failure_in(status); failed != 0)
     return start_error(failed, command);
@@ -262,10 +306,10 @@ void change_signal(int number, void (*handler)(int)) {
 void install_interrupt_handler() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
     change_signal(number, remember_signal);
-  // A closed pipe and a limit on the size of files are errors of a write, not ends of the program.
+  // A closed pipe and a file size limit make writes fail; they must not end the program.
   for (const int number : {SIGPIPE, SIGXFSZ})
     change_signal(number, SIG_IGN);
-  change_signal(SIGCHLD, SIG_DFL); // who ignores it has no children to wait for
+  change_signal(SIGCHLD, SIG_DFL); // if it were ignored, there would be no children to wait for
 }
 
 void restore_signals() {
@@ -284,7 +328,7 @@ Result<void> check_interrupt() {
   return {};
 }
 
-// What a cgroup and those above it allow. `mount` has `file` in the directory of each.
+// The limit of a cgroup and of those above it, each in `file` in the group's directory below `mount`.
 static uint64_t cgroup_limit(const fs::path& mount, const fs::path& group, const char* file, uint64_t limit) {
   fs::path directory = mount / group.relative_path();
   for (;; directory = directory.parent_path()) {
@@ -297,8 +341,8 @@ static uint64_t cgroup_limit(const fs::path& mount, const fs::path& group, const
 uint64_t memory_limit() {
   const auto pages = static_cast<uint64_t>(std::max(1L, sysconf(_SC_PHYS_PAGES)));
   uint64_t limit = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  // "0::/group" of version 2, "4:memory:/group" of version 1 (cgroups(7), /proc/pid/cgroup). In a container
-  // the group may be named as the host sees it, and the mount is its own.
+  // "0::/group" in version 2, "4:memory:/group" in version 1 (cgroups(7), /proc/pid/cgroup). In a container
+  // the group may have the host's name while the mount is the container's own.
   const Result<std::string> groups = read_file("/proc/self/cgroup");
   for (const std::string& line : split(groups ? *groups : "0::/\n", '\n')) {
     const std::vector<std::string> parts = split(line, ':');

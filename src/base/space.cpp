@@ -45,7 +45,7 @@ Result<FileSystem> file_system_of(const fs::path& path) {
 Result<void> check_space(const std::vector<SpaceNeed>& needs,
                          const std::function<Result<FileSystem>(const fs::path&)>& look) {
   struct Demand {
-    fs::path where; // the first that was named
+    fs::path where; // the first path on this file system
     uint64_t bytes = 0, free = 0;
     std::vector<std::string> parts;
   };
@@ -68,7 +68,7 @@ Result<void> check_space(const std::vector<SpaceNeed>& needs,
                             bytes_for_people(demand.bytes) + " needed (" + join(demand.parts, ", ") + "), " +
                             bytes_for_people(demand.free) + " free",
                         "free some space there, or choose other places: the output, TMPDIR for temporary "
-                        "files, XAAS_CACHE_DIR for what is kept");
+                        "files, XAAS_CACHE_DIR for the caches");
   return {};
 }
 

@@ -1,23 +1,25 @@
-// Nothing of a command outlives the command, nor the process that runs it.
+// No process of a command outlives the command or the process that runs it.
 //
-// A build is a tree of processes: make, shells, makes below make, compilers. When this process is killed
-// (SIGKILL cannot be caught), that tree would run on, and write into directories that nobody wants any more.
-// PR_SET_PDEATHSIG alone reaches the direct child only; a process group alone misses what moved to a group of
-// its own (timeout, setsid, shells with job control), and nobody is left to signal it.
+// A build is a tree of processes: make, shells, nested makes, compilers. When this process is killed (SIGKILL
+// cannot be caught), that tree would run on and write into abandoned directories. PR_SET_PDEATHSIG alone
+// reaches only the direct child; a process group misses processes that moved to a group of their own
+// (timeout, setsid, shells with job control), and nobody is left to signal it.
 //
-// So a supervisor stands between: it is told of our death by PR_SET_PDEATHSIG, and as a subreaper it becomes
-// the parent of every descendant whose own parent is gone. Killing its children until it has none therefore
-// kills the whole tree, however it is grouped. It starts no program and reads one file of /proc; where the
-// kernel does not offer that (CONFIG_PROC_CHILDREN), the command's process group is what is killed.
+// So a supervisor stands between. PR_SET_PDEATHSIG tells it of our death, and as a subreaper it becomes the
+// parent of every orphaned descendant. Killing its children until none are left therefore kills the whole
+// tree, whatever the groups. It starts no program and reads one file of /proc; where the kernel lacks that
+// file (CONFIG_PROC_CHILDREN), it kills the command's process group.
 //
-// It keeps our open files, on purpose: the locks on temporary directories are held until the tree is gone.
-// But no pipe and no socket: it is forked without exec, so it has those of commands that other threads run at
-// the same time, and as long as it lived they would have no end for who reads them.
+// It keeps our open files on purpose: locks on temporary directories are held until the tree is gone. But it
+// closes pipes and sockets: it is forked without exec, so it also inherits those of commands that other
+// threads run at the same time, whose readers would otherwise never see their end.
 // Rejected: a cgroup (needs delegation), a PID namespace (needs user namespaces, which many sites forbid).
 #include "supervisor.h"
 
 #include <xaas/base/child.h>
+#include <xaas/base/process.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -25,6 +27,7 @@
 #include <fcntl.h>
 #include <initializer_list>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,27 +35,51 @@ namespace xaas {
 
 namespace {
 
-constexpr long grace = 1;     // seconds that what is left has to end by itself
-constexpr long patience = 10; // seconds to wait for what was killed: one may hang in a system call
+constexpr long grace = 1;     // seconds that remaining processes get to end by themselves
+constexpr long patience = 10; // seconds to wait for a killed process, which may hang in a system call
+
+bool set_limit(int resource, rlim_t soft, rlim_t hard) {
+  rlimit now{};
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0)
+    return false;
+  const rlimit wanted{std::min(soft, now.rlim_max), std::min(hard, now.rlim_max)};
+  return setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) == 0;
+}
+
+bool apply(const ProgramLimits& limits) {
+  const auto time = static_cast<rlim_t>(limits.cpu_time.count());
+  constexpr rlim_t until_killed = 5;
+  return set_limit(RLIMIT_CORE, 0, 0) && set_limit(RLIMIT_CPU, time, time + until_killed) &&
+         set_limit(RLIMIT_DATA, limits.memory, limits.memory) &&
+         set_limit(RLIMIT_FSIZE, limits.file_size, limits.file_size) &&
+         set_limit(RLIMIT_NOFILE, limits.open_files, limits.open_files) &&
+         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+bool redirect_streams(const CommandStart& start) {
+  const int input = start.input < 0 ? open("/dev/null", O_RDONLY) : start.input;
+  return input >= 0 && dup2(input, STDIN_FILENO) >= 0 &&
+         (start.output < 0 || dup2(start.output, STDOUT_FILENO) >= 0) &&
+         (start.errors < 0 || dup2(start.errors, STDERR_FILENO) >= 0);
+}
 
 [[noreturn]] void become(const CommandStart& start) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // should the supervisor be killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // in case the supervisor is killed
   setpgid(0, 0);
-  const int input = open("/dev/null", O_RDONLY);
-  int failed = 0;
-  if (input < 0 || dup2(input, 0) < 0 || dup2(start.output, 1) < 0 || dup2(start.output, 2) < 0)
-    failed = errno;
-  if (!failed && *start.directory && chdir(start.directory) != 0)
-    failed = errno;
-  if (!failed && *start.become) {
-    (*start.become)(start.status);
-    _exit(127);
+  if (redirect_streams(start) && (!*start.directory || chdir(start.directory) == 0)) {
+    if (*start.become) {
+      (*start.become)(start.status);
+      _exit(127);
+    }
+    constexpr int first = 3;
+    if (start.limits)
+      close_files(first, start.status);
+    if (!start.limits || apply(*start.limits)) {
+      plain_signals();
+      execve(start.program, start.arguments, start.environment);
+    }
   }
-  if (!failed) {
-    plain_signals();
-    execve(start.program, start.arguments, start.environment);
-    failed = errno;
-  }
+  const int failed = errno;
   [[maybe_unused]] const ssize_t count = write(start.status, &failed, sizeof(failed));
   _exit(127);
 }
@@ -97,7 +124,7 @@ bool has_children() {
   return !(waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD);
 }
 
-// Until no descendant is left: what is killed leaves its children to us.
+// Repeats until no descendant is left, because killed processes leave their children to us.
 void kill_all(const sigset_t& signals) {
   const long end = now() + patience * 1000;
   while (has_children() && now() < end) {
@@ -107,8 +134,7 @@ void kill_all(const sigset_t& signals) {
   }
 }
 
-// What lost its parent during the command and has ended: many would use up the processes that a user may
-// have.
+// Reaps orphans that ended during the command: many zombies could exhaust the user's process limit.
 void reap_orphans(pid_t command) {
   siginfo_t info{};
   while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid > 0 &&
@@ -122,7 +148,7 @@ bool has_ended(pid_t command) {
          info.si_pid == command;
 }
 
-// The status of a command that ended or was killed; one that hangs in a system call is given up.
+// The status of a command that ended or was killed. One that hangs in a system call is abandoned.
 int reap(pid_t command, const sigset_t& signals) {
   int status = SIGKILL;
   const long end = now() + patience * 1000;
@@ -131,7 +157,7 @@ int reap(pid_t command, const sigset_t& signals) {
   return status;
 }
 
-// A process that still copies the command's output (tee) ends by itself when the command is gone.
+// A process that still copies the command's output (tee) ends by itself once the command is gone.
 void wait_for_rest(const sigset_t& signals) {
   const long end = now() + grace * 1000;
   while (has_children() && now() < end)
@@ -142,8 +168,9 @@ void wait_for_rest(const sigset_t& signals) {
 } // namespace
 
 void supervise(const CommandStart& start, pid_t parent) {
-  setsid(); // no terminal: a command that asks a question there gets an error, and does not stop for ever
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  setsid(); // without a terminal, a command that asks a question gets an error instead of waiting forever
+  if (!start.may_leave_processes)
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGUSR1);
   struct sigaction plain{};
   plain.sa_handler = SIG_DFL;
@@ -159,14 +186,16 @@ void supervise(const CommandStart& start, pid_t parent) {
     _exit(127);
   }
   setpgid(command, command);
-  close(start.output);
+  for (const int file : {start.input, start.output, start.errors})
+    if (file > STDERR_FILENO)
+      close(file);
   close_pipes();
 
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGCHLD, SIGTERM, SIGUSR1})
     sigaddset(&signals, number);
-  long end = 0; // when what was asked to end is killed; 0: not asked
+  long end = 0; // when to kill a command that was asked to end; 0: not asked
   bool abandoned = false;
   while (!has_ended(command) && !abandoned && (end == 0 || now() < end)) {
     reap_orphans(command);
@@ -178,11 +207,13 @@ void supervise(const CommandStart& start, pid_t parent) {
     }
   }
   if (abandoned || end != 0)
-    kill(-command, SIGKILL); // its number is still its own: nobody has waited for it
+    kill(-command, SIGKILL); // not reaped yet, so the number is still its own
   const int status = reap(command, signals);
-  if (!abandoned && end == 0)
+  const bool ended_itself = !abandoned && end == 0;
+  if (ended_itself && !start.may_leave_processes)
     wait_for_rest(signals);
-  kill_all(signals);
+  if (!ended_itself || !start.may_leave_processes)
+    kill_all(signals);
   _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 

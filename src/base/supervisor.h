@@ -6,20 +6,26 @@
 
 namespace xaas {
 
-// All that the command needs, made before the fork: between fork and exec only system calls are safe.
+struct ProgramLimits;
+
+// Everything the command needs, prepared before the fork: between fork and exec only system calls are safe.
 struct CommandStart {
   const char* program;
   char* const* arguments;
   char* const* environment;
   const char* directory;                         // "": the current one
-  int output;                                    // becomes standard output and error
-  int status;                                    // gets the errno of a start that failed; closed by exec
-  const std::function<void(int status)>* become; // instead of a program, where it is not empty
+  int input;                                     // becomes standard input; -1: /dev/null
+  int output;                                    // becomes standard output; -1: inherited
+  int errors;                                    // becomes standard error; -1: inherited
+  int status;                                    // receives the errno of a failed start; closed by exec
+  const ProgramLimits* limits;                   // null: none
+  bool may_leave_processes;                      // see Command
+  const std::function<void(int status)>* become; // called instead of exec, unless empty
 };
 
-// The supervisor's whole life, in the child of a fork with all signals blocked. It exits as the command does:
-// with its exit code, or with 128 + the number of the signal that ended it. SIGTERM asks it to end the
-// command and all that came of it, SIGUSR1 to kill them.
+// The supervisor's whole life, in a forked child with all signals blocked. It exits as the command does: with
+// its exit code, or with 128 + the number of the signal that ended it. SIGTERM makes it end the command and
+// its descendants, SIGUSR1 kill them.
 [[noreturn]] void supervise(const CommandStart& start, pid_t parent);
 
 } // namespace xaas

@@ -1,13 +1,13 @@
 // Temporary directories, and those that killed processes left behind.
 //
-// A process that is killed removes nothing. The next run does, and must never touch what is in use. A lock of
-// the kernel (flock on the directory itself) says that: it ends with its last holder, whatever ended that,
-// and process numbers, which are used again and mean nothing in another container, do not matter. Its reach
-// is one machine: on a network file system it may not be seen by others. So the machine, more exactly the
-// kernel's boot, is part of the name, and only directories of the same are looked at. Where flock fails,
-// nothing is removed. Rejected: a file in the directory that names the machine (a second thing to create and
-// to lose), an age (builds take days). Only a directory whose name must be the same each time (create_named)
-// has that file; one that lost it is nobody's to remove.
+// A killed process cannot clean up, so the next run does, and it must never touch a directory in use. A
+// kernel lock (flock on the directory itself) decides: it ends with its last holder, however that ended, and
+// does not depend on process numbers, which are reused and have no meaning in another container. Its reach is
+// one machine, because on a network file system other machines may not see it. So the machine, more precisely
+// the kernel's boot, is part of the name, and only directories of the same boot are examined. Where flock
+// fails, nothing is removed. Rejected: a file in the directory that names the machine (another thing to
+// create and to lose), and an age (builds take days). Only a directory with a reproducible name
+// (create_named) contains such a file; one that has lost it is never removed.
 #include <xaas/base/digest.h>
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t random_part = 6; // of mkdtemp
 
-// Eight digits for the kernel's boot; empty where it does not say.
+// Eight digits that identify the kernel's boot; empty if unknown.
 const std::string& machine() {
   static const std::string name = [] {
     const Result<std::string> boot = read_file("/proc/sys/kernel/random/boot_id");
@@ -54,15 +54,15 @@ bool is_named(const std::string& name, const std::string& prefix) {
          name.compare(name.size() - random_part - middle.size(), middle.size(), middle) == 0;
 }
 
-constexpr const char* machine_file = ".xaas-machine"; // in a directory with a name of its own
+constexpr const char* machine_file = ".xaas-machine"; // in a directory made by create_named()
 
 bool has_our_mark(const fs::path& path) {
   const Result<std::string> mark = read_file(path / machine_file, 64);
   return mark && !machine().empty() && *mark == machine();
 }
 
-// One with a mark goes by a name that tells it abandoned: who is killed while it removes would leave one
-// without its mark, which nobody removes and nobody can use.
+// Renames a directory with a machine file before removing it. A process killed while it removes the directory
+// in place could leave one without that file, which nobody could remove or use.
 void remove_directory(const fs::path& path) {
   std::string name = path.string() + "-" + machine() + "-XXXXXX";
   const bool renamed = has_our_mark(path) && mkdtemp(name.data()) && rename(path.c_str(), name.c_str()) == 0;
@@ -92,7 +92,7 @@ Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent, co
     if (!mkdtemp(name.data()))
       return errno_error(errno, what);
     const int directory = open_directory(name);
-    // Between making and locking, another run may have taken it for abandoned: then once more.
+    // Between creation and locking, another run may have removed it as abandoned; then try again.
     if (directory < 0 && errno == ENOENT)
       continue;
     if (directory < 0) {
@@ -100,7 +100,7 @@ Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent, co
       rmdir(name.c_str());
       return errno_error(number, what);
     }
-    // Where there are no locks, others do not get one either, and leave it alone.
+    // Where locks do not work, others cannot lock it either and leave it alone.
     const bool taken = flock(directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && is_at(directory, name))
       return TemporaryDirectory(fs::path(name), directory);
@@ -113,7 +113,7 @@ Result<TemporaryDirectory> TemporaryDirectory::create_named(const fs::path& pare
   XAAS_CHECK(make_directories(parent));
   const fs::path path = parent / (prefix + name);
   XAAS_TRY(TemporaryDirectory own, create(parent, prefix));
-  // Locked before it has its name: without locks nobody could tell that it is in use.
+  // Locked before it gets its name: without a lock nobody could see that it is in use.
   if (machine().empty() || flock(own.lock_, LOCK_EX | LOCK_NB) != 0)
     return own;
   std::error_code code;
@@ -122,7 +122,8 @@ Result<TemporaryDirectory> TemporaryDirectory::create_named(const fs::path& pare
   const fs::path mark = own.path() / machine_file;
   XAAS_CHECK(write_file(mark, machine(), 0600, false));
   if (renameat2(AT_FDCWD, own.path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0 ||
-      (errno == EINVAL && rename(own.path().c_str(), path.c_str()) == 0)) // not on every file system
+      (errno == EINVAL &&
+       rename(own.path().c_str(), path.c_str()) == 0)) // not supported by every file system
     own.path_ = path;
   else
     unlink(mark.c_str());

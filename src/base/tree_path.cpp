@@ -31,7 +31,7 @@ TreePlace find_in_tree(const fs::path& tree, const std::string& path) {
     const std::string part = left.back();
     left.pop_back();
     if (part == "..") {
-      // A path that does not exist, or is no directory, has nothing above it.
+      // A path that does not exist or is not a directory has no parent.
       gone |= type != fs::file_type::directory;
       at = at.parent_path();
       std::error_code code;

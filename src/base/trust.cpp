@@ -17,9 +17,9 @@ Result<void> check_status(const fs::path& path, const std::vector<uid_t>& owners
     return make_error(ErrorKind::storage,
                       path.string() + ": belongs to user " + std::to_string(status.st_uid) +
                           ", who is neither root nor you",
-                      "only what root or you own is believed");
+                      "only files of root or your own are trusted");
   if ((status.st_mode & 022) != 0 && !(sticky_will_do && (status.st_mode & S_ISVTX)))
-    return make_error(ErrorKind::storage, path.string() + ": others than its owner may write it",
+    return make_error(ErrorKind::storage, path.string() + ": users other than its owner can write to it",
                       "`chmod go-w` it");
   return {};
 }

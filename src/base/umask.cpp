@@ -11,12 +11,12 @@ namespace xaas {
 
 namespace {
 
-std::mutex mutex;                 // for what follows, and for the mask
-std::optional<mode_t> users_mask; // where the process has another one
+std::mutex mutex;                 // guards the following variables and the mask
+std::optional<mode_t> users_mask; // if the process has another one
 unsigned users = 0;               // objects of UserUmask
-mode_t others_mask = 0;           // when there is none
+mode_t others_mask = 0;           // while there are none
 
-// proc(5), /proc/pid/status: "Umask:" in octal. The call tells the mask only to who sets one.
+// proc(5), /proc/pid/status: "Umask:" in octal. umask() only returns the mask when it sets another one.
 mode_t present_mask() {
   const Result<std::string> status = read_file("/proc/self/status");
   for (const std::string& line : split(status ? *status : "", '\n'))

@@ -1,10 +1,23 @@
 #include <xaas/base/utf8.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace xaas {
 
 namespace {
+
+// How many bytes a character has, and which values it can stand for.
+struct Form {
+  unsigned char mask, lead; // of the first byte
+  size_t size;
+  char32_t first, last;
+};
+constexpr auto forms = std::to_array<Form>({{0x80, 0x00, 1, 0, 0x7f},
+                                            {0xe0, 0xc0, 2, 0x80, 0x7ff},
+                                            {0xf0, 0xe0, 3, 0x800, 0xffff},
+                                            {0xf8, 0xf0, 4, 0x10000, 0x10ffff}});
 
 std::string with_hex(const std::string& text, const char* format) {
   if (is_utf8(text))
@@ -19,7 +32,7 @@ std::string with_hex(const std::string& text, const char* format) {
   return escaped;
 }
 
-// Where the first text that is not UTF-8 is, and that text; null if all are.
+// The first text that is not UTF-8, and its place in `where`; null if there is none.
 const std::string* find_bytes(const Json& json, std::string& where) {
   if (json.is_string()) {
     const auto& text = json.get_ref<const std::string&>();
@@ -41,13 +54,34 @@ const std::string* find_bytes(const Json& json, std::string& where) {
 
 } // namespace
 
-bool is_utf8(std::string_view text) {
-  try {
-    static_cast<void>(Json(text).dump());
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
+Utf8Character utf8_character(std::string_view text) {
+  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
+  const auto* const form = std::find_if(forms.begin(), forms.end(),
+                                        [&](const Form& each) { return (byte(0) & each.mask) == each.lead; });
+  if (form == forms.end())
+    return {};
+  char32_t value = byte(0) & static_cast<unsigned char>(~form->mask);
+  for (size_t i = 1; i < form->size; ++i) {
+    if (i == text.size())
+      return {.cut = true};
+    if ((byte(i) & 0xc0) != 0x80)
+      return {};
+    value = value << 6 | (byte(i) & 0x3fu);
   }
+  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
+  if (value < form->first || value > form->last || surrogate)
+    return {};
+  return {form->size, false, value};
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Character character = utf8_character(text);
+    if (character.size == 0)
+      return false;
+    text.remove_prefix(character.size);
+  }
+  return true;
 }
 
 std::string escape_bytes(const std::string& text) {

@@ -1,5 +1,5 @@
-// The answer is one byte (0: the result follows; else 1 + ErrorKind: a message follows) and then all until
-// the end of the pipe. The parent waits for nothing that a child could keep back.
+// The answer is one byte (0: the result follows; otherwise 1 + ErrorKind: a message follows), then everything
+// up to the end of the pipe. The parent never waits for anything that a child could withhold.
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -16,32 +16,26 @@ namespace xaas {
 
 namespace {
 
-constexpr size_t max_words = 4096; // of what a worker printed
+constexpr size_t max_words = 4096; // bytes of what a worker printed
 
-bool write_bytes(int fd, std::string_view data) {
-  while (!data.empty()) {
-    const ssize_t count = write(fd, data.data(), data.size());
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return false;
-    data.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
+Result<void> prepare(const WorkerLimits& limits) {
+  if (!limits.writable.empty() && chdir(limits.writable.front().c_str()) != 0)
+    return errno_error(errno, "entering " + limits.writable.front().string());
+  return confine({.readable = limits.readable,
+                  .writable = limits.writable,
+                  .max_memory = limits.memory ? limits.memory : memory_limit(),
+                  .max_file = limits.max_file});
 }
 
-[[noreturn]] void serve(const WorkerTask& task, uint64_t max_memory) {
+[[noreturn]] void serve(const WorkerTask& task, const WorkerLimits& limits, int answer) {
   exit_on_no_memory();
-  const Result<void> confined = confine({.readable = {}, .writable = {}, .max_memory = max_memory});
-  const Result<std::string> result = confined ? task() : Result<std::string>(confined.error());
-  if (result) {
-    write_bytes(STDOUT_FILENO, std::string_view("\0", 1));
-    write_bytes(STDOUT_FILENO, *result);
-  } else {
-    const char kind = static_cast<char>(1 + static_cast<int>(result.error().kind));
-    write_bytes(STDOUT_FILENO, std::string_view(&kind, 1));
-    write_bytes(STDOUT_FILENO, result.error().message);
-  }
+  std::signal(SIGXFSZ, SIG_IGN); // a file that is too large makes the write fail
+  const Result<void> prepared = prepare(limits);
+  const Result<std::string> result =
+      prepared ? task() : Result<std::string>(make_error(ErrorKind::failed, prepared.error().message));
+  const char kind = result ? '\0' : static_cast<char>(1 + static_cast<int>(result.error().kind));
+  if (write_all(answer, {&kind, 1}))
+    write_all(answer, result ? *result : result.error().message);
   _exit(0);
 }
 
@@ -49,21 +43,18 @@ bool write_bytes(int fd, std::string_view data) {
 
 Worker::Worker(pid_t child, Pipe answer, Pipe words, const WorkerLimits& limits)
     : child_(child), answer_(std::move(answer)), words_(std::move(words)), clock_(child, limits.cpu_seconds),
-      max_answer_(limits.answer) {}
+      max_answer_(limits.answer), name_(limits.name) {}
 
 Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits) {
-  XAAS_TRY(Pipe answer, Pipe::open("starting a worker"));
-  XAAS_TRY(Pipe words, Pipe::open("starting a worker"));
-  // What does not fit is lost: nobody reads it before the end.
+  const std::string what = "starting " + limits.name;
+  XAAS_TRY(Pipe answer, Pipe::open(what));
+  XAAS_TRY(Pipe words, Pipe::open(what));
+  // Words that do not fit are lost, because nobody reads them before the end.
   for (const int fd : {answer.read_end(), words.read_end(), words.write_end()})
     fcntl(fd, F_SETFL, O_NONBLOCK);
-  const pid_t child = fork();
-  if (child < 0)
-    return errno_error(errno, "starting a worker");
-  if (child == 0) {
-    detach(answer.write_end(), words.write_end());
-    serve(task, limits.memory ? limits.memory : memory_limit());
-  }
+  XAAS_TRY(const pid_t child, fork_child(ChildGroup::own, what, [&] {
+             serve(task, limits, detach(words.write_end(), answer.write_end()));
+           }));
   answer.close_write();
   words.close_write();
   return Worker(child, std::move(answer), std::move(words), limits);
@@ -72,8 +63,13 @@ Result<Worker> Worker::start(const WorkerTask& task, const WorkerLimits& limits)
 Worker::~Worker() {
   if (child_ < 0)
     return;
-  kill(child_, SIGKILL);
+  kill_child(child_);
   end_child(child_);
+}
+
+std::string Worker::overdue() {
+  const std::string overdue = clock_.overdue();
+  return overdue.empty() ? overdue : name_ + " " + overdue;
 }
 
 bool Worker::receive() {
@@ -94,8 +90,8 @@ bool Worker::receive() {
 
 std::optional<Result<std::string>> Worker::answer() {
   const bool too_large = received_.size() > max_answer_;
-  if (too_large) // what it still has to say is not waited for
-    kill(child_, SIGKILL);
+  if (too_large)
+    kill_child(child_); // without waiting for the rest of its answer
   end_ = end_child(std::exchange(child_, -1));
   if (too_large)
     end_ = {true, too_large_status};
@@ -113,20 +109,20 @@ std::optional<Result<std::string>> Worker::answer() {
 
 Worker::Death Worker::death() {
   if (end_.exited && end_.status == no_memory_status)
-    return {true, make_error(ErrorKind::failed, "the worker ran out of memory")};
-  if (!end_.exited && end_.status == SIGKILL) // the kernel's answer where there is no more
-    return {true, make_error(ErrorKind::failed, "the worker was killed, as for want of memory")};
+    return {true, make_error(ErrorKind::failed, name_ + " ran out of memory")};
+  if (!end_.exited && end_.status == SIGKILL) // as the kernel does when memory runs out
+    return {true, make_error(ErrorKind::failed, name_ + " was killed, probably for lack of memory")};
   if (end_.exited && end_.status == too_large_status)
-    return {false, make_error(ErrorKind::failed,
-                              "makes more than the " + std::to_string(max_answer_) + " bytes allowed")};
-  std::string message = end_.exited ? "the worker ended without an answer"
-                                    : std::string("the worker was ended by signal ") + strsignal(end_.status);
+    return {false, make_error(ErrorKind::failed, "the answer of " + name_ + " exceeds the " +
+                                                     std::to_string(max_answer_) + " bytes allowed")};
+  std::string message = name_ + (end_.exited ? " ended without an answer"
+                                             : std::string(" was ended by signal ") + strsignal(end_.status));
   if (const std::string words = last_words(); !words.empty())
     message += ": " + words;
   return {false, crash_error(message)};
 }
 
-// The first line that it printed.
+// The first line that the worker printed.
 std::string Worker::last_words() {
   std::string text(max_words, '\0');
   const ssize_t count = read(words_.read_end(), text.data(), text.size());
@@ -135,7 +131,7 @@ std::string Worker::last_words() {
   return printable(std::move(text));
 }
 
-Result<std::string> run_worker(const std::string& what, const WorkerTask& task, const WorkerLimits& limits) {
+Result<std::string> run_worker(const WorkerTask& task, const WorkerLimits& limits) {
   XAAS_TRY(Worker worker, Worker::start(task, limits));
   for (;;) {
     XAAS_CHECK(check_interrupt());
@@ -143,11 +139,15 @@ Result<std::string> run_worker(const std::string& what, const WorkerTask& task, 
     if (poll(&waiting, 1, 200) > 0 && worker.receive())
       break;
     if (const std::string overdue = worker.overdue(); !overdue.empty())
-      return make_error(ErrorKind::failed, what + ": " + overdue);
+      return make_error(ErrorKind::failed, overdue);
   }
   if (std::optional<Result<std::string>> answer = worker.answer())
-    return std::move(*answer).in(what);
-  return std::move(worker.death().error).in(what);
+    return std::move(*answer);
+  return std::move(worker.death().error);
+}
+
+Result<std::string> run_worker(const std::string& what, const WorkerTask& task, const WorkerLimits& limits) {
+  return run_worker(task, limits).in(what);
 }
 
 } // namespace xaas

@@ -10,18 +10,12 @@
 // library of the same compiler (libnvptxcompiler), which would have to be linked.
 #include <xaas/device/assembler.h>
 
-#include <xaas/base/child.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <optional>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace xaas::device {
 
@@ -40,26 +34,6 @@ struct Limits {
 
 // --- running it
 
-// In the new process: between fork and exec only system calls are safe.
-int restrict_and_start(char* const* arguments, char* const* environment, const Limits& limits) {
-  const auto limit = [](int resource, uint64_t value, uint64_t beyond = 0) {
-    rlimit now{};
-    if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0)
-      return false;
-    const rlimit wanted{std::min<rlim_t>(value, now.rlim_max),
-                        std::min<rlim_t>(value + beyond, now.rlim_max)};
-    return setrlimit(static_cast<__rlimit_resource_t>(resource), &wanted) == 0;
-  };
-  constexpr uint64_t files = 64, grace = 5; // of time: SIGXCPU at the first limit, SIGKILL at the second
-  if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, static_cast<uint64_t>(limits.time.count()), grace) &&
-      limit(RLIMIT_DATA, limits.memory) && limit(RLIMIT_FSIZE, largest_cubin) &&
-      limit(RLIMIT_NOFILE, files) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
-    plain_signals();
-    execve(arguments[0], arguments, environment);
-  }
-  return errno;
-}
-
 // Runs the program with these arguments in this directory.
 Result<ProcessResult> run_limited(const fs::path& program, const std::vector<std::string>& arguments,
                                   const fs::path& directory, const Limits& limits) {
@@ -67,19 +41,10 @@ Result<ProcessResult> run_limited(const fs::path& program, const std::vector<std
   command.arguments = {program.string()};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.directory = directory;
+  command.inherit_environment = false;
   command.at_once = true;
   command.most_output = most_said;
-  std::vector<char*> pointers;
-  for (std::string& argument : command.arguments)
-    pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  char* const environment[] = {nullptr};
-  command.become = [&](int status) {
-    constexpr int first = 3;
-    close_files(first, status);
-    const int number = restrict_and_start(pointers.data(), environment, limits);
-    [[maybe_unused]] const ssize_t count = write(status, &number, sizeof(number));
-  };
+  command.limits = {.cpu_time = limits.time, .memory = limits.memory, .file_size = largest_cubin};
   const auto clock = 4 * limits.time;
   const auto start = std::chrono::steady_clock::now();
   command.watch = [&]() -> Result<void> {

@@ -67,6 +67,8 @@ public:
   Making(const Cage& cage, const Start& start, Report& report, int status)
       : cage_(cage), start_(start), report_(report), status_(status) {}
 
+  // Forks directly instead of using fork_child() (base/child.h), which compares getppid() with its parent:
+  // that is 0 for the first process of a new process namespace.
   [[noreturn]] void run() {
     make_namespaces();
     const pid_t first = fork();

@@ -10,7 +10,9 @@
 // the terminal sends reaches the program by itself, and bwrap, which may die of it while the program goes on:
 // then the program becomes our child (PR_SET_CHILD_SUBREAPER). Rejected: making the namespaces here, in place
 // of bwrap; that is bwrap's work.
+#include <xaas/base/child.h>
 #include <xaas/base/json.h>
+#include <xaas/base/pipe.h>
 #include <xaas/base/process.h>
 #include <xaas/base/signals.h>
 #include <xaas/base/text.h>
@@ -21,6 +23,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +40,6 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// Only what is async-signal-safe happens after a fork; with one thread that is no trouble.
 class Execution {
 public:
   explicit Execution(const Invocation& invocation) : arguments_(invocation.arguments) {
@@ -71,22 +73,19 @@ public:
   Supervision(const Invocation& invocation, bool terminal) : invocation_(invocation), terminal_(terminal) {}
 
   Result<int> run() {
-    if (pipe(told_) != 0)
-      return errno_error(errno, "starting " + invocation_.arguments[0]);
+    const std::string what = "starting " + invocation_.arguments[0];
+    XAAS_TRY(Pipe told, Pipe::open(what));
     sigset_t all;
     sigfillset(&all);
     for (const int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTTIN, SIGTTOU})
       sigdelset(&all, number);
     sigprocmask(SIG_SETMASK, &all, &before_);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    const pid_t parent = getpid();
-    runtime_ = fork();
-    if (runtime_ < 0)
-      return errno_error(errno, "starting " + invocation_.arguments[0]);
-    if (runtime_ == 0)
-      become(parent);
-    close(told_[1]);
-    XAAS_CHECK(learn_program());
+    XAAS_TRY(runtime_, fork_child(terminal_ ? ChildGroup::inherited : ChildGroup::session, what,
+                                  [&] { become(told.write_end()); }));
+    told.close_write();
+    XAAS_CHECK(learn_program(told.read_end()));
+    told.close_read();
     while (!ended_) {
       siginfo_t info{};
       const int number = sigwaitinfo(&all, &info);
@@ -99,15 +98,10 @@ public:
   }
 
 private:
-  [[noreturn]] void become(pid_t parent) {
-    close(told_[0]);
-    if (!terminal_)
-      setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-      _exit(failed_status);
+  [[noreturn]] void become(int told) {
+    fcntl(told, F_SETFD, 0); // bwrap inherits it
     Execution execution(invocation_);
-    std::vector<std::string> own = {"--info-fd", std::to_string(told_[1])};
+    std::vector<std::string> own = {"--info-fd", std::to_string(told)};
     if (!terminal_)
       own.emplace_back("--die-with-parent");
     execution.insert(1, own);
@@ -119,15 +113,14 @@ private:
   }
 
   // bwrap(1), --info-fd: a JSON object. Nothing, if it ends before.
-  Result<void> learn_program() {
+  Result<void> learn_program(int told) {
     std::string text;
     char buffer[512];
     ssize_t count = 0;
     while (text.find('}') == std::string::npos &&
-           ((count = read(told_[0], buffer, sizeof(buffer))) > 0 || (count < 0 && errno == EINTR)))
+           ((count = read(told, buffer, sizeof(buffer))) > 0 || (count < 0 && errno == EINTR)))
       if (count > 0)
         text.append(buffer, static_cast<size_t>(count));
-    close(told_[0]);
     if (text.empty())
       return {};
     XAAS_TRY(const Json json, parse_json(text, "what bwrap says", false, ErrorKind::failed));
@@ -164,7 +157,6 @@ private:
 
   const Invocation& invocation_;
   bool terminal_;
-  int told_[2] = {-1, -1};
   sigset_t before_{};
   pid_t runtime_ = -1, program_ = -1;
   bool ended_ = false;

@@ -7,41 +7,40 @@
 #include "names.h"
 #include "program_version.h"
 
+#include <xaas/base/helper_process.h>
 #include <xaas/base/text.h>
 #include <xaas/system/containers.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sched.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace xaas::system {
 namespace {
 
-// Makes one in a child, as far as the mapping of its own user. 0, or the number of the error. Restrictions of
-// a security module or a seccomp filter show nowhere else.
+// In the helper: makes a user namespace and maps its own user. The errno, or 0.
+int make_user_namespace(uid_t user) {
+  if (unshare(CLONE_NEWUSER) != 0)
+    return errno == EINVAL ? 0 : errno; // an emulator's process has threads: no evidence either way
+  const std::string map = "0 " + std::to_string(user) + " 1\n";
+  FILE* file = std::fopen("/proc/self/uid_map", "w");
+  const bool mapped =
+      file && std::fwrite(map.data(), 1, map.size(), file) == map.size() && std::fclose(file) == 0;
+  return mapped ? 0 : errno;
+}
+
+// Restrictions of a security module or a seccomp filter show nowhere but in an attempt. The errno, or 0.
 int try_user_namespace() {
   const uid_t user = geteuid();
-  const pid_t child = fork();
-  if (child < 0)
-    return 0; // says nothing about namespaces
-  if (child == 0) {
-    if (unshare(CLONE_NEWUSER) != 0)
-      _exit(errno == EINVAL ? 0 : errno); // an emulator's process has threads: says nothing, either
-    char map[32];
-    const int size = std::snprintf(map, sizeof(map), "0 %u 1\n", static_cast<unsigned>(user));
-    FILE* file = std::fopen("/proc/self/uid_map", "w");
-    if (!file || std::fwrite(map, 1, static_cast<size_t>(size), file) != static_cast<size_t>(size) ||
-        std::fclose(file) != 0)
-      _exit(errno);
-    _exit(0);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+  HelperProcess helper([user] { return std::to_string(make_user_namespace(user)); });
+  while (!helper.ended())
+    helper.wait(1000);
+  if (helper.succeeded())
+    return std::atoi(helper.text().c_str());
+  return helper.process() > 0 ? EPERM : 0; // a helper that did not start is no evidence
 }
 
 // The switches of distributions, the kernel's limit, then the attempt. Every kernel has the limit, unless it

@@ -2,11 +2,11 @@
 // in an access to a file, that file, or its file system, is left out, and another child begins anew.
 #include "directories.h"
 #include "gpus.h"
-#include "helper_process.h"
 #include "machine.h"
 #include "mounts.h"
 #include "program_version.h"
 
+#include <xaas/base/helper_process.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 

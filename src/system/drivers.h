@@ -2,7 +2,7 @@
 // them, so they are loaded in a child process only, which has a limit of time.
 #pragma once
 
-#include "helper_process.h"
+#include <xaas/base/helper_process.h>
 
 #include <xaas/system/system.h>
 

@@ -1,7 +1,7 @@
-// Asks programs for their version without ever waiting long for them.
+// Asks programs for their version without waiting long for any of them.
 #pragma once
 
-#include <xaas/base/file.h>
+#include <xaas/base/helper_process.h>
 
 #include <chrono>
 #include <memory>
@@ -12,21 +12,20 @@ namespace xaas::system {
 
 class ProgramVersions {
 public:
-  // What runs `limit` after this is ended, with its children.
+  // Programs that still run `limit` after this are killed, with their children.
   explicit ProgramVersions(std::chrono::milliseconds limit);
-  ~ProgramVersions();
 
-  // Starts a command and does not wait for it. Returns its place in what finish() returns.
-  size_t ask(std::vector<std::string> command);
+  // Starts a command without waiting for it. Returns its index in the result of finish(). As with all
+  // helpers, this process must have one thread.
+  size_t ask(const std::vector<std::string>& command);
 
-  // For each command the version number in what it printed: "4.3.1", or nothing if it printed none, failed,
-  // or was not done in time.
+  // For each command the version number in its output, such as "4.3.1"; empty if it printed none, failed, or
+  // did not finish in time.
   std::vector<std::string> finish();
 
 private:
-  struct Child;
   std::chrono::steady_clock::time_point deadline_;
-  std::vector<std::unique_ptr<Child>> children_;
+  std::vector<std::unique_ptr<HelperProcess>> helpers_;
 };
 
 } // namespace xaas::system

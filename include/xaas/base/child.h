@@ -1,49 +1,66 @@
-// A forked child that serves its parent and is not trusted: a worker.
+// Starting a child without exec, and ending it.
 #pragma once
 
 #include <xaas/base/result.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 
 namespace xaas {
 
-// In a child, before anything else: standard input is empty, `output` and `errors` (open for writing) are
-// standard output and standard error, no other descriptor is open, no signal of ours has a handler, and the
-// child does not outlive the thread that forked it.
-void detach(int output, int errors);
+// The process group of a child: the parent's, its own, or its own in a session without a terminal.
+enum class ChildGroup { inherited, own, session };
 
-// Before a program is started: no signal is blocked, and none has a handler or is ignored of our doing.
+// Forks a child that calls `work` and exits with status 127 if `work` returns. The child is killed when the
+// thread that forked it ends. If this process has other threads, `work` may only make system calls.
+// `what` begins the message of an error.
+Result<pid_t> fork_child(ChildGroup group, const std::string& what, const std::function<void()>& work);
+
+// For a child that must not reach anything of its parent: empties standard input, redirects standard output
+// and standard error to `words`, closes every other descriptor except `answer`, resets signal handlers and
+// clears the environment. Returns the new number of `answer`.
+int detach(int words, int answer);
+
+// Unblocks all signals and resets those that this program handles or ignores. Call before exec.
 void plain_signals();
 
-// Closes every descriptor from `first` on but `kept` (-1: none).
+// Closes every descriptor from `first` on, except `kept` (-1: none).
 void close_files(int first, int kept = -1);
 
 // Closes every pipe and socket. Makes system calls only.
 void close_pipes();
 
-// Exit statuses of a confined process: it ran out of memory (exit_on_no_memory() makes it so); it could not
-// be confined; its answer is larger than it may be.
+// Writes all of `data`; false if the reader is gone or the file is full.
+bool write_all(int fd, std::string_view data);
+
+// Exit statuses of a confined process: it ran out of memory (see exit_on_no_memory()), it could not be
+// confined, or its answer exceeds the limit.
 constexpr int no_memory_status = 251, unconfined_status = 252, too_large_status = 253;
 void exit_on_no_memory();
 
-// What became of a child. Waits for it, for a short while, and then kills it: it has nothing more to say.
+// How a child ended.
 struct ChildEnd {
-  bool exited = false; // else a signal ended it
-  int status = 0;      // of the exit; else the signal
+  bool exited = false; // false: a signal ended it
+  int status = 0;      // exit status or signal number
 };
+// Waits briefly for a child that has nothing more to say, then kills it.
 ChildEnd end_child(pid_t child);
 
-// The error of a child that crashed: `what` says how. A damaged input has to end in an error of its own
-// (integrity), so a crash counts as our fault, and the message says so.
+// Kills a child and its process group.
+void kill_child(pid_t child);
+
+// The error for a child that crashed; `what` says how. Damaged input must produce an integrity error, so a
+// crash is our fault, and the message says so.
 Error crash_error(const std::string& what);
 
-// Tells a child that takes too long: of CPU time, or of time without using any (it was stopped, or sleeps).
+// Detects a child that uses too much CPU time, or that makes no progress (stopped or asleep).
 class ChildClock {
 public:
   ChildClock(pid_t child, double cpu_seconds) : child_(child), cpu_seconds_(cpu_seconds) {}
-  // Ask often. Empty, or what was too long.
+  // Call often. Returns which limit was exceeded, or an empty string.
   std::string overdue();
 
 private:

@@ -1,4 +1,4 @@
-// Confinement of a process that reads what may be hostile: a worker that was forked for it.
+// Confinement of a process that parses untrusted input: a worker forked for that purpose.
 //
 // Sources: landlock(7), seccomp(2), getrlimit(2).
 #pragma once
@@ -12,23 +12,23 @@
 
 namespace xaas {
 
-// What the process may still do beside computing. Never: programs, other processes, sockets. Without
-// Landlock, which paths the calls of a process that uses files reach is not limited.
+// What the process may still do besides computing. It can never start programs or other processes, or open
+// sockets. Without Landlock, a process that uses files can reach any path.
 struct Confinement {
   std::vector<fs::path> readable; // files
-  std::vector<fs::path> writable; // directories, below which files may be read, made and removed
-  uint64_t max_memory = 0;        // bytes of data on top of what it has; 0: no limit
-  uint64_t max_file = 0;          // bytes of a file; 0: as many as of memory
+  std::vector<fs::path> writable; // directories in which files may be read, created and removed
+  uint64_t max_memory = 0;        // bytes of data beyond what it already has; 0: no limit
+  uint64_t max_file = 0;          // bytes of a file; 0: max_memory
 
   bool uses_files() const { return !readable.empty() || !writable.empty(); }
 };
 
-// For good, before anything is read. Without `readable` and `writable` no file can be opened any more; what
-// is open stays so. Protections that are missing_confinement() are left out; an error where another cannot be
-// put on.
+// Confines this process permanently; call it before reading any input. Without `readable` and `writable` no
+// file can be opened any more, but open files stay open. Protections in missing_confinement() are skipped; if
+// another one fails, that is an error.
 Result<void> confine(const Confinement& confinement);
 
-// Which of "Landlock" and "seccomp" this system does not give a process: an old kernel, an emulator, a
+// Which of "Landlock" and "seccomp" this system lacks, because of an old kernel, an emulator, or a
 // container's own filter.
 std::vector<std::string> missing_confinement();
 

@@ -21,7 +21,7 @@ public:
   static constexpr size_t size = 32;
   using Bytes = std::array<uint8_t, size>;
 
-  Digest() = default; // all zero: no digest of anything that exists
+  Digest() = default; // all zero: the digest of nothing
   explicit Digest(const Bytes& bytes) : bytes_(bytes) {}
 
   // Accepts exactly `sha256:` and 64 lower-case hex digits; anything else is an integrity error.
@@ -36,7 +36,7 @@ private:
   Bytes bytes_{};
 };
 
-// Computes a digest piece by piece.
+// Computes a digest incrementally.
 class Hasher {
 public:
   Hasher();
@@ -44,7 +44,7 @@ public:
   Hasher(const Hasher&) = delete;
   Hasher& operator=(const Hasher&) = delete;
   void update(std::string_view data);
-  // A number as eight little-endian bytes, to delimit variable-length parts.
+  // Adds a number as eight little-endian bytes, to delimit variable-length parts.
   void update_number(uint64_t value);
   Digest finish(); // once
 

@@ -1,12 +1,12 @@
-// The entries of directories. A loop over the standard library's iterator throws where reading goes on to
-// fail, and says nothing where the directory cannot be opened.
+// Directory listings. A loop over the standard library's iterator throws if reading fails midway, and ignores
+// a directory that cannot be opened.
 #pragma once
 
 #include <xaas/base/file.h>
 
 namespace xaas {
 
-// Whether a directory that is not there is an error, or has nothing in it.
+// Whether a missing directory is an error or counts as empty.
 enum class IfMissing { fail, empty };
 
 // The entries of a directory, sorted by name.

@@ -9,7 +9,7 @@
 
 namespace xaas {
 
-// A file descriptor that is closed on every way out.
+// A file descriptor that the destructor closes.
 class FileDescriptor {
 public:
   explicit FileDescriptor(int fd = -1) : fd_(fd) {}
@@ -22,17 +22,17 @@ public:
   explicit operator bool() const { return fd_ >= 0; }
   int get() const { return fd_; }
   int release() { return std::exchange(fd_, -1); }
-  // As close(2): -1 and errno where what was written is lost.
+  // As close(2): -1 and errno if written data was lost.
   int close() { return fd_ < 0 ? 0 : ::close(release()); }
 
 private:
   int fd_;
 };
 
-// Opens a regular file, or /dev/null, to read it. All else is an integrity error that names it: a pipe could
-// have nobody to write to it, a device no end. A pipe or terminal is taken where `path` itself says that it
-// may be one: /dev/stdin, or /dev/fd/N, as a shell writes `<(command)`.
-enum class Links { follow, refuse }; // where `path` is a symbolic link
+// Opens a regular file or /dev/null for reading. Anything else is an integrity error, because a pipe may have
+// no writer and a device no end. A pipe or terminal is accepted only under a name that announces one:
+// /dev/stdin, or /dev/fd/N, as in a shell's `<(command)`.
+enum class Links { follow, refuse }; // if `path` is a symbolic link
 Result<FileDescriptor> open_file(const std::filesystem::path& path, Links links = Links::follow);
 
 } // namespace xaas

@@ -1,11 +1,11 @@
-// Patterns of names.
+// Name patterns.
 #pragma once
 
 #include <string_view>
 
 namespace xaas {
 
-// Does `pattern`, in which each `*` stands for any characters, match all of `text`?
+// Whether `pattern`, in which each `*` matches any characters, matches the whole of `text`.
 bool glob_match(std::string_view pattern, std::string_view text);
 
 } // namespace xaas

@@ -1,5 +1,5 @@
-// Work on several threads at once. Not beside forks (see docs/coding-guidelines.md): every thread has ended
-// when the call returns.
+// Work on several threads. Threads and forks must not meet (see docs/coding-guidelines.md): all threads have
+// ended when the call returns.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -9,8 +9,8 @@
 
 namespace xaas {
 
-// Calls work(0) to work(count - 1), in this order as far as it begins, `threads` of them at a time. After the
-// first error nothing more begins; it is the result.
+// Calls work(0) to work(count - 1), starting them in this order, `threads` of them at a time. After the first
+// error, which is the result, it starts no more.
 Result<void> run_parallel(size_t count, unsigned threads, const std::function<Result<void>(size_t)>& work);
 
 } // namespace xaas

@@ -1,4 +1,4 @@
-// Both ends of a pipe, closed when it goes; no program that is started inherits them.
+// Both ends of a pipe, closed by the destructor and by exec.
 #pragma once
 
 #include <xaas/base/file_descriptor.h>

@@ -1,9 +1,10 @@
 // Text from untrusted input, for a terminal.
 //
-// A terminal obeys control characters: those of ASCII, and U+0080 to U+009F, which many take for the same.
-// Bidirectional controls (UAX #9, section 2) and line separators show a text in another order than it has.
-// So all of them are quoted as JSON does it (`\u001b`), which leaves a JSON text what it was; a byte that is
-// no UTF-8 as `\xff`. New lines and tabulators stay.
+// A terminal obeys control characters: those of ASCII, and on many terminals U+0080 to U+009F. Bidirectional
+// controls (UAX #9, section 2) and line separators display text in another order than it has. All of these
+// are quoted as in JSON (`\u001b`), so that JSON text keeps its meaning; a byte that is not UTF-8 is quoted
+// as
+// `\xff`. Newlines and tabs stay.
 #pragma once
 
 #include <streambuf>
@@ -12,11 +13,11 @@
 
 namespace xaas {
 
-// Appends `text` to `output`, quoted, and returns how much of it that was: all of it, but for a character at
-// the end whose last bytes are still to come. With `whole` none are, and all of it is taken.
+// Appends `text` to `output`, quoted, and returns how many bytes it took: all, except an incomplete character
+// at the end. With `whole` no more bytes follow, and it takes all of them.
 size_t append_plain(std::string_view text, std::string& output, bool whole);
 
-// Passes on what is written to it, quoted.
+// Quotes what is written to it and passes it on.
 class PlainStream : public std::streambuf {
 public:
   explicit PlainStream(std::streambuf& sink) : sink_(sink) {}
@@ -29,7 +30,7 @@ protected:
 private:
   bool pass_on(bool whole);
   std::streambuf& sink_;
-  std::string rest_; // of a character that is not complete
+  std::string rest_; // of an incomplete character
 };
 
 } // namespace xaas

@@ -12,8 +12,7 @@
 
 namespace xaas {
 
-// What went wrong, in the terms that a caller can act on. The exit codes are part of the command line's
-// contract.
+// What went wrong, in terms that a caller can act on. The exit codes are part of the command line's contract.
 enum class ErrorKind {
   failed,       // 1: the operation failed: a build, a link, a limit of time or memory
   usage,        // 2: unknown option, malformed reference, invalid spec, unknown point, value or CPU
@@ -27,19 +26,18 @@ enum class ErrorKind {
   interrupted,  // 130 or 143: stopped by a signal
 };
 
-// The exit code of the program for an error of this kind. For `interrupted` it is 130; the program replaces
-// it by 143 where the signal was SIGTERM.
+// The exit code of the program for an error of this kind. For `interrupted` it is 130, which the program
+// replaces by 143 if the signal was SIGTERM.
 int exit_code(ErrorKind kind);
 
 struct Error {
   ErrorKind kind = ErrorKind::failed;
   std::string
       message; // outside-in: "deploying oci:./gmx:ir: configuration simd=AVX_512: this CPU lacks avx512f"
-  std::string hint; // what to do about it; empty where we do not know
-  std::string
-      output; // what a tool that we ran said of it, in its own words (a compiler's messages); shown first
+  std::string hint;   // what to do about it; empty if we do not know
+  std::string output; // of a tool that failed, such as a compiler's messages; shown first
 
-  // The same error with what we were doing in front: "reading /etc/passwd: Permission denied".
+  // The same error, prefixed with the operation: "reading /etc/passwd: Permission denied".
   Error in(const std::string& what) && {
     message = what + ": " + message;
     return std::move(*this);
@@ -58,8 +56,8 @@ inline Error make_error(ErrorKind kind, std::string message, std::string hint = 
   return Error{kind, std::move(message), std::move(hint), {}};
 }
 
-// The error of a failed system call: `what` names operation and file. ENOENT becomes not_found; EACCES,
-// ENOSPC, EDQUOT, EROFS and their like become storage; EINTR becomes interrupted; all others failed.
+// The error of a failed system call; `what` names operation and file. ENOENT becomes not_found; EACCES,
+// ENOSPC, EDQUOT, EROFS and the like become storage; EINTR becomes interrupted; all others become failed.
 Error errno_error(int number, const std::string& what);
 
 // A value or an Error.
@@ -78,7 +76,7 @@ public:
   const Error& error() const& { return std::get<1>(state_); }
   Error&& error() && { return std::get<1>(std::move(state_)); }
 
-  // The same result; an error gets `what` in front of its message.
+  // The same result, with `what` in front of the message of an error.
   Result in(const std::string& what) && {
     if (*this)
       return std::move(*this);

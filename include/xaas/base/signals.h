@@ -1,9 +1,9 @@
-// Signals, for a program that this process becomes.
+// Signals, for a program that replaces this process.
 #pragma once
 
 namespace xaas {
 
-// Makes the signals that install_interrupt_handler() (xaas/base/process.h) changed what they were before.
+// Restores the signal handlers that install_interrupt_handler() (xaas/base/process.h) changed.
 void restore_signals();
 
 } // namespace xaas

@@ -1,4 +1,4 @@
-// Space on disk, asked for before long work starts.
+// Disk space, checked before long operations.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -11,25 +11,25 @@
 
 namespace xaas {
 
-// What some part of the work will write, about. Estimates are low rather than high: work that could have
-// been done is not refused, and what runs out of space all the same says so then.
+// An estimate of what some part of the work will write. It errs on the low side, so that no feasible work is
+// refused; work that runs out of space anyway reports that then.
 struct SpaceNeed {
   std::string what; // "temporary files", "the image"
-  fs::path where;   // a file or directory that is there or will be
+  fs::path where;   // a file or directory, which need not exist yet
   uint64_t bytes = 0;
 };
 
 struct FileSystem {
-  uint64_t id = 0;   // of two paths on one file system the same
+  uint64_t id = 0;   // equal for all paths on one file system
   uint64_t free = 0; // bytes that this user may still write
 };
 
-// Of a path, or of the nearest directory above it that is there. Quotas of a user or group are not in what
-// the file system says (statvfs(3)); one that says nothing of its size has room without end.
+// The file system of a path, or of its nearest existing parent. statvfs(3) does not account for user or group
+// quotas. A file system that does not report its size counts as unlimited.
 Result<FileSystem> file_system_of(const fs::path& path);
 
-// Storage error if some file system has less than all that is needed there together: it says what is needed,
-// what is free, and where. `look` is a seam. A path that cannot be looked at is no error here.
+// Storage error if a file system has less free space than its needs together. The message says what is
+// needed, what is free, and where. `look` is a seam. Paths that cannot be examined are ignored.
 Result<void> check_space(const std::vector<SpaceNeed>& needs,
                          const std::function<Result<FileSystem>(const fs::path&)>& look = file_system_of);
 

@@ -1,4 +1,4 @@
-// Where time goes: for reports, never for images.
+// Time measurements, for reports and never for images.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@ namespace xaas {
 
 struct Seconds {
   double wall = 0;
-  double cpu = 0; // user and system, of this process and of its children that have ended
+  double cpu = 0; // user and system time of this process and its finished children
   Seconds& operator+=(const Seconds& other) {
     wall += other.wall;
     cpu += other.cpu;
@@ -15,7 +15,7 @@ struct Seconds {
   }
 };
 
-// Runs from its construction on.
+// Runs from its construction.
 class Stopwatch {
 public:
   Stopwatch();

@@ -7,10 +7,10 @@
 
 namespace xaas {
 
-// Text from untrusted input, for a message: what a terminal would obey is quoted (base/plain_stream.h).
+// Text from untrusted input, for a message: quotes what a terminal would obey (base/plain_stream.h).
 std::string printable(std::string text);
 
-std::vector<std::string> split(std::string_view text, char separator); // "" gives no parts
+std::vector<std::string> split(std::string_view text, char separator); // "" has no parts
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string trim(std::string_view text);
 std::string to_lower(std::string text); // ASCII letters
@@ -18,7 +18,7 @@ std::string to_upper(std::string text);
 bool starts_with(std::string_view text, std::string_view prefix);
 bool ends_with(std::string_view text, std::string_view suffix);
 
-// The candidate nearest to `word` by edit distance, if it is near enough to be what was meant; else "".
+// The candidate nearest to `word` by edit distance if it is close enough to be a typing error, else "".
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
 
 } // namespace xaas

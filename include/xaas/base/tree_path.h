@@ -1,4 +1,4 @@
-// Paths in a tree, as a program sees them that has the tree as its root: links of the tree lead nowhere else.
+// Paths in a tree as a program sees them whose root directory is the tree: symbolic links stay inside.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -8,12 +8,12 @@
 namespace xaas {
 
 struct TreePlace {
-  std::string inside; // without links, "." and ".."
-  fs::path outside;   // the same on the host
+  std::string inside; // without symbolic links, "." and ".."
+  fs::path outside;   // the path on the host
   fs::file_type type = fs::file_type::not_found;
 };
 
-// Where an absolute path leads. What does not exist is taken as it is written, from there on.
+// Resolves an absolute path. From the first component that does not exist, the rest is taken literally.
 TreePlace find_in_tree(const fs::path& tree, const std::string& path);
 
 } // namespace xaas

@@ -1,5 +1,5 @@
-// Whose files this process believes: root's, its own user's, and those of who owns this program, who decides
-// anyway what it does.
+// Whose files this process trusts: those of root, of its own user, and of the owner of this program, who
+// controls it anyway.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -10,16 +10,16 @@
 
 namespace xaas {
 
-// root, the user of this process, and the owner of `program` (this program's file), each once.
+// Root, the user of this process and the owner of `program` (this program's file), without duplicates.
 std::vector<uid_t> trusted_owners(const fs::path& program);
 
-// Whether nobody but `owners` can change what is at `path`: they own it, and neither its group nor everybody
-// may write it. Links are followed. The error, of kind storage, names who can; one of a file that is not
-// there is not_found.
+// Checks that nobody but `owners` can change the file at `path`: one of them owns it, and neither its group
+// nor others may write it. Follows symbolic links. Otherwise a storage error that says why; for a missing
+// file, not_found.
 Result<void> check_trusted(const fs::path& path, const std::vector<uid_t>& owners);
 
-// The same for the directory that holds it, where a sticky bit is as good: in others a file could be replaced
-// by another.
+// The same for the directory that contains it, in which the file could be replaced. A sticky bit also
+// protects it.
 Result<void> check_trusted_place(const fs::path& path, const std::vector<uid_t>& owners);
 
 } // namespace xaas

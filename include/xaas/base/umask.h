@@ -1,18 +1,17 @@
-// The mask of modes (umask(2)) is the process's, and two masks are wanted: the modes of what a build installs
-// go into an image and must not depend on the user who builds; files for the user have the modes that the
-// user wants.
+// Two file mode masks (umask(2)) for one process: installed files go into an image, so their modes must not
+// depend on the user who builds; files written for the user follow the user's own mask.
 #pragma once
 
 #include <sys/types.h>
 
 namespace xaas {
 
-// From now on the mask is 022, for this process and those that it starts; the one before is the user's. To be
-// called before the first UserUmask.
+// Sets the mask to 022 for this process and those it starts, and remembers the previous one as the user's.
+// Call it before creating the first UserUmask.
 void use_common_umask();
 
-// As long as there is one the mask is the user's again. No other thread may make files meanwhile that are not
-// the user's.
+// Restores the user's mask while an object of this class exists. Meanwhile no other thread may create files
+// that are not for the user.
 class UserUmask {
 public:
   UserUmask();
@@ -21,7 +20,7 @@ public:
   ~UserUmask();
 };
 
-// `mode` without what the mask forbids.
+// `mode` without the bits that the current mask clears.
 mode_t with_umask(mode_t mode);
 
 } // namespace xaas

@@ -1,4 +1,4 @@
-// Names of files are bytes; JSON, and so the metadata of images, is UTF-8.
+// UTF-8. File names are bytes, whereas JSON, and therefore the metadata of images, is UTF-8.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -9,15 +9,24 @@
 
 namespace xaas {
 
+// The character at the start of a text that is not empty (RFC 3629, section 3).
+struct Utf8Character {
+  size_t size = 0;  // bytes; 0: not UTF-8
+  bool cut = false; // the text ends within the character
+  char32_t value = 0;
+};
+Utf8Character utf8_character(std::string_view text);
+
 bool is_utf8(std::string_view text);
 
-// For messages: bytes that are no part of UTF-8's ASCII as \xHH. Text that is UTF-8 stays as it is.
+// For messages: if the text is not UTF-8, its bytes above 0x7f as \xHH.
 std::string escape_bytes(const std::string& text);
 
-// For names that only label something: the same bytes as %HH.
+// For names that are only labels: the same with %HH.
 std::string as_utf8(const std::string& text);
 
-// JSON as text. A key or string that is not UTF-8 is a failed error that names it, and `what` has it.
+// JSON as text. A key or string that is not UTF-8 is a failed error that names it; `what` says which
+// document.
 Result<std::string> json_text(const Json& json, const std::string& what, int indent = -1);
 
 } // namespace xaas

@@ -1,17 +1,18 @@
-// A worker: a confined child that computes one answer from what this process has in memory.
+// A worker: a confined child that computes one answer from data in this process's memory.
 //
-// What reads bytes of strangers (bitcode, objects) may crash, run out of memory, never end, or be taken over
-// by what it reads. So it runs in a child, which is forked without exec: no second program, no environment,
-// no loader takes part, and start-up costs a millisecond. A child computes one answer: one that somebody has
-// taken over has no other's to give. Rejected: threads (a crash takes everything along; LLVM's options are
-// process state), exec of this program (needs to know where it is, which an archive started by its own loader
-// does not), and children that serve many tasks (see above).
+// Code that parses untrusted input (bitcode, objects) may crash, run out of memory, never end, or be taken
+// over by its input. So it runs in a child, forked without exec: no second program, environment or loader
+// takes part, and starting one costs a millisecond. Each child computes a single answer, so a compromised one
+// cannot forge others. Rejected: threads (a crash takes down everything, and LLVM's options are process
+// state), exec of this program (needs its path, which an archive started through its own loader does not
+// know), and children that serve many tasks (see above).
 //
-// The child computes and nothing else: base/confine.h. Time is counted in CPU seconds of the child, so that a
-// busy machine makes nobody late.
+// The child can only compute, and use the files that its limits name: base/confine.h. Its time limit counts
+// the child's CPU seconds, so that a busy machine does not make it fail.
 #pragma once
 
 #include <xaas/base/child.h>
+#include <xaas/base/file.h>
 #include <xaas/base/pipe.h>
 #include <xaas/base/result.h>
 
@@ -20,16 +21,24 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace xaas {
 
 struct WorkerLimits {
-  uint64_t memory = 0; // bytes; 0: what this process may have
+  uint64_t memory = 0; // bytes; 0: what this process may use
   double cpu_seconds = 3600;
   uint64_t answer = uint64_t(1) << 32; // bytes; no object is larger than that
+
+  // The files that the worker may use, as in base/confine.h; by default none.
+  std::vector<fs::path> readable = {};
+  std::vector<fs::path> writable = {}; // the first is its working directory
+  uint64_t max_file = 0;               // bytes of a file that it writes; 0: no limit of its own
+
+  std::string name = "the worker"; // in messages
 };
 
-// What the worker computes: an answer, or an error (only `failed`, `integrity` and `unsatisfied` pass).
+// What the worker computes: an answer, or an error of kind failed, integrity or unsatisfied.
 using WorkerTask = std::function<Result<std::string>()>;
 
 class Worker {
@@ -40,17 +49,18 @@ public:
   Worker(Worker&& other) noexcept
       : child_(std::exchange(other.child_, -1)), answer_(std::move(other.answer_)),
         words_(std::move(other.words_)), clock_(other.clock_), max_answer_(other.max_answer_),
-        received_(std::move(other.received_)) {}
+        name_(std::move(other.name_)), received_(std::move(other.received_)) {}
   Worker& operator=(Worker&&) = delete;
   ~Worker();
 
-  int fd() const { return answer_.read_end(); } // readable when there is something to receive()
-  std::string overdue() { return clock_.overdue(); }
-  // Takes what is there, without waiting; true at the end of the answer.
+  int fd() const { return answer_.read_end(); } // readable when receive() has something to do
+  // Which time limit was exceeded, or an empty string.
+  std::string overdue();
+  // Takes what has arrived, without waiting; true at the end of the answer.
   bool receive();
-  // After the end of the answer: what the task gave. Nothing if the worker died.
+  // After the end of the answer: the result of the task, or nothing if the worker died.
   std::optional<Result<std::string>> answer();
-  // Of a worker without an answer: how it ended, as an error (failed). `no_memory`: with more it may do.
+  // How a worker without an answer ended, as an error (failed). `no_memory`: it might succeed with more.
   struct Death {
     bool no_memory;
     Error error;
@@ -65,11 +75,13 @@ private:
   Pipe answer_, words_;
   ChildClock clock_;
   uint64_t max_answer_;
-  std::string received_;
+  std::string name_, received_;
   ChildEnd end_;
 };
 
-// One worker, waited for. A death is an error of kind failed; `what` says what was done.
+// Runs one worker to its end. Its death is an error of kind failed.
+Result<std::string> run_worker(const WorkerTask& task, const WorkerLimits& limits = {});
+// The same; `what` begins the message of an error.
 Result<std::string> run_worker(const std::string& what, const WorkerTask& task,
                                const WorkerLimits& limits = {});
 

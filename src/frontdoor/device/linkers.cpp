@@ -2,11 +2,10 @@
 #include "arguments.h"
 #include "driver_run.h"
 
-#include <llvm/Support/Program.h>
+#include <xaas/base/process.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 #include <optional>
 
 namespace xaas::frontdoor {
@@ -51,16 +50,16 @@ std::vector<std::string> outputs_of(const std::string& name, const std::vector<s
 
 int run_real_tool(const session::Session& session, const std::string& name,
                   const std::vector<std::string>& arguments, const fs::path& called) {
-  const std::string program = (session.cuda / "bin" / name).string();
-  const std::string first = called.empty() ? program : called.string();
-  std::vector<llvm::StringRef> command = {first};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  setenv(by_nvcc, "1", 1);
-  std::string message;
-  const int code = llvm::sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &message);
-  if (!message.empty())
-    std::cerr << "xaas: error: " << program << ": " << message << "\n";
-  return code < 0 ? 1 : code;
+  const fs::path program = session.cuda / "bin" / name;
+  Command command;
+  command.arguments = {called.empty() ? program.string() : called.string()};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  command.program = program;
+  command.environment[by_nvcc] = "1";
+  command.inherit_input = true;
+  command.inherit_output = true;
+  const Result<ProcessResult> result = run_process(command);
+  return result ? result->exit_code : print_error(result.error());
 }
 
 bool has_native_relocatable(const session::Session& session) {

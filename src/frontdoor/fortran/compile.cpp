@@ -18,13 +18,14 @@
 #include "fortran/options.h"
 #include "working_object.h"
 
+#include <xaas/base/process.h>
+
 #include <clang/Basic/TargetOptions.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/Program.h>
 
 #include <iostream>
 
@@ -40,26 +41,25 @@ struct FrontEndRun {
   std::string messages;
 };
 
-// flang's front end with these arguments, up to bitcode before LLVM's passes.
+// Runs flang's front end with these arguments, up to bitcode before LLVM's passes.
 Result<FrontEndRun> run_front_end(const fs::path& flang, const Arguments& arguments) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   const std::string bitcode = directory.path() / "module.bc";
-  const std::string messages = directory.path() / "messages";
-  const std::string program = flang.string();
-  std::vector<llvm::StringRef> command = {program, "-fc1"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  command.insert(command.end(), {"-mllvm", "-opt-bisect-limit=0", "-mllvm", "-opt-bisect-verbose=0",
-                                 "-emit-llvm-bc", "-o", bitcode});
-  // In this process group, unlike what base's run() does: whoever ends the build ends flang, too.
-  std::string trouble;
-  const int code = llvm::sys::ExecuteAndWait(
-      program, command, std::nullopt, {std::nullopt, llvm::StringRef(messages), llvm::StringRef(messages)}, 0,
-      0, &trouble);
-  if (code < 0) // not started, or killed: that is no property of the source
-    return make_error(ErrorKind::failed, "running " + program + ": " + trouble);
+  Command command;
+  command.arguments = {flang.string(), "-fc1"};
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  command.arguments.insert(
+      command.arguments.end(),
+      {"-mllvm", "-opt-bisect-limit=0", "-mllvm", "-opt-bisect-verbose=0", "-emit-llvm-bc", "-o", bitcode});
+  command.inherit_input = true;
+  XAAS_TRY(const ProcessResult result, run_process(command));
+  constexpr int first_signal = 128;
+  if (result.exit_code >= first_signal) // killed, which is no property of the source
+    return make_error(ErrorKind::failed, "running " + flang.string() + ": it was ended by signal " +
+                                             std::to_string(result.exit_code - first_signal));
   FrontEndRun done;
-  XAAS_TRY(done.messages, read_file(messages));
-  if (code != 0)
+  done.messages = result.output;
+  if (result.exit_code != 0)
     return done;
   XAAS_TRY(done.bitcode, read_file(bitcode));
   done.succeeded = true;

@@ -34,7 +34,7 @@ expect_error 2 "xaas-config.json: /cache_directory: the file of a project cannot
 echo '{"jobs": 3}' >xaas-config.json
 chmod 666 xaas-config.json
 "$XAAS" config show --format json >shown.json 2>note
-assert_json shown.json '.files[2].trouble | contains("others than its owner may write it")'
+assert_json shown.json '.files[2].trouble | contains("users other than its owner can write to it")'
 grep -q "^xaas: note: xaas-config.json: .*not read" note || fail "no note: $(cat note)"
 assert_json shown.json '.settings[] | select(.key == "jobs") | .value == 4'
 cd ..

@@ -224,7 +224,7 @@ TEST_F(Config, FilesThatOthersCanChangeAreNotBelieved) {
     const Settings settings = good();
     EXPECT_EQ(settings.jobs(), std::nullopt);
     EXPECT_FALSE(settings.files().back().used);
-    EXPECT_THAT(settings.files().back().trouble, HasSubstr("may write it"));
+    EXPECT_THAT(settings.files().back().trouble, HasSubstr("can write to it"));
     fs::remove(sources_.project);
   }
   write(sources_.user, R"({"jobs": 2})");

@@ -1,8 +1,7 @@
-// The answer ends with a mark, so that a child that died on the way is not taken for one that is done: a
+// The answer ends with a mark, because a child that died midway must not pass for one that finished: a
 // library that it loaded may call exit().
-#include "helper_process.h"
-
 #include <xaas/base/child.h>
+#include <xaas/base/helper_process.h>
 #include <xaas/base/pipe.h>
 
 #include <cerrno>
@@ -10,40 +9,27 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace xaas::system {
+namespace xaas {
 
 namespace {
 
 constexpr char end_mark = '\x04';
 constexpr size_t most_text = size_t(64) << 20;
 
-[[noreturn]] void work(const std::function<std::string()>& task, int answer, pid_t parent) {
-  close_files(3, answer); // one that hangs would keep our locks and the pipes of others
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) // it has died before
-    _exit(1);
-  setpgid(0, 0); // the terminal's signals are the parent's
+void work(const std::function<std::string()>& task, int answer) {
+  close_files(3, answer); // a child that hangs would hold our locks and keep the pipes of others open
   const rlimit nothing_left{0, 0};
   setrlimit(RLIMIT_CORE, &nothing_left);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
     std::signal(number, SIG_DFL);
   if (const int nothing = open("/dev/null", O_RDWR); nothing >= 0) // a driver's library may print
-    for (const int number : {0, 1, 2})
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
       dup2(nothing, number);
-  std::string text = task();
-  text += end_mark;
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t count = write(answer, text.data() + at, text.size() - at);
-    if (count < 0 && errno != EINTR)
-      _exit(1);
-    at += count > 0 ? static_cast<size_t>(count) : 0;
-  }
-  _exit(0);
+  _exit(write_all(answer, task() + end_mark) ? 0 : 1);
 }
 
 } // namespace
@@ -54,17 +40,15 @@ HelperProcess::HelperProcess(const std::function<std::string()>& task) {
     trouble_ = pipe.error().message;
     return;
   }
-  // Not over one of the three that the child gives up.
+  // Moved out of the way of the standard streams, which the child replaces.
   const FileDescriptor answer(fcntl(pipe->write_end(), F_DUPFD_CLOEXEC, 3));
-  const pid_t parent = getpid();
-  child_ = answer ? fork() : -1;
-  if (child_ == 0)
-    work(task, answer.get(), parent);
-  if (child_ < 0) {
-    trouble_ = std::strerror(errno);
+  const Result<pid_t> child =
+      fork_child(ChildGroup::own, "starting a helper", [&] { work(task, answer.get()); });
+  if (!child) {
+    trouble_ = child.error().message;
     return;
   }
-  setpgid(child_, child_);
+  child_ = *child;
   answer_ = pipe->read_side().release();
   fcntl(answer_, F_SETFL, O_NONBLOCK);
 }
@@ -74,8 +58,7 @@ HelperProcess::~HelperProcess() {
     close(answer_);
   if (child_ <= 0 || reaped_)
     return;
-  kill(-child_, SIGKILL);
-  kill(child_, SIGKILL);
+  kill_child(child_);
   reap();
 }
 
@@ -102,7 +85,7 @@ void HelperProcess::wait(int milliseconds) {
     receive();
 }
 
-// For a short while: the kernel may not let it go.
+// Gives up after a short while, because the kernel may not let the child go.
 void HelperProcess::reap() {
   for (int i = 0; i < 200 && !reaped_; ++i) {
     const pid_t done = waitpid(child_, &status_, WNOHANG);
@@ -126,4 +109,4 @@ bool HelperProcess::succeeded() {
   return false;
 }
 
-} // namespace xaas::system
+} // namespace xaas
