@@ -4,6 +4,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/base/utf8.h>
+#include <xaas/base/version.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/packages.h>
 #include <xaas/link/note.h>
@@ -11,7 +12,6 @@
 #include <xaas/oci/layer.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 namespace xaas::deploy {
@@ -37,19 +37,6 @@ Result<oci::NewLayer> application_layer(const image::BundleConfiguration& config
   }
   return builder.finish(oci::Compression::gzip, "xaas deploy: application",
                         {{image::annotation::role, "application"}});
-}
-
-// "2.34" < "2.4" is wrong as text.
-bool version_less(const std::string& a, const std::string& b) {
-  const std::vector<std::string> left = split(a, '.');
-  const std::vector<std::string> right = split(b, '.');
-  for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
-    const long x = i < left.size() ? std::atol(left[i].c_str()) : 0;
-    const long y = i < right.size() ? std::atol(right[i].c_str()) : 0;
-    if (x != y)
-      return x < y;
-  }
-  return false;
 }
 
 // True if the RUNPATH of the file at `path` names the directory.

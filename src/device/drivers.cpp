@@ -1,9 +1,9 @@
 #include <xaas/device/drivers.h>
 
 #include <xaas/base/text.h>
+#include <xaas/base/version.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 namespace xaas::device {
@@ -53,21 +53,6 @@ unsigned number_of(const GpuArch& arch) {
   return arch.major * 10 + arch.minor;
 }
 
-// "550.54.14" -> {550, 54, 14}; nothing if it is not such, of `least` to `most` parts.
-std::optional<std::vector<unsigned>> numbers_in(const std::string& text, size_t least, size_t most) {
-  std::vector<unsigned> numbers;
-  for (const std::string& part : split(text, '.')) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (part.empty() || part.size() > 6 || error != std::errc() || end != part.data() + part.size())
-      return std::nullopt;
-    numbers.push_back(value);
-  }
-  if (numbers.size() < least || numbers.size() > most || text.ends_with('.'))
-    return std::nullopt;
-  return numbers;
-}
-
 std::string listed(const std::vector<GpuArch>& archs) {
   std::vector<std::string> names;
   std::transform(archs.begin(), archs.end(), std::back_inserter(names),
@@ -110,7 +95,7 @@ std::string feature(const PtxVersion& version) {
 }
 
 Result<CudaRelease> parse_cuda_release(const std::string& text) {
-  const std::optional<std::vector<unsigned>> numbers = numbers_in(text, 2, 3);
+  const std::optional<std::vector<unsigned>> numbers = version_numbers(text, 2, 3);
   if (!numbers)
     return make_error(ErrorKind::usage, "\"" + printable(text) + "\" is no CUDA release",
                       "it is written as 12.4 or 12.4.99");
@@ -127,7 +112,7 @@ static DriverVersion driver_of_branch(unsigned branch) {
 }
 
 Result<DriverVersion> parse_driver_version(const std::string& text) {
-  const std::optional<std::vector<unsigned>> numbers = numbers_in(text, 1, 3);
+  const std::optional<std::vector<unsigned>> numbers = version_numbers(text, 1, 3);
   if (!numbers)
     return make_error(ErrorKind::usage, "\"" + printable(text) + "\" is no version of an NVIDIA driver",
                       "it is written as 550.54.14");

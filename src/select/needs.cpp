@@ -1,41 +1,16 @@
 // What a requirement needs, and what of it a system has.
 #include <xaas/base/text.h>
+#include <xaas/base/version.h>
 #include <xaas/select/select.h>
 #include <xaas/target/cpu.h>
 #include <xaas/target/gpu.h>
 
 #include <algorithm>
-#include <cctype>
 
 namespace xaas::select {
 namespace {
 
 using system::SystemDescription;
-
-// The number at the start of a version's component, without leading zeros; "" for zero and for no number.
-std::string leading_number(const std::string& component) {
-  size_t begin = 0;
-  while (begin < component.size() && component[begin] == '0')
-    ++begin;
-  size_t end = begin;
-  while (end < component.size() && std::isdigit(static_cast<unsigned char>(component[end])))
-    ++end;
-  return component.substr(begin, end - begin);
-}
-
-// Compares numerically per dotted component ("3.10" is later than "3.9", "1" equals "1.0").
-bool older(const std::string& version, const std::string& wanted) {
-  const std::vector<std::string> a = split(version, '.'), b = split(wanted, '.');
-  for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    const std::string left = i < a.size() ? leading_number(a[i]) : "";
-    const std::string right = i < b.size() ? leading_number(b[i]) : "";
-    if (left.size() != right.size())
-      return left.size() < right.size();
-    if (left != right)
-      return left < right;
-  }
-  return false;
-}
 
 std::string this_cpu(const SystemDescription& system) {
   return "this CPU (" + (system.cpu.name.empty() ? system.arch : system.cpu.name) + ")";
@@ -116,7 +91,7 @@ Need gpu_need(const spec::Requirement::Gpu& required, const SystemDescription& s
         unknown = &gpu;
       continue;
     }
-    if (required.driver.empty() || (!gpu.driver.empty() && !older(gpu.driver, required.driver))) {
+    if (required.driver.empty() || (!gpu.driver.empty() && !version_less(gpu.driver, required.driver))) {
       meet(need, described(gpu));
       return need;
     }
@@ -168,7 +143,8 @@ Need host_library(const spec::Requirement::Library& required, const SystemDescri
       continue;
     const std::string found =
         described({library.name + (library.version.empty() ? "" : " " + library.version)}, library.path);
-    if (required.version.empty() || (!library.version.empty() && !older(library.version, required.version))) {
+    if (required.version.empty() ||
+        (!library.version.empty() && !version_less(library.version, required.version))) {
       meet(need, found);
       return need;
     }

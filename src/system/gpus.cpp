@@ -9,10 +9,10 @@
 #include "names.h"
 
 #include <xaas/base/text.h>
+#include <xaas/base/version.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <tuple>
 
 namespace xaas::system {
@@ -70,8 +70,7 @@ std::optional<uint64_t> property(const std::string& properties, const std::strin
 std::pair<std::string, std::string> rocm_version(const Machine& machine) {
   std::vector<std::string> prefixes = {machine.environment("ROCM_PATH"), "/opt/rocm"};
   std::vector<std::string> others = machine.glob("/opt/rocm-*");
-  std::sort(others.begin(), others.end(),
-            [](const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) > 0; });
+  std::sort(others.rbegin(), others.rend(), version_text_less);
   prefixes.insert(prefixes.end(), others.begin(), others.end());
   for (const std::string& prefix : prefixes) {
     if (!prefix.starts_with("/"))

@@ -9,13 +9,13 @@
 
 #include <xaas/base/json.h>
 #include <xaas/base/text.h>
+#include <xaas/base/version.h>
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/YAMLParser.h>
 
 #include <algorithm>
-#include <cstring>
 #include <istream>
 #include <map>
 #include <set>
@@ -201,11 +201,11 @@ std::vector<std::string> spack_trees(const Machine& machine) {
   return trees;
 }
 
-// Keeps the newest of each package, by the order of version strings as people read them.
+// Keeps the newest versions of each package.
 void limit_versions(const Machine& machine, std::vector<Installed>& found) {
   std::sort(found.begin(), found.end(), [](const Installed& a, const Installed& b) {
     return a.package != b.package   ? a.package < b.package
-           : a.version != b.version ? strverscmp(a.version.c_str(), b.version.c_str()) > 0
+           : a.version != b.version ? version_text_less(b.version, a.version)
                                     : a.prefix < b.prefix;
   });
   std::map<std::string, size_t> count;
