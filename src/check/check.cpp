@@ -102,8 +102,7 @@ Result<Examined> parse_examined(const std::string& path, const std::string& text
     const JsonReader use(description, beyond.where() + "/" + feature);
     XAAS_TRY(const JsonReader instructions, use.at("instructions"));
     XAAS_TRY(examined.beyond[feature].instructions, instructions.size());
-    XAAS_TRY(const JsonReader functions, use.at("functions"));
-    XAAS_TRY(examined.beyond[feature].functions, functions.strings());
+    XAAS_TRY(examined.beyond[feature].functions, use.strings_at("functions"));
   }
   return examined;
 }

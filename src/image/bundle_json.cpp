@@ -124,16 +124,6 @@ Result<std::vector<link::InstalledFile>> parse_files(const JsonReader& reader) {
   return files;
 }
 
-Result<std::map<std::string, std::string>> parse_strings(const JsonReader& reader) {
-  if (!reader.json().is_object())
-    return reader.wrong("an object");
-  std::map<std::string, std::string> values;
-  for (const auto& [key, value] : reader.json().items()) {
-    XAAS_TRY(values[key], JsonReader(value, reader.where() + "/" + key).string());
-  }
-  return values;
-}
-
 Result<std::optional<SourceBuild>> parse_source_build(const JsonReader& bundle) {
   if (!bundle.has("source_build"))
     return std::optional<SourceBuild>();
@@ -152,7 +142,7 @@ Result<std::optional<SourceBuild>> parse_source_build(const JsonReader& bundle) 
   XAAS_TRY(const JsonReader configurations, reader.at("configurations"));
   XAAS_TRY(const std::vector<JsonReader> items, configurations.items());
   for (const JsonReader& item : items) {
-    XAAS_TRY(auto values, parse_strings(item));
+    XAAS_TRY(auto values, item.string_map());
     build.configurations.emplace_back(std::move(values));
   }
   return std::optional(std::move(build));
@@ -161,10 +151,9 @@ Result<std::optional<SourceBuild>> parse_source_build(const JsonReader& bundle) 
 Result<BundleConfiguration> parse_configuration(const JsonReader& reader) {
   BundleConfiguration configuration;
   XAAS_TRY(const JsonReader values, reader.at("values"));
-  XAAS_TRY(auto map, parse_strings(values));
+  XAAS_TRY(auto map, values.string_map());
   configuration.configuration = spec::Configuration(std::move(map));
-  XAAS_TRY(const JsonReader arguments, reader.at("arguments"));
-  XAAS_TRY(configuration.arguments, arguments.strings());
+  XAAS_TRY(configuration.arguments, reader.strings_at("arguments"));
   XAAS_TRY(const JsonReader installed, reader.at("installed"));
   XAAS_TRY(configuration.installed, parse_files(installed));
   XAAS_TRY(const JsonReader runtime, reader.at("runtime"));
@@ -176,10 +165,9 @@ Result<spec::Image> parse_image(const JsonReader& reader) {
   spec::Image image;
   XAAS_TRY(image.base, reader.string_at("base"));
   XAAS_TRY(image.prefix, reader.string_at("prefix"));
-  XAAS_TRY(const JsonReader entrypoint, reader.at("entrypoint"));
-  XAAS_TRY(image.entrypoint, entrypoint.strings());
+  XAAS_TRY(image.entrypoint, reader.strings_at("entrypoint"));
   XAAS_TRY(const JsonReader env, reader.at("env"));
-  XAAS_TRY(image.env, parse_strings(env));
+  XAAS_TRY(image.env, env.string_map());
   return image;
 }
 
@@ -201,12 +189,11 @@ template <typename Value>
 Result<std::map<Digest, Value>> parse_table(const JsonReader& bundle, const std::string& key,
                                             Result<Value> (*parse)(const JsonReader&)) {
   XAAS_TRY(const JsonReader table, bundle.at(key));
-  if (!table.json().is_object())
-    return table.wrong("an object");
+  XAAS_TRY(const auto members, table.members());
   std::map<Digest, Value> values;
-  for (const auto& [name, json] : table.json().items()) {
+  for (const auto& [name, member] : members) {
     XAAS_TRY(const Digest digest, Digest::parse(name).in(table.where()));
-    XAAS_TRY(Value value, parse(JsonReader(json, table.where() + "/" + name)));
+    XAAS_TRY(Value value, parse(member));
     values.emplace(digest, std::move(value));
   }
   return values;

@@ -123,8 +123,7 @@ Result<PackageUse> parse_use(const JsonReader& reader) {
     XAAS_TRY(use.files, files.strings());
   }
   use.files_known = !files.json().is_null();
-  XAAS_TRY(const JsonReader linked, reader.at("linked"));
-  XAAS_TRY(use.linked, linked.strings());
+  XAAS_TRY(use.linked, reader.strings_at("linked"));
   return use;
 }
 

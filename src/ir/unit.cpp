@@ -12,28 +12,18 @@ template <typename Value> Json map_json(const std::map<std::string, Value>& map)
   return json;
 }
 
-Result<void> check_keys(const JsonReader& reader, std::initializer_list<const char*> known) {
-  if (!reader.json().is_object())
-    return reader.wrong("an object");
-  for (const auto& [key, value] : reader.json().items())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      return make_error(ErrorKind::integrity, reader.where() + "/" + key + ": unknown key");
-  return {};
-}
-
 Result<std::map<std::string, int64_t>> integers(const JsonReader& reader, const std::string& key) {
   XAAS_TRY(const JsonReader object, reader.at(key));
-  if (!object.json().is_object())
-    return object.wrong("an object");
+  XAAS_TRY(const auto members, object.members());
   std::map<std::string, int64_t> values;
-  for (const auto& [name, value] : object.json().items()) {
-    XAAS_TRY(values[name], JsonReader(value, object.where() + "/" + name).integer());
+  for (const auto& [name, value] : members) {
+    XAAS_TRY(values[name], value.integer());
   }
   return values;
 }
 
 Result<MachineFlags> parse_machine(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"cpu", "tune", "features"}));
+  XAAS_CHECK(reader.only({"cpu", "tune", "features"}));
   MachineFlags flags;
   XAAS_TRY(flags.cpu, reader.string_at("cpu"));
   XAAS_TRY(flags.tune, reader.string_at("tune"));
@@ -105,7 +95,7 @@ Digest Unit::id() const {
 }
 
 Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"codegen", "language", "text", "lists", "gpu"}));
+  XAAS_CHECK(reader.only({"codegen", "language", "text", "lists", "gpu"}));
   UnitOptions options;
   XAAS_TRY(options.codegen, integers(reader, "codegen"));
   XAAS_TRY(options.language, integers(reader, "language"));
@@ -114,22 +104,16 @@ Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
   }
   XAAS_TRY(const JsonReader text, reader.at("text"));
   XAAS_TRY(const JsonReader lists, reader.at("lists"));
-  if (!text.json().is_object())
-    return text.wrong("an object");
-  if (!lists.json().is_object())
-    return lists.wrong("an object");
-  for (const auto& [name, value] : text.json().items()) {
-    XAAS_TRY(options.text[name], JsonReader(value, text.where() + "/" + name).string());
-  }
-  for (const auto& [name, value] : lists.json().items()) {
-    XAAS_TRY(options.lists[name], JsonReader(value, lists.where() + "/" + name).strings());
+  XAAS_TRY(options.text, text.string_map());
+  XAAS_TRY(const auto members, lists.members());
+  for (const auto& [name, value] : members) {
+    XAAS_TRY(options.lists[name], value.strings());
   }
   return options;
 }
 
 Result<Unit> parse_unit(const JsonReader& reader) {
-  XAAS_CHECK(
-      check_keys(reader, {"source", "module", "options", "machine", "libraries", "device", "offload"}));
+  XAAS_CHECK(reader.only({"source", "module", "options", "machine", "libraries", "device", "offload"}));
   Unit unit;
   XAAS_TRY(unit.source, reader.string_at("source"));
   XAAS_TRY(const std::string module, reader.string_at("module"));

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 namespace xaas::link {
 namespace {
@@ -29,16 +28,6 @@ Error bad(const JsonReader& reader, const std::string& what) {
   return make_error(ErrorKind::integrity, reader.where() + ": " + what);
 }
 
-// Every key of an object is one of `keys`.
-Result<void> check_keys(const JsonReader& reader, const std::set<std::string>& keys) {
-  if (!reader.json().is_object())
-    return reader.wrong("an object");
-  for (const auto& [key, value] : reader.json().items())
-    if (!keys.contains(key))
-      return bad(reader, "unknown key \"" + key + "\"");
-  return {};
-}
-
 Result<std::string> parse_name(const JsonReader& reader) {
   XAAS_TRY(const std::string name, reader.string_at("name"));
   const bool plain = std::none_of(name.begin(), name.end(),
@@ -49,7 +38,7 @@ Result<std::string> parse_name(const JsonReader& reader) {
 }
 
 Result<FileRef> parse_file(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"unit", "archive", "link", "kit", "name"}));
+  XAAS_CHECK(reader.only({"unit", "archive", "link", "kit", "name"}));
   FileRef file;
   int kinds = 0;
   for (size_t kind = 0; kind < file_kinds.size(); ++kind) {
@@ -69,7 +58,7 @@ Result<FileRef> parse_file(const JsonReader& reader) {
 Result<LinkItem> parse_item(const JsonReader& reader) {
   LinkItem item;
   if (reader.has("input")) {
-    XAAS_CHECK(check_keys(reader, {"input"}));
+    XAAS_CHECK(reader.only({"input"}));
     XAAS_TRY(const JsonReader input, reader.at("input"));
     XAAS_TRY(item.file, parse_file(input));
     return item;
@@ -79,13 +68,13 @@ Result<LinkItem> parse_item(const JsonReader& reader) {
   if (!option)
     return bad(reader, "option " + item.option + " is not one that a link record can have");
   if (option->use == Option::Use::file) {
-    XAAS_CHECK(check_keys(reader, {"option", "file"}));
+    XAAS_CHECK(reader.only({"option", "file"}));
     item.kind = LinkItem::Kind::file_option;
     XAAS_TRY(const JsonReader file, reader.at("file"));
     XAAS_TRY(item.file, parse_file(file));
     return item;
   }
-  XAAS_CHECK(check_keys(reader, {"option", "value"}));
+  XAAS_CHECK(reader.only({"option", "value"}));
   item.kind = LinkItem::Kind::option;
   if (reader.has("value")) {
     XAAS_TRY(item.value, reader.string_at("value"));
@@ -149,12 +138,12 @@ Digest LinkRecord::digest() const {
 }
 
 Result<ArchiveRecord> parse_archive_record(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"members"}));
+  XAAS_CHECK(reader.only({"members"}));
   XAAS_TRY(const JsonReader members, reader.at("members"));
   XAAS_TRY(const std::vector<JsonReader> items, members.items());
   ArchiveRecord record;
   for (const JsonReader& item : items) {
-    XAAS_CHECK(check_keys(item, {"name", "file"}));
+    XAAS_CHECK(item.only({"name", "file"}));
     ArchiveRecord::Member member;
     XAAS_TRY(member.name, parse_name(item));
     XAAS_TRY(const JsonReader file, item.at("file"));
@@ -167,7 +156,7 @@ Result<ArchiveRecord> parse_archive_record(const JsonReader& reader) {
 }
 
 Result<LinkRecord> parse_link_record(const JsonReader& reader) {
-  XAAS_CHECK(check_keys(reader, {"kind", "name", "items"}));
+  XAAS_CHECK(reader.only({"kind", "name", "items"}));
   LinkRecord record;
   XAAS_TRY(const std::string kind, reader.string_at("kind"));
   const auto found = std::find(output_kinds.begin(), output_kinds.end(), kind);

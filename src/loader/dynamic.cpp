@@ -194,8 +194,7 @@ Json to_json(const Dynamic& dynamic) {
 Result<Dynamic> parse_dynamic(const JsonReader& reader) {
   Dynamic dynamic;
   const auto texts = [&](const char* key, std::vector<std::string>& list) -> Result<void> {
-    XAAS_TRY(const JsonReader member, reader.at(key));
-    XAAS_TRY(list, member.strings());
+    XAAS_TRY(list, reader.strings_at(key));
     return {};
   };
   XAAS_TRY(dynamic.shared, reader.boolean_or("shared", false));
@@ -213,10 +212,9 @@ Result<Dynamic> parse_dynamic(const JsonReader& reader) {
   XAAS_TRY(const uint64_t number, machine.size());
   dynamic.machine = static_cast<uint16_t>(number);
   XAAS_TRY(const JsonReader needed, reader.at("needed_versions"));
-  if (!needed.json().is_object())
-    return needed.wrong("an object");
-  for (const auto& [library, list] : needed.json().items()) {
-    XAAS_TRY(dynamic.needed_versions[library], JsonReader(list, needed.where() + "/" + library).strings());
+  XAAS_TRY(const auto libraries, needed.members());
+  for (const auto& [library, list] : libraries) {
+    XAAS_TRY(dynamic.needed_versions[library], list.strings());
   }
   return dynamic;
 }
@@ -260,8 +258,7 @@ Result<Symbols> read_symbols_in_worker(const std::string& name, std::string_view
   Symbols symbols;
   for (const auto& [key, names] :
        {std::pair("defined", &symbols.defined), std::pair("needed", &symbols.needed)}) {
-    XAAS_TRY(const JsonReader list, reader.at(key));
-    XAAS_TRY(const std::vector<std::string> texts, list.strings());
+    XAAS_TRY(const std::vector<std::string> texts, reader.strings_at(key));
     names->insert(texts.begin(), texts.end());
   }
   return symbols;

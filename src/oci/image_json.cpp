@@ -6,33 +6,22 @@ namespace xaas::oci {
 
 namespace {
 
-// Docker writes null where OCI leaves a key out.
-bool present(const JsonReader& reader, const std::string& key) {
-  return reader.has(key) && !reader.json()[key].is_null();
-}
+// Docker writes null where OCI omits a key, so the following accept both.
 
 Result<std::string> optional_string(const JsonReader& reader, const std::string& key) {
-  return present(reader, key) ? reader.string_at(key) : Result<std::string>(std::string());
+  const std::optional<JsonReader> member = reader.find(key);
+  return member ? member->string() : Result<std::string>(std::string());
 }
 
 Result<std::vector<std::string>> optional_strings(const JsonReader& reader, const std::string& key) {
-  if (!present(reader, key))
-    return std::vector<std::string>();
-  XAAS_TRY(const JsonReader list, reader.at(key));
-  return list.strings();
+  const std::optional<JsonReader> member = reader.find(key);
+  return member ? member->strings() : Result<std::vector<std::string>>(std::vector<std::string>());
 }
 
 Result<std::map<std::string, std::string>> optional_map(const JsonReader& reader, const std::string& key) {
-  std::map<std::string, std::string> map;
-  if (!present(reader, key))
-    return map;
-  XAAS_TRY(const JsonReader object, reader.at(key));
-  if (!object.json().is_object())
-    return object.wrong("an object of strings");
-  for (const auto& [name, value] : object.json().items()) {
-    XAAS_TRY(map[name], JsonReader(value, object.where() + "/" + name).string());
-  }
-  return map;
+  const std::optional<JsonReader> member = reader.find(key);
+  return member ? member->string_map()
+                : Result<std::map<std::string, std::string>>(std::map<std::string, std::string>());
 }
 
 Result<void> check_schema_version(const JsonReader& reader) {
@@ -46,9 +35,8 @@ Result<void> check_schema_version(const JsonReader& reader) {
 
 Result<std::vector<std::string>> parse_history(const JsonReader& config, size_t layers) {
   std::vector<std::string> history;
-  if (present(config, "history")) {
-    XAAS_TRY(const JsonReader list, config.at("history"));
-    XAAS_TRY(const std::vector<JsonReader> items, list.items());
+  if (const std::optional<JsonReader> list = config.find("history")) {
+    XAAS_TRY(const std::vector<JsonReader> items, list->items());
     for (const JsonReader& item : items) {
       XAAS_TRY(const bool empty, item.boolean_or("empty_layer", false));
       if (empty)
@@ -57,7 +45,7 @@ Result<std::vector<std::string>> parse_history(const JsonReader& config, size_t 
       history.push_back(std::move(created_by));
     }
   }
-  history.resize(layers); // it is informative and optional
+  history.resize(layers); // the history is optional and informative
   return history;
 }
 
@@ -97,9 +85,10 @@ Result<Manifest> parse_manifest(const std::string& text, const std::string& wher
   const JsonReader reader(json, where);
   XAAS_CHECK(check_schema_version(reader));
   XAAS_TRY(const std::string type, optional_string(reader, "mediaType"));
-  // One document that reads as two things (CVE-2021-41190).
+  // A document with two meanings (CVE-2021-41190).
   if ((!type.empty() && !is_manifest_type(type)) || reader.has("manifests") || reader.has("fsLayers"))
-    return make_error(ErrorKind::integrity, where + ": it is named a manifest but is also something else");
+    return make_error(ErrorKind::integrity,
+                      where + ": its media type is a manifest, but it is also something else");
   Manifest manifest;
   XAAS_TRY(const JsonReader config, reader.at("config"));
   XAAS_TRY(manifest.config, parse_descriptor(config));
@@ -125,13 +114,12 @@ Result<ImageConfig> parse_config(const std::string& text, const std::string& whe
   XAAS_TRY(config.architecture, reader.string_at("architecture"));
   XAAS_TRY(config.os, reader.string_at("os"));
   XAAS_TRY(config.created, optional_string(reader, "created"));
-  if (present(reader, "config")) {
-    XAAS_TRY(const JsonReader process, reader.at("config"));
-    XAAS_TRY(config.entrypoint, optional_strings(process, "Entrypoint"));
-    XAAS_TRY(config.cmd, optional_strings(process, "Cmd"));
-    XAAS_TRY(config.env, optional_strings(process, "Env"));
-    XAAS_TRY(config.working_directory, optional_string(process, "WorkingDir"));
-    XAAS_TRY(config.labels, optional_map(process, "Labels"));
+  if (const std::optional<JsonReader> process = reader.find("config")) {
+    XAAS_TRY(config.entrypoint, optional_strings(*process, "Entrypoint"));
+    XAAS_TRY(config.cmd, optional_strings(*process, "Cmd"));
+    XAAS_TRY(config.env, optional_strings(*process, "Env"));
+    XAAS_TRY(config.working_directory, optional_string(*process, "WorkingDir"));
+    XAAS_TRY(config.labels, optional_map(*process, "Labels"));
   }
   XAAS_TRY(const JsonReader rootfs, reader.at("rootfs"));
   XAAS_TRY(const std::vector<std::string> diff_ids, optional_strings(rootfs, "diff_ids"));
@@ -152,7 +140,8 @@ Result<Json> parse_index(const std::string& text, const std::string& where) {
   const JsonReader reader(json, where);
   XAAS_CHECK(check_schema_version(reader));
   if (reader.has("layers") || reader.has("config"))
-    return make_error(ErrorKind::integrity, where + ": it is named an index but is also something else");
+    return make_error(ErrorKind::integrity,
+                      where + ": its media type is an index, but it is also something else");
   XAAS_TRY(const JsonReader manifests, reader.at("manifests"));
   XAAS_TRY(const std::vector<JsonReader> items, manifests.items());
   for (const JsonReader& item : items)

@@ -55,8 +55,7 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(session.store, reader.string_at("store"));
   XAAS_TRY(session.arch, reader.string_at("arch"));
   XAAS_TRY(session.level, reader.string_at("level"));
-  XAAS_TRY(const JsonReader gpus, reader.at("gpus"));
-  XAAS_TRY(session.gpus, gpus.strings());
+  XAAS_TRY(session.gpus, reader.strings_at("gpus"));
   XAAS_TRY(session.clang, reader.string_at("clang"));
   XAAS_TRY(session.flang, reader.string_at("flang"));
   XAAS_TRY(session.cuda, reader.string_at("cuda"));

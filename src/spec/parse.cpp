@@ -14,22 +14,11 @@ namespace {
 
 using Assignment = std::map<std::string, std::string>;
 
-// Every member of an object of strings.
-Result<Assignment> parse_assignment(const JsonReader& object) {
-  Assignment values;
-  if (!object.json().is_object())
-    return object.wrong("an object");
-  for (const auto& [name, ignored] : object.json().items()) {
-    XAAS_TRY(values[name], object.string_at(name));
-  }
-  return values;
-}
-
 Result<Assignment> assignment_at(const JsonReader& reader, const std::string& key) {
   if (!reader.has(key))
     return Assignment{};
   XAAS_TRY(const JsonReader object, reader.at(key));
-  return parse_assignment(object);
+  return object.string_map();
 }
 
 Result<std::vector<std::string>> strings_at(const JsonReader& reader, const std::string& key) {
@@ -50,7 +39,7 @@ Result<std::vector<Assignment>> assignments_at(const JsonReader& reader, const s
   std::vector<Assignment> all;
   XAAS_TRY(const std::vector<JsonReader> items, items_at(reader, key));
   for (const JsonReader& item : items) {
-    XAAS_TRY(Assignment values, parse_assignment(item));
+    XAAS_TRY(Assignment values, item.string_map());
     all.push_back(std::move(values));
   }
   return all;

@@ -86,20 +86,14 @@ Json batch_json(const SystemDescription& description) {
 
 // Reading. A member that is missing or null is empty.
 
-std::optional<JsonReader> member(const JsonReader& reader, const std::string& key) {
-  if (!reader.has(key) || reader.json().at(key).is_null())
-    return std::nullopt;
-  return *reader.at(key);
-}
-
 Result<std::string> text(const JsonReader& reader, const std::string& key) {
-  const std::optional<JsonReader> value = member(reader, key);
+  const std::optional<JsonReader> value = reader.find(key);
   return value ? value->string() : Result<std::string>(std::string());
 }
 
 Result<uint64_t> number(const JsonReader& reader, const std::string& key,
                         uint64_t most = std::numeric_limits<int64_t>::max()) {
-  const std::optional<JsonReader> value = member(reader, key);
+  const std::optional<JsonReader> value = reader.find(key);
   if (!value)
     return uint64_t(0);
   XAAS_TRY(const uint64_t result, value->size());
@@ -115,7 +109,7 @@ Result<unsigned> small_number(const JsonReader& reader, const std::string& key) 
 }
 
 Result<std::optional<bool>> flag(const JsonReader& reader, const std::string& key) {
-  const std::optional<JsonReader> value = member(reader, key);
+  const std::optional<JsonReader> value = reader.find(key);
   if (!value)
     return std::optional<bool>();
   XAAS_TRY(const bool result, value->boolean());
@@ -123,7 +117,7 @@ Result<std::optional<bool>> flag(const JsonReader& reader, const std::string& ke
 }
 
 Result<std::vector<std::string>> texts(const JsonReader& reader, const std::string& key) {
-  const std::optional<JsonReader> value = member(reader, key);
+  const std::optional<JsonReader> value = reader.find(key);
   return value ? value->strings() : Result<std::vector<std::string>>(std::vector<std::string>());
 }
 
@@ -132,7 +126,7 @@ template <typename T>
 Result<std::vector<T>> objects(const JsonReader& reader, const std::string& key,
                                Result<T> (*parse)(const JsonReader&)) {
   std::vector<T> result;
-  const std::optional<JsonReader> array = member(reader, key);
+  const std::optional<JsonReader> array = reader.find(key);
   if (!array)
     return result;
   XAAS_TRY(const std::vector<JsonReader> items, array->items());
@@ -276,7 +270,7 @@ Result<void> parse_lists(const JsonReader& reader, SystemDescription& descriptio
 
 // The member `key`, which is an object if it is there.
 Result<std::optional<JsonReader>> object(const JsonReader& reader, const std::string& key) {
-  std::optional<JsonReader> found = member(reader, key);
+  std::optional<JsonReader> found = reader.find(key);
   if (found && !found->json().is_object())
     return found->wrong("an object");
   return found;
