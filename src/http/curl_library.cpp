@@ -6,7 +6,7 @@ namespace xaas::http {
 
 namespace {
 
-// The interface of libcurl since 2006; tools/make-archive.sh carries the library of this name along.
+// The soname of libcurl since 2006; tools/make-archive.sh includes the library of this name.
 constexpr const char* soname = "libcurl.so.4";
 
 template <typename Function> bool find(void* library, const char* name, Function& function) {
@@ -40,7 +40,7 @@ Result<CurlLibrary> load() {
                    find(library, "curl_slist_free_all", curl.slist_free_all);
   if (!all || curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
     return make_error(ErrorKind::missing_tool,
-                      std::string(soname) + ": is no libcurl, or cannot be initialized");
+                      std::string(soname) + ": is not libcurl, or cannot be initialized");
   return curl;
 }
 

@@ -1,4 +1,4 @@
-// The functions of libcurl that we call, loaded by name.
+// The functions of libcurl that we use, loaded by name.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -28,7 +28,7 @@ struct CurlLibrary {
   decltype(&::curl_slist_free_all) slist_free_all;
 };
 
-// Loaded once and kept. missing_tool: it is not there, or too old.
+// Loads the library once and keeps it. missing_tool if it is missing or too old.
 Result<const CurlLibrary*> curl_library();
 
 } // namespace xaas::http

@@ -23,15 +23,15 @@ bool same_name(std::string_view a, std::string_view b) {
                     [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-// What the callbacks fill. They are called by C code, so nothing may be thrown through them.
+// Filled by the callbacks, which C code calls and which therefore must not throw.
 struct Answer {
   explicit Answer(const Request& of) : request(of) {}
   const Request& request;
   Response response;
   bool too_large = false;
-  std::optional<Error> refused; // by the request's own functions
+  std::optional<Error> refused; // by the request's functions
   uint64_t uploaded = 0;
-  const std::string* unread = nullptr; // what a reader has not yet taken: it must not grow without end
+  const std::string* unread = nullptr; // what the reader has not taken yet; it must stay bounded
   bool paused = false;
 };
 
@@ -45,7 +45,7 @@ size_t take_body(char* data, size_t, size_t count, void* user) {
   auto& answer = *static_cast<Answer*>(user);
   try {
     if (answer.unread && answer.unread->size() >= enough_unread) {
-      answer.paused = true; // the piece comes again
+      answer.paused = true; // libcurl will pass these bytes again
       return CURL_WRITEFUNC_PAUSE;
     }
     if (goes_to_sink(answer)) {
@@ -71,7 +71,7 @@ size_t take_header(char* data, size_t, size_t count, void* user) {
   try {
     const std::string_view line(data, count);
     if (line.starts_with("HTTP/")) {
-      response.headers.clear(); // an interim answer came before
+      response.headers.clear(); // of an interim response
       response.status = 0;
       if (const size_t space = line.find(' '); space != std::string_view::npos)
         std::from_chars(line.data() + space + 1, line.data() + line.size(), response.status);
@@ -97,7 +97,7 @@ size_t give_body(char* buffer, size_t, size_t capacity, void* user) {
       return *given;
     }
     answer.refused =
-        given ? make_error(ErrorKind::failed, "what is to be sent ends too early") : std::move(given).error();
+        given ? make_error(ErrorKind::failed, "the body to send ends too early") : std::move(given).error();
   } catch (...) {
   }
   return CURL_READFUNC_ABORT;
@@ -121,7 +121,7 @@ bool is_token(const std::string& text) { // RFC 9110 section 5.6.2
   });
 }
 
-// The file of authorities that the environment names; nullptr: libcurl's own.
+// The file of certificate authorities that the environment names; nullptr: libcurl's default.
 const char* authorities() {
   for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"})
     if (const char* const value = std::getenv(name); value && *value)
@@ -131,7 +131,7 @@ const char* authorities() {
 
 using Handle = std::unique_ptr<CURL, decltype(&::curl_easy_cleanup)>;
 
-// The file's authorities and those of the request, in one: libcurl takes a file or bytes.
+// The authorities of the file and those of the request together, because libcurl takes a file or bytes.
 Result<std::string> joined_authorities(const std::string& more) {
   std::string text;
   if (const char* const file = authorities()) {
@@ -140,12 +140,12 @@ Result<std::string> joined_authorities(const std::string& more) {
   return text + "\n" + more;
 }
 
-// One transfer over a handle, and what must live as long as it lasts.
+// One transfer over a handle, and everything that must live as long.
 class Transfer {
 public:
   Transfer(const CurlLibrary& curl, CURL* handle, const Request& request)
       : curl_(curl), handle_(handle), headers_(nullptr, curl.slist_free_all), answer_(request) {}
-  // The handle keeps its connections, and nothing of this request.
+  // The handle keeps its connections and nothing else of this request.
   ~Transfer() { curl_.easy_reset(handle_); }
 
   Result<void> prepare(const Url& url) {
@@ -153,17 +153,16 @@ public:
     for (const Header& header : request.headers)
       if (!add_header(header))
         return make_error(ErrorKind::usage, "a header is malformed or has a control character");
-    add_line("Expect:"); // do not wait for leave to send the body
+    add_line("Expect:"); // do not wait for permission to send the body
     if (!request.tls.authorities.empty()) {
       XAAS_TRY(authorities_, joined_authorities(request.tls.authorities));
     }
     if (!set_options(request, url) || !set_tls(request.tls) || !set_body(request))
-      return make_error(ErrorKind::missing_tool,
-                        "libcurl lacks an option that is needed: " + std::string(error_));
+      return make_error(ErrorKind::missing_tool, "libcurl lacks a required option: " + std::string(error_));
     return {};
   }
 
-  // What became of the transfer.
+  // The result of the transfer.
   Result<void> finish(CURLcode code) {
     distrusted_ = code == CURLE_PEER_FAILED_VERIFICATION;
     if (code != CURLE_OK)
@@ -220,16 +219,16 @@ private:
                 set(CURLOPT_WRITEFUNCTION, &take_body) && set(CURLOPT_WRITEDATA, &answer_) &&
                 set(CURLOPT_HEADERFUNCTION, &take_header) && set(CURLOPT_HEADERDATA, &answer_) &&
                 set(CURLOPT_NOPROGRESS, 0L) && set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
-    // Only faster, so it may fail, and does: after a host name that could not be resolved, libcurl 7.88 keeps
-    // the handle's buffer and refuses another size for it.
+    // An optimisation that may fail, and does: after a host name that could not be resolved, libcurl 7.88
+    // keeps the handle's buffer and refuses another size for it.
     curl_.easy_setopt(handle_, CURLOPT_BUFFERSIZE, 256 * 1024L);
-    if (!request.sink && request.method != "HEAD") // which tells the length of what it does not send
+    if (!request.sink && request.method != "HEAD") // whose Content-Length is that of a body it does not send
       good = good && set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(limits.answer_bytes));
     if (limits.stall.count() > 0)
       good = good && set(CURLOPT_LOW_SPEED_LIMIT, 1024L) &&
              set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(limits.stall.count()));
     if (url.is_loopback())
-      good = good && set(CURLOPT_PROXY, ""); // what is for this machine stays on it
+      good = good && set(CURLOPT_PROXY, ""); // loopback requests never leave this machine
     return good;
   }
 
@@ -237,7 +236,7 @@ private:
     bool good = set(CURLOPT_SSL_VERIFYPEER, tls.verify ? 1L : 0L) &&
                 set(CURLOPT_SSL_VERIFYHOST, tls.verify ? 2L : 0L);
     const char* const file = authorities();
-    if (!authorities_.empty()) { // libcurl's own directory of authorities stays, its file does not
+    if (!authorities_.empty()) { // replaces libcurl's file of authorities, not its directory
       curl_blob blob{authorities_.data(), authorities_.size(), CURL_BLOB_NOCOPY};
       good = good && set(CURLOPT_CAINFO_BLOB, &blob);
     } else if (file) {
@@ -314,8 +313,8 @@ const std::string* Response::header(std::string_view name) const {
   return nullptr;
 }
 
-// A transfer that goes on only while somebody reads: what came and was not yet asked for is `ready`. Nothing
-// is read from the connection before that is empty, so it stays small.
+// A transfer that only proceeds while it is read. `ready` holds the bytes that arrived but were not read yet;
+// nothing more is taken from the connection until it is empty, so it stays small.
 struct Reading {
   Reading(const CurlLibrary& library, Request of, std::string shown)
       : curl(library), request(std::move(of)), where(std::move(shown)) {
@@ -339,12 +338,12 @@ struct Reading {
     }
     if (curl.multi_add_handle(multi, easy) != CURLM_OK) {
       transfer.reset();
-      return make_error(ErrorKind::failed, "libcurl begins no transfer");
+      return make_error(ErrorKind::failed, "libcurl cannot start the transfer");
     }
     return {};
   }
 
-  // Until there is something to read, or the end.
+  // Waits until there is something to read, or for the end.
   Result<void> wait() {
     while (ready.size() == taken && !ended) {
       ready.clear();
@@ -353,7 +352,7 @@ struct Reading {
       transfer->go_on();
       int running = 0;
       if (curl.multi_perform(multi, &running) != CURLM_OK)
-        return make_error(ErrorKind::failed, "libcurl cannot go on with the transfer");
+        return make_error(ErrorKind::failed, "libcurl cannot continue the transfer");
       int left = 0;
       while (const CURLMsg* const message = curl.multi_info_read(multi, &left))
         if (message->msg == CURLMSG_DONE && message->easy_handle == easy) {
@@ -364,7 +363,7 @@ struct Reading {
       if (!ended && ready.empty())
         curl.multi_poll(multi, nullptr, 0, 500, nullptr);
     }
-    // What came before it broke is there to be read first.
+    // Bytes that arrived before the failure are read first.
     return broken && ready.size() == taken ? Result<void>(*broken) : Result<void>();
   }
 
@@ -375,7 +374,7 @@ struct Reading {
   CURLM* multi = nullptr;
   CURL* easy = nullptr;
   std::string ready;
-  size_t taken = 0; // of it
+  size_t taken = 0; // bytes of `ready`
   bool ended = false;
   std::optional<Error> broken;
 };
@@ -383,7 +382,7 @@ struct Reading {
 struct Client::State {
   const CurlLibrary* curl = nullptr;
   Handle handle{nullptr, nullptr};
-  // For what is read piece by piece. It has connections of its own.
+  // For bodies that are read incrementally; has connections of its own.
   Handle reader{nullptr, nullptr};
   std::unique_ptr<CURLM, decltype(&::curl_multi_cleanup)> multi{nullptr, nullptr};
   std::optional<Reading> reading;
@@ -406,7 +405,7 @@ Result<void> Client::prepare(const Request& request, const std::string& where) {
   state->curl = curl;
   state->handle = Handle(curl->easy_init(), curl->easy_cleanup);
   if (!state->handle)
-    return make_error(ErrorKind::failed, where + ": libcurl gives no handle");
+    return make_error(ErrorKind::failed, where + ": libcurl cannot create a handle");
   state_ = std::move(state);
   return {};
 }
@@ -430,7 +429,7 @@ Result<Response> Client::open(const Request& request) {
     state_->multi = {curl.multi_init(), curl.multi_cleanup};
     state_->reader = Handle(curl.easy_init(), curl.easy_cleanup);
     if (!state_->multi || !state_->reader)
-      return make_error(ErrorKind::failed, where + ": libcurl gives no handle");
+      return make_error(ErrorKind::failed, where + ": libcurl cannot create a handle");
   }
   state_->reading.reset();
   Reading& reading = state_->reading.emplace(curl, request, where);
@@ -447,7 +446,7 @@ Result<Response> Client::open(const Request& request) {
 
 Result<size_t> Client::read(char* buffer, size_t capacity) {
   if (!state_ || !state_->reading)
-    return make_error(ErrorKind::failed, "nothing was opened to be read");
+    return make_error(ErrorKind::failed, "no transfer is open for reading");
   Reading& reading = *state_->reading;
   XAAS_CHECK(reading.wait().in(reading.where));
   const size_t count = reading.ready.copy(buffer, capacity, reading.taken);
@@ -470,10 +469,10 @@ std::optional<std::chrono::seconds> retry_after(const Response& response, int64_
   int64_t number = 0;
   const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (code == std::errc::result_out_of_range && text->front() != '-')
-    return std::chrono::seconds(std::chrono::hours(24 * 365)); // longer than anybody waits
+    return std::chrono::seconds(std::chrono::hours(24 * 365)); // longer than anyone waits
   if (code == std::errc() && end == text->data() + text->size() && number >= 0)
     return std::chrono::seconds(number);
-  // RFC 9110 section 5.6.7; the two obsolete forms of dates are not taken.
+  // RFC 9110 section 5.6.7, without the two obsolete date formats.
   std::tm date{};
   const char* const rest = strptime(text->c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date);
   if (!rest || *rest)

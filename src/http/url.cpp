@@ -35,7 +35,7 @@ Result<Url> parse_url(const std::string& text) {
   };
   for (const unsigned char c : text)
     if (c <= ' ' || c >= 127 || c == '\\' || c == '"')
-      return wrong("has a character that a URL does not have");
+      return wrong("has an invalid character");
   Url url;
   const size_t colon = text.find("://");
   url.scheme = to_lower(text.substr(0, colon == std::string::npos ? 0 : colon));

@@ -48,7 +48,7 @@ public:
   Content(archive* reader, const ArchiveInput& input, uint64_t limit)
       : reader_(reader), input_(input), left_(limit) {}
 
-  // The next entry, of this many bytes.
+  // Starts the next entry, which has this many bytes.
   void start(int64_t size) { expected_ = static_cast<uint64_t>(size), read_ = 0; }
 
   Result<std::string_view> next() override {
@@ -59,7 +59,7 @@ public:
       return damaged("the files expand to more than the limit");
     left_ -= static_cast<uint64_t>(count);
     read_ += static_cast<uint64_t>(count);
-    if (count == 0 && read_ != expected_) // libarchive does not fill a hole at the end of a sparse file
+    if (count == 0 && read_ != expected_) // libarchive does not fill in a hole at the end of a sparse file
       return damaged("an entry of " + std::to_string(expected_) + " bytes has only " + std::to_string(read_));
     return std::string_view(buffer_.data(), static_cast<size_t>(count));
   }
@@ -172,7 +172,7 @@ Result<void> read_entries(archive* reader, const ArchiveInput& input, Whiteouts 
       return damaged("there are more than " + std::to_string(entry_limit) + " entries");
     XAAS_TRY(LayerEntry next, checked_entry(from, whiteouts));
     content.start(archive_entry_size(from));
-    if (!next.path.empty()) // "./", the root itself, says nothing
+    if (!next.path.empty()) // "./" is the root itself
       XAAS_CHECK(entry(next, content));
   }
 }

@@ -1,5 +1,5 @@
-// What layers and archives have in common: libarchive reads them, and every name is checked before anything
-// acts on it. What depends on the tree that is being unpacked (a path through a symlink) is checked there.
+// Common to layers and archives: libarchive reads them, and every name is checked before anything uses it.
+// Checks that depend on the tree being unpacked (a path through a symlink) happen there.
 #pragma once
 
 #include "compression.h"
@@ -21,10 +21,10 @@ namespace xaas::oci {
 using ArchiveReader = std::unique_ptr<archive, decltype(&archive_read_free)>;
 using OnEntry = std::function<Result<void>(LayerEntry&, LayerContent&)>;
 
-// Damage, and a lie.
+// The error for damaged or deceptive content.
 Error damaged(const std::string& what);
 
-// What libarchive reads from. An error of ours, which it would pass on as text, comes back as it was.
+// The input of libarchive. Keeps our errors, which libarchive would reduce to text.
 class ArchiveInput {
 public:
   virtual ~ArchiveInput() = default;
@@ -32,7 +32,7 @@ public:
   Error error(archive* reader) const;
 
 protected:
-  // For libarchive's callbacks: gives ARCHIVE_FATAL.
+  // For libarchive's callbacks: stores the error and returns ARCHIVE_FATAL.
   int failed(archive* reader, Error error);
 
 private:
@@ -44,7 +44,7 @@ class Feed : public ArchiveInput {
 public:
   Feed(Decompressor& source, bool hash, uint64_t limit) : source_(source), hash_(hash), limit_(limit) {}
   static la_ssize_t read(archive* reader, void* data, const void** buffer); // archive_read_callback
-  // Reads on to the end and gives the digest of everything.
+  // Reads to the end and returns the digest of everything.
   Result<Digest> finish();
 
 private:
@@ -57,14 +57,14 @@ private:
   Hasher hasher_;
 };
 
-// In a layer some names remove what other layers have.
+// In a layer, some names (whiteouts) remove files of lower layers.
 enum class Whiteouts { checked, ordinary };
 
-// Reads the entries of an open archive in their order. `limit`: of all contents that are read, in bytes.
+// Reads the entries of an open archive in order. `limit`: bytes of all contents that are read.
 Result<void> read_entries(archive* reader, const ArchiveInput& input, Whiteouts whiteouts, uint64_t limit,
                           const OnEntry& entry);
 
-// A symlink at `path` may be absolute (it is then relative to the root), but not climb out of the root.
+// Checks a symlink at `path`: it may be absolute (relative to the root), but must not climb out of the root.
 Result<void> check_symlink(const std::string& path, const std::string& destination);
 
 } // namespace xaas::oci

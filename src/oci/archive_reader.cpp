@@ -1,9 +1,9 @@
-// Reading archives of others.
+// Reads untrusted archives.
 //
-// A tar is read as a layer is: first decompressed, then counted, then parsed, so that the limit holds for
-// what libarchive passes over, too. Its own filters decompress, for the many formats; those that would call a
-// program are not among them. A zip has its directory at the end and is read where it lies; without that
-// directory (libarchive's other reader) modes and symlinks are lost.
+// A tar is read like a layer: decompressed, then counted, then parsed, so that the limit also covers content
+// that libarchive skips. libarchive's filters decompress the many formats, except those that would run a
+// program. A zip has its directory at the end and is read in place; libarchive's streaming reader, which does
+// without that directory, loses modes and symlinks.
 #include "archive_reader.h"
 
 #include "blob.h"
@@ -64,7 +64,7 @@ private:
   std::vector<char> buffer_ = std::vector<char>(piece_size);
 };
 
-// A blob that is read here and there.
+// A blob with random access.
 class PlacedInput : public ArchiveInput {
 public:
   explicit PlacedInput(const Blob& blob) : blob_(blob) {}

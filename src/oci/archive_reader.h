@@ -4,8 +4,8 @@
 
 namespace xaas::oci {
 
-// Gives the entries of a tar, in any compression that we read, or of a zip, in their order; whiteouts are
-// names like others. `limit`: of the uncompressed tar, and of all contents, in bytes.
+// Reads the entries of a zip or of a tar, in any supported compression, in order. Whiteout names have no
+// special meaning. `limit`: bytes of the uncompressed tar, and of all contents.
 Result<void> read_archive(const BlobPtr& archive, uint64_t limit, const OnEntry& entry);
 
 } // namespace xaas::oci

@@ -112,7 +112,7 @@ Result<std::string> read_whole(const Blob& blob, uint64_t limit) {
   std::string bytes(static_cast<size_t>(blob.size()), '\0');
   for (size_t have = 0; have < bytes.size();) {
     XAAS_TRY(const size_t count, blob.read(have, bytes.data() + have, bytes.size() - have));
-    if (count == 0) // the file was cut meanwhile
+    if (count == 0) // the file was truncated meanwhile
       bytes.resize(have);
     have += count;
   }

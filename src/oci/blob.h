@@ -1,4 +1,4 @@
-// Blobs in parts of files, and in their order.
+// Blobs in parts of files, and sequential reading of blobs.
 #pragma once
 
 #include <xaas/base/file_descriptor.h>
@@ -12,11 +12,11 @@ namespace xaas::oci {
 
 inline constexpr size_t piece_size = 256 * 1024;
 
-// `size` bytes of a file from `begin` on. `path` is for messages.
+// `size` bytes of a file, from `begin` on. `path` is for messages.
 BlobPtr blob_in(const fs::path& path, std::shared_ptr<const FileDescriptor> file, uint64_t begin,
                 uint64_t size);
 
-// Reads a blob from its start, piece by piece.
+// Reads a blob sequentially from its start.
 class BlobReader {
 public:
   explicit BlobReader(BlobPtr blob) : blob_(std::move(blob)) {}

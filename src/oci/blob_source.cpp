@@ -33,13 +33,13 @@ private:
 
 using Reader = std::unique_ptr<archive, decltype(&archive_read_free)>;
 
-// A tar file of which only the places of the members are kept; blobs are read where they lie.
+// A tar file. Keeps only the positions of its members; blobs are read in place.
 class Archive : public StoredSource {
 public:
   Archive(fs::path path, FileDescriptor file)
       : path_(std::move(path)), file_(std::make_shared<FileDescriptor>(std::move(file))) {}
 
-  // Notes where every regular file lies.
+  // Records the position of every regular file.
   Result<void> scan() {
     const RawLocale raw;
     const Reader reader(archive_read_new(), archive_read_free);
@@ -61,7 +61,7 @@ public:
         return make_error(ErrorKind::integrity, path_.string() + ": too many members");
       if (archive_entry_sparse_count(entry) > 0)
         return make_error(ErrorKind::integrity, path_.string() + ": the member '" + path + "' has holes");
-      // What was read of the file by now are the headers up to the member's content.
+      // At this point libarchive has read the headers up to the member's content.
       const Member member{static_cast<uint64_t>(archive_filter_bytes(reader.get(), 0)),
                           static_cast<uint64_t>(archive_entry_size(entry))};
       if (!members_.emplace(path, member).second)
@@ -113,7 +113,8 @@ private:
 };
 
 Error no_image(const Reference& reference, const std::string& what) {
-  return make_error(ErrorKind::usage, reference.text + ": " + reference.path.string() + " is no OCI " + what,
+  return make_error(ErrorKind::usage,
+                    reference.text + ": " + reference.path.string() + " is not an OCI " + what,
                     "images are named oci:DIR[:TAG] or oci-archive:FILE[:TAG]");
 }
 
@@ -135,8 +136,8 @@ Result<std::unique_ptr<StoredSource>> open_layout(const Reference& reference) {
   return std::unique_ptr<StoredSource>(std::make_unique<Layout>(path));
 }
 
-// Whether a file begins like a tar: then what libarchive cannot read is a damaged archive, not something
-// else.
+// Whether a file begins like a tar. If so, libarchive's failure to read it means a damaged archive, not
+// another kind of file.
 bool looks_like_tar(int file) {
   char magic[5];
   return pread(file, magic, sizeof(magic), 257) == 5 && std::string_view(magic, 5) == "ustar";
@@ -151,7 +152,7 @@ Result<std::unique_ptr<StoredSource>> open_archive(const Reference& reference) {
   auto archive = std::make_unique<Archive>(reference.path, std::move(file));
   if (auto scanned = archive->scan(); !scanned) {
     if (!tar && archive->empty())
-      return no_image(reference, "archive: it is no uncompressed tar file");
+      return no_image(reference, "archive: it is not an uncompressed tar file");
     return std::move(scanned).error();
   }
   if (!archive->has("oci-layout"))
@@ -167,7 +168,7 @@ Result<std::unique_ptr<StoredSource>> open_archive(const Reference& reference) {
 
 namespace {
 
-// A blob is looked for because an image says that it has it.
+// The image lists this blob, so it must exist.
 Error missing(Error error, const Descriptor& descriptor) {
   error = std::move(error).in(name_of(descriptor));
   if (error.kind == ErrorKind::not_found)
@@ -206,7 +207,7 @@ Result<BlobPtr> BlobSource::stream(const Descriptor& descriptor) const {
   return blob ? std::move(blob) : missing(std::move(blob).error(), descriptor);
 }
 
-// They are near.
+// Local files need no prefetching.
 Result<void> BlobSource::prefetch(const std::vector<Descriptor>& blobs, Progress& progress) const {
   for (const Descriptor& blob : blobs)
     progress.advance(blob.size);

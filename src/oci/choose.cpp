@@ -27,7 +27,7 @@ bool is_image(const Json& entry) {
   return is_manifest_type(type) || is_index_type(type);
 }
 
-// What is kept beside an image and names it by its digest: signatures and the like of cosign
+// Entries that accompany an image and name it by its digest: signatures and the like from cosign
 // (`sha256-<hex>.sig`), lists of referrers (`sha256-<hex>`), and artifacts.
 bool is_about_another(const Json& entry) {
   const std::string tag = tag_of(entry);
@@ -37,7 +37,7 @@ bool is_about_another(const Json& entry) {
           tag.size() >= 7 + 2 * Digest::size);
 }
 
-// Where in an index an entry is, for messages.
+// The place of an entry in an index, for messages.
 struct Entry {
   const Json* json;
   std::string where;
@@ -62,8 +62,7 @@ Error tag_not_found(const std::string& wanted, const std::vector<Entry>& images)
                     tags.empty() ? "it has no tagged images" : "the tags are: " + join(tags, ", "));
 }
 
-// The entries of `index.json` that a tag, or none, stands for: several where the same tag is given per
-// platform.
+// The entries of `index.json` for a tag or for no tag: several if the tag exists once per platform.
 Result<std::vector<Entry>> choose_by_tag(std::vector<Entry> images, const std::string& tag) {
   if (tag.empty())
     std::erase_if(images, [](const Entry& image) { return is_about_another(*image.json); });
@@ -90,7 +89,7 @@ Result<std::vector<Entry>> choose_by_tag(std::vector<Entry> images, const std::s
   return error;
 }
 
-// The first entry for an architecture; an entry without a platform serves where there is no other.
+// The first entry for an architecture, or else the first without a platform.
 Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::string& architecture) {
   if (images.empty())
     return make_error(ErrorKind::unsatisfied, "the index lists no images");
@@ -139,8 +138,7 @@ Result<Descriptor> find_root(const StoredSource& source, const Reference& refere
   }
   XAAS_TRY(const Json index, parse_index(*text, "index.json"));
   XAAS_TRY(const std::vector<Entry> chosen, choose_by_tag(images_of(index, "index.json"), reference.tag));
-  const bool single =
-      chosen.size() == 1 || !architecture; // what stands alone is taken whatever platform it names
+  const bool single = chosen.size() == 1 || !architecture; // a single entry is used whatever its platform
   XAAS_TRY(const Entry entry,
            single ? Result<Entry>(chosen.front()) : choose_by_platform(chosen, *architecture));
   return parse_descriptor(JsonReader(*entry.json, entry.where));

@@ -1,4 +1,4 @@
-// Which manifest a tag or an index stands for.
+// Which manifest a tag or an index refers to.
 #pragma once
 
 #include "stored_source.h"
@@ -10,11 +10,11 @@
 
 namespace xaas::oci {
 
-// Goes down from an index to the manifest for an architecture.
+// Resolves an index to the manifest for an architecture.
 Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture);
 
-// What a reference names in a layout or an archive: a manifest or an index. Where the same tag is given per
-// platform, the entry for `architecture`; without it the first.
+// What a reference names in a layout or an archive: a manifest or an index. If the tag exists once per
+// platform, the entry for `architecture`, or the first without it.
 Result<Descriptor> find_root(const StoredSource& source, const Reference& reference,
                              const std::optional<std::string>& architecture);
 

@@ -21,7 +21,7 @@ public:
   ~GzipCompressor() override { deflateEnd(&stream_); }
 
   bool start() {
-    // Without a header of our own zlib would store the operating system that it was built for.
+    // Without this header, zlib would store the operating system that it was built for.
     header_.os = 255;
     return deflateInit2(&stream_, 6, Z_DEFLATED, gzip_window_bits, 8, Z_DEFAULT_STRATEGY) == Z_OK &&
            deflateSetHeader(&stream_, &header_) == Z_OK;
@@ -45,7 +45,7 @@ public:
 
 private:
   Result<void> deflate_piece(std::string_view piece, int flush) {
-    // zlib does not write to its input; its type has no const only where ZLIB_CONST is not set.
+    // zlib does not write to its input; the type lacks const only because ZLIB_CONST is not defined.
     stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(piece.data()));
     stream_.avail_in = static_cast<uInt>(piece.size());
     do {
@@ -106,7 +106,7 @@ private:
 };
 
 Error cut_short(const char* format) {
-  return make_error(ErrorKind::integrity, std::string("the ") + format + " data ends too early");
+  return make_error(ErrorKind::integrity, std::string("the ") + format + " data is truncated");
 }
 
 class PlainSource : public Decompressor {
@@ -118,7 +118,7 @@ private:
   BlobReader input_;
 };
 
-// Any number of gzip members one after the other: pigz and seekable formats write them.
+// Any number of concatenated gzip members, which pigz and seekable formats write.
 class GzipSource : public Decompressor {
 public:
   explicit GzipSource(BlobPtr blob) : input_(std::move(blob)) {}
@@ -155,7 +155,7 @@ public:
 
 private:
   BlobReader input_;
-  std::string_view rest_; // of the piece at hand
+  std::string_view rest_; // of the current piece
   bool input_ended_ = false;
   z_stream stream_{};
   bool member_ended_ = false;
@@ -194,7 +194,7 @@ public:
 private:
   ZSTD_DCtx* context_;
   BlobReader input_;
-  ZSTD_inBuffer rest_{}; // of the piece at hand
+  ZSTD_inBuffer rest_{}; // of the current piece
   bool input_ended_ = false;
   bool frame_ended_ = false;
   std::vector<char> buffer_ = std::vector<char>(piece_size);

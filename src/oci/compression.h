@@ -1,4 +1,4 @@
-// Streams of compressed bytes, with settings fixed for the digest's sake.
+// Compression streams, with settings fixed for reproducible digests.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -15,13 +15,13 @@ class Compressor {
 public:
   virtual ~Compressor() = default;
   virtual Result<void> write(std::string_view data) = 0;
-  virtual std::string take() = 0;           // the compressed bytes that are there, each once
-  virtual Result<std::string> finish() = 0; // the last of them; once
+  virtual std::string take() = 0;           // the compressed bytes available so far, each once
+  virtual Result<std::string> finish() = 0; // the rest; once
 };
 
 Result<std::unique_ptr<Compressor>> make_compressor(Compression compression);
 
-// Uncompressed bytes, piece by piece. Damaged, cut or trailing input is an integrity error.
+// A stream of uncompressed bytes. Damaged, truncated or trailing input is an integrity error.
 class Decompressor {
 public:
   virtual ~Decompressor() = default;
@@ -29,8 +29,8 @@ public:
   virtual Result<std::string_view> next() = 0;
 };
 
-// A decompressor for the layer media types of OCI and Docker; another media type is unsatisfied: an image of
-// a newer format.
+// A decompressor for the layer media types of OCI and Docker. Any other media type is unsatisfied, because
+// the image has a newer format.
 Result<std::unique_ptr<Decompressor>> make_decompressor(BlobPtr blob, const std::string& media_type);
 
 } // namespace xaas::oci

@@ -12,7 +12,7 @@ public:
     reference_ = reference;
   }
 
-  // Reads manifest and configuration.
+  // Reads the manifest and configuration.
   Result<void> load(const Descriptor& manifest) {
     const std::string name = "manifest " + manifest.digest.to_string();
     XAAS_TRY(const std::string text, source_->read(manifest, manifest_limit));

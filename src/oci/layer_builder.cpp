@@ -16,7 +16,7 @@ Result<void> check_path(const std::string& path) {
     return make_error(ErrorKind::usage, "adding '" + path + "' to a layer: " + why);
   };
   if (path.empty() || path.front() == '/' || path.back() == '/' || path.find('\0') != std::string::npos)
-    return refused("a path in a layer is relative and ends in a name");
+    return refused("a path in a layer must be relative and end in a name");
   for (const std::string& part : split(path, '/')) {
     if (part.empty() || part == "." || part == "..")
       return refused("the path is not normalised");
@@ -26,7 +26,7 @@ Result<void> check_path(const std::string& path) {
   return {};
 }
 
-// Every directory above `path`, outermost first.
+// All parent directories of `path`, outermost first.
 std::vector<std::string> parents_of(const std::string& path) {
   std::vector<std::string> parents;
   for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
@@ -51,9 +51,9 @@ Result<void> LayerBuilder::add(const std::string& path, Entry entry) {
   const auto [place, added] = entries_.try_emplace(path, std::move(entry));
   if (added)
     return {};
-  // try_emplace leaves `entry` as it was where it adds nothing.
+  // If try_emplace() adds nothing, it leaves `entry` as it was.
   if (entry.kind != Entry::Kind::directory || place->second.kind != Entry::Kind::directory)
-    return make_error(ErrorKind::failed, "adding '" + path + "' to a layer: it is there already");
+    return make_error(ErrorKind::failed, "adding '" + path + "' to a layer: it was added before");
   place->second.mode |= entry.mode;
   return {};
 }

@@ -1,7 +1,7 @@
-// Reading the layers of others.
+// Reads untrusted layers.
 //
-// A layer is hostile until proven otherwise. Decompression is ours, so that the limit and the digest of the
-// uncompressed bytes hold whatever the tar inside says; libarchive parses the tar.
+// We decompress and libarchive parses the tar, so that the limit and the digest of the uncompressed bytes
+// hold whatever the tar contains.
 
 #include "archive_entries.h"
 #include "raw_locale.h"

@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::seconds patience(120);
 constexpr time_t stale_after = 60; // seconds
 
-// Names the set of processes that our process numbers belong to: a host, and on it a process namespace.
+// Identifies the scope of our process numbers: a host and a process namespace on it.
 std::string host_identity() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
@@ -37,7 +37,7 @@ std::string new_owner() {
          std::to_string(now);
 }
 
-// `now` is the time by the clock of the file system's server: our own may differ by more than a minute.
+// `now` is from the clock of the file system's server; ours may differ by more than a minute.
 bool is_dead(const fs::path& file, time_t now) {
   const std::vector<std::string> parts = split(file.filename().string(), '.');
   if (parts.size() == 4 && parts[0] == host_identity()) {
@@ -65,7 +65,7 @@ Result<LayoutLock> LayoutLock::acquire(const fs::path& layout) {
   const auto give_up = std::chrono::steady_clock::now() + patience;
   std::chrono::milliseconds pause(1);
   Result<void> failure;
-  // Made anew at each try, so that its time is that of taking the lock.
+  // Created anew for each attempt, so that its time is when the lock was taken.
   while (failure) {
     if (mkdir(ready.c_str(), 0777) != 0) {
       failure = errno_error(errno, "locking " + layout.string());
@@ -102,7 +102,7 @@ LayoutLock::~LayoutLock() {
   if (file_.empty())
     return;
   unlink(file_.c_str());
-  rmdir(file_.parent_path().c_str()); // fails where another has it already
+  rmdir(file_.parent_path().c_str()); // fails if another process has taken it meanwhile
 }
 
 bool LayoutLock::held() const {

@@ -4,7 +4,7 @@
 
 namespace xaas::oci {
 
-// What lower layers have at a path, and below it.
+// Removes what lower layers have at a path and below it.
 void NameTree::remove(const std::string& path, bool only_below, const Gone& gone) {
   const std::string below = path == "/" ? path : path + "/";
   for (auto at = entries_.lower_bound(path); at != entries_.end() && at->first.starts_with(path);) {
@@ -19,14 +19,14 @@ void NameTree::remove(const std::string& path, bool only_below, const Gone& gone
   }
 }
 
-// Where an entry of a layer goes: through the symlinks that are there, with the directories that it needs.
+// The destination of an entry: resolves existing symlinks and creates missing directories.
 std::string NameTree::place(const std::string& path) {
   fs::path at = "/";
   for (const fs::path& part : fs::path(path).parent_path().relative_path()) {
     const std::string there = resolve(at / part);
     if (there.empty()) {
       at /= part;
-      entries_.try_emplace(at, Entry{Kind::directory, {}, false, layer_}); // a link that leads nowhere stays
+      entries_.try_emplace(at, Entry{Kind::directory, {}, false, layer_}); // keeps a dangling link
     } else {
       at = there;
     }
@@ -101,7 +101,7 @@ std::string NameTree::resolve(const std::string& path) const {
       return {};
     if (found->kind != Kind::symlink)
       continue;
-    if (++links > 40) // as Linux
+    if (++links > 40) // as in Linux
       return {};
     const fs::path destination = found->destination;
     at = destination.is_absolute() ? fs::path("/") : at.parent_path();

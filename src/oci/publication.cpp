@@ -10,7 +10,7 @@ namespace xaas::oci {
 
 namespace {
 
-// Of one index, with all below it: documents, and their bytes together.
+// Limits for one index and everything below it: documents, and their total bytes.
 constexpr size_t document_limit = 1000;
 constexpr uint64_t document_bytes_limit = uint64_t(32) << 20;
 
@@ -71,7 +71,7 @@ Descriptor descriptor_of(const Document& document) {
   return {document.media_type, document.digest, document.text.size(), {}};
 }
 
-// Puts a publication together, with every blob and document once.
+// Assembles a publication, with every blob and document once.
 class Collector {
 public:
   void add(NewBlob blob) {
@@ -100,7 +100,7 @@ private:
   std::set<Digest> known_;
 };
 
-// Docker's media types and what OCI calls the same bytes.
+// Docker's media types and OCI's names for the same bytes.
 std::string oci_type(const std::string& type) {
   static const std::map<std::string, std::string> types = {
       {media_type::docker_manifest, media_type::manifest},
@@ -117,13 +117,13 @@ std::string oci_type(const std::string& type) {
   return found == types.end() ? type : found->second;
 }
 
-// Reads a manifest or an index with all that it names.
+// Reads a manifest or an index and everything that it names.
 class Reader {
 public:
   Reader(std::shared_ptr<const BlobSource> source, const Reference& reference, bool as_oci)
       : source_(std::move(source)), reference_(reference), as_oci_(as_oci) {}
 
-  // What the document is called in the publication.
+  // The descriptor of the document in the publication.
   Result<Descriptor> read(const Descriptor& descriptor, unsigned depth = 0) {
     const bool index = is_index_type(descriptor.media_type);
     const std::string name = (index ? "index " : "manifest ") + descriptor.digest.to_string();
@@ -138,11 +138,11 @@ public:
              source_->read(descriptor, std::min(manifest_limit, document_bytes_limit - bytes_)));
     bytes_ += text.size();
     XAAS_TRY(Json json, parse_json(text, name, false, ErrorKind::integrity));
-    // One document that reads as two things (CVE-2021-41190).
+    // A document with two meanings (CVE-2021-41190).
     if (!json.is_object() || json.contains("manifests") != index || json.contains("layers") == index)
-      return make_error(ErrorKind::integrity,
-                        name + ": it is not what it is named: " + (index ? "an index" : "a manifest"));
-    // What names other bytes than before is itself another document.
+      return make_error(ErrorKind::integrity, name + ": its content does not match its media type, " +
+                                                  (index ? "an index" : "a manifest"));
+    // A document that names converted content changes itself.
     XAAS_TRY(bool changed, index ? read_index(json, name, depth) : read_manifest(json, name));
     Document document{descriptor.media_type, std::move(text), {}};
     if (const std::string type = oci_type(document.media_type); as_oci_ && type != document.media_type) {
@@ -161,7 +161,7 @@ public:
   Publication take() { return collector_.take(); }
 
 private:
-  // Whether the document has changed.
+  // Returns whether the document has changed.
   Result<bool> read_index(Json& json, const std::string& name, unsigned depth) {
     XAAS_CHECK(parse_index(json.dump(), name));
     bool changed = false;
@@ -184,7 +184,7 @@ private:
     return changed;
   }
 
-  // Also manifests of artifacts, whose configuration and layers are whatever they are.
+  // Also accepts manifests of artifacts, with any configuration and layers.
   Result<bool> read_manifest(Json& json, const std::string& name) {
     if (!json.contains("config") || !json["layers"].is_array())
       return make_error(ErrorKind::integrity, name + ": it has no configuration or no layers");
@@ -214,8 +214,8 @@ private:
   std::shared_ptr<const BlobSource> source_;
   Reference reference_;
   bool as_oci_;
-  std::map<Digest, Descriptor> known_; // what was read, and what it became
-  uint64_t bytes_ = 0;                 // of all of it
+  std::map<Digest, Descriptor> known_; // the descriptors of documents as read and as converted
+  uint64_t bytes_ = 0;                 // of all documents
   Collector collector_;
 };
 

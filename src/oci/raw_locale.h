@@ -4,10 +4,10 @@
 
 namespace xaas::oci {
 
-// While it lives, this thread reads names as bytes. libarchive converts the names of pax headers to the
-// locale's character set and normalises them on the way (tried with 3.6: in C.UTF-8, "e" with a combining
-// accent becomes one character, so a file changes its name); in the C locale it warns and gives the bytes as
-// they are.
+// While an object of this class exists, this thread reads names as bytes. libarchive converts names in pax
+// headers to the locale's character set and normalises them (tried with 3.6: in C.UTF-8, "e" with a combining
+// accent becomes one character, so a file changes its name). In the C locale it warns and returns the bytes
+// unchanged.
 class RawLocale {
 public:
   RawLocale() : locale_(newlocale(LC_ALL_MASK, "C", nullptr)), before_(uselocale(locale_)) {}

@@ -19,8 +19,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The name before the first ':' if it can be that of a transport; a path that contains ':' has a '/' or '.'
-// before it.
+// The text before the first ':' if it can name a transport; a path that contains ':' has a '/' or '.' before
+// it.
 std::string transport_name(const std::string& text) {
   const size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0)
@@ -67,7 +67,7 @@ bool is_host(const std::string& text) {
   }
   if (name.starts_with('[') && name.ends_with(']'))
     return name.size() > 3 && name.find_first_not_of("0123456789abcdefABCDEF:", 1) == name.size() - 1;
-  bool begins = true; // a part of the name
+  bool begins = true; // a component
   for (const char c : name) {
     if (begins ? !(is_letter(c) || is_digit(c)) : !(is_letter(c) || is_digit(c) || c == '-' || c == '.'))
       return false;
@@ -76,7 +76,7 @@ bool is_host(const std::string& text) {
   return !begins;
 }
 
-// Parts of [a-z0-9]+, joined by one '.', one or two '_', or any number of '-'.
+// Components of [a-z0-9]+, joined by one '.', one or two '_', or any number of '-'.
 bool is_component(const std::string& text) {
   const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || is_digit(c); };
   if (text.empty() || !alphanumeric(text.front()) || !alphanumeric(text.back()))

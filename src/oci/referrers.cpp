@@ -22,7 +22,7 @@ Result<void> write_blob(const fs::path& layout, const std::string& content) {
   return write_file(directory / digest.hex(), content);
 }
 
-// The manifest's subject and type. Nothing of a manifest without a subject.
+// The subject and type of a manifest, or nothing if it has no subject.
 Result<std::optional<Referrer>> as_referrer(const std::string& manifest, const Descriptor& descriptor,
                                             const Digest& subject) {
   const std::string where = "manifest " + descriptor.digest.to_string();
@@ -36,7 +36,7 @@ Result<std::optional<Referrer>> as_referrer(const std::string& manifest, const D
     return std::optional<Referrer>();
   Referrer referrer{"", descriptor};
   XAAS_TRY(referrer.type, reader.string_or("artifactType", ""));
-  if (referrer.type.empty()) { // then it is that of the config
+  if (referrer.type.empty()) { // then the config's type counts
     XAAS_TRY(const JsonReader config, reader.at("config"));
     XAAS_TRY(referrer.type, config.string_at("mediaType"));
   }

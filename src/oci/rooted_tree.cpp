@@ -14,10 +14,10 @@ namespace xaas::oci {
 namespace {
 
 constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr unsigned most_links = 40; // as the kernel
-constexpr size_t deepest = 256;     // a tree that can still be removed with few open files
+constexpr unsigned most_links = 40; // as in Linux
+constexpr size_t deepest = 256;     // so that the tree can be removed with few open files
 
-// A name that cannot exist here is the layer's fault; a full disk is not.
+// A name that this file system rejects is the layer's fault; a full disk is not.
 Error failure(int number, const std::string& path) {
   const bool layer = number == ENAMETOOLONG || number == ELOOP || number == ENOTDIR || number == EISDIR ||
                      number == EEXIST || number == ENOTEMPTY || number == EILSEQ || number == ENOENT;
@@ -39,7 +39,7 @@ Result<std::vector<std::string>> names_in(int directory, const std::string& path
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(again ? fdopendir(again.get()) : nullptr, closedir);
   if (!stream)
     return failure(errno, path);
-  again.release(); // closedir closes it
+  again.release(); // closedir() closes it
   std::vector<std::string> names;
   while (const dirent* entry = readdir(stream.get()))
     if (const std::string name = entry->d_name; name != "." && name != "..")
@@ -73,7 +73,7 @@ Result<RootedTree> RootedTree::open(const fs::path& root) {
   return RootedTree(std::move(directory));
 }
 
-// Opens a directory by a path that has no symlinks.
+// Opens a directory by a path without symlinks.
 Result<FileDescriptor> RootedTree::open_directory(const std::vector<std::string>& path) const {
   FileDescriptor directory(openat(root_.get(), ".", directory_flags));
   for (const std::string& name : path) {
@@ -94,8 +94,7 @@ Result<RootedTree::Place> RootedTree::locate(const std::string& path, bool creat
   std::reverse(walk.ahead.begin(), walk.ahead.end());
   XAAS_TRY(walk.directory, open_directory({}));
   size_t own =
-      walk.ahead
-          .size(); // components of `path`; the others come from symlinks, and what those name must exist
+      walk.ahead.size(); // components of `path`; the rest comes from symlinks, whose destinations must exist
   while (!walk.ahead.empty()) {
     const bool from_link = walk.ahead.size() > own;
     own = std::min(own, walk.ahead.size() - 1);
@@ -109,7 +108,7 @@ Result<RootedTree::Place> RootedTree::locate(const std::string& path, bool creat
 Result<void> RootedTree::step(Walk& walk, const std::string& name, bool create, const std::string& whole) {
   if (name.empty() || name == ".")
     return {};
-  if (name == "..") { // only from a symlink; above the root is the root
+  if (name == "..") { // only from a symlink; the parent of the root is the root
     if (!walk.path.empty())
       walk.path.pop_back();
     XAAS_TRY(walk.directory, open_directory(walk.path));
@@ -160,7 +159,7 @@ Result<void> RootedTree::follow(Walk& walk, const std::string& name, const std::
   return {};
 }
 
-// Makes room for something that is no directory, and notes that this layer made it.
+// Removes what is at the place of a new file, and records that this layer creates it.
 Result<void> RootedTree::clear(const Place& place) {
   XAAS_CHECK(remove(place.directory.get(), place.name, place.path(), false));
   links_.erase(place.path());
@@ -211,7 +210,7 @@ Result<void> RootedTree::make_hard_link(const Place& from, const Place& place) {
   if (fstatat(from.directory.get(), from.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
     return make_error(ErrorKind::integrity, "unpacking '" + place.path() + "': it is a hard link to '" +
                                                 from.path() + "', which is not there");
-  if (S_ISLNK(status.st_mode)) // a second name of a symlink is as good as a copy
+  if (S_ISLNK(status.st_mode)) // copies a symlink instead of linking it
     return make_symlink(place, read_link(from.directory.get(), from.name));
   if (!S_ISREG(status.st_mode))
     return make_error(ErrorKind::integrity, "unpacking '" + place.path() + "': it is a hard link to '" +
@@ -219,7 +218,7 @@ Result<void> RootedTree::make_hard_link(const Place& from, const Place& place) {
   XAAS_CHECK(clear(place));
   if (linkat(from.directory.get(), from.name.c_str(), place.directory.get(), place.name.c_str(), 0) == 0)
     return {};
-  // Some shared file systems have no hard links: then a copy.
+  // Some shared file systems lack hard links; then copy the file.
   XAAS_TRY(const FileDescriptor target, create_file(place));
   FileDescriptor source(openat(from.directory.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!source)
@@ -256,7 +255,7 @@ Result<void> RootedTree::remove(int directory, const std::string& name, const st
   if (spared)
     return {};
   if (unlinkat(directory, name.c_str(), AT_REMOVEDIR) != 0) {
-    // What this layer put into it stays, and so does the directory.
+    // Keeps what this layer put into the directory, and the directory itself.
     return errno == ENOTEMPTY && spare_made ? Result<void>() : Result<void>(failure(errno, path));
   }
   modes_.erase(path);
@@ -271,7 +270,7 @@ Result<void> RootedTree::remove_children(int directory, const std::string& path,
 }
 
 Result<void> RootedTree::finish() {
-  // Children before parents: a parent's mode may bar the way.
+  // Children before parents, because a parent's mode may deny access.
   for (auto it = modes_.rbegin(); it != modes_.rend(); ++it) {
     XAAS_TRY(const FileDescriptor directory, open_directory(split(it->first, '/')));
     if (fchmod(directory.get(), it->second) != 0)

@@ -1,9 +1,9 @@
-// A directory tree that is written to by names which others chose.
+// A directory tree that is written under untrusted names.
 //
-// Every name is walked from the root, one component at a time, by openat without following links; a symlink
-// on the way is resolved by us, with the tree's root as the root of absolute destinations. So nothing outside
-// is ever reached, whatever the tree contains. openat2(RESOLVE_IN_ROOT) would do this in the kernel, but
-// older kernels and container runtimes on HPC systems do not have it or block it.
+// Every name is resolved from the root, one component at a time, by openat without following links. We
+// resolve symlinks on the way ourselves, with the tree's root as the root of absolute destinations. So
+// nothing outside is ever reached, whatever the tree contains. openat2(RESOLVE_IN_ROOT) would do this in the
+// kernel, but older kernels and container runtimes on HPC systems lack or block it.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -20,39 +20,38 @@ namespace xaas::oci {
 
 class RootedTree {
 public:
-  // The directory must exist and be ours alone until the tree is finished.
+  // The directory must exist, and nobody else may use it until the tree is finished.
   static Result<RootedTree> open(const fs::path& root);
 
-  // Where a path leads: the open directory that holds it, that directory's own path ("" for the root) and the
-  // name in it.
+  // A resolved path: the open parent directory, the path of that directory ("" for the root) and the name in
+  // it.
   struct Place {
     FileDescriptor directory;
     std::string parent, name;
     std::string path() const { return parent.empty() ? name : parent + "/" + name; }
   };
 
-  // Everything from here on belongs to a new layer: only symlinks of earlier layers may be walked through,
-  // and whiteouts spare what this layer made.
+  // Starts a new layer: from here on, paths may lead only through symlinks of earlier layers, and whiteouts
+  // spare what this layer creates.
   void start_layer() { made_.clear(), links_.clear(); }
 
-  // Resolves all but the last component of a normalised path. Missing directories are made if `create`. A
-  // path through something that is no directory, through a symlink of this layer or through one that leads
-  // nowhere is an integrity error.
+  // Resolves all but the last component of a normalised path, creating missing directories if `create`. A
+  // path through a non-directory, a symlink of this layer or a dangling symlink is an integrity error.
   Result<Place> locate(const std::string& path, bool create);
 
-  bool exists(const Place& place) const; // also a link that leads nowhere
+  bool exists(const Place& place) const; // including a dangling link
 
-  // Each replaces what is at the place; a directory stays what it is.
+  // Each of these replaces what is at the place, except that an existing directory stays.
   Result<void> make_directory(const Place& place, unsigned mode);
   Result<FileDescriptor> create_file(const Place& place);
   Result<void> make_symlink(const Place& place, const std::string& destination);
   Result<void> make_hard_link(const Place& from, const Place& place);
 
-  // What whiteouts do: removes what earlier layers put at a place, or into the directory of a place.
+  // For whiteouts: removes what earlier layers put at a place, or into the directory of a place.
   Result<void> hide(const Place& place);
   Result<void> hide_siblings(const Place& place);
 
-  // Gives every directory the mode that it was made with; until then they can be written.
+  // Sets the final mode of every directory; until then they are writable.
   Result<void> finish();
 
 private:
@@ -70,8 +69,8 @@ private:
   Result<void> remove_children(int directory, const std::string& path, bool spare_made);
 
   FileDescriptor root_;
-  std::map<std::string, unsigned> modes_; // of the directories
-  std::set<std::string> made_, links_;    // by this layer: everything, symlinks
+  std::map<std::string, unsigned> modes_; // of directories
+  std::set<std::string> made_, links_;    // everything that this layer created, and its symlinks
 };
 
 } // namespace xaas::oci

@@ -9,7 +9,7 @@ namespace xaas::oci {
 
 class StoredSource : public BlobSource {
 public:
-  // `index.json` as it is.
+  // The unparsed `index.json`.
   virtual Result<std::string> index() const = 0;
 };
 

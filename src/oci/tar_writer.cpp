@@ -37,7 +37,7 @@ void put_number(std::string& header, Field field, uint64_t number) {
 std::optional<std::pair<std::string, std::string>> split_name(const std::string& name) {
   if (name.size() <= name_field.width)
     return std::pair(std::string(), name);
-  // The last '/' of a directory's name cannot be where it is split.
+  // The final '/' of a directory's name cannot be the split point.
   for (size_t slash = name.find('/'); slash != std::string::npos && slash + 1 < name.size();
        slash = name.find('/', slash + 1))
     if (slash > 0 && slash <= prefix_field.width && name.size() - slash - 1 <= name_field.width)
@@ -45,7 +45,7 @@ std::optional<std::pair<std::string, std::string>> split_name(const std::string&
   return std::nullopt;
 }
 
-// "<length> <key>=<value>\n", where the length counts its own digits.
+// "<length> <key>=<value>\n", where the length includes its own digits.
 std::string pax_record(const std::string& key, const std::string& value) {
   const size_t rest = key.size() + value.size() + 3;
   size_t length = rest + std::to_string(rest).size();

@@ -1,9 +1,9 @@
 // Tar members as bytes.
 //
-// Written by hand: a layer's digest must be a function of its entries alone, but what libarchive writes
-// depends on the locale (it stores a name that is not ASCII as it is, converted, or twice) and on its
-// version. The format is small: a ustar header, and before it a pax header only where a name, a size or a
-// time does not fit into ustar.
+// Not written with libarchive, because a layer's digest must be a function of its entries alone, whereas
+// libarchive's output depends on its version and on the locale (it stores a non-ASCII name unchanged,
+// converted, or twice). The format is small: a ustar header, preceded by a pax header only if a name, a size
+// or a time does not fit.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct TarMember {
   std::string link; // destination of a symlink
 };
 
-// Everything before the member's content: a multiple of 512 bytes. Owner is 0:0 without names.
+// The headers before the member's content, a multiple of 512 bytes. The owner is 0:0, without names.
 std::string tar_header(const TarMember& member);
-// Zeros that fill a content of `size` bytes up to a multiple of 512.
+// Zeros that pad a content of `size` bytes to a multiple of 512.
 std::string tar_padding(uint64_t size);
 // The end of an archive.
 std::string tar_end();

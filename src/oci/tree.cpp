@@ -23,7 +23,7 @@ Result<void> sync_file(const fs::path& path) {
 
 Result<void> make_squashfs(const fs::path& tree, const fs::path& file, int64_t time) {
   const std::string date = std::to_string(time);
-  // The variable and the options for dates exclude each other.
+  // This variable and the date options exclude each other.
   const Command command{.arguments = {"env", "-u", "SOURCE_DATE_EPOCH", "mksquashfs", tree.string(),
                                       file.string(), "-noappend", "-no-progress", "-all-root", "-no-xattrs",
                                       "-mkfs-time", date, "-all-time", date}};
@@ -42,10 +42,10 @@ Result<void> write_tree(const Reference& reference, const Layers& layers, int64_
   if (reference.transport == Transport::rootfs)
     return unpack(layers, reference.path, MountPoints::add);
   if (reference.transport != Transport::squashfs)
-    return make_error(ErrorKind::usage, reference.text + ": this is not written as a tree");
+    return make_error(ErrorKind::usage, reference.text + ": this transport does not write a tree");
   const fs::path parent = fs::absolute(reference.path).parent_path();
   XAAS_CHECK(make_directories(parent));
-  // The many small files are for a local disk; the one file is made beside its place.
+  // The many small files belong on a local disk; the single file is created beside its destination.
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create());
   XAAS_CHECK(unpack(layers, work.path() / "rootfs", MountPoints::add));
   remove_abandoned(parent, ".xaas-tmp-");

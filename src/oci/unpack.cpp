@@ -1,7 +1,6 @@
-// Unpacking layers, or an archive, into a directory. The tree is made in a temporary directory beside its
-// final place and renamed at the end: a refused image leaves nothing behind, and a killed run at most a
-// directory
-// `.xaas-tmp-*`.
+// Unpacks layers, or an archive, into a directory. The tree is created in a temporary directory beside its
+// destination and renamed at the end, so a refused image leaves nothing behind, and a killed run at most a
+// directory `.xaas-tmp-*`.
 #include "archive_reader.h"
 #include "rooted_tree.h"
 
@@ -22,7 +21,7 @@ namespace {
 
 constexpr uint64_t unpack_limit = layer_limit; // all layers together
 
-// Bytes that may be written.
+// The remaining number of bytes that may be written.
 struct Budget {
   uint64_t limit, left = limit;
 };
@@ -51,11 +50,11 @@ Result<void> write_content(int file, LayerContent& content, const std::string& p
 Result<void> apply_whiteout(RootedTree& tree, const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   const std::string prefix(whiteout_prefix);
-  // Other names that begin so are notes of a union file system to itself.
+  // Other names with this prefix are internal to union file systems.
   if (name != opaque_whiteout && starts_with(name, prefix + prefix))
     return {};
   XAAS_TRY(RootedTree::Place place, tree.locate(path, true));
-  // Checked again here: a symlink may have led to it.
+  // Checked again, because a symlink may have led here.
   if (place.parent == ".xaas" || starts_with(place.parent, ".xaas/"))
     return make_error(ErrorKind::integrity, "the whiteout '" + path + "' removes /.xaas");
   if (name == opaque_whiteout)
@@ -83,8 +82,7 @@ Result<void> make_entry(RootedTree& tree, const LayerEntry& entry, LayerContent&
   case LayerEntry::Kind::file: {
     XAAS_TRY(const FileDescriptor file, tree.create_file(place));
     XAAS_CHECK(write_content(file.get(), content, entry.path, budget));
-    // make goes by times: files that a build system would make again must not become older than what they are
-    // made from.
+    // Keeps file times for make: generated files must not become older than their sources.
     const timespec times[2] = {{0, UTIME_OMIT}, {entry.time, 0}};
     if (fchmod(file.get(), entry.mode & 0777) != 0 || futimens(file.get(), times) != 0)
       return errno_error(errno, "unpacking '" + entry.path + "'");
@@ -104,7 +102,7 @@ Result<void> apply_entry(RootedTree& tree, const LayerEntry& entry, LayerContent
   return make_entry(tree, entry, content, budget);
 }
 
-// Only where there is nothing. A place that cannot be reached, because a link leads nowhere, stays as it is.
+// Only if nothing exists there. A place behind a dangling link stays as it is.
 Result<void> add_mount_points(RootedTree& tree) {
   tree.start_layer();
   for (const char* path : {"dev", "proc", "sys", "tmp", "home", "etc"})
@@ -125,17 +123,17 @@ Result<void> check_target(const fs::path& target, const fs::path& named) {
   if (!fs::exists(status))
     return {};
   if (!fs::is_directory(status))
-    return make_error(ErrorKind::usage, named.string() + ": it exists and is no directory");
+    return make_error(ErrorKind::usage, named.string() + ": exists and is not a directory");
   const bool empty = fs::is_empty(target, code);
   if (code)
     return errno_error(code.value(), "reading " + named.string());
   if (!empty)
     return make_error(ErrorKind::usage, named.string() + ": the directory is not empty",
-                      "an image is unpacked into a directory that is absent or empty");
+                      "the destination must be absent or empty");
   return {};
 }
 
-// A tree that gets its place when it is whole.
+// A tree that is moved to its destination when it is complete.
 class NewTree {
 public:
   static Result<NewTree> create(const fs::path& directory) {
@@ -155,7 +153,7 @@ public:
   RootedTree& tree() { return tree_; }
   fs::path root() const { return temporary_.path() / "rootfs"; }
 
-  // Puts a directory of the tree, which may be its root, at the place.
+  // Moves a directory of the tree, possibly its root, to the destination.
   Result<void> commit(const fs::path& directory) {
     XAAS_CHECK(tree_.finish());
     if (chmod(directory.c_str(), with_umask(0755)) != 0 ||
@@ -172,7 +170,7 @@ private:
   RootedTree tree_;
 };
 
-// The name of the one directory in which everything lies; empty: there is none such.
+// The name of the single top-level directory, if everything is inside it; else empty.
 Result<std::string> single_directory(const fs::path& root) {
   std::vector<fs::directory_entry> entries;
   std::error_code code;
@@ -181,12 +179,12 @@ Result<std::string> single_directory(const fs::path& root) {
   if (code)
     return errno_error(code.value(), "reading " + root.string());
   if (entries.empty())
-    return make_error(ErrorKind::integrity, "there are no files in it");
+    return make_error(ErrorKind::integrity, "it contains no files");
   const bool single = entries.size() == 1 && entries[0].symlink_status().type() == fs::file_type::directory;
   return single ? entries[0].path().filename().string() : std::string();
 }
 
-// Symlinks of the directory `top` of an archive that lead nowhere else. `links`: paths and destinations.
+// Checks that symlinks in the directory `top` of an archive stay inside it. `links`: paths and destinations.
 Result<void> check_links(const std::vector<std::pair<std::string, std::string>>& links,
                          const std::string& top) {
   for (const auto& [path, destination] : links) {

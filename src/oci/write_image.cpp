@@ -31,7 +31,8 @@ bool has_tag(const Json& entry, const std::string& tag) {
   return name != annotations->end() && name->is_string() && *name == tag;
 }
 
-// A directory that is neither a layout nor empty is somebody's data. Files of writers at work do not count.
+// A directory that is neither a layout nor empty contains someone's data. Ignores files of concurrent
+// writers.
 Result<void> check_layout_directory(const Reference& reference) {
   const fs::path& path = reference.path;
   std::error_code code;
@@ -48,7 +49,7 @@ Result<void> check_layout_directory(const Reference& reference) {
   return {};
 }
 
-// Whether the blob is there whole. What is damaged is written again.
+// Whether the blob exists undamaged. A damaged one is written again.
 bool is_there(const fs::path& file, const Digest& digest, uint64_t size) {
   std::error_code code;
   if (!fs::is_regular_file(file, code) || fs::file_size(file, code) != size)
@@ -57,7 +58,7 @@ bool is_there(const fs::path& file, const Digest& digest, uint64_t size) {
   return found && *found == digest;
 }
 
-// A wrong blob is found here, not when it is read.
+// Detects a wrong blob now rather than when it is read.
 Result<void> write_blob(const fs::path& file, const NewBlob& blob, Progress& progress) {
   if (is_there(file, blob.descriptor.digest, blob.descriptor.size)) {
     progress.advance(blob.descriptor.size);
@@ -73,7 +74,7 @@ Result<void> write_blob(const fs::path& file, const NewBlob& blob, Progress& pro
   return writer.commit();
 }
 
-// Puts the tag's new entry where the old one was, and leaves everything else as it is.
+// Replaces the tag's entry in place and leaves everything else unchanged.
 Result<void> update_index(const fs::path& layout, const Json& entry, const std::string& tag) {
   XAAS_TRY(const LayoutLock lock, LayoutLock::acquire(layout));
   const fs::path file = layout / "index.json";
@@ -101,7 +102,7 @@ Result<void> update_index(const fs::path& layout, const Json& entry, const std::
   return write_file(file, to_bytes(index));
 }
 
-// Parts of blobs and archives that killed writers left. One that is still written is younger.
+// Removes partial blobs and archives that killed writers left. Those of active writers are younger.
 void remove_leftovers(const fs::path& directory) {
   constexpr auto abandoned = std::chrono::hours(1);
   const fs::file_time_type now = fs::file_time_type::clock::now();
@@ -137,7 +138,7 @@ Result<void> write_layout(const Reference& reference, const Publication& publica
   return update_index(path, entry, tag);
 }
 
-// A tar file that appears under its name only when it is whole.
+// A tar file that appears under its name only when it is complete.
 class ArchiveFile {
 public:
   static Result<ArchiveFile> create(const fs::path& path) {
@@ -179,13 +180,13 @@ private:
   FileWriter writer_;
 };
 
-// The members come in the order of their names, whatever order the image has.
+// Members are sorted by name, whatever the order in the image.
 Result<void> write_archive(const Reference& reference, const Publication& publication, const Json& entry,
                            Progress& progress) {
   remove_leftovers(fs::absolute(reference.path).parent_path());
   XAAS_TRY(ArchiveFile archive, ArchiveFile::create(reference.path));
-  // Without these two members skopeo makes the directories itself, gives them to root, and fails where it is
-  // not root.
+  // Without these two members, skopeo creates the directories itself, owned by root, which fails for other
+  // users.
   XAAS_CHECK(archive.add_directory("blobs"));
   XAAS_CHECK(archive.add_directory("blobs/sha256"));
   std::map<Digest, std::function<Result<void>(const std::string& name)>> members;
@@ -206,7 +207,7 @@ Result<void> write_archive(const Reference& reference, const Publication& public
   return archive.finish();
 }
 
-// The directory that is to be written in, or the nearest one above it that exists.
+// The directory to write to, or its nearest existing parent.
 Result<void> check_directory(const fs::path& wanted) {
   fs::path path = fs::absolute(wanted);
   struct stat status{};
@@ -217,7 +218,7 @@ Result<void> check_directory(const fs::path& wanted) {
   }
   if (!S_ISDIR(status.st_mode))
     return make_error(ErrorKind::usage,
-                      "writing to " + wanted.string() + ": " + path.string() + " is no directory");
+                      "writing to " + wanted.string() + ": " + path.string() + " is not a directory");
   if (access(path.c_str(), W_OK | X_OK) != 0)
     return errno_error(errno, "writing to " + path.string());
   return {};
@@ -229,7 +230,7 @@ Result<Digest> write_publication(const Reference& reference, const Publication& 
                                  unsigned transfers, Progress& progress) {
   if (reference.transport != Transport::layout && reference.transport != Transport::archive)
     return make_error(ErrorKind::usage,
-                      reference.text + ": this is written neither as a layout nor as an archive");
+                      reference.text + ": this transport writes neither a layout nor an archive");
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
   const Json entry = index_entry(publication.root(), tag);
   const std::string what = "writing " + reference.text;
@@ -245,8 +246,8 @@ Result<Digest> write_image(const Reference& reference, const NewImage& image) {
   return write_publication(reference, publication_of(image));
 }
 
-// A mistyped name must not cost a file: only one that is of this kind or an empty one is written over.
-// Neither is a device or a pipe: the rename that ends the writing would put a file where `/dev/null` was.
+// A mistyped name must not destroy a file: only an empty file or one of this kind may be replaced. Nor may a
+// device or a pipe, because the final rename would put a file in the place of `/dev/null`.
 static bool is_replaceable(const fs::path& path, std::string_view magic, size_t offset) {
   std::error_code code;
   if (!fs::is_regular_file(path, code))
@@ -267,19 +268,21 @@ Result<void> check_writable(const Reference& reference) {
     if (fs::is_directory(path, code))
       return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " is a directory");
     if (fs::exists(path, code) && !is_replaceable(path, "ustar", 257))
-      return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " exists and is no archive",
+      return make_error(ErrorKind::usage,
+                        reference.text + ": " + path.string() + " exists and is not an archive",
                         "remove it, or choose another file");
     return check_directory(fs::absolute(path).parent_path());
   }
   if (reference.transport == Transport::squashfs) {
     if (!find_program("mksquashfs"))
-      return make_error(ErrorKind::missing_tool, reference.text + ": mksquashfs is not there",
-                        "it is in the package squashfs-tools; rootfs:DIR and oci-archive:FILE need no tool");
+      return make_error(
+          ErrorKind::missing_tool, reference.text + ": mksquashfs is missing",
+          "install the package squashfs-tools, or use rootfs:DIR or oci-archive:FILE, which need no tool");
     if (fs::is_directory(path, code))
       return make_error(ErrorKind::usage, reference.text + ": " + path.string() + " is a directory");
     if (fs::exists(path, code) && !is_replaceable(path, "hsqs", 0))
       return make_error(ErrorKind::usage,
-                        reference.text + ": " + path.string() + " exists and is no squashfs",
+                        reference.text + ": " + path.string() + " exists and is not a squashfs file",
                         "remove it, or choose another file");
     return check_directory(fs::absolute(path).parent_path());
   }
@@ -288,7 +291,7 @@ Result<void> check_writable(const Reference& reference) {
     return check_layout_directory(reference);
   if (fs::exists(path, code) && !fs::is_empty(path, code))
     return make_error(ErrorKind::usage, reference.text + ": the directory " + path.string() + " is not empty",
-                      "an image is unpacked into a directory that is absent or empty");
+                      "the destination must be absent or empty");
   return {};
 }
 

@@ -28,7 +28,7 @@ EVP_PKEY* key_of(const std::shared_ptr<void>& key) {
   return static_cast<EVP_PKEY*>(key.get());
 }
 
-// The digest that goes with a curve beside SHA-256; nullptr: a curve that is not taken.
+// The digest used with a curve besides SHA-256; nullptr for an unsupported curve.
 const EVP_MD* digest_of_curve(EVP_PKEY* key) {
   char name[64] = {};
   size_t size = 0;
@@ -46,7 +46,7 @@ enum class Padding { none, pss };
 bool check(EVP_PKEY* key, const EVP_MD* digest, Padding padding, std::string_view message,
            std::string_view signature) {
   const std::unique_ptr<EVP_MD_CTX, Free> context(EVP_MD_CTX_new());
-  EVP_PKEY_CTX* parameters = nullptr; // the context's
+  EVP_PKEY_CTX* parameters = nullptr; // owned by the context
   if (!context || EVP_DigestVerifyInit(context.get(), &parameters, digest, nullptr, key) != 1)
     return false;
   if (padding == Padding::pss && (EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) != 1 ||
@@ -59,7 +59,7 @@ bool check(EVP_PKEY* key, const EVP_MD* digest, Padding padding, std::string_vie
                           message.size()) == 1;
 }
 
-// What the file says that it is: the label of its first PEM block.
+// The label of the first PEM block.
 std::string label_of(const std::string& pem) {
   constexpr std::string_view start = "-----BEGIN ";
   const size_t begin = pem.find(start);
@@ -106,7 +106,7 @@ Result<PublicKey> PublicKey::parse(const std::string& pem, const std::string& na
   } else if (EVP_PKEY_is_a(read, "RSA")) {
     if (EVP_PKEY_get_bits(read) < min_rsa_bits)
       return refused("an RSA key of " + std::to_string(EVP_PKEY_get_bits(read)) + " bits; at least " +
-                     std::to_string(min_rsa_bits) + " are taken");
+                     std::to_string(min_rsa_bits) + " are required");
   } else if (!EVP_PKEY_is_a(read, "ED25519")) {
     return refused("a key of another kind than ECDSA, RSA and Ed25519");
   }

@@ -48,7 +48,7 @@ void FileList::take(const oci::LayerEntry& entry) {
     files_.erase(path);
 }
 
-// A file, or all that is below a directory.
+// Removes a file, or everything below a directory.
 void FileList::remove(const std::string& path) {
   const std::string below = path.ends_with("/") ? path : path + "/";
   std::erase_if(files_,
@@ -72,8 +72,8 @@ Result<Inventory> take_inventory(const oci::Image& deployed) {
       .kind = kind, .image = deployed.digest(), .annotations = deployed.manifest().annotations};
   XAAS_TRY(auto packages, image::package_uses(deployed.manifest()).in(name));
   if (!packages)
-    return make_error(ErrorKind::usage, name + ": does not say what packages it has",
-                      "it was made by an older version: deploy it again");
+    return make_error(ErrorKind::usage, name + ": does not list its packages",
+                      "it was made by an older version; deploy it again");
   inventory.packages = *std::move(packages);
   FileList files;
   for (size_t i = 0; i < deployed.manifest().layers.size(); ++i) {

@@ -18,7 +18,7 @@ constexpr const char* payload_type = "application/vnd.dev.cosign.simplesigning.v
 constexpr const char* signature_annotation = "dev.cosignproject.cosign/signature";
 constexpr const char* critical_type = "cosign container image signature";
 constexpr uint64_t max_payload = 64 * 1024;
-constexpr size_t max_signatures = 256; // each is read, and computed with
+constexpr size_t max_signatures = 256; // each one is read and verified
 
 std::optional<std::string> decode_base64(const std::string& text) {
   const std::unique_ptr<EVP_ENCODE_CTX, decltype(&EVP_ENCODE_CTX_free)> context(EVP_ENCODE_CTX_new(),
@@ -36,7 +36,7 @@ std::optional<std::string> decode_base64(const std::string& text) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(size + rest));
 }
 
-// Where the signatures of an image are kept.
+// The reference of the signatures of an image.
 oci::Reference place_of_signatures(const oci::Reference& image, const Digest& digest) {
   oci::Reference place = image;
   place.tag = "sha256-" + digest.hex() + ".sig";
@@ -54,7 +54,7 @@ oci::Reference place_of_signatures(const oci::Reference& image, const Digest& di
   return place;
 }
 
-// Looks through what is kept for one digest. Nothing: no good signature; the reasons are counted.
+// Checks the signatures for one digest. Nothing if there is no valid one; counts the reasons.
 class Search {
 public:
   Search(const PublicKey& key, std::map<std::string, size_t>& reasons) : key_(key), reasons_(reasons) {}
@@ -146,7 +146,7 @@ Result<Signature> check_signature(const oci::Image& image, const PublicKey& key,
     if (!opened) {
       Error error = std::move(opened).error();
       if (error.kind == ErrorKind::usage ||
-          error.kind == ErrorKind::unsatisfied) // not what the tag stands for
+          error.kind == ErrorKind::unsatisfied) // the tag refers to something else
         error.kind = ErrorKind::integrity;
       return std::move(error).in(what);
     }

@@ -1,7 +1,6 @@
 // SPDX 2.3: https://spdx.github.io/spdx-spec/v2.3/. The image is a package that contains the application's
-// package and those that the closure is from; each contains its own files. Packages of which parts were
-// linked into the application have no files of their own here. Package URLs:
-// https://github.com/package-url/purl-spec.
+// package and those of the run-time closure; each contains its own files. Packages that are only linked into
+// the application have no files of their own here. Package URLs: https://github.com/package-url/purl-spec.
 #include <xaas/provenance/sbom.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr const char* unknown = "NOASSERTION";
 
-// As an identifier may be (SPDX 2.3, 3.2): letters, digits, `.` and `-`.
+// Valid characters of an identifier (SPDX 2.3, 3.2): letters, digits, `.` and `-`.
 std::string identifier(std::string text) {
   for (char& c : text)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.')
@@ -22,7 +21,7 @@ std::string identifier(std::string text) {
   return text;
 }
 
-// Two names can give one identifier, so each ends with a part of its digest.
+// Different names could yield the same identifier, so each ends with part of a digest.
 std::string file_id(const std::string& path) {
   return "SPDXRef-File-" + digest_of(path).hex().substr(0, 32);
 }
@@ -53,7 +52,8 @@ std::string purl(const image::Package& package) {
   return url;
 }
 
-// Whether a text can be an SPDX licence expression (SPDX 2.3, annex D). The names in it are not looked up.
+// Whether a text has the form of an SPDX licence expression (SPDX 2.3, annex D). Does not look up the names
+// in it.
 bool is_license_expression(const std::string& text) {
   int depth = 0;
   bool name_is_next = true;
@@ -84,7 +84,7 @@ bool is_license_expression(const std::string& text) {
   return !name_is_next && depth == 0;
 }
 
-// SPDX 2.3, 7.9: over the SHA-1 of all files, sorted and joined.
+// The verification code (SPDX 2.3, 7.9): the SHA-1 of all files' SHA-1, sorted and joined.
 std::string verification_code(const std::vector<const FileHash*>& files) {
   std::vector<std::string> hashes;
   for (const FileHash* file : files)
@@ -141,7 +141,7 @@ private:
         {{"spdxElementId", from}, {"relationshipType", kind}, {"relatedSpdxElement", to}});
   }
 
-  // To the package that has it; what no package has is the application's, where that can be told.
+  // Assigns a file to its package. A file without a package belongs to the application, if that can be told.
   void assign_files() {
     std::map<std::string, size_t> owners;
     for (size_t i = 0; i < inventory_.packages.size(); ++i)
@@ -259,13 +259,13 @@ private:
       relate(application_id, "DYNAMIC_LINK", id);
     if (!use.linked.empty())
       relate(application_id, "STATIC_LINK", id);
-    // Which of the programs: where the document lists them.
+    // Names the program, if the document lists programs.
     for (const std::string& path : use.linked)
       if (files_.contains(path))
         relate(file_id(path), "STATIC_LINK", id);
   }
 
-  // What it was made from: the sources, and of a deployed image the IR or source image.
+  // What the image was made from: the sources, and for a deployed image the IR or source image.
   void add_origins() {
     const std::string source = annotation(image::annotation::source);
     const std::string revision = annotation(image::annotation::revision);

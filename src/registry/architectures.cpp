@@ -21,7 +21,7 @@ Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Referenc
                                    [&](const auto& image) { return image->digest() == (*opened)->digest(); });
     if (!known)
       images.push_back(*std::move(opened));
-    // A layout may have a tag once for each architecture, without an index; asking it again costs nothing.
+    // A layout may have a tag once per architecture, without an index; opening it again is cheap.
     if (reference.transport == oci::Transport::registry && !images.back()->index_digest())
       break;
   }

@@ -8,7 +8,7 @@
 namespace xaas::registry {
 
 std::string encode_base64(std::string_view bytes);
-// Padding may be left out. Nothing: it is none.
+// Decodes a text, with or without padding. Nothing if it is not base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 } // namespace xaas::registry

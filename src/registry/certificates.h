@@ -1,4 +1,4 @@
-// What TLS needs for a registry: containers-certs.d(5).
+// TLS certificates for a registry: containers-certs.d(5).
 #pragma once
 
 #include <xaas/http/http.h>
@@ -8,11 +8,11 @@
 
 namespace xaas::registry {
 
-// From `directory`, else from the first of these that is there: $XDG_CONFIG_HOME/containers/certs.d/HOST:PORT
+// Reads `directory`, or else the first of these that exists: $XDG_CONFIG_HOME/containers/certs.d/HOST:PORT
 // (~/.config), /etc/containers/certs.d/HOST:PORT, /etc/docker/certs.d/HOST:PORT. Files `*.crt` are
-// authorities,
-// `*.cert` with `*.key` of the same name who we are. A `directory` that is not there is not_found; a `*.cert`
-// without its key, or the reverse, a usage error.
+// authorities;
+// `*.cert` and the `*.key` of the same name are the client certificate. A missing `directory` is not_found; a
+// `*.cert` without its key, or the reverse, is a usage error.
 Result<http::Tls> find_certificates(const std::string& directory, const std::string& host,
                                     const std::function<std::string(const char*)>& environment);
 

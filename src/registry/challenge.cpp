@@ -9,7 +9,7 @@ namespace xaas::registry {
 
 namespace {
 
-// Reads the field from left to right. Every step that reads nothing goes one character on.
+// Parses the field from left to right. A step that matches nothing skips one character.
 class Scanner {
 public:
   explicit Scanner(const std::string& text) : text_(text) {}

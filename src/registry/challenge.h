@@ -1,4 +1,4 @@
-// What a server wants to see before it answers: the field WWW-Authenticate (RFC 9110 section 11.6.1).
+// Authentication challenges: the field WWW-Authenticate (RFC 9110 section 11.6.1).
 #pragma once
 
 #include <xaas/http/http.h>
@@ -15,9 +15,9 @@ struct Challenge {
   std::string parameter(const std::string& name) const;
 };
 
-// In the order of the field. What is malformed is left out.
+// The challenges in a field, in order. Skips malformed ones.
 std::vector<Challenge> parse_challenges(const std::string& field);
-// Of all fields of that name in an answer.
+// The challenges in all such fields of a response.
 std::vector<Challenge> challenges_of(const http::Response& response);
 
 } // namespace xaas::registry

@@ -19,7 +19,7 @@ constexpr uint64_t file_limit = uint64_t(4) << 20;
 struct AuthFile {
   fs::path path;
   bool required = false; // named by the user
-  bool bare = false;     // ~/.dockercfg: what is under `auths` elsewhere
+  bool bare = false;     // ~/.dockercfg, which lacks the key `auths`
 };
 
 std::vector<AuthFile> files_of(const CredentialSources& sources) {
@@ -45,7 +45,7 @@ std::vector<AuthFile> files_of(const CredentialSources& sources) {
   return files;
 }
 
-// What a key may be, the most exact first: HOST/A/B, HOST/A, HOST.
+// The possible keys, most specific first: HOST/A/B, HOST/A, HOST.
 std::vector<std::string> keys_of(const std::string& host, const std::string& repository) {
   std::vector<std::string> keys;
   for (std::string key = host + "/" + repository; key.size() > host.size(); key.erase(key.rfind('/')))
@@ -54,7 +54,7 @@ std::vector<std::string> keys_of(const std::string& host, const std::string& rep
   return keys;
 }
 
-// A key as people and `docker login` write it: with a scheme, then also with the path of the API.
+// Normalises a key written by hand or by `docker login`, which may have a scheme and the path of the API.
 std::string plain_key(std::string key) {
   bool url = false;
   for (const char* scheme : {"https://", "http://"})
@@ -77,11 +77,11 @@ std::string text_at(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// One entry of `auths`. Says nothing of what is in it.
+// One entry of `auths`. Errors must not quote it.
 Result<Credentials> parse_entry(const Json& entry, const fs::path& path, const std::string& key) {
   Credentials credentials;
   if (!entry.is_object())
-    return wrong_file(path, "the entry of " + key + " is no object");
+    return wrong_file(path, "the entry of " + key + " is not an object");
   credentials.identity_token = text_at(entry, "identitytoken");
   credentials.user = text_at(entry, "username");
   credentials.password = text_at(entry, "password");
@@ -126,7 +126,7 @@ Result<std::optional<Credentials>> find_in(const Json& json, const AuthFile& fil
     for (const auto& [name, entry] : auths.items())
       if (plain_key(name) == key) {
         XAAS_TRY(Credentials found, parse_entry(entry, file.path, name));
-        if (!found.empty()) // an empty entry says that a helper has them
+        if (!found.empty()) // an empty entry means that a helper has them
           return std::optional<Credentials>(std::move(found));
       }
   return std::optional<Credentials>();
@@ -141,10 +141,11 @@ Result<Credentials> find_credentials(const CredentialSources& sources, const std
     if (!file.required && !fs::exists(file.path, code))
       continue;
     XAAS_TRY(const std::string text, read_file(file.path, file_limit).in("looking for credentials"));
-    // The parser's own message would quote the text.
+    // The parser's message would quote the text.
     const Result<Json> json = parse_json(text, "");
     if (!json || !json->is_object())
-      return wrong_file(file.path, "is no JSON object, or has a key twice").in("looking for credentials");
+      return wrong_file(file.path, "is not a JSON object, or has a repeated key")
+          .in("looking for credentials");
     XAAS_TRY(std::optional<Credentials> found,
              find_in(*json, file, host, repository, sources.helper_limit).in("looking for credentials"));
     if (found)

@@ -16,7 +16,7 @@ bool is_tree(const oci::Reference& reference) {
   return reference.transport == oci::Transport::rootfs || reference.transport == oci::Transport::squashfs;
 }
 
-// Seconds since 1970, for what is dated in the tree; 0 for an image that has no date.
+// The time for entries of the tree, in seconds since 1970; 0 for an image without a date.
 int64_t time_of(const std::string& created) {
   std::tm parts{};
   const char* const rest = strptime(created.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -80,7 +80,7 @@ Result<void> check_writable(const oci::Reference& reference, const Access& acces
 
 namespace {
 
-// What a copy will write here, if it is written here. Blobs that a layout has already take nothing.
+// The local space that a copy needs. Blobs that a layout already has need none.
 std::vector<SpaceNeed> space_needs(const oci::Reference& to, const oci::Publication& publication) {
   uint64_t bytes = 0;
   for (const oci::NewBlob& blob : publication.blobs) {
@@ -101,7 +101,7 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
   Copied copied{.digest = image->digest(), .source = image->digest(), .blobs = blobs.size()};
   for (const oci::Descriptor& blob : blobs)
     copied.bytes += blob.size;
-  // Unpacked they are at least so large. The tree of a squashfs file is among the temporary files first.
+  // Unpacked layers are at least this large. The tree for a squashfs file is a temporary file first.
   std::vector<SpaceNeed> needs = {{"the file tree", to.path, copied.bytes}};
   if (to.transport == oci::Transport::squashfs)
     needs.push_back({"temporary files", temporary_root(), copied.bytes});

@@ -4,7 +4,7 @@ namespace xaas::registry {
 
 namespace {
 
-// Of one directory. What is damaged there goes: it is as good as missing.
+// The blobs of one directory. Removes damaged ones and treats them as missing.
 oci::BlobPtr get_from(const store::Cache& cache, const oci::Descriptor& blob) {
   const std::optional<fs::path> path = cache.file(blob.digest);
   if (!path)
@@ -28,7 +28,7 @@ Result<oci::BlobPtr> keep_in(const store::Cache& cache, const oci::Descriptor& b
   XAAS_CHECK(writer.commit(false));
   if (const std::optional<fs::path> path = cache.file(blob.digest))
     return oci::blob_in_file(*path);
-  return make_error(ErrorKind::storage, cache.root().string() + ": somebody removed a file just written");
+  return make_error(ErrorKind::storage, cache.root().string() + ": a file just written has disappeared");
 }
 
 } // namespace
@@ -55,7 +55,7 @@ oci::BlobPtr KeptBlobs::get(const oci::Descriptor& blob) const {
 }
 
 std::optional<std::string> KeptBlobs::text(const Digest& digest, uint64_t limit) const {
-  // How large it is says the file itself.
+  // The size is that of the file.
   const auto read = [&](const store::Cache& cache) -> std::optional<std::string> {
     const std::optional<fs::path> path = cache.file(digest);
     if (!path)

@@ -1,4 +1,4 @@
-// Blobs that were read before: by any run, or by this one.
+// Blobs that this or an earlier run has read.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -13,18 +13,19 @@
 
 namespace xaas::registry {
 
-// In a cache, or where there is none, or no space in it, in a directory for as long as this lives. Everything
-// that it gives was checked. Any number of threads may use it.
+// Keeps blobs in a cache or, without one or if it is full, in a directory that exists as long as this object.
+// All blobs that it returns have been checked. Any number of threads may use it.
 class KeptBlobs {
 public:
   explicit KeptBlobs(const std::optional<store::Cache>& cache) : cache_(cache) {}
 
-  oci::BlobPtr get(const oci::Descriptor& blob) const; // nullptr: not there
+  oci::BlobPtr get(const oci::Descriptor& blob) const; // nullptr if missing
   std::optional<std::string> text(const Digest& digest, uint64_t limit) const;
 
-  // Where nothing can be kept, it is got again when it is asked for again.
+  // If it cannot be kept, it is transferred again when needed.
   void put(const Digest& digest, const std::string& bytes) const;
-  // Reads a blob to its end, and keeps it; `open` may be called again. `progress` in bytes; nullptr: none.
+  // Reads a blob to its end and keeps it; `open` may be called more than once. `progress` is in bytes and may
+  // be nullptr.
   Result<oci::BlobPtr> keep(const oci::Descriptor& blob, const std::function<Result<oci::BlobPtr>()>& open,
                             Progress* progress) const;
 

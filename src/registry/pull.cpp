@@ -19,7 +19,7 @@ const char* const accepted_manifests =
     "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json";
 
-// A manifest as it came, and what it is.
+// A manifest as received, and its type.
 struct Found {
   oci::Descriptor descriptor;
   std::string text;
@@ -39,7 +39,7 @@ Result<Found> get_manifest(Session& session, const std::string& name, uint64_t l
     Error error = session.refusal(response, what);
     if (response.status == 404)
       error.hint = "`skopeo list-tags docker://" + session.reference().host + "/" +
-                   session.reference().repository + "` lists what is there";
+                   session.reference().repository + "` lists the tags";
     return error;
   }
   Found found;
@@ -48,18 +48,16 @@ Result<Found> get_manifest(Session& session, const std::string& name, uint64_t l
   const auto known = [](const std::string& text) {
     return oci::is_manifest_type(text) || oci::is_index_type(text);
   };
-  // A static file server does not know the types; what the bytes say must not be contradicted.
+  // A static file server does not know media types, but the server must not contradict the document.
   if (known(type) && known(own) && oci::is_index_type(type) != oci::is_index_type(own))
     return make_error(ErrorKind::integrity,
-                      what + ": the registry calls it " + type + ", it says that it is " + own);
+                      what + ": the registry gives its type as " + type + ", but it states " + own);
   found.descriptor = {known(type) ? type : own, digest_of(found.text), found.text.size(), {}};
   if (!known(found.descriptor.media_type))
-    return make_error(ErrorKind::unsatisfied,
-                      what + ": it is of the type '" + printable(type) + "', which is not known");
+    return make_error(ErrorKind::unsatisfied, what + ": it has the unknown type '" + printable(type) + "'");
   if (const std::string* const said = response.header("Docker-Content-Digest");
       said && said->starts_with("sha256:") && *said != found.descriptor.digest.to_string())
-    return make_error(ErrorKind::integrity,
-                      what + ": its digest is not the one that the registry says it has");
+    return make_error(ErrorKind::integrity, what + ": its digest is not the one that the registry states");
   return found;
 }
 
@@ -68,7 +66,7 @@ public:
   RegistrySource(const oci::Reference& reference, const Access& access)
       : reference_(reference), access_(access), kept_(access.blobs) {}
 
-  // The manifest or index that the reference names.
+  // Reads the manifest or index that the reference names.
   Result<oci::Descriptor> find_root() {
     if (reference_.digest)
       if (const auto text = kept_.text(*reference_.digest, oci::manifest_limit))
@@ -136,7 +134,7 @@ private:
     return remote_blob(sessions_, std::move(session), blob);
   }
 
-  // One that nobody else uses.
+  // A session that no other thread uses.
   Result<Sessions::Lent> connect() const {
     const std::lock_guard<std::mutex> once(connecting_);
     if (!sessions_) {

@@ -9,7 +9,7 @@ namespace xaas::registry {
 Result<std::unique_ptr<oci::Image>> open_remote(const oci::Reference& reference,
                                                 const std::string& architecture, const Access& access);
 
-// What the reference names, a manifest or an index, and where its blobs come from.
+// What the reference names, a manifest or an index, and the source of its blobs.
 using RemoteSource = oci::OpenedSource;
 Result<RemoteSource> open_remote_source(const oci::Reference& reference, const Access& access);
 

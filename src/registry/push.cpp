@@ -11,14 +11,14 @@ namespace xaas::registry {
 
 namespace {
 
-// A repository of the same registry that has the blob; empty: none is known.
+// A repository of the same registry that contains the blob, or an empty string.
 std::string mount_from(const oci::NewBlob& blob, const oci::Reference& to) {
   const bool near = blob.origin && blob.origin->transport == oci::Transport::registry &&
                     blob.origin->host == to.host && blob.origin->repository != to.repository;
   return near ? blob.origin->repository : std::string();
 }
 
-// Progress of several threads, and of transfers that begin again: what was told once is not told twice.
+// Progress of several threads. Restarted transfers do not report the same bytes twice.
 class BytesSent {
 public:
   BytesSent(Progress& progress) : progress_(progress) {}
@@ -29,10 +29,10 @@ public:
 
 private:
   Progress& progress_;
-  uint64_t told_ = 0; // of one blob
+  uint64_t told_ = 0; // bytes of one blob
 };
 
-// Computes the digest of a blob while it is sent. What is sent again is hashed once.
+// Computes the digest of a blob while sending it. Bytes that are sent again are hashed only once.
 class HashedBlob {
 public:
   explicit HashedBlob(const oci::Blob& blob) : blob_(blob) {}
@@ -50,14 +50,14 @@ public:
 private:
   const oci::Blob& blob_;
   Hasher hasher_;
-  uint64_t hashed_ = 0; // up to here
+  uint64_t hashed_ = 0; // the offset up to which bytes are hashed
 };
 
 std::string with_query(const std::string& url, const std::string& query) {
   return url + (url.find('?') == std::string::npos ? "?" : "&") + query;
 }
 
-// The number of bytes that the registry has, from its `Range: 0-LAST`. Nothing: it does not say.
+// The number of bytes that the registry has, from its `Range: 0-LAST`, if it says.
 std::optional<uint64_t> received(const http::Response& response) {
   const std::string* const range = response.header("Range");
   const size_t dash = range ? range->find('-') : std::string::npos;
@@ -71,7 +71,7 @@ std::optional<uint64_t> received(const http::Response& response) {
   return last + 1;
 }
 
-// One blob on its way. An upload that broke goes on where the registry says that it is, or begins again.
+// The upload of one blob. After a failure it resumes where the registry says, or restarts.
 class UploadOf {
 public:
   UploadOf(Session& session, const oci::NewBlob& blob, std::string mount_from, Progress& progress)
@@ -96,7 +96,7 @@ private:
       return mismatch();
     hashed_.emplace(*bytes_);
     Result<void> sent = blob_.size > session_.access().chunk_bytes ? send_in_chunks() : send_whole();
-    // The registry checks the digest, too; whose fault it is, we know better.
+    // The registry also checks the digest, but we know better whose fault a mismatch is.
     if ((sent || sent.error().kind != ErrorKind::interrupted) && wrong_)
       return mismatch();
     return sent;
@@ -106,7 +106,7 @@ private:
     return make_error(ErrorKind::integrity, name_ + ": its bytes do not match its descriptor");
   }
 
-  // Bytes of the blob as the body of a request.
+  // Part of the blob as the body of a request.
   http::Upload part(uint64_t from, uint64_t size) {
     return {size, [this, from, size](uint64_t offset, char* buffer, size_t capacity) -> Result<size_t> {
               const size_t wanted = static_cast<size_t>(std::min<uint64_t>(capacity, size - offset));
@@ -116,7 +116,7 @@ private:
                 judged_ = true;
                 wrong_ = hashed_->finish() != blob_.digest;
               }
-              if (wrong_) // the registry must not get the last of it
+              if (wrong_) // the registry must not receive the last byte
                 return mismatch();
               return count;
             }};
@@ -131,7 +131,7 @@ private:
     return response.status == 404 ? Result<bool>(false) : session_.refusal(response, name_);
   }
 
-  // Asks for an upload, or for the blob of another repository; true: it is there now.
+  // Starts an upload, or mounts the blob of another repository; true if the blob exists now.
   Result<bool> begin(const std::string& mount_from) {
     Call call{.method = "POST", .url = session_.url("blobs/uploads/")};
     if (!mount_from.empty())
@@ -143,7 +143,7 @@ private:
       XAAS_TRY(location_, session_.resolve(call.url, *response));
       return false;
     }
-    if (!mount_from.empty()) // we may not read there, or mounting is not known
+    if (!mount_from.empty()) // we may not read there, or mounting is not supported
       return begin("");
     if (!response)
       return Error(response.error());
@@ -156,7 +156,7 @@ private:
             .headers = {{"Content-Type", "application/octet-stream"}}};
   }
 
-  // What may have arrived although its answer did not: the upload, whole.
+  // Whether the whole upload arrived although its response was lost.
   Result<void> send_whole() {
     for (Backoff backoff(session_.access(), session_.access().tries);;) {
       Call call = finishing_call();
@@ -194,9 +194,9 @@ private:
         XAAS_TRY(location_, session_.resolve(call.url, *response));
         const uint64_t now = received(*response).value_or(sent + size);
         if (now > blob_.size || now <= sent)
-          return make_error(ErrorKind::integrity, name_ + ": the registry says that it has " +
-                                                      std::to_string(now) + " of the " +
-                                                      std::to_string(sent + size) + " bytes sent");
+          return make_error(ErrorKind::integrity, name_ + ": the registry reports " + std::to_string(now) +
+                                                      " of the " + std::to_string(sent + size) +
+                                                      " bytes sent");
         sent = now;
         backoff.start_again(session_.access().tries);
         continue;
@@ -209,7 +209,7 @@ private:
     }
   }
 
-  // After a pause. What cannot help is the error.
+  // Tries again after a pause, or returns the error if that cannot help.
   Result<bool> may_try_again(const Result<http::Response>& response, Backoff& backoff) {
     const bool passing =
         response ? is_passing(response->status) || response->status == 404 || response->status == 416
@@ -226,13 +226,13 @@ private:
     return true;
   }
 
-  // Of an upload in pieces (OCI distribution specification, "Pushing a blob in chunks"). One that the
-  // registry does not know any more begins again.
+  // Resumes an upload in chunks (OCI distribution specification, "Pushing a blob in chunks"), or restarts it
+  // if the registry has forgotten it.
   Result<uint64_t> where_it_is() {
     XAAS_TRY(const http::Response response, session_.send_patiently({.method = "GET", .url = location_}));
     if (response.status == 204 || response.status == 202) {
       XAAS_TRY(location_, session_.resolve(location_, response));
-      // docker-registry says 0-0 where it has one byte, and where it has none.
+      // docker-registry reports 0-0 for one byte and also for none.
       const uint64_t now = received(response).value_or(0);
       if (now > 1 && now <= blob_.size)
         return now;
@@ -278,7 +278,7 @@ Result<http::Response> put_document(Session& session, const oci::Document& docum
   if (const std::string* const said = response.header("Docker-Content-Digest");
       said && said->starts_with("sha256:") && *said != document.digest.to_string())
     return make_error(ErrorKind::integrity, "manifest " + name +
-                                                ": the registry says that its digest is another one than " +
+                                                ": the registry reports another digest than " +
                                                 document.digest.to_string());
   return response;
 }
@@ -312,7 +312,7 @@ Result<void> check_push(const oci::Reference& reference, const Access& access) {
   if (response.status != 202)
     return session->refusal(response, reference.text);
   XAAS_TRY(const std::string location, session->resolve(url, response));
-  // What is left behind where this fails, registries remove themselves.
+  // If this fails, the registry removes the rest itself.
   static_cast<void>(session->send({.method = "DELETE", .url = location}));
   return {};
 }

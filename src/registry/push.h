@@ -1,4 +1,4 @@
-// Writing images to a registry.
+// Writes images to a registry.
 #pragma once
 
 #include "session.h"
@@ -8,10 +8,10 @@
 
 namespace xaas::registry {
 
-// Progress is in bytes, of blobs that are there already, too; several threads report it.
+// Progress is in bytes, including those of existing blobs; several threads report it.
 Result<Digest> push(const oci::Reference& reference, const oci::Publication& publication,
                     const Access& access, Progress& progress);
-// Its parts: a blob, unless it is there; a document under a tag or its digest, with the registry's answer.
+// The steps: sending a blob unless it exists, and a document under a tag or its digest; returns the response.
 Result<void> send_blob(Session& session, const oci::NewBlob& blob, const std::string& mount_from,
                        Progress& progress);
 Result<http::Response> put_document(Session& session, const oci::Document& document, const std::string& name);

@@ -43,7 +43,7 @@ std::string to_list(const std::vector<oci::Referrer>& list) {
       -1, ' ', false, Json::error_handler_t::replace);
 }
 
-// The address of the next part of an answer (RFC 8288, `Link: <...>; rel="next"`); empty: this was the last.
+// The address of the next page of a response (RFC 8288, `Link: <...>; rel="next"`), empty after the last one.
 Result<std::string> next_page(const Session& session, const std::string& url,
                               const http::Response& response) {
   const std::string* const link = response.header("Link");
@@ -56,18 +56,18 @@ Result<std::string> next_page(const Session& session, const std::string& url,
   return session.resolve(url, redirect);
 }
 
-// Of one repository.
+// The referrers in one repository.
 class Referrers {
 public:
   Referrers(Session& session, const Digest& subject) : session_(session), subject_(subject) {}
 
-  // As the registry's API says. Nothing: it has none.
+  // The list of the registry's API, or nothing if it has no such API.
   Result<std::optional<std::vector<oci::Referrer>>> from_api() {
     std::vector<oci::Referrer> all;
     std::string url = session_.url("referrers/" + subject_.to_string());
     for (unsigned page = 0; !url.empty(); ++page) {
       if (page == max_pages)
-        return make_error(ErrorKind::integrity, "referrers of " + subject_.to_string() + ": too many parts");
+        return make_error(ErrorKind::integrity, "referrers of " + subject_.to_string() + ": too many pages");
       XAAS_TRY(const http::Response response, get(url));
       if (response.status == 404 && page == 0)
         return std::optional<std::vector<oci::Referrer>>();
@@ -80,7 +80,7 @@ public:
     return std::optional(std::move(all));
   }
 
-  // As the index under the tag says.
+  // The list in the index under the tag.
   Result<std::vector<oci::Referrer>> from_tag() {
     XAAS_TRY(const http::Response response, get(session_.url("manifests/" + tag_of(subject_))));
     if (response.status == 404)
@@ -90,7 +90,7 @@ public:
     return parse_list(response.body, "manifest " + tag_of(subject_));
   }
 
-  // Two that attach at once may overwrite each other's entry: so it is looked at again afterwards.
+  // Concurrent writers may overwrite each other's entries, so it checks the index again afterwards.
   Result<void> add_to_tag(const oci::Referrer& referrer) {
     for (unsigned n = 0; n < max_tries; ++n) {
       XAAS_TRY(std::vector<oci::Referrer> list, from_tag());
@@ -104,7 +104,7 @@ public:
     XAAS_TRY(const std::vector<oci::Referrer> list, from_tag());
     if (is_listed(list, referrer.descriptor.digest))
       return {};
-    return make_error(ErrorKind::failed, "manifest " + tag_of(subject_) + ": others change it all the time",
+    return make_error(ErrorKind::failed, "manifest " + tag_of(subject_) + ": others keep changing it",
                       "run the command again");
   }
 
@@ -135,7 +135,7 @@ Result<Digest> attach_remote(const oci::Reference& image, const oci::Artifact& a
   XAAS_TRY(
       const http::Response put,
       put_document(*session, {oci::media_type::manifest, rendered.manifest, digest}, digest.to_string()));
-  // With this header the registry says that it lists the artifact itself.
+  // This header means that the registry lists the artifact itself.
   if (!put.header("OCI-Subject"))
     XAAS_CHECK(referrers.add_to_tag({artifact.type, rendered.descriptor}));
   return rendered.descriptor.digest;
@@ -153,7 +153,7 @@ Result<std::vector<oci::Referrer>> referrers(const oci::Reference& image, const 
                                              const std::string& type, const Access& access) {
   if (image.transport != oci::Transport::registry)
     return oci::referrers(image, subject, type);
-  const std::string what = "reading what refers to " + image.text;
+  const std::string what = "reading the referrers of " + image.text;
   XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::pull));
   Referrers referrers(*session, subject);
   XAAS_TRY(std::optional<std::vector<oci::Referrer>> list, referrers.from_api().in(what));

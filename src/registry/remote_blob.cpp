@@ -8,7 +8,7 @@ namespace xaas::registry {
 
 namespace {
 
-constexpr uint64_t progress_bytes = uint64_t(1) << 20; // that make up for a broken connection
+constexpr uint64_t progress_bytes = uint64_t(1) << 20; // of progress that make up for a broken connection
 
 class RemoteBlob : public oci::Blob {
 public:
@@ -35,16 +35,16 @@ public:
         XAAS_CHECK(after_break(std::move(count).error()));
         continue;
       }
-      if (whole_) // as the registry sees it
+      if (whole_) // according to the registry
         return make_error(ErrorKind::integrity, name_ + ": " + std::to_string(at_) + " bytes, where " +
                                                     std::to_string(size_) + " are expected");
-      XAAS_CHECK(after_break(make_error(ErrorKind::network, name_ + ": the connection ends too early")));
+      XAAS_CHECK(after_break(make_error(ErrorKind::network, name_ + ": the connection ended too early")));
     }
     return size_t(0);
   }
 
 private:
-  // Opens the connection where it is not at this place already.
+  // Opens a connection at this offset unless there is one.
   Result<void> go_to(uint64_t offset) const {
     while (!open_ || at_ != offset) {
       if (!session_)
@@ -59,7 +59,8 @@ private:
         XAAS_CHECK(after_break(response.error()));
         continue;
       }
-      if (response->status == 416 && part) { // it has less, or knows no ranges: it will show
+      if (response->status == 416 &&
+          part) { // the blob is shorter, or the registry lacks ranges; the next request shows which
         ranges_ = false;
         continue;
       }
@@ -68,15 +69,15 @@ private:
         continue;
       }
       XAAS_CHECK(begin(*response, part ? offset : 0));
-      if (at_ > offset) // a seek back in an answer from the start cannot be
-        return make_error(ErrorKind::failed, name_ + ": cannot go to byte " + std::to_string(offset));
+      if (at_ > offset) // cannot seek back in a response without ranges
+        return make_error(ErrorKind::failed, name_ + ": cannot seek to byte " + std::to_string(offset));
       if (auto skipped = skip_to(offset); !skipped)
         XAAS_CHECK(after_break(std::move(skipped).error()));
     }
     return {};
   }
 
-  // Where the body begins: at what was asked for, or at the start.
+  // The offset at which the body begins: the requested one, or 0.
   Result<void> begin(const http::Response& head, uint64_t asked) const {
     at_ = head.status == 206 ? asked : 0;
     begun_at_ = at_;
@@ -84,7 +85,7 @@ private:
     whole_ = head.status == 200 && head.header("Content-Length");
     const std::string* const range = head.header("Content-Range"); // RFC 9110 section 14.4
     if (head.status == 206 && (!range || !range->starts_with("bytes " + std::to_string(asked) + "-")))
-      return make_error(ErrorKind::integrity, name_ + ": the registry sends another part than was asked for");
+      return make_error(ErrorKind::integrity, name_ + ": the registry sends another part than requested");
     return {};
   }
 
@@ -96,13 +97,14 @@ private:
                               static_cast<size_t>(std::min<uint64_t>(buffer.size(), offset - at_))));
       if (count == 0)
         return make_error(whole_ ? ErrorKind::integrity : ErrorKind::network,
-                          name_ + ": only " + std::to_string(at_) + " bytes, where there were more before");
+                          name_ + ": only " + std::to_string(at_) +
+                              " bytes, although there were more before");
       at_ += count;
     }
     return {};
   }
 
-  // All is there. What breaks now does not matter.
+  // The blob is complete, so later failures do not matter.
   Result<void> end() const {
     char more = 0;
     const Result<size_t> count = session_->read(&more, 1);
@@ -114,7 +116,7 @@ private:
     return {};
   }
 
-  // An error: trying again cannot help, or did not.
+  // Returns the error if trying again cannot help or did not.
   Result<void> after_break(const Error& error) const {
     const bool moved = open_ && at_ >= begun_at_ + progress_bytes;
     open_ = false;
@@ -134,15 +136,16 @@ private:
   }
 
   const std::shared_ptr<Sessions> sessions_;
-  mutable Sessions::Lent session_; // until all is there
+  mutable Sessions::Lent session_; // until the blob is complete
   const Access access_;
   const std::string name_, url_;
   const uint64_t size_;
   mutable std::mutex mutex_;
   mutable Backoff backoff_;
   mutable bool open_ = false, ranges_ = true;
-  mutable bool whole_ = false;             // the answer at hand says how long it is
-  mutable uint64_t at_ = 0, begun_at_ = 0; // in the blob: the connection, and where its answer began
+  mutable bool whole_ = false; // the current response states the whole length
+  mutable uint64_t at_ = 0,
+                   begun_at_ = 0; // offsets in the blob: of the connection, and of the start of its response
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// A blob that is read from a registry while it arrives.
+// A blob that is read from a registry as it arrives.
 #pragma once
 
 #include "session.h"
@@ -9,8 +9,8 @@
 
 namespace xaas::registry {
 
-// Nothing of it is kept. Read in order it is one request; a connection that breaks goes on where it ended
-// (Range), and from another place it begins again. The bytes are not checked.
+// Keeps nothing and checks nothing. Sequential reading takes a single request; a broken connection is resumed
+// (Range), and reading at another offset starts a new request.
 oci::BlobPtr remote_blob(std::shared_ptr<Sessions> sessions, Sessions::Lent session,
                          const oci::Descriptor& blob);
 

@@ -35,7 +35,7 @@ std::string own_environment(const char* name) {
   return value ? value : "";
 }
 
-// docker.io is a name of people; the machine behind it has another.
+// docker.io is a name for users; its server has another one.
 std::string machine_of(const std::string& host) {
   return host == "docker.io" ? "registry-1.docker.io" : host;
 }
@@ -55,7 +55,7 @@ std::string in_query(const std::string& text) { // RFC 3986 section 2.1
   return encoded;
 }
 
-// A path, or an address, as seen from another one.
+// Resolves a path or an address relative to another one.
 Result<http::Url> follow(const http::Url& from, const std::string& location) {
   if (location.find("://") != std::string::npos && location.find("://") < location.find_first_of("/?"))
     return http::parse_url(location);
@@ -89,7 +89,7 @@ Result<bool> Backoff::pause(const http::Response* response) {
   next_ = std::min<std::chrono::milliseconds>(2 * next_, longest_pause);
   if (response)
     if (const auto asked = http::retry_after(*response, std::time(nullptr))) {
-      if (*asked > longest_pause) // an error says so at once, where waiting would look like hanging
+      if (*asked > longest_pause) // fails at once, because waiting would look like hanging
         return false;
       time = std::max<std::chrono::milliseconds>(time, *asked);
     }
@@ -100,7 +100,7 @@ Result<bool> Backoff::pause(const http::Response* response) {
 Result<std::unique_ptr<Session>> Session::open(const oci::Reference& reference, Access access,
                                                Purpose purpose) {
   if (access.offline)
-    return make_error(ErrorKind::network, reference.text + ": --offline, and it is in a registry",
+    return make_error(ErrorKind::network, reference.text + ": in a registry, but --offline was given",
                       "copy it to a layout first: `skopeo copy " + reference.text + " oci:DIR:TAG`");
   if (!access.environment)
     access.environment = own_environment;
@@ -125,8 +125,8 @@ bool Session::is_own(const std::string& url) const {
   return other && own && origin_of(*other) == origin_of(*own);
 }
 
-// GET /v2/ (OCI distribution specification, "Determining Support"). No answer: there is no registry that
-// speaks this scheme.
+// GET /v2/ (OCI distribution specification, "Determining Support"). Nothing if no registry speaks this
+// scheme.
 Result<std::optional<http::Response>> Session::ping(const std::string& scheme) {
   root_ = scheme + "://" + machine_of(reference_.host);
   Call call{.url = root_ + "/v2/"};
@@ -136,7 +136,7 @@ Result<std::optional<http::Response>> Session::ping(const std::string& scheme) {
   const bool known = response->status == 200 || response->status == 401 || response->status == 403;
   if (known || is_passing(response->status))
     return std::optional<http::Response>(*std::move(response));
-  if (response->status == 400) // what a server with TLS says to who speaks without
+  if (response->status == 400) // the response of a TLS server to plain HTTP
     return make_error(ErrorKind::network, http::shown(call.url) + ": status 400");
   return std::optional<http::Response>();
 }
@@ -161,17 +161,17 @@ Result<void> Session::connect() {
       return (*answer)->status == 401 ? sign_in(challenges_of(**answer)) : Result<void>();
     }
     if (answer && !*answer)
-      return make_error(ErrorKind::network, reference_.host + ": this is no registry (GET /v2/)");
+      return make_error(ErrorKind::network, reference_.host + ": not a registry (GET /v2/)");
     if (!answer && (answer.error().kind != ErrorKind::network || certificate)) {
       Error error = std::move(answer).error();
       if (certificate)
         error.hint = "put the certificate authority into ~/.config/containers/certs.d/" + reference_.host +
-                     "/ca.crt, or give --cert-dir or SSL_CERT_FILE";
+                     "/ca.crt, or set --cert-dir or SSL_CERT_FILE";
       return error;
     }
     XAAS_TRY(const bool again, backoff.pause(answer ? &**answer : nullptr));
     if (!again)
-      return answer ? refusal(**answer, "asking for the API") : std::move(answer).error();
+      return answer ? refusal(**answer, "checking for the registry API") : std::move(answer).error();
   }
 }
 
@@ -184,7 +184,7 @@ http::Request Session::request_of(const Call& call, const std::string& url) cons
   request.upload = call.upload;
   request.sink = call.sink;
   request.limits.answer_bytes = call.answer_bytes;
-  // A blob takes as long as it takes, as long as it moves; after an upload the registry computes digests.
+  // A blob may take any time as long as it makes progress; after an upload the registry computes digests.
   const bool moves = call.sink || call.upload || call.in_pieces;
   request.limits.total = moves ? 0ms : 120'000ms;
   request.limits.stall = call.upload ? 5 * access_.stall : moves ? access_.stall : 0s;
@@ -272,16 +272,16 @@ Result<std::string> Session::resolve(const std::string& from, const http::Respon
   const std::string* const location = response.header("Location");
   const std::string where = http::shown(from);
   if (!location || location->empty())
-    return make_error(ErrorKind::integrity, where + ": the answer does not say where to go on (Location)");
+    return make_error(ErrorKind::integrity, where + ": the response lacks a Location");
   XAAS_TRY(const http::Url before, http::parse_url(from));
   const Result<http::Url> to = follow(before, *location);
   if (!to)
-    return make_error(ErrorKind::integrity, where + ": the answer leads to what is no URL (Location)");
+    return make_error(ErrorKind::integrity, where + ": the Location of the response is not a URL");
   if (before.scheme == "https" && to->scheme != "https")
-    return make_error(ErrorKind::integrity, where + ": the answer leads from https to " + to->scheme + ": " +
-                                                http::shown(to->text()));
+    return make_error(ErrorKind::integrity, where + ": the response leads from https to " + to->scheme +
+                                                ": " + http::shown(to->text()));
   if (!to->user_info.empty())
-    return make_error(ErrorKind::integrity, where + ": the answer leads to a URL with a password");
+    return make_error(ErrorKind::integrity, where + ": the response leads to a URL with a password");
   return to->text();
 }
 
@@ -300,7 +300,7 @@ Result<void> Session::sign_in(const std::vector<Challenge>& challenges) {
   for (const Challenge& challenge : challenges)
     if (challenge.scheme == "basic")
       return use_basic();
-  return denied("the registry wants to know who asks, in a way that is not known here");
+  return denied("the registry requires an unsupported kind of authentication");
 }
 
 Result<void> Session::use_basic() {
@@ -319,7 +319,7 @@ Result<void> Session::get_token(const Challenge& challenge) {
   const Result<http::Url> realm = http::parse_url(challenge.parameter("realm"));
   if (!realm || !realm->user_info.empty())
     return make_error(ErrorKind::integrity, reference_.host + ": it names no URL to get a token from");
-  // The password goes there: over an open line only where the registry itself is reached so.
+  // This request carries the password, so it uses plain HTTP only if the registry does.
   if (realm->scheme != "https" && !root_.starts_with("http://") && !realm->is_loopback())
     return make_error(ErrorKind::integrity, reference_.host +
                                                 ": it wants the password sent without TLS, to " +
@@ -345,7 +345,7 @@ Result<void> Session::get_token(const Challenge& challenge) {
   for (Backoff backoff(access_, access_.tries);;) {
     const Result<http::Response> response = client_.send(request_of(call, call.url));
     if (response && response->status == 200) {
-      // The parser's own message would quote the answer.
+      // The parser's message would quote the response.
       const Result<Json> json = parse_json(response->body, "");
       for (const char* key : {"token", "access_token"})
         if (json && json->is_object())
@@ -358,11 +358,11 @@ Result<void> Session::get_token(const Challenge& challenge) {
     }
     if (response && !is_passing(response->status)) {
       const bool no = response->status == 401 || response->status == 403 || response->status == 400;
-      if (no && !readable_.empty()) { // some servers give all or nothing: what we need goes first
+      if (no && !readable_.empty()) { // some servers grant all or nothing; retry with only what we need
         readable_.clear();
         return get_token(challenge);
       }
-      return no ? denied(http::shown(call.url) + " gives no token")
+      return no ? denied(http::shown(call.url) + " grants no token")
                 : refusal(*response, http::shown(call.url));
     }
     if (!response && (response.error().kind != ErrorKind::network || client_.distrusted()))
@@ -375,14 +375,14 @@ Result<void> Session::get_token(const Challenge& challenge) {
 
 Error Session::denied(const std::string& what) const {
   const std::string key = reference_.host;
-  return make_error(ErrorKind::denied,
-                    "access to " + reference_.host + "/" + reference_.repository + " denied: " + what,
-                    "log in with `podman login " + key + "` or `skopeo login " + key +
-                        "`, or give --authfile; a repository that does not exist may be denied, too");
+  return make_error(
+      ErrorKind::denied, "access to " + reference_.host + "/" + reference_.repository + " denied: " + what,
+      "log in with `podman login " + key + "` or `skopeo login " + key +
+          "`, or use --authfile; registries may also deny access to a repository that does not exist");
 }
 
-// What the registry says of an error (OCI distribution specification, "Error Codes"): nothing of what we
-// sent.
+// The registry's explanation of an error (OCI distribution specification, "Error Codes"), without anything
+// that we sent.
 std::string Session::said(const http::Response& response) const {
   const Result<Json> json = parse_json(response.body, "");
   if (!json || !json->is_object() || !json->contains("errors"))

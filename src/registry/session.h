@@ -1,4 +1,4 @@
-// Talking to one repository of one registry: TLS, authentication, pauses, redirects.
+// A session with one repository of a registry: TLS, authentication, pauses, redirects.
 #pragma once
 
 #include "challenge.h"
@@ -17,7 +17,7 @@
 
 namespace xaas::registry {
 
-// A request to a registry. Bodies that come or go in pieces may be asked for again from the start.
+// A request to a registry. Incremental bodies may be requested again from the start.
 struct Call {
   std::string method = "GET";
   std::string url;
@@ -26,16 +26,16 @@ struct Call {
   std::optional<http::Upload> upload = {};
   std::function<Result<void>(const http::Response& head, std::string_view piece)> sink = {};
   uint64_t answer_bytes = uint64_t(1) << 20;
-  bool in_pieces = false; // the body is taken with Session::read
+  bool in_pieces = false; // the body is read with Session::read()
 };
 
-// How often, and after what pauses, something is tried again.
+// How often to retry, and after which pauses.
 class Backoff {
 public:
   Backoff(const Access& access, unsigned tries) : access_(access), left_(tries) {}
-  // Waits; false: it was tried often enough. `response`: what may say how long to wait.
+  // Waits before the next try; false if there were enough. `response` may say how long to wait.
   Result<bool> pause(const http::Response* response = nullptr);
-  void start_again(unsigned tries); // something went right in between
+  void start_again(unsigned tries); // after some progress
 
 private:
   const Access& access_;
@@ -43,42 +43,42 @@ private:
   std::chrono::milliseconds next_{500};
 };
 
-// Statuses that a later try may not have.
+// Statuses that may succeed later.
 bool is_passing(int status);
 
-// Not for several threads at once.
+// Not thread-safe.
 class Session {
 public:
   enum class Purpose { pull, push };
-  // Finds out how the registry wants to be talked to. Opens a connection.
+  // Connects and finds out how to talk to the registry.
   static Result<std::unique_ptr<Session>> open(const oci::Reference& reference, Access access,
                                                Purpose purpose);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // The address of something in the repository, such as "blobs/sha256:...".
+  // The address of an object in the repository, such as "blobs/sha256:...".
   std::string url(const std::string& path) const;
-  // What a Location is: an address below the one that was asked. From https it must lead to https.
+  // Resolves a Location relative to the request's address. From https it must lead to https.
   Result<std::string> resolve(const std::string& from, const http::Response& response) const;
-  // Also blobs of that repository of the same registry may be read, where the registry lets us.
+  // Also requests read access to another repository of the same registry, if the registry grants it.
   void also_read(const std::string& repository);
-  // Whether that was asked for, and nobody has said no.
+  // Whether that was requested and not denied.
   bool may_read(const std::string& repository) const { return readable_.contains(repository); }
 
-  // The same for another thread, signed in as this one is now.
+  // A session for another thread, with the current authentication.
   std::unique_ptr<Session> another() const;
 
-  // Sends once; signs in, and follows redirects of GET and HEAD, where that is asked for. 401 and 403 are
-  // errors; every other status is an answer.
+  // Sends a request once, authenticating and following redirects of GET and HEAD as needed. 401 and 403 are
+  // errors; every other status is a response.
   Result<http::Response> send(const Call& call);
-  // The same, again after pauses where that may help. For calls without a sink.
+  // The same, with retries after pauses where that may help. For calls without a sink.
   Result<http::Response> send_patiently(const Call& call);
 
-  // As send, for a body that is taken piece by piece (http::Client::open).
+  // As send(), for a body that is read incrementally (http::Client::open).
   Result<http::Response> open(Call call);
   Result<size_t> read(char* buffer, size_t capacity) { return client_.read(buffer, capacity); }
 
-  // The error of an answer with another status than expected.
+  // The error for a response with an unexpected status.
   Error refusal(const http::Response& response, const std::string& what) const;
   const Access& access() const { return access_; }
   const oci::Reference& reference() const { return reference_; }
@@ -106,22 +106,22 @@ private:
   http::Tls tls_;
   std::string root_; // SCHEME://HOST[:PORT]
   Credentials credentials_;
-  std::set<std::string> readable_;            // other repositories
+  std::set<std::string> readable_;            // additional repositories
   std::map<std::string, std::string> tokens_; // values of Authorization, by scopes
 };
 
-// Sessions for threads: each is lent to one at a time.
+// A pool of sessions; each is lent to one thread at a time.
 class Sessions {
 public:
   explicit Sessions(std::unique_ptr<Session> first) { idle_.push_back(std::move(first)); }
   using Lent = std::unique_ptr<Session, std::function<void(Session*)>>;
-  // It comes back when it goes; the pool must live longer.
+  // Returns the session to the pool when destroyed; the pool must live longer.
   Lent lend();
 
 private:
   std::mutex mutex_;
   std::vector<std::unique_ptr<Session>> idle_;
-  std::unique_ptr<Session> pattern_; // of those that are made
+  std::unique_ptr<Session> pattern_; // for new sessions
 };
 
 } // namespace xaas::registry

@@ -7,7 +7,7 @@
 
 namespace xaas::registry {
 
-// Of several transfers at once.
+// Progress of concurrent transfers.
 class SharedProgress : public Progress {
 public:
   explicit SharedProgress(Progress& progress) : progress_(progress) {}

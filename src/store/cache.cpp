@@ -1,5 +1,5 @@
-// One file per entry (entry.h). Entries are told apart by the time of
-// their last use, which is the file's modification time: access times are often switched off.
+// One file per entry (entry.h). The file's modification time is the time of last use, because access times
+// are often switched off.
 #include "entry.h"
 
 #include <xaas/store/cache.h>
@@ -16,9 +16,9 @@ namespace xaas::store {
 
 namespace {
 
-constexpr auto abandoned = std::chrono::hours(1); // no writer takes that long
+constexpr auto abandoned = std::chrono::hours(1); // no write takes that long
 
-// The files of a cache, and no others: whatever directory was named, nothing else in it is removed.
+// Only the files of a cache: whichever directory was named, nothing else in it is removed.
 constexpr size_t directory_name = 2, file_name = 2 * Digest::size - directory_name;
 
 bool is_hex(const std::string& name, size_t length) {
@@ -37,8 +37,7 @@ bool is_leftover(const fs::directory_entry& file, fs::file_time_type now) {
   return !code && file.path().filename().string().starts_with(".xaas-tmp-") && now - written > abandoned;
 }
 
-// With `clean`, also removes what killed writers left. Files that vanish while they are listed were removed
-// by somebody else, which is fine.
+// With `clean`, also removes what killed writers left. Ignores files that another process removes meanwhile.
 std::vector<Entry> entries_below(const fs::path& root, bool clean) {
   std::vector<Entry> entries;
   const fs::file_time_type now = fs::file_time_type::clock::now();
@@ -77,9 +76,10 @@ Result<Cache> Cache::open(fs::path root) {
   if (!S_ISDIR(status.st_mode))
     return errno_error(ENOTDIR, "reading " + root.string());
   if ((status.st_uid != geteuid() && status.st_uid != 0) || (status.st_mode & 022) != 0)
-    return make_error(ErrorKind::storage, root.string() + ": others than you may write this directory",
-                      "what they put there would become part of your programs: `chmod go-w` it, or set "
-                      "XAAS_CACHE_DIR to a directory of your own");
+    return make_error(
+        ErrorKind::storage, root.string() + ": users other than you can write to this directory",
+        "what they put there would become part of your programs: run `chmod go-w` on it, or set "
+        "XAAS_CACHE_DIR to a directory of your own");
   if (access(root.c_str(), W_OK | X_OK) != 0)
     return errno_error(errno, "writing " + root.string());
   return Cache(std::move(root));
@@ -89,8 +89,7 @@ Cache Cache::at(fs::path root) {
   return Cache(std::move(root));
 }
 
-// Entries are as open as the directory: one that is for all to read (mode 0755) can be another's shared
-// cache.
+// Entries are as readable as the directory, so a directory with mode 0755 can serve others as a shared cache.
 unsigned Cache::shared_bits() const {
   struct stat status{};
   return lstat(root_.c_str(), &status) == 0 ? status.st_mode & 0055u : 0;
@@ -117,7 +116,7 @@ Result<void> Cache::put(const Digest& key, std::string_view value) const {
   const fs::path path = path_of(key);
   const unsigned shared = shared_bits();
   if (mkdir(path.parent_path().c_str(), 0700) == 0) {
-    if (shared && chmod(path.parent_path().c_str(), 0700 | shared) != 0) // whatever the umask
+    if (shared && chmod(path.parent_path().c_str(), 0700 | shared) != 0) // regardless of the umask
       return errno_error(errno, "creating " + path.parent_path().string());
   } else if (errno != EEXIST) {
     return errno_error(errno, "creating " + path.parent_path().string());

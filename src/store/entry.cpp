@@ -6,7 +6,7 @@ namespace xaas::store {
 
 namespace {
 
-constexpr int compression_level = 1; // read and written far more often than kept
+constexpr int compression_level = 1; // time matters more than size
 constexpr uint64_t max_value = uint64_t(1) << 32;
 
 std::string compressed(std::string_view value) {
@@ -19,7 +19,7 @@ std::string compressed(std::string_view value) {
 
 std::optional<std::string> decompressed(std::string_view frame) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size > max_value) // also the two values that say "unknown" and "error"
+  if (size > max_value) // including the two values for "unknown" and "error"
     return std::nullopt;
   std::string value(size, '\0');
   const size_t done = ZSTD_decompress(value.data(), value.size(), frame.data(), frame.size());

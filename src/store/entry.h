@@ -1,5 +1,5 @@
-// The form of an entry: a digest, then the value as one zstd frame, in a file that is named by the key. The
-// digest is of the key and the frame: an entry that was moved or copied to another key's place is damaged.
+// The format of an entry: a digest, then the value as one zstd frame, in a file named by the key. The digest
+// covers key and frame, so an entry that was copied to another key's place counts as damaged.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -11,11 +11,11 @@
 
 namespace xaas::store {
 
-// `<2 hex digits>/<62 hex digits>`, below the cache's directory.
+// `<2 hex digits>/<62 hex digits>`, relative to the cache's directory.
 fs::path entry_path(const Digest& key);
-// Empty where compressing failed.
+// Empty if compression failed.
 std::string to_entry(const Digest& key, std::string_view value);
-// Nothing: damaged, or another key's.
+// Nothing if the entry is damaged or belongs to another key.
 std::optional<std::string> from_entry(const Digest& key, std::string_view entry);
 
 } // namespace xaas::store

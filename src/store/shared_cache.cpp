@@ -19,7 +19,7 @@ bool owned(const struct stat& status, const std::vector<uid_t>& owners, bool vou
   return vouched_for || std::find(owners.begin(), owners.end(), status.st_uid) != owners.end();
 }
 
-// By who may not write: nobody but the owner, and where root vouches for it, a group.
+// The mode bits that must be clear: only the owner may write, and a group if root vouches for it.
 bool closed(const struct stat& status, bool vouched_for) {
   return (status.st_mode & (vouched_for ? 002u : 022u)) == 0;
 }
@@ -31,13 +31,14 @@ Result<void> check(const fs::path& directory, const std::vector<uid_t>& owners, 
   if (!S_ISDIR(status.st_mode))
     return errno_error(ENOTDIR, "reading " + directory.string());
   if (!owned(status, owners, vouched_for))
-    return make_error(ErrorKind::storage,
-                      directory.string() + ": belongs to user " + std::to_string(status.st_uid) +
-                          ", who is neither root nor you",
-                      "what is there would become part of your programs; a file of settings of the site "
-                      "that root owns can vouch for it");
+    return make_error(
+        ErrorKind::storage,
+        directory.string() + ": belongs to user " + std::to_string(status.st_uid) +
+            ", who is neither root nor you",
+        "its content would become part of your programs; a site settings file owned by root can "
+        "vouch for it");
   if (!closed(status, vouched_for))
-    return make_error(ErrorKind::storage, directory.string() + ": others than its owner may write it",
+    return make_error(ErrorKind::storage, directory.string() + ": users other than its owner can write to it",
                       "what they put there would become part of your programs");
   return {};
 }

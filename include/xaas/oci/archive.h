@@ -1,4 +1,4 @@
-// Archives that other people made: tar in whatever compression, zip.
+// Untrusted archives: tar in any common compression, and zip.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -9,13 +9,13 @@
 
 namespace xaas::oci {
 
-// Unpacks an archive into a directory that is absent or empty. If all of it lies in one directory, as
-// releases of sources do, the contents of that one are taken. Archives are tar, plain or compressed by gzip,
-// bzip2, xz, lzma, lzip, lz4, zstd or compress(1), and zip. Integrity errors: one that is damaged or has no
-// files; a name that is absolute or leads out of the directory, also through a symlink of the archive; a
+// Unpacks an archive into a directory that is absent or empty. If the archive has a single top-level
+// directory, as source releases do, unpacks its contents. Supports tar, plain or compressed with gzip, bzip2,
+// xz, lzma, lzip, lz4, zstd or compress(1), and zip. Integrity errors: a damaged archive or one without
+// files; a name that is absolute or leads out of the directory, even through a symlink of the archive; a
 // symlink to an absolute path or out of the directory; a special file; more than `limit` bytes when unpacked.
-// The directory appears at the end, whole; an error leaves nothing behind. Permission bits are kept (without
-// setuid, setgid and sticky), and everything can be read and written by its owner, who is the caller.
+// The directory appears at the end, complete; an error leaves nothing behind. Permission bits are kept
+// (without setuid, setgid and sticky), and the owner, who is the caller, can read and write everything.
 Result<void> unpack_archive(const BlobPtr& archive, const fs::path& directory, uint64_t limit);
 
 } // namespace xaas::oci

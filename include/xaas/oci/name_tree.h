@@ -1,4 +1,4 @@
-// The files of an image by their names, as its layers make them, without their contents.
+// The files of an image by name, as its layers create them, without their contents.
 #pragma once
 
 #include <xaas/oci/layer.h>
@@ -16,23 +16,23 @@ public:
   struct Entry {
     Kind kind;
     std::string destination; // of a symlink
-    bool runs = false;       // a file that its owner may execute
+    bool runs = false;       // a file that its owner can execute
     size_t layer = 0;
   };
   using Gone = std::function<void(const std::string& path)>;
 
   NameTree() : entries_{{"/", {Kind::directory, {}}}} {}
 
-  // What follows belongs to the next layer: whiteouts remove what is of earlier ones.
+  // Starts the next layer, whose whiteouts remove files of earlier ones.
   void start_layer() { ++layer_; }
 
-  // Applies an entry of a layer that is read, and gives its absolute path: nothing where it is a whiteout or
-  // a special file. Each path whose file is not what it was is told to `gone`.
+  // Applies an entry of a layer and returns its absolute path, or nothing for a whiteout or a special file.
+  // Calls `gone` for each path whose file is removed or replaced.
   std::string add(const LayerEntry& entry, const Gone& gone = {});
 
-  // The absolute path of the file that an absolute path leads to, through symlinks; empty: there is none.
+  // Resolves an absolute path through symlinks; empty if there is no such file.
   std::string resolve(const std::string& path) const;
-  // What is at a path that has no symlinks; nullptr: nothing.
+  // The entry at a path without symlinks, or nullptr.
   const Entry* find(const std::string& path) const;
 
 private:

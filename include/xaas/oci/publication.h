@@ -1,5 +1,5 @@
-// What an image, or several under one index, consist of wherever they are stored: blobs, and documents that
-// name them. Writers of layouts, archives and registries take this.
+// The content of an image, or of several under one index, independent of where it is stored: blobs, and
+// documents that name them. Writers of layouts, archives and registries take this.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -16,7 +16,7 @@ namespace xaas::oci {
 
 struct NewBlob {
   Descriptor descriptor;
-  std::function<Result<BlobPtr>()> open; // unchecked; called when it is written, at most once
+  std::function<Result<BlobPtr>()> open; // unchecked; called at most once, when the blob is written
   std::optional<Reference> origin;       // an image that has the blob
 };
 
@@ -28,21 +28,21 @@ struct Document {
 
 struct Publication {
   std::vector<NewBlob> blobs;      // each once
-  std::vector<Document> documents; // each after what it names; the last is what the tag stands for
-  Digest source;                   // of what the root was read from, if it was read
+  std::vector<Document> documents; // each after what it names; the tag refers to the last one
+  Digest source;                   // the digest of the root as it was read, if it was
   const Document& root() const { return documents.back(); }
   uint64_t bytes() const; // of the blobs
 };
 
 Publication publication_of(const NewImage& image);
 
-// An index over images for several architectures, in their order. Annotations that are the same in all of
-// them are those of the index, too.
+// An index of images for several architectures, in this order. Annotations that they all share are also those
+// of the index.
 Publication publication_of(const std::vector<NewImage>& images);
 
-// What `root` stands for in a source, whatever it is: images of others, artifacts, indexes with all that they
-// list. With `architecture` only its image. With `as_oci` documents of Docker's formats become those of OCI
-// (layers and configurations stay as they are), which changes their digests.
+// Everything that `root` refers to in a source: any image, artifact, or index with everything that it lists.
+// With `architecture` only its image. With `as_oci`, documents in Docker's formats are converted to those of
+// OCI (layers and configurations stay unchanged), which changes their digests.
 struct ReadOptions {
   std::optional<std::string> architecture;
   bool as_oci = false;
@@ -50,8 +50,8 @@ struct ReadOptions {
 Result<Publication> read_publication(const std::shared_ptr<const BlobSource>& source, const Descriptor& root,
                                      const Reference& reference, const ReadOptions& options);
 
-// Writes to a layout or an archive, as write_image says; `transfers` blobs at a time where that is possible.
-// Progress is in bytes, of blobs that are there already, too; phases are the caller's.
+// Writes to a layout or an archive as write_image() does, `transfers` blobs at a time if possible. Reports
+// progress in bytes, including those of existing blobs, in a phase that the caller starts.
 Result<Digest> write_publication(const Reference& reference, const Publication& publication,
                                  unsigned transfers = 1, Progress& progress = no_progress());
 

@@ -17,17 +17,17 @@ enum class Transport { layout, archive, rootfs, squashfs, registry };
 struct Reference {
   Transport transport = Transport::layout;
   fs::path path;                // of a registry: empty
-  std::string host, repository; // of a registry: HOST[:PORT], and the name, which may have slashes
+  std::string host, repository; // of a registry: HOST[:PORT], and the name, which may contain slashes
   std::string tag;              // empty: none given
-  std::optional<Digest> digest; // of a registry; it decides, also where there is a tag
+  std::optional<Digest> digest; // of a registry; takes precedence over the tag
   std::string text;             // as the user wrote it
 };
 
-// Parses what a user typed. A bare path is a layout if it is or will be a directory, an archive if it ends in
-// `.tar`. An unknown transport is a usage error with the list of known ones; a malformed tag
-// ([\w][\w.-]{0,127}), a malformed name or digest or an empty path is a usage error. In a registry's
-// reference, the first part is a host only if it has `.` or `:` or is `localhost`; else the host is
-// docker.io, where a name of one part is that of `library/`.
+// Parses user input. A bare path is an archive if it ends in `.tar` and is not a directory, otherwise a
+// layout. Usage errors: an unknown transport (the message lists the known ones), a malformed tag
+// ([\w][\w.-]{0,127}), a malformed name or digest, an empty path. In a registry reference, the first
+// component is a host only if it contains `.` or `:` or is `localhost`; otherwise the host is docker.io,
+// where a single-component name means `library/NAME`.
 Result<Reference> parse_reference(const std::string& text);
 
 } // namespace xaas::oci

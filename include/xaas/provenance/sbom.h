@@ -1,5 +1,4 @@
-// The SBOM of an image: what it consists of, as SPDX 2.3 (ISO/IEC 5962:2021 is 2.2.1) in JSON. A function of
-// the image alone.
+// The SBOM of an image as SPDX 2.3 in JSON (ISO/IEC 5962:2021 is 2.2.1). It is a function of the image alone.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -22,17 +21,17 @@ inline constexpr const char* spdx_media_type = "application/spdx+json";
 // One regular file of an image.
 struct FileHash {
   std::string path; // absolute
-  std::string sha1; // hex; SPDX wants it of every file
+  std::string sha1; // hex; SPDX requires it for every file
   Digest sha256;
 };
 FileHash hash_file(const std::string& path, std::string_view content);
 
-// The regular files of an image, as its layers give them, one over the other.
+// The regular files of an image, from its layers one above the other.
 class FileList {
 public:
-  // The next entry of a layer, from the lowest layer on.
+  // Adds the next entry of a layer, starting with the lowest layer.
   void take(const oci::LayerEntry& entry);
-  // The same for a regular file; the path is relative to the root.
+  // The same for a regular file, with a path relative to the root.
   void take_file(const std::string& path, std::string_view content);
   std::vector<FileHash> finish() const; // sorted by path
 
@@ -41,7 +40,7 @@ private:
   std::map<std::string, FileHash> files_;
 };
 
-// What an SBOM says.
+// The content of an SBOM.
 struct Inventory {
   std::string kind; // ir, deployed
   Digest image;     // of the manifest
@@ -50,15 +49,15 @@ struct Inventory {
   std::vector<FileHash> files; // of a deployed image; in any order
 };
 
-// Of a deployed image reads its layers; their special files, and a file that is there twice, are left as the
-// last layer has them. Of an IR image the bundle says everything, and files are not listed. An image of
-// another kind, or one that does not say what packages it has: usage error.
+// For a deployed image, reads its layers; the last layer decides about special files and about files that
+// occur more than once. For an IR image, the bundle has all the information, and files are not listed. An
+// image of another kind, or one that does not list its packages, is a usage error.
 Result<Inventory> take_inventory(const oci::Image& deployed);
 Result<Inventory> take_inventory(const image::ApplicationImage& ir);
 
-// The SBOM. Dated as the image, named by its digest; equal inventories give equal bytes.
+// The SBOM, with the date of the image and named by its digest. Equal inventories give equal bytes.
 Json to_spdx(const Inventory& inventory);
-// Its bytes, where it is kept as a file or an artifact.
+// Its bytes for a file or an artifact.
 std::string to_text(const Json& spdx);
 
 } // namespace xaas::provenance

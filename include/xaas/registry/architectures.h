@@ -1,4 +1,4 @@
-// An image for several machines: what an index lists for more than one architecture.
+// Images for several architectures, listed in one index.
 #pragma once
 
 #include <xaas/registry/images.h>
@@ -9,9 +9,9 @@
 
 namespace xaas::registry {
 
-// The images that a reference has for these architectures (OCI names), in that order, each once: of an index
-// those that it lists, else the one image, whatever it is for. Errors as open_image; none of them:
-// unsatisfied.
+// The images that a reference has for these architectures (OCI names), in this order, each once. Without an
+// index, the single image, whatever its architecture. If there is none, unsatisfied; other errors as
+// open_image().
 Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Reference& reference,
                                                              const std::vector<std::string>& architectures,
                                                              const Access& access);

@@ -1,4 +1,4 @@
-// A directory of files named by their digest.
+// A directory of files named by their digests.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -16,12 +16,12 @@ class ContentStore {
 public:
   explicit ContentStore(fs::path root) : root_(std::move(root)) {}
   const fs::path& root() const { return root_; }
-  // Where the content with this digest lies, if it is there.
+  // Where content with this digest is stored, if it exists.
   fs::path path_of(const Digest& digest) const { return root_ / "sha256" / digest.hex(); }
   bool has(const Digest& digest) const;
-  // Stores content; nothing is written if it is there already. Not synced to disk: a build can be repeated.
+  // Stores content, unless it exists already. Not synced to disk: a build can be repeated.
   Result<Digest> put(std::string_view content) const;
-  // The content, checked against the digest. not_found if it is not there; integrity if it is damaged.
+  // The content, checked against the digest. not_found if it is missing, integrity if it is damaged.
   Result<std::string> get(const Digest& digest) const;
 
 private:

@@ -1,10 +1,10 @@
-// A cache that somebody else fills and that is only read.
+// A read-only cache that someone else fills.
 //
-// What is read there becomes part of this user's programs, so it must be written by nobody who could not
-// change those anyway: root, this user, the owner of this program. Where root itself has named the directory
-// (in a site's settings), root vouches for whoever owns it, also for a group that fills it together; what
-// everybody may write is never read. The rule holds for the directory, the one that it lies in, and each
-// entry with its own directory, so that one careless chmod does not spoil it.
+// Its content becomes part of this user's programs, so only users who could change those anyway may write to
+// it: root, this user, and the owner of this program. If root itself named the directory (in a site's
+// settings), root vouches for its owner, and for a group that fills it together. Nothing world-writable is
+// ever read. The rule applies to the directory, to its parent, and to each entry and its directory, so that
+// one careless chmod does not compromise it.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -20,15 +20,16 @@ namespace xaas::store {
 
 class SharedCache {
 public:
-  // `root` is the directory of one cache, as Cache has it. not_found if it is not there; storage if it cannot
-  // be believed. `owners` are believed (base/trust.h); `vouched_for`: root has named it.
+  // `root` is the directory of one cache, as for Cache. not_found if it is missing, storage if it cannot be
+  // trusted. `owners` are trusted (base/trust.h); `vouched_for`: root has named the directory.
   static Result<SharedCache> open(fs::path root, std::vector<uid_t> owners, bool vouched_for);
-  // One that `open` accepted before, in another process; its owner is believed.
+  // For a directory that open() has accepted in another process; trusts its owner.
   static SharedCache at(fs::path root, bool vouched_for);
 
   const fs::path& root() const { return root_; }
   bool vouched_for() const { return vouched_for_; }
-  // The value, if it is there whole and can be believed. Nothing is written, also no time of last use.
+  // The value, if there is an undamaged entry that can be trusted. Writes nothing, not even a time of last
+  // use.
   std::optional<std::string> get(const Digest& key) const;
 
 private:

@@ -46,7 +46,7 @@ expect_equal "compiles after a change" "$compiled" 2 # the second configuration 
 # A cache that others may write is not read.
 chmod 777 "$XAAS_CACHE_DIR/capture"
 "$XAAS" build src -o oci:app:distrust --format json >distrust.json 2>distrust.err
-grep -q "others than you may write" distrust.err || fail "no word about the cache: $(cat distrust.err)"
+grep -q "users other than you can write" distrust.err || fail "no word about the cache: $(cat distrust.err)"
 expect_equal "digest" "$(image_digest app distrust)" "$(image_digest app touched)"
 chmod 700 "$XAAS_CACHE_DIR/capture"
 

@@ -61,9 +61,9 @@ expect_equal "digest" "$(image_digest app damaged)" "$(image_digest app first)"
 chmod 777 "$XAAS_CACHE_DIR/objects"
 "$XAAS" deploy oci:app:ir -o oci:app:distrust --set size=small --format json >distrust.json 2>distrust.err
 expect_objects distrust 2 0
-grep -q "others than you may write" distrust.err || fail "no word about the cache: $(cat distrust.err)"
+grep -q "users other than you can write" distrust.err || fail "no word about the cache: $(cat distrust.err)"
 "$XAAS" cache info --format json >info.json
-assert_json info.json '.caches[] | select(.name == "objects") | .trouble | contains("others than you may write")'
+assert_json info.json '.caches[] | select(.name == "objects") | .trouble | contains("users other than you can write")'
 chmod 700 "$XAAS_CACHE_DIR/objects"
 
 "$XAAS" cache info --format json >info.json

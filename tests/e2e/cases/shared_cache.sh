@@ -43,7 +43,7 @@ deploy open
 assert_json open.json '.modules.cached == 0'
 grep -q "shared cache is not read: .*others than its owner may write" open.err || fail "no word of it: $(cat open.err)"
 "$XAAS" cache info --format json >info.json
-assert_json info.json '.shared[] | select(.name == "objects") | .trouble | contains("others than its owner")'
+assert_json info.json '.shared[] | select(.name == "objects") | .trouble | contains("users other than its owner")'
 chmod 755 site/objects
 rm -rf "$own"
 XAAS_SHARED_CACHE_DIR=$PWD/nowhere deploy nowhere

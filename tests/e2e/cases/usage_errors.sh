@@ -83,10 +83,10 @@ expect_error 4 'tree/xaas.json: it is a directory' build tree
 expect_error 4 hello.c build src/xaas.json --source src/hello.c
 expect_error 2 hello.c build src/hello.c
 cp src/Makefile Makefile.before
-expect_error 2 'src/Makefile exists and is no archive' "$XAAS" build src -o oci-archive:src/Makefile
+expect_error 2 'src/Makefile exists and is not an archive' "$XAAS" build src -o oci-archive:src/Makefile
 cmp src/Makefile Makefile.before
 mkfifo pipe
-expect_error 2 'pipe exists and is no archive' "$XAAS" build src -o oci-archive:pipe
+expect_error 2 'pipe exists and is not an archive' "$XAAS" build src -o oci-archive:pipe
 [ -p pipe ] || fail "a file lies where a pipe was"
 timeout 60 cat pipe >description.json &
 "$XAAS" detect -q -o pipe
