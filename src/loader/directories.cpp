@@ -51,7 +51,7 @@ private:
   unsigned read_ = 0;
 };
 
-// Those of a tree.
+// The files of a tree.
 ConfigurationFiles files_of(const fs::path& tree) {
   ConfigurationFiles files;
   files.text = [tree](const std::string& path) -> std::string {
@@ -65,7 +65,7 @@ ConfigurationFiles files_of(const fs::path& tree) {
     const fs::path directory = fs::path(pattern).parent_path();
     const std::string name = fs::path(pattern).filename();
     std::vector<std::string> found;
-    // As for the loader, a directory that cannot be read has no such files.
+    // As for the loader, an unreadable directory has no such files.
     const auto entries = list_directory(find_in_tree(tree, directory).outside);
     for (const fs::path& entry : entries ? *entries : std::vector<fs::path>())
       if (glob_match(name, entry.filename().string()))
@@ -107,7 +107,7 @@ Configured configured_directories(const ConfigurationFiles& files) {
 
 Cache parse_cache(const std::string& content, const std::string& arch) {
   const std::string magic = "glibc-ld.so.cache1.1";
-  const size_t start = content.find(magic); // behind a table in the old format, where there is one
+  const size_t start = content.find(magic); // after a table in the old format, if there is one
   uint32_t count = 0;
   Cache cache;
   if (start == std::string::npos || !read_value(content, start + magic.size(), count))
@@ -122,11 +122,11 @@ Cache parse_cache(const std::string& content, const std::string& arch) {
     uint64_t hwcap = 0;
     if (!read_value(content, entry, kind) || !read_value(content, entry + 8, value) ||
         !read_value(content, entry + 16, hwcap))
-      return cache; // cut off
+      return cache; // truncated
     const fs::path path = text_at(content, start + value);
     if (kind != flags || hwcap != 0 || !path.is_absolute() || !path.has_filename())
       continue;
-    cache.paths.emplace(path.filename(), path); // of equal names the first
+    cache.paths.emplace(path.filename(), path); // the first of equal names wins
     if (seen.insert(path.parent_path()).second)
       cache.directories.push_back(path.parent_path());
   }

@@ -14,7 +14,8 @@ constexpr uint64_t max_description = uint64_t(16) << 20; // bytes of a Dynamic a
 constexpr uint64_t max_symbols = uint64_t(64) << 20;     // bytes of Symbols
 
 // Sections of symbol versions (Linux Standard Base, "Symbol Versioning": .gnu.version_r, .gnu.version_d) are
-// chains of entries with chains of names. LLVM follows them as often as the file says, wherever they lead.
+// chains of entries with chains of names. LLVM follows them as often as the file says, wherever they lead, so
+// we read them ourselves.
 class VersionSection {
 public:
   VersionSection(const ElfImage& image, const ElfSection& section) : bytes_(section.bytes) {
@@ -24,9 +25,9 @@ public:
   }
 
   template <typename Entry> Result<Entry> at(uint64_t offset) {
-    // No more entries than there is room for, so no chain goes in circles.
+    // Limits the entries to the room in the section, so that no chain is endless.
     if (offset > bytes_.size() || bytes_.size() - offset < sizeof(Entry) || ++seen_ > bytes_.size() / 8)
-      return damaged("its symbol versions lead out of their section");
+      return damaged("its symbol versions point outside their section");
     Entry entry;
     std::memcpy(&entry, bytes_.data() + offset, sizeof(entry));
     return entry;
@@ -72,7 +73,7 @@ Result<void> read_versions(const ElfImage& image, const ElfSection& section, Dyn
   for (uint64_t at = 0;;) {
     XAAS_TRY(const auto definition, versions.at<Elf::Verdef>(at));
     XAAS_TRY(const auto first,
-             versions.at<Elf::Verdaux>(at + definition.vd_aux)); // others are what it is built on
+             versions.at<Elf::Verdaux>(at + definition.vd_aux)); // the rest are its predecessors
     XAAS_TRY(std::string name, versions.name(first.vda_name));
     dynamic.versions.push_back(std::move(name));
     if (definition.vd_next == 0)
@@ -81,7 +82,7 @@ Result<void> read_versions(const ElfImage& image, const ElfSection& section, Dyn
   }
 }
 
-// Four words: the system (0: Linux), and the version of its kernel.
+// The note has four words: the system (0: Linux), and the version of its kernel.
 std::string kernel_of(std::string_view note) {
   constexpr size_t header = 16; // sizes, type, "GNU"
   uint32_t words[4];
@@ -118,7 +119,7 @@ Result<std::string> interpreter_of(const ElfImage& image) {
 
 namespace {
 
-// Many names may lie in one string: a small file can have a large description.
+// Names may overlap in the string table, so a small file can have a large description.
 Result<void> check_size(const Dynamic& dynamic) {
   uint64_t size = dynamic.interpreter.size() + dynamic.soname.size();
   const auto add = [&](const std::vector<std::string>& list) {
@@ -151,7 +152,7 @@ Result<Dynamic> read_dynamic(std::string_view elf) {
       dynamic.soname = entry.text;
     else if (entry.tag == llvm::ELF::DT_RUNPATH ||
              (entry.tag == llvm::ELF::DT_RPATH && (dynamic.runpath.empty() || dynamic.rpath_is_first))) {
-      // With both, DT_RPATH is ignored (ld.so(8)).
+      // If both exist, DT_RPATH is ignored (ld.so(8)).
       dynamic.runpath = entry.text.empty() ? std::vector<std::string>{""} : split(entry.text, ':');
       dynamic.rpath_is_first = entry.tag == llvm::ELF::DT_RPATH;
     }
@@ -250,7 +251,7 @@ Result<Symbols> read_symbols_in_worker(const std::string& name, std::string_view
     return Json{{"defined", symbols.defined}, {"needed", symbols.needed}}.dump(
         -1, ' ', false, Json::error_handler_t::replace);
   };
-  // A byte that is no UTF-8 becomes three.
+  // A byte that is not UTF-8 becomes three.
   XAAS_TRY(const std::string answer,
            run_worker(name, task, {.memory = 0, .cpu_seconds = 600, .answer = max_symbols * 4}));
   XAAS_TRY(const Json json, parse_json(answer, name, false, ErrorKind::integrity));

@@ -16,7 +16,7 @@ public:
       XAAS_CHECK(add_loader(*library));
       add(library, {}, {library, library->path, nullptr, Way::started});
     }
-    // Breadth first, as _dl_map_object_deps: what the program needs comes before what that needs.
+    // Breadth first like _dl_map_object_deps: direct dependencies of the program come before theirs.
     for (size_t next = 0; next < loading_.objects.size(); ++next) {
       const Object& object = *loading_.objects[next];
       for (const std::string& name : object.library->dynamic.needed)
@@ -45,7 +45,7 @@ private:
   }
 
   const Object* add(const Library* library, const std::string& name, Object object) {
-    // One file is loaded once, by whatever names.
+    // A file is loaded only once, whatever its names.
     const auto same = std::find_if(loading_.objects.begin(), loading_.objects.end(),
                                    [&](const auto& each) { return each->library == library; });
     const Object* loaded = nullptr;
@@ -102,7 +102,7 @@ private:
   const Settings& settings_;
   const Start& start_;
   Loading loading_;
-  std::set<std::string> missing_, elsewhere_; // names that nothing here stands for
+  std::set<std::string> missing_, elsewhere_; // names without a library here
 };
 
 } // namespace

@@ -12,7 +12,7 @@ namespace xaas::loader {
 
 namespace {
 
-// The bytes of a file. Libraries of an MPI are large, and little of them is read.
+// The bytes of a file, mapped because MPI libraries are large and little of them is read.
 class Mapped {
 public:
   explicit Mapped(const fs::path& path) {

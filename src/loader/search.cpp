@@ -1,5 +1,5 @@
-// Each step of _dl_map_object is one step here. Left out: what only a process has (LD_PRELOAD, auditing, the
-// present directory, set-user-ID programs).
+// Each step of _dl_map_object is a step here, except for those that need a process (LD_PRELOAD, auditing, the
+// current directory, set-user-ID programs).
 #include <xaas/loader/search.h>
 
 #include <algorithm>
@@ -9,7 +9,8 @@ namespace xaas::loader {
 
 namespace {
 
-// The length of the token `name` at the start of `text`, which follows a `$`; 0: it is another (is_dst).
+// The length of the token `name` at the start of `text`, which follows a `$`; 0 if it is another one
+// (is_dst).
 size_t token_length(std::string_view text, std::string_view name) {
   const bool braces = text.starts_with("{");
   const std::string_view rest = text.substr(braces ? 1 : 0);
@@ -52,7 +53,8 @@ private:
     return object && !object->library->dynamic.rpath_is_first && !object->library->dynamic.runpath.empty();
   }
 
-  // DT_RPATH of the object and of all on the way to the program, if the object has no DT_RUNPATH.
+  // Searches DT_RPATH of the object and of its chain of dependents up to the program, unless the object has
+  // DT_RUNPATH.
   Result<void> try_rpaths() {
     if (has_runpath(by_))
       return {};
@@ -134,7 +136,7 @@ std::string expanded(const std::string& text, const std::string& origin, const S
           (length = token_length(std::string_view(text).substr(at), name)) > 0)
         result += value;
     if (length == 0)
-      result += character; // `$` before anything else stands for itself
+      result += character; // any other `$` is literal
     at += length;
   }
   return result;

@@ -1,4 +1,4 @@
-// What the machine can run containers with, and what an unprivileged one can be built on.
+// Container runtimes of the machine, and the kernel features that unprivileged containers need.
 //
 // Sources: user_namespaces(7); Linux Documentation/admin-guide/sysctl/user.rst and the patches of Debian
 // (unprivileged_userns_clone) and Ubuntu (apparmor_restrict_unprivileged_userns); prctl(2),
@@ -43,8 +43,8 @@ int try_user_namespace() {
   return helper.process() > 0 ? EPERM : 0; // a helper that did not start is no evidence
 }
 
-// The switches of distributions, the kernel's limit, then the attempt. Every kernel has the limit, unless it
-// has no namespaces or /proc hides it.
+// Checks the switches of distributions, then the kernel's limit, then tries. Every kernel has the limit,
+// unless it lacks namespaces or /proc hides it.
 void user_namespaces(const Machine& machine, SystemDescription& description) {
   std::string& evidence = description.evidence["containers.user_namespaces"];
   std::optional<bool>& result = description.user_namespaces;
@@ -66,7 +66,7 @@ void user_namespaces(const Machine& machine, SystemDescription& description) {
   if (machine.real() && result) {
     const int error = try_user_namespace();
     result = error == 0;
-    evidence = error == 0 ? "one could be made" : std::string("making one: ") + std::strerror(error);
+    evidence = error == 0 ? "one could be created" : std::string("creating one: ") + std::strerror(error);
   }
   if (!result)
     description.evidence.erase("containers.user_namespaces");
@@ -81,7 +81,7 @@ void fuse(const Machine& machine, SystemDescription& description) {
                                                                        : "no /dev/fuse";
 }
 
-// A program with more rights than its caller: newuidmap, or a runtime's own starter.
+// A set-user-ID program: newuidmap, or a runtime's own starter.
 void setuid_helpers(const Machine& machine, SystemDescription& description) {
   std::string found;
   for (const std::string& program : Names::get().setuid_programs)
@@ -99,7 +99,7 @@ void setuid_helpers(const Machine& machine, SystemDescription& description) {
   for (const std::string& line : split(machine.text("/proc/self/status"), '\n'))
     if (line.starts_with("NoNewPrivs:") && trim(line.substr(11)) == "1") {
       description.setuid = false;
-      description.evidence["containers.setuid"] = found + " is there, but no_new_privs is set";
+      description.evidence["containers.setuid"] = found + " exists, but no_new_privs is set";
     }
 }
 

@@ -1,7 +1,7 @@
-// What /proc/cpuinfo and /sys/devices/system say about the processors.
+// The processors according to /proc/cpuinfo and /sys/devices/system.
 //
-// /sys counts best, but virtual machines and containers hide parts of it, and AArch64's cpuinfo has no
-// topology at all. What neither tells stays 0.
+// /sys has the best counts, but virtual machines and containers hide parts of it, and AArch64's cpuinfo has
+// no topology at all. Unknown numbers stay 0.
 #include "machine.h"
 
 #include <xaas/base/text.h>
@@ -37,7 +37,7 @@ std::string value(const Block& block, const std::string& key) {
   return found == block.end() ? "" : found->second;
 }
 
-// AArch64 kernels print the implementer's number in Arm's list (MIDR_EL1) instead of a name.
+// AArch64 kernels print the implementer's number (MIDR_EL1) instead of a name.
 std::string arm_vendor(const std::string& implementer) {
   static const std::map<std::string, std::string> names = {
       {"0x41", "ARM"}, {"0x43", "Cavium"},   {"0x46", "Fujitsu"}, {"0x48", "HiSilicon"}, {"0x4e", "NVIDIA"},
@@ -51,7 +51,7 @@ bool is_numbered(const std::string& name, const std::string& prefix) {
          name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
 }
 
-// The processors that are on, by the list of them, else all that have a directory that says nothing else.
+// The online processors from the kernel's list, else those with a directory that does not say otherwise.
 std::vector<std::string> online(const Machine& machine) {
   std::vector<std::string> names;
   for (const uint64_t number : parse_number_list(machine.text(cpus + "/online")))
@@ -67,7 +67,7 @@ unsigned count(size_t number) {
   return static_cast<unsigned>(number);
 }
 
-// The content of the first of these files that has one. A kernel has lists and masks of processors, and
+// The content of the first of these files that has any. Kernels have lists and masks of processors, and
 // renamed them.
 std::string first_text(const Machine& machine, const std::string& directory,
                        std::initializer_list<const char*> names) {
@@ -85,10 +85,10 @@ void topology_from_sys(const Machine& machine, const std::vector<std::string>& n
     const std::string directory = cpus + "/" + name + "/topology/";
     const std::string siblings = first_text(
         machine, directory, {"core_cpus_list", "core_cpus", "thread_siblings_list", "thread_siblings"});
-    // Siblings with numbers of their own share a front end and are cores: AMD family 15h.
+    // Siblings with different core numbers share a front end and count as cores: AMD family 15h.
     if (!siblings.empty())
       cores.insert(siblings + " " + machine.text(directory + "core_id"));
-    // -1 where firmware does not say
+    // -1 if the firmware does not say
     if (const std::optional<uint64_t> socket = machine.number(directory + "physical_package_id"))
       sockets.insert(*socket);
   }
@@ -127,7 +127,7 @@ uint64_t cache_size(const std::string& text) {
 std::vector<CpuDescription::Cache> read_caches(const Machine& machine,
                                                const std::vector<std::string>& names) {
   using Kind = std::tuple<uint64_t, std::string, uint64_t>; // level, type, bytes
-  std::map<Kind, std::set<std::string>> instances;          // by the processors that share it
+  std::map<Kind, std::set<std::string>> instances;          // the processors that share each one
   for (const std::string& name : names)
     for (const std::string& index : machine.entries(cpus + "/" + name + "/cache")) {
       if (!is_numbered(index, "index"))
@@ -148,7 +148,7 @@ std::vector<CpuDescription::Cache> read_caches(const Machine& machine,
   return caches;
 }
 
-// NUMA nodes that have processors. Others are memory only: that of a Grace Hopper's GPU, HBM, CXL.
+// NUMA nodes with processors. The others are memory only: GPU memory of a Grace Hopper, HBM, CXL.
 unsigned numa_nodes(const Machine& machine) {
   const std::string nodes = "/sys/devices/system/node";
   unsigned all = 0, with_cpus = 0;
@@ -163,14 +163,14 @@ unsigned numa_nodes(const Machine& machine) {
   return with_cpus ? with_cpus : all;
 }
 
-// The least of the limits of a control group and of those above it. Version 2 has one tree, version 1 one for
-// each controller.
+// The lowest limit of a control group and its ancestors. Version 2 has one tree, version 1 one per
+// controller.
 uint64_t memory_limit_of(const Machine& machine, const std::string& tree, std::string group,
                          const std::string& file, std::string& evidence) {
   uint64_t least = 0;
   for (;;) {
     const std::string path = tree + (group == "/" ? "" : group) + "/" + file;
-    // "max", and in version 1 a number near 2^63, are no limits
+    // "max", and in version 1 a number near 2^63, mean no limit
     if (const std::optional<uint64_t> limit = machine.number(path);
         limit && *limit < (uint64_t(1) << 62) && (!least || *limit < least)) {
       least = *limit;
@@ -184,7 +184,7 @@ uint64_t memory_limit_of(const Machine& machine, const std::string& tree, std::s
 
 } // namespace
 
-// What this process may use of the machine. Source: proc(5), cgroups(7).
+// The part of the machine that this process may use. Source: proc(5), cgroups(7).
 void probe_allowed(const Machine& machine, SystemDescription& description) {
   for (const std::string& line : split(machine.text("/proc/self/status"), '\n'))
     if (line.starts_with("Cpus_allowed_list:")) {

@@ -1,5 +1,5 @@
-// Everything that touches the machine works in a child process: see watch.h. If the child gets stuck or dies
-// in an access to a file, that file, or its file system, is left out, and another child begins anew.
+// Everything that touches the machine runs in a child process: see watch.h. If the child hangs or dies while
+// it accesses a file, another child starts over without that file or its file system.
 #include "directories.h"
 #include "gpus.h"
 #include "machine.h"
@@ -52,7 +52,7 @@ void operating_system(const Machine& machine, SystemDescription& description) {
 }
 
 // The version in glibc's banner, "GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.", from the
-// file: this program may run with a C library of its own.
+// file, because this program may run with its own C library.
 std::string glibc_version(const std::string& content) {
   for (size_t banner = content.find("GNU C Library ("); banner != std::string::npos;
        banner = content.find("GNU C Library (", banner + 1)) {
@@ -92,8 +92,7 @@ SystemDescription bare(const target::Cpu& cpu) {
   return description;
 }
 
-// All probes, in the process that may get stuck. What takes time without us comes first and is collected
-// last.
+// Runs all probes, in the process that may hang. Starts concurrent work first and collects it last.
 SystemDescription look(const Machine& machine, const Probes& probes, const target::Cpu& cpu) {
   SystemDescription description = bare(cpu);
   const std::vector<std::string> directories = library_directories(machine, cpu.arch);
@@ -123,16 +122,16 @@ SystemDescription look(const Machine& machine, const Probes& probes, const targe
   return description;
 }
 
-bool sleeps(pid_t process) { // as one does that waits for a file server
+bool sleeps(pid_t process) { // as while it waits for a file server
   const Result<std::string> text = read_file("/proc/" + std::to_string(process) + "/stat", 4096);
   const size_t state = text ? text->rfind(") ") : std::string::npos;
   return state == std::string::npos || (*text)[state + 2] != 'R';
 }
 
-// Waits for the process that looks. Empty: it has ended; else why it is not waited for any longer.
+// Waits for the helper. Returns an empty string if it ended, else why we stopped waiting.
 std::string wait_for(HelperProcess& helper, const Watch& watch, const ProbeLimits& limits) {
   using Clock = std::chrono::steady_clock;
-  // Each part ends by itself before this.
+  // Each part has its own limit, which ends sooner.
   const Clock::time_point deadline =
       Clock::now() + limits.files + limits.drivers + limits.programs + limits.access;
   uint64_t steps = watch.steps();
@@ -157,13 +156,12 @@ std::string wait_for(HelperProcess& helper, const Watch& watch, const ProbeLimit
 } // namespace
 
 SystemDescription detect(const Probes& probes) {
-  constexpr int most_attempts =
-      4; // each with one more file system left out, the last one without any remote one
+  constexpr int most_attempts = 4; // each without one more file system, the last one without any remote one
   const target::Cpu cpu = probes.cpu ? *probes.cpu : target::host_cpu();
   SystemDescription description = bare(cpu);
   void* memory = mmap(nullptr, sizeof(Watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    description.notes = {"no memory to look at the machine with"};
+    description.notes = {"not enough memory to examine the machine"};
     return description;
   }
   std::vector<std::string> skipped, notes, remote;
@@ -172,7 +170,7 @@ SystemDescription detect(const Probes& probes) {
       for (const std::string& mount : remote)
         if (std::find(skipped.begin(), skipped.end(), mount) == skipped.end()) {
           skipped.push_back(mount);
-          notes.push_back(mount + " was left out, because others did not answer");
+          notes.push_back(mount + " was left out, because other remote file systems did not answer");
         }
     const Watch& watch = *new (memory) Watch();
     HelperProcess helper([&] {
@@ -187,7 +185,7 @@ SystemDescription detect(const Probes& probes) {
       Result<SystemDescription> parsed = json ? parse_system(*json, "what was detected") : json.error();
       if (parsed) {
         description = std::move(*parsed);
-        // As they were detected; a name that LLVM gained since is no mistake here.
+        // As they were detected: parsing checks names more strictly.
         description.cpu.name = cpu.name;
         description.cpu.features = cpu.features;
         description.cpu.level = target::isa_level(cpu.arch, cpu.features);
@@ -195,13 +193,13 @@ SystemDescription detect(const Probes& probes) {
       }
       trouble = parsed.error().message;
     } else if (trouble.empty()) {
-      trouble = "the process that looked at it " + helper.trouble();
+      trouble = "the process that examined it " + helper.trouble();
     }
     if (remote.empty())
       if (const Result<std::string> mounts = read_file("/proc/self/mountinfo", uint64_t(16) << 20); mounts)
         remote = remote_mounts(*mounts);
     const std::string path = watch.current(), place = place_of(path, remote).value_or(path);
-    notes.push_back(path.empty() ? "looking at this machine: " + trouble
+    notes.push_back(path.empty() ? "examining this machine: " + trouble
                                  : place + " was left out: " + trouble);
     if (path.empty())
       break;

@@ -31,7 +31,7 @@ void add_variables(const Machine& machine, std::vector<std::string>& directories
     for (const std::string& directory : split(machine.environment(variable), ':'))
       if (const fs::path path = directory; path.filename() == "pkgconfig")
         directories.push_back(path.parent_path().string());
-  // EasyBuild's modules: a prefix for each.
+  // Each of EasyBuild's modules has a prefix.
   for (const std::string& variable : machine.environment_names())
     if (variable.starts_with("EBROOT"))
       add_prefix(machine.environment(variable));
@@ -46,7 +46,7 @@ std::vector<std::string> library_directories(const Machine& machine, const std::
       {[&](const std::string& path) { return machine.has(path) ? machine.text(path) : std::string(); },
        [&](const std::string& pattern) { return machine.glob(pattern); }});
   if (!configured.complete)
-    machine.note("/etc/ld.so.conf: more files than are read");
+    machine.note("/etc/ld.so.conf: some files were not read because there are too many");
   const loader::Cache cache = loader::parse_cache(machine.text("/etc/ld.so.cache"), arch);
   for (const auto& list : {configured.directories, cache.directories, loader::default_directories(arch)})
     directories.insert(directories.end(), list.begin(), list.end());
@@ -58,7 +58,7 @@ std::vector<std::string> library_directories(const Machine& machine, const std::
   std::vector<std::string> once;
   std::set<std::string> names, seen; // /lib is /usr/lib
   for (const std::string& directory : directories)
-    // What is in "stubs" is for linking on machines without the driver.
+    // Directories "stubs" are for linking on machines without the driver.
     if (directory.starts_with("/") && fs::path(directory).filename() != "stubs" &&
         names.insert(directory).second)
       if (const std::string identity = machine.identity(directory);

@@ -1,4 +1,4 @@
-// Where libraries are: the loader's directories, those of the environment, known places.
+// Library directories: those of the loader and of the environment, and well-known ones.
 #pragma once
 
 #include "machine.h"
@@ -8,8 +8,8 @@
 
 namespace xaas::system {
 
-// Directories that exist, each once even if it has several names: the environment's first, then those of the
-// loader and of specs/machine.json.
+// Existing directories, each once even if it has several names: those of the environment first, then those of
+// the loader and of specs/machine.json.
 std::vector<std::string> library_directories(const Machine& machine, const std::string& arch);
 
 } // namespace xaas::system

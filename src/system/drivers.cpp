@@ -30,7 +30,7 @@ std::string to_text(const DriverAnswer& answer) {
 }
 
 Result<DriverAnswer> from_text(const std::string& text) {
-  XAAS_TRY(const Json json, parse_json(text, "answer of a driver's library"));
+  XAAS_TRY(const Json json, parse_json(text, "the answer of a driver's library"));
   const JsonReader reader(json, "#");
   DriverAnswer answer;
   XAAS_TRY(answer.library, reader.string_at("library"));

@@ -1,4 +1,4 @@
-// What a shared library says of itself. Only as much of the file is read as is asked for.
+// Information in a shared library. Reads only the necessary parts of the file.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -12,15 +12,15 @@ namespace xaas::system {
 
 class ElfFile {
 public:
-  // Nothing if it is no ELF file that LLVM can read.
+  // Nothing if LLVM cannot read it as an ELF file.
   static std::optional<ElfFile> open(const fs::path& path);
   ElfFile(ElfFile&&) noexcept;
   ElfFile& operator=(ElfFile&&) noexcept;
   ~ElfFile();
 
-  // The text that the exported symbol `name` stands for, up to its end or 200 bytes.
+  // The text at the exported symbol `name`, up to its end or 200 bytes.
   std::string text_of_symbol(const std::string& name) const;
-  // Up to 80 bytes that follow `mark` in the constants: those at the first place for which `accept` holds.
+  // Up to 80 bytes after `mark` in the constants, at the first place that `accept` approves.
   std::string text_after(const std::string& mark, bool (*accept)(const std::string&)) const;
 
 private:

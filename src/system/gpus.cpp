@@ -1,6 +1,6 @@
-// A driver's files answer at once, on a login node too, and tell which libraries are worth asking; the
-// libraries know what files do not say. Programs (nvidia-smi, rocminfo) are not run: they do no more than the
-// libraries.
+// A driver's files are available at once, even on a login node, and show which libraries are worth asking.
+// The libraries know more than the files. Programs (nvidia-smi, rocminfo) are not run, because they only use
+// the libraries.
 //
 // Sources: NVIDIA driver README, "The /proc file system interface"; Linux
 // Documentation/ABI/testing/sysfs-bus-pci, drivers/gpu/drm/amd/amdkfd/kfd_topology.c (properties of KFD
@@ -25,7 +25,7 @@ void add_evidence(std::string& evidence, const std::string& source, const std::v
     evidence += (evidence.empty() ? "" : "; ") + source + ": " + join(facts, ", ");
 }
 
-// "Model:   NVIDIA H200" of a file with such lines.
+// The value in a file with lines such as "Model:   NVIDIA H200".
 std::string field(const std::string& text, const std::string& name) {
   for (const std::string& line : split(text, '\n'))
     if (line.starts_with(name) && line.find(':') != std::string::npos)
@@ -37,7 +37,7 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c));
 }
 
-// The name as a whole word: "A10" is not in "A100".
+// Matches whole words: "A10" does not match "A100".
 std::string nvidia_arch(const std::string& model) {
   for (const GpuName& name : Names::get().nvidia)
     for (size_t at = model.find(name.part); at != std::string::npos; at = model.find(name.part, at + 1)) {
@@ -49,8 +49,8 @@ std::string nvidia_arch(const std::string& model) {
   return {};
 }
 
-// gfx_target_version: major, minor and stepping as two decimal digits each; LLVM writes minor and stepping in
-// hexadecimal.
+// gfx_target_version has two decimal digits each for major, minor and stepping; LLVM writes minor and
+// stepping in hexadecimal.
 std::string amd_arch(uint64_t version) {
   char text[32];
   std::snprintf(text, sizeof(text), "gfx%u%x%x", static_cast<unsigned>(version / 10000),
@@ -65,7 +65,7 @@ std::optional<uint64_t> property(const std::string& properties, const std::strin
   return std::nullopt;
 }
 
-// ROCm's version and the file that says so: that of the environment, the one that is the machine's own, the
+// ROCm's version and the file that states it: of the environment's ROCm, else the machine's default, else the
 // newest.
 std::pair<std::string, std::string> rocm_version(const Machine& machine) {
   std::vector<std::string> prefixes = {machine.environment("ROCM_PATH"), "/opt/rocm"};
@@ -82,7 +82,7 @@ std::pair<std::string, std::string> rocm_version(const Machine& machine) {
   return {};
 }
 
-// Takes over what the library knows of a GPU that the files showed; `decides`: also where they say it.
+// Adds what the library knows about a GPU from the files; `decides`: even what the files already say.
 void merge(Gpu& gpu, const Gpu& more, const std::string& library) {
   std::vector<std::string> facts;
   const auto take = [&](const char* name, std::string& mine, const std::string& theirs, bool decides) {
@@ -91,7 +91,7 @@ void merge(Gpu& gpu, const Gpu& more, const std::string& library) {
     mine = theirs;
     facts.emplace_back(name);
   };
-  take("model", gpu.model, more.model, gpu.vendor == "intel"); // the files only have the family's name
+  take("model", gpu.model, more.model, gpu.vendor == "intel"); // the files have only the family's name
   take("arch", gpu.arch, more.arch, true);
   take("driver", gpu.driver, more.driver, false);
   take("runtime", gpu.runtime, more.runtime, true);
@@ -103,7 +103,8 @@ void merge(Gpu& gpu, const Gpu& more, const std::string& library) {
   add_evidence(gpu.evidence, library, facts);
 }
 
-// The GPU of the files that the library's is: by its address, else by its identifier, each once.
+// The GPU from the files that matches one of the library, by address or else by identifier. Matches each only
+// once.
 DriverGpu* same(std::vector<DriverGpu>& gpus, const DriverGpu& other, std::vector<bool>& taken) {
   for (const bool by_address : {true, false})
     for (size_t i = 0; i < gpus.size(); ++i)
@@ -116,7 +117,7 @@ DriverGpu* same(std::vector<DriverGpu>& gpus, const DriverGpu& other, std::vecto
   return nullptr;
 }
 
-// Joins what the files showed with the answer of the first library that knows a GPU.
+// Combines the files with the answer of the first library that knows a GPU.
 void join_answers(const Machine& machine, std::vector<DriverGpu>& gpus,
                   std::vector<DriverQuestion>& questions) {
   for (DriverQuestion& question : questions) {
@@ -166,7 +167,7 @@ void GpuProbe::ask(Driver driver, const std::string& instead, const char* soname
     libraries = {soname};
   else
     return;
-  // A relocated program's loader may not know the machine's directories.
+  // The loader of a relocated program may not know the machine's directories.
   if (instead.empty())
     for (const std::string& directory : directories_)
       if (machine_.has(directory + "/" + soname))
@@ -258,7 +259,7 @@ void GpuProbe::probe_intel() {
     for (const std::string& line : split(machine_.text(device + "/uevent"), '\n'))
       if (line.starts_with("PCI_SLOT_NAME="))
         address = pci_address(line.substr(14));
-    // A processor's own is on the first bus.
+    // An integrated GPU is on the first bus.
     there = there || (!address.empty() && address.find(":00:") == std::string::npos);
     for (const GpuDevice& known : Names::get().intel) {
       if (std::find(known.devices.begin(), known.devices.end(), id) == known.devices.end())
@@ -283,7 +284,7 @@ void GpuProbe::probe_intel() {
   if (!there)
     return;
   ask(Driver::level_zero, probes_.level_zero, "libze_loader.so.1", ask_intel_);
-  // Without an implementation the loader has nothing to ask.
+  // Without an implementation, OpenCL's loader has nothing to ask.
   if (!machine_.entries("/etc/OpenCL/vendors").empty())
     ask(Driver::opencl, probes_.opencl, "libOpenCL.so.1", ask_intel_);
 }
@@ -291,7 +292,7 @@ void GpuProbe::probe_intel() {
 void GpuProbe::finish(SystemDescription& description) {
   join_answers(machine_, nvidia_, ask_nvidia_);
   join_answers(machine_, intel_, ask_intel_);
-  for (DriverGpu& gpu : intel_) // one that the files did not name
+  for (DriverGpu& gpu : intel_) // one whose model the files do not name
     for (const GpuDevice& known : Names::get().intel)
       for (const std::string& id : known.devices)
         if (gpu.facts.arch.empty() && gpu.device == std::stoull(id, nullptr, 16)) {

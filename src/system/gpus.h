@@ -5,13 +5,13 @@
 
 namespace xaas::system {
 
-// GPUs by the files of their drivers and, where those are there, by the drivers' libraries, which work
-// meanwhile.
+// GPUs according to their drivers' files and, if present, the drivers' libraries, which are queried
+// concurrently.
 class GpuProbe {
 public:
-  // `directories`: where libraries are. All three must outlive this.
+  // `directories` contain libraries. All three arguments must outlive this object.
   GpuProbe(const Machine& machine, const Probes& probes, const std::vector<std::string>& directories);
-  // Waits for the libraries, and adds each GPU once, with where each fact is from; notes what was in the way.
+  // Waits for the libraries and adds each GPU once, with the source of each fact. Notes any obstacles.
   void finish(SystemDescription& description);
 
 private:
@@ -25,7 +25,7 @@ private:
   const Probes& probes_;
   const std::vector<std::string>& directories_;
   std::vector<DriverGpu> nvidia_, amd_, intel_;
-  std::vector<DriverQuestion> ask_nvidia_, ask_intel_; // in the order of their preference
+  std::vector<DriverQuestion> ask_nvidia_, ask_intel_; // in order of preference
 };
 
 } // namespace xaas::system

@@ -1,7 +1,6 @@
-// Reads what the prototype of the published work writes of a machine (keys "CPU Info", "Accelerators",
-// "Parallel Libraries",
-// ...). It lists some instruction sets only, and texts of programs: what it does not say stays empty, and a
-// CPU is no more than the ISA level of what is listed.
+// Reads machine descriptions of the published work's prototype (keys "CPU Info", "Accelerators", "Parallel
+// Libraries", ...). They list only some instruction sets, and the output of programs. Missing information
+// stays empty, and the CPU is reduced to the ISA level of what is listed.
 #include "names.h"
 
 #include <xaas/base/text.h>
@@ -38,7 +37,7 @@ std::set<std::string> features_of(const Json& names) {
   return features;
 }
 
-// The highest level whose vector extensions are all listed: the others of a level are never listed.
+// The highest level whose vector extensions are all listed; the other features of a level are never listed.
 std::string level_of(const std::string& arch, const std::set<std::string>& features) {
   const auto has = [&](std::initializer_list<const char*> names) {
     return std::all_of(names.begin(), names.end(),
@@ -120,7 +119,7 @@ Result<SystemDescription> import_prototype(const fs::path& path) {
     return make_error(ErrorKind::usage,
                       path.string() + ": /CPU Info/Architecture: " +
                           (arch.empty() ? "there is none" : "\"" + arch + "\" is not known"),
-                      "--import reads what the published prototype wrote of a machine");
+                      "--import reads machine descriptions of the published prototype");
   const std::set<std::string> features = features_of(member(cpu, "Supported Vectorizations"));
   const std::string level = level_of(arch, features);
   SystemDescription description;
@@ -140,7 +139,7 @@ Result<SystemDescription> import_prototype(const fs::path& path) {
         std::string version = text_of(library, "version");
         if (version.find_first_not_of("0123456789.") != std::string::npos ||
             std::string_view(key).starts_with("linear"))
-          version.clear(); // of the compiler that made it, there
+          version.clear(); // there it is the version of the compiler
         std::string where = text_of(library, "path");
         description.libraries.push_back(
             {name, version, where.empty() ? text_of(library, "installation_path") : where});

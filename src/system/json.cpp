@@ -84,7 +84,7 @@ Json batch_json(const SystemDescription& description) {
           {"partition", text_or_null(description.batch_partition)}};
 }
 
-// Reading. A member that is missing or null is empty.
+// Reading. Missing and null members are empty.
 
 Result<std::string> text(const JsonReader& reader, const std::string& key) {
   const std::optional<JsonReader> value = reader.find(key);
@@ -180,12 +180,13 @@ Result<Named> parse_named(const JsonReader& reader) {
   return entry;
 }
 
-// A name that LLVM's back end could have. One that this LLVM does not know may be a newer tool's and is kept;
-// a kernel's spelling of a known one ("sse4_1") is a mistake that would cost the feature.
+// A possible feature name of LLVM's back end. Keeps a name unknown to this LLVM, because a newer tool may
+// have written it. A kernel's spelling of a known one ("sse4_1") is an error, because it would lose the
+// feature.
 Result<void> check_feature(const JsonReader& reader, const std::string& arch, const std::string& name) {
   const std::string allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   if (name.empty() || name.find_first_not_of(allowed) != std::string::npos)
-    return make_error(ErrorKind::usage, reader.where() + ": \"" + name + "\" is no name of a feature");
+    return make_error(ErrorKind::usage, reader.where() + ": \"" + name + "\" is not a feature name");
   if (target::is_feature(arch, name))
     return {};
   for (const char* separator : {".", "-", ""}) {
@@ -216,7 +217,7 @@ Result<std::vector<std::string>> parse_features(const JsonReader& reader, const 
   return features;
 }
 
-// Fills in level and features as far as the document abbreviates them; see parse_system.
+// Completes abbreviated level and features; see parse_system().
 Result<void> settle_level(const JsonReader& reader, const std::string& arch, CpuDescription& cpu) {
   const std::vector<std::string> levels = target::isa_levels(arch);
   XAAS_TRY(const std::string given, text(reader, "level"));
@@ -268,7 +269,7 @@ Result<void> parse_lists(const JsonReader& reader, SystemDescription& descriptio
   return {};
 }
 
-// The member `key`, which is an object if it is there.
+// The member `key`, which must be an object if present.
 Result<std::optional<JsonReader>> object(const JsonReader& reader, const std::string& key) {
   std::optional<JsonReader> found = reader.find(key);
   if (found && !found->json().is_object())

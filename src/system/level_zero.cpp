@@ -1,5 +1,5 @@
-// Source: oneAPI Level Zero specification, core programming guide and API, version 1. Structures begin with
-// their type and a pointer to extensions.
+// Source: oneAPI Level Zero specification, core programming guide and API, version 1. Structures start
+// with their type and a pointer to extensions.
 #include "drivers.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Status call(const SharedLibrary& library, const char* name, auto... arguments) {
   return function ? function(arguments...) : ~0u;
 }
 
-// The elements of a list that is asked for twice: for its length, and for what is in it.
+// The elements of a list, queried twice: for its length and for its content.
 template <typename T> std::vector<T> list(const SharedLibrary& library, const char* name, auto... of) {
   uint32_t count = 0;
   if (call(library, name, of..., &count, static_cast<T*>(nullptr)) != 0 || count > 1024)

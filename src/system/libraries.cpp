@@ -1,9 +1,8 @@
-// Libraries, MPI and fabrics, by their files: in the directories that the loader searches, that modules name,
-// and in the prefixes that Spack and EasyBuild installed.
+// Libraries, MPI and fabrics, found by file: in directories that the loader searches or that modules name,
+// and in prefixes installed by Spack and EasyBuild.
 //
-// An MPI's ABI is that of its library's soname: libmpi.so.12 is the MPICH ABI (MPICH ABI Compatibility
-// Initiative), libmpi.so.40 that of Open MPI since 3. A file counts if it is an ELF file for this
-// architecture.
+// The soname of an MPI library determines its ABI: libmpi.so.12 is the MPICH ABI (MPICH ABI Compatibility
+// Initiative), libmpi.so.40 that of Open MPI since version 3. Only ELF files for this architecture count.
 #include "elf_file.h"
 #include "library_version.h"
 #include "machine.h"
@@ -29,7 +28,8 @@ public:
   void search(const Installed& installed);
 
 private:
-  // `package`, if it is one's prefix: then only libraries that it is known to have, all of its versions.
+  // `package`: set for the prefix of a package. Then only the known libraries of that package count, in all
+  // versions.
   void search(const std::string& directory, const Installed* package,
               const std::vector<std::string> PackageNames::* manager);
   void search_mpi(const std::string& directory, const std::vector<std::string>& files,
@@ -44,7 +44,7 @@ private:
   const bool mpi_versions_;
   SystemDescription& description_;
   std::set<std::string> directories_; // by identity
-  std::set<std::string> found_;       // names of libraries outside of trees
+  std::set<std::string> found_;       // names of libraries outside trees
 };
 
 void LibraryProbe::search_mpi(const std::string& directory, const std::vector<std::string>& files,
@@ -77,7 +77,7 @@ void LibraryProbe::search_named(const std::string& directory, const std::vector<
                                 const LibraryName& name, const Installed* package, std::vector<Named>& list) {
   if (!package && found_.count(name.name))
     return;
-  // The longest name is the file itself.
+  // The longest name is that of the file itself.
   std::string best;
   for (auto file = std::lower_bound(files.begin(), files.end(), name.file);
        file != files.end() && file->starts_with(name.file); ++file)

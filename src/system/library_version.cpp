@@ -1,7 +1,7 @@
-// An MPI says its version in MPI_Get_library_version(), which would have to be called. Builds differ in where
-// the text is: in one piece ("MPICH Version:\t4.0.2"), or put together at run time of a format and a constant
-// that is exported (MPII_Version_string, ompi_version_string). So both are looked for, and then pkg-config's
-// files, which come with the headers.
+// An MPI reports its version in MPI_Get_library_version(), which we would have to call. Builds store the text
+// differently: whole ("MPICH Version:\t4.0.2"), or as a format and an exported constant (MPII_Version_string,
+// ompi_version_string) that are combined at run time. So we look for both, and then for pkg-config files,
+// which come with the headers.
 #include "library_version.h"
 #include "elf_file.h"
 
@@ -18,7 +18,7 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c));
 }
 
-// The number at the start of a text, behind blanks: "4.0.2", "2021.10", "3.4a2" without its last part.
+// The version number at the start of a text, after blanks: "4.0.2", "2021.10", and "3.4" of "3.4a2".
 std::string leading_version(const std::string& text) {
   const std::string rest = trim(text);
   const std::string number = rest.substr(0, rest.find_first_not_of("0123456789."));
@@ -29,7 +29,7 @@ bool starts_with_version(const std::string& text) {
   return !leading_version(text).empty();
 }
 
-// The directory of a pkg-config file's own variables, one level deep: "${version}", or "${a}.${b}".
+// Expands variables of a pkg-config file one level deep: "${version}" or "${a}.${b}".
 std::string expand(const std::string& text, const std::map<std::string, std::string>& variables) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
@@ -61,8 +61,7 @@ std::string version_of_file(const std::string& content) {
   return {};
 }
 
-// The part of a path behind a directory or the beginning of one: ".../mpich/8.1.29/..." or
-// ".../mpich-4.2.3-hash".
+// The version after a component of a path or its prefix: ".../mpich/8.1.29/..." or ".../mpich-4.2.3-hash".
 std::string version_in_path(const std::string& path, const std::string& part) {
   for (size_t at = path.find("/" + part); at != std::string::npos; at = path.find("/" + part, at + 1)) {
     const size_t end = at + 1 + part.size();

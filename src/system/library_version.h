@@ -1,4 +1,4 @@
-// Which release a library is. The number of a soname is that of the interface, so it is looked for elsewhere.
+// The release of a library. A soname has the version of the interface, so the release comes from elsewhere.
 #pragma once
 
 #include "machine.h"
@@ -10,19 +10,19 @@
 namespace xaas::system {
 
 struct Version {
-  std::string number, evidence; // both empty: not known
+  std::string number, evidence; // both empty: unknown
 };
 
-// The Version of the first of these pkg-config files (without ".pc") that is there for libraries in
-// `directory`. Source: pc(5). The files are read and no program is run.
+// The Version in the first of these pkg-config files (without ".pc") that exists for libraries in
+// `directory`. Source: pc(5). Reads the files without running a program.
 Version pkgconfig_version(const Machine& machine, const std::string& directory,
                           const std::vector<std::string>& names);
 
-// Of an MPI's library: what it says itself, else what its surroundings say.
+// The version of an MPI library, from its content or else from files around it.
 Version mpi_version(const Machine& machine, const std::string& directory, const std::string& file,
                     const MpiName& name);
 
-// "libcudart.so.12.4.127" is 12.4.127; fewer than two numbers are none.
+// 12.4.127 for "libcudart.so.12.4.127"; empty if there are fewer than two numbers.
 std::string version_in_name(const std::string& file, const std::string& stem);
 
 } // namespace xaas::system

@@ -19,7 +19,7 @@ namespace xaas::system {
 
 Watch::Access::Access(Watch* watch, const fs::path& path)
     : watch_(watch), entered_(watch && !(watch->steps_ & 1)) {
-  if (!entered_) // within another one, which covers it
+  if (!entered_) // nested in another access, which covers it
     return;
   std::strncpy(watch_->path_, path.c_str(), sizeof(watch_->path_) - 1);
   watch_->steps_.fetch_add(1, std::memory_order_release);
@@ -79,7 +79,7 @@ std::string Machine::text(const std::string& absolute, uint64_t limit) const {
     return {};
   const Watch::Access access(watch_, file);
   std::error_code code;
-  if (!fs::is_regular_file(file, code)) // a pipe would never end
+  if (!fs::is_regular_file(file, code)) // reading a pipe might never end
     return {};
   const Result<std::string> content = read_file(file, limit);
   if (!content && content.error().kind == ErrorKind::integrity)
@@ -154,8 +154,7 @@ std::vector<std::string> Machine::entries(const std::string& absolute) const {
   std::error_code code;
   for (fs::directory_iterator entry(directory, code), end; !code && entry != end; entry.increment(code)) {
     if (names.size() == most_entries) {
-      note(absolute + ": more than " + std::to_string(most_entries) +
-           " entries, the others were not looked at");
+      note(absolute + ": more than " + std::to_string(most_entries) + " entries, the others were skipped");
       break;
     }
     names.push_back(entry->path().filename().string());
@@ -178,8 +177,7 @@ std::vector<std::string> Machine::glob(const std::string& pattern) const {
         if (fnmatch(part.c_str(), name.c_str(), FNM_PERIOD) == 0)
           next.push_back(directory + "/" + name);
       if (next.size() > most_matches) {
-        note(pattern + ": more than " + std::to_string(most_matches) +
-             " matches, the others were not looked at");
+        note(pattern + ": more than " + std::to_string(most_matches) + " matches, the others were skipped");
         next.resize(most_matches);
         break;
       }
@@ -265,8 +263,8 @@ void Machine::note(const std::string& words) const {
 bool Machine::out_of_time() const {
   if (std::chrono::steady_clock::now() < deadline_)
     return false;
-  note("looking at files took more than " + std::to_string(limit_.count() / 1000) +
-       " s: what came after that was not looked at");
+  note("examining files took more than " + std::to_string(limit_.count() / 1000) +
+       " s; the remaining files were skipped");
   return true;
 }
 

@@ -10,7 +10,7 @@ namespace xaas::system {
 
 namespace {
 
-// "\040" is a space.
+// Decodes escapes such as "\040", a space.
 std::string unescape(const std::string& text) {
   const auto octal = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '7'; };
   std::string result;
@@ -33,7 +33,7 @@ std::vector<std::string> remote_mounts(const std::string& mountinfo) {
     const std::vector<std::string> words = split(line, ' ');
     const auto dash = std::find(words.begin(), words.end(), "-");
     if (dash - words.begin() < 6 || dash == words.end() || dash + 1 == words.end() || words[4] == "/")
-      continue; // without the root there is nothing to look at
+      continue; // the root cannot be skipped
     const std::string& type = dash[1];
     if (std::any_of(remote.begin(), remote.end(),
                     [&](const std::string& known) { return type == known || type.starts_with(known + "."); }))
@@ -43,7 +43,7 @@ std::vector<std::string> remote_mounts(const std::string& mountinfo) {
 }
 
 std::optional<std::string> place_of(const std::string& path, const std::vector<std::string>& places) {
-  constexpr int most_links = 40; // as the kernel follows
+  constexpr int most_links = 40; // as in Linux
   std::string current;
   std::vector<std::string> rest = split(path, '/');
   std::reverse(rest.begin(), rest.end());
@@ -60,7 +60,7 @@ std::optional<std::string> place_of(const std::string& path, const std::vector<s
     if (std::find(places.begin(), places.end(), current) != places.end())
       return current;
     std::error_code code;
-    const fs::path target = fs::read_symlink(current, code); // of a file system of this machine's own
+    const fs::path target = fs::read_symlink(current, code); // on a local file system
     if (code)
       continue;
     ++links;

@@ -1,4 +1,4 @@
-// Which file systems have their server elsewhere: where it is gone, all their files hang.
+// Remote file systems. If their server is gone, every access to them hangs.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,10 @@
 
 namespace xaas::system {
 
-// The mount points of file systems that specs/machine.json names. Source: proc(5), /proc/[pid]/mountinfo.
+// The mount points of the file systems named in specs/machine.json. Source: proc(5), /proc/[pid]/mountinfo.
 std::vector<std::string> remote_mounts(const std::string& mountinfo);
 
-// The one of these places that a path is, or is in, by its name or over symbolic links. No file of them is
-// touched.
+// The mount point that contains a path, by name or through symbolic links. Does not touch files in them.
 std::optional<std::string> place_of(const std::string& path, const std::vector<std::string>& places);
 
 } // namespace xaas::system

@@ -1,4 +1,4 @@
-// specs/machine.json: what detection knows of names.
+// specs/machine.json: the names that detection knows.
 #pragma once
 
 #include <string>
@@ -7,27 +7,27 @@
 namespace xaas::system {
 
 struct GpuName {
-  std::string part, arch; // of the driver's name
-  bool series = false;    // the beginning of a word, else words
+  std::string part, arch; // in the driver's name
+  bool series = false;    // matches the beginning of a word instead of whole words
 };
 struct GpuDevice {
   std::vector<std::string> devices; // "0x0bd5"
   std::string model, arch;
 };
-struct PackageNames { // what package managers call it
+struct PackageNames { // the names in package managers
   std::vector<std::string> spack, easybuild;
 };
 struct MpiName {
-  std::string soname, implementation, abi; // `soname` may have `*`
+  std::string soname, implementation, abi; // `soname` may contain `*`
   std::vector<std::string> vendor_marks, symbols, marks, pkgconfig;
   std::string path; // the part of the real path before the version
 };
 struct LibraryName {
   std::string name, file; // "libfftw3.so"
   std::vector<std::string> pkgconfig;
-  bool release = false; // the number in the file's name is the release
+  bool release = false; // the number in the file name is the release
   PackageNames packages;
-  bool of_package = true; // its version is that of the package
+  bool of_package = true; // it has the version of its package
 };
 struct FabricDevice {
   std::string name, directory;
@@ -36,14 +36,14 @@ struct Runtime {
   std::string program, version_argument;
 };
 struct RuntimeHelper {
-  std::string program, helper; // path below the runtime's prefix
+  std::string program, helper; // path relative to the runtime's prefix
 };
 struct Batch {
   std::string system, job, partition, cgroup;
   std::vector<std::string> programs, files;
 };
 struct ModuleSystem {
-  std::string name, program, version; // variables
+  std::string name, program, version; // environment variables
   std::vector<std::string> files;
 };
 

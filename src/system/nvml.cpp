@@ -15,7 +15,7 @@ struct Pci {
   char legacy[16];
   unsigned domain, bus, device, device_id, subsystem;
   char address[32];
-  char later[256]; // for what a later library may write
+  char later[256]; // for members of later versions
 };
 
 Status call(const SharedLibrary& library, const char* name, const char* older, auto... arguments) {
@@ -65,7 +65,7 @@ DriverAnswer ask_nvml(const SharedLibrary& library) {
   for (unsigned i = 0; i < count && i < 1024; ++i) {
     Device* device = nullptr;
     if (call(library, "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", i, &device) != 0)
-      continue; // one that this process may not use
+      continue; // this process may not use it
     DriverGpu gpu = describe(library, device);
     gpu.facts.driver = driver;
     if (cuda)

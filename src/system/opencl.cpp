@@ -38,7 +38,7 @@ DriverAnswer ask_opencl(const SharedLibrary& library) {
       library.function<Status(Platform*, uint64_t, uint32_t, Device**, uint32_t*)>("clGetDeviceIDs"),
       library.function<Status(Device*, uint32_t, size_t, void*, size_t*)>("clGetDeviceInfo")};
   if (!functions.platforms || !functions.devices || !functions.info) {
-    answer.trouble = "it lacks functions of OpenCL";
+    answer.trouble = "it lacks OpenCL functions";
     return answer;
   }
   Platform* platforms[64] = {};

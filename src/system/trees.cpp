@@ -1,7 +1,7 @@
-// Spack keeps an index of a tree, `.spack-db/index.json`, with name, version and prefix of everything. The
-// trees are named in its configuration, in YAML, of which we only want two keys. Walking a tree instead would
-// cost minutes on a parallel file system. EasyBuild has no index, but one directory for each name: only those
-// that we know are looked at, so that a tree with thousands of others costs nothing.
+// Spack has an index of each tree, `.spack-db/index.json`, with name, version and prefix of every package.
+// Its configuration, in YAML, names the trees; we need only two keys. Walking a tree instead would take
+// minutes on a parallel file system. EasyBuild has no index, but one directory per package name: only the
+// known names are examined, so that a tree with thousands of others costs nothing.
 //
 // Sources: Spack, "Database", "Configuration scopes", "Chaining Spack installations"; EasyBuild,
 // "Configuration".
@@ -24,7 +24,7 @@ namespace xaas::system {
 
 namespace {
 
-// Takes name, version and prefix out of an index while it is read:
+// Extracts name, version and prefix from an index while parsing it:
 // {"database": {"installs": {HASH: {"spec": {"name", "version"}, "path", "installed"}}}}
 class IndexReader : public nlohmann::json_sax<Json> {
 public:
@@ -94,7 +94,7 @@ private:
   const std::set<std::string>& packages_;
   std::vector<Installed>& found_;
   std::chrono::steady_clock::time_point deadline_;
-  std::vector<std::string> path_; // the keys of the objects that we are in; the outermost has none
+  std::vector<std::string> path_; // the keys of the enclosing objects; the outermost has none
   std::string key_;
   Installed install_;
   bool installed_ = true, late_ = false;
@@ -113,13 +113,13 @@ void read_index(const Machine& machine, const std::string& tree, const std::set<
   if (!Json::sax_parse(content, &reader))
     machine.note(index + (reader.late()
                               ? ": reading it took more than " + std::to_string(most_index_time.count()) +
-                                    " ms, the rest was left out"
-                              : ": not an index that Spack wrote"));
+                                    " ms, the rest was skipped"
+                              : ": not an index written by Spack"));
   for (size_t i = before; i < found.size(); ++i)
     found[i].evidence = index;
 }
 
-// $spack, ~ and variables of the environment, as Spack's configuration may have them.
+// Expands $spack, ~ and environment variables, which Spack's configuration may contain.
 std::string expanded(const Machine& machine, std::string path) {
   if (path.starts_with("~"))
     path = machine.environment("HOME") + path.substr(1);
@@ -141,7 +141,7 @@ std::string expanded(const Machine& machine, std::string path) {
   return path;
 }
 
-// Adds the paths of `install_tree`, which is a path or has one under `root`, wherever it is in a document.
+// Adds the paths of every `install_tree` in a document, which is a path or has one under `root`.
 void find_install_trees(llvm::yaml::Node* node, bool is_tree, unsigned depth,
                         std::vector<std::string>& trees) {
   llvm::SmallString<128> storage;
@@ -171,10 +171,10 @@ std::vector<std::string> trees_of_configuration(const Machine& machine, const st
   llvm::yaml::Stream stream(content, sources, false);
   for (llvm::yaml::Document& document : stream) {
     find_install_trees(document.getRoot(), false, 0, trees);
-    break; // there is one
+    break; // one is enough
   }
   if (stream.failed())
-    machine.note(file + ": not YAML, its trees were not looked at");
+    machine.note(file + ": not YAML, its trees were skipped");
   for (std::string& tree : trees)
     tree = expanded(machine, tree);
   return trees;

@@ -1,5 +1,4 @@
-// Libraries that a package manager for clusters installed, each version in a prefix of its own: Spack,
-// EasyBuild.
+// Libraries installed by package managers for clusters, Spack and EasyBuild, each version in its own prefix.
 #pragma once
 
 #include "machine.h"
@@ -11,11 +10,11 @@ namespace xaas::system {
 
 struct Installed {
   std::string package, version, prefix;
-  std::string evidence; // the index, or the directory, that says so
+  std::string evidence; // the index or directory that lists it
 };
 
-// What Spack's indexes and EasyBuild's directories say is installed of these packages. Bounded: a large index
-// is read for a limited time, and of each package a limited number of versions; notes say so.
+// The installed versions of these packages, according to Spack's indexes and EasyBuild's directories. The
+// time for an index and the number of versions per package are limited; notes report what was skipped.
 std::vector<Installed> spack_installed(const Machine& machine, const std::vector<std::string>& packages);
 std::vector<Installed> easybuild_installed(const Machine& machine, const std::vector<std::string>& packages);
 

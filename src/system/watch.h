@@ -1,5 +1,5 @@
-// What a process that looks at the machine tells the one that watches it: where it is. A file system whose
-// server is gone stops whoever touches it, in a way that no time limit inside the process can end.
+// How a process that examines the machine tells its watcher which file it is accessing. A file system without
+// its server blocks any process that touches it, and no time limit inside that process can help.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -10,10 +10,10 @@
 
 namespace xaas::system {
 
-// In memory that the two processes share; written by the one, read by the other.
+// In memory shared by the two processes, one of which writes it while the other reads it.
 class Watch {
 public:
-  // Enters an access to the file system and leaves it.
+  // Marks an access to the file system for the life of the object.
   class Access {
   public:
     Access(Watch* watch, const fs::path& path);
@@ -26,9 +26,9 @@ public:
     bool entered_;
   };
 
-  // Changes with every access that begins or ends.
+  // Changes whenever an access begins or ends.
   uint64_t steps() const { return steps_.load(std::memory_order_acquire); }
-  // The path of the access that goes on, if one does.
+  // The path of the current access, if any.
   std::string current() const;
 
 private:

@@ -2,10 +2,9 @@
 //
 // A CPU is an architecture version and extensions. An architecture version is itself a feature of the back
 // end
-// ("v8.2a"), which implies those before it. On Linux, LLVM detects a CPU's name from its part number and a
-// few features from the kernel; the rest of the features is known only by the name. So for a detected CPU the
-// name's features count, corrected by those that the kernel shows or hides (SVE can be off in a virtual
-// machine).
+// ("v8.2a"), which implies its predecessors. On Linux, LLVM detects a CPU's name from its part number and a
+// few features from the kernel; only the name tells the other features. So a detected CPU has the features of
+// its name, corrected by those that the kernel shows or hides (SVE can be off in a virtual machine).
 #include "architecture.h"
 
 #include <llvm/ADT/SmallVector.h>
@@ -16,7 +15,7 @@ namespace {
 
 namespace parser = llvm::AArch64;
 
-// The features that LLVM's host detection reports where the kernel shows them.
+// The features that LLVM's host detection takes from the kernel.
 const FeatureSet& detectable() {
   static const FeatureSet names = {"aes", "crc", "fp-armv8", "lse",      "neon",    "sha2", "sha3",
                                    "sm4", "sve", "sve-aes",  "sve-sha3", "sve-sm4", "sve2"};
@@ -56,7 +55,7 @@ std::optional<parser::ExtensionSet> from_architecture(llvm::StringRef name) {
   return extensions;
 }
 
-// A CPU's own list leaves out what its architecture version has anyway.
+// A CPU's list omits the features that its architecture version implies.
 std::optional<parser::ExtensionSet> from_cpu(const std::string& name) {
   if (name == "generic")
     return from_architecture("armv8-a");
@@ -117,7 +116,7 @@ FeatureSet equivalent(const FeatureSet&) {
   return {"fp-armv8", "neon", "v8a"};
 }
 
-// SVE exists from version 8.2 and SVE2 from 9.0, so what can be seen is proof enough.
+// SVE exists since version 8.2 and SVE2 since 9.0, so the visible features suffice as proof.
 FeatureSet deciding(const FeatureSet& level) {
   FeatureSet result;
   for (const std::string& feature : level)
@@ -131,8 +130,8 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
   const std::string known = extensions ? name : "generic";
   if (!extensions)
     extensions = from_cpu(known);
-  // LLVM mentions what is on; of what it could have mentioned the rest is off. An empty list means that the
-  // kernel's could not be read.
+  // LLVM lists the features that are on; the others that it can detect are off. An empty list means that it
+  // could not read the kernel's.
   if (!detected.empty())
     for (const std::string& feature : detectable())
       if (const auto found = detected.find(feature); found == detected.end() || !found->second)

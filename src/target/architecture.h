@@ -1,5 +1,5 @@
-// What differs between architectures. x86.cpp and aarch64.cpp translate LLVM's tables; cpu.cpp knows none of
-// them.
+// The differences between architectures. x86.cpp and aarch64.cpp translate LLVM's tables; cpu.cpp is
+// independent of them.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ using FeatureSet = std::set<std::string>;
 
 // A CPU name or level as LLVM understands it.
 struct NamedCpu {
-  std::string name; // what LLVM's back end takes as target CPU
+  std::string name; // the target CPU for LLVM's back end
   FeatureSet features;
 };
 
@@ -23,12 +23,12 @@ struct Architecture {
   std::vector<std::string> levels; // weakest first
   std::optional<NamedCpu> (*named)(const std::string& name);
   std::vector<std::string> (*names)();
-  std::string (*model)(const std::string& name); // equal for names of one CPU; empty: no name of a CPU
+  std::string (*model)(const std::string& name); // equal for all names of one CPU; empty: not a CPU
   bool (*is_feature)(const std::string& name);
-  FeatureSet (*implied)(const std::string& feature); // what LLVM switches on with it, itself left out
+  FeatureSet (*implied)(const std::string& feature); // the other features that LLVM enables with it
   FeatureSet (*equivalent)(
-      const FeatureSet& features); // what is there because others are, though LLVM does not say so
-  FeatureSet (*deciding)(const FeatureSet& level); // the features of a level that must be seen
+      const FeatureSet& features);                 // features implied by others although LLVM does not say so
+  FeatureSet (*deciding)(const FeatureSet& level); // the features of a level that must be detected
   NamedCpu (*detected)(const std::string& name, const std::map<std::string, bool>& detected);
 };
 

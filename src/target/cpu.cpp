@@ -24,7 +24,7 @@ std::vector<std::string> to_vector(const FeatureSet& features) {
   return {features.begin(), features.end()};
 }
 
-// The features with those that stand for the same thing; nothing that could be missing.
+// The features together with their equivalents, but without any that could be missing.
 FeatureSet with_equivalent(const Architecture& architecture, FeatureSet features) {
   features.merge(architecture.equivalent(features));
   return features;
@@ -109,7 +109,7 @@ Result<Cpu> cpu_by_name(const std::string& arch, const std::string& name) {
   if (const std::string near = nearest(name, cpu_names(arch)); !near.empty())
     hint = "did you mean " + near + "?";
   else
-    hint = "give a name that LLVM knows or one of the levels " + join(architecture->levels, ", ");
+    hint = "use a name that LLVM knows or one of the levels " + join(architecture->levels, ", ");
   return make_error(ErrorKind::usage, "unknown " + arch + " CPU \"" + name + "\"", hint);
 }
 

@@ -46,7 +46,7 @@ constexpr auto bits = std::to_array<CpuidBit>({
     {7, 1, CpuidWord::edx, 5, avx, "avxneconvert"},
     {7, 1, CpuidWord::edx, 10, avx, "avxvnniint16"},
     {7, 1, CpuidWord::edx, 19, avx512, "avx10.1"},
-    {7, 1, CpuidWord::edx, 21, apx, "egpr"}, // of APX, whose features come together
+    {7, 1, CpuidWord::edx, 21, apx, "egpr"}, // of APX, whose features exist only together
     {0x80000001, 0, CpuidWord::ecx, 0, 0, "sahf"},
     {0x80000001, 0, CpuidWord::ecx, 5, 0, "lzcnt"},
     {0x80000001, 0, CpuidWord::ecx, 6, 0, "sse4a"},

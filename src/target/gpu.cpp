@@ -14,8 +14,8 @@ namespace {
 
 using Features = GpuArch::Features;
 
-// LLVM's target parser has no list of NVIDIA's, and its back end would have to be linked to ask for one. A
-// test compares with what clang says.
+// LLVM's target parser has no list of NVIDIA's architectures, and querying its back end would require linking
+// it. A test compares this list with clang's.
 struct NvidiaGpu {
   unsigned number;
   bool family, specific;
@@ -32,7 +32,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// A decimal number without sign, leading zero or anything after it.
+// A decimal number without sign, leading zero or trailing text.
 std::optional<unsigned> number(std::string_view text) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -86,7 +86,7 @@ unsigned number_of(const GpuArch& arch) {
   return arch.major * 10 + arch.minor;
 }
 
-// sm_101 is the old name of sm_110.
+// sm_101 is the former name of sm_110.
 unsigned family_of(const GpuArch& arch) {
   return number_of(arch) == 101 ? 11 : arch.major;
 }
@@ -117,8 +117,8 @@ std::string to_string(const GpuArch& arch) {
 Result<GpuArch> parse_gpu_arch(const std::string& name) {
   const std::optional<GpuArch> arch = parse(name);
   if (!arch)
-    return make_error(ErrorKind::usage, "\"" + printable(name) + "\" is no name of a GPU architecture",
-                      "names are those of LLVM, such as sm_90, sm_90a, gfx90a");
+    return make_error(ErrorKind::usage, "\"" + printable(name) + "\" is not a GPU architecture",
+                      "use a name of LLVM, such as sm_90, sm_90a, gfx90a");
   return *arch;
 }
 
@@ -159,7 +159,8 @@ bool machine_code_runs(const GpuArch& code, const GpuArch& device) {
     return code == device;
   if (code.features == Features::specific || is_tegra(code) || is_tegra(device))
     return same_gpu(code, device);
-  return code.major == device.major && code.minor <= device.minor; // a family is all of a major version then
+  return code.major == device.major &&
+         code.minor <= device.minor; // a family then covers the whole major version
 }
 
 bool device_code_serves(const GpuArch& code, const GpuArch& device) {

@@ -1,8 +1,8 @@
 // x86-64 after LLVM's X86TargetParser.
 //
-// Its lists name only the strongest features of a CPU ("avx2" without "avx"), and it misses sse2, which every
-// x86-64 CPU has; so lists are completed by the implications that Clang uses, and the baseline is added.
-// Three names of the parser are none of the back end's; "64bit" goes without saying on this architecture, and
+// Its lists contain only the strongest features of a CPU ("avx2" without "avx"), and it lacks sse2, which
+// every x86-64 CPU has. So lists are completed by the implications that Clang uses, and the baseline is
+// added. Three names of the parser are unknown to the back end; "64bit" is implicit on this architecture, and
 // named CPUs do not list it.
 #include "architecture.h"
 
@@ -80,8 +80,8 @@ bool is_feature(const std::string& name) {
   return known_features().contains(name);
 }
 
-// LLVM split crc32 from sse4.2 although one CPUID bit stands for both, and AVX is reported only where the
-// operating system saves its registers with XSAVE.
+// LLVM separates crc32 from sse4.2 although one CPUID bit covers both. AVX is reported only if the operating
+// system saves its registers with XSAVE.
 FeatureSet equivalent(const FeatureSet& features) {
   FeatureSet more;
   if (features.contains("sse4.2"))
@@ -91,7 +91,7 @@ FeatureSet equivalent(const FeatureSet& features) {
   return more;
 }
 
-// x87 is never detected, and some hypervisors hide other bits of the baseline: no x86-64 CPU lacks them.
+// x87 is never detected, and some hypervisors hide other baseline features, but every x86-64 CPU has them.
 FeatureSet deciding(const FeatureSet& level) {
   FeatureSet result = level;
   for (const std::string& feature : complete({}))

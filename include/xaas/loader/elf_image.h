@@ -1,4 +1,4 @@
-// An ELF64 little-endian file whose headers have been read and found sound.
+// An ELF64 little-endian file with validated headers.
 #pragma once
 
 #include <xaas/loader/dynamic.h>
@@ -17,7 +17,7 @@ using Elf = llvm::object::ELF64LE;
 Error damaged(const std::string& what);
 Error damaged(llvm::Error error);
 
-// llvm::Expected as a Result.
+// Converts llvm::Expected to Result.
 template <typename T> Result<T> checked(llvm::Expected<T> value) {
   if (!value)
     return damaged(value.takeError());
@@ -56,7 +56,7 @@ inline llvm::StringRef ref(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// A little-endian number at `offset`; the caller has checked that it is there.
+// A little-endian number at `offset`; the caller has checked the bounds.
 uint32_t read_u32(std::string_view data, size_t offset);
 
 // One entry of a note section.
@@ -66,7 +66,7 @@ struct RawNote {
   size_t offset; // of the descriptor, in the section
 };
 
-// The entries of a section of notes; `strict`: an incomplete one is an error, else it ends the list.
+// The entries of a note section. With `strict` an incomplete entry is an error; otherwise it ends the list.
 Result<std::vector<RawNote>> split_notes(std::string_view section, size_t alignment, bool strict);
 
 } // namespace xaas::loader

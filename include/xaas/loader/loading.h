@@ -1,4 +1,4 @@
-// What the loader loads for a program, from the ELF files alone: nothing is run.
+// What the loader would load for a program, determined from the ELF files without running anything.
 #pragma once
 
 #include <xaas/loader/search.h>
@@ -14,46 +14,47 @@ namespace xaas::loader {
 struct Missing {
   const Object* by = nullptr;
   std::string name;
-  std::string no_library; // the file that has the name and is no library; empty: there is none
-  bool by_name = false;   // no file names it: see Start::by_name
+  std::string no_library; // a file with this name that is not a library; empty: none
+  bool by_name = false;   // not named by any file: see Start::by_name
 };
 std::string to_string(const Missing& missing); // "/usr/bin/a needs libb.so.1"
 
 // One process.
 struct Loading {
-  std::vector<std::unique_ptr<Object>> objects; // in the order in which they are loaded
-  std::vector<std::unique_ptr<Object>> loaders; // of the programs, where these say
-  std::map<std::string, const Object*>
-      needed; // by the names that files need; those that are missing are not there
-  std::map<std::string, const Object*> names; // these, and sonames
-  std::vector<Missing> missing;               // each name once
+  std::vector<std::unique_ptr<Object>> objects; // in load order
+  std::vector<std::unique_ptr<Object>> loaders; // of the programs, if they name one
+  std::map<std::string, const Object*> needed;  // by the names that files need, without missing ones
+  std::map<std::string, const Object*> names;   // these names and sonames
+  std::vector<Missing> missing;                 // each name once
 };
 
 struct Start {
-  std::vector<const Library*> libraries; // the program, or libraries for some program
-  // What serves these names, before any search. Null: is there, and what it needs is not asked.
+  std::vector<const Library*> libraries; // the program, or libraries for any program
+  // Libraries for these names, used before any search. Null: present, but its needs are not followed.
   std::map<std::string, const Library*> given = {};
-  // The files that `given` serves; others get it where a search finds nothing. Empty: all files.
+  // The files for which `given` is used first; others use it only if a search finds nothing. Empty: all
+  // files.
   std::set<const Library*> served = {};
-  // Also what glibc loads by name when a thread is cancelled or ends by pthread_exit.
+  // Also load what glibc loads by name when a thread is cancelled or calls pthread_exit().
   bool by_name = false;
 };
 
-// A library that is loaded serves all who name it (ld.so looks for each name once). A program's own loader is
-// loaded from the start, where the root has it. What `start` names must live as long as the result.
+// A loaded library serves every file that names it (ld.so searches for each name once). A program's own
+// loader is loaded from the start if the root has it. Everything that `start` refers to must live as long as
+// the result.
 Result<Loading> load(Root& root, const Settings& settings, const Start& start);
 
-// A directory, and how it is searched.
+// A root directory and its search settings.
 class Loader {
 public:
   // `trusted`: see DirectoryRoot.
   Loader(DirectoryRoot root, Settings settings) : root_(std::move(root)), settings_(std::move(settings)) {}
-  // As the loader of that machine or tree does.
+  // Searches like the loader of that machine or tree.
   Loader(const fs::path& root, const std::string& arch, std::vector<std::string> library_path, bool trusted)
       : Loader({root, arch, trusted}, settings_for(root, arch, std::move(library_path))) {}
 
   Result<const Library*> read(const std::string& path) { return root_.read(path); }
-  // Of this name, whoever asks; null: there is none.
+  // Finds a library by name, independent of any dependent; null if there is none.
   Result<const Library*> find(const std::string& name);
   Result<Symbols> symbols(const Library& library) const { return root_.symbols(library); }
   Result<Loading> load(const Start& start) { return loader::load(root_, settings_, start); }

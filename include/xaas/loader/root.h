@@ -1,4 +1,4 @@
-// Where libraries lie: a directory that is a root, or what else has files by absolute paths.
+// Where libraries are: a root directory, or another source of files by absolute path.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -12,39 +12,39 @@
 namespace xaas::loader {
 
 struct Library {
-  std::string path; // below the root, without links
+  std::string path; // relative to the root, without links
   Dynamic dynamic;
 };
 
-// What the loader makes of a path (glibc, elf/dl-load.c, open_verify).
+// How the loader treats a path (glibc, elf/dl-load.c, open_verify).
 struct Candidate {
   enum class Kind {
-    none,          // nothing that can be opened
-    other_machine, // the search passes over it
-    no_library,    // the search ends with it, and so does the program
+    none,          // cannot be opened
+    other_machine, // the search skips it
+    no_library,    // ends the search, and the program fails
     library,
   };
   Kind kind = Kind::none;
-  const Library* library = nullptr; // as long as the root
+  const Library* library = nullptr; // valid as long as the root
 };
 
 class Root {
 public:
   virtual ~Root() = default;
-  // `path` is absolute. Integrity error: an ELF file that is damaged.
+  // `path` is absolute. A damaged ELF file is an integrity error.
   virtual Result<Candidate> look(const std::string& path) = 0;
 };
 
 // Each file is read once.
 class DirectoryRoot : public Root {
 public:
-  // `trusted`: the machine's own files are read here; those of an image in a worker, from a process with one
-  // thread.
+  // `trusted`: reads the machine's own files in this process. Files of an image are read in a worker, which
+  // requires a process with one thread.
   DirectoryRoot(fs::path root, std::string arch, bool trusted)
       : root_(std::move(root)), arch_(std::move(arch)), trusted_(trusted) {}
 
   Result<Candidate> look(const std::string& path) override;
-  // Null: no library for this architecture.
+  // Null if it is not a library for this architecture.
   Result<const Library*> read(const std::string& path);
   // Its dynamic symbols; read again each time.
   Result<Symbols> symbols(const Library& library) const;
@@ -60,7 +60,7 @@ private:
   fs::path root_;
   std::string arch_;
   bool trusted_;
-  std::map<std::string, Entry> entries_; // by path without links
+  std::map<std::string, Entry> entries_; // by path, without links
 };
 
 } // namespace xaas::loader

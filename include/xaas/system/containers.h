@@ -1,4 +1,4 @@
-// What unprivileged containers can be built on, without describing the whole machine.
+// Support for unprivileged containers, without describing the whole machine.
 #pragma once
 
 #include <optional>
@@ -7,11 +7,11 @@
 namespace xaas::system {
 
 struct UserNamespaces {
-  std::optional<bool> possible; // absent: not known
+  std::optional<bool> possible; // absent: unknown
   std::string evidence;
 };
-// Whether this user can make user namespaces here: the switches of distributions and the kernel's limit,
-// then an attempt in a child. Call it from a process with one thread.
+// Whether this user can create user namespaces here: checks the switches of distributions and the kernel's
+// limit, then tries in a child. Call it from a process with one thread.
 UserNamespaces user_namespaces();
 
 } // namespace xaas::system

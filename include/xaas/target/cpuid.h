@@ -1,4 +1,4 @@
-// Where an x86-64 CPU says which instructions it has.
+// Where CPUID reports the features of an x86-64 CPU.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ struct CpuidBit {
   uint32_t leaf, subleaf;
   CpuidWord word;
   uint32_t bit;
-  uint32_t state;   // bits of XCR0 that the operating system must have set; 0: none
+  uint32_t state;   // bits of XCR0 that the operating system must set; 0: none
   const char* name; // LLVM's name of the feature
 };
 
-// The features that code generation may use of its own accord, those of every x86-64 CPU aside. Instructions
-// that only an intrinsic gives (random numbers, SHA, AES, those of the system) are used by functions that ask
-// for them, which they do after asking the CPU. Sorted by leaf and subleaf. Sources: Intel SDM, volume 2,
-// CPUID; AMD64 APM, volume 3, appendix E.
+// The features that code generation may use on its own, except those that every x86-64 CPU has. Instructions
+// that only intrinsics emit (random numbers, SHA, AES, system instructions) appear in functions that request
+// them, which check the CPU first. Sorted by leaf and subleaf. Sources: Intel SDM, volume 2, CPUID; AMD64
+// APM, volume 3, appendix E.
 std::span<const CpuidBit> cpuid_bits();
 
 } // namespace xaas::target

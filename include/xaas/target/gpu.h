@@ -16,45 +16,47 @@ namespace xaas::target {
 
 struct GpuArch {
   enum class Vendor { nvidia, amd };
-  // Whose features code may use, where LLVM has several architectures for one GPU (NVIDIA only).
+  // Which features code may use, if LLVM has several architectures for one GPU (NVIDIA only).
   enum class Features {
-    common,   // "sm_100": those that later GPUs have, too
+    common,   // "sm_100": those that later GPUs also have
     family,   // "sm_100f": also those of this GPU's family
-    specific, // "sm_100a": also those of this GPU alone
+    specific, // "sm_100a": also those of this GPU only
   };
   Vendor vendor = Vendor::nvidia;
   unsigned major = 0, minor = 0; // sm_90 is 9.0: the compute capability; gfx90a is 9.0
   unsigned stepping = 0;         // gfx90a: 10
   Features features = Features::common;
-  // Of one vendor's: by the GPU's number, then by how specific the features are. Not by name, by which sm_90
-  // comes after sm_100 and sm_100f after sm_100a. Which code runs where the functions
-  // below say.
+  // Within one vendor, orders by the GPU's number, then by how specific the features are. (By name, sm_90
+  // would come after sm_100, and sm_100f after sm_100a.) It does not say which code runs where; see the
+  // functions below.
   auto operator<=>(const GpuArch&) const = default;
 };
 
 // "sm_90a", "gfx90a". The inverse of parse_gpu_arch.
 std::string to_string(const GpuArch& arch);
 
-// What has the form of a name, for GPUs that LLVM does not know yet, too: what a driver says that there is.
-// AMD's generic architectures ("gfx9-generic") and settings ("gfx90a:xnack+") are no single GPU's name and
-// have another form. Else a usage error.
+// Parses any well-formed name, such as a driver reports, including those of GPUs that LLVM does not know yet.
+// Anything else is a usage error, including AMD's generic architectures ("gfx9-generic") and settings
+// ("gfx90a:xnack+"), which do not name a single GPU.
 Result<GpuArch> parse_gpu_arch(const std::string& name);
 
-// An architecture that code can be generated for. One that LLVM does not have, or that is older than sm_50,
-// is a usage error with the list of those that can.
+// An architecture for which code can be generated. One that LLVM lacks, or that is older than sm_50, is a
+// usage error that lists the supported ones.
 Result<GpuArch> gpu_arch(const std::string& name);
 
-// Every architecture that gpu_arch() takes: NVIDIA's by number, each before its family's and its specific
-// one; then AMD's in LLVM's order.
+// Every architecture that gpu_arch() accepts: NVIDIA's by number, each followed by its family and specific
+// variants, then AMD's in LLVM's order.
 std::vector<GpuArch> gpu_archs();
 
-// True if machine code for `code` runs on the GPU `device`: same major version and the minor one not less; a
-// family's code (`f`) also only inside it; specific code (`a`), code of Tegra's GPUs and code for them, only
-// where it is for exactly that GPU. The features of `device` do not matter. Of AMD's: equal.
+// Whether machine code for `code` runs on the GPU `device`: the major versions are equal, and the minor
+// version of `device` is not less. Family code (`f`) runs only within its family; specific code (`a`), and
+// code for or on Tegra's GPUs, only on exactly that GPU. The features of `device` do not matter. AMD's
+// architectures must be equal.
 bool machine_code_runs(const GpuArch& code, const GpuArch& device);
 
-// True if PTX, and so IR, for `code` can be made machine code for `device`: a GPU not older; a family's also
-// only inside it, specific one only for exactly that GPU. Of AMD's: equal.
+// Whether PTX, and therefore IR, for `code` can become machine code for `device`: the GPU is not older.
+// Family code works only within its family, specific code only for exactly that GPU. AMD's architectures must
+// be equal.
 bool device_code_serves(const GpuArch& code, const GpuArch& device);
 
 } // namespace xaas::target

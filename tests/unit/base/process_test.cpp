@@ -16,7 +16,9 @@
 #include <fcntl.h>
 #include <future>
 #include <memory>
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -210,7 +212,7 @@ protected:
 
 TEST_F(ParallelCommands, ASupervisorKeepsNoPipe) {
   Pipe pipe = *Pipe::open("testing");
-  auto running = std::async(std::launch::async, [this] { return run(long_one("up")); });
+  auto running = std::async(std::launch::async, [this] { return run_process(long_one("up")); });
   ASSERT_FALSE(eventually_in(directory_.path() / "up").empty());
   pipe.close_write();
   pollfd waiting{pipe.read_end(), POLLIN, 0};
@@ -224,7 +226,7 @@ TEST_F(ParallelCommands, ShortOnesDoNotWaitForALongOne) {
   std::vector<std::future<size_t>> short_ones;
   for (int i = 0; i < 8; ++i)
     if (i % 4 == 1)
-      long_ones.push_back(std::async(std::launch::async, [this] { return run(long_one("up")); }));
+      long_ones.push_back(std::async(std::launch::async, [this] { return run_process(long_one("up")); }));
     else
       short_ones.push_back(std::async(std::launch::async, [] {
         size_t bytes = 0;
@@ -248,7 +250,7 @@ TEST_F(ParallelCommands, AnInterruptEndsAllOfThem) {
     std::vector<std::future<Result<ProcessResult>>> all;
     bool up = true;
     for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
-      all.push_back(std::async(std::launch::async, [this, name] { return run(long_one(name)); }));
+      all.push_back(std::async(std::launch::async, [this, name] { return run_process(long_one(name)); }));
     for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
       up = up && !eventually_in(directory_.path() / name).empty();
     raise(SIGINT);

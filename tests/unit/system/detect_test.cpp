@@ -204,7 +204,7 @@ TEST_F(Detect, SetuidHelpers) {
   found = detect(probes_);
   EXPECT_EQ(found.setuid, false);
   EXPECT_EQ(found.evidence["containers.setuid"],
-            probes_.path[0] + "/newuidmap is there, but no_new_privs is set");
+            probes_.path[0] + "/newuidmap exists, but no_new_privs is set");
 }
 
 TEST_F(Detect, BatchSystems) {

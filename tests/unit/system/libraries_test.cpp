@@ -265,7 +265,7 @@ TEST_F(Detect, SpackTreesThatAreDamaged) {
   const std::string whole = spack_index({install("fftw", "3.3.10", "/a")});
   for (size_t size = 0; size < whole.size(); size += 7) {
     file("/s/opt/spack/.spack-db/index.json", whole.substr(0, size));
-    EXPECT_THAT(detect(probes_).notes, ElementsAre(HasSubstr("not an index that Spack wrote"))) << size;
+    EXPECT_THAT(detect(probes_).notes, ElementsAre(HasSubstr("not an index written by Spack"))) << size;
   }
   for (const char* other :
        {"[]", "3", R"({"database": []})", R"({"database": {"installs": [{"a": {"spec": "x"}}]}})",

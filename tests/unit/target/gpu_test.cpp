@@ -43,7 +43,7 @@ TEST(Gpu, OtherTextIsNoName) {
     const Result<GpuArch> arch = parse_gpu_arch(name);
     ASSERT_FALSE(arch) << name;
     EXPECT_EQ(arch.error().kind, ErrorKind::usage);
-    EXPECT_THAT(arch.error().message, HasSubstr("no name of a GPU architecture"));
+    EXPECT_THAT(arch.error().message, HasSubstr("is not a GPU architecture"));
   }
 }
 
