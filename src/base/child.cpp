@@ -91,6 +91,14 @@ void plain_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+std::vector<char*> null_terminated(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& text : strings)
+    pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 Result<pid_t> fork_child(ChildGroup group, const std::string& what, const std::function<void()>& work) {
   const pid_t parent = getpid();
   const pid_t child = fork();

@@ -49,14 +49,6 @@ std::vector<std::string> child_environment(const Command& command) {
   return entries;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  for (std::string& text : strings)
-    result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 // Calls `watch` about once per period.
 class Watch {
 public:
@@ -246,8 +238,8 @@ Result<ProcessResult> run_process(const Command& command) {
 
   std::vector<std::string> arguments = command.arguments;
   std::vector<std::string> environment = child_environment(command);
-  const std::vector<char*> argument_pointers = pointers(arguments);
-  const std::vector<char*> environment_pointers = pointers(environment);
+  const std::vector<char*> argument_pointers = null_terminated(arguments);
+  const std::vector<char*> environment_pointers = null_terminated(environment);
 
   const std::string what = "starting " + command.arguments[0];
   XAAS_TRY(Pipe status, Pipe::open(what));

@@ -32,14 +32,6 @@ namespace xaas::run {
 
 namespace {
 
-std::vector<char*> pointers(std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  for (std::string& text : strings)
-    result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 class Execution {
 public:
   explicit Execution(const Invocation& invocation) : arguments_(invocation.arguments) {
@@ -52,8 +44,8 @@ public:
   // Returns only with an error.
   Error run() {
     restore_signals();
-    const std::vector<char*> arguments = pointers(arguments_);
-    const std::vector<char*> environment = pointers(environment_);
+    const std::vector<char*> arguments = null_terminated(arguments_);
+    const std::vector<char*> environment = null_terminated(environment_);
     execve(arguments[0], arguments.data(), environment.data());
     const int number = errno;
     const std::string what = "starting " + arguments_[0];

@@ -1,10 +1,10 @@
 // AArch64 after LLVM's AArch64TargetParser.
 //
 // A CPU is an architecture version and extensions. An architecture version is itself a feature of the back
-// end
-// ("v8.2a"), which implies its predecessors. On Linux, LLVM detects a CPU's name from its part number and a
-// few features from the kernel; only the name tells the other features. So a detected CPU has the features of
-// its name, corrected by those that the kernel shows or hides (SVE can be off in a virtual machine).
+// end, such as "v8.2a", which implies its predecessors. On Linux, LLVM detects a CPU's name from its part
+// number and a few features from the kernel; only the name tells the other features. So a detected CPU has
+// the features of its name, corrected by those that the kernel shows or hides (SVE can be off in a virtual
+// machine).
 #include "architecture.h"
 
 #include <llvm/ADT/SmallVector.h>

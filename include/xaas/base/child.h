@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <vector>
 
 namespace xaas {
 
@@ -26,6 +27,9 @@ int detach(int words, int answer);
 
 // Unblocks all signals and resets those that this program handles or ignores. Call before exec.
 void plain_signals();
+
+// Pointers to these strings and a final null, as exec takes them.
+std::vector<char*> null_terminated(std::vector<std::string>& strings);
 
 // Closes every descriptor from `first` on, except `kept` (-1: none).
 void close_files(int first, int kept = -1);

@@ -2,8 +2,7 @@
 //
 // A terminal obeys control characters: those of ASCII, and on many terminals U+0080 to U+009F. Bidirectional
 // controls (UAX #9, section 2) and line separators display text in another order than it has. All of these
-// are quoted as in JSON (`\u001b`), so that JSON text keeps its meaning; a byte that is not UTF-8 is quoted
-// as
+// are quoted as in JSON (`\u001b`), so that JSON text keeps its meaning. A byte that is not UTF-8 becomes
 // `\xff`. Newlines and tabs stay.
 #pragma once
 
