@@ -343,7 +343,7 @@ TEST(Process, MayHaveAnotherName) {
 TEST(Process, MayLeaveProcesses) {
   const auto directory = *TemporaryDirectory::create();
   Command command = {
-      .arguments = {"sh", "-c", "setsid sh -c 'echo $$ >left; exec sleep 600' >/dev/null & echo done"},
+      .arguments = {"sh", "-c", "setsid sh -c 'echo $$ >left; exec sleep 600' >/dev/null 2>&1 & echo done"},
       .directory = directory.path()};
   command.may_leave_processes = true;
   ASSERT_TRUE(run_process(command));
