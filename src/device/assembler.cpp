@@ -14,6 +14,7 @@
 #include <xaas/base/text.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 
