@@ -7,10 +7,9 @@
 #include "link.h"
 
 #include <xaas/frontdoor/front_door.h>
+#include <xaas/ir/back_ends.h>
 #include <xaas/session/session.h>
 #include <xaas/frontdoor/toolchains.h>
-
-#include <llvm/Support/TargetSelect.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -65,10 +64,7 @@ static int run_guarded(const std::string& argv0, const std::vector<std::string>&
   const std::string name = fs::path(argv0).filename().string();
   if (is_device_linker(name))
     return run_device_linker(*session, name, arguments);
-  llvm::InitializeAllTargets();
-  llvm::InitializeAllTargetMCs();
-  llvm::InitializeAllAsmPrinters();
-  llvm::InitializeAllAsmParsers();
+  ir::initialize_back_ends();
   if (is_device_link_stub(*session, arguments))
     return write_empty_object(*session, *std::next(std::find(arguments.begin(), arguments.end(), "-o")));
   if (is_hipcc(argv0))

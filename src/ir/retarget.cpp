@@ -47,15 +47,15 @@ void set_attributes(llvm::Function& function, const TargetAttributes& attributes
   set("target-features", attributes.features);
 }
 
-// What a function that runs before the CPU is known needs all the same, because vectors pass through its
-// signature or a call in registers that the lowest level lacks: the front end had them
-// (fix_vector_returns()), so the target has them, too.
+// Adds the feature for vectors that pass through the function's signature, or through a call in it, in
+// registers that the lowest level lacks. The front end had these registers (fix_vector_returns()), so the
+// target has them, too, and the function can use them although it runs before the CPU is known.
 std::string with_vector_registers(const std::string& written, const llvm::Function& function) {
-  const uint64_t widest = widest_vector_passed(function);
-  const char* feature = widest > 256 ? "avx512f" : widest > 128 ? "avx" : nullptr;
-  if (!feature || !function.getParent()->getTargetTriple().isX86())
+  const std::string arch = function.getParent()->getTargetTriple().getArchName().str();
+  const std::string feature = target::vector_feature(arch, widest_vector_passed(function));
+  if (feature.empty())
     return written;
-  return written.empty() ? std::string("target:") + feature : written + "," + feature;
+  return written.empty() ? "target:" + feature : written + "," + feature;
 }
 
 } // namespace

@@ -7,9 +7,9 @@
 // modules as they are (their flags contradict each other where units have other options).
 #include "bounded_stream.h"
 #include "gpu_libraries.h"
-#include "targets.h"
 
 #include <xaas/base/worker.h>
+#include <xaas/ir/back_ends.h>
 #include <xaas/ir/options.h>
 #include <xaas/lower/device_link.h>
 
@@ -64,7 +64,7 @@ public:
   }
 
   Result<std::string> run() {
-    initialize_targets();
+    ir::initialize_back_ends();
     set_gpu_options(options_, target_);
     XAAS_CHECK(configure());
     llvm::lto::LTO lto(std::move(config_));
@@ -221,7 +221,7 @@ Result<std::string> object_of(llvm::Module& module, llvm::TargetMachine& machine
 // An object for any program or library. `wrap` puts images into its module, which register the entries that
 // the others have.
 template <typename Wrap> Result<std::string> registration(const std::string& arch, const Wrap& wrap) {
-  initialize_targets();
+  ir::initialize_back_ends();
   llvm::LLVMContext context;
   llvm::Module module("registration", context);
   const llvm::Triple triple(target::triple(arch));

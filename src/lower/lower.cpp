@@ -1,8 +1,11 @@
+// Three steps: load() reads and checks the module, prepare() gives it the target's instruction set and turns
+// the unit's options into Clang's, emit() runs Clang's own optimiser and back end on it.
 #include "bounded_stream.h"
+#include "describe.h"
 #include "gpu_libraries.h"
-#include "targets.h"
 
 #include <xaas/base/text.h>
+#include <xaas/ir/back_ends.h>
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/options.h>
@@ -22,7 +25,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/MemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -31,26 +33,15 @@
 
 namespace xaas::lower {
 
-void initialize_targets() {
-  static const bool once = [] {
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-    llvm::InitializeAllAsmParsers();
-    return true;
-  }();
-  static_cast<void>(once);
-}
-
 bool is_gpu(const target::Cpu& target) {
   return target.arch == "nvptx64" || target.arch == "amdgcn";
 }
 
-namespace {
-
 std::string describe(const Job& job) {
   return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";
 }
+
+namespace {
 
 void make_working(clang::CodeGenOptions& codegen) {
   codegen.OptimizationLevel = 0;
@@ -59,8 +50,8 @@ void make_working(clang::CodeGenOptions& codegen) {
   codegen.VectorizeSLP = 0;
 }
 
-// The back end's errors come through the context, not through Clang's diagnostics; its default handler would
-// exit.
+// The back end reports errors through the context, not through Clang's diagnostics. The context's default
+// handler would exit.
 void collect_errors(llvm::LLVMContext& context, std::string& errors) {
   context.setDiagnosticHandlerCallBack(
       [](const llvm::DiagnosticInfo* info, void* sink) {
@@ -74,9 +65,10 @@ void collect_errors(llvm::LLVMContext& context, std::string& errors) {
       &errors);
 }
 
-// While it lives this process can open no file. Inline assembly can read files when it is assembled
-// (`.incbin`), also by a directive that it puts together from pieces, so that no search for names finds it;
-// and the module may be hostile.
+// Prevents this process from opening files while it lives. Inline assembly can read files when it is
+// assembled
+// (`.incbin`). A hostile module can build such a directive from pieces, where no search for its name finds
+// it.
 class NoFiles {
 public:
   NoFiles() {
@@ -94,7 +86,7 @@ private:
 
 } // namespace
 
-// Features that functions have and the target has not: of the unit's flags, of attributes.
+// Features that functions have and the target lacks: from the unit's flags and from attributes.
 static OwnCode own_code(const llvm::Module& module, const target::Cpu& target) {
   OwnCode own;
   std::set<llvm::StringRef> seen;
@@ -141,76 +133,90 @@ Result<Object> parse_object(const std::string& bytes) {
   return object;
 }
 
-Result<Object> lower(const Job& job, const OutputLimit& limit) {
-  initialize_targets();
-  std::string errors;
-  llvm::LLVMContext context;
-  collect_errors(context, errors);
-  context.setDiscardValueNames(is_gpu(job.target)); // as Clang does; PTX has them in comments
-
+// The job's module. Clang's own options would verify it after every pass (and are off in its releases); once,
+// here, a failure is an error message.
+static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMContext& context) {
   llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
       llvm::parseBitcodeFile(llvm::MemoryBufferRef(job.bitcode, job.unit.source), context);
+  const auto refuse = [](const std::string& why) { return make_error(ErrorKind::integrity, why); };
   if (!parsed)
-    return make_error(ErrorKind::integrity, describe(job) + ": " + llvm::toString(parsed.takeError()));
-  llvm::Module& module = **parsed;
+    return refuse(llvm::toString(parsed.takeError()));
+  const llvm::Module& module = **parsed;
   if (module.getTargetTriple().getArchName() != job.target.arch)
-    return make_error(ErrorKind::integrity, describe(job) + ": the module is for " +
-                                                module.getTargetTriple().str() + ", not for " +
-                                                job.target.arch);
+    return refuse("the module is for " + module.getTargetTriple().str() + ", not for " + job.target.arch);
   if (!job.unit.offload.empty() && ir::wants_device_image(module))
-    return make_error(ErrorKind::integrity,
-                      describe(job) + ": its device code is linked, and the module has a place for it");
-  // Once, here, where the answer is an error; Clang's own options (off in its releases) would check after
-  // every pass.
+    return refuse("its device code is linked, and the module has a place for it");
   std::string malformed;
-  llvm::raw_string_ostream malformed_stream(malformed);
-  if (llvm::verifyModule(module, &malformed_stream))
-    return make_error(ErrorKind::integrity,
-                      describe(job) + ": malformed IR: " + malformed.substr(0, malformed.find('\n')));
-  XAAS_CHECK(ir::check_assembly(module).in(describe(job)));
+  llvm::raw_string_ostream stream(malformed);
+  if (llvm::verifyModule(module, &stream))
+    return refuse("malformed IR: " + malformed.substr(0, malformed.find('\n')));
+  XAAS_CHECK(ir::check_assembly(module));
+  return std::move(*parsed);
+}
+
+namespace {
+
+// What the back end needs besides the module.
+struct Prepared {
+  std::string cpu;
+  OwnCode own;
+  std::shared_ptr<clang::CompilerInvocation> invocation;
+  clang::BackendAction action;
+};
+
+} // namespace
+
+static Result<Prepared> prepare(const Job& job, llvm::Module& module) {
   const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, job.target);
   const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
-  XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source).in(describe(job)));
-  const bool gpu = is_gpu(job.target);
-  if (gpu)
+  XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source));
+  if (is_gpu(job.target))
     set_gpu_options(job.options, job.target);
   if (job.unit.has_device_image())
-    XAAS_CHECK(ir::set_device_image(module, job.device_image).in(describe(job)));
+    XAAS_CHECK(ir::set_device_image(module, job.device_image));
 
-  OwnCode own = gpu ? OwnCode() : own_code(module, job.target);
-
-  auto invocation = std::make_shared<clang::CompilerInvocation>();
-  XAAS_CHECK(ir::apply_options(job.options, *invocation).in(describe(job)));
-  clang::TargetOptions& target = invocation->getTargetOpts();
+  Prepared prepared{set.cpu, is_gpu(job.target) ? OwnCode() : own_code(module, job.target),
+                    std::make_shared<clang::CompilerInvocation>(),
+                    job.target.arch == "nvptx64" ? clang::Backend_EmitAssembly : clang::Backend_EmitObj};
+  clang::CompilerInvocation& invocation = *prepared.invocation;
+  clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
+  XAAS_CHECK(ir::apply_options(job.options, invocation));
+  clang::TargetOptions& target = invocation.getTargetOpts();
   target.CPU = set.cpu;
   target.TuneCPU = set.tune;
   target.FeaturesAsWritten = set.machine;
   target.FeaturesAsWritten.insert(target.FeaturesAsWritten.end(), set.features.begin(), set.features.end());
-  invocation->getCodeGenOpts().VerifyModule = 0;
-  invocation->getCodeGenOpts().VerifyEach = 0;
+  codegen.VerifyModule = 0;
+  codegen.VerifyEach = 0;
   if (job.form == Form::working)
-    make_working(invocation->getCodeGenOpts());
-  const bool thin_lto = job.form == Form::thin_lto && ir::suits_lto(module);
-  if (thin_lto) {
-    XAAS_CHECK(ir::set_plain_attributes(module, set).in(describe(job)));
+    make_working(codegen);
+  if (job.form == Form::thin_lto && ir::suits_lto(module)) {
+    XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
-    invocation->getCodeGenOpts().PrepareForThinLTO = 1;
+    codegen.PrepareForThinLTO = 1;
+    prepared.action = clang::Backend_EmitBC;
   }
-
-  const bool lto = job.form == Form::lto;
-  if (lto) {
+  if (job.form == Form::lto) {
     keep_kernel_options(module, job.options);
-    invocation->getCodeGenOpts().PrepareForLTO = 1;
+    codegen.PrepareForLTO = 1;
+    prepared.action = clang::Backend_EmitBC;
   }
+  return prepared;
+}
 
+// `errors` collects what Clang and the back end report.
+static Result<Object> emit(const Job& job, llvm::Module& module, Prepared prepared, std::string& errors,
+                           const OutputLimit& limit) {
   llvm::raw_string_ostream error_stream(errors);
-  clang::CompilerInstance compiler(invocation);
+  clang::CompilerInstance compiler(prepared.invocation);
   compiler.createVirtualFileSystem(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
-  compiler.createDiagnostics(new clang::TextDiagnosticPrinter(error_stream, invocation->getDiagnosticOpts()));
-  compiler.setTarget(clang::TargetInfo::CreateTargetInfo(compiler.getDiagnostics(), target));
+  compiler.createDiagnostics(
+      new clang::TextDiagnosticPrinter(error_stream, prepared.invocation->getDiagnosticOpts()));
+  compiler.setTarget(
+      clang::TargetInfo::CreateTargetInfo(compiler.getDiagnostics(), prepared.invocation->getTargetOpts()));
   if (!compiler.hasTarget())
     return make_error(ErrorKind::integrity, describe(job) + ": " + errors);
-  if (gpu)
+  if (is_gpu(job.target))
     if (Result<void> linked = link_gpu_libraries(module, job.libraries, compiler); !linked)
       return make_error(linked.error().kind, describe(job) + ": " + linked.error().message +
                                                  (errors.empty() ? "" : ": " + errors));
@@ -218,17 +224,25 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
   const NoFiles no_files;
   BoundedOutput object{limit};
   clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(),
-                           &module,
-                           thin_lto || lto                ? clang::Backend_EmitBC
-                           : job.target.arch == "nvptx64" ? clang::Backend_EmitAssembly
-                                                          : clang::Backend_EmitObj,
-                           compiler.getVirtualFileSystemPtr(), std::make_unique<BoundedStream>(object));
+                           &module, prepared.action, compiler.getVirtualFileSystemPtr(),
+                           std::make_unique<BoundedStream>(object));
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
-    return make_error(ErrorKind::failed, describe(job) + " for " + set.cpu + ": " + errors);
+    return make_error(ErrorKind::failed, describe(job) + " for " + prepared.cpu + ": " + errors);
   if (object.exceeded())
     return make_error(ErrorKind::failed,
                       describe(job) + ": an object of more than " + std::to_string(limit.bytes) + " bytes");
-  return Object{std::string(object.bytes), std::move(own)};
+  return Object{std::string(object.bytes), std::move(prepared.own)};
+}
+
+Result<Object> lower(const Job& job, const OutputLimit& limit) {
+  ir::initialize_back_ends();
+  std::string errors;
+  llvm::LLVMContext context;
+  collect_errors(context, errors);
+  context.setDiscardValueNames(is_gpu(job.target)); // as Clang does; PTX has them in comments
+  XAAS_TRY(const std::unique_ptr<llvm::Module> module, load(job, context).in(describe(job)));
+  XAAS_TRY(Prepared prepared, prepare(job, *module).in(describe(job)));
+  return emit(job, *module, std::move(prepared), errors, limit);
 }
 
 } // namespace xaas::lower

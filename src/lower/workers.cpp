@@ -3,10 +3,12 @@
 //
 // Memory is shared out evenly; a module that needs more than its share is done again at the end, alone, with
 // all of it.
-#include "targets.h"
+
+#include "describe.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/worker.h>
+#include <xaas/ir/back_ends.h>
 #include <xaas/lower/lower.h>
 
 #include <llvm/Support/ErrorHandling.h>
@@ -81,7 +83,7 @@ private:
 
   Result<Worker> start(size_t number, uint64_t max_memory) {
     XAAS_TRY(const Job job, job_(number));
-    names_[number] = "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";
+    names_[number] = describe(job);
     constexpr uint64_t first_line = 16384; // before the object: to_bytes()
     return Worker::start([&] { return lower_in_worker(job, limits_.object); },
                          {max_memory, limits_.cpu_seconds, limits_.object + first_line});
@@ -125,7 +127,7 @@ private:
 
 Result<void> lower_all(size_t count, const JobSource& job, const ObjectSink& done, const Limits& limits,
                        Progress& progress) {
-  initialize_targets(); // once, and not in each worker
+  ir::initialize_back_ends(); // once, and not in each worker
   return Pool(count, job, done, limits, progress).run();
 }
 

@@ -150,7 +150,8 @@ const Architecture& aarch64() {
                                          named,     names,
                                          model,     is_feature,
                                          implied,   equivalent,
-                                         deciding,  detected};
+                                         deciding,  {{128, ""}},
+                                         detected};
   return architecture;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace xaas::target {
@@ -29,6 +30,8 @@ struct Architecture {
   FeatureSet (*equivalent)(
       const FeatureSet& features);                 // features implied by others although LLVM does not say so
   FeatureSet (*deciding)(const FeatureSet& level); // the features of a level that must be detected
+  // Feature by the width in bits of its vector registers, narrowest first; "" for those that every CPU has.
+  std::vector<std::pair<unsigned, std::string>> vectors;
   NamedCpu (*detected)(const std::string& name, const std::map<std::string, bool>& detected);
 };
 

@@ -137,6 +137,16 @@ bool is_feature(const std::string& arch, const std::string& name) {
   return architecture && architecture->is_feature(name);
 }
 
+std::string vector_feature(const std::string& arch, uint64_t bits) {
+  const Architecture* architecture = find_architecture(arch);
+  if (!architecture)
+    return {};
+  for (const auto& [width, feature] : architecture->vectors)
+    if (bits <= width)
+      return feature;
+  return architecture->vectors.back().second;
+}
+
 std::vector<std::string> with_implied(const std::string& arch, const std::vector<std::string>& features) {
   FeatureSet all(features.begin(), features.end());
   if (const Architecture* architecture = find_architecture(arch)) {

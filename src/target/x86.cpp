@@ -115,7 +115,8 @@ const Architecture& x86_64() {
                                          named,    names,
                                          model,    is_feature,
                                          implied,  equivalent,
-                                         deciding, detected};
+                                         deciding, {{128, ""}, {256, "avx"}, {512, "avx512f"}},
+                                         detected};
   return architecture;
 }
 

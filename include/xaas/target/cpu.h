@@ -7,6 +7,7 @@
 
 #include <xaas/base/result.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ std::string isa_level(const std::string& arch, const std::vector<std::string>& f
 
 // True if `name` is a feature of the architecture that LLVM knows.
 bool is_feature(const std::string& arch, const std::string& name);
+
+// The feature that provides vector registers of `bits` bits: the narrowest that suffice, else the widest that
+// exist. Empty if every CPU of the architecture has them, or the architecture is unknown.
+std::string vector_feature(const std::string& arch, uint64_t bits);
 
 // `features` and everything they depend on (avx2 depends on avx), sorted. Names unknown to LLVM stay.
 std::vector<std::string> with_implied(const std::string& arch, const std::vector<std::string>& features);

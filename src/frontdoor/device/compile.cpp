@@ -93,6 +93,26 @@ ir::MachineFlags machine_of(const DeviceResult& result, const clang::TargetOptio
   return {{}, {}, options.FeaturesAsWritten};
 }
 
+// The unit's typed options, those for the assembler included. An error says why they cannot be carried.
+Result<ir::UnitOptions> options_of(const session::Session& session,
+                                   const clang::CompilerInvocation& invocation,
+                                   const std::vector<std::string>& assembler) {
+  XAAS_TRY(ir::UnitOptions options, ir::options_of(invocation));
+  XAAS_CHECK(read_assembler_options(assembler, options));
+  if (const std::optional<int64_t> version = cuda_version(session); version && invocation.getLangOpts().CUDA)
+    options.gpu[ir::cuda_version] = *version;
+  return options;
+}
+
+FrontendResult run_device_frontend(const session::Session& session,
+                                   const std::shared_ptr<clang::CompilerInvocation>& invocation,
+                                   const clang::TextDiagnosticBuffer& messages) {
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = llvm::vfs::getRealFileSystem();
+  if (invocation->getLangOpts().OpenMPIsTargetDevice)
+    files = known::with_stable_identities(session, files);
+  return run_frontend(session, invocation, files, &messages);
+}
+
 Result<DeviceResult> capture(const session::Session& session, const WrittenMachine& written,
                              std::shared_ptr<clang::CompilerInvocation> invocation,
                              const clang::TextDiagnosticBuffer& messages,
@@ -107,20 +127,13 @@ Result<DeviceResult> capture(const session::Session& session, const WrittenMachi
   ir::Unit unit;
   unit.source = portable_name(session, result.source);
   XAAS_TRY(unit.libraries, libraries_of(session, *invocation));
-  Result<ir::UnitOptions> options = ir::options_of(*invocation);
+  const Result<ir::UnitOptions> options = options_of(session, *invocation, assembler);
   if (!options)
     return carried(options.error().message);
-  if (const Result<void> read = read_assembler_options(assembler, *options); !read)
-    return carried(read.error().message);
-  if (const std::optional<int64_t> version = cuda_version(session); version && invocation->getLangOpts().CUDA)
-    options->gpu[ir::cuda_version] = *version;
   unit.machine = machine_of(result, invocation->getTargetOpts(), written);
-  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = llvm::vfs::getRealFileSystem();
-  if (invocation->getLangOpts().OpenMPIsTargetDevice)
-    files = known::with_stable_identities(session, files);
-  FrontendResult frontend = run_frontend(session, invocation, files, &messages);
+  const FrontendResult frontend = run_device_frontend(session, invocation, messages);
   if (!frontend.refusal.empty())
-    return carried(frontend.refusal); // Clang does it again, and says itself what there is to say
+    return carried(frontend.refusal); // Clang compiles it again, and prints its own messages
   if (said == Messages::printed)
     std::cerr << frontend.messages;
   if (!frontend.compiled)
