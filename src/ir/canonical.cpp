@@ -22,12 +22,13 @@ namespace xaas::ir {
 
 namespace {
 
-// Inline assembly reads the file when the module is lowered: on the target, where it is another file or none.
+// The assembler would read the file when the module is lowered: on the target, which has another file of that
+// name or none.
 bool names_a_file(llvm::StringRef assembly) {
   return assembly.contains_insensitive(".incbin") || assembly.contains_insensitive(".include");
 }
 
-// An instruction, perhaps behind numeric labels, a comment, or nothing.
+// True for an instruction, optionally after numeric labels, for a comment, and for nothing.
 bool is_instruction(llvm::StringRef statement) {
   const auto word_of = [](llvm::StringRef text) {
     return text.take_while(
@@ -40,14 +41,14 @@ bool is_instruction(llvm::StringRef statement) {
     if (!rest.starts_with(":"))
       break;
     if (word.empty() || !llvm::all_of(word, llvm::isDigit))
-      return false; // a symbol: there twice once its function is inlined or imported
+      return false; // a symbol: inlining or importing its function would define it twice
     statement = rest.drop_front().ltrim();
   }
   return statement.empty() || statement.front() == '#' || llvm::isAlpha(statement.front());
 }
 
-// Whatever operands are put in. Other ends of lines than these, and comments that could hide them, are
-// refused.
+// True if the text is instructions alone, whatever operands are substituted. Other line endings, and comments
+// that could hide them, are refused.
 bool has_only_instructions(llvm::StringRef assembly) {
   const auto is_plain = [](char c) { return c == '\n' || c == '\t' || (c >= ' ' && c != 127); };
   if (!llvm::all_of(assembly, is_plain) || assembly.contains("/*"))
@@ -57,7 +58,7 @@ bool has_only_instructions(llvm::StringRef assembly) {
   return llvm::all_of(statements, is_instruction);
 }
 
-// Whether `accepts` is true of all inline assembly of the module.
+// True if `accepts` is true for all inline assembly of the module.
 bool all_assembly(const llvm::Module& module, llvm::function_ref<bool(llvm::StringRef)> accepts) {
   if (!accepts(module.getModuleInlineAsm()))
     return false;
@@ -87,9 +88,10 @@ bool only_instructions(const llvm::Module& module) {
 }
 
 bool suits_lto(const llvm::Module& module) {
-  constexpr uint64_t wchar_size = 4; // of all targets; a link takes no units that differ
+  constexpr uint64_t wchar_size = 4; // on all targets; a link refuses units that differ
   const auto* own = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag("wchar_size"));
-  // LLVM's whole-program analysis crashes on an ifunc that other objects may see: its summary has none.
+  // LLVM's whole-program analysis crashes on an ifunc that other objects can see, because summaries have no
+  // ifuncs.
   return module.ifuncs().empty() && only_instructions(module) && (!own || own->equalsInt(wchar_size));
 }
 
@@ -100,11 +102,11 @@ TargetAttributes attributes_of(const llvm::Function& function) {
   return {text("target-cpu"), text("tune-cpu"), text("target-features")};
 }
 
-// What the front end gives a function with this written attribute.
+// The attributes that the front end gives a function with this written attribute.
 using EmittedTarget = std::function<Result<TargetAttributes>(const std::string& written)>;
 
 // The length of scalable vectors follows from the features, too. Clang gives the attribute to functions with
-// a body, but not to the few that it makes up whole (__clang_call_terminate): those have no use for it.
+// a body, except to the few that it generates itself (__clang_call_terminate), which do not use it.
 Result<void> canonicalize_vscale(llvm::Function& function, const FeatureResolver& emitted,
                                  const std::string& written) {
   const llvm::Attribute found = function.getFnAttribute(llvm::Attribute::VScaleRange);
@@ -116,8 +118,8 @@ Result<void> canonicalize_vscale(llvm::Function& function, const FeatureResolver
   return {};
 }
 
-// Replaces the target attributes of one function by what they are derived from. Returns false if they cannot
-// be derived.
+// Replaces the target attributes of one function by the written attribute that they are derived from. Returns
+// false if they cannot be derived.
 Result<bool> canonicalize_attributes(llvm::Function& function, const EmittedTarget& emitted,
                                      const FeatureResolver& resolver, const WrittenTarget& written) {
   const TargetAttributes found = attributes_of(function);
@@ -149,9 +151,8 @@ const std::set<std::string>& openmp_functions() {
   return names;
 }
 
-// The flag lets LLVM's OpenMP optimiser run, which acts on functions that it knows by name. Where the module
-// names none of them the flag changes nothing, and a file compiled with and without -fopenmp is the same
-// file.
+// The flag enables LLVM's OpenMP optimiser, which acts on functions that it knows by name. In a module that
+// names none of them the flag changes nothing. Without it, the module is the same with and without -fopenmp.
 void drop_idle_openmp_flag(llvm::Module& module) {
   llvm::NamedMDNode* flags = module.getModuleFlagsMetadata();
   if (!flags)
@@ -191,8 +192,8 @@ Streaming streaming_mode(const llvm::Function& function) {
   return function.hasFnAttribute("aarch64_pstate_sm_compatible") ? Streaming::compatible : Streaming::no;
 }
 
-// There is IR that LLVM writes and does not read (vectors of bool in some places): it lives in one process
-// only.
+// LLVM writes some IR that it cannot read back (vectors of bool in some places). Such a module works only in
+// the process that made it.
 static Result<void> check_reads_back(const std::string& bitcode) {
   llvm::LLVMContext context;
   context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {});
@@ -261,16 +262,16 @@ static bool has_immediate_operand(const llvm::CallBase& call) {
   return false;
 }
 
-// An inline definition of C99 may be the only one. Those of C++ (members of templates that are instantiated
-// elsewhere) never are, and those that are inlined always leave no call.
+// An inline definition of C99 may be the only one. An inline definition of C++ never is (its template is
+// instantiated elsewhere), and a function that is always inlined leaves no call.
 static bool may_lack_definition(const llvm::Function& function) {
   return function.hasAvailableExternallyLinkage() && !function.use_empty() &&
          !function.hasFnAttribute(llvm::Attribute::AlwaysInline) && !function.getName().starts_with("_Z");
 }
 
-// __builtin_constant_p in C keeps away calls of what is nowhere defined. In C++ it is the standard library's
-// way to choose between two definitions (std::char_traits), and most units have it; should it be more in one,
-// its link says so.
+// In C, __builtin_constant_p guards calls of functions that are nowhere defined. In C++, the standard library
+// uses it in most units to choose between two definitions (std::char_traits). If a C++ unit needs it for
+// more, its link fails.
 static bool asks_for_constants(const llvm::Function& function) {
   return function.getIntrinsicID() == llvm::Intrinsic::is_constant &&
          llvm::any_of(function.users(), [](const llvm::User* user) {

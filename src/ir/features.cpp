@@ -28,18 +28,18 @@ InstructionSet instruction_set(const MachineFlags& flags, const UnitOptions& opt
   set.cpu = open ? target.name : flags.cpu;
   set.tune = flags.tune;
   if (flags.tune == "native") {
-    // An ISA level is nothing to tune for: it is left to the CPU.
+    // An ISA level is not a CPU to tune for; the CPU decides.
     const std::vector<std::string> levels = target::isa_levels(target.arch);
     const bool is_level = std::find(levels.begin(), levels.end(), target.name) != levels.end();
     set.tune = is_level ? std::string() : target.name;
   }
   if (open) {
-    // The target may have more than its CPU name says, or less (a virtual machine hides a flag). First what
-    // it has, then what the name implies and it lacks: a feature that is taken away takes those with it that
-    // build on it.
+    // The target may have more features than its CPU name implies, or fewer (a virtual machine hides a flag).
+    // Those that it has come first, then those that the name implies and it lacks: removing a feature also
+    // removes those built on it.
     const Result<std::vector<std::string>> named = target::features_of(target.arch, target.name);
     const std::vector<std::string> own = named ? *named : std::vector<std::string>();
-    // On AArch64 it is Clang's driver that knows a CPU's features, and lists them all.
+    // On AArch64, Clang's driver knows a CPU's features, and lists all of them.
     const bool all = target.arch == "aarch64";
     for (const std::string& feature : all ? target.features : target::missing_features(target.features, own))
       set.machine.push_back("+" + feature);
@@ -61,7 +61,7 @@ struct FeatureResolver::State {
   std::unique_ptr<clang::DiagnosticsEngine> diagnostics;
   clang::TargetOptions options;
   clang::LangOptions language;
-  std::vector<std::string> machine; // the first of options.FeaturesAsWritten
+  std::vector<std::string> machine; // the first part of options.FeaturesAsWritten
   std::unique_ptr<clang::TargetInfo>
       info; // owned apart: TargetInfo is reference-counted by hand in CompilerInstance
 };
@@ -122,8 +122,8 @@ Result<TargetAttributes> FeatureResolver::attributes(const std::string& written)
       if (info.isValidCPUName(parsed.Tune))
         result.tune = parsed.Tune.str();
     } else if (kind == "clone") {
-      // Clang gives a version the features of its CPU and its own, without those of the source's flags, and
-      // leaves `target-cpu` as it is.
+      // Clang gives a version the features of the CPU and its own, without those of the source's flags, and
+      // keeps `target-cpu`.
       own = state_->machine;
       if (!text.starts_with("arch=") && text != "default")
         own.push_back("+" + text);

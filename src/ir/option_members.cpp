@@ -15,11 +15,11 @@ constexpr const char* of_ir = "the front end writes it into IR, as attributes, m
 constexpr const char* of_front_end = "read by the front end alone";
 constexpr const char* of_sanitizers = "read only with a sanitizer, which is refused";
 constexpr const char* of_coverage = "read only with coverage, which is refused";
-constexpr const char* of_messages = "what the compile says, and files beside the object that say it";
+constexpr const char* of_messages = "messages of the compile, and files with them beside the object";
 constexpr const char* of_other_formats = "read only for object files other than ELF, or other architectures";
 constexpr const char* no_option = "no option sets it";
 
-// Refused where the member is not empty.
+// Refused if the member is not empty.
 #define XAAS_REFUSED(Class, Name, What)                                                                      \
   {                                                                                                          \
     #Name, Refused {                                                                                         \
@@ -70,7 +70,7 @@ const OptionMember of_codegen[] = {
     {"FP32DenormalMode", CarriedDenormalMode{&clang::CodeGenOptions::FP32DenormalMode}},
     XAAS_REFUSED(CodeGenOpts, LimitFloatPrecision,
                  "-mlimit-float-precision, which is state of the whole compiler process"),
-    // Those of a unit for GPUs are libraries of the unit, and no longer here.
+    // The files of a unit for GPUs have become libraries of the unit by now.
     XAAS_REFUSED(CodeGenOpts, LinkBitcodeFiles, "bitcode linked in by the compiler"),
     {"MainFileName", WithoutEffect{of_ir}},
     XAAS_REFUSED(CodeGenOpts, SplitDwarfFile, split_dwarf),

@@ -1,8 +1,8 @@
-// Members of Clang's classes of options that none of Clang's X-macro tables lists.
+// Members of Clang's option classes that none of Clang's X-macro tables lists.
 //
-// What the tables list is carried whole (options.cpp). The other members have types of their own and no list,
-// so they are listed here, each with what becomes of it; a test compares the list with Clang's headers, so
-// that a member of a later Clang cannot be forgotten.
+// Options in the tables are carried whole (options.cpp). The other members have types of their own and no
+// table, so this list names each of them with its fate. A test compares the list with Clang's headers, so
+// that a member which a later Clang adds cannot be forgotten.
 #pragma once
 
 #include <span>
@@ -29,26 +29,26 @@ struct CarriedText {
   std::string& (*of)(clang::CompilerInvocation&);
 };
 struct CarriedNumber {
-  uint64_t limit; // values below this fit
+  uint64_t limit; // exclusive upper bound of its values
   int64_t (*get)(const clang::CodeGenOptions&);
   void (*set)(clang::CodeGenOptions&, int64_t);
 };
 struct CarriedList {
   std::vector<std::string>& (*of)(clang::CodeGenOptions&);
 };
-// Carried in UnitOptions::text of units for GPUs; in IR for the CPU it is an attribute of each function.
+// Carried in UnitOptions::text of units for GPUs. In IR for the CPU, it is an attribute of each function.
 struct CarriedDenormalMode {
   llvm::DenormalMode clang::CodeGenOptions::* field;
 };
 struct CarriedByUnit {}; // in MachineFlags, or as a library of the unit
 
-// A unit with it cannot be carried: `what` is the reason.
+// A unit that has it cannot be carried; `what` is the reason.
 struct Refused {
   const char* what;
   bool (*is_set)(const clang::CompilerInvocation&);
 };
 
-// Says nothing to the back end, or nothing that IR does not say.
+// Tells the back end nothing, or nothing that IR does not carry.
 struct WithoutEffect {
   const char* why;
 };

@@ -23,7 +23,7 @@ namespace xaas::ir {
 
 namespace {
 
-// Fields that name what the compiling machine does while compiling, not what is generated.
+// Fields that control the compile itself, not the generated code.
 const char* const transient_fields[] = {"ClearASTBeforeBackend",
                                         "DisableFree",
                                         "DiscardValueNames",
@@ -66,7 +66,7 @@ std::map<std::string, int64_t> codegen_fields(const clang::CodeGenOptions& optio
 }
 
 struct FieldSetter {
-  uint64_t limit; // values below this fit
+  uint64_t limit; // exclusive upper bound of its values
   std::function<void(clang::CodeGenOptions&, int64_t)> set;
 };
 
@@ -103,7 +103,7 @@ const std::map<std::string, FieldSetter>& codegen_setters() {
   FIELD(DefaultFPContractMode, clang::LangOptions::FPM_FastHonorPragmas)                                     \
   FIELD(ThreadModel, clang::LangOptions::ThreadModelKind::Single)
 
-// Attributes of functions are derived from these again when retargeting.
+// Retargeting derives function attributes from these again.
 #define XAAS_LANGUAGE_VSCALES(FIELD)                                                                         \
   FIELD(VScaleMin)                                                                                           \
   FIELD(VScaleMax)                                                                                           \
@@ -138,7 +138,7 @@ template <typename Fate, typename Action> void for_each(const Action& action) {
         action(member, *fate);
 }
 
-// The one of this name or key; null if there is none.
+// The fate that `is_it` accepts; null if there is none.
 template <typename Fate, typename Predicate> const Fate* find_fate(const Predicate& is_it) {
   const Fate* found = nullptr;
   for_each<Fate>([&](const OptionMember& member, const Fate& fate) {
@@ -163,7 +163,7 @@ void read_denormals(const clang::CodeGenOptions& codegen, UnitOptions& options) 
   });
 }
 
-// Nothing: `name` is no such field.
+// Nothing if `name` is no such field.
 std::optional<Result<void>> set_denormals(const std::string& name, const std::string& value,
                                           clang::CodeGenOptions& codegen) {
   const auto* carried = find_fate<CarriedDenormalMode>(
@@ -189,10 +189,10 @@ std::string with_number(std::string argument) {
   return argument.find('=') == std::string::npos ? argument + "=1" : argument;
 }
 
-// Of `-mllvm` only what is known and typed.
+// Reads the `-mllvm` options that have a typed field; refuses others.
 Result<void> read_llvm_options(const std::vector<std::string>& arguments, UnitOptions& options) {
   for (const std::string& given : arguments) {
-    if (given == "-enable-memcpyopt-without-libcalls") // of all CUDA; lowering sets it itself
+    if (given == "-enable-memcpyopt-without-libcalls") // of every CUDA compile; lowering sets it itself
       continue;
     const std::string argument = with_number(given);
     const GpuOption* known = nullptr;
@@ -207,7 +207,8 @@ Result<void> read_llvm_options(const std::vector<std::string>& arguments, UnitOp
   return {};
 }
 
-// What reads files or runs code while lowering, or makes other output than an object: not carried.
+// Refuses options that would read files or run code during lowering, or that produce something other than an
+// object.
 Result<void> check_supported(const clang::CompilerInvocation& invocation) {
   const clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
   const clang::LangOptions& language = invocation.getLangOpts();
@@ -220,14 +221,14 @@ Result<void> check_supported(const clang::CompilerInvocation& invocation) {
     return refuse("profile instrumentation");
   if (codegen.BBSections.starts_with("list="))
     return refuse("-fbasic-block-sections=list");
-  // Clang's own actions embed it before they call the back end.
+  // Clang's own actions embed the bitcode before they call the back end.
   if (codegen.getEmbedBitcode() != clang::CodeGenOptions::Embed_Off)
     return refuse("bitcode embedded in the object (-fembed-bitcode)");
   if (language.HIPStdPar)
     return refuse("parallel algorithms of C++ on GPUs (--hipstdpar)");
   if (language.SYCLIsDevice || (language.OpenCL && !is_for_gpu(target)))
     return refuse("device code");
-  if (codegen.DisableIntegratedAS && !is_for_gpu(target)) // whose code is text
+  if (codegen.DisableIntegratedAS && !is_for_gpu(target)) // whose code is text anyway
     return refuse("an external assembler (-no-integrated-as)");
   return {};
 }
@@ -255,7 +256,7 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
   clang::CodeGenOptions& codegen = copy.getCodeGenOpts();
   XAAS_CHECK(check_supported(copy));
   clang::CompilerInvocation plain;
-  plain.getCodeGenOpts().LargeDataThreshold = 0; // Clang leaves it without a value
+  plain.getCodeGenOpts().LargeDataThreshold = 0; // Clang leaves it uninitialised
   UnitOptions options;
   options.codegen = differing(codegen_fields(codegen), codegen_fields(plain.getCodeGenOpts()));
   options.language = differing(language_fields(copy.getLangOpts()), language_fields(plain.getLangOpts()));
@@ -308,7 +309,7 @@ static Result<void> set_language_field(const std::string& name, int64_t value, c
   return make_error(ErrorKind::integrity, "language option " + name + " is not known");
 }
 
-// LLVM takes any other name for a programming error.
+// LLVM treats any other name as a programming error.
 static Result<void> check_names(clang::CodeGenOptions& codegen) {
   if (codegen.CodeModel.empty())
     codegen.CodeModel = "default";
@@ -368,9 +369,9 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
   return check_supported(invocation);
 }
 
-// Options that have done their work when there is IR, that IR carries (attributes, module flags), or that
-// choose how much is optimised and not what the program does. Clang's backend
-// (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions) reads others, and what is not here is taken for one.
+// Options that the front end has used up, that IR carries (attributes, module flags), or that choose how much
+// is optimised and not what the program does. Any option that is not listed counts as one that Clang's back
+// end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions).
 static constexpr auto carried_by_ir = std::to_array<std::string_view>({"Addrsig",
                                                                        "AsmVerbose",
                                                                        "AssignmentTrackingMode",

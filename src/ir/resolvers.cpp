@@ -34,7 +34,7 @@ std::set<const llvm::Function*> resolver_functions(const llvm::Module& module) {
   return reached;
 }
 
-// Adds the functions that a constant refers to, also through tables in constant variables.
+// Adds the functions that a constant refers to, directly or through tables in variables.
 static void add_addresses(const llvm::Value* value, std::set<const llvm::Value*>& seen,
                           std::set<const llvm::Function*>& functions) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(value);

@@ -18,10 +18,10 @@ namespace xaas::ir {
 
 namespace {
 
-// What follows from the instruction set and a written attribute.
+// The attributes that follow from the instruction set and a written attribute.
 struct Derived {
   TargetAttributes attributes;
-  std::optional<VscaleRange> vscale; // of functions with a body
+  std::optional<VscaleRange> vscale; // for functions with a body
 };
 
 Result<Derived> derive(const FeatureResolver& resolver, const std::string& written, Streaming mode) {
@@ -76,7 +76,7 @@ Result<void> retarget(llvm::Module& module, const InstructionSet& set, bool cpu_
   XAAS_TRY(const FeatureResolver base, FeatureResolver::create(lowest));
   const std::set<const llvm::Function*> resolvers = resolver_functions(module);
 
-  // Most functions of a module have the same attribute, or none.
+  // Cached, because most functions of a module have the same attribute, or none.
   std::map<std::tuple<bool, std::string, Streaming>, Derived> known;
   for (llvm::Function& function : module) {
     if (function.isIntrinsic() || function.hasFnAttribute("target-cpu"))
@@ -112,8 +112,9 @@ Result<void> set_plain_attributes(llvm::Module& module, const InstructionSet& se
   return {};
 }
 
-// Section "llvm.metadata", as of `llvm.used`, speaks to the compiler: no object has it. Nor are arrays of
-// appending linkage (constructors) variables; the back end makes of them what they stand for.
+// Section "llvm.metadata" (of `llvm.used`, for example) addresses the compiler and never reaches an object.
+// Arrays of appending linkage (constructors) are not variables either; the back end emits what they stand
+// for.
 static bool is_in_object(const llvm::GlobalObject& object) {
   return !object.isDeclaration() && !object.hasAvailableExternallyLinkage() &&
          !object.hasAppendingLinkage() && object.getSection() != "llvm.metadata";

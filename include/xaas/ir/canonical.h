@@ -25,7 +25,7 @@ class Module;
 namespace xaas::ir {
 
 // Attributes that canonical form adds to functions.
-inline constexpr const char* written_attribute = "xaas-target"; // the source's own target attribute
+inline constexpr const char* written_attribute = "xaas-target"; // the target attribute of the source
 inline constexpr const char* no_target_attribute =
     "xaas-plain"; // Clang gave this function no target attributes at all
 
@@ -33,45 +33,45 @@ struct CanonicalModule {
   std::string bitcode;
   Digest digest;
   unsigned fixed_functions =
-      0; // functions whose target attributes could not be derived and were kept as they are
+      0; // functions that keep their target attributes, because these cannot be derived
 };
 
-// Gives the written target attribute of a function in FeatureResolver's form; "" for none, "other" for one
-// that FeatureResolver cannot compute: such a function keeps its attributes as they are.
+// Returns the written target attribute of a function in FeatureResolver's form: "" for none, "other" for one
+// that FeatureResolver cannot compute. Such a function keeps its attributes.
 using WrittenTarget = std::function<std::string(const llvm::Function&)>;
 
-// In which mode of AArch64's SME a function runs, by its attributes.
+// The mode of AArch64's SME in which a function runs, by its attributes.
 Streaming streaming_mode(const llvm::Function& function);
 
-// Brings a module, as the front end emitted it and before any pass, into canonical form and serialises it.
-// Changes the module. Inline assembly that names a file (`.incbin`, `.include`) is a failed error that says
-// so.
+// Brings a module into canonical form and serialises it. The module is as the front end emitted it, before
+// any pass, and is changed. Inline assembly that names a file (`.incbin`, `.include`): failed.
 Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
                                      const WrittenTarget& written);
 
-// The same for a front end whose language has no target attributes: it gives `emitted` to every function, or
-// nothing. `resolver` is that of the same flags.
+// The same for a front end whose language has no target attributes, and which gives every function `emitted`
+// or nothing. `resolver` must come from the same flags.
 Result<CanonicalModule> canonicalize(llvm::Module& module, const TargetAttributes& emitted,
                                      const FeatureResolver& resolver);
 
-// Refuses inline assembly that names a file, `.incbin` and `.include`: failed. By name only: a directive that
-// is put together by assembler macros is seen when lowering, which can open no file.
+// Refuses inline assembly that names a file (`.incbin`, `.include`): failed. The check goes by name. A
+// directive that assembler macros put together fails in lowering, which can open no file.
 Result<void> check_assembly(const llvm::Module& module);
 
-bool has_assembly(const llvm::Module& module); // other than the empty one, which only orders memory
+bool has_assembly(const llvm::Module& module); // other than empty assembly, which only orders memory
 
 // True if the module's inline assembly is instructions and numeric labels alone: no directives, no macros,
-// nothing that becomes a statement only when operands are put in. What is assembled by a process that may
-// open files (a link with LTO) must be so.
+// nothing that becomes a statement only through its operands. A process that may open files (a link with LTO)
+// assembles nothing else.
 bool only_instructions(const llvm::Module& module);
 
-// That, and nothing else that a link with LTO cannot have beside other units (ifuncs, -fshort-wchar).
+// True if that holds and the module has nothing else that LTO cannot combine with other units (ifuncs,
+// -fshort-wchar).
 bool suits_lto(const llvm::Module& module);
 
-// Traits that make code generation at -O0 differ in what must link: C99 inline definitions that are not
-// emitted, calls that __builtin_constant_p removes, asm operands that must become constants. Such a unit is
-// lowered at its own -O from the start. `of_system` says which functions come from a system header: what is
-// inline there (atoi, getchar) is in the library as well.
+// True if the module may not link, or not assemble, when it is lowered at -O0: it has C99 inline definitions
+// that are not emitted, calls that __builtin_constant_p removes, or asm operands that must become constants.
+// Such a unit is lowered at its own -O from the start. `of_system` tells which functions come from a system
+// header; the library defines these, too (atoi, getchar).
 bool needs_optimisation(const llvm::Module& module,
                         const std::function<bool(const llvm::Function&)>& of_system);
 

@@ -1,4 +1,4 @@
-// Between Clang's invocation and the typed options of a unit.
+// Conversion between Clang's invocation and the typed options of a unit.
 #pragma once
 
 #include <xaas/ir/unit.h>
@@ -13,18 +13,17 @@ class CompilerInvocation;
 
 namespace xaas::ir {
 
-// The options of an invocation that decide what its IR is lowered to. An error of kind failed says which
-// option cannot be carried (a profile, a sanitizer, a pass plugin): the caller then carries the object
-// natively.
+// The options of an invocation that decide how its IR is lowered. A failed error names the option that cannot
+// be carried (a profile, a sanitizer, a pass plugin); the caller then carries the object natively.
 Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation);
 
-// Sets the options in an invocation that has Clang's defaults. A name that this LLVM does not know, or a
-// value out of range, is an integrity error.
+// Sets the options in an invocation with Clang's defaults. A name that this LLVM does not know, or a value
+// out of range: integrity error.
 Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation& invocation);
 
-// The options of LLVM's GPU back ends that a unit may have, and that are the process's: Clang passes them on
-// (`-mllvm`). NVPTX: how exact single-precision square roots and divisions are. AMDGPU: the version of the
-// code object, whether functions that no kernel needs are kept out of it, and what is inlined.
+// The options of LLVM's GPU back ends that a unit may have. Clang passes them on as `-mllvm`, and they are
+// global to the process. NVPTX: the precision of single-precision square roots and divisions. AMDGPU: the
+// version of the code object, whether functions that no kernel needs are left out, and what is inlined.
 struct GpuOption {
   const char* name;   // in UnitOptions::gpu
   const char* prefix; // the option, without its value
@@ -32,20 +31,20 @@ struct GpuOption {
 };
 const std::vector<GpuOption>& gpu_options();
 
-// True for an option of LLVM's AMDGPU back end, which Clang's driver gives the compile for the host, too,
-// where it means nothing.
+// True for an option of LLVM's AMDGPU back end. Clang's driver also passes it to the compile for the host,
+// where it has no effect.
 bool is_amdgpu_option(const std::string& argument);
 
-// Also in UnitOptions::gpu: CUDA_VERSION of the headers (12040 for 12.4), so of the run-time library that the
-// program is linked with. No option of LLVM's.
+// Also in UnitOptions::gpu, though not an option of LLVM: CUDA_VERSION of the headers (12040 for 12.4), and
+// so of the run-time library that the program is linked with.
 inline constexpr const char* cuda_version = "CudaVersion";
-// What Clang's driver asks NVIDIA's assembler for: -O, -g, -maxrregcount.
+// Options that Clang's driver passes to NVIDIA's assembler: -O, -g, -maxrregcount.
 inline constexpr const char* ptxas_level = "PtxasLevel";
 inline constexpr const char* ptxas_debug = "PtxasDebug";
 inline constexpr const char* ptxas_registers = "PtxasRegisters";
 
-// Why a unit with these options cannot take part in LTO, where one process generates code for many units and
-// knows of each what its IR says: the option that IR does not carry. Nothing if it can.
+// The option that keeps a unit out of LTO, where one process generates code for many units and knows of each
+// only what its IR carries. Nothing if the unit can take part.
 std::optional<std::string> lto_obstacle(const UnitOptions& options);
 
 } // namespace xaas::ir

@@ -11,19 +11,19 @@
 
 namespace xaas::ir {
 
-// How the source's command line wrote the instruction set. What it left open is decided by the target.
+// The instruction set as the source's command line gave it. The target decides whatever it left open.
 struct MachineFlags {
-  std::string cpu;  // -march: "" not written, "native", else the CPU that was fixed (LLVM's name)
-  std::string tune; // -mtune: likewise
+  std::string cpu;  // -march: "" if not given, "native", else the fixed CPU (LLVM's name)
+  std::string tune; // -mtune, likewise
   std::vector<std::string>
-      features; // of -m<feature> flags, "+avx2" or "-sse4.1", in the order Clang's driver gives them
+      features; // from -m<feature> flags: "+avx2", "-sse4.1", in the order of Clang's driver
   bool operator==(const MachineFlags&) const = default;
 };
 
 // The code-generation, language and target options of a source invocation, as typed fields: names of Clang's
 // own option tables (clang/Basic/CodeGenOptions.def, LangOptions.def) with integers, and an allow list of
-// strings. Only what differs from Clang's default is kept. Never free argument text: `-fpass-plugin`,
-// `-load`, `-mllvm` are code and file access.
+// strings. Only values that differ from Clang's defaults are kept. There is never free argument text:
+// `-fpass-plugin`, `-load` and `-mllvm` run code and access files.
 struct UnitOptions {
   std::map<std::string, int64_t> codegen;
   std::map<std::string, int64_t> language;
@@ -34,12 +34,12 @@ struct UnitOptions {
   Digest digest() const;
 };
 
-// The device that is the CPU itself, which OpenMP can offload to.
+// The CPU itself as a device, to which OpenMP can offload.
 inline constexpr const char* host_device = "host";
 
-// A source with device code is several units: one for the host, which names those for GPUs. Device code is
-// compiled once for each architecture that the build names, and where it does not ask which one it is, the
-// same IR comes out.
+// A source with device code becomes several units: one for the host, which names those for GPUs. Device code
+// is compiled once for each architecture that the build names. Code that does not ask for its architecture
+// gives the same IR for all.
 struct Unit {
   std::string source; // path relative to the project; names local functions, so it is part of the unit
   Digest module;      // of the IR module in canonical form
@@ -49,9 +49,9 @@ struct Unit {
       {}; // of a unit for GPUs: bitcode of the link kit that it calls (CUDA's libdevice)
   std::map<std::string, Digest> device =
       {}; // of one for the host: the units for devices, by GPU architecture (LLVM's name, sm_90) or `host`
-  // Of one for the host: how a link gets its device code. Empty: not at all, the code has a place in the
-  // module (ir/device_image.h). Else the units' code for one device is linked beside the host's and
-  // registered at start: "cuda" and "hip" (relocatable device code), "openmp" (target regions).
+  // For the host: how a link gets the device code. Empty: it does not; the module has a place for the code
+  // (ir/device_image.h). Otherwise the units' code for one device is linked on its own and registered at
+  // start: "cuda" and "hip" (relocatable device code), "openmp" (target regions).
   std::string offload = {};
   bool has_device_image() const { return !device.empty() && offload.empty(); }
   bool operator==(const Unit&) const = default;
@@ -61,7 +61,7 @@ struct Unit {
 Json to_json(const MachineFlags& flags);
 Json to_json(const UnitOptions& options);
 Json to_json(const Unit& unit);
-// Integrity errors with JSON pointer: wrong types, an unknown key, a feature without a sign.
+// Integrity error with JSON pointer: a wrong type, an unknown key, a feature without a sign.
 Result<UnitOptions> parse_unit_options(const JsonReader& reader);
 Result<Unit> parse_unit(const JsonReader& reader);
 
