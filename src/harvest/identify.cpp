@@ -1,3 +1,25 @@
+// Problem: a link reads files, and an install tree holds files. For each of them we must know what it is:
+// code of this build, which deploying makes again, or a file that is carried as it is. Builds copy, rename,
+// strip and archive files, so paths do not tell.
+//
+// Example: the inputs of `ld crt1.o main.o libsolver.a /opt/vendor/fast.o -lm`, and the kind of reference for
+// each.
+//
+//     crt1.o             kit: outside the build's directories and without a note
+//     main.o             unit: its note names the unit
+//     libsolver.a        archive: a member has a note, so a record lists all members
+//     libsolver.a(s.o)   kit: a member without a note, from assembly
+//     fast.o, libm.so.6  kit: files of the machine
+//
+// If `main.o` was stripped of its notes, its content digest still names the unit, because the front door
+// wrote it down when it emitted the object. If a byte of its code was changed, the digest in the note no
+// longer matches: an error, because deploying would silently drop the change.
+//
+// Approach: origin notes (link/note.h) tell what a file is; the content digest tells whether it was changed
+// since.
+//
+// Rejected: paths of outputs, because builds copy and rename; digests of whole files, because `strip` changes
+// them; reading the build system, because there are too many.
 #include <xaas/harvest/identify.h>
 
 #include <xaas/base/json.h>

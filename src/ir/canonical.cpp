@@ -1,3 +1,26 @@
+// Problem: an application is built once per configuration, and most units come out the same but for
+// attributes and metadata that lowering sets anew. These units should share one IR module. Everything else,
+// down to one flag, may change the program and must keep modules apart.
+//
+// Example: three sources, built for x86-64, x86-64-v3 and x86-64-v4.
+//
+//     int twice(int a) { return 2 * a; }
+//     __attribute__((target("fma"))) double f(double a) { return a * a + a; }
+//     typedef float v8 __attribute__((vector_size(32))); v8 twice8(v8 *a) { return *a + *a; }
+//
+// Clang emits `twice` with "target-cpu"="x86-64-v3" and "target-features"="+avx,+avx2,..." for the second
+// level. Both follow from -march, so they are dropped, as are the source file name and Clang's version, and
+// all three levels share one module. `f` has other features than `twice`. They follow from -march and the
+// written attribute, so "xaas-target"="target:fma" replaces them, and this module is shared, too. `twice8`
+// returns two registers at the first level and one at the others (vector_returns.h): two modules.
+//
+// Approach: remove exactly what retarget() or the caller derives again from the unit, after checking that it
+// can be derived: the attribute is computed from the flags again (features.h) and must equal the one that
+// Clang wrote. An attribute that differs stays, and keeps modules apart. Equality of the remaining bitcode
+// then decides.
+//
+// Rejected: comparing preprocessed text, because the front end reads target features (`twice8`); editing
+// feature strings, because no difference of two strings tells which features the source wrote (features.cpp).
 #include <xaas/ir/canonical.h>
 
 #include <llvm/ADT/StringExtras.h>

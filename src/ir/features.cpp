@@ -1,5 +1,18 @@
-// Follows Clang's CodeGenModule::GetCPUAndFeaturesAttributes and ASTContext::getFunctionFeatureMap, through
-// the same TargetInfo calls, so that implied features come out as Clang gives them.
+// Problem: lowering a unit for a target must give each function the attributes that Clang would give it for
+// the same source with -march=<target>, although only the flags and the function's own attribute are known.
+//
+// Example: -march=haswell -mno-fma, and a function with __attribute__((target("avx512f"))). Functions without
+// the attribute get "target-cpu"="haswell" and "target-features"="+avx,+avx2,...,-avx512f,...,-fma". The
+// function itself gets "+avx512f", and also "+fma", because avx512f is built on it: the attribute comes after
+// the flags and undoes -mno-fma. No edit of the first string gives the second.
+//
+// Approach: compute the attributes as Clang does (CodeGenModule::GetCPUAndFeaturesAttributes,
+// ASTContext::getFunctionFeatureMap), through the same TargetInfo calls, so that implied features come out as
+// Clang gives them. The target's features take the place of -march; flags and attribute follow in Clang's
+// order.
+//
+// Rejected: adding and removing entries of feature strings, as the example shows; running the front end
+// again, because an image has no sources.
 #include <xaas/ir/features.h>
 
 #include <clang/Basic/Diagnostic.h>

@@ -1,8 +1,23 @@
-// The options of CodeGenOptions.def are carried whole, by name and integer, through Clang's own X-macros:
-// what a later Clang adds is carried too, and nothing can be forgotten. Of the language options only those
-// are carried that the back end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions and the
-// pipeline): the others have done their work in the front end, and carrying them would keep objects apart
-// that are equal. Members that no table of Clang's lists have a list of ours (option_members.h).
+// Problem: lowering must use the options of the source's command line that reach code generation, all of
+// them, and no others: an option that is lost changes the program, and free text (`-fpass-plugin`, `-mllvm`)
+// runs code on the target.
+//
+// Example: what becomes of some flags.
+//
+//     -O3                     codegen: OptimizationLevel 3, VectorizeLoop 1, UnrollLoops 1, ...
+//     -fno-plt                codegen: NoPLT 1
+//     -ffp-contract=fast      language: DefaultFPContractMode 2, which the back end reads
+//     -march=haswell -mno-fma the unit's MachineFlags, not an option
+//     -Wall, -DNDEBUG         nothing: the front end has used them up
+//     -fsanitize=address      refused: the object is carried natively, and reported
+//
+// Approach: the options of CodeGenOptions.def are carried whole, by name and integer, through Clang's own
+// X-macros, so that none is forgotten and those that a later Clang adds are carried, too. Language options
+// are carried only if the back end reads them (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions and the
+// pipeline). Members that no table of Clang's lists have a list of ours (option_members.h).
+//
+// Rejected: the command line as text, because it holds paths and code; all language options, because the
+// front end has used them up and they would keep equal objects apart.
 #include <xaas/ir/options.h>
 
 #include "option_members.h"

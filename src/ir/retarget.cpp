@@ -1,3 +1,21 @@
+// Problem: the functions of a canonical module have no target attributes. They must get those of the target,
+// but not all of them the same: resolvers of ifuncs run while the loader starts the program, before anything
+// has asked the CPU.
+//
+// Example: three functions of a module in canonical form, lowered for sapphirerapids.
+//
+//     define i32 @twice(i32)                                  "target-cpu"="sapphirerapids", its features
+//     define double @f(double) "xaas-target"="target:fma"     the same, and fma if the target lacks it
+//     define internal ptr @pick()                             "target-cpu"="x86-64": the resolver of an ifunc
+//
+// A unit that fixes its CPU (-march=haswell) gets that CPU everywhere, also in resolvers: its author said so.
+//
+// Approach: FeatureResolver computes the attributes, once for the target and once for the lowest level. A
+// resolver whose signature, or a call in which, passes wide vectors gets the feature for their registers in
+// addition, because the caller and the callee must agree on them.
+//
+// Rejected: the target's attributes for resolvers, too. On an older CPU the program would end with an illegal
+// instruction before the guard (lower/cpu_guard.h) can print which feature is missing.
 #include "resolvers.h"
 
 #include <xaas/ir/canonical.h>

@@ -1,12 +1,23 @@
 // Problem: a project is compiled once per configuration, and most of its files come out the same. The front
 // end is most of the cost of a build, so a unit whose outcome is known must not be compiled again. But a
-// wrong answer is silent corruption of somebody's results.
+// wrong answer silently corrupts somebody's results.
+//
+// Example: four sources, built for x86-64 and then for x86-64-v3.
+//
+//     int twice(int a) { return 2 * a; }                            shared: found by its plain key
+//     float widen(const _Float16 *a) { return *a; }                 compiled again: the word _Float16
+//     __attribute__((target("fma"))) double f(double a) {...}       compiled again: a target attribute
+//     v8 twice8(v8 *a) { return *a + *a; }                          compiled again: v8 has 256 bits
+//
+// The plain key of `twice` covers its tokens with their places, its options, the source's name and the
+// features that do more than add instructions. The exact key adds the CPU and all features. `widen` and `f`
+// come out equal all the same, and share a module (ir/canonical.cpp); only the compile is not saved.
 //
 // Approach: an outcome is filed under everything that the front end reads (preprocess.cpp: tokens, places,
 // pragmas; here: all options and the target). Flags like -mavx2 would keep the files of two configurations
-// apart although few of them come out differently. So the features that only add instructions are left out of
-// the key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything
-// that makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
+// apart although few of them come out differently. So features that only add instructions are left out of the
+// key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything that
+// makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
 //
 //   calling convention of vectors (TargetInfo::getABI)      no vector type over 128 bits in the syntax tree
 //   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
@@ -21,9 +32,13 @@
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
 // that is used shows in the module, and macros stand where they are used. <random> includes such headers.
 //
-// Everything else that is a feature (soft-float, retpoline, no SSE2) stays in the key. `xaas build
-// --check-sharing` compiles in spite of a known outcome, and compares. On other architectures nothing is left
-// out: AArch64 features have not been looked at in this way.
+// All other features (soft-float, retpoline, no SSE2) stay in the key. `xaas build --check-sharing` compiles
+// in spite of a known outcome, and compares. On other architectures nothing is left out, because the features
+// of AArch64 have not been examined in this way.
+//
+// Rejected: the digests of the files that a compile reads (a generated config.h differs between
+// configurations); comparing IR after the compile, as canonical form does, because the compile is then
+// already paid for.
 #include <xaas/known/known.h>
 #include <xaas/known/places.h>
 

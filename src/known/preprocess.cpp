@@ -1,18 +1,29 @@
-// Problem: to know that a compile will give an IR module that is known already, without compiling.
+// Problem: decide without compiling whether a compile would give an IR module that is already known.
+//
+// Example: `config.h` of two configurations differs in one line, `#define HAVE_FFTW 1`.
+//
+//     #include "config.h"                #include "config.h"
+//     int twice(int a);                  #ifdef HAVE_FFTW
+//                                        void plan(void);
+//                                        #endif
+//
+// Without debug information, the tokens of the left file and their places are equal in both configurations,
+// so its digest is, too, and the second configuration does not compile it. Those of the right file differ,
+// and it is compiled twice. A line that is added above `twice` moves it to another place, and gives another
+// digest, even if nothing reads the place.
 //
 // Approach: the front end behind the preprocessor is a function of the tokens, their places, the pragmas, the
-// options and the target. All of these are hashed. Places are hashed always, though few programs read them
+// options and the target. All of these are hashed. Places are always hashed, though few programs read them
 // (`__builtin_LINE`, lambdas in `__PRETTY_FUNCTION__`, debug information): a list of what reads places could
 // have a gap, and configurations of one project seldom differ in places alone.
 //
-// Rejected: the text of `clang -E` (it has no columns, loses macros in pragmas, and printing costs more than
-// hashing); the digests of the files that are read (a generated `config.h` differs between all configurations
-// of a project, and most files read nothing of the difference).
+// Rejected: the text of `clang -E`, which has no columns, loses macros in pragmas, and costs more to print
+// than tokens cost to hash; the digests of the files that are read, because of the left file above.
 //
-// The preprocessor costs a tenth of a compile, so where a compile is certain it does not run twice: a
-// listener takes the same stream from the compile's own preprocessor. The parser changes what passes there
-// (pragmas become annotations, tokens are looked at again, keywords become identifiers), so only what is the
-// same in both is recorded, and where it cannot be (pragmas with macros in them), the listener has no result.
+// The preprocessor costs a tenth of a compile, so it does not run twice if a compile is certain: a listener
+// takes the same stream from the compile's own preprocessor. The parser changes what passes there (pragmas
+// become annotations, tokens are looked at again, keywords become identifiers). So only what is the same in
+// both is recorded, and if that is impossible (pragmas with macros in them), the listener has no result.
 #include "token_recorder.h"
 #include <xaas/known/include_names.h>
 #include <xaas/known/places.h>

@@ -1,3 +1,30 @@
+// Problem: hash the stream of a preprocessor so that two streams are equal exactly if the rest of the front
+// end sees the same, whether the preprocessor runs alone or inside a compile, and wherever the build lies on
+// the machine.
+//
+// Example: the entries for this source, /build/1/a.c of a project whose directory is named ".".
+//
+//     #define N 3
+//     int a = N;
+//
+//     token, identifier, 3 letters; line 2, column 0, "another file": its name with a mark for the directory; "int"
+//     token, identifier, 1 letter; line 2, column 4; "a"
+//     token, =, no letters; line 2, column 6
+//     token, number, 1 letter; line 2, column 8, "expanded from a macro", where the expansion ends; "3"
+//     token, ;, no letters; line 2, column 9
+//     token, end of file
+//
+// `#define` and the macro's name leave no entry. Another value of N changes the text of the fourth token.
+//
+// Approach: each entry starts with its kind and its lengths, so that no two streams look alike, and keywords
+// count as identifiers, because the parser turns some of them into identifiers. A place is one number; the
+// file's name follows only when the file changes, which is rare. Lines and columns are counted here, in
+// reading order, because SourceManager's own answers cost more than the preprocessor does. Words that make
+// Clang look at the instruction set (known.cpp has the list) are noticed on the way, once per identifier.
+//
+// Rejected: hashing spellings alone (a moved token may change debug information); SourceManager for every
+// place; waiting for the handler of a pragma inside a compile, which consumes words that a listener never
+// sees.
 #include "token_recorder.h"
 #include <xaas/known/places.h>
 

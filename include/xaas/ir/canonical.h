@@ -1,12 +1,6 @@
-// Canonical form: what two units must have equal to share one IR module.
-//
-// Problem: the unoptimised IR of one source under two ISA levels differs in attributes and metadata that
-// lowering sets anew, and must not be kept apart by them; but everything else, down to one flag, may change
-// the program. So canonical form removes exactly what retarget() or the caller derives again from the unit,
-// checks that it can be derived (the attribute computed again equals the one Clang wrote; else it stays), and
-// equality of the remaining bitcode decides. Rejected: comparing preprocessed text (the front end reads
-// target features), and editing feature strings (no difference of two strings says which features the source
-// wrote).
+// Canonical form: two units share one IR module exactly if their modules are equal in this form. It drops
+// only what retarget() or the caller derives again from the unit; src/ir/canonical.cpp has the reasons and an
+// example.
 #pragma once
 
 #include <xaas/base/digest.h>
