@@ -1,5 +1,5 @@
-// What a back end writes, in memory and with a limit: a few bytes of assembly (`.fill`) make an object of any
-// size.
+// The output of a back end, in memory and limited: a few bytes of assembly (`.fill`) can make an object of
+// any size.
 #pragma once
 
 #include <xaas/lower/lower.h>
@@ -11,7 +11,7 @@
 
 namespace xaas::lower {
 
-// Outlives the stream, which a back end takes for its own.
+// Outlives the stream, which the back end owns.
 struct BoundedOutput {
   OutputLimit limit;
   llvm::SmallString<0> bytes = {};

@@ -65,7 +65,7 @@ void run_first(llvm::Module& module, GuardedFile file) {
   llvm::Function* const guard =
       module.getFunction(file == GuardedFile::program ? "xaas_guard_program" : "xaas_guard_library");
   for (llvm::Function& function : module)
-    if (!function.isDeclaration()) { // what is not used goes
+    if (!function.isDeclaration()) { // internal, so that unused functions are dropped
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
       function.setVisibility(llvm::GlobalValue::DefaultVisibility);
     }
@@ -76,13 +76,14 @@ void run_first(llvm::Module& module, GuardedFile file) {
   pointer->setSection(file == GuardedFile::program ? ".preinit_array" : ".init_array.00000");
 }
 
-// A GNU property note, as text: its section has a name of its own, since linkers drop the ISA properties of
-// .note.gnu.property.
+// A GNU property note as assembly text. Its section has its own name, because linkers drop the ISA properties
+// of .note.gnu.property.
 std::string note_assembly(const target::Cpu& target) {
   const std::vector<std::string> levels = target::isa_levels(target.arch);
   const std::string level = target::isa_level(target.arch, target.features);
   const auto number = std::find(levels.begin(), levels.end(), level) - levels.begin();
-  const std::string used = std::to_string((2u << number) - 1); // BASELINE, V2, V3, V4: this and those below
+  const std::string used =
+      std::to_string((2u << number) - 1); // BASELINE, V2, V3, V4: this level and those below
   return ".section .note.xaas.isa,\"a\",@note\n.balign 8\n"
          ".long 4, 16, 5\n.asciz \"GNU\"\n" // NT_GNU_PROPERTY_TYPE_0
          ".long 0xc0010002, 4, " +
@@ -109,7 +110,7 @@ Result<std::string> cpu_guard(const target::Cpu& target, GuardedFile file) {
   llvm::WriteBitcodeToFile(*module, stream);
   job.unit.source = "xaas-cpu-guard";
   job.unit.module = digest_of(job.bitcode);
-  job.unit.machine.cpu = "x86-64"; // fixed: whatever the target
+  job.unit.machine.cpu = "x86-64"; // fixed: the guard runs on CPUs that lack the target's features
   job.options.text["triple"] = target::triple(target.arch);
   job.options.codegen["OptimizationLevel"] = 2;
   XAAS_TRY(job.target, target::cpu_by_name(target.arch, "x86-64"));

@@ -1,10 +1,10 @@
-// Problem: relocatable device code calls functions and names variables of other units, and a back end for
-// GPUs writes no objects that a linker here could join: NVIDIA's format has a linker of its own, nvlink.
-// Approach: the link is one of IR, by LLVM's LTO, after each unit was optimised by its own options as far as
-// LTO has it done before (where libdevice is linked, and options that a front end leaves to later passes are
-// read); what comes out is one whole module, which an assembler or a driver takes like any other. Rejected:
-// nvlink (a second tool of the vendor's on the target, and no calls inlined across units), and linking
-// modules as they are (their flags contradict each other where units have other options).
+// Problem: relocatable device code calls functions and names variables of other units, but no linker here can
+// join the objects of a GPU back end: NVIDIA's format needs NVIDIA's own linker, nvlink. Approach: link IR
+// with LLVM's LTO. Each unit first runs LTO's pre-link pipeline with its own options, where libdevice is
+// linked and options that a front end leaves to later passes are read. The result is one whole module, which
+// an assembler or a driver accepts like any other. Rejected: nvlink, a second vendor tool on the target,
+// which inlines no calls across units; linking modules as they are, because the module flags of units with
+// different options contradict each other.
 #include "bounded_stream.h"
 #include "gpu_libraries.h"
 
@@ -118,7 +118,7 @@ private:
     return {};
   }
 
-  // What the units call of libraries goes into the link once, before it is optimised.
+  // The library functions that the units call are linked in once, before optimisation.
   Result<void> offer_libraries(const std::shared_ptr<clang::CompilerInvocation>& invocation) {
     if (libraries_.empty())
       return {};
@@ -131,9 +131,9 @@ private:
     compiler_->createDiagnostics(new clang::IgnoringDiagConsumer);
     compiler_->setTarget(clang::TargetInfo::CreateTargetInfo(compiler_->getDiagnostics(), target));
     if (!compiler_->hasTarget())
-      return failed(config_.CPU + " is no GPU that LLVM knows");
+      return failed("LLVM does not know the GPU " + config_.CPU);
     config_.PreOptModuleHook = [this](unsigned, const llvm::Module& module) {
-      // The hook may change the module (llvm/LTO/Config.h, ModuleHookFn), which it gets as a constant.
+      // The hook may change the module (llvm/LTO/Config.h, ModuleHookFn) although it gets it as a constant.
       Result<void> linked = link_gpu_libraries(const_cast<llvm::Module&>(module), libraries_, *compiler_);
       if (!linked)
         library_error_.emplace(linked.error());
@@ -146,7 +146,7 @@ private:
     return symbol.isWeak() || symbol.isCommon() || symbol.getComdatIndex() != -1;
   }
 
-  // Of a symbol's definitions the one stays that need not give way, else the first.
+  // Of a symbol's definitions, the strong one prevails, else the first weak one.
   Result<void> read_inputs() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const DeviceInput& input = inputs_[i];
@@ -171,7 +171,7 @@ private:
     return {};
   }
 
-  // The host finds what is not hidden by its name.
+  // The host looks up symbols that are not hidden by name.
   Result<void> add(llvm::lto::LTO& lto, size_t input) {
     std::vector<llvm::lto::SymbolResolution> resolutions;
     std::set<llvm::StringRef> seen; // module assembly may name a symbol again
@@ -213,13 +213,13 @@ Result<std::string> object_of(llvm::Module& module, llvm::TargetMachine& machine
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return make_error(ErrorKind::failed, "no objects can be made for " + machine.getTargetTriple().str());
+    return make_error(ErrorKind::failed, "LLVM cannot write objects for " + machine.getTargetTriple().str());
   passes.run(module);
   return std::string(object.str());
 }
 
-// An object for any program or library. `wrap` puts images into its module, which register the entries that
-// the others have.
+// An object for any program or library. `wrap` puts images into its module; they register the offload entries
+// of the other objects.
 template <typename Wrap> Result<std::string> registration(const std::string& arch, const Wrap& wrap) {
   ir::initialize_back_ends();
   llvm::LLVMContext context;
@@ -251,7 +251,7 @@ ir::UnitOptions link_options(const std::vector<ir::UnitOptions>& units) {
     const auto mode = unit.language.find(contraction);
     all_contract &= mode != unit.language.end() && mode->second == clang::LangOptions::FPM_Fast;
     for (const auto& [name, value] : unit.gpu)
-      if (name != ir::ptxas_registers) // every kernel has its own
+      if (name != ir::ptxas_registers) // each kernel keeps its own
         raise(result.gpu, name, value);
   }
   if (all_contract)
@@ -270,7 +270,7 @@ Result<std::string> link_device_code(const std::vector<DeviceInput>& inputs,
 Result<std::string> cuda_registration(const std::string& fat_binary, const std::string& arch) {
   return registration(arch, [&](llvm::Module& module) {
     const bool references =
-        false; // of textures and surfaces: CUDA 12 has them no more, nor has Clang's scheme
+        false; // to textures and surfaces, which neither CUDA 12 nor Clang's scheme has any more
     return llvm::offloading::wrapCudaBinary(module, {fat_binary.data(), fat_binary.size()},
                                             llvm::offloading::getOffloadEntryArray(module), "", references);
   });

@@ -12,8 +12,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/IPO/Internalize.h>
 
-// Clang's own, which no header of it that is installed declares. Should a later Clang have another, this does
-// not link.
+// A function of Clang that no installed header declares. If a later Clang changes it, this program does not
+// link.
 namespace clang::CodeGen {
 void mergeDefaultFunctionDefinitionAttributes(llvm::Function& function, const CodeGenOptions& codegen,
                                               const LangOptions& language, const TargetOptions& target,
@@ -24,7 +24,7 @@ namespace xaas::lower {
 
 void set_gpu_options(const ir::UnitOptions& options, const target::Cpu& target) {
   std::vector<std::string> words = {"xaas"};
-  if (target.arch == "nvptx64") // memory functions that only these GPUs lack
+  if (target.arch == "nvptx64") // only these GPUs lack the memory functions
     words.emplace_back("-enable-memcpyopt-without-libcalls");
   for (const ir::GpuOption& option : ir::gpu_options())
     if (const auto value = options.gpu.find(option.name); value != options.gpu.end())
@@ -52,8 +52,8 @@ static void internalize(llvm::Module& module, const llvm::StringSet<>& names) {
   });
 }
 
-// Of the options only those that functions' attributes are made of (clang/lib/CodeGen/CGCall.cpp): device
-// code waits for others of its group wherever it may, and throws nothing.
+// Only the options from which function attributes are made (clang/lib/CodeGen/CGCall.cpp): device code is
+// convergent wherever that is possible, and throws nothing.
 static clang::LangOptions device_language(const clang::CompilerInstance& compiler) {
   clang::LangOptions language = compiler.getLangOpts();
   language.CUDA = true;
@@ -72,7 +72,7 @@ static void merge_attributes(llvm::Module& library, const clang::CompilerInstanc
 Result<void> link_gpu_libraries(llvm::Module& module, const std::vector<std::string>& libraries,
                                 const clang::CompilerInstance& compiler) {
   for (const std::string& bitcode : libraries) {
-    // A library has thousands of functions, and a unit calls a few.
+    // Loaded lazily: a library has thousands of functions, of which a unit calls a few.
     llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
         llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode, "library"), module.getContext());
     if (!parsed)

@@ -5,8 +5,9 @@ namespace xaas::lower {
 
 namespace {
 
-// Of contents, never of what a bundle calls them: an image whose bundle lies about a digest must not leave
-// objects that another image then finds. A module's own digest was checked when it was read.
+// A digest of contents, never of the names that a bundle gives them: an image whose bundle lies about a
+// digest must not leave objects that another image then finds. The module's own digest was checked when it
+// was read.
 Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
               const std::string& device, const std::string& program) {
   Hasher hasher;
@@ -34,7 +35,7 @@ std::optional<Object> ObjectCache::find(const ir::Unit& unit, const ir::UnitOpti
                                         const target::Cpu& target, Form form,
                                         const std::string& device) const {
   const std::string program = build_id();
-  if (program.empty()) // whose objects these would be cannot be told
+  if (program.empty()) // the objects could be those of any build of this program
     return std::nullopt;
   const std::optional<std::string> bytes = cache_.get(key_of(unit, options, target, form, device, program));
   if (!bytes)

@@ -1,8 +1,8 @@
-// Lowering many modules, each in a worker of its own: base/worker.h. So what is kept of a worker's answer
-// (the object cache) is its own module's.
+// Lowers many modules, each in its own worker (base/worker.h). A hostile module can then only damage its own
+// entry in the object cache.
 //
-// Memory is shared out evenly; a module that needs more than its share is done again at the end, alone, with
-// all of it.
+// The workers share the memory evenly. A module that needs more than its share is lowered again at the end,
+// alone, with all of it.
 
 #include "describe.h"
 
@@ -84,7 +84,7 @@ private:
   Result<Worker> start(size_t number, uint64_t max_memory) {
     XAAS_TRY(const Job job, job_(number));
     names_[number] = describe(job);
-    constexpr uint64_t first_line = 16384; // before the object: to_bytes()
+    constexpr uint64_t first_line = 16384; // precedes the object: to_bytes()
     return Worker::start([&] { return lower_in_worker(job, limits_.object); },
                          {max_memory, limits_.cpu_seconds, limits_.object + first_line});
   }
@@ -100,7 +100,7 @@ private:
       if (last_try_)
         return std::move(death.error)
             .in(names_[number])
-            .with_hint("on a machine or in a batch job with more memory it may do");
+            .with_hint("try a machine or a batch job with more memory");
       too_large_.push_back(number);
       return {};
     }
@@ -118,7 +118,7 @@ private:
   Limits limits_;
   Progress& progress_;
   uint64_t memory_;
-  std::vector<std::string> names_; // of jobs that were started
+  std::vector<std::string> names_; // of the jobs started so far
   std::vector<size_t> too_large_;  // for a share of the memory
   bool last_try_ = false;
 };

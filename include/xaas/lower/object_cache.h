@@ -1,4 +1,4 @@
-// Objects that were lowered before.
+// A cache of lowered objects.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -13,18 +13,19 @@
 namespace xaas::lower {
 
 // An object is a function of its unit (module, options, machine flags, source name), the target, its form and
-// this build of the program, and is filed under their digest and by nothing else: any image and any
-// configuration that has the unit finds it. Concurrency, damage and who may write: store::Cache.
+// this build of the program, and is filed under their digest alone. So any image and any configuration with
+// the unit finds it. For concurrency, damage and access, see store::Cache.
 class ObjectCache {
 public:
   explicit ObjectCache(store::Cache cache) : cache_(std::move(cache)) {}
 
   const store::Cache& cache() const { return cache_; }
-  // `options` are the unit's; `device` names the device code that was put into it, by what it is made of.
-  // Nothing if it is not there.
+  // `options` are the unit's; `device` identifies the device code inside the object. Nothing if there is
+  // no entry.
   std::optional<Object> find(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
                              Form form, const std::string& device = {}) const;
-  // An object that was lowered without error. A cache that cannot be written (no space) only costs time.
+  // Stores an object that was lowered without error. A cache that cannot be written (no space) only costs
+  // time.
   void keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
             const Object& object, const std::string& device = {}) const;
 
