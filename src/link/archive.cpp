@@ -63,7 +63,7 @@ Result<std::string> write_lto_archive(const ArchiveRecord& record, const FilePro
 
 Result<std::vector<ArchiveMember>> read_archive(const fs::path& path) {
   XAAS_TRY(const std::string content, read_file(path));
-  const std::string name = path.string(); // members of a thin archive are looked for beside it
+  const std::string name = path.string(); // members of a thin archive are relative to it
   const auto damaged = [&](llvm::Error error) {
     return make_error(ErrorKind::integrity, name + ": " + llvm::toString(std::move(error)));
   };

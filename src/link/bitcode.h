@@ -1,5 +1,5 @@
-// LLVM bitcode is no input of a link, unless this program lowered it for LTO: lld would compile it, with all
-// that inline assembly and options can name.
+// Detects LLVM bitcode, which a link refuses unless this program lowered it for LTO: lld would compile it,
+// together with the files that inline assembly and options name.
 #pragma once
 
 #include <string_view>

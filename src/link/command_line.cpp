@@ -1,9 +1,9 @@
 // The linker's command line.
 //
-// Options are looked up as GNU ld does: a long name after one or two dashes, then, after one dash, a letter
-// with its value joined; a name that begins with `o` needs two dashes, because one is `-o` and a file name.
-// Library directories count wherever they stand, as in lld, so that they are collected before libraries are
-// looked for.
+// Options are looked up as in GNU ld: first a long name after one or two dashes, then, after one dash, a
+// letter with its value joined. A name that begins with `o` needs two dashes, because one dash means `-o` and
+// a file name. As in lld, library directories apply wherever they stand, so they are collected before
+// libraries are searched.
 #include <xaas/base/utf8.h>
 #include <xaas/link/command_line.h>
 
@@ -20,9 +20,9 @@
 namespace xaas::link {
 namespace {
 
-constexpr int max_depth = 16; // of response files and of scripts that name scripts
+constexpr int max_depth = 16; // of nested response files and of scripts that name scripts
 
-// An argument after the first look: an option with its value, or an input.
+// A scanned argument: an option with its value, or an input.
 struct Argument {
   const Option* option = nullptr; // nullptr: an input
   std::string text;               // as written, for messages and `dropped`
@@ -94,13 +94,13 @@ private:
       return scanned;
     }
     if (!two_dashes) {
-      // A letter with its value joined, or, for `-O`, perhaps without one.
+      // A letter with its value joined; `-O` may have none.
       option = find_option(body.substr(0, 1));
       if (option && option->value == Option::Value::required && body.size() > 1 && body[0] != 'f' &&
           body[0] != 'F')
         return Argument{option, argument, body.substr(1)};
     }
-    return refused(argument, "unknown, or not one that can be repeated on another machine");
+    return refused(argument, "unknown, or not repeatable on another machine");
   }
 
   Result<void> take_value(Argument& option) {
@@ -120,7 +120,7 @@ public:
   explicit Parser(const fs::path& directory) : directory_(directory) { link_.output = directory / "a.out"; }
 
   Result<ParsedLink> parse(const std::vector<Argument>& arguments) {
-    for (const Argument& argument : arguments) // wherever they stand, they count for all
+    for (const Argument& argument : arguments) // these options apply to all arguments, wherever they stand
       collect(argument);
     for (const Argument& argument : arguments) {
       if (!argument.option)
@@ -213,15 +213,15 @@ private:
     } else if (option.name == "end-group") {
       in_group_ = false;
     } else if (option.name == "build-id" && value == "uuid") {
-      value = "sha1"; // a random number would make each link another one
+      value = "sha1"; // a random number would make every link different
     } else if (option.name == "compress-debug-sections" && value.starts_with("zlib-")) {
       value = "zlib"; // GNU ld's names for variants
     } else if (option.name == "z" && !valid_value(option, value)) {
-      link_.dropped.push_back(argument.text); // lld ignores what it does not know
+      link_.dropped.push_back(argument.text); // lld ignores unknown keywords
       return {};
     }
     if (!valid_value(option, value))
-      return refused(argument.text, "not a value that this option can have");
+      return refused(argument.text, "not a valid value for this option");
     if (!is_utf8(value))
       return refused(escape_bytes(argument.text), "not UTF-8");
     link_.items.push_back({LinkItem::Kind::option, canonical(option), value, {}, {}});
@@ -315,7 +315,7 @@ private:
     if (depth == max_depth)
       return make_error(ErrorKind::failed, script.string() + ": linker scripts name each other");
     for (const ScriptGroup& group : groups) {
-      const bool grouped = group.group && !in_group_; // they do not nest
+      const bool grouped = group.group && !in_group_; // groups do not nest
       if (grouped) {
         add_flag("--start-group");
         in_group_ = true;

@@ -31,8 +31,8 @@ namespace {
 
 using namespace llvm::ELF;
 
-// What follows from the identification bytes. GNU's tools write ELFOSABI_GNU where a symbol is unique or an
-// ifunc, lld writes ELFOSABI_NONE, and loaders take both for the same.
+// The identification bytes. GNU's tools write ELFOSABI_GNU if a symbol is unique or an ifunc, lld writes
+// ELFOSABI_NONE, and loaders treat both the same.
 std::string identification(const ElfImage& image) {
   std::string bytes(reinterpret_cast<const char*>(image.header().e_ident), EI_NIDENT);
   if (bytes[EI_OSABI] == ELFOSABI_GNU)
@@ -40,7 +40,7 @@ std::string identification(const ElfImage& image) {
   return bytes;
 }
 
-// A text that a hash is made of; every part is delimited.
+// The text that is hashed; every part is delimited.
 class Parts {
 public:
   Parts& text(std::string_view part) {
@@ -70,11 +70,11 @@ uint32_t section_type(const ElfSection& section) {
                                                       : uint32_t(section.header->sh_type);
 }
 
-uint64_t entry_size(const ElfSection& section) { // means something for merged sections only
+uint64_t entry_size(const ElfSection& section) { // meaningful for merged sections only
   return section.header->sh_flags & SHF_MERGE ? uint64_t(section.header->sh_entsize) : 0;
 }
 
-// The parts of a relocatable object. Sections are known by their place among those that count.
+// The digest of a relocatable object. A section's number is its position among those that count.
 class ObjectDigest {
 public:
   explicit ObjectDigest(const ElfImage& image) : image_(image) {}
@@ -102,8 +102,8 @@ private:
     return section.allocated() && section.name != note_section;
   }
 
-  // Of sections that are not loaded, linkers take the stack's protection from this one. Without it the stack
-  // is not executable, so it may be stripped.
+  // Linkers read the protection of the stack from this section, which is not loaded. Without the section the
+  // stack is not executable, so stripping it is harmless.
   bool wants_executable_stack() const {
     return std::any_of(image_.sections().begin(), image_.sections().end(), [](const ElfSection& section) {
       return section.name == ".note.GNU-stack" && (section.header->sh_flags & SHF_EXECINSTR);
@@ -131,7 +131,7 @@ private:
       parts_.number(ordinal(header.sh_link));
   }
 
-  // What a symbol is to a relocation: globals by name, locals by place.
+  // Resolves each symbol to its meaning for a relocation: globals by name, locals by place.
   Result<void> read_symbols() {
     for (const ElfSection& section : image_.sections()) {
       if (section.header->sh_type != SHT_SYMTAB)
@@ -153,7 +153,7 @@ private:
 
   Result<void> add_symbol(const Elf::Sym& symbol, Elf::SymRange symbols, llvm::StringRef names,
                           llvm::ArrayRef<Elf::Word> extended) {
-    // The reserved numbers (absolute, common) mean themselves; others become the section's place.
+    // The reserved numbers (absolute, common) stand for themselves; others become the section's number.
     uint64_t index = symbol.st_shndx;
     if (index == SHN_XINDEX || index < SHN_LORESERVE) {
       XAAS_TRY(index, checked(image_.file().getSectionIndex(symbol, symbols, extended)));
@@ -184,13 +184,13 @@ private:
         continue;
       if (section.bytes.size() < 4 || section.bytes.size() % 4 != 0 ||
           section.header->sh_info >= meanings_.size())
-        return damaged("a section group is not sound");
+        return damaged("a section group is malformed");
       std::vector<uint64_t> members;
       for (size_t offset = 4; offset < section.bytes.size(); offset += 4)
         if (const uint64_t place = ordinal(read_u32(section.bytes, offset)); place != 0)
           members.push_back(place);
       if (members.empty())
-        continue; // held debug information only
+        continue; // the group held debug information only
       parts_.text("group").text(meanings_[section.header->sh_info]).number(read_u32(section.bytes, 0));
       for (const uint64_t member : members)
         parts_.number(member);
@@ -237,7 +237,7 @@ private:
   std::vector<std::string> globals_;
 };
 
-// What follows all that the headers describe: a payload that was appended. Zeros are padding.
+// The bytes behind everything that the headers describe: an appended payload. Zeros are padding.
 Result<std::string_view> trailing_bytes(const ElfImage& image) {
   const Elf::Ehdr& header = image.header();
   uint64_t end = std::max<uint64_t>(header.e_phoff + uint64_t(header.e_phnum) * header.e_phentsize,
@@ -253,7 +253,8 @@ Result<std::string_view> trailing_bytes(const ElfImage& image) {
   return rest.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-// A file without section headers: its loaded bytes. Never equal to the digest of a file that has them.
+// The digest of a file without section headers: its loaded bytes. It never equals the digest of a file that
+// has them.
 Result<Digest> digest_of_segments(const ElfImage& image) {
   Parts parts;
   parts.text("segments").text(identification(image)).number(image.header().e_type);
@@ -268,8 +269,8 @@ Result<Digest> digest_of_segments(const ElfImage& image) {
   return digest_of(parts.data());
 }
 
-// A section that is not loaded, and that neither a linker nor a debugger makes: a payload that was added.
-// What strip takes away does not count.
+// True for an added payload: a section that is not loaded and that neither linkers nor debuggers make.
+// Sections that strip removes do not count.
 bool added(const ElfSection& section) {
   if (section.allocated() || section.header->sh_type != SHT_PROGBITS)
     return false;
@@ -281,7 +282,7 @@ bool added(const ElfSection& section) {
 }
 
 // The program headers, as far as they decide what a process sees. Tools that move sections (patchelf) add
-// segments and renumber all; so a segment counts by what it does to the sections.
+// segments and renumber them all, so a segment counts by its effect on sections.
 class Segments {
 public:
   explicit Segments(const ElfImage& image) : image_(image) {}
@@ -296,17 +297,18 @@ public:
     return {};
   }
 
-  // How a section is mapped. The loader's own tables and notes are what tools move into writable segments.
+  // Adds how a section is mapped. Tools move the loader's own tables and notes into writable segments, so for
+  // these only reading counts.
   void add_protection(const ElfSection& section, Parts& parts) const {
     const Elf::Shdr& header = *section.header;
     const Elf::Phdr* const load = header.sh_flags & SHF_TLS && header.sh_type == SHT_NOBITS
-                                      ? nullptr // has no place in memory
+                                      ? nullptr // occupies no memory
                                       : load_at(header.sh_addr, header.sh_size);
     uint64_t flags = load ? uint64_t(load->p_flags) : 0;
     if (is_table(section))
       flags &= PF_R;
     parts.number(load != nullptr).number(flags);
-    // The bytes that are loaded are those of the section.
+    // True if the loaded bytes are not those of the section.
     const bool in_file = header.sh_type != SHT_NOBITS;
     parts.number(load && in_file &&
                  (header.sh_offset - load->p_offset != header.sh_addr - load->p_vaddr ||
@@ -319,13 +321,13 @@ public:
       const uint32_t type = segment.p_type;
       if (type == PT_NULL || type == PT_LOAD || type == PT_PHDR || type == PT_NOTE)
         continue;
-      // GNU objcopy drops it from lld's files when it removes a note. Deploying protects what the link asked
-      // for.
+      // GNU objcopy drops RELRO from lld's files when it removes a note. Deploying restores the protection
+      // that the link asked for.
       if (type == PT_GNU_RELRO)
         continue;
       Parts other;
       other.number(type).number(segment.p_flags).number(is_where_it_is_loaded(segment));
-      // What these hold is read through them.
+      // The contents of these two segments are read through them.
       if (type != PT_DYNAMIC && type != PT_INTERP)
         other.text(place(segment.p_vaddr)).number(segment.p_filesz).number(segment.p_memsz);
       if (type == PT_TLS)
@@ -339,7 +341,7 @@ public:
       parts.text(other);
   }
 
-  // An address as a place in a section; tools give sections other addresses.
+  // An address as a place in a section, because tools move sections to other addresses.
   std::string place(uint64_t address) const {
     for (const ElfSection& section : image_.sections()) {
       const Elf::Shdr& header = *section.header;
@@ -377,7 +379,7 @@ private:
     return nullptr;
   }
 
-  // Loaders find a segment by its address, tools by its offset.
+  // Loaders find a segment by its address, tools by its offset; both must agree.
   bool is_where_it_is_loaded(const Elf::Phdr& segment) const {
     const Elf::Phdr* const load = load_at(segment.p_vaddr, 0);
     return load && segment.p_offset - load->p_offset == segment.p_vaddr - load->p_vaddr;
@@ -387,8 +389,8 @@ private:
   std::vector<Elf::Phdr> segments_;
 };
 
-// Dynamic symbols with names in place of offsets. Loaders look at no section's number but that of what is
-// undefined, and strip leaves wrong ones where patchelf has moved sections.
+// Dynamic symbols, with names in place of offsets. Loaders ignore section numbers, except for undefined
+// symbols, and strip leaves wrong ones where patchelf has moved sections.
 Result<std::string> dynamic_symbols(const ElfImage& image, const ElfSection& section,
                                     const Segments& segments) {
   XAAS_TRY(const auto symbols, checked(image.file().symbols(section.header)));
@@ -408,15 +410,15 @@ Result<std::string> dynamic_symbols(const ElfImage& image, const ElfSection& sec
   return parts.data();
 }
 
-// The dynamic section, without what tells where the loader looks for libraries. Strings keep their order, in
-// which libraries are loaded.
+// The dynamic section without its search paths for libraries. Strings keep their order, because libraries are
+// loaded in that order.
 Result<void> add_dynamic(const ElfImage& image, const Segments& segments, Parts& parts) {
   static const std::set<uint64_t> strings = {DT_NEEDED,
                                              DT_SONAME,
                                              DT_RPATH,
                                              DT_RUNPATH,
                                              DT_STRTAB,
-                                             DT_STRSZ, // moved, grown
+                                             DT_STRSZ, // the table moves and grows
                                              uint64_t(DT_AUXILIARY),
                                              uint64_t(DT_FILTER)};
   static const std::set<uint64_t> addresses = {
@@ -450,7 +452,7 @@ Result<Digest> digest_of_linked(const ElfImage& image) {
   Segments segments(image);
   XAAS_CHECK(segments.read());
   const std::set<std::string_view> replaced = {note_section, ".note.gnu.build-id", ".dynamic", ".dynstr"};
-  std::vector<std::string> sections; // sorted: tools that move sections reorder their headers
+  std::vector<std::string> sections; // sorted, because tools that move sections reorder the headers
   for (const ElfSection& section : image.sections()) {
     if ((!section.allocated() && !added(section)) || replaced.contains(section.name))
       continue;

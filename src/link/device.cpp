@@ -21,7 +21,7 @@ Result<std::string> link_code_object(const std::vector<std::string>& objects) {
   std::vector<VettedInput> inputs;
   for (const std::string& object : objects) {
     if (!is_elf(object))
-      return make_error(ErrorKind::integrity, "an object for a GPU that is no ELF file");
+      return make_error(ErrorKind::integrity, "an object for a GPU is not an ELF file");
     const std::string name = std::to_string(inputs.size()) + ".o";
     XAAS_CHECK(write_file(directory.path() / name, object, 0600, /*durable=*/false));
     inputs.push_back({name, name});

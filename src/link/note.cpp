@@ -17,10 +17,10 @@ struct NoteArea {
   std::string_view bytes;
   size_t offset;    // in the file
   size_t alignment; // 4 or 8
-  bool ours;        // named `.note.xaas`: must be sound
+  bool ours;        // named `.note.xaas`: must be well-formed
 };
 
-// The note sections of a file; its note segments, if it has no section headers any more.
+// The note sections of a file, or its note segments if it has no section headers any more.
 Result<std::vector<NoteArea>> note_areas(const ElfImage& image) {
   std::vector<NoteArea> areas;
   for (const ElfSection& section : image.sections())

@@ -1,4 +1,4 @@
-// The bytes of origin notes, shared by the parts that read, write and digest them.
+// The bytes of origin notes, for the code that reads, writes and digests them.
 #pragma once
 
 #include <xaas/link/note.h>

@@ -20,7 +20,7 @@ constexpr auto writes = Option::Use::writes;
 constexpr auto parsed = Option::Use::parsed;
 constexpr auto refused = Option::Use::refused;
 
-// `-z` keywords that lld understands; others have no effect there.
+// The `-z` keywords that lld understands; it ignores others.
 constexpr std::string_view z_values =
     "bti-report=warning|bti-report=error|bti-report=none|cet-report=none|cet-report=warning|cet-report=error|"
     "combreloc|nocombreloc|common-page-size=|copyreloc|nocopyreloc|defs|undefs|execstack|noexecstack|force-"
@@ -38,7 +38,7 @@ constexpr std::string_view z_values =
 
 const std::vector<Option>& table() {
   static const std::vector<Option> options = {
-      // What the output is.
+      // The kind of output.
       {"shared", none, parsed, ""},
       {"relocatable", none, parsed, ""},
       {"output", required, parsed, ""},
@@ -47,7 +47,7 @@ const std::vector<Option>& table() {
       {"m", required, keep, "elf_x86_64|aarch64linux|aarch64elf|elf64-littleaarch64"},
       {"oformat", required, parsed, ""},
       {"format", required, parsed, ""},
-      // Where inputs are found, and how they are taken.
+      // Where inputs are found, and how they are used.
       {"library-path", required, parsed, ""},
       {"library", required, parsed, ""},
       {"sysroot", required, parsed, ""},
@@ -115,7 +115,7 @@ const std::vector<Option>& table() {
       {"discard-all", none, keep, ""},
       {"discard-locals", none, keep, ""},
       {"discard-none", none, keep, ""},
-      // What the loader reads.
+      // For the loader.
       {"soname", required, keep, ""},
       {"rpath", required, keep, ""},
       {"enable-new-dtags", none, keep, ""},
@@ -213,7 +213,7 @@ const std::vector<Option>& table() {
       {"print-symbol-order", required, writes, ""},
       {"time-trace", optional, writes, ""},
       {"time-trace-granularity", required, drop, ""},
-      // How the linker does its work, and what lld or GNU ld take without effect.
+      // How the linker works, and options without effect in lld or GNU ld.
       {"threads", optional, drop, ""},
       {"no-threads", none, drop, ""},
       {"thread-count", required, drop, ""},
@@ -246,7 +246,7 @@ const std::vector<Option>& table() {
       {"dc", none, drop, ""},
       {"dp", none, drop, ""},
       {"Qy", none, drop, ""},
-      // Link-time optimisation: our inputs are machine code.
+      // Link-time optimisation, which does not apply: our inputs are machine code.
       {"plugin", required, parsed, ""},
       {"plugin-opt", required, drop, ""},
       {"save-temps", optional, drop, ""},
@@ -325,7 +325,7 @@ bool is_number(std::string_view text) {
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
   if (hex)
     text.remove_prefix(2);
-  // GNU ld takes addresses as hexadecimal with and without the prefix.
+  // GNU ld reads addresses as hexadecimal, with or without the prefix.
   return !text.empty() && text.size() <= 16 &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isxdigit(c) != 0; });
 }

@@ -1,4 +1,4 @@
-// The linker options that we know: the allow list of command lines and of records.
+// The allow list of linker options, for command lines and for records.
 #pragma once
 
 #include <string>
@@ -11,28 +11,29 @@ struct Option {
   enum class Use {
     keep,    // part of a link record
     file,    // part of a link record; the value is a file that the link reads
-    drop,    // does not change the output, or cannot where no input is bitcode
-    writes,  // dropped; its value is a file that it writes
-    parsed,  // means something to the parser of command lines and is gone afterwards
-    refused, // runs code, reads files that are not named, or makes the output depend on chance
+    drop,    // does not change the output, at least if no input is bitcode
+    writes,  // dropped; the value is a file that it writes
+    parsed,  // used by the parser of command lines, and not recorded
+    refused, // runs code, reads files that are not inputs, or makes the output random
   };
   std::string_view name; // without dashes
   Value value;
   Use use;
-  // What the value may be: "" anything, "#" a number, "a|b" one of these (`a=` with a number).
+  // The valid values: "" any, "#" a number, "a|b" one of these (`a=` with a number).
   std::string_view values;
 };
 
-// By its name as a command line has it, without dashes, aliases resolved; nullptr: not known.
+// Finds an option by its name on a command line, without dashes; resolves aliases. nullptr: unknown.
 const Option* find_option(std::string_view name);
 
-// By its canonical spelling in a record ("--as-needed", "-z"); nullptr for one that a record cannot have.
+// Finds an option by its canonical spelling in a record ("--as-needed", "-z"). nullptr: a record cannot have
+// it.
 const Option* find_record_option(std::string_view option);
 
-// The canonical spelling: one dash for names of one letter, else two.
+// The canonical spelling: one dash for a one-letter name, else two.
 std::string canonical(const Option& option);
 
-// Whether an option that is kept may have this value ("": none).
+// True if an option that is kept may have this value ("": none).
 bool valid_value(const Option& option, std::string_view value);
 
 } // namespace xaas::link

@@ -1,9 +1,9 @@
 // Records as JSON.
 //
 // An item of a link is {"option":"--as-needed"}, {"option":"-z","value":"now"},
-// {"option":"--version-script","file":FILE} or
-// {"input":FILE}; a FILE is {"unit"|"archive"|"link"|"kit":"sha256:...","name":"x.o"}. Reading is the gate
-// for records that somebody else wrote, so that an item that this code would not write is an error.
+// {"option":"--version-script","file":FILE} or {"input":FILE}. A FILE is
+// {"unit"|"archive"|"link"|"kit":"sha256:...","name":"x.o"}. Records are untrusted input, so the parser
+// rejects any item that this code would not write.
 #include <xaas/link/record.h>
 
 #include "options.h"
@@ -66,7 +66,7 @@ Result<LinkItem> parse_item(const JsonReader& reader) {
   XAAS_TRY(item.option, reader.string_at("option"));
   const Option* const option = find_record_option(item.option);
   if (!option)
-    return bad(reader, "option " + item.option + " is not one that a link record can have");
+    return bad(reader, "a link record cannot have the option " + item.option);
   if (option->use == Option::Use::file) {
     XAAS_CHECK(reader.only({"option", "file"}));
     item.kind = LinkItem::Kind::file_option;

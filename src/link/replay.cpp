@@ -40,7 +40,7 @@ public:
 
   std::vector<std::string> arguments;
   std::vector<VettedInput> inputs;
-  std::vector<fs::path> files() const { // all that lld may read
+  std::vector<fs::path> files() const { // the files that lld may read
     std::vector<fs::path> files;
     for (const auto& [file, place] : placed_)
       files.push_back(directory_ / "in" / place);
@@ -48,12 +48,13 @@ public:
   }
 
 private:
-  // Values are always joined: an argument of its own that begins with `@` would be read as a response file.
+  // Values are always joined to their option: a separate argument that begins with `@` would name a response
+  // file.
   Result<void> add_option(const LinkItem& item, bool finished) {
     const Option* const option = find_record_option(item.option);
     if (!option || option->use != Option::Use::keep || !valid_value(*option, item.value))
-      return make_error(ErrorKind::integrity, "option " + item.option + " " + item.value +
-                                                  " is not one that a link record can have");
+      return make_error(ErrorKind::integrity,
+                        "a link record cannot have the option " + item.option + " " + item.value);
     if (item.option == "--rpath" && finished)
       return {};
     if (item.option.size() == 2)
@@ -79,7 +80,7 @@ private:
   Result<void> add_input(const FileRef& file) {
     XAAS_TRY(const std::string path, place(file));
     XAAS_TRY(const bool shared, is_shared(file));
-    // As a library that was searched for, its name for DT_NEEDED is its file name and not this path.
+    // lld puts the file name, not this path, into DT_NEEDED for a library that it searches.
     add(shared ? "-l:" + path : "in/" + path);
     const bool made_here = file.kind == FileRef::Kind::unit || file.kind == FileRef::Kind::archive;
     inputs.push_back({"in/" + path, file.name, false, lto_ && made_here});
@@ -142,8 +143,8 @@ Result<ReplayResult> link(const LinkRecord& record, const FileProvider& provider
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
   const bool lto = options.lto_level != 0 && record.kind != OutputKind::relocatable;
   Staging staging(directory.path(), provider, lto);
-  // A version script may name symbols that are not there, as GNU ld has it, whom projects' scripts and
-  // configure checks are written for; an option of the record still says otherwise.
+  // A version script may name symbols that do not exist, as in GNU ld, for which projects write their scripts
+  // and configure checks. An option of the record overrides this.
   for (const char* argument : {"ld.lld", "--color-diagnostics=never", "--no-demangle", "--error-limit=0",
                                "--no-dependent-libraries", "--undefined-version", "-Lin", "-oout"})
     staging.add(argument);

@@ -16,8 +16,8 @@ bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
-// Words, quoted strings and punctuation, without comments: as lld's lexer sees them, so that nothing that it
-// reads as a command can stand here in a comment or a string.
+// Words, quoted strings and punctuation, without comments. Follows lld's lexer, so that nothing that lld
+// reads as a command passes here as a comment or a string.
 std::vector<Token> tokens(std::string_view text) {
   constexpr std::string_view punctuation = "(){},;";
   std::vector<Token> list;
@@ -123,7 +123,7 @@ std::optional<std::string> file_command(std::string_view text) {
   constexpr std::array<std::string_view, 7> commands = {"INCLUDE", "INPUT",   "GROUP", "SEARCH_DIR",
                                                         "OUTPUT",  "STARTUP", "TARGET"};
   for (const Token& token : tokens(text)) {
-    // Where a word ends depends on lld's state, so that any part of one counts.
+    // The end of a word depends on lld's state, so every part of one is checked.
     size_t at = 0;
     while (at < token.text.size()) {
       size_t end = at;

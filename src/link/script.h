@@ -1,4 +1,4 @@
-// Linker scripts: the simple ones that stand for libraries, and the commands of others that name files.
+// Linker scripts: simple ones that stand for libraries, and commands in others that name files.
 #pragma once
 
 #include <optional>
@@ -19,12 +19,12 @@ struct ScriptGroup {
   std::vector<ScriptInput> inputs;
 };
 
-// The inputs of a script that has nothing but OUTPUT_FORMAT, GROUP, INPUT and AS_NEEDED; nullopt for any
+// The inputs of a script that consists of OUTPUT_FORMAT, GROUP, INPUT and AS_NEEDED alone; nullopt for any
 // other text.
 std::optional<std::vector<ScriptGroup>> parse_library_script(std::string_view text);
 
-// The first command of a script that makes the linker read or write files that the script names ("INCLUDE",
-// ...).
+// The first command of a script ("INCLUDE", ...) that makes the linker read or write a file that the script
+// names.
 std::optional<std::string> file_command(std::string_view text);
 
 } // namespace xaas::link

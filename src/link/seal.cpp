@@ -1,9 +1,8 @@
 // Writing origin notes.
 //
 // A section is added by appending to the file: its bytes, a copy of the section name table with the new name
-// at its end, and a copy of the section header table with one more entry. Nothing that is there moves, so no
-// offset, index or relocation has to change. Rejected: llvm-objcopy's library, which writes the whole file
-// anew.
+// at its end, and a copy of the section header table with one more entry. Existing bytes do not move, so no
+// offset, index or relocation has to change. Rejected: llvm-objcopy's library, which rewrites the whole file.
 #include <xaas/link/note.h>
 
 #include "note_format.h"
@@ -34,8 +33,8 @@ std::string_view bytes_of(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes().data()), Digest::size};
 }
 
-// A property note that has every feature: the linker keeps of the x86 and AArch64 features (branch tracking,
-// shadow stacks) what all inputs have, so an object without one would take them from the whole output.
+// A property note with every feature. The linker keeps those x86 and AArch64 features (branch tracking,
+// shadow stacks) that all inputs have, so an object without the note would disable them for the whole output.
 std::string property_note(uint32_t property) {
   std::string note;
   append_u32(note, 4);
@@ -91,7 +90,7 @@ Result<void> add_note(std::string& elf, Note::Kind kind, const Digest& origin) {
   note.sh_type = SHT_NOTE;
   note.sh_flags = SHF_ALLOC;
   note.sh_addralign = 4;
-  pad(elf, 8); // `image` is not used from here on: it points into what moves
+  pad(elf, 8); // `image` points into `elf`, which moves: not used from here on
   note.sh_offset = elf.size();
   const std::string bytes = note_bytes(kind, origin);
   note.sh_size = bytes.size();
@@ -102,7 +101,7 @@ Result<void> add_note(std::string& elf, Note::Kind kind, const Digest& origin) {
   headers.push_back(note);
   pad(elf, 8);
   file.e_shoff = elf.size();
-  // From SHN_LORESERVE sections on, their number stands in the first header.
+  // From SHN_LORESERVE sections on, the first header holds their number.
   file.e_shnum = headers.size() < SHN_LORESERVE ? uint16_t(headers.size()) : uint16_t(0);
   headers[0].sh_size = headers.size() < SHN_LORESERVE ? 0 : headers.size();
   elf.append(reinterpret_cast<const char*>(headers.data()), headers.size() * sizeof(Elf64_Shdr));
@@ -114,7 +113,7 @@ Result<void> seal(std::string& elf, Note::Kind kind) {
   XAAS_TRY(const std::vector<PlacedNote> notes, placed_notes(elf));
   const PlacedNote* open = nullptr;
   for (const PlacedNote& placed :
-       notes) { // the last: that of the file itself comes after those of its inputs
+       notes) { // the last one: the note of the file itself comes after those of its inputs
     if (placed.note.kind == kind && placed.note.content == Digest())
       open = &placed;
   }

@@ -19,7 +19,7 @@ Error refused(const std::string& name, const std::string& why) {
   return make_error(ErrorKind::integrity, name + ": " + why);
 }
 
-// Lowering has made it so, but a worker that was taken over may have answered something else.
+// Lowering produces only such bitcode, but a compromised worker may have returned something else.
 Result<void> vet_bitcode(const llvm::MemoryBufferRef& bitcode, const std::string& name) {
   llvm::LLVMContext context;
   llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile(bitcode, context);
@@ -30,7 +30,7 @@ Result<void> vet_bitcode(const llvm::MemoryBufferRef& bitcode, const std::string
   return {};
 }
 
-// A damaged archive is left to lld, which says what is wrong with it.
+// A damaged archive is left to lld, which reports what is wrong with it.
 Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name, bool may_have_bitcode) {
   auto archive = llvm::object::Archive::create(file.getMemBufferRef());
   if (!archive) {

@@ -15,29 +15,27 @@ struct ParsedItem {
   LinkItem::Kind kind = LinkItem::Kind::input;
   std::string option, value;
   fs::path file;
-  std::string name; // name for FileRef: file name, or for `-lfoo` the name of the library file that was found
+  std::string name; // for FileRef: the file name, for `-lfoo` that of the library file that was found
 };
 
 struct ParsedLink {
   OutputKind kind = OutputKind::executable;
-  fs::path
-      output; // "a.out" if none was given; like `maps` and the files of items under `directory` if relative
+  fs::path output; // "a.out" by default; relative paths here, in `maps` and in items are under `directory`
   std::vector<ParsedItem> items;
   std::vector<std::string>
-      dropped; // options that change no output and are left out ("-Map=x", "--verbose", "-t")
+      dropped; // omitted options, which do not change the output ("-Map=x", "--verbose", "-t")
   std::vector<fs::path>
-      maps; // files that such options would have written: made empty so that builds find them
+      maps; // files that such options would have written; created empty, so that builds find them
 };
 
-// Parses GNU ld arguments (without argv[0]); relative files are under `directory`. `-lNAME`, `-l:NAME` are
-// searched in the `-L` directories (a leading `=` or
-// `$SYSROOT` is the sysroot, "/") as lld does, respecting -Bstatic/-Bdynamic; implicit linker scripts with
-// nothing but OUTPUT_FORMAT, GROUP, INPUT and AS_NEEDED (glibc's libc.so, libm.so, libgcc_s.so) become their
-// inputs, in groups with
-// --push-state/--as-needed/--pop-state; other scripts are kept as inputs. `@file` is expanded.
-// Errors: a library or file that is not found (failed; with lld's words: "unable to find library -lfoo"), an
-// option that is not in the allow list (failed; the option is named), one that runs code or reads other files
-// (`-plugin` other than the compiler's own LTO plugin, which is dropped; `--plugin-opt` likewise dropped).
+// Parses GNU ld arguments (without argv[0]); relative files are under `directory`. Expands `@file`. Searches
+// `-lNAME` and `-l:NAME` in the `-L` directories (a leading `=` or `$SYSROOT` is the sysroot, "/") as lld
+// does, respecting -Bstatic/-Bdynamic. Replaces implicit linker scripts of OUTPUT_FORMAT, GROUP, INPUT and
+// AS_NEEDED alone (glibc's libc.so, libm.so, libgcc_s.so) by their inputs, in groups with
+// --push-state/--as-needed/--pop-state; keeps other scripts as inputs. Drops the compiler's own LTO plugin
+// and `--plugin-opt`. Failed: a library or file that is not found (in lld's words: "unable to find library
+// -lfoo"), an option that is not in the allow list, an option that runs code or reads other files (another
+// `-plugin`).
 Result<ParsedLink> parse_command_line(const std::vector<std::string>& arguments, const fs::path& directory);
 
 } // namespace xaas::link

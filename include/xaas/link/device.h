@@ -1,4 +1,4 @@
-// Device code's own link.
+// Links of device code for AMD's GPUs.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -8,10 +8,10 @@
 
 namespace xaas::link {
 
-// Links objects for AMD's GPUs, all for one architecture, into a code object, as Clang's driver does
-// (clang/lib/Driver/ToolChains/HIPAMD.cpp): a shared object that leaves nothing undefined. The linker is a
-// child process, as that of replay(), and must be called from a process with one thread. An undefined symbol
-// or another error of the link: failed. A file that is no object: integrity error.
+// Links objects for one architecture into a code object, a shared object without undefined symbols, as
+// Clang's driver does (clang/lib/Driver/ToolChains/HIPAMD.cpp). The linker is a child process, as in
+// replay(), so this must be called from a process with one thread. An undefined symbol or another link error:
+// failed. A file that is not an object: integrity error.
 Result<std::string> link_code_object(const std::vector<std::string>& objects);
 
 } // namespace xaas::link

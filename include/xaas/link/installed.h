@@ -1,4 +1,4 @@
-// Installed files: what an install tree holds, by where it comes from.
+// The files of an install tree, with their origins.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -12,33 +12,33 @@
 
 namespace xaas::link {
 
-// Device code in a file by itself, which a program loads.
+// A file of device code that a program loads.
 struct DeviceFile {
   enum class Form { ptx, cubin, fatbin, code_object, spirv };
   Form form = Form::ptx;
-  // The units that it was compiled from, by architecture of GPUs (sm_90): deploying makes it again, for the
-  // GPU that is there. None: it is carried as it is.
+  // The units that it was compiled from, by GPU architecture (sm_90): deploying makes the file again for the
+  // target's GPU. None: the file is carried as it is.
   std::map<std::string, Digest> units = {};
-  std::string reason = {}; // why there are none, where known
+  std::string reason = {}; // why there are none, if known
   bool operator==(const DeviceFile&) const = default;
 };
 std::string to_string(DeviceFile::Form form); // "ptx", "code-object"
 
 Json to_json(const DeviceFile& file);
-// Integrity error with JSON pointer: an unknown form, or units for what is no GPU of NVIDIA or of a form that
-// is not made again.
+// Integrity error with JSON pointer: an unknown form, units for something other than NVIDIA's GPUs, or units
+// of a form that is not made again.
 Result<DeviceFile> parse_device_file(const JsonReader& reader);
 
 struct InstalledFile {
   enum class Kind { directory, symlink, file, unit, archive, link };
   Kind kind = Kind::file;
-  std::string path;             // relative to the root of the image, normalised
-  unsigned mode = 0;            // permission bits
-  Digest digest;                // of the content (file), the unit, the archive record or the link record
-  std::string destination;      // of a symlink
-  std::optional<Finish> finish; // of a link: strip state and RPATH as installed
-  bool native = false;          // a file with machine code that did not come from IR
-  std::optional<DeviceFile> device = {}; // of a file with device code; `digest` is what the build made
+  std::string path;                      // relative to the image's root, normalised
+  unsigned mode = 0;                     // permission bits
+  Digest digest;                         // of the content (file), unit, archive record or link record
+  std::string destination;               // of a symlink
+  std::optional<Finish> finish;          // for a link: strip state and RPATH as installed
+  bool native = false;                   // has machine code that did not come from IR
+  std::optional<DeviceFile> device = {}; // for a file of device code; `digest` is the build's own file
 };
 
 Json to_json(const InstalledFile& file);

@@ -1,4 +1,4 @@
-// Link and archive records: what a link or an archive consists of, independent of the machine and of paths.
+// Link and archive records: the parts of a link or an archive, independent of machine and paths.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -13,21 +13,21 @@
 
 namespace xaas::link {
 
-// A file that a link or an archive reads, by what it is.
+// A file that a link or an archive reads, by its origin.
 struct FileRef {
   enum class Kind {
     unit,    // an object lowered from a unit; digest: the unit's id
     archive, // digest: of an ArchiveRecord
     link,    // the output of another link (a shared library, a relocatable object); digest: of a LinkRecord
-    kit, // a file carried as it is: start files, libraries, native objects, scripts; digest: of its content
+    kit, // a file carried as it is: start files, libraries, native objects, scripts; digest: its content's
   };
   Kind kind = Kind::kit;
   Digest digest;
-  std::string name; // file name without directories; what DT_NEEDED becomes for a library without a soname
+  std::string name; // file name without directories; becomes DT_NEEDED for a library without a soname
   auto operator<=>(const FileRef&) const = default;
 };
 
-// One archive: members in order. Also stands for a thin archive, which is replayed as a regular one.
+// One archive with its members in order. A thin archive is recorded, and replayed, as a regular one.
 struct ArchiveRecord {
   struct Member {
     std::string name;
@@ -44,7 +44,7 @@ enum class OutputKind { executable, shared, relocatable };
 // One item of a link's command line, in order: an option, an option with a file, or an input file.
 struct LinkItem {
   enum class Kind { option, file_option, input } kind = Kind::input;
-  std::string option; // canonical spelling with two dashes ("--as-needed", "-z" options as "-z")
+  std::string option; // canonical spelling ("--as-needed"; "-z" options as "-z")
   std::string value;  // of an option with a value
   FileRef file;       // of file_option and input
   bool operator==(const LinkItem&) const = default;
@@ -60,8 +60,8 @@ struct LinkRecord {
 
 Json to_json(const ArchiveRecord& record);
 Json to_json(const LinkRecord& record);
-// Both are the gate for hostile records: an option that is not in the allow list, a value of the wrong form,
-// a file name with a slash or NUL, an unknown key: integrity error with JSON pointer.
+// Parsers of untrusted records. An option that is not in the allow list, a value of the wrong form, a file
+// name with a slash or NUL, an unknown key: integrity error with JSON pointer.
 Result<ArchiveRecord> parse_archive_record(const JsonReader& reader);
 Result<LinkRecord> parse_link_record(const JsonReader& reader);
 

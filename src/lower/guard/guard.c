@@ -1,10 +1,9 @@
-// The first code of a deployed program or library: does this CPU have what it was made for? Without it the
-// answer would be SIGILL, somewhere.
+// The first code of a deployed program or library: checks that the CPU has the features that the file was
+// lowered for. Without it, the program would end with SIGILL somewhere.
 //
-// It runs before the program's own code, on CPUs that lack what the rest is made of: it is compiled for plain
-// x86-64, needs no library (a static program may have none), and asks the system by its numbers.
-// Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, CPUID and XGETBV; psABI of
-// x86-64, appendix A.2 (system calls).
+// It runs on CPUs that lack these features, so it is compiled for plain x86-64. It uses no library (a static
+// program may have none) and makes its system calls itself. Sources: Intel 64 and IA-32 Architectures
+// Software Developer's Manual, volume 2, CPUID and XGETBV; psABI of x86-64, appendix A.2 (system calls).
 typedef unsigned int u32;
 typedef unsigned long u64;
 
@@ -23,7 +22,7 @@ static void ask(u32 leaf, u32 subleaf, u32 words[4]) {
   __asm__ volatile("cpuid" : "=a"(words[0]), "=b"(words[1]), "=c"(words[2]), "=d"(words[3]) : "0"(leaf), "2"(subleaf));
 }
 
-// Register state that the system saves: 0 where it cannot be asked.
+// The register state that the system saves; 0 if the CPU cannot tell.
 static u32 enabled_state(void) {
   u32 words[4], low, high;
   ask(1, 0, words);
@@ -39,7 +38,7 @@ static u64 call(u64 number, u64 a, u64 b, u64 c) {
   return result;
 }
 
-// The message in one piece: the ranks of a parallel program speak at once.
+// Written in one piece, because the ranks of a parallel program print at the same time.
 struct line {
   u64 size;
   char text[1024];
