@@ -17,7 +17,7 @@ fs::path record_of(const session::Session& session, const Digest& content) {
   return session.directory / "device-files" / content.hex();
 }
 
-// Numbers in files of these forms are little-endian.
+// Reads a little-endian number, as all these forms have.
 uint32_t number_at(std::string_view content, size_t offset, size_t bytes) {
   uint32_t number = 0;
   for (size_t i = 0; i < bytes && offset + i < content.size(); ++i)
@@ -25,7 +25,7 @@ uint32_t number_at(std::string_view content, size_t offset, size_t bytes) {
   return number;
 }
 
-// What is left of a text behind blanks and comments.
+// Skips blanks and comments at the start of a text.
 std::string_view without_comments(std::string_view text) {
   while (!text.empty()) {
     if (const size_t word = text.find_first_not_of(" \t\r\n"); word != 0)
@@ -40,9 +40,9 @@ std::string_view without_comments(std::string_view text) {
   return text;
 }
 
-// By its first bytes. PTX begins with `.version` (PTX ISA, "PTX Module Directives"), ELF files name their
-// machine, SPIR-V has a magic number in either order (SPIR-V Specification, "Physical Layout"), and fat
-// binaries have that of offload/fat_binary.h.
+// Recognises a form by its first bytes. PTX begins with `.version` (PTX ISA, "PTX Module Directives"), ELF
+// files name their machine, SPIR-V has a magic number in either byte order (SPIR-V Specification, "Physical
+// Layout"), and fat binaries have that of device/fat_binary.h.
 std::optional<Form> form_of(std::string_view content) {
   constexpr uint32_t cuda = 190, amdgpu = 224; // e_machine
   constexpr uint32_t spirv = 0x07230203, swapped_spirv = 0x03022307, fat_binary = 0xBA55ED50;
@@ -67,7 +67,8 @@ std::optional<Form> form_of(std::string_view content) {
 
 } // namespace
 
-// Several compiles may give one content, and then mean the same; one of them, whatever the order.
+// Several compiles may give the same content, and then mean the same. The record that is kept does not depend
+// on their order.
 Result<void> remember_device_file(const session::Session& session, const fs::path& file,
                                   const link::DeviceFile& device) {
   XAAS_TRY(const Digest content, digest_of_file(file));

@@ -20,7 +20,8 @@ namespace {
 using link::InstalledFile;
 using Kind = InstalledFile::Kind;
 
-// Directories of the build mean nothing where the image runs, and would tell where it was built.
+// Drops directories of the build, which do not exist where the image runs and would reveal where it was
+// built.
 void drop_build_directories(const session::Session& session, link::Finish& finish) {
   if (!finish.runpath)
     return;
@@ -33,7 +34,7 @@ void drop_build_directories(const session::Session& session, link::Finish& finis
     finish.tag.reset();
 }
 
-// What a mode or an attribute lets a program do is not in an image: better refused than lost.
+// Images carry no set-user-ID mode or capability, so such a program is refused instead of losing its rights.
 Result<void> check_privileges(const fs::path& path, const struct stat& status, const InstalledFile& file) {
   if (status.st_mode & (S_ISUID | S_ISGID))
     return make_error(
@@ -51,7 +52,7 @@ Result<void> classify(const session::Session& session, const fs::path& path, Ins
   XAAS_TRY(const std::string content, read_file(path));
   XAAS_TRY(file.device, device_file_of(session, content));
   if (file.device) {
-    // SPIR-V is for whatever GPU there is.
+    // SPIR-V runs on any GPU.
     file.native = file.device->units.empty() && file.device->form != link::DeviceFile::Form::spirv;
     XAAS_TRY(file.digest, session.content().put(content));
     return {};
@@ -92,7 +93,7 @@ Result<void> classify(const session::Session& session, const fs::path& path, Ins
   return {};
 }
 
-// `name`: the path of an installed file, or what a link leads to.
+// `name`: the path of an installed file, or the target of its link.
 Result<void> check_name(const std::string& path, const std::string& name) {
   if (is_utf8(name))
     return {};
@@ -106,7 +107,7 @@ Result<void> check_name(const std::string& path, const std::string& name) {
 Result<std::vector<link::InstalledFile>> harvest(const session::Session& session,
                                                  const fs::path& destination) {
   session::Session installing =
-      session; // what lies in the install tree is the build's, wherever that tree is
+      session; // files in the install tree belong to the build, wherever that tree is
   std::error_code ignored;
   installing.roots.push_back(fs::weakly_canonical(destination, ignored));
   std::vector<InstalledFile> files;
@@ -151,7 +152,7 @@ Result<std::map<Digest, KitOrigin>> kit_origins(const session::Session& session)
     const JsonReader reader(json, entry.string());
     XAAS_TRY(const std::string path, reader.string_at("path"));
     XAAS_TRY(const bool of_build, reader.boolean_or("of_build", false));
-    // The same content in several places: the same answer in whatever order they were read.
+    // The same content may lie in several places; the answer must not depend on the order of reading.
     KitOrigin& origin = origins[digest];
     if (origin.path.empty() || path < origin.path.string())
       origin.path = path;
@@ -162,7 +163,7 @@ Result<std::map<Digest, KitOrigin>> kit_origins(const session::Session& session)
   return origins;
 }
 
-// What the front door noted of units, one file for each, in a directory of the session.
+// The front door's notes on units: one file per unit in a directory of the session.
 static Result<std::vector<std::string>> unit_notes(const session::Session& session, const char* directory) {
   XAAS_TRY(const std::vector<fs::path> files, list_directory(session.directory / directory));
   std::vector<std::string> notes;

@@ -33,10 +33,10 @@ namespace {
 
 using Kind = link::FileRef::Kind;
 
-// The name in an origin note: a file without these bytes has no note.
+// The name in an origin note; a file without these bytes has no note.
 constexpr std::string_view note_name("xaas\0\0\0\0", 8);
 
-// Units are of 64-bit little-endian architectures only; other ELF files (-m32, firmware) are data to us.
+// Units exist for 64-bit little-endian architectures only; other ELF files (-m32, firmware) are plain data.
 bool may_be_ours(std::string_view file) {
   return link::is_elf(file) && file.size() > 5 && file[4] == 2 && file[5] == 1;
 }
@@ -51,7 +51,7 @@ Error changed_file(const std::string& path) {
       "(-Wl,-z,execstack)");
 }
 
-// Which unit or link an ELF file came from; nothing if it is foreign.
+// The unit or link that an ELF file came from; nothing if it is foreign.
 Result<std::optional<link::FileRef>> origin_of(const session::Session& session, std::string_view elf,
                                                const std::string& path, const std::string& name) {
   XAAS_TRY(const std::vector<link::Note> notes, link::read_notes(elf));
@@ -66,7 +66,7 @@ Result<std::optional<link::FileRef>> origin_of(const session::Session& session, 
     return std::optional(
         link::FileRef{own->kind == link::Note::Kind::link ? Kind::link : Kind::unit, own->origin, name});
   }
-  // A note may have been removed (strip -R .note*): the contents still tell.
+  // The note may have been removed (strip -R .note*); the contents still identify the file.
   const Result<std::string> known = read_file(session.directory / "outputs" / content.hex());
   if (!known)
     return std::optional<link::FileRef>();
@@ -84,8 +84,8 @@ Result<link::FileRef> carry(const session::Session& session, std::string_view co
                       path.string() + ": has code of this build embedded, which deploying cannot make again",
                       "link the object or library itself instead of its bytes");
   XAAS_TRY(const Digest digest, session.content().put(content));
-  // One file per place: the same content may lie in several, and the first to be read differs from build to
-  // build.
+  // One file per place: the same content may lie in several places, and which is read first differs from
+  // build to build.
   const std::string place = fs::absolute(path).lexically_normal().string();
   const fs::path origin = session.directory / "kit" / (digest.hex() + "-" + digest_of(place).hex());
   std::error_code code;
@@ -113,7 +113,7 @@ Result<link::FileRef> identify_archive(const session::Session& session, const fs
     }
     record.members.push_back({member.name, *origin});
   }
-  // An archive of foreign objects stays the file that it is.
+  // An archive of foreign objects is carried as it is.
   if (!captured && !content.starts_with("!<thin>"))
     return carry(session, content, path, name);
   XAAS_TRY(const std::string text, json_text(link::to_json(record), "the archive's members"));
@@ -137,7 +137,8 @@ Result<void> remember_output(const session::Session& session, const Digest& cont
   const std::string text =
       std::string(kind == link::Note::Kind::link ? "link " : "unit ") + origin.to_string();
   const fs::path path = session.directory / "outputs" / content.hex();
-  // Several origins may have equal contents, and then mean the same; one of them, whatever the order.
+  // Several origins may have equal contents, and then mean the same. The one that is kept does not depend on
+  // their order.
   if (const Result<std::string> known = read_file(path); known && *known <= text)
     return {};
   return write_file(path, text, 0644, false);
@@ -146,7 +147,7 @@ Result<void> remember_output(const session::Session& session, const Digest& cont
 Result<link::FileRef> identify(const session::Session& session, const fs::path& path,
                                const std::string& name) {
   XAAS_TRY(const std::string content, read_file(path));
-  // What is the machine's has no code of ours; but a build may have installed a library that it uses later.
+  // A file of the machine has no code of this build, unless the build has installed it there for later use.
   if (!is_of_build(session, path) && content.find(note_name) == std::string::npos)
     return carry(session, content, path, name);
   if (link::is_archive(content))

@@ -1,5 +1,5 @@
-#include <xaas/known/invocation.h>
 #include <xaas/known/include_names.h>
+#include <xaas/known/invocation.h>
 
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* macro_map_option = "-fmacro-prefix-map=";
 
-// The name of the directive that a place is in; empty if it is in none.
+// The name of the directive that contains a place; empty if there is none.
 std::string directive_at(const clang::Preprocessor& preprocessor, clang::SourceLocation place) {
   const clang::SourceManager& sources = preprocessor.getSourceManager();
   const auto [file, offset] = sources.getDecomposedExpansionLoc(place);
@@ -37,7 +37,7 @@ std::string directive_at(const clang::Preprocessor& preprocessor, clang::SourceL
   return token.is(clang::tok::raw_identifier) ? token.getRawIdentifier().str() : std::string();
 }
 
-// Conditions have __has_include and __has_embed, and no other use for a name.
+// In conditions, only __has_include and __has_embed use a file name.
 bool looks_for_file(const std::string& directive) {
   for (const char* each : {"include", "include_next", "import", "embed", "__include_macros", "if", "elif"})
     if (directive == each)
@@ -62,7 +62,7 @@ public:
       kept_ = std::exchange(compiler_.getLangOpts().MacroPrefixMap, {});
   }
 
-  // Where such a directive ends.
+  // Each of these marks the end of such a directive.
   void InclusionDirective(clang::SourceLocation, const clang::Token&, llvm::StringRef, bool,
                           clang::CharSourceRange, clang::OptionalFileEntryRef, llvm::StringRef,
                           llvm::StringRef, const clang::Module*, bool,

@@ -152,13 +152,13 @@ const std::set<std::string, std::less<>>& instructions() {
   return names;
 }
 
-// Clang's own spelling of all options that have a part in the outcome, without what the tokens say (macros,
-// directories), the target (which is hashed apart) and the names of outputs.
+// Clang's own spelling of all options that affect the outcome, except those that the tokens cover (macros,
+// directories), the target (which is hashed separately) and the names of outputs.
 std::vector<std::string> options_of_meaning(const session::Session& session,
                                             const clang::CompilerInvocation& invocation) {
   clang::CompilerInvocation copy(invocation);
   copy.getHeaderSearchOpts() = clang::HeaderSearchOptions();
-  copy.getHeaderSearchOpts().Sysroot = invocation.getHeaderSearchOpts().Sysroot; // debug information has it
+  copy.getHeaderSearchOpts().Sysroot = invocation.getHeaderSearchOpts().Sysroot; // part of debug information
   copy.getPreprocessorOpts() = clang::PreprocessorOptions();
   copy.getDependencyOutputOpts() = clang::DependencyOutputOptions();
   copy.getTargetOpts().CPU.clear();
@@ -225,7 +225,7 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   return value.empty() && !unit.bitcode.empty() ? std::optional(std::move(unit)) : std::nullopt;
 }
 
-// What is known: from the own cache, then from the shared one.
+// The user's own cache, then the shared one.
 store::Cache cache_of(const session::Session& session) {
   store::Cache cache = store::Cache::at(session.cache);
   if (!session.shared_cache.empty())
@@ -243,7 +243,7 @@ std::vector<std::string> features_of_meaning(const std::vector<std::string>& fla
   return kept;
 }
 
-// C++20 has modules switched on; a source that uses one shows it in its tokens.
+// C++20 switches modules on; a source that uses one shows it in its tokens.
 static bool reads_no_modules(const clang::CompilerInvocation& invocation) {
   const clang::LangOptions& language = invocation.getLangOpts();
   return (!language.Modules || language.CPlusPlusModules) &&
@@ -251,7 +251,7 @@ static bool reads_no_modules(const clang::CompilerInvocation& invocation) {
          invocation.getFrontendOpts().ModuleMapFiles.empty();
 }
 
-// Lists of functions that get or lack instrumentation.
+// False if a file lists functions to instrument or not to instrument, which tokens do not show.
 static bool names_no_lists(const clang::LangOptions& options) {
   return options.NoSanitizeFiles.empty() && options.ProfileListFiles.empty() &&
          options.XRayAlwaysInstrumentFiles.empty() && options.XRayNeverInstrumentFiles.empty() &&
@@ -311,7 +311,7 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
              const ir::Unit& unit, const Preprocessed& preprocessed, const std::string& working_level) {
   Hasher common;
   add(common, "capture 1");
-  add(common, build_id()); // another build of this program may give another canonical form
+  add(common, build_id()); // another build of this program may have another canonical form
   add(common, preprocessed.text.to_string());
   add(common, unit.source);
   common.update_number(session.strip_debug);
@@ -333,7 +333,7 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   add(exact, keys.plain.to_string());
   add(exact, target.CPU);
   add(exact, target.TuneCPU);
-  // The working object is made for these.
+  // The working object is made for these settings.
   add(exact, working_level);
   add(exact, session.level);
   add(exact, unit.machine.cpu);
@@ -368,7 +368,7 @@ void look_next_time(const session::Session& session, const Marks& marks) {
 
 void remember(const session::Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {
   const store::Cache cache = cache_of(session);
-  // The mark first: an outcome without it is not looked for.
+  // The mark comes first: without it, nobody looks for the outcome.
   static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
   static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));
 }

@@ -9,10 +9,10 @@ namespace {
 constexpr char mark = '\x01';
 
 struct Place {
-  std::string path, name; // "\x01<number>\x01"
+  std::string path, name; // name: "\x01<number>\x01"
 };
 
-// Longer paths first: one prefix may lie within another.
+// Longer paths first, because one prefix may contain another.
 std::vector<Place> places_of(const session::Session& session) {
   std::vector<Place> places;
   for (size_t i = 0; i < session.prefixes.size(); ++i)
@@ -38,7 +38,7 @@ std::string without_places(const session::Session& session, std::string_view tex
 }
 
 std::string name_without_place(const session::Session& session, std::string_view name) {
-  for (size_t i = session.prefixes.size(); i-- > 0;) // of several, the last that matches
+  for (size_t i = session.prefixes.size(); i-- > 0;) // the last match wins
     if (const std::string prefix = session.prefixes[i].first.string(); name.starts_with(prefix))
       return mark + std::to_string(i) + mark + std::string(name.substr(prefix.size()));
   return std::string(name);

@@ -50,8 +50,7 @@ public:
   explicit Callbacks(TokenRecorder& recorder) : recorder_(recorder) {}
   void FileChanged(clang::SourceLocation location, FileChangeReason reason,
                    clang::SrcMgr::CharacteristicKind kind, clang::FileID left) override {
-    // `# 1 "file" 1` says that a file begins, in the middle of another; `# 9 "file" 2`, that no file was
-    // left.
+    // `# 1 "file" 1` begins a file in the middle of another. `# 9 "file" 2` ends one without leaving a file.
     const bool marker = (reason == EnterFile && !recorder_.is_start_of_file(location)) ||
                         (reason == ExitFile && left.isInvalid());
     const bool by_pragma = reason == SystemHeaderPragma;
@@ -66,7 +65,7 @@ public:
   void PragmaDirective(clang::SourceLocation location, clang::PragmaIntroducerKind kind) override {
     recorder_.pragma(location, kind);
   }
-  // The preprocessor's own pragmas, which never become tokens, also where they were written as _Pragma.
+  // The preprocessor's own pragmas, which never become tokens, even if written as _Pragma.
   void PragmaDiagnosticPush(clang::SourceLocation location, llvm::StringRef) override {
     recorder_.pragma_done(location, 1);
   }
@@ -98,8 +97,8 @@ private:
   TokenRecorder& recorder_;
 };
 
-// Any pragma that the preprocessor leaves to the parser. The parser expands macros in some and not in others:
-// where there may be any, both forms are recorded.
+// Handles every pragma that the preprocessor leaves to the parser. The parser expands macros in some pragmas
+// only, so a pragma that may contain macros is recorded in both forms.
 class AnyPragma : public clang::PragmaHandler {
 public:
   AnyPragma(TokenRecorder& recorder, std::string_view space) : recorder_(recorder), space_(space) {}
@@ -124,7 +123,7 @@ public:
     if (token.is(clang::tok::eof))
       return;
     preprocessor.EnterTokenStream(tokens, false, false);
-    if (tokens.size() > 1) // the first is not expanded by the parser either, which has found it
+    if (tokens.size() > 1) // the parser does not expand the first word either
       preprocessor.LexUnexpandedToken(token);
     do {
       preprocessor.Lex(token);
@@ -137,8 +136,8 @@ private:
   std::string_view space_;
 };
 
-// What the preprocessor says (#warning, -Wundef) leaves no token, but is part of a compile's messages.
-// Pragmas that nobody knows are the parser's to say.
+// The preprocessor's messages (#warning, -Wundef) leave no token, but belong to the compile's messages. The
+// parser reports unknown pragmas.
 bool is_of_preprocessor(unsigned message) {
   return message >= clang::diag::DIAG_START_LEX && message < clang::diag::DIAG_START_PARSE &&
          message != clang::diag::warn_pragma_ignored;

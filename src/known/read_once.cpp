@@ -12,7 +12,7 @@ namespace {
 
 using llvm::vfs::Status;
 
-// A regular file's content and what is known of it, kept by the file system.
+// The content and status of a regular file, owned by the file system.
 struct Kept {
   Status status;
   std::unique_ptr<llvm::MemoryBuffer> content;
@@ -69,7 +69,7 @@ public:
     const llvm::ErrorOr<Status> status = (*file)->status();
     if (!status)
       return status.getError();
-    if (!status->isRegularFile()) // a directory; a pipe can be read only once anyway
+    if (!status->isRegularFile()) // a directory, or a pipe, which can be read only once anyway
       return file;
     constexpr bool terminated = true, copied = true;
     auto content = (*file)->getBuffer(name, static_cast<int64_t>(status->getSize()), terminated, copied);
@@ -81,7 +81,7 @@ public:
   }
 
 private:
-  llvm::StringMap<std::unique_ptr<Kept>> files_; // by path as it was asked for
+  llvm::StringMap<std::unique_ptr<Kept>> files_; // by the path as requested
   llvm::StringMap<llvm::ErrorOr<Status>> status_;
 };
 

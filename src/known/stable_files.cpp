@@ -74,7 +74,7 @@ private:
     return {0, known->second};
   }
 
-  // Those of the system have their places, which are the same on every machine with the same system.
+  // Files of the system keep their paths, which are the same on every machine with that system.
   std::string name_of(const fs::path& real) const {
     const bool ours =
         std::any_of(session_.prefixes.begin(), session_.prefixes.end(),

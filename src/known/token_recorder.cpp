@@ -7,12 +7,10 @@
 //     #define N 3
 //     int a = N;
 //
-//     token, identifier, 3 letters; line 2, column 0, "another file": its name with a mark for the directory; "int"
-//     token, identifier, 1 letter; line 2, column 4; "a"
-//     token, =, no letters; line 2, column 6
-//     token, number, 1 letter; line 2, column 8, "expanded from a macro", where the expansion ends; "3"
-//     token, ;, no letters; line 2, column 9
-//     token, end of file
+//     token, identifier, 3 letters; line 2, column 0, "another file": its name with a mark for the directory;
+//     "int" token, identifier, 1 letter; line 2, column 4; "a" token, =, no letters; line 2, column 6 token,
+//     number, 1 letter; line 2, column 8, "expanded from a macro", where the expansion ends; "3" token, ;, no
+//     letters; line 2, column 9 token, end of file
 //
 // `#define` and the macro's name leave no entry. Another value of N changes the text of the fourth token.
 //
@@ -50,7 +48,7 @@ bool asks_atomic_width(const clang::IdentifierInfo& identifier) {
                       word.starts_with("__sync_") || word.starts_with("__scoped_atomic_")));
 }
 
-// Also of a number: 1.0f16, 1.0bf16, 1.0f16i.
+// Applies to numbers, too: 1.0f16, 1.0bf16, 1.0f16i.
 bool is_of_half(llvm::StringRef word) {
   return word.contains_insensitive("f16");
 }
@@ -64,12 +62,12 @@ bool reads_instruction_set(llvm::StringRef word, bool openmp) {
          word == "__builtin_omp_required_simd_align" || (openmp && word == "omp");
 }
 
-// OpenMP's atomic updates and reductions are as wide as inline atomics may be.
+// OpenMP's atomic updates and reductions depend on the width of inline atomics.
 bool pragma_asks_atomic_width(llvm::StringRef word) {
   return word == "atomic" || word.contains("reduction");
 }
 
-// Of OpenMP's clauses and directives, those that Clang answers from the instruction set.
+// The clauses and directives of OpenMP that Clang resolves by the instruction set.
 bool pragma_reads_instruction_set(llvm::StringRef word) {
   return word == "aligned" || word == "variant" || word == "metadirective" || word == "match";
 }
@@ -80,8 +78,8 @@ bool is_letter(char c) {
   return letters.contains(c);
 }
 
-// Whether the words of a directive are those that can be read off its text: no comments, trigraphs, universal
-// character names or lines that continue within a word.
+// True if the text of a directive shows its words: it has no comments, trigraphs, universal character names,
+// or line continuations within a word.
 bool is_simple(llvm::StringRef text) {
   if (text.contains("/*") || text.contains("??") || text.contains("\\u") || text.contains("\\U") ||
       llvm::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
@@ -151,7 +149,7 @@ void TokenRecorder::token(const clang::Token& token) {
     spelling_.clear();
     text = preprocessor_.getSpelling(token, spelling_);
   }
-  // The parser makes identifiers of some keywords, once it has met them as names.
+  // The parser turns some keywords into identifiers once it has seen them as names.
   const unsigned kind = identifier ? clang::tok::identifier : token.getKind();
   stream_.number(entry_token | uint64_t(kind) << 8 | uint64_t(text.size()) << 32);
   place(token.getLocation());
@@ -160,7 +158,7 @@ void TokenRecorder::token(const clang::Token& token) {
     look_at(*identifier);
   else if (token.is(clang::tok::numeric_constant) && is_of_half(text))
     result_.reads_instruction_set |= !lines_->of_clang;
-  // A type that has an attribute from a macro is printed with the macro's name.
+  // Messages print a type that has an attribute from a macro with the macro's name.
   if (token.is(clang::tok::kw___attribute) && token.getLocation().isMacroID())
     stream_.text(std::string_view(
         clang::Lexer::getImmediateMacroName(token.getLocation(), sources_, preprocessor_.getLangOpts())));
@@ -177,7 +175,7 @@ void TokenRecorder::listened(const clang::Token& token) {
   case clang::tok::annot_pragma_openmp_end:
     in_openmp_ = false;
     break;
-  case clang::tok::annot_pragma_weak: // these have words of the pragma after them
+  case clang::tok::annot_pragma_weak: // words of the pragma follow these
   case clang::tok::annot_pragma_unused:
     words_to_skip_ = 1;
     break;
@@ -204,7 +202,7 @@ void TokenRecorder::listened(const clang::Token& token) {
   }
 }
 
-// What a listener does not see of a pragma, because only its handler did, it cannot record.
+// A listener cannot record the words of a pragma that only its handler saw.
 void TokenRecorder::settle() {
   usable_ &= !(listening_ && macros_in_pragma_);
 }
@@ -246,7 +244,7 @@ void TokenRecorder::change(clang::SourceLocation location, uint64_t what, std::s
 }
 
 void TokenRecorder::renamed(clang::SourceLocation location, uint64_t kind, bool by_pragma) {
-  // Among the predefined macros their number would count, and no token lies there.
+  // Line markers among the predefined macros would only count these, and no token lies there.
   if (sources_.getFileID(location) == preprocessor_.getPredefinesFileID())
     return;
   const clang::PresumedLoc presumed = sources_.getPresumedLoc(location);
@@ -265,7 +263,7 @@ bool TokenRecorder::is_start_of_file(clang::SourceLocation location) const {
 
 void TokenRecorder::entered(clang::FileID file) {
   settle();
-  // Predefined macros are no file, and have no digest in debug information.
+  // The predefined macros are not a file, and have no digest in debug information.
   if (!with_content_ || file.isInvalid() || !sources_.getFileEntryForID(file))
     return;
   stream_.number(entry_content);
@@ -279,7 +277,7 @@ std::optional<Preprocessed> TokenRecorder::finish(const Digest& messages) {
   return usable_ ? std::optional(std::move(result_)) : std::nullopt;
 }
 
-// The line with those that continue it; nothing in a macro.
+// The line and its continuation lines; nothing inside a macro.
 llvm::StringRef TokenRecorder::line_at(clang::SourceLocation location) const {
   bool invalid = !location.isFileID();
   const llvm::StringRef rest(invalid ? "" : sources_.getCharacterData(location, &invalid));
@@ -291,14 +289,15 @@ llvm::StringRef TokenRecorder::line_at(clang::SourceLocation location) const {
   return rest.substr(0, end);
 }
 
-// Looks at the words of a pragma; false if they may be more or others than its text has.
+// Looks at the words of a pragma; false if they may differ from those in its text.
 bool TokenRecorder::look_at_words(llvm::StringRef text) {
   if (!is_simple(text))
     return false;
   unsigned count = 0;
   size_t end = 0;
   for (size_t at = 0; at < text.size(); at = end) {
-    if (text[at] == '"') { // no macros within: #pragma push_macro("NAME") is in the predefined macros
+    if (text[at] ==
+        '"') { // strings contain no macros; #pragma push_macro("NAME") is in the predefined macros
       end = text.find('"', at + 1);
       if (end == llvm::StringRef::npos || text.slice(at, end).contains('\\'))
         return false;
@@ -313,7 +312,7 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
     const clang::IdentifierInfo& identifier = *preprocessor_.getIdentifierInfo(word);
     if (identifier.hasMacroDefinition())
       return false;
-    if (++count <= 2) // "pragma", and what says which
+    if (++count <= 2) // "pragma", and its kind
       continue;
     look_at(identifier);
     result_.reads_instruction_set |= is_of_half(word);
@@ -322,7 +321,7 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
   return true;
 }
 
-// At the place that was recorded last.
+// Applies to the place that was recorded last.
 void TokenRecorder::look_at(const clang::IdentifierInfo& identifier) {
   if (!(lines_->of_clang ? seen_in_clang_ : seen_).insert(&identifier).second)
     return;
@@ -338,7 +337,8 @@ void TokenRecorder::pragma_word(llvm::StringRef word) {
   result_.reads_instruction_set |= pragma_reads_instruction_set(word);
 }
 
-// A binary file (#embed) is one token. Other annotations stand for modules, which tokens do not show.
+// A binary file (#embed) is one token. Other annotations stand for modules, whose contents tokens do not
+// show.
 void TokenRecorder::embed(const clang::Token& token) {
   if (token.isNot(clang::tok::annot_embed)) {
     give_up();
@@ -350,8 +350,8 @@ void TokenRecorder::embed(const clang::Token& token) {
       static_cast<const clang::EmbedAnnotationData*>(token.getAnnotationValue())->BinaryData));
 }
 
-// A place is one number, and what does not fit into it: the name of a file other than the place's before, the
-// end of a macro's expansion (which is what __builtin_LINE gives).
+// A place is one number, followed by the parts that do not fit into it: the file's name if the file changes,
+// and the end of a macro's expansion (from which __builtin_LINE takes its value).
 void TokenRecorder::place(clang::SourceLocation location) {
   if (location.isFileID()) {
     unsigned offset = 0;

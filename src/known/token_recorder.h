@@ -1,4 +1,4 @@
-// The stream of all that a preprocessor hands on, hashed while it runs.
+// Hashes the output of a preprocessor while it runs.
 #pragma once
 
 #include <xaas/known/preprocess.h>
@@ -23,8 +23,8 @@ class Preprocessor;
 
 namespace xaas::known {
 
-// Collects the stream. Every entry starts with its kind, and texts have their length before them, so that no
-// two streams look alike.
+// Collects the stream. Every entry starts with its kind, and the length precedes each text, so that no two
+// streams look alike.
 class TokenStream {
 public:
   void number(uint64_t value) {
@@ -52,15 +52,15 @@ private:
   std::string buffer_;
 };
 
-// Lines and columns of a file, asked for from its beginning to its end, with few steps back. SourceManager's
-// own answers cost more than the preprocessor does.
+// Lines and columns of a file, queried mostly in file order. SourceManager's own queries cost more than the
+// preprocessor.
 class Lines {
 public:
   explicit Lines(llvm::StringRef text) : text_(text), carriage_returns_(text.contains('\r')) {}
-  // A number for each place, equal where line and column are.
+  // A number for a place: equal for equal line and column.
   uint64_t at(size_t offset);
 
-  bool of_clang = false; // a header of intrinsics, say
+  bool of_clang = false; // such as a header of intrinsics
 
 private:
   bool ends_line(size_t at) const;
@@ -70,11 +70,11 @@ private:
   llvm::StringRef text_;
   bool carriage_returns_;
   uint64_t line_ = 1;
-  size_t start_ = 0; // of that line
+  size_t start_ = 0; // offset of that line
 };
 
-// Takes the tokens either from a preprocessor that runs alone, by token(), or from that of a compile, by
-// listened(): with the same result, or none.
+// Takes the tokens from a preprocessor that runs alone, by token(), or from that of a compile, by listened().
+// Both give the same result, or the second gives none.
 class TokenRecorder {
 public:
   TokenRecorder(const session::Session& session, clang::Preprocessor& preprocessor, bool with_content,
@@ -83,22 +83,22 @@ public:
   void token(const clang::Token& token);
   void listened(const clang::Token& token);
 
-  // A pragma begins: its text. What macros make of it must follow, if macros_in_pragma().
+  // Starts a pragma and records its text. If macros_in_pragma(), its expansion must follow.
   void pragma(clang::SourceLocation location, clang::PragmaIntroducerKind kind);
   bool macros_in_pragma() const { return macros_in_pragma_; }
-  // Its first word after its namespace (GCC, clang, or none) says what it is, and asks nothing.
+  // The first word after the namespace (GCC, clang, or none) names the pragma. It is no use of the word.
   void pragma_name(std::string_view space, const clang::Token& first);
   void pragma_token(const clang::Token& token);
-  // It was the preprocessor's own, and did this.
+  // The pragma was the preprocessor's own and had this effect.
   void pragma_done(clang::SourceLocation location, uint64_t what, std::string_view text = {});
 
   void change(clang::SourceLocation location, uint64_t what, std::string_view text = {});
-  // #line, `# 12 "file"`, and `#pragma GCC system_header` change what later places are called.
+  // #line, `# 12 "file"` and `#pragma GCC system_header` rename later places.
   void renamed(clang::SourceLocation location, uint64_t kind, bool by_pragma);
   bool is_start_of_file(clang::SourceLocation location) const;
   void entered(clang::FileID file);
 
-  // What comes cannot be told by tokens.
+  // Tokens cannot represent the rest of the source.
   void give_up() { usable_ = false; }
   std::optional<Preprocessed> finish(const Digest& messages);
 
@@ -127,8 +127,8 @@ private:
 
   TokenStream stream_;
   clang::FileID file_;      // of the last place
-  Lines* lines_ = nullptr;  // its
-  clang::FileID expansion_; // of the last place in a macro, with begin and end of its expansion
+  Lines* lines_ = nullptr;  // of that file
+  clang::FileID expansion_; // of the last place in a macro; followed by begin and end of its expansion
   std::pair<clang::FileID, unsigned> begin_;
   uint64_t end_ = 0;
   llvm::DenseMap<clang::FileID, std::unique_ptr<Lines>> lines_of_;

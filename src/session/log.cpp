@@ -52,7 +52,7 @@ Result<void> log_difference(const Session& session, const std::string& differenc
   return append(differences_path(session), difference + "\n");
 }
 
-// The lines of a file; none if it is not there.
+// The lines of a file; none if it does not exist.
 static Result<std::vector<std::string>> lines_of(const fs::path& path) {
   std::vector<std::string> lines;
   std::error_code code;
@@ -84,7 +84,7 @@ Result<CompileLog> read_compile_log(const Session& session) {
 
 void note_native_object(const Session& session, const fs::path& object, const std::string& reason) {
   std::error_code code;
-  if (!fs::is_regular_file(object, code)) // not a pipe, nor /dev/null
+  if (!fs::is_regular_file(object, code)) // not a pipe or /dev/null
     return;
   if (const Result<Digest> content = digest_of_file(object))
     static_cast<void>(write_file(native_path(session, *content), reason, 0644, false));

@@ -82,16 +82,17 @@ Result<Session> read_session(const fs::path& directory) {
 Result<Session> find_session(const std::string& argv0) {
   if (const char* directory = std::getenv("XAAS_SESSION"); directory && *directory)
     return read_session(directory);
-  // A name without a slash was found on PATH. Links are not followed: the tools are links to this program.
+  // A name without a slash was found on PATH. Links are not followed, because the tools are links to this
+  // program.
   if (const std::optional<fs::path> program = find_program(argv0)) {
     const fs::path above = fs::absolute(*program).parent_path().parent_path();
     std::error_code code;
-    for (const fs::path& directory : {above, above.parent_path()}) // of tools/NAME, of cuda/bin/nvcc
+    for (const fs::path& directory : {above, above.parent_path()}) // for tools/NAME, for cuda/bin/nvcc
       if (fs::exists(directory / session_file, code))
         return read_session(directory);
   }
   return make_error(ErrorKind::usage, "the compiler front door was called outside a build",
-                    "`xaas build` runs builds with it; people do not call it");
+                    "only builds that `xaas build` runs call it");
 }
 
 std::string portable_name(const Session& session, const fs::path& path) {

@@ -1,4 +1,4 @@
-// Files of device code, known again by their contents.
+// Files of device code, recognised by their contents.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -10,13 +10,13 @@
 
 namespace xaas::harvest {
 
-// Writes down what the finished `file` was compiled from. Where several compiles give the same content, the
-// same one is kept whatever their order.
+// Records the units that the finished `file` was compiled from. If several compiles give the same content,
+// the record does not depend on their order.
 Result<void> remember_device_file(const session::Session& session, const fs::path& file,
                                   const link::DeviceFile& device);
 
-// What a file with these contents is that no link, archive or compile for the host made; nothing if it has no
-// device code. Errors: what the front door wrote down cannot be read.
+// Identifies a file of device code by its contents; nothing if it has no device code. Failed: the front
+// door's record cannot be read.
 Result<std::optional<link::DeviceFile>> device_file_of(const session::Session& session,
                                                        std::string_view content);
 

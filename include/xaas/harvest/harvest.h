@@ -1,4 +1,4 @@
-// Harvest: what a finished build installed, read from the installed files.
+// Harvest: reads what a finished build installed.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -12,29 +12,28 @@
 
 namespace xaas::harvest {
 
-// Identifies every file below `destination`; files that deploying will not make again, and everything that
-// links read, are put into the session's store. Errors (failed): a file that carries captured code but was
-// changed in a way that deploying cannot repeat; one with captured code embedded in other data; special
-// files. Sorted by path.
+// Identifies every file below `destination`, sorted by path. Stores the files that deploying will not make
+// again, and all inputs of links, in the session's store. Failed: a file with captured code that was changed
+// in a way that deploying cannot repeat, captured code embedded in other data, a special file.
 Result<std::vector<link::InstalledFile>> harvest(const session::Session& session,
                                                  const fs::path& destination);
 
-// Where a file that is carried came from.
+// The origin of a file that is carried.
 struct KitOrigin {
-  fs::path path;         // on the build machine; never written into an image
+  fs::path path;         // on the build machine; never part of an image
   bool of_build = false; // made by the build: a native object, an input without IR
-  std::string reason;    // why it has no IR, where the front door knows
+  std::string reason;    // why it has no IR, if the front door recorded it
 };
 
-// The origins of all files that links read and that are carried, by the digest of their content.
+// The origins of all carried link inputs, by the digest of their content.
 Result<std::map<Digest, KitOrigin>> kit_origins(const session::Session& session);
 
-// Portable names of the sources whose IR has a path of the build in it, as the front door noted them in the
-// session's `leaks/`: one file per unit, its text the name.
+// Portable names of the sources whose IR contains a path of the build, from the front door's notes in the
+// session's `leaks/`: one file per unit, with the name as its text.
 Result<std::set<std::string>> leaking_sources(const session::Session& session);
 
-// By the portable name of a source: how many of its functions return vectors in registers that were written
-// out (ir/vector_returns.h), as the front door noted them in the session's `vectors/`.
+// By portable name of a source: the number of its functions whose vector returns were written out
+// (ir/vector_returns.h), from the front door's notes in the session's `vectors/`.
 Result<std::map<std::string, unsigned>> vector_returns(const session::Session& session);
 
 } // namespace xaas::harvest

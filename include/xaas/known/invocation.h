@@ -1,4 +1,4 @@
-// A command of Clang's cc1, parsed.
+// Parses commands of Clang's cc1.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Texts with paths in them, made independent of where the build lies, and back.
+// Conversion of texts with paths to a form that is independent of the build's location, and back.
 #pragma once
 
 #include <xaas/session/session.h>
@@ -8,13 +8,13 @@
 
 namespace xaas::known {
 
-// Replaces every mention of a directory of the session's prefixes by a mark that no text has.
+// Replaces every mention of a directory of the session's prefixes by a mark that occurs in no text.
 std::string without_places(const session::Session& session, std::string_view text);
 
-// Replaces the directory that a file's name begins with, as -ffile-prefix-map does: nowhere else in the name.
+// Replaces the directory at the start of a file name, and nowhere else, as -ffile-prefix-map does.
 std::string name_without_place(const session::Session& session, std::string_view name);
 
-// Puts this session's directories where another session's were.
+// Replaces the marks by this session's directories.
 std::string with_places(const session::Session& session, std::string_view text);
 
 } // namespace xaas::known

@@ -1,4 +1,4 @@
-// What is left of a source after the preprocessor: all that the rest of the front end reads of files.
+// The result of the preprocessor: everything that the rest of the front end reads of files.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -23,38 +23,38 @@ class FileSystem;
 namespace xaas::known {
 
 struct Preprocessed {
-  // Of every token with its place, every pragma as written and as expanded, every message of the
-  // preprocessor, and the files where debug information has their digests. Names of files are independent of
-  // where the build lies.
+  // A digest of every token with its place, every pragma as written and as expanded, every message of the
+  // preprocessor, and the files if debug information holds their digests. File names are independent of the
+  // build's location.
   Digest text;
-  // Words that ask how wide an atomic operation may be.
+  // A word depends on the width of atomic operations.
   bool asks_atomic_width = false;
-  // Words whose meaning depends on the instruction set: `_Float16`, `__builtin_ia32_*`, `omp simd aligned`.
-  bool reads_instruction_set = false; // outside of Clang's own headers
+  // A word depends on the instruction set: `_Float16`, `__builtin_ia32_*`, `omp simd aligned`.
+  bool reads_instruction_set = false; // outside Clang's own headers
 
-  // Of the target as Clang resolved it from CPU and flags:
-  std::vector<std::string> features; // that are on, sorted
+  // The target as Clang resolved it from CPU and flags:
+  std::vector<std::string> features; // enabled ones, sorted
   unsigned atomic_width = 0;         // bits
 };
 
 // Runs the preprocessor alone over `files`, without printing. Writes the dependency files that the invocation
-// asks for. Nothing if there are errors, or things that tokens do not show (precompiled headers, modules):
-// the source must then be compiled to know what it is.
+// asks for. Nothing if there are errors, or inputs that tokens do not show (precompiled headers, modules):
+// the source must then be compiled.
 std::optional<Preprocessed> preprocess(const session::Session& session,
                                        const clang::CompilerInvocation& invocation,
                                        llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
 
-// Takes the same from a compile while it runs.
+// Takes the same result from a compile while it runs.
 class TokenListener {
 public:
   explicit TokenListener(const session::Session& session);
   ~TokenListener();
 
-  // Must see the compile's messages.
+  // This consumer must receive the compile's messages.
   clang::DiagnosticConsumer& messages();
-  // Before the main file is entered.
+  // Call it before the main file is entered.
   void attach(clang::CompilerInstance& compiler);
-  // After a compile without errors. Nothing where a compile cannot tell: preprocess() then can.
+  // Call it after a compile without errors. Nothing if the compile cannot tell; preprocess() can.
   std::optional<Preprocessed> finish(clang::CompilerInstance& compiler);
 
 private:

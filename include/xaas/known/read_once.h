@@ -1,4 +1,4 @@
-// A file system whose files are read once.
+// A file system that reads each file once.
 #pragma once
 
 #include <llvm/ADT/IntrusiveRefCntPtr.h>
@@ -9,9 +9,9 @@ class FileSystem;
 
 namespace xaas::known {
 
-// The machine's files, each as it was when it was first asked for: one compile that reads its files twice
-// sees the same twice, whatever happens to them meanwhile. What was not there stays away. Contents are copied
-// into memory, so a file that is overwritten in place does not change either. Not for several threads.
+// The machine's files, each as it was at the first request, so that a compile that reads its files twice sees
+// the same both times. A file that did not exist stays absent. Contents are copied into memory, so even a
+// file that is overwritten in place does not change. For one thread only.
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_read_once();
 
 } // namespace xaas::known

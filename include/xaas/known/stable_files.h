@@ -1,7 +1,7 @@
-// The file system with identities of files that do not depend on where and when they were written.
+// A file system whose file identities do not depend on where and when the files were written.
 //
-// Clang names a target region of OpenMP by device and inode of its source's file
-// (OpenMPIRBuilder::getTargetEntryUniqueInfo): names that the next checkout does not have.
+// Clang names a target region of OpenMP by the device and inode of its source file
+// (OpenMPIRBuilder::getTargetEntryUniqueInfo), which differ in the next checkout.
 #pragma once
 
 #include <xaas/session/session.h>
@@ -14,8 +14,8 @@ class FileSystem;
 
 namespace xaas::known {
 
-// The same files. What identifies one is its path in the project, through symbolic links; hard links are
-// files of their own.
+// The same files, each identified by its path in the project after resolving symbolic links. Hard links are
+// separate files.
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>
 with_stable_identities(const session::Session& session,
                        llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files);
