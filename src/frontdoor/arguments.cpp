@@ -19,14 +19,14 @@ bool changes_triple(const DriverOption& option) {
   return option.id == OPT_m32 || option.id == OPT_mx32 || option.id == OPT_m16 || option.id == OPT_target;
 }
 
-// What flang is told by others than its own users, and does without.
+// Words that tools, not users, pass to flang, and that it can do without.
 bool is_foreign_word(const std::string& argument) {
-  // Meson before 1.5 takes every flang for the older compiler of that name, with its libraries, and asks it
-  // for dependency files.
+  // Meson before 1.5 mistakes every flang for the older compiler of that name, with its libraries, and asks
+  // it for dependency files.
   for (const char* word : {"-MD", "-lflang", "-lpgmath"})
     if (argument == word)
       return true;
-  // The wrappers of an MPI library that was configured with gfortran add its distribution's options of then.
+  // The wrappers of an MPI library that was configured with gfortran add the options of its distribution.
   return argument == "-fstack-protector-strong" || argument.starts_with("-ffile-prefix-map=") ||
          argument.starts_with("-Minform=");
 }
@@ -43,8 +43,8 @@ std::vector<std::string> in_flangs_words(const std::vector<std::string>& argumen
   return words;
 }
 
-// Options before the project's own. Those that an invocation does not use (a link has no use for a prefix
-// map) must not be warned about.
+// Options before the project's own. Clang must not warn if an invocation does not use them (a link and a
+// prefix map).
 std::vector<std::string> first_options(const session::Session& session, bool other_triple,
                                        Compiler compiler) {
   std::vector<std::string> options;
@@ -62,7 +62,7 @@ std::vector<std::string> first_options(const session::Session& session, bool oth
   return options;
 }
 
-// Those of the session that a source can be compiled for, in place of its own words.
+// The session's GPUs that a source can be compiled for. They replace those on the command line.
 std::vector<std::string> gpus_for(const session::Session& session, bool cuda, bool hip, bool openmp) {
   if (cuda)
     return gpus_of(session, target::GpuArch::Vendor::nvidia);
@@ -71,25 +71,26 @@ std::vector<std::string> gpus_for(const session::Session& session, bool cuda, bo
   return openmp ? session.gpus : std::vector<std::string>();
 }
 
-// What is said of device code beside the project's own words. The name that Clang makes for a source's own
-// device variables comes from its place and the whole command line, unless it is given.
+// Options for device code besides the project's own. By default, Clang derives the names of a source's own
+// device variables from its path and the whole command line, so these options set them.
 std::vector<std::string> cuda_options(const session::Session& session, const std::vector<DriverOption>& given,
                                       const std::vector<std::string>& arguments) {
   std::vector<std::string> options;
-  // Relocatable code is linked beside the host's, as LLVM's own scheme has it, and one file of assembly for
-  // both sides is something that only that can write. What is not relocatable has a place in the host's
-  // module, which only the old one gives it.
+  // LLVM's new driver links relocatable code beside the host's, and only it can write one assembly file for
+  // both sides. Code that is not relocatable has a place in the host's module, which only the old driver
+  // provides.
   if (!is_relocatable(arguments) && !has_option(given, OPT_S))
     options.emplace_back("--no-offload-new-driver");
-  // One toolkit, whichever of its names the build has; by its own name, which is in no two builds another.
+  // One toolkit, whichever of its names the build uses; by its canonical path, which is the same in every
+  // build.
   if (!session.cuda.empty()) {
     options.push_back("--cuda-path=" + session.cuda.string());
-    // Where CUDA 13 has Thrust, CUB and libcu++, which its own headers include; nvcc finds them by itself.
+    // CUDA 13 has Thrust, CUB and libcu++ here, and its own headers include them; nvcc finds them by itself.
     std::error_code code;
     if (const fs::path libraries = session.cuda / "include" / "cccl"; fs::is_directory(libraries, code))
       options.insert(options.end(), {"-isystem", libraries.string()});
   }
-  // An assembler's limits are none of ours: PTX for older GPUs can still be made.
+  // The limits of the toolkit's assembler do not apply: Clang still generates PTX for older GPUs.
   if (!gpus_of(session, target::GpuArch::Vendor::nvidia).empty())
     for (const char* word :
          {"--start-no-unused-arguments", "--no-cuda-version-check", "--end-no-unused-arguments"})
@@ -125,8 +126,8 @@ bool is_dropped_by_front_door(const std::string& argument) {
         "-fno-fat-lto-objects", "-fwhole-program-vtables", "-fuse-linker-plugin", "-fno-use-linker-plugin"})
     if (argument.starts_with(prefix))
       return true;
-  // What makes gfortran accept calls that flang accepts anyway. The wrappers of an MPI library that was
-  // configured with gfortran add it, and CMake's FindMPI then gives it to C, too.
+  // These make gfortran accept calls that flang accepts anyway. The wrappers of an MPI library that was
+  // configured with gfortran add them, and CMake's FindMPI then passes them to C, too.
   if (argument == "-fallow-argument-mismatch" || argument == "-fallow-invalid-boz")
     return true;
   return argument.starts_with("-gsplit-dwarf");
@@ -134,21 +135,21 @@ bool is_dropped_by_front_door(const std::string& argument) {
 
 namespace {
 
-// Takes the words of one command line as the front door wants them.
+// Rewrites the words of one command line for the front door.
 class Rewriter {
 public:
   explicit Rewriter(const session::Session& session) : session_(session) {}
 
-  bool hip = false;            // there is a source in HIP
-  bool replaces_gpus = false;  // by those of the session
-  bool first_gpu_only = false; // of those that are named
+  bool hip = false;            // a source is HIP
+  bool replaces_gpus = false;  // with those of the session
+  bool first_gpu_only = false; // keep only the first GPU that is named
 
   void rewrite(const DriverOption& option) {
     if (option.id == OPT_INPUT || option.id == OPT__DASH_DASH)
       return keep(option.words);
     written.other_triple |= changes_triple(option);
-    // HIP's package for CMake, where it belongs to the system: the C library's headers would come before
-    // C++'s.
+    // HIP's CMake package adds this option for an installation below /usr; the C library's headers would then
+    // precede C++'s.
     if (hip && option.id == OPT_isystem && option.value() == "/usr/include")
       return;
     if (is_gpu(option) && (replaces_gpus || (first_gpu_only && gpus_named_++ > 0)))
@@ -171,7 +172,7 @@ private:
     return option.id == OPT_offload_arch_EQ || option.id == OPT_no_offload_arch_EQ;
   }
 
-  // An option for the host that is one word. Nothing: it is dropped.
+  // Rewrites an option for the host that is one word; nothing if it is dropped.
   std::optional<std::string> host_word(const std::string& word) {
     if (is_dropped_by_front_door(word))
       return std::nullopt;
@@ -215,8 +216,8 @@ Arguments front_door_arguments(const session::Session& session, const std::vecto
   const bool cuda = clang && !hip && has_language(options, "cuda", ".cu");
   const bool openmp = clang && names_gpus_for_openmp(arguments);
   std::vector<std::string> gpus = gpus_for(session, cuda, hip, openmp);
-  // A file with device code alone keeps the architecture that the build names, and is for one: a build that
-  // was told several (CUDAARCHS) names all of them.
+  // A file of device code alone is for one architecture, and keeps the one that the build names. A build that
+  // was given several (CUDAARCHS) names all of them.
   const bool for_device_only = cuda && has_option(options, OPT_offload_device_only);
   Rewriter rewriter(session);
   rewriter.hip = hip;
@@ -233,7 +234,7 @@ Arguments front_door_arguments(const session::Session& session, const std::vecto
   Arguments result;
   result.written = rewriter.written;
   result.all = first_options(session, result.written.other_triple, compiler);
-  // Behind `--` there are inputs alone.
+  // Only inputs follow `--`.
   const auto inputs = std::find(rewriter.words.begin(), rewriter.words.end(), "--");
   const auto add = [&](const std::vector<std::string>& words) {
     result.all.insert(result.all.end(), words.begin(), words.end());
@@ -241,7 +242,7 @@ Arguments front_door_arguments(const session::Session& session, const std::vecto
   add({rewriter.words.begin(), inputs});
   for (const std::string& gpu : gpus)
     add({"--offload-arch=" + gpu});
-  if (clang && is_relocatable(arguments)) // links, too
+  if (clang && is_relocatable(arguments)) // for links, too
     add({"--start-no-unused-arguments", "--offload-new-driver", "--end-no-unused-arguments"});
   if (cuda)
     add(cuda_options(session, options, arguments));

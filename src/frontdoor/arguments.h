@@ -10,14 +10,14 @@
 
 namespace xaas::frontdoor {
 
-// What a project's own arguments say about the instruction set of the host: the last -march and -mtune win,
-// as in Clang. What they say for a device (-Xopenmp-target, -Xarch_device) is none of it.
+// The instruction set of the host according to the project's own arguments: the last -march and -mtune win,
+// as in Clang. Arguments for a device (-Xopenmp-target, -Xarch_device) do not count.
 struct WrittenMachine {
-  std::string march, mtune;  // "" where not written
-  bool other_triple = false; // -m32, --target and the like: nothing of ours is added
+  std::string march, mtune;  // "" if not given
+  bool other_triple = false; // -m32, --target and the like: no options of ours are added
 };
 
-// Whom the front door stands in for.
+// The compiler that the front door stands in for.
 enum class Compiler { clang, clangxx, flang };
 
 struct Arguments {
@@ -25,21 +25,21 @@ struct Arguments {
   WrittenMachine written;
 };
 
-// Whether a command line has the word, and the one after it; nothing where it is not there or the last.
+// True if a command line has the word; the word after it, or nothing if the word is absent or the last.
 bool has_word(const std::vector<std::string>& words, std::string_view word);
 std::optional<std::string> word_after(const std::vector<std::string>& words, std::string_view word);
 
-// Whether a word would keep IR or objects from us: -flto (the IR is shipped anyway), -fuse-ld, -save-temps,
-// -gsplit-dwarf.
+// True for a word that would keep IR or objects from us: -flto (the IR is shipped anyway), -fuse-ld,
+// -save-temps, -gsplit-dwarf.
 bool is_dropped_by_front_door(const std::string& argument);
 
-// Whether device code is asked for that is linked with that of other units (-fgpu-rdc).
+// True if the arguments ask for device code that is linked with that of other units (-fgpu-rdc).
 bool is_relocatable(const std::vector<std::string>& arguments);
 
 // Puts the configuration's ISA level and the prefix maps in front of the project's own arguments, replaces
-// `native` by the level, and drops what would keep IR or objects from us. `arguments` have their response
-// files expanded. flang knows no prefix maps; for it, words of other Fortran compilers that build tools use
-// with every flang are put into its own.
+// `native` by the level, and drops words that would keep IR or objects from us. Response files in `arguments`
+// must be expanded already. flang has no prefix maps; words of other Fortran compilers, which build tools
+// pass to every flang, are translated.
 Arguments front_door_arguments(const session::Session& session, const std::vector<std::string>& arguments,
                                Compiler compiler = Compiler::clang);
 

@@ -14,7 +14,7 @@ Result<void> link_to(const fs::path& destination, const fs::path& link) {
   return code ? Result<void>(errno_error(code.value(), "creating " + link.string())) : Result<void>();
 }
 
-// Builds find the toolkit's headers and libraries from where its nvcc is.
+// Mirrors the toolkit around our nvcc, because builds find its headers and libraries relative to nvcc.
 Result<void> shadow_toolkit(const fs::path& toolkit, const fs::path& shadow, const fs::path& program) {
   XAAS_CHECK(make_directories(shadow / "bin"));
   XAAS_TRY(const std::vector<fs::path> entries, list_directory(toolkit));
@@ -27,9 +27,9 @@ Result<void> shadow_toolkit(const fs::path& toolkit, const fs::path& shadow, con
   return {};
 }
 
-// Clang includes "cuda.h" before a CUDA source's first line, by the source's search path. A project that has
-// a header of that name would give Clang its own, as nvcc never does. In front of the path this one makes the
-// first "cuda.h", Clang's, the toolkit's, and leaves the others as they are.
+// Clang includes "cuda.h" before the first line of a CUDA source, using the source's search path, and so may
+// find a project's header of that name; nvcc never does. This header at the front of the path makes the first
+// "cuda.h" the toolkit's, and does not affect later ones.
 Result<void> write_first_headers(const fs::path& toolkit, const fs::path& directory) {
   XAAS_CHECK(make_directories(directory));
   return write_file(directory / "cuda.h", "#ifndef CUDA_VERSION\n#include \"" +
@@ -43,7 +43,7 @@ Result<void> create_session(const session::Session& session, const fs::path& pro
   const fs::path tools = session.directory / "tools";
   XAAS_CHECK(make_directories(tools));
   XAAS_CHECK(session::write_session(session));
-  // libtool knows a Fortran compiler by its name only.
+  // libtool recognises a Fortran compiler only by its name.
   for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
     XAAS_CHECK(link_to(program, tools / name));
   if (!session.rocm.root.empty())

@@ -71,7 +71,7 @@ public:
     }
     if (diagnostics.hasErrorOccurred())
       return 1;
-    if (compilation->getArgs().hasArg(clang::options::OPT_v)) // as clang does: CMake reads it
+    if (compilation->getArgs().hasArg(clang::options::OPT_v)) // as clang does; CMake reads it
       compilation->getJobs().Print(llvm::errs(), "\n", false);
     if (listed_) {
       *listed_ = device_commands(compilation->getJobs());
@@ -83,7 +83,7 @@ public:
     return code;
   }
 
-  // As run(), but nothing is compiled.
+  // Like run(), but compiles nothing.
   int list(std::vector<DeviceCommand>& commands) {
     listed_ = &commands;
     return run();
@@ -96,7 +96,7 @@ private:
     for (const std::string& argument : arguments)
       expanded.push_back(argument.c_str());
     if (llvm::Error error = clang::driver::expandResponseFiles(expanded, false, allocator))
-      llvm::consumeError(std::move(error)); // the driver says what is wrong with the argument
+      llvm::consumeError(std::move(error)); // the driver reports what is wrong with the argument
     return {expanded.begin(), expanded.end()};
   }
 
@@ -104,16 +104,17 @@ private:
     int result = 0;
     std::vector<const clang::driver::Action*> failed;
     const std::map<const clang::driver::Command*, OffloadJobs> groups = offload_jobs(compilation);
-    std::set<const clang::driver::Command*> parts; // done with the last job of their source
+    std::set<const clang::driver::Command*> parts; // run together with the last job of their source
     std::vector<clang::driver::Command*> for_devices;
     for (const auto& [host, jobs] : groups)
       parts.insert(jobs.parts.begin(), jobs.parts.end());
     for (clang::driver::Command& job : compilation.getJobs()) {
-      // What needs the result of a failed job is left out; other sources are still compiled, as clang does.
+      // As in clang, jobs that need the result of a failed job are skipped, and other sources are still
+      // compiled.
       if (parts.contains(&job) || needs_any(job.getSource(), failed))
         continue;
       const auto group = groups.find(&job);
-      const bool alone = is_for_device(job); // all that was asked for (--cuda-device-only)
+      const bool alone = is_for_device(job); // device code only (--cuda-device-only)
       if (alone)
         for_devices.push_back(&job);
       const int code = group != groups.end() ? run_with_devices(compilation, group->second)
@@ -133,7 +134,7 @@ private:
     return result;
   }
 
-  // A finished file of the build's own with the code of one compile.
+  // Captures a finished file of the build that holds the code of one compile.
   void capture_file(const DeviceCommand& command) {
     const auto arch = std::find(command.compile.begin(), command.compile.end(), "-target-cpu");
     std::vector<std::string> archs;
@@ -150,7 +151,7 @@ private:
     return device_commands(commands);
   }
 
-  // The compiles for GPUs among the jobs, each with the call of the assembler behind it.
+  // The compiles for GPUs among the jobs, each with the assembler job that follows it.
   static std::vector<DeviceCommand> device_commands(const std::vector<clang::driver::Command*>& jobs) {
     std::vector<DeviceCommand> commands;
     for (size_t i = 0; i < jobs.size(); ++i) {
@@ -174,7 +175,7 @@ private:
     });
   }
 
-  // A source with device code. Of what is captured the front end's part is all that is done.
+  // Runs the jobs of a source with device code. If the source is captured, only the front end runs.
   int run_with_devices(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
     if (const Result<void> added = add_libraries(compilation, jobs); !added)
       return print_error(added.error());
@@ -205,7 +206,7 @@ private:
     return run_natively(compilation, jobs, result);
   }
 
-  // What device code is linked with and Clang's driver does not say.
+  // Adds libraries that device code is linked with and that Clang's driver leaves out.
   Result<void> add_libraries(clang::driver::Compilation& compilation, const OffloadJobs& jobs) {
     for (clang::driver::Command* part : jobs.parts) {
       std::vector<std::string> words = strings(part->getArguments());
@@ -219,7 +220,7 @@ private:
     return {};
   }
 
-  // `not_ours`: they are in `device`.
+  // Returns `not_ours` if it has put the units into `device`.
   CompileResult capture_units(const OffloadJobs& jobs, DeviceCode& device) {
     DeviceUnits captured = capture_devices(session_, prepared_.written, jobs, {});
     if (captured.outcome != CompileOutcome::captured)
@@ -260,19 +261,20 @@ private:
     return compilation.ExecuteCommand(job, failing);
   }
 
-  // Clang itself looks for files by names with replaced prefixes, and so does not find them.
+  // Clang itself looks for `#include __FILE__` under the name with replaced prefixes, and does not find the
+  // file.
   static int execute_compile(clang::driver::Compilation& compilation, clang::driver::Command& job,
                              const std::vector<std::string>& arguments) {
     const int code = execute(compilation, job);
     if (code != 1 || arguments.empty() || arguments[0] != "-cc1" ||
         !known::includes_by_own_name({arguments.begin() + 1, arguments.end()}))
       return code;
-    std::cerr << "xaas: compiling once more, with the names of files as they are\n";
+    std::cerr << "xaas: compiling again with file names unchanged\n";
     replace_arguments(compilation, job, known::with_names_in_macros(arguments));
     return execute(compilation, job);
   }
 
-  // For every use of the command, also by flang itself.
+  // Changes the command for every later use, including flang's own run.
   void add_modules(clang::driver::Compilation& compilation, clang::driver::Command& job) {
     replace_arguments(compilation, job,
                       with_mpi_module(session_, session_.flang, strings(job.getArguments())));
@@ -316,7 +318,7 @@ private:
     return action.getOffloadingDeviceKind() != clang::driver::Action::OFK_None;
   }
 
-  // A whole program for another machine than a CPU (--target=amdgcn-amd-amdhsa, spirv64).
+  // A whole program for a GPU (--target=amdgcn-amd-amdhsa, spirv64).
   static bool is_of_device(const clang::driver::Command& job) {
     const llvm::Triple& triple = job.getCreator().getToolChain().getTriple();
     return triple.isGPU() || triple.isSPIRV();

@@ -1,4 +1,4 @@
-// One run of Clang's driver: a command line of clang, clang++ or flang, done.
+// One run of Clang's driver: a command line of clang, clang++ or flang.
 #pragma once
 
 #include "arguments.h"
@@ -12,15 +12,16 @@
 
 namespace xaas::frontdoor {
 
-// The jobs that the driver makes of `arguments` (without argv[0]) are done here where they compile or link,
-// and by clang itself where they do anything else (preprocess, assemble, precompile). The exit code.
+// Runs the jobs that the driver makes of `arguments` (without argv[0]): compiles and links in this process,
+// all others (preprocess, assemble, precompile) by clang itself. Returns the exit code.
 int run_driver(const session::Session& session, const std::vector<std::string>& arguments, Compiler compiler);
 
-// The compiles for GPUs that clang++ would make of `arguments`; none where it refuses them, and says why.
+// The compiles for GPUs that clang++ would run for `arguments`; none if it refuses them, in which case it
+// prints why.
 std::vector<DeviceCommand> list_device_commands(const session::Session& session,
                                                 const std::vector<std::string>& arguments);
 
-// What a compiler says of its own errors. The exit code that fits.
+// Prints an error as a compiler would, and returns the exit code.
 int print_error(const Error& error);
 
 } // namespace xaas::frontdoor

@@ -1,4 +1,4 @@
-// Module files of Fortran that another compiler wrote: flang reads its own only.
+// Fortran module files of other compilers. flang reads only its own.
 #pragma once
 
 #include <xaas/session/session.h>
@@ -9,17 +9,17 @@
 
 namespace xaas::frontdoor {
 
-// Module files are a compiler's own format, and distributions have those of MPI for gfortran. Where a command
-// of flang's front end (with "-fc1") would find such a `mpi.mod`, a directory with one that flang makes of
-// the same library's `mpif.h` is put before that one: it has the same constants, and the procedures without
-// interfaces, as programs that include mpif.h have always called them. Returns the command, changed or not;
-// it is not changed either if mpif.h is not to be found: flang then says what it cannot read. Module
-// `mpi_f08` has code of its own, which only the library's compiler has, so nothing can be done for it.
+// Each compiler has its own format of module files, and distributions ship those of MPI for gfortran. If a
+// command of flang's front end (with "-fc1") would find such a `mpi.mod`, this puts a directory in front
+// whose `mpi.mod` flang made from the same library's `mpif.h`: it has the same constants, and the procedures
+// without interfaces, as in programs that include mpif.h. Returns the command, which is unchanged if there is
+// nothing to replace or no mpif.h; flang then reports the file that it cannot read. Module `mpi_f08` contains
+// code that only the library's compiler has, so it cannot be replaced.
 std::vector<std::string> with_mpi_module(const session::Session& session, const fs::path& flang,
                                          std::vector<std::string> command);
 
-// What flang says of such a file is every byte that it takes for Fortran. Returns its messages with one in
-// their place; nothing if they are of something else.
+// flang prints an error for nearly every byte of such a file. Returns one explanation instead of these
+// messages; nothing if the messages have another cause.
 std::optional<std::string> explain_foreign_modules(const std::string& messages);
 
 } // namespace xaas::frontdoor

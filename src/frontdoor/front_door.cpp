@@ -51,7 +51,7 @@ bool is_front_door(const std::string& argv0) {
 }
 
 static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
-  // __DATE__ and __TIME__ are those of the image, so that building twice gives the same IR.
+  // Fixes __DATE__ and __TIME__, so that building twice gives the same IR.
   setenv("SOURCE_DATE_EPOCH", "0", 0);
   const Result<session::Session> session = session::find_session(argv0);
   if (!session)
@@ -73,8 +73,7 @@ static int run_guarded(const std::string& argv0, const std::vector<std::string>&
 }
 
 int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {
-  // What is thrown (a file name that is no UTF-8 where JSON wants it, no memory) is a compiler's error
-  // message.
+  // Reports exceptions (a file name that is not UTF-8 in JSON, no memory) as a compiler's error.
   try {
     return run_guarded(argv0, arguments);
   } catch (const std::exception& error) {

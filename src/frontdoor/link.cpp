@@ -14,7 +14,7 @@ namespace xaas::frontdoor {
 
 namespace {
 
-// One link: its record, and where each of its inputs lies on this machine.
+// One link: its record, and the paths of its inputs on this machine.
 struct RecordedLink {
   link::LinkRecord record;   // what this link does here
   link::LinkRecord portable; // what is written down: without the RPATH, which names the build's own
@@ -22,8 +22,8 @@ struct RecordedLink {
   std::map<link::FileRef, fs::path> files;
 };
 
-// lld reads the members of a thin archive from beside it, the replay of a record reads what it is given: a
-// regular archive with the same members.
+// Makes a regular archive with the members of a thin one. lld reads the members of a thin archive from beside
+// it, but the replay of a record sees only the files that it is given.
 Result<fs::path> regular_archive(const session::Session& session, const fs::path& thin, const Digest& digest,
                                  const fs::path& directory) {
   XAAS_TRY(const std::string text, session.content().get(digest));
@@ -50,8 +50,8 @@ Result<bool> is_thin_archive(const fs::path& path) {
   return content.starts_with("!<thin>");
 }
 
-// Where one command compiles and links, Clang's driver names the object between them <source>-<six hex
-// digits>.o, in the directory for temporary files: without the digits the name is the same in every build.
+// If one command compiles and links, Clang's driver names the intermediate object <source>-<six hex
+// digits>.o, in the directory for temporary files. Without the digits, the name is the same in every build.
 std::string stable_name(const fs::path& path, const std::string& name) {
   constexpr size_t tail = 9; // "-579fce.o"
   const bool temporary = !relative_under(path, temporary_root()).empty() && name.size() > tail &&
@@ -59,7 +59,7 @@ std::string stable_name(const fs::path& path, const std::string& name) {
   return temporary ? name.substr(0, name.size() - tail) + ".o" : name;
 }
 
-// `directory` is for files that the link reads in place of the build's.
+// `directory` holds files that the link reads instead of the build's.
 Result<RecordedLink> record_link(const session::Session& session, const link::ParsedLink& parsed,
                                  const fs::path& directory) {
   RecordedLink result;
@@ -90,15 +90,15 @@ Result<RecordedLink> record_link(const session::Session& session, const link::Pa
   return result;
 }
 
-// -O0 leaves references that the project's own -O removes. This links again with the units at their own -O,
-// also those in archives and in the outputs of earlier links.
+// -O0 leaves references that the project's own -O removes. This class repeats a link with all units at their
+// own -O, including those in archives and in the outputs of earlier links.
 class OptimisedLink {
 public:
   OptimisedLink(const session::Session& session, const fs::path& directory,
                 const link::ReplayOptions& options)
       : session_(session), directory_(directory), options_(options) {}
 
-  // `files` tells where inputs that have no IR lie; others are taken from the store.
+  // `files` has the paths of inputs without IR; others come from the store.
   Result<link::ReplayResult> replay(const link::LinkRecord& record,
                                     const std::map<link::FileRef, fs::path>& files) {
     const link::FileProvider provide = [&](const link::FileRef& file) -> Result<fs::path> {
@@ -143,8 +143,8 @@ private:
   std::map<link::FileRef, fs::path> made_;
 };
 
-// A link that failed for nothing but symbols without a definition, in an object or in a library that was
-// linked before.
+// True if a link failed only because symbols have no definition, in an object or in a library that was linked
+// before.
 bool lacks_definitions(const std::string& messages) {
   return !link::undefined_symbols(messages).empty() ||
          messages.find("error: undefined reference: ") != std::string::npos;
@@ -190,8 +190,8 @@ Result<void> link_to_file(const session::Session& session, const std::vector<std
   return write_output(parsed.output, output, program ? 0755 : 0644);
 }
 
-// What build systems ask a linker to learn which options it takes: Meson `cc -Wl,--version`, libtool `ld -v`
-// and `ld --help`.
+// Answers questions by which build systems learn a linker's options: Meson `cc -Wl,--version`, libtool `ld
+// -v` and `ld --help`.
 bool answer_question(const std::vector<std::string>& arguments) {
   auto asks = [&](const char* option) {
     return std::find(arguments.begin(), arguments.end(), option) != arguments.end();
@@ -217,7 +217,7 @@ int capture_link(const session::Session& session, const std::vector<std::string>
   const Result<void> linked = link_to_file(session, arguments);
   if (linked)
     return 0;
-  // In the form of a linker's messages, by which people and tools find the first error in a log.
+  // Printed in the form of a linker's messages, by which users and tools find the first error in a log.
   if (linked.error().message.find("error: ") == std::string::npos)
     std::cerr << "ld: error: ";
   std::cerr << linked.error().message;

@@ -1,4 +1,4 @@
-// One link, recorded and done.
+// Records and runs one link.
 #pragma once
 
 #include <xaas/session/session.h>
@@ -9,8 +9,8 @@
 namespace xaas::frontdoor {
 
 // Links as the arguments (of GNU ld, without argv[0]) ask, through the same record and the same lld as
-// deploying, writes the output and the record. Prints the linker's messages to standard error. Returns the
-// linker's exit code. Answers what a program that looks for a linker asks: --version, -v, --help.
+// deploying, and writes the output and the record. Prints the linker's messages to standard error. Returns
+// the linker's exit code. Also answers --version, -v and --help, by which programs examine a linker.
 int capture_link(const session::Session& session, const std::vector<std::string>& arguments);
 
 } // namespace xaas::frontdoor

@@ -1,4 +1,4 @@
-// Which Clang and which flang a build is captured with.
+// Finds the Clang and the flang that capture a build.
 #include <xaas/base/process.h>
 #include <xaas/session/session.h>
 
@@ -10,11 +10,11 @@ namespace xaas::frontdoor {
 namespace {
 
 struct Compiler {
-  const char* name;     // as people write it
-  const char* words;    // before the version in what `--version` prints
-  const char* variable; // names the one to use
+  const char* name;     // as users write it
+  const char* words;    // before the version in the output of `--version`
+  const char* variable; // environment variable with the path to use
   const char* hint;
-  std::array<const char*, 2> programs; // else the first of these
+  std::array<const char*, 2> programs; // candidates otherwise, in this order
 };
 
 constexpr Compiler clang = {"Clang",
@@ -30,7 +30,7 @@ constexpr Compiler flang = {"flang",
 
 constexpr const char* missed_flang_file = "missed-flang";
 
-// Headers and the compiler around the front end must be of the front end's own version; bitcode, too.
+// The headers and the compiler must match the front end's own version, and so must bitcode.
 Result<fs::path> checked(const Compiler& compiler, const fs::path& program) {
   const std::string_view words = compiler.words;
   const std::string wanted =
@@ -47,7 +47,8 @@ Result<fs::path> checked(const Compiler& compiler, const fs::path& program) {
   return fs::weakly_canonical(program);
 }
 
-// Nothing if there is none, but for one that the variable names. `others` gets what was found and is another.
+// Nothing if there is none; an error if the variable names none. `others` collects the programs of other
+// versions.
 Result<std::optional<fs::path>> find(const Compiler& compiler, std::string& others) {
   if (const char* path = std::getenv(compiler.variable); path && *path) {
     const std::optional<fs::path> found = find_program(path);

@@ -13,13 +13,13 @@ namespace xaas::frontdoor {
 
 namespace {
 
-// Where the IR of a unit for the build machine's own level is kept.
+// The file with the IR of a unit for the build machine's own level.
 fs::path lesser_path(const session::Session& session, const Digest& unit) {
   return session.directory / "lesser" / unit.hex();
 }
 
-// Lowers without optimisation; what does not lower so (operands of inline assembly that must become
-// constants) as the project asks for.
+// Lowers without optimisation, or at the project's own level if that fails (operands of inline assembly that
+// must become constants).
 Result<std::string> lower_working(lower::Job& job) {
   Result<lower::Object> object = lower::lower(job);
   if (!object && object.error().kind == ErrorKind::failed && job.form == lower::Form::working) {
@@ -29,8 +29,8 @@ Result<std::string> lower_working(lower::Job& job) {
   return object ? Result<std::string>(std::move(object->bytes)) : object.error();
 }
 
-// Working objects of units that do not read the instruction set are made for the architecture's first level:
-// they are then the same for every configuration, and run everywhere.
+// Marks a unit that does not read the instruction set. Its working object is made for the architecture's
+// first level, so it is the same for every configuration, and runs everywhere.
 fs::path plain_mark(const session::Session& session, const Digest& unit) {
   return session.directory / "plain" / unit.hex();
 }
@@ -83,7 +83,7 @@ Result<std::optional<std::string>> UnitWriter::make_object(known::KnownUnit& uni
   } else {
     if (!session_.level.empty() && level != session_.level)
       unit.lesser = lesser(level);
-    // Where the source compiles for nothing less, its object may not run here, and need not.
+    // If the source does not compile for a lower level, its object may not run here, and need not.
     if (unit.lesser.empty() && !session_.level.empty())
       level = session_.level;
     XAAS_TRY(job.target, target::cpu_by_name(session_.arch, level));

@@ -63,9 +63,9 @@ ir::MachineFlags machine_flags(const clang::TargetOptions& options, const Writte
 
 namespace {
 
-// A second pass of the front end, for the build machine's own level where the configuration's is above it. It
-// prints and writes nothing: the first pass did. Empty if the source compiles only for the configuration's
-// level.
+// A second pass of the front end for the build machine's own level, if the configuration's is above it. It
+// prints and writes nothing, because the first pass did. Empty if the source compiles only for the
+// configuration's level.
 std::string lesser_bitcode(std::vector<std::string> command, const session::Session& session,
                            llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files, const std::string& level) {
   for (size_t i = 0; i + 1 < command.size(); ++i)
@@ -81,7 +81,7 @@ std::string lesser_bitcode(std::vector<std::string> command, const session::Sess
   return usable ? std::move(frontend.module.bitcode) : std::string();
 }
 
-// One compile of C or C++: known already, or done by the front end.
+// One compile of C or C++, either known already or done by the front end.
 class Capture {
 public:
   Capture(const session::Session& session, const std::vector<std::string>& command,
@@ -131,7 +131,7 @@ public:
     XAAS_TRY(const std::optional<std::string> refusal, writer_.make_object(unit, lesser));
     if (refusal)
       return CompileResult{CompileOutcome::carried, writer_.output(), *refusal};
-    std::cerr << frontend.messages; // what is carried is compiled again, by Clang, which says them itself
+    std::cerr << frontend.messages; // Clang compiles a carried source again, and prints its messages itself
     if (keys_ && (!known_ || differs))
       known::remember(session_, marks_, *keys_, unit);
     else if (listener_)
@@ -143,7 +143,7 @@ private:
   DeviceUnits device_units(const FrontendResult& frontend) const {
     if (device_.capture)
       return device_.capture(frontend.module.bitcode);
-    // Without a place for it: a source without kernels and variables for the GPU.
+    // A source without kernels and variables for the GPU has no place for device code.
     if (device_.offload.empty() && !frontend.wants_device_image)
       return {};
     return {CompileOutcome::captured, {}, device_.units};
@@ -161,7 +161,7 @@ private:
     make_keys(known::preprocess(session_, *invocation_, files_));
     if (!keys_)
       return;
-    // The preprocessor has written them.
+    // The preprocessor has written the dependency files.
     invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
     known_ = known::find_known(session_, *keys_);
   }
@@ -173,7 +173,7 @@ private:
           known::keys_of(session_, *invocation_, writer_.draft(), *preprocessed_, working_level(session_));
   }
 
-  // Whether compiling gives something else than what is known. It is then known no longer.
+  // True if compiling contradicts the known outcome, which is then forgotten.
   Result<bool> compare(const FrontendResult& frontend) {
     const Digest known = digest_of(known_->bitcode);
     if (frontend.compiled && frontend.refusal.empty() && frontend.module.digest == known &&
@@ -204,10 +204,10 @@ private:
   std::shared_ptr<clang::CompilerInvocation> invocation_;
   const DeviceCode& device_;
   UnitWriter writer_;
-  // Where the key is of what the preprocessor read, alone, the front end must read the same.
+  // If the preprocessor ran alone to make the key, the front end must read the same contents.
   llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_ = llvm::vfs::getRealFileSystem();
   known::Marks marks_;
-  std::optional<known::TokenListener> listener_; // where nothing can be known
+  std::optional<known::TokenListener> listener_; // set if no outcome can be known
   std::optional<known::Preprocessed> preprocessed_;
   std::optional<known::Keys> keys_;
   std::optional<known::KnownUnit> known_;
@@ -233,7 +233,7 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
   ir::Unit unit;
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
-  // Where the result is `carried`, Clang makes the object, or says in its own words why it cannot.
+  // If the result is `carried`, Clang makes the object, or reports in its own words why it cannot.
   Result<CompileResult> result =
       Capture(session, command, invocation, *std::move(options), unit, device).run(messages);
   if (result)

@@ -15,27 +15,28 @@ class TargetOptions;
 namespace xaas::frontdoor {
 
 enum class CompileOutcome {
-  captured, // object and unit are written
-  failed,   // the source has errors, which were printed
-  not_ours, // this command makes no object from a source of our languages: run it as it is
-  carried,  // makes an object that cannot be carried as IR: run the command as it is; the reason is written
-            // down
+  captured, // object and unit have been written
+  failed,   // the source has errors, which have been printed
+  not_ours, // not a compile of our languages to an object: run the command as it is
+  carried,  // makes an object that cannot be carried as IR: run the command as it is; the caller records the
+            // reason
 };
 
 struct DeviceCode;
 
 struct CompileResult {
   CompileOutcome outcome = CompileOutcome::failed;
-  fs::path output;    // of `captured` and `carried`
-  std::string reason; // of `carried`: why it has no IR
+  fs::path output;    // for `captured` and `carried`
+  std::string reason; // for `carried`: why the object has no IR
 };
 
-// Captures the compilation that a cc1 command (without "-cc1") asks for. Errors of ours (no space, say) are
-// printed and are `failed`. `device`: how the unit gets those of the same source for devices.
+// Captures the compilation that a cc1 command (without "-cc1") asks for. Prints our own errors (no space, for
+// example) and returns `failed` for them. `device`: how the unit gets the units of the same source for
+// devices.
 CompileResult capture_compile(const session::Session& session, const WrittenMachine& written,
                               const std::vector<std::string>& command, const DeviceCode& device);
 
-// -march and -mtune as the unit keeps them: what was not written stays open, `native` stays a symbol.
+// -march and -mtune in the unit's form: flags that were not given stay open, and `native` stays a symbol.
 ir::MachineFlags machine_flags(const clang::TargetOptions& options, const WrittenMachine& written);
 
 } // namespace xaas::frontdoor

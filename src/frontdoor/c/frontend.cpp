@@ -29,7 +29,7 @@ namespace xaas::frontdoor {
 
 namespace {
 
-// The target attribute that the source wrote on a function, in FeatureResolver's form.
+// The target attribute of a function in the source, in FeatureResolver's form.
 std::string written_target(clang::CodeGenerator& generator, const llvm::Function& function) {
   const auto* declaration =
       llvm::dyn_cast_or_null<clang::FunctionDecl>(generator.GetDeclForMangledName(function.getName()));
@@ -39,8 +39,8 @@ std::string written_target(clang::CodeGenerator& generator, const llvm::Function
   if (const auto* target = declaration->getAttr<clang::TargetAttr>())
     return "target:" + target->getFeaturesStr().str();
   if (const auto* clones = declaration->getAttr<clang::TargetClonesAttr>()) {
-    // Mangled as <name>.<version>.<index>, with "arch=x" as "arch_x". A version that is written twice has one
-    // function.
+    // Mangled as <name>.<version>.<index>, with "arch=x" as "arch_x". A version that is written twice gives
+    // one function.
     const llvm::StringRef mangled = function.getName().rsplit('.').first;
     for (unsigned i = 0; i < clones->featuresStrs_size(); ++i) {
       std::string version = clones->getFeatureStr(i).str();
@@ -56,11 +56,11 @@ std::string written_target(clang::CodeGenerator& generator, const llvm::Function
   return {};
 }
 
-// Is there a string constant, or a part of one, for which `holds` is true?
+// True if `holds` accepts a string constant or a part of one.
 template <typename Predicate> bool any_data(const llvm::Constant& constant, const Predicate& holds) {
   if (const auto* data = llvm::dyn_cast<llvm::ConstantDataSequential>(&constant))
     return holds(std::string_view(data->getRawDataValues()));
-  // A long array with zeros at its end is a structure of two arrays.
+  // A long array that ends in zeros is a structure of two arrays.
   if (const auto* parts = llvm::dyn_cast<llvm::ConstantAggregate>(&constant))
     for (const llvm::Use& part : parts->operands())
       if (const auto* each = llvm::dyn_cast<llvm::Constant>(part.get()); each && any_data(*each, holds))
@@ -74,19 +74,20 @@ template <typename Predicate> bool any_data(const llvm::Module& module, const Pr
   });
 }
 
-// An object or program of this build as an array (`xxd -i`): deploying would ship the working code in it.
+// True if an array (`xxd -i`) holds an object or program of this build. Deploying would ship the working code
+// in it.
 bool embeds_captured_code(const llvm::Module& module) {
   return any_data(module, [](std::string_view data) { return !link::find_note_bytes(data).empty(); });
 }
 
-// Where a program registers a fat binary of CUDA's, in all that Clang and nvcc make.
+// True if the module registers a fat binary of CUDA; Clang and nvcc both use this section.
 bool registers_device_code(const llvm::Module& module) {
   return std::any_of(module.global_begin(), module.global_end(), [](const llvm::GlobalVariable& variable) {
     return variable.getSection() == ".nvFatBinSegment";
   });
 }
 
-// Directories of the build in data: they are not there where the program will run.
+// True if data names directories of the build, which do not exist where the program will run.
 bool names_places(const llvm::Module& module, const session::Session& session) {
   return any_data(module, [&](std::string_view data) {
     return std::any_of(session.prefixes.begin(), session.prefixes.end(), [&](const auto& prefix) {
@@ -95,7 +96,7 @@ bool names_places(const llvm::Module& module, const session::Session& session) {
   });
 }
 
-// Clang gives every module of device code the settings of OpenMP's runtime library.
+// Does not count settings of OpenMP's run-time library, which Clang adds to every module of device code.
 bool has_definitions(const llvm::Module& module) {
   const auto defines = [](const llvm::GlobalValue& value) {
     return !value.isDeclaration() && !value.getName().starts_with("__omp_rtl_") &&
@@ -104,7 +105,7 @@ bool has_definitions(const llvm::Module& module) {
   return llvm::any_of(module.functions(), defines) || llvm::any_of(module.globals(), defines);
 }
 
-// Registers that a version of the instruction set may lack, or give to inline assembly in another width.
+// True for registers that an instruction set may lack, or give to inline assembly in another width.
 bool names_vector_register(const llvm::InlineAsm& assembly) {
   for (const llvm::InlineAsm::ConstraintInfo& constraint : assembly.ParseConstraints())
     for (const std::string& code : constraint.Codes) {
@@ -116,7 +117,7 @@ bool names_vector_register(const llvm::InlineAsm& assembly) {
   return false;
 }
 
-// What x86 has only with cx16.
+// True for atomics that x86 has only with cx16.
 bool is_wide_atomic(const llvm::Instruction& instruction) {
   if (!instruction.isAtomic())
     return false;
@@ -133,14 +134,14 @@ bool is_half(const llvm::Type* type) {
   return scalar->isHalfTy() || scalar->isBFloatTy();
 }
 
-// Arithmetic of half precision is widened, or is not.
+// Features decide whether arithmetic of half precision is widened.
 bool has_half(const llvm::Instruction& instruction) {
   return is_half(instruction.getType()) || llvm::any_of(instruction.operands(), [](const llvm::Use& operand) {
            return is_half(operand->getType());
          });
 }
 
-// The witness of the module that nothing in it depends on features that only add instructions.
+// The module's witness (known.cpp): nothing in it depends on features that only add instructions.
 bool module_is_plain(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86."))
@@ -157,7 +158,7 @@ bool module_is_plain(const llvm::Module& module) {
   return true;
 }
 
-// The witness of the syntax tree: no vector type was ever made but those that every instruction set has.
+// The syntax tree's witness: false if it has only vector types that every instruction set has.
 bool has_wide_vectors(const clang::ASTContext& context) {
   constexpr uint64_t width_of_all = 128;
   return llvm::any_of(context.getTypes(), [&](const clang::Type* type) {
@@ -240,7 +241,7 @@ private:
   FrontendResult& result_;
   const session::Session& session_;
   known::TokenListener* listener_;
-  llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free): this is a compiler's process
+  llvm::LLVMContext& context_; // never freed, like Clang's AST (-disable-free), because the process ends soon
   ir::InstructionSet emitted_;
   clang::CodeGenerator* generator_ = nullptr; // owned by the compiler instance
 };
@@ -277,9 +278,9 @@ FrontendResult run_frontend(const session::Session& session,
                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,
                             const clang::TextDiagnosticBuffer* messages, known::TokenListener* listener) {
   FrontendResult result;
-  // Collected, because they are said again where the outcome is known later.
+  // Messages are collected, because a later compile that finds this outcome prints them again.
   llvm::raw_string_ostream said(result.messages);
-  said.enable_colors(true); // whether there are any is the invocation's to say
+  said.enable_colors(true); // the invocation decides whether there are any
   clang::CompilerInstance compiler(std::move(invocation));
   compiler.createVirtualFileSystem(std::move(files));
   compiler.setVerboseOutputStream(said);

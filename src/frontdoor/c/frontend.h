@@ -25,27 +25,28 @@ class TextDiagnosticBuffer;
 namespace xaas::frontdoor {
 
 struct FrontendResult {
-  bool compiled = false;      // false: the source has errors, which were printed
+  bool compiled = false;      // false: the source has errors, which are in `messages`
   ir::CanonicalModule module; // valid if compiled and `refusal` is empty
   bool needs_optimisation = false;
   std::string refusal;             // why the module cannot be carried as IR
   bool wants_device_image = false; // the module has a place for device code
   unsigned vector_returns = 0;     // functions whose ABI was written out (ir/vector_returns.h)
   bool has_definitions = false;    // functions or variables of the source
-  bool names_places = false;       // a directory of the build is in its data
+  bool names_places = false;       // its data contains a directory of the build
   bool plain = false;   // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
-  std::string messages; // what Clang has to say
+  std::string messages; // Clang's
   std::optional<known::Preprocessed> preprocessed;
 };
 
-// What is done to every front end's module before any pass: `canonicalize` brings it into canonical form.
+// The common treatment of every front end's module before any pass. `canonicalize` brings it into canonical
+// form.
 void finish_module(const session::Session& session, llvm::Module& module,
                    const std::function<Result<ir::CanonicalModule>(llvm::Module&)>& canonicalize,
                    FrontendResult& result);
 
-// Compiles the sources of `files` as `invocation` says, writing the dependency files that it asks for, up to
-// IR before any LLVM pass. `messages` were said of its arguments, and come first in the result's; without
-// them there are none. Where the session says so, the module has no debug information.
+// Compiles the source up to IR before any LLVM pass, and writes the dependency files that the invocation asks
+// for. `messages` are those about its arguments, and come first in the result's messages; if null, messages
+// are dropped. The session decides whether the module keeps debug information.
 FrontendResult run_frontend(const session::Session& session,
                             std::shared_ptr<clang::CompilerInvocation> invocation,
                             llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files,

@@ -22,7 +22,7 @@ namespace xaas::frontdoor {
 
 namespace {
 
-// What the driver asks for before device code is assembled, linked or packed.
+// The actions by which the driver generates device code before it is assembled, linked or packed.
 bool generates_code(clang::frontend::ActionKind action) {
   return action == clang::frontend::EmitAssembly || action == clang::frontend::EmitBC ||
          action == clang::frontend::EmitObj;
@@ -56,7 +56,7 @@ Result<std::vector<Digest>> libraries_of(const session::Session& session,
   return libraries;
 }
 
-// The number that `text` is, whole; nothing for anything else.
+// Parses a text that is a number as a whole; nothing for any other.
 std::optional<int64_t> number(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -64,7 +64,7 @@ std::optional<int64_t> number(std::string_view text) {
                                                                                    : std::nullopt;
 }
 
-// What the driver asks of the assembler, as typed options. Failed: something that they do not have.
+// Reads the driver's arguments for the assembler as typed options. Failed: there is no such option.
 Result<void> read_assembler_options(const std::vector<std::string>& arguments, ir::UnitOptions& options) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
@@ -85,7 +85,8 @@ Result<void> read_assembler_options(const std::vector<std::string>& arguments, i
   return {};
 }
 
-// Machine code of a GPU is made for the one that is there; that of the CPU like all other code for it.
+// Machine code of a GPU is always made for the target's GPU; code for the CPU follows the flags, as
+// elsewhere.
 ir::MachineFlags machine_of(const DeviceResult& result, const clang::TargetOptions& options,
                             const WrittenMachine& written) {
   if (result.arch == ir::host_device)
@@ -147,7 +148,7 @@ Result<DeviceResult> capture(const session::Session& session, const WrittenMachi
   return result;
 }
 
-// Empty: a device that is none of ours.
+// Empty for a device that we do not support.
 std::string arch_of(const session::Session& session, const clang::TargetOptions& options) {
   const llvm::Triple triple(options.Triple);
   if (triple.isNVPTX() || triple.isAMDGPU())

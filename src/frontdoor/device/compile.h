@@ -14,34 +14,36 @@
 namespace xaas::frontdoor {
 
 struct DeviceResult {
-  CompileOutcome outcome = CompileOutcome::failed; // `captured`: the unit is stored; nothing else is written
-  std::string source;                              // as the command names it
-  std::string arch;                                // sm_90, gfx90a; ir::host_device
-  Digest unit;                                     // of `captured`
-  bool empty = false;                              // of `captured`: it defines nothing
-  std::string reason;                              // of `carried`
+  CompileOutcome outcome =
+      CompileOutcome::failed; // `captured`: the unit is stored, and nothing else is written
+  std::string source;         // as in the command
+  std::string arch;           // sm_90, gfx90a; ir::host_device
+  Digest unit;                // for `captured`
+  bool empty = false;         // for `captured`: it defines nothing
+  std::string reason;         // for `carried`
 };
 
-// CUDA_VERSION of the toolkit's headers (13000); nothing where they do not say it.
+// CUDA_VERSION of the toolkit's headers (13000); nothing if they do not define it.
 std::optional<int64_t> cuda_version(const session::Session& session);
 
 // True for a cc1 command that compiles for a device.
 bool is_device_compile(const std::vector<std::string>& command);
 
-// What the front end says of the source. It is dropped where the same compile says it, too.
+// Whether the front end's messages are printed. They are dropped if another run of the same compile prints
+// them.
 enum class Messages { printed, dropped };
 
-// Captures the compilation for a GPU that a cc1 command asks for. Its IR is all that is made: neither PTX nor
-// machine code, so the build machine needs no assembler of the GPU's vendor.
-// `assembler` are the arguments of the job that would call NVIDIA's; `host_module` is the file that the
-// command names for the host's module of target regions, which is read instead.
+// Captures the compilation for a GPU that a cc1 command asks for. It makes only IR, neither PTX nor machine
+// code, so the build machine needs no vendor's assembler. `assembler` are the arguments of the job that would
+// call NVIDIA's assembler. `host_module`, if given, replaces the file with the host's module of target
+// regions that the command names.
 DeviceResult capture_device(const session::Session& session, const WrittenMachine& written,
                             const std::vector<std::string>& command,
                             const std::vector<std::string>& assembler, const std::string& host_module = {},
                             Messages said = Messages::printed);
 
-// What the front end puts into the host's module in the place of device code until the target is known. It
-// has no entries, so that the program starts where the build runs it.
+// A file with the placeholder for device code in the host's module until the target is known. It has no
+// entries, so the program starts when the build runs it.
 Result<fs::path> device_image_placeholder(const session::Session& session, ir::DeviceRuntime runtime);
 
 } // namespace xaas::frontdoor

@@ -18,14 +18,14 @@ namespace {
 
 using Form = link::DeviceFile::Form;
 
-// Why a command cannot be captured; nothing if it may be.
+// Why a command cannot be captured; empty if it can.
 std::string obstacle(const std::vector<std::string>& compile) {
   if (!word_after(compile, "-triple").value_or("").starts_with("nvptx64-"))
     return "device code in a file of its own, for other GPUs than NVIDIA's";
   return word_after(compile, "-target-cpu") ? "" : "device code that names no GPU architecture (-march)";
 }
 
-// The same compile for another architecture: it is all that such commands of Clang's driver differ in.
+// The same compile for another architecture. Such commands of Clang's driver differ in nothing else.
 std::vector<std::string> for_arch(std::vector<std::string> compile, const std::string& arch) {
   for (size_t i = 0; i + 1 < compile.size(); ++i)
     if (compile[i] == "-target-cpu")
@@ -44,7 +44,7 @@ bool makes_ptx(const std::vector<std::string>& compile) {
 void capture_device_file(const session::Session& session, const DeviceCommand& command,
                          const std::vector<std::string>& archs, Form form, const fs::path& file) {
   std::error_code code;
-  if (!fs::is_regular_file(file, code)) // not a pipe, nor /dev/null
+  if (!fs::is_regular_file(file, code)) // not a pipe or /dev/null
     return;
   link::DeviceFile device{form, {}};
   std::string reason = obstacle(command.compile);

@@ -22,7 +22,7 @@ std::vector<std::string> words_of(const Command& job) {
   return {job.getArguments().begin(), job.getArguments().end()};
 }
 
-// Of clang-linker-wrapper, which stands before a linker (its help).
+// Options of clang-linker-wrapper, which runs the linker (from its help).
 constexpr std::string_view wrapper_options[] = {
     "--host-triple=",   "--linker-path=",       "--cuda-path=",
     "--device-linker=", "--device-compiler=",   "--should-extract=",
@@ -45,7 +45,7 @@ bool compiles(const std::vector<std::string>& words) {
   return !words.empty() && words[0] == "-cc1";
 }
 
-// The part that compiles for the host as far as IR; null: the last job compiles the source itself.
+// The part that compiles for the host up to IR; null if the last job compiles the source itself.
 const Command* host_front_end(const OffloadJobs& jobs) {
   for (const Command* part : jobs.parts)
     if (const std::vector<std::string> words = words_of(*part); compiles(words) && !is_device_compile(words))
@@ -59,7 +59,7 @@ void set_value(std::vector<std::string>& words, std::string_view option, const s
     found[1] = value;
 }
 
-// The front end's command, as one that makes the object.
+// Turns the front end's command into one that makes the object.
 std::vector<std::string> as_one_command(std::vector<std::string> words, const Command& last) {
   if (!has_word(words_of(last), "-emit-obj") || last.getOutputFilenames().empty())
     return {};
@@ -70,7 +70,7 @@ std::vector<std::string> as_one_command(std::vector<std::string> words, const Co
   return {words.begin() + 1, words.end()};
 }
 
-// What the driver asks of the assembler of the code that `part` compiles.
+// The driver's arguments for the assembler of the code that `part` compiles.
 std::vector<std::string> assembler_words(const OffloadJobs& jobs, const Command& part) {
   for (const Command* each : jobs.parts)
     if (fs::path(each->getExecutable()).filename() == "ptxas" && needs(each->getSource(), part.getSource()))
@@ -138,7 +138,7 @@ DeviceUnits capture_devices(const session::Session& session, const WrittenMachin
     result.units[device.arch] = device.unit;
     empty &= device.empty;
   }
-  // What is linked is not missed where there is nothing; a place in the host's module must be filled.
+  // Linked device code may be absent if it is empty. A place in the host's module must be filled.
   if (empty && !offload_of(jobs).empty())
     result.units.clear();
   return result;

@@ -12,14 +12,14 @@ namespace xaas::frontdoor {
 
 namespace {
 
-// In the environment of the toolkit's own programs: what they call is done by the toolkit.
+// Set for the toolkit's own programs, whose calls of other tools run the toolkit's tools.
 constexpr const char* by_nvcc = "XAAS_BY_NVCC";
 
 fs::path relocatable_mark(const session::Session& session) {
   return session.directory / "relocatable";
 }
 
-// The value of an option of one of `names`, as the next argument or after `=`.
+// The value of an option with one of `names`, in the next argument or after `=`.
 std::optional<std::string> value_of(const std::vector<std::string>& arguments,
                                     std::initializer_list<std::string_view> names) {
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -32,7 +32,7 @@ std::optional<std::string> value_of(const std::vector<std::string>& arguments,
   return std::nullopt;
 }
 
-// What a link of device code would write; nothing: it is something else that is asked for.
+// The outputs of a link of device code; none if the command does something else.
 std::vector<std::string> outputs_of(const std::string& name, const std::vector<std::string>& arguments) {
   std::vector<std::string> outputs;
   if (name == "fatbinary" && !has_word(arguments, "-link") && !has_word(arguments, "--link"))

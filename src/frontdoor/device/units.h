@@ -1,4 +1,4 @@
-// What a source is compiled to beside its unit for the host.
+// The units for devices that a source is compiled to besides its unit for the host.
 #pragma once
 
 #include "c/compile.h"
@@ -12,17 +12,17 @@
 namespace xaas::frontdoor {
 
 struct DeviceUnits {
-  CompileOutcome outcome = CompileOutcome::captured; // `failed` or `carried` where one of them is
-  std::string reason;                                // of `carried`
+  CompileOutcome outcome = CompileOutcome::captured; // `failed` or `carried` if one of them is
+  std::string reason;                                // for `carried`
   std::map<std::string, Digest> units;               // as in ir::Unit::device
 };
 
-// How a unit of the host gets its units for devices. Those of CUDA are compiled first; those of OpenMP when
-// the module of the host is known, because its target regions name them.
+// How a host unit gets its units for devices. Those of CUDA are compiled before it. Those of OpenMP are
+// compiled when the host's module is known, because its target regions name them.
 struct DeviceCode {
   std::string offload = {}; // as in ir::Unit
   std::map<std::string, Digest> units = {};
-  std::function<DeviceUnits(const std::string& host_bitcode)> capture = {}; // empty: `units` are all
+  std::function<DeviceUnits(const std::string& host_bitcode)> capture = {}; // empty: `units` has them all
 };
 
 } // namespace xaas::frontdoor
