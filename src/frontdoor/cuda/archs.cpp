@@ -27,7 +27,7 @@ bool is_virtual(const std::string& name) {
 
 Result<void> check_name(const std::string& name) {
   if (!name.starts_with("sm_") && !is_virtual(name) && !name.starts_with("lto_"))
-    return make_error(ErrorKind::failed, "`" + name + "` is no GPU architecture");
+    return make_error(ErrorKind::failed, "`" + name + "` is not a GPU architecture");
   const clang::OffloadArch arch = clang::StringToOffloadArch("sm_" + number_of(name));
   if (!clang::IsNVIDIAOffloadArch(arch))
     return make_error(ErrorKind::failed, "clang cannot compile for " + name);
@@ -54,7 +54,7 @@ std::vector<std::string> assignments_in(const std::string& text) {
     else
       parts.back() += c;
   }
-  // nvcc also takes the quotes around the whole assignment.
+  // nvcc also accepts quotes around the whole assignment.
   for (std::string& part : parts)
     if (part.size() >= 2 && part.front() == '"' && part.back() == '"')
       part = part.substr(1, part.size() - 2);
@@ -73,7 +73,7 @@ public:
     return {};
   }
 
-  // -arch without -code: the short form for a virtual architecture and what it is stored as.
+  // -arch without -code: the short form for a virtual architecture and the code that is stored for it.
   Result<void> add_alone(const std::string& arch) {
     if (arch == "native" || arch == "all" || arch == "all-major") {
       add_once(result_.archs, arch);
@@ -122,7 +122,7 @@ Result<NvccArchs> nvcc_archs(const std::optional<std::string>& arch, const std::
     for (std::string& name : names_in(code))
       names.push_back(std::move(name));
   if (!arch && !names.empty())
-    return make_error(ErrorKind::failed, "nvcc -code=" + codes.back() + ": there is no -arch to it");
+    return make_error(ErrorKind::failed, "nvcc -code=" + codes.back() + ": there is no -arch for it");
   if (arch)
     XAAS_CHECK((names.empty() ? archs.add_alone(*arch) : archs.add(*arch, names)).in("nvcc -arch=" + *arch));
   for (const std::string& text : generate_codes)

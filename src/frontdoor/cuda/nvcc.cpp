@@ -1,15 +1,25 @@
-// The problem: projects write their CUDA builds for nvcc, whose options have other names, other scopes and
-// other defaults than Clang's, and whose parser has quoting rules of its own. The approach: read the command
-// line as nvcc does (nvcc_options, nvcc_words), then ask what was read for one part of Clang's command line
-// after the other, in the order in which nvcc gives the host compiler its arguments, because there the last
-// one wins.
+// Problem: projects write their CUDA builds for nvcc. Its options have other names, scopes and defaults than
+// Clang's, and its parser has its own quoting rules.
 //
-// Rejected: putting words through one by one as they come. nvcc's order is not the command line's
-// (-Xcompiler=-O0 loses against an -O2 before it), and a word means different things by what else is there
-// (-o with -M, -G with -dopt=on, --use_fast_math with -ftz=false, in any order).
+// Example: nvcc -O2 -Xcompiler=-ffast-math,-O0 -gencode arch=compute_80,code=sm_86 -G -dopt=on -c k.cu
 //
-// Rejected: all of the host compiler's options plain, as users of Clang write them. Clang gives plain options
-// to both sides; a kernel would then get the host's -ffast-math, -O0 or -fvisibility=hidden.
+//     -gencode arch=...,code=...   --offload-arch=sm_80: the architecture that __CUDA_ARCH__ shows
+//     -Xcompiler=-ffast-math       -Xarch_host -ffast-math: kernels keep IEEE arithmetic
+//     -Xcompiler=-O0 and -O2       -Xarch_host -O0, then -O2: nvcc passes its own -O last, so it wins
+//     no option                    -Xarch_device -O3: nvcc always optimises device code, except with -G
+//     -G -dopt=on                  -Xarch_device -gline-tables-only: optimised code with lines
+//     -c k.cu                      -c -x cuda k.cu
+//
+// Approach: read the command line as nvcc does (options.cpp, words.cpp), then ask questions about it
+// (request.cpp) and write one part of Clang's command line after the other, in the order in which nvcc passes
+// arguments to its host compiler, because there the last one wins.
+//
+// Rejected: translating each word as it comes. nvcc's order is not the command line's (-Xcompiler=-O0 loses
+// against an earlier -O2), and the meaning of a word depends on others (-o with -M, -G with -dopt=on,
+// --use_fast_math with -ftz=false, in any order).
+//
+// Rejected: passing all options of the host compiler plainly, as users of Clang do. Clang applies plain
+// options to both sides, so a kernel would get the host's -ffast-math, -O0 or -fvisibility=hidden.
 #include "cuda/nvcc.h"
 #include "cuda/archs.h"
 #include "cuda/request.h"
@@ -50,10 +60,9 @@ Result<Words> preprocessor_options(const NvccRequest& request, const NvccContext
     words.push_back("-I" + directory);
   for (const std::string& directory : request.all("-isystem"))
     append(words, {"-isystem", directory});
-  // nvcc has the toolkit's headers for every source, Clang for CUDA only; since CUDA 13 those of CUB and
-  // Thrust are in a directory of their own, of which Clang does not know.
-  // What defines __CUDACC__ there (CMake's FindCUDA, for the list of a source's headers) makes them refuse
-  // host compilers that they do not know.
+  // nvcc provides the toolkit's headers for every source, Clang for CUDA only. Since CUDA 13, those of CUB
+  // and Thrust are in a separate directory that Clang does not know. If a host source defines __CUDACC__
+  // (CMake's FindCUDA does, to list a source's headers), they refuse host compilers that they do not know.
   if (!toolkit.empty() && inputs.has_host_source)
     append(words, {"-isystem", (toolkit / "include").string(), "-D__NV_NO_HOST_COMPILER_CHECK=1"});
   if (!toolkit.empty() && fs::is_directory(toolkit / "include" / "cccl"))
@@ -80,7 +89,7 @@ Words dependency_options(const NvccRequest& request) {
   return words;
 }
 
-// -o, or what -odir makes of it: nvcc's way to say where an object goes without giving its name.
+// -o, or the output that -odir implies: nvcc's way to place an object without naming it.
 Result<Words> output_options(const NvccRequest& request, NvccPhase phase, const NvccInputs& inputs) {
   const auto output = request.last("-o"), directory = request.last("-odir");
   const bool names_object = phase == NvccPhase::compile || phase == NvccPhase::dependencies;
@@ -109,7 +118,7 @@ Words phase_options(const NvccRequest& request, const NvccTranslation& translati
   case NvccPhase::preprocess:
     words.push_back("-E");
     if (translation.has_cuda)
-      words.push_back("--cuda-device-only"); // what nvcc prints is the device's side
+      words.push_back("--cuda-device-only"); // nvcc prints the device's side
     break;
   case NvccPhase::dependencies:
     if (translation.has_cuda)
@@ -130,7 +139,7 @@ Words phase_options(const NvccRequest& request, const NvccTranslation& translati
   return words;
 }
 
-// nvcc quotes each word for its shell, so that nothing in it is special, and a `$ORIGIN` arrives.
+// nvcc quotes each word for its shell, so that a `$ORIGIN` stays as it is.
 Result<Words> linker_words(const NvccRequest& request) {
   Words words;
   for (const std::string& part : request.all("-Xlinker")) {
@@ -155,7 +164,7 @@ Words runtime_library(const NvccRequest& request) {
   return {"-lcudart_static", "-lrt", "-lpthread", "-ldl"};
 }
 
-// nvcc puts all inputs and libraries between --start-group and --end-group; lld looks back by itself.
+// nvcc puts all inputs and libraries between --start-group and --end-group; lld needs no groups.
 Result<Words> link_options(const NvccRequest& request, const NvccTranslation& translation,
                            const fs::path& toolkit) {
   Words words;
@@ -181,7 +190,7 @@ Result<Words> link_options(const NvccRequest& request, const NvccTranslation& tr
   return words;
 }
 
-// All but the arguments.
+// Everything but the arguments.
 Result<NvccTranslation> facts_of(const NvccRequest& request, const NvccInputs& inputs) {
   NvccTranslation translation;
   translation.is_verbose = request.has("-v");
@@ -207,7 +216,7 @@ Result<NvccTranslation> facts_of(const NvccRequest& request, const NvccInputs& i
 Result<NvccTranslation> translate(const NvccRequest& request, const NvccContext& context) {
   const fs::path& toolkit = context.toolkit;
   XAAS_CHECK(check_request(request));
-  // The inputs of a device link are taken by who links; their kinds do not matter here.
+  // The device link reads its inputs itself; their kinds do not matter here.
   if (phase_of(request) == NvccPhase::device_link)
     return facts_of(request, {});
   XAAS_TRY(const NvccInputs inputs, inputs_of(request));
@@ -215,7 +224,8 @@ Result<NvccTranslation> translate(const NvccRequest& request, const NvccContext&
   const bool links = translation.phase == NvccPhase::link;
 
   Words& words = translation.arguments;
-  // A build that was written for nvcc need not hear which of these an invocation has no use for.
+  // A build that was written for nvcc must not get Clang's warnings about options that an invocation does not
+  // use.
   words.push_back("--start-no-unused-arguments");
   if (!toolkit.empty())
     words.push_back("--cuda-path=" + toolkit.string());

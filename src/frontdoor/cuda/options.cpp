@@ -15,9 +15,9 @@ constexpr std::string_view device_only = "stop at device code that a program loa
 constexpr std::string_view other_toolkit = "compile with another part of the toolkit than --cuda-path names";
 
 // Every option in the help of nvcc 13.0, in its order, which includes those of 11.2's reference, and -m32,
-// which is gone since. The last three are not in the help, but nvcc knows them and projects use them. Where
-// nothing is said of a dropped option, it is about messages, speed or size of compiling, files that are left
-// behind, or Windows.
+// which was removed since. The last three are not in the help, but nvcc knows them and projects use them.
+// Dropped options without a comment concern messages, the speed or size of compiling, temporary files, or
+// Windows.
 const NvccOption options[] = {
     {"--cuda", "-cuda", none, refused, false, "stop at the C++ that nvcc's own front end writes"},
     {"--cubin", "-cubin", none, refused, false, device_only},
@@ -76,7 +76,7 @@ const NvccOption options[] = {
     {"--shared", "-shared"},
     {"--x", "-x", text},
     {"--std", "-std", text},
-    // These take rights away that Clang gives, or give those that Clang gives anyway.
+    // These forbid what Clang allows, or allow what Clang allows anyway.
     {"--no-host-device-initializer-list", "-nohdinitlist", none, dropped},
     {"--no-host-device-move-forward", "-nohdmoveforward", none, dropped},
     {"--expt-relaxed-constexpr", "-expt-relaxed-constexpr", none, dropped},
@@ -92,7 +92,8 @@ const NvccOption options[] = {
     {"--ptxas-options", "-Xptxas", list},
     {"--nvlink-options", "-Xnvlink", list},
 
-    // How kernels look from other libraries. Clang's stubs of kernels are visible, those of templates weak.
+    // The visibility of kernels in other libraries. Clang's stubs of kernels are visible, those of templates
+    // weak.
     {"--static-global-template-stub", "-static-global-template-stub", boolean, dropped},
     {"--device-entity-has-hidden-visibility", "-device-entity-has-hidden-visibility", boolean, dropped},
     {"--forward-unknown-to-host-compiler", "-forward-unknown-to-host-compiler"},
@@ -123,7 +124,7 @@ const NvccOption options[] = {
     {"--gpu-code", "-code", text},
     {"--generate-code", "-gencode", text},
     {"--relocatable-device-code", "-rdc", boolean},
-    // More kernels than asked for: a program cannot tell.
+    // Without it there are more kernels than asked for, which a program cannot notice.
     {"--entries", "-e", list, dropped},
     {"--maxrregcount", "-maxrregcount", number},
     {"--use_fast_math", "-use_fast_math"},
@@ -138,7 +139,7 @@ const NvccOption options[] = {
     {"--disable-warnings", "-w"},
     {"--keep-device-functions", "-keep-device-functions", none, dropped},
     {"--source-in-ptx", "-src-in-ptx", none, dropped},
-    // A promise that nobody is bound to make use of.
+    // A promise that a compiler may ignore.
     {"--restrict", "-restrict", none, dropped},
     {"--Wreorder", "-Wreorder", none, dropped},
     {"--Wdefault-stream-launch", "-Wdefault-stream-launch", none, dropped},
@@ -146,7 +147,7 @@ const NvccOption options[] = {
     {"--Wext-lambda-captures-this", "-Wext-lambda-captures-this", none, dropped},
     {"--Wno-deprecated-declarations", "-Wno-deprecated-declarations", none, dropped},
     {"--Wno-deprecated-gpu-targets", "-Wno-deprecated-gpu-targets", none, dropped},
-    // Another compiler warns of other things: what it says must not stop a build that nvcc passes.
+    // Clang's warnings differ from nvcc's, and must not stop a build that passes with nvcc.
     {"--Werror", "-Werror", list, dropped},
     {"--resource-usage", "-res-usage", none, dropped},
     {"--extensible-whole-program", "-ewp", none, refused, false,
@@ -166,7 +167,7 @@ const NvccOption options[] = {
     {"--relocatable-link", "-r"},
     {"--brief-diagnostics", "-brief-diag", boolean, dropped},
     {"--jump-table-density", "-jtd", number, dropped},
-    // PTX of other objects beside their machine code; what the image carries does not come from there.
+    // PTX of other objects besides their machine code, from which the image takes nothing.
     {"--relocatable-ptx", "-reloc-ptx", none, dropped},
     {"--device-stack-protector", "-device-stack-protector", boolean},
     {"--compress-mode", "-compress-mode", text, dropped},
@@ -199,7 +200,7 @@ Result<std::vector<std::string>> parts_of(NvccValue kind, const std::string& val
   case number:
     if (value.empty() ||
         !std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; }))
-      return make_error(ErrorKind::failed, "`" + value + "` is no number");
+      return make_error(ErrorKind::failed, "`" + value + "` is not a number");
     return std::vector<std::string>{value};
   case boolean:
     if (value != "true" && value != "false")
@@ -229,12 +230,12 @@ public:
   NvccCommand take() { return std::move(command_); }
 
 private:
-  // Takes the word at `i`, and moves `i` to its value if that is a word of its own.
+  // Reads the word at `i`, and moves `i` to its value if that is a separate word.
   Result<void> read_word(const std::vector<std::string>& words, size_t& i) {
     const std::string& word = words[i];
     if (word.size() < 2 || word[0] != '-') {
       if (word.empty() || word == "-")
-        return make_error(ErrorKind::failed, "nvcc: `" + word + "` is no file");
+        return make_error(ErrorKind::failed, "nvcc: `" + word + "` is not a file");
       command_.inputs.push_back(word);
       return {};
     }
@@ -283,7 +284,7 @@ private:
 
   const OptionsFileReader& reader_;
   NvccCommand command_;
-  std::vector<std::string> open_; // options files that are being read
+  std::vector<std::string> open_; // options files being read
 };
 
 } // namespace

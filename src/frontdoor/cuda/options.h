@@ -1,4 +1,4 @@
-// nvcc's command line as options with values and input files, in nvcc's own grammar.
+// Parses nvcc's command line into options with values and input files, in nvcc's own grammar.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -10,20 +10,20 @@
 
 namespace xaas::frontdoor {
 
-// What follows an option: `--name=value`, `--name value`, and for some `-Nvalue`.
+// The value of an option: `--name=value`, `--name value`, and for some options `-Nvalue`.
 enum class NvccValue {
   none,
-  text,    // one value as it is
+  text,    // one value, unchanged
   number,  // one number
   boolean, // true or false
   list,    // parts between commas
-  paths,   // names of files between commas
+  paths,   // file names between commas
 };
 
 enum class NvccUse {
   translated,
-  dropped, // changes nothing of what the program does
-  refused, // changes it in a way that Clang cannot express
+  dropped, // does not change what the program does
+  refused, // changes the program in a way that Clang cannot express
 };
 
 struct NvccOption {
@@ -31,12 +31,12 @@ struct NvccOption {
   std::string_view short_name; // with one
   NvccValue value = NvccValue::none;
   NvccUse use = NvccUse::translated;
-  bool joined = false;       // the short name also with its value behind it
+  bool joined = false;       // the value may follow the short name directly
   std::string_view reason{}; // of a refusal, as the end of "clang cannot ..."
 };
 
 struct NvccGiven {
-  const NvccOption* option;        // null: one that nvcc does not know, which is in `values`
+  const NvccOption* option;        // null: unknown to nvcc; `values` has the word
   std::string spelling;            // as written, for messages
   std::vector<std::string> values; // parts of a list, or the one value
 };
@@ -48,10 +48,10 @@ struct NvccCommand {
 
 using OptionsFileReader = std::function<Result<std::string>(const std::string& name)>;
 
-// Reads the words of a command line, options files within it replaced by what is in them. As in nvcc a long
-// name has two hyphens, a short one has one, and names are not abbreviated. Errors (kind `failed`, naming the
-// option) are those of nvcc: no value or one too many, a number or boolean that is none, an input of a kind
-// unknown to it, an options file that cannot be read, or that reads itself.
+// Reads the words of a command line, and replaces options files by their contents. As in nvcc, a long name
+// has two hyphens, a short one has one, and names are not abbreviated. Failed, with the option's name, in the
+// same cases as nvcc: a missing or superfluous value, a malformed number or boolean, an unknown kind of
+// input, an options file that cannot be read or reads itself.
 Result<NvccCommand> parse_nvcc(const std::vector<std::string>& words, const OptionsFileReader& reader);
 
 } // namespace xaas::frontdoor

@@ -61,7 +61,7 @@ Result<Words> tool_words(const NvccRequest& request, std::string_view name) {
 
 namespace {
 
-// Values that nvcc accepts, or that Clang can follow, for options that have few.
+// Checks options with few values: those that nvcc accepts and Clang can follow.
 Result<void> check_values(const NvccRequest& request) {
   const std::map<std::string_view, Words> allowed = {
       {"-cudart", {"none", "shared", "static"}},
@@ -82,7 +82,7 @@ Result<void> check_values(const NvccRequest& request) {
   return {};
 }
 
-// Other options of the front end than those that steer its messages would change the program.
+// Options of nvcc's front end that do more than control its messages would change the program.
 Result<void> check_front_end(const NvccRequest& request) {
   XAAS_TRY(const Words words, tool_words(request, "-Xcudafe"));
   for (const std::string& word : words)
@@ -95,9 +95,9 @@ Result<void> check_front_end(const NvccRequest& request) {
   return {};
 }
 
-// Clang's name of an input's language; "none" for what is only linked.
+// Clang's name of an input's language; "none" for an input that is only linked.
 Result<std::string> language_of(const std::string& input, const std::optional<std::string>& given) {
-  // nvcc's -x is for all inputs, also for objects.
+  // nvcc's -x applies to all inputs, even objects.
   if (given)
     return *given == "cu" ? std::string("cuda") : *given;
   static const std::map<std::string, std::string> languages = {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* relocatable_reason = "relocatable device code of objects that nvcc compiled";
 
-// Whether the answer says where nvcc and its toolkit are. Builds read that there (CMake: `#$ TOP=`).
+// True if nvcc's answer has the paths of nvcc and its toolkit, which builds read (CMake: `#$ TOP=`).
 bool tells_places(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
     for (const char* word : {"-v", "--verbose", "-dryrun", "--dryrun", "-#"})
@@ -31,14 +31,14 @@ bool tells_places(const std::vector<std::string>& arguments) {
   });
 }
 
-// nvcc takes its place from the name that it was called by: asked for that, it gets the one that the build
-// shall go on with, whose nvcc is the front door.
+// nvcc derives its path from the name that it was called by. If the answer has this path, nvcc is called by
+// the name in the mirrored toolkit, whose nvcc is the front door.
 int run_real_nvcc(const session::Session& session, const std::vector<std::string>& arguments) {
   return run_real_tool(session, "nvcc", arguments,
                        tells_places(arguments) ? session.shadow_cuda() / "bin" / "nvcc" : fs::path());
 }
 
-// The objects that a command makes, as far as it names them.
+// The objects that a command makes and names.
 std::vector<fs::path> nvcc_objects(const std::vector<std::string>& arguments,
                                    const OptionsFileReader& reader) {
   std::vector<fs::path> objects;
@@ -53,7 +53,7 @@ std::vector<fs::path> nvcc_objects(const std::vector<std::string>& arguments,
   return objects;
 }
 
-// Device code that is not relocatable is whole in each object, and a link of it is a link of host code.
+// Device code that is not relocatable is complete in each object, so its link is a link of host code only.
 std::vector<std::string> without_device_link(std::vector<std::string> arguments) {
   std::vector<std::string> kept;
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -64,8 +64,8 @@ std::vector<std::string> without_device_link(std::vector<std::string> arguments)
   return kept;
 }
 
-// Relocatable device code that nvcc compiled is linked by nvcc, into an object that the link of the host code
-// then takes. That of our units is linked when deploying.
+// Has nvcc link the relocatable device code that it compiled, into an object for the link of the host code.
+// Deploying links the device code of our units.
 Result<std::optional<fs::path>> link_device_code(const session::Session& session,
                                                  const std::vector<std::string>& arguments,
                                                  const NvccTranslation& translated) {
@@ -87,10 +87,10 @@ Result<std::optional<fs::path>> link_device_code(const session::Session& session
   return std::optional(object);
 }
 
-// A command that makes a file of device code alone, of one source (-ptx, -cubin, -fatbin).
+// A command that makes a file of device code alone from one source (-ptx, -cubin, -fatbin).
 struct AskedFile {
   link::DeviceFile::Form form = link::DeviceFile::Form::ptx;
-  std::vector<std::string> arguments; // of the command that makes an object instead
+  std::vector<std::string> arguments; // of a command that makes an object instead
   fs::path output;
 };
 
@@ -123,13 +123,13 @@ std::optional<AskedFile> asked_file(const std::vector<std::string>& arguments,
   return asked;
 }
 
-// What nvcc compiles for where nobody says it (its documentation, "GPU Code Generation").
+// nvcc's default architecture (its documentation, "GPU Code Generation").
 std::string default_gpu(const session::Session& session) {
   constexpr int64_t first_with_turing = 13000; // CUDA_VERSION
   return cuda_version(session).value_or(0) >= first_with_turing ? "sm_75" : "sm_52";
 }
 
-// nvcc makes the file, which the build may read; what it is made of is captured beside it.
+// nvcc makes the file, which the build may read; the source is captured as well.
 int make_asked_file(const session::Session& session, const std::vector<std::string>& arguments,
                     const AskedFile& asked, const NvccContext& context) {
   if (const int code = run_real_nvcc(session, arguments); code != 0)
@@ -202,7 +202,7 @@ int run_nvcc(const session::Session& session, const std::vector<std::string>& ar
   if (code == 0 && !asks)
     for (const fs::path& object : nvcc_objects(arguments, context.read)) {
       note_native_object(session, object, reason);
-      if (reason != "-v") // what nvcc says is read
+      if (reason != "-v") // the build reads nvcc's own output
         std::cerr << "xaas: note: made by nvcc itself, not captured: " << object.string() << ": " << reason
                   << "\n";
     }

@@ -8,8 +8,8 @@
 
 namespace xaas::frontdoor {
 
-// Compiles and links what a command line of nvcc (without argv[0]) asks for: as Clang where that can be said
-// to Clang, else by the real nvcc, whose objects are noted as native. The exit code.
+// Runs a command line of nvcc (without argv[0]): by Clang if it can be translated, else by the real nvcc,
+// whose objects are recorded as native. Returns the exit code.
 int run_nvcc(const session::Session& session, const std::vector<std::string>& arguments);
 
 } // namespace xaas::frontdoor

@@ -14,8 +14,7 @@ namespace xaas::frontdoor {
 
 namespace {
 
-// Whether an option of the host compiler decides how code is made or what is warned of, so that it is the
-// host's alone.
+// True if an option of the host compiler controls code generation or warnings, and so is for the host alone.
 bool is_for_host_only(const llvm::opt::Option& option) {
   namespace o = clang::options;
   if (option.hasFlag(o::NoXarchOption) || option.matches(o::OPT_fopenmp) || option.matches(o::OPT_fopenmp_EQ))
@@ -29,8 +28,7 @@ bool is_warning_as_error(const llvm::opt::Option& option, const std::string& wor
          word.starts_with("-Werror=");
 }
 
-// Words of the host compiler, for the sides that they are for. What only a link reads is left out where there
-// is none: nvcc's host compiler says nothing of it, Clang warns.
+// Assigns words of the host compiler to the sides that they are for.
 Result<Words> host_compiler_words(const Words& given, bool has_cuda, bool links) {
   Words result;
   for (const DriverOption& each : parse_driver(given)) {
@@ -52,7 +50,7 @@ Result<Words> host_compiler_words(const Words& given, bool has_cuda, bool links)
   return result;
 }
 
-// nvcc's words for the host compiler: first those of -Xcompiler, then those that it does not know itself.
+// nvcc's words for the host compiler: those of -Xcompiler, then those that nvcc does not know.
 Result<Words> words_for_host(const NvccRequest& request) {
   XAAS_TRY(Words words, tool_words(request, "-Xcompiler"));
   if (!request.has("-forward-unknown-to-host-compiler") && !request.has("-forward-unknown-opts"))
@@ -64,8 +62,7 @@ Result<Words> words_for_host(const NvccRequest& request) {
   return words;
 }
 
-// Clang's sqrtf is libdevice's, which asks whether it has to be exact, and is told no unless somebody says
-// yes.
+// Clang's sqrtf is that of libdevice, which is exact only if __CUDA_PREC_SQRT says so.
 Words square_root_options(const NvccMath& math, bool approximated_in_ir) {
   if (math.exact_square_root)
     return {"-Xarch_device", "-mllvm=-nvvm-reflect-add=__CUDA_PREC_SQRT=1"};
@@ -77,8 +74,8 @@ Words square_root_options(const NvccMath& math, bool approximated_in_ir) {
 Words math_options(const NvccRequest& request, const NvccMath& math) {
   Words words;
   const bool fast = request.has("-use_fast_math");
-  // One flag in the IR for both; where only one is approximated, or without the loss of range that
-  // --use_fast_math allows (2: exact, 1: all of the range, 0: fastest), options of the code generator say so.
+  // One flag in the IR covers both. If only one is approximated, or without the loss of range that
+  // --use_fast_math allows (2: exact, 1: full range, 0: fastest), options of the code generator are needed.
   const bool approximated_in_ir = fast && !math.exact_division && !math.exact_square_root;
   if (math.flush_denormals)
     words.push_back("-fgpu-flush-denormals-to-zero");
@@ -105,7 +102,7 @@ Result<Words> host_options(const NvccRequest& request, const NvccInputs& inputs,
   append(words, own);
   if (const auto level = request.last("-O"))
     words.push_back("-O" +
-                    (level->size() > 1 || *level > "3" ? "3" : *level)); // above 3 nothing more is done
+                    (level->size() > 1 || *level > "3" ? "3" : *level)); // levels above 3 do nothing more
   for (const auto& [name, word] : {std::pair{"-g", "-g"}, {"-noeh", "-fno-exceptions"}, {"-pg", "-pg"}}) {
     if (!request.has(name))
       continue;
@@ -113,7 +110,7 @@ Result<Words> host_options(const NvccRequest& request, const NvccInputs& inputs,
       words.push_back("-Xarch_host");
     words.push_back(word);
   }
-  if (request.has("-w")) // unlike -w it lets later options have their way
+  if (request.has("-w")) // unlike -w, later options can override it
     words.push_back("-Wno-everything");
   for (const char* name : {"-ftemplate-depth", "-ftemplate-backtrace-limit"})
     if (const auto limit = request.last(name))
@@ -139,7 +136,7 @@ Words device_options(const NvccRequest& request, const NvccTranslation& translat
   if (!for_debugger && (request.has("-lineinfo") || request.has("-G")))
     append(words, {"-Xarch_device", "-gline-tables-only"});
   append(words, math_options(request, translation.math));
-  words.push_back("-Werror=ignored-attributes"); // __managed__ would be a variable of the host
+  words.push_back("-Werror=ignored-attributes"); // otherwise __managed__ would give a variable of the host
   if (request.last("-default-stream") == "per-thread")
     words.push_back("-fgpu-default-stream=per-thread");
   for (const std::string& option : translation.ptxas_options)

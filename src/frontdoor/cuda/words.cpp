@@ -12,7 +12,7 @@ Error open_quote(std::string_view text) {
   return make_error(ErrorKind::failed, "a double quote is not closed: " + std::string(text));
 }
 
-// Words that are put together letter by letter. `begin` makes a word that may stay empty.
+// Collects words letter by letter. `begin` starts a word that may stay empty.
 class Words {
 public:
   void begin() { open_ = true; }
@@ -26,7 +26,7 @@ public:
     word_.clear();
     open_ = false;
   }
-  // The end of a part of a list: without blanks around it, and not at all if nothing is left.
+  // Ends a part of a list: strips blanks around it, and drops an empty one.
   void end_part() {
     const size_t first = word_.find_first_not_of(" \t");
     const size_t last = word_.find_last_not_of(" \t");
@@ -48,7 +48,7 @@ private:
   bool open_ = false;
 };
 
-// One text as the shell reads it.
+// Reads a text as the shell does.
 class ShellReader {
 public:
   explicit ShellReader(std::string_view text) : text_(text) {}
@@ -90,7 +90,7 @@ private:
     return {};
   }
 
-  // Inside double quotes a backslash is one, except before what it protects there.
+  // Inside double quotes, a backslash stands for itself, except before characters that it protects there.
   Result<void> read_double_quotes() {
     words_.begin();
     while (++at_ < text_.size() && text_[at_] != '"') {
@@ -170,7 +170,7 @@ Result<std::string> nvcc_macro(std::string_view part) {
   }
   XAAS_TRY(const std::vector<std::string> words, shell_words(line + "\""));
   if (words.size() != 1)
-    return make_error(ErrorKind::failed, "nvcc's shell makes several words of it: " + std::string(part));
+    return make_error(ErrorKind::failed, "nvcc's shell splits it into several words: " + std::string(part));
   return words[0];
 }
 

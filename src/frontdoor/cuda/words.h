@@ -1,9 +1,10 @@
-// How nvcc takes its command line apart: lists, option files, and what its shell does to the rest.
+// The quoting rules of nvcc's command line: lists, options files, and the shell that nvcc uses.
 //
-// nvcc writes the commands of the host compiler as lines for /bin/sh. What a list option holds therefore goes
-// through two hands: nvcc splits it at commas, where quotes protect and a backslash makes the next character
-// plain, and leaves the quotes in; the shell then splits at blanks and removes quotes. The documentation says
-// little of this: the rules here were found by giving nvcc 13.0 a host compiler that prints its arguments.
+// nvcc writes the commands of the host compiler as lines for /bin/sh. The value of a list option is therefore
+// parsed twice: nvcc splits it at commas, where quotes protect and a backslash makes the next character
+// plain, and keeps the quotes; the shell then splits it at blanks and removes the quotes. The documentation
+// says little about this. The rules here were found by giving nvcc 13.0 a host compiler that prints its
+// arguments.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -14,27 +15,25 @@
 
 namespace xaas::frontdoor {
 
-// The parts of a list option. Commas inside double quotes do not separate, blanks around parts and empty
-// parts vanish, quotes stay. A double quote without its partner and a backslash at the end are errors, as in
-// nvcc.
+// The parts of a list option. Commas inside double quotes do not separate. Blanks around parts and empty
+// parts are dropped; quotes stay. An open double quote and a backslash at the end are errors, as in nvcc.
 Result<std::vector<std::string>> nvcc_list(std::string_view text);
 
-// The same for options that hold names of files: there quotes are removed, and a backslash is a character
-// like any other.
+// The same for options that hold file names: quotes are removed, and a backslash is an ordinary character.
 Result<std::vector<std::string>> nvcc_paths(std::string_view text);
 
-// The words that /bin/sh makes of a text. What the shell would expand or run ($, `, ;, |, &, <, >,
-// parentheses, a comment) is an error: what it comes to depends on the environment of the build, not on the
+// The words that /bin/sh makes of a text. Characters that the shell would expand or run ($, `, ;, |, &, <, >,
+// parentheses, a comment) are an error, because their effect depends on the build's environment, not on the
 // command line.
 Result<std::vector<std::string>> shell_words(std::string_view text);
 
-// What the host compiler gets of one part of -D and -U, which nvcc puts between double quotes.
+// The word that the host compiler gets for one part of -D or -U, which nvcc puts between double quotes.
 Result<std::string> nvcc_macro(std::string_view part);
 
-// The words of an options file: blanks and ends of line separate, double quotes keep blanks, a backslash
-// makes the next character plain. Then quotes are removed, also the plain ones, but for one that follows a
-// backslash that is left: `\\\"` is what reaches an option as `\"`. There are no comments and no single
-// quotes. An open quote is an error.
+// The words of an options file: blanks and line ends separate, double quotes keep blanks, a backslash makes
+// the next character plain. Then all quotes are removed, even plain ones, except a quote that follows a
+// remaining backslash: `\\\"` reaches an option as `\"`. There are no comments and no single quotes. An open
+// quote is an error.
 Result<std::vector<std::string>> options_file_words(std::string_view text);
 
 // The words of NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS: blanks separate, double quotes keep blanks and stay.

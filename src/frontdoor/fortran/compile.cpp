@@ -1,16 +1,15 @@
 // Fortran: from a job of flang's driver to a unit.
 //
-// Problem: Clang's front end is a library that gives IR before any LLVM pass; flang's is not to be had
-// without the shared LLVM, which cannot be in one process with the static one, and its driver refuses
-// -disable-llvm-passes. Approach: run `flang -fc1` as the build would, but to bitcode, with LLVM's pass
-// bisection at zero, which leaves out every pass that may be left out (what always runs, inlining of what
-// must be inlined, is part of any compile). What flang does with MLIR before that depends on -O and on the
-// instruction set, and is part of the IR: canonical form keeps apart what it makes different. Rejected: -O0,
-// whose IR is another one because flang's own passes read the level; --emit-fir and a translation of ours,
-// which would be a second flang.
+// Problem: Clang's front end is a library that gives IR before any LLVM pass. flang's needs the shared LLVM,
+// which cannot be in one process with the static one, and its driver refuses -disable-llvm-passes. Approach:
+// run `flang -fc1` as the build would, but to bitcode, with LLVM's pass bisection at zero, which skips every
+// optional pass (mandatory passes, such as inlining of always_inline functions, are part of any compile).
+// flang's passes over MLIR run before that and depend on -O and the instruction set. Their result is part of
+// the IR, and canonical form keeps different results apart. Rejected: -O0, whose IR differs because flang's
+// own passes read the level; --emit-fir and our own translation, which would be a second flang.
 //
-// The module files that a compile writes are written by this run. If it fails for whatever reason, flang runs
-// once more with the job as it was: that makes a native object, or says in flang's words what is wrong.
+// This run also writes the module files of the compile. If it fails for any reason, flang runs again with the
+// original job, which makes a native object or reports the error in flang's own words.
 #include "fortran/compile.h"
 #include "c/frontend.h"
 #include "foreign_modules.h"
@@ -66,7 +65,7 @@ Result<FrontEndRun> run_front_end(const fs::path& flang, const Arguments& argume
   return done;
 }
 
-// As -ffile-prefix-map would write it: the last prefix that matches is replaced by its name.
+// Maps a path as -ffile-prefix-map would: replaces the last prefix that matches by its name.
 std::string mapped(const session::Session& session, const std::string& path) {
   for (auto it = session.prefixes.rbegin(); it != session.prefixes.rend(); ++it)
     if (const fs::path relative = relative_under(path, it->first); !relative.empty())
@@ -75,7 +74,7 @@ std::string mapped(const session::Session& session, const std::string& path) {
 }
 
 Result<ir::CanonicalModule> canonicalize(llvm::Module& module, const clang::TargetOptions& options) {
-  // What flang writes on functions, from its arguments.
+  // The attributes that flang gives functions, from its arguments.
   const ir::TargetAttributes emitted = {options.CPU, options.TuneCPU,
                                         llvm::join(options.FeaturesAsWritten, ",")};
   XAAS_TRY(const ir::FeatureResolver resolver, ir::FeatureResolver::create({options.Triple,
@@ -107,8 +106,8 @@ FrontendResult finish(const session::Session& session, const FortranCommand& com
   return result;
 }
 
-// A second run for the build machine's own level, where the configuration's is above it. Its module files are
-// not the build's: they go to a place of their own, and those that the build has are found where they were.
+// A second run for the build machine's own level, if the configuration's is above it. Its module files go to
+// a directory of their own, and it reads the build's module files where they are.
 std::string lesser_bitcode(const session::Session& session, const FortranCommand& command,
                            const fs::path& flang, const std::string& level) {
   FortranCommand lesser = command;
@@ -164,7 +163,7 @@ Result<CompileResult> capture_command(const session::Session& session, const fs:
   XAAS_TRY(const std::optional<std::string> refusal, writer.make_object(unit, lesser));
   if (refusal)
     return CompileResult{CompileOutcome::carried, command.output, *refusal};
-  std::cerr << done.messages; // else flang says it again
+  std::cerr << done.messages; // printed only now, because flang prints them again for a carried source
   return writer.write(unit, false, std::nullopt);
 }
 

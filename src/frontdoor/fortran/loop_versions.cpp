@@ -26,7 +26,7 @@ bool is_and(const llvm::Value* value) {
          operation->getType()->isIntegerTy(1);
 }
 
-// A stride compared with the size of an element.
+// True for a comparison of a stride with the size of an element.
 bool is_comparison(const llvm::Value* value) {
   const auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(value);
   return comparison && comparison->getPredicate() == llvm::ICmpInst::ICMP_EQ &&
@@ -34,7 +34,7 @@ bool is_comparison(const llvm::Value* value) {
          comparison->getOperand(0)->getType()->isIntegerTy(64);
 }
 
-// What `root` is the conjunction of; nothing if that is not comparisons only.
+// The comparisons of which `root` is the conjunction; none if it has other operands.
 llvm::SmallSetVector<llvm::Value*, 8> comparisons_of(llvm::Value* root) {
   llvm::SmallSetVector<llvm::Value*, 8> comparisons;
   std::vector<llvm::Value*> pending = {root};
@@ -60,7 +60,7 @@ bool may_move(const llvm::Instruction& instruction) {
                    llvm::SelectInst, llvm::ExtractValueInst, llvm::InsertValueInst>(instruction);
 }
 
-// Words for values that do not depend on the order of the instructions that may be moved.
+// Describes values independently of the order of the instructions that may be moved.
 class Descriptions {
 public:
   explicit Descriptions(const llvm::Function& function) {
@@ -74,7 +74,7 @@ public:
     known_.clear();
   }
 
-  // What was moved is from now on known by its place, as what did not move is.
+  // From now on, moved instructions are described by their place, like those that did not move.
   void set_places(llvm::ArrayRef<llvm::Instruction*> ordered) {
     std::vector<size_t> places;
     for (const llvm::Instruction* instruction : ordered)
@@ -109,8 +109,8 @@ private:
     if (const auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(instruction))
       text += " " + printed(*element->getSourceElementType());
     text += " " + printed(*instruction->getType()) + ")";
-    // A value that is used twice is described twice: without a limit the text of a chain of such would be
-    // endless.
+    // A value that is used twice is described twice, so without a limit the text would grow exponentially
+    // with a chain of such values.
     constexpr size_t limit = 500;
     return text.size() < limit ? text : digest_of(text).hex();
   }
@@ -130,10 +130,10 @@ private:
   std::map<const llvm::Value*, std::string> known_;
 };
 
-// Puts a run of instructions before `end` into the order of their descriptions, each after what it uses.
+// Sorts a run of instructions before `end` by their descriptions, each after its operands.
 void order(llvm::ArrayRef<llvm::Instruction*> run, llvm::Instruction& end, Descriptions& descriptions) {
   descriptions.set_moving(run);
-  // Equal descriptions are equal values: their order does not matter.
+  // Equal descriptions are equal values, whose order does not matter.
   std::vector<std::pair<std::string, llvm::Instruction*>> waiting;
   for (llvm::Instruction* instruction : run)
     waiting.emplace_back(descriptions.of(instruction), instruction);
@@ -153,7 +153,7 @@ void order(llvm::ArrayRef<llvm::Instruction*> run, llvm::Instruction& end, Descr
   descriptions.set_places(ordered);
 }
 
-// The instructions without effects right before a block's last.
+// The instructions without effects directly before a block's last one.
 std::vector<llvm::Instruction*> run_before_end(llvm::BasicBlock& block) {
   std::vector<llvm::Instruction*> run;
   for (auto it = std::next(block.rbegin()); it != block.rend() && may_move(*it); ++it)
@@ -187,7 +187,7 @@ std::vector<Choice> choices_of(llvm::Function& function) {
   return choices;
 }
 
-// Comparisons stay: they are joined again.
+// Keeps the comparisons, which are joined again.
 void erase_unused_ands(llvm::Value* value) {
   if (!is_and(value) || !value->use_empty())
     return;
@@ -211,7 +211,7 @@ void order_choices(llvm::Function& function) {
   std::vector<Choice> choices = choices_of(function);
   if (choices.empty())
     return;
-  // Each gets comparisons of its own: that one begins as another does is chance, too.
+  // Each gets its own comparisons, because two that begin alike do so by chance.
   for (const Choice& choice : choices) {
     llvm::Value* before = choice.branch->getCondition();
     choice.branch->setCondition(choice.comparisons[0]);

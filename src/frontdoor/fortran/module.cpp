@@ -20,7 +20,7 @@ namespace {
 
 using Portable = std::function<std::string(const std::string&)>;
 
-// The path in a constant of the form that flang gives source files: a text that ends with a zero.
+// The path in a constant of the form that flang uses for source files: text with a terminating zero.
 std::string path_in(const llvm::Value* value) {
   const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value);
   if (!variable || !variable->isConstant() || !variable->hasInitializer() ||
@@ -30,7 +30,8 @@ std::string path_in(const llvm::Value* value) {
   return text && text->isCString() ? text->getAsCString().str() : std::string();
 }
 
-// A constant like `from` with another text, named after the text as flang does: equal ones are one in a link.
+// A constant like `from` with another text. As in flang, its name derives from the text, so a link merges
+// equal ones.
 llvm::GlobalVariable* constant_with(llvm::Module& module, const llvm::GlobalVariable& from,
                                     const std::string& text) {
   const std::string name = "_QQclX" + llvm::toHex(llvm::StringRef(text.c_str(), text.size() + 1));
@@ -47,8 +48,8 @@ llvm::GlobalVariable* constant_with(llvm::Module& module, const llvm::GlobalVari
   return made;
 }
 
-// In the run-time library's functions the source file is followed by the line, an int; a character value of
-// the program by its length, a size_t.
+// In calls of the run-time library, the line, an int, follows the source file. The length, a size_t, follows
+// a character value of the program.
 bool is_source_file(const llvm::CallBase& call, unsigned argument) {
   return argument + 1 < call.arg_size() && call.getArgOperand(argument + 1)->getType()->isIntegerTy(32);
 }
@@ -80,7 +81,7 @@ void replace_source_files(llvm::Module& module, const Portable& portable) {
       from->eraseFromParent();
 }
 
-// All metadata that a module reaches.
+// Visits all metadata that a module reaches.
 class MetadataWalk {
 public:
   explicit MetadataWalk(const llvm::Module& module) {
@@ -133,17 +134,17 @@ private:
 
   llvm::DenseSet<const llvm::MDNode*> seen_;
   llvm::SmallVector<const llvm::MDNode*, 64> pending_;
-  std::vector<llvm::DIFile*> files_; // in the order in which they were met
+  std::vector<llvm::DIFile*> files_; // in visiting order
   std::vector<llvm::DISubprogram*> subprograms_;
 };
 
 void replace_debug_files(llvm::Module& module, const MetadataWalk& walk, const Portable& portable) {
-  // A node that becomes equal to another is replaced by that one everywhere, in this list, too.
+  // LLVM replaces a node that becomes equal to another everywhere, in this list, too.
   std::vector<llvm::TrackingMDNodeRef> files;
   for (llvm::DIFile* file : walk.files())
     files.emplace_back(file);
   for (const llvm::TrackingMDNodeRef& file : files)
-    for (unsigned i = 0; i < 2; ++i) { // its name and its directory
+    for (unsigned i = 0; i < 2; ++i) { // name and directory
       llvm::MDNode* node = file;
       const auto* text = llvm::dyn_cast_or_null<llvm::MDString>(node->getOperand(i));
       if (!text)
@@ -154,7 +155,7 @@ void replace_debug_files(llvm::Module& module, const MetadataWalk& walk, const P
     }
 }
 
-// What a procedure imports, in words.
+// Describes an import of a procedure.
 std::string description(const llvm::DIImportedEntity& import) {
   std::string entity;
   if (const auto* used = llvm::dyn_cast_or_null<llvm::DIModule>(import.getEntity()))

@@ -1,4 +1,4 @@
-// What flang writes into a module that is not the source's: the place of the build, and chance.
+// Removes from a module what flang adds by the build's location and by chance.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@ class Module;
 
 namespace xaas::frontdoor {
 
-// Makes a module of flang's the same in every place and every run:
-// - file names in debug information, and the constant with a source's absolute path that calls of Fortran's
-//   run-time library have for their messages, become what `portable` gives for them. (Clang does this itself,
-//   by -ffile-prefix-map, which flang does not have.) Strings of the program itself stay as they are.
-// - the modules that a procedure uses are listed by name in its debug information. flang lists them in the
-//   order of their addresses in its memory.
-// - versioned loops are in one order (loop_versions.h).
+// Makes flang's module the same in every directory and every run:
+// - file names in debug information, and the constant with the source's absolute path that calls of Fortran's
+//   run-time library use in messages, are mapped by `portable`. (Clang's -ffile-prefix-map does this; flang
+//   does not have it.) Strings of the program itself stay as they are.
+// - the modules that a procedure uses are sorted by name in its debug information. flang sorts them by their
+//   addresses in its memory.
+// - versioned loops have one order (loop_versions.h).
 void make_reproducible(llvm::Module& module, const std::function<std::string(const std::string&)>& portable);
 
 } // namespace xaas::frontdoor

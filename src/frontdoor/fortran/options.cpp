@@ -1,9 +1,9 @@
-// flang's driver hands one list of options to its front end, which is the back end's driver, too. For a unit
-// they are two things: what has done its work once there is IR, and what lowering needs. The second part is
-// the same list of options that Clang's cc1 takes, under the same names, because both sit on LLVM's one
-// table; so it goes through Clang's own parser, and a unit of Fortran has the options of a unit of C. An
-// option in neither list (-mllvm, profiles, plugins, offloading) is a reason to leave the object to flang: an
-// allow list, because what a later flang adds may well concern lowering.
+// flang's driver passes one list of options to its front end, which also drives the back end. For a unit, the
+// list has two parts: options that are used up once there is IR, and options for lowering. The second part
+// has the same names as in Clang's cc1, because both share LLVM's option table. So it goes through Clang's
+// own parser, and a Fortran unit has the options of a C unit. If an option is in neither part (-mllvm,
+// profiles, plugins, offloading), the object is left to flang. This is an allow list, because options that a
+// later flang adds may concern lowering.
 #include "fortran/options.h"
 
 #include <clang/Basic/DiagnosticIDs.h>
@@ -50,8 +50,9 @@ bool is_back_end_option(unsigned id) {
   }
 }
 
-// What decides IR, messages and module files only. Floating-point options, frame pointers, preferred vector
-// widths and the kind of debug information are among them: they are flags, attributes and metadata of the IR.
+// True for options that affect only IR, messages and module files. Floating-point options, frame pointers,
+// preferred vector widths and the kind of debug information are among them: the IR carries them as flags,
+// attributes and metadata.
 bool is_front_end_option(unsigned id) {
   switch (id) {
   // source form and preprocessing
@@ -168,8 +169,8 @@ bool is_front_end_option(unsigned id) {
 }
 
 std::shared_ptr<clang::CompilerInvocation> parse_back_end(std::vector<const char*> arguments) {
-  // An input is needed to be taken for a command; it is not read. Clang tracks assignments through its passes
-  // for debuggers, flang does not.
+  // A command needs an input, which is not read. For debuggers, Clang tracks assignments through its passes;
+  // flang does not.
   arguments.insert(arguments.end(),
                    {"-fexperimental-assignment-tracking=disabled", "-emit-obj", "-x", "c", "-o", "-", "-"});
   auto invocation = std::make_shared<clang::CompilerInvocation>();

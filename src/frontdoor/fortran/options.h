@@ -1,4 +1,4 @@
-// What a command of flang's front end (`flang -fc1`) says, for capturing it.
+// Parses a command of flang's front end (`flang -fc1`) for its capture.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -15,14 +15,13 @@
 namespace xaas::frontdoor {
 
 struct FortranCommand {
-  std::string source; // as the command names it
+  std::string source; // as in the command
   fs::path output;
-  // Arguments for the front end alone, without input kind of output and its name: what is added to them
-  // decides what it makes.
+  // Arguments for the front end alone, without input, kind of output and its name. The caller adds these.
   std::vector<std::string> front_end;
-  // The back end's part of the command, as an invocation of Clang's.
+  // The back end's part of the command, as a Clang invocation.
   std::shared_ptr<clang::CompilerInvocation> back_end;
-  std::string refusal; // why its object cannot be carried as IR; empty: it can
+  std::string refusal; // why the object cannot be carried as IR; empty: it can
 };
 
 // Reads a command without "-fc1". Nothing if it makes no object from one Fortran source: preprocessing,

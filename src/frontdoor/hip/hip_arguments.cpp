@@ -18,7 +18,7 @@ bool has(const std::vector<std::string>& arguments, std::string_view prefix) {
                      [&](const std::string& argument) { return argument.starts_with(prefix); });
 }
 
-// The architectures that the code will be for, in whatever form they are asked for.
+// The architectures of the code, in whichever form they are given.
 std::vector<std::string> architectures(const session::Session& session,
                                        const std::vector<std::string>& arguments) {
   std::vector<std::string> archs = gpus_of(session, target::GpuArch::Vendor::amd);
@@ -30,12 +30,11 @@ std::vector<std::string> architectures(const session::Session& session,
         for (const std::string& arch : split(argument.substr(option.size()), ','))
           archs.push_back(arch);
   if (archs.empty())
-    archs.emplace_back("gfx906"); // Clang's own choice
+    archs.emplace_back("gfx906"); // Clang's default
   return archs;
 }
 
-// Clang defined it up to version 21, for the host, too, and HIP's headers before version 7 are written for
-// that.
+// Clang defined it up to version 21, for the host, too, and HIP's headers before version 7 rely on that.
 void define_wavefront_size(const session::Session& session, const std::vector<std::string>& arguments,
                            std::vector<std::string>& options) {
   constexpr unsigned first_without = 7;
@@ -105,8 +104,8 @@ std::vector<std::string> hip_options(const session::Session& session,
       options.push_back("-mcode-object-version=" + version);
   }
   define_wavefront_size(session, arguments, options);
-  // The name for a source's own device variables, which Clang makes of its place and the whole command line.
-  // With several sources in one command it would be the same for all.
+  // The suffix of a source's own device variables, which Clang derives from its path and the whole command
+  // line. With several sources in one command, it would be the same for all.
   if (const std::vector<std::string> all = sources(arguments); all.size() == 1)
     options.push_back("-cuid=" + digest_of(portable_name(session, all.front())).hex().substr(0, 16));
   options.emplace_back("--end-no-unused-arguments");
@@ -135,7 +134,7 @@ std::optional<Error> hip_obstacle(const session::Session& session,
     return std::nullopt;
   return make_error(ErrorKind::missing_tool,
                     "HIP is installed below " + session.rocm.root.string() +
-                        ", and the device libraries that it needs (ocml.bc and others) are not",
+                        ", but the device libraries that it needs (ocml.bc and others) are not",
                     "install them (rocm-device-libs of Debian), or say where they are: HIP_DEVICE_LIB_PATH");
 }
 

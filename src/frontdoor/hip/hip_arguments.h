@@ -1,4 +1,4 @@
-// What Clang is told of HIP sources beside the project's own words.
+// Clang's options for HIP sources besides the project's own.
 #pragma once
 
 #include <xaas/session/session.h>
@@ -10,30 +10,30 @@
 
 namespace xaas::frontdoor {
 
-// The architectures of the session that are of a vendor: a source takes those that it can be compiled for.
+// The session's architectures of one vendor, for sources that can be compiled for it.
 std::vector<std::string> gpus_of(const session::Session& session, target::GpuArch::Vendor vendor);
 
-// Of a processor, without settings: `wave64` was asked for where there is a choice.
+// The wavefront size of a processor, without settings. `wave64`: the build asked for 64 where there is a
+// choice.
 unsigned wavefront_size(const std::string& arch, bool wave64);
 
-// The newest version of the code object ABI that the device libraries are made for. Clang's default may be
-// newer.
+// The newest version of the code object ABI that the device libraries support. Clang's default may be newer.
 std::string code_object_version(const session::Rocm& rocm);
 
-// True if a command line has a source in HIP.
+// True if a command line has a HIP source.
 bool is_hip(const std::vector<std::string>& arguments);
 
-// Options for a command line with a source in HIP, to come after its own: where HIP and its device libraries
-// are, the architectures of the session, and a name for the source's own device variables that is of the
-// project alone.
+// Options to append to a command line with a HIP source: the paths of HIP and its device libraries, the
+// session's architectures, and a suffix for the source's own device variables that depends on the project
+// alone.
 std::vector<std::string> hip_options(const session::Session& session,
                                      const std::vector<std::string>& arguments);
 
-// A cc1 command for one of AMD's GPUs, also linked with hip.bc where the device libraries have it: HIP's
-// headers before version 6 call what is in it (__syncthreads does), and Clang itself no longer links it.
+// Adds hip.bc, if the device libraries have it, to a cc1 command for an AMD GPU: HIP's headers before version
+// 6 call its functions (__syncthreads does), and Clang itself no longer links it.
 std::vector<std::string> with_hip_library(const session::Session& session, std::vector<std::string> command);
 
-// Why a source in HIP cannot be compiled here, where that is not for Clang to say: there are no device
+// The error if a HIP source cannot be compiled here and Clang would not explain why: there are no device
 // libraries.
 std::optional<Error> hip_obstacle(const session::Session& session, const std::vector<std::string>& arguments);
 

@@ -21,7 +21,7 @@ bool is_hip_source(const std::string& argument) {
   return false;
 }
 
-// Options that end before there is a program.
+// True for options that stop before a program is linked.
 bool stops_early(const std::string& argument) {
   for (const char* option : {"-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--genco", "--cuda-device-only"})
     if (argument == option)
@@ -29,7 +29,7 @@ bool stops_early(const std::string& argument) {
   return false;
 }
 
-// hipcc's own words in Clang's; nothing for one that is Clang's as well.
+// Translates hipcc's own words into Clang's; nothing for a word that Clang knows as well.
 std::optional<std::vector<std::string>> translated(const std::string& argument) {
   constexpr std::string_view target = "--amdgpu-target=";
   if (argument.starts_with(target)) {
@@ -42,12 +42,12 @@ std::optional<std::vector<std::string>> translated(const std::string& argument) 
     return std::vector<std::string>{"--cuda-device-only"};
   if (argument == "-use_fast_math" || argument == "--use_fast_math")
     return std::vector<std::string>{"-DHIP_FAST_MATH"};
-  if (argument == "--hipcc-func-supp" || argument == "--hipcc-no-func-supp") // inlining is left to LLVM
+  if (argument == "--hipcc-func-supp" || argument == "--hipcc-no-func-supp") // LLVM decides about inlining
     return std::vector<std::string>();
   return std::nullopt;
 }
 
-// "5.2.21153", from what HIP has for this.
+// HIP's full version, such as "5.2.21153", from its own file.
 std::string full_version(const session::Rocm& rocm) {
   std::string version;
   const Result<std::string> text = read_file(rocm.root / "share" / "hip" / "version");
@@ -62,7 +62,7 @@ std::string full_version(const session::Rocm& rocm) {
 
 std::vector<std::string> clang_arguments_of_hipcc(const session::Session& session,
                                                   const std::vector<std::string>& arguments) {
-  // A language that is given holds for all sources.
+  // A language option applies to all sources.
   const bool says_language = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
     return argument.starts_with("-x");
   });

@@ -1,6 +1,6 @@
-// The front door under hipcc's name: Clang, told that what it compiles is HIP. What hipcc does beside is from
-// its own documentation (ROCm HIPCC, "Using hipcc") and help: optimises by default, links HIP's run-time
-// library, has names of its own for a few options.
+// The front door under hipcc's name: Clang in HIP mode. According to its documentation (ROCm HIPCC, "Using
+// hipcc") and help, hipcc also optimises by default, links HIP's run-time library, and has its own names for
+// a few options.
 #pragma once
 
 #include <xaas/session/session.h>
@@ -10,11 +10,11 @@
 
 namespace xaas::frontdoor {
 
-// A command line of hipcc, without argv[0], as one of clang++.
+// Translates a command line of hipcc, without argv[0], into one of clang++.
 std::vector<std::string> clang_arguments_of_hipcc(const session::Session& session,
                                                   const std::vector<std::string>& arguments);
 
-// Compiles and links what it asks for. The exit code.
+// Runs a command line of hipcc. Returns the exit code.
 int run_hipcc(const session::Session& session, const std::vector<std::string>& arguments);
 
 } // namespace xaas::frontdoor

@@ -43,7 +43,7 @@ Result<void> link_to(const fs::path& destination, const fs::path& link) {
   return code ? Result<void>(errno_error(code.value(), "creating " + link.string())) : Result<void>();
 }
 
-// All of `directory` but what is linked already.
+// Links the entries of `directory` that are not linked yet.
 Result<void> link_entries(const fs::path& directory, const fs::path& shadow) {
   std::error_code code;
   if (!fs::is_directory(directory, code))
@@ -54,8 +54,8 @@ Result<void> link_entries(const fs::path& directory, const fs::path& shadow) {
   return {};
 }
 
-// A distribution's packages, which are among all others below /usr: only HIP's own, so that no build takes
-// this for the place of everything.
+// Links a distribution's HIP packages, which share /usr with all others. Only HIP's own files are linked, so
+// that no build mistakes the directory for all of /usr.
 Result<void> link_packages(const session::Rocm& rocm, const fs::path& shadow) {
   const fs::path libraries = multiarch(rocm.root);
   for (const char* name : {"hip", "hsa"})
@@ -98,7 +98,7 @@ Result<void> shadow_rocm(const session::Session& session, const fs::path& progra
     XAAS_CHECK(link_entries(session.rocm.root / "bin", shadow / "bin"));
     XAAS_CHECK(link_entries(session.rocm.root, shadow));
   }
-  // HIP's package for CMake looks for Clang's own library from where the compiler is.
+  // HIP's CMake package looks for Clang's own library relative to the compiler.
   return link_to(session.clang.parent_path().parent_path() / "lib" / "clang",
                  session.directory / "lib" / "clang");
 }

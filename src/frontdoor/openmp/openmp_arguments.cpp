@@ -24,7 +24,7 @@ std::string value_of(const std::vector<std::string>& arguments,
   return value;
 }
 
-// The members of LLVM's archive, which are bitcode, as files of the session.
+// Unpacks the members of LLVM's archive, which are bitcode, into files of the session.
 Result<std::vector<fs::path>> members_of(const session::Session& session, const fs::path& archive) {
   XAAS_TRY(const std::vector<link::ArchiveMember> members, link::read_archive(archive));
   const fs::path directory = session.directory / "openmp-device";
@@ -51,12 +51,13 @@ Result<std::vector<fs::path>> runtime_library(const session::Session& session,
   if (given.empty() && fs::exists(archive, code))
     return members_of(session, archive);
   return make_error(ErrorKind::missing_tool,
-                    "OpenMP's run-time library for AMD's GPUs is not there: " +
+                    "OpenMP's run-time library for AMD's GPUs does not exist: " +
                         (given.empty() ? archive : given).string(),
                     "--libomptarget-amdgpu-bc-path=FILE names one, -nogpulib does without");
 }
 
-// As HIP's own compiles link them, for the defaults of floating point, which OpenMP has no words to change.
+// The libraries that HIP's own compiles link, with the default floating-point settings, which OpenMP cannot
+// change.
 Result<std::vector<fs::path>> amd_libraries(const session::Session& session, const std::string& arch,
                                             const std::string& version) {
   if (session.rocm.bitcode.empty())
@@ -72,7 +73,7 @@ Result<std::vector<fs::path>> amd_libraries(const session::Session& session, con
         "oclc_isa_version_" + arch.substr(3), "oclc_abi_version_" + version + "00"}) {
     files.push_back(session.rocm.bitcode / (name + ".bc"));
     std::error_code code;
-    // The square root's is no longer in ROCm 7.
+    // ROCm 7 no longer has the library for square roots.
     if (!fs::exists(files.back(), code) && name.starts_with("oclc_correctly"))
       files.pop_back();
     else if (!fs::exists(files.back(), code))

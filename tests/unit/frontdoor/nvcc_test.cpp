@@ -200,7 +200,7 @@ TEST(Nvcc, UnknownOptions) {
 TEST(Nvcc, WhatIsMalformed) {
   EXPECT_EQ(refusal("a.cu -o"), "nvcc -o: the value is missing");
   EXPECT_EQ(refusal("-c"), "nvcc: there is no input file");
-  EXPECT_THAT(refusal("-Ofast -c a.cu"), HasSubstr("`fast` is no number"));
+  EXPECT_THAT(refusal("-Ofast -c a.cu"), HasSubstr("`fast` is not a number"));
   EXPECT_THAT(refusal("-rdc=1 -c a.cu"), HasSubstr("`1` is neither true nor false"));
   EXPECT_THAT(refusal("--use_fast_math=true -c a.cu"), HasSubstr("takes no value"));
   EXPECT_THAT(refusal("-std=gnu++17 -c a.cu"), HasSubstr("-std=gnu++17"));
@@ -284,7 +284,7 @@ TEST(Nvcc, Architectures) {
 }
 
 TEST(Nvcc, ArchitecturesThatAreNone) {
-  EXPECT_THAT(refusal("-arch=80 -c a.cu"), HasSubstr("nvcc -arch=80: `80` is no GPU architecture"));
+  EXPECT_THAT(refusal("-arch=80 -c a.cu"), HasSubstr("nvcc -arch=80: `80` is not a GPU architecture"));
   EXPECT_THAT(refusal("-arch=sm_4711 -c a.cu"), HasSubstr("clang cannot compile for sm_4711"));
   EXPECT_THAT(refusal("-arch=sm_100f -c a.cu"), HasSubstr("clang cannot compile for sm_100f"));
   EXPECT_THAT(refusal("-arch=sm_80 -code=sm_80 -c a.cu"), HasSubstr("sm_80 is not virtual"));
