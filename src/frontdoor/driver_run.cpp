@@ -1,4 +1,5 @@
 #include "driver_run.h"
+#include <xaas/session/log.h>
 
 #include "c/compile.h"
 #include "device/compile.h"

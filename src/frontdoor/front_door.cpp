@@ -5,6 +5,7 @@
 #include "fortran/compile.h"
 #include "hip/hipcc.h"
 #include "link.h"
+#include <xaas/frontdoor/toolchains.h>
 
 #include <xaas/frontdoor/front_door.h>
 #include <xaas/ir/back_ends.h>

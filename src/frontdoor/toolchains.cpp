@@ -1,4 +1,6 @@
 // Finds the Clang and the flang that capture a build.
+#include "installed_toolkit.h"
+
 #include <xaas/base/process.h>
 #include <xaas/session/session.h>
 
@@ -92,14 +94,7 @@ Result<std::optional<fs::path>> find_flang() {
 }
 
 std::optional<fs::path> find_cuda() {
-  std::vector<fs::path> places;
-  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
-    if (const char* path = std::getenv(variable); path && fs::path(path).is_absolute())
-      places.emplace_back(path);
-  if (const std::optional<fs::path> nvcc = find_program("nvcc"))
-    places.push_back(fs::weakly_canonical(*nvcc).parent_path().parent_path());
-  places.emplace_back("/usr/local/cuda");
-  for (const fs::path& place : places) {
+  for (const fs::path& place : toolkit_places({"CUDA_PATH", "CUDA_HOME"}, "nvcc", {"/usr/local/cuda"})) {
     std::error_code code;
     if (fs::is_regular_file(place / "bin" / "nvcc", code) && fs::is_directory(place / "include", code))
       return place;

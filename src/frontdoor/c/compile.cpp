@@ -2,6 +2,7 @@
 #include "c/frontend.h"
 #include "device/units.h"
 #include "working_object.h"
+#include <xaas/known/invocation.h>
 #include <xaas/known/known.h>
 #include <xaas/known/places.h>
 #include <xaas/known/read_once.h>

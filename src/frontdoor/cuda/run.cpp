@@ -1,4 +1,5 @@
 #include "cuda/run.h"
+#include <xaas/session/log.h>
 
 #include "c/compile.h"
 #include "cuda/nvcc.h"

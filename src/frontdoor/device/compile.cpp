@@ -1,5 +1,6 @@
 #include "device/compile.h"
 #include "c/frontend.h"
+#include "installed_toolkit.h"
 #include <xaas/harvest/identify.h>
 #include <xaas/known/stable_files.h>
 
@@ -159,15 +160,7 @@ std::string arch_of(const session::Session& session, const clang::TargetOptions&
 } // namespace
 
 std::optional<int64_t> cuda_version(const session::Session& session) {
-  const Result<std::string> header = read_file(session.cuda / "include" / "cuda.h");
-  constexpr std::string_view words = "#define CUDA_VERSION ";
-  const size_t at = header ? header->find(words) : std::string::npos;
-  int64_t version = 0;
-  if (at == std::string::npos ||
-      std::from_chars(header->data() + at + words.size(), header->data() + header->size(), version).ec !=
-          std::errc())
-    return std::nullopt;
-  return version;
+  return defined_number(session.cuda / "include" / "cuda.h", "CUDA_VERSION");
 }
 
 bool is_device_compile(const std::vector<std::string>& command) {

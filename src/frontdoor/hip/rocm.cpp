@@ -1,10 +1,9 @@
 #include "hip/rocm.h"
+#include "installed_toolkit.h"
 
 #include <xaas/base/directory.h>
-#include <xaas/base/process.h>
 #include <xaas/target/cpu.h>
 
-#include <charconv>
 #include <cstdlib>
 
 namespace xaas::frontdoor {
@@ -73,15 +72,7 @@ Result<void> link_packages(const session::Rocm& rocm, const fs::path& shadow) {
 } // namespace
 
 session::Rocm find_rocm() {
-  std::vector<fs::path> places;
-  for (const char* variable : {"ROCM_PATH", "HIP_PATH"})
-    if (const char* path = std::getenv(variable); path && fs::path(path).is_absolute())
-      places.emplace_back(path);
-  if (const std::optional<fs::path> hipcc = find_program("hipcc"))
-    places.push_back(fs::weakly_canonical(*hipcc).parent_path().parent_path());
-  places.emplace_back("/opt/rocm");
-  places.emplace_back("/usr");
-  for (const fs::path& place : places)
+  for (const fs::path& place : toolkit_places({"ROCM_PATH", "HIP_PATH"}, "hipcc", {"/opt/rocm", "/usr"}))
     if (has_hip(place))
       return {place, find_bitcode(place)};
   return {};
@@ -104,15 +95,9 @@ Result<void> shadow_rocm(const session::Session& session, const fs::path& progra
 }
 
 std::optional<unsigned> hip_version(const session::Rocm& rocm) {
-  const Result<std::string> header = read_file(rocm.root / "include" / "hip" / "hip_version.h");
-  constexpr std::string_view words = "#define HIP_VERSION_MAJOR ";
-  const size_t at = header ? header->find(words) : std::string::npos;
-  unsigned version = 0;
-  if (at == std::string::npos ||
-      std::from_chars(header->data() + at + words.size(), header->data() + header->size(), version).ec !=
-          std::errc())
-    return std::nullopt;
-  return version;
+  const std::optional<int64_t> major =
+      defined_number(rocm.root / "include" / "hip" / "hip_version.h", "HIP_VERSION_MAJOR");
+  return major ? std::optional(static_cast<unsigned>(*major)) : std::nullopt;
 }
 
 } // namespace xaas::frontdoor
