@@ -49,7 +49,7 @@ Result<void> set_device_image(llvm::Module& module, const std::string& image) {
   const std::vector<llvm::GlobalVariable*> found = placeholders(module);
   if (found.size() != 1)
     return make_error(ErrorKind::integrity, "the module has " + std::to_string(found.size()) +
-                                                " places for device code, and should have one");
+                                                " places for device code, expected one");
   llvm::GlobalVariable& old = *found.front();
   llvm::Constant* data = llvm::ConstantDataArray::getString(module.getContext(), image, false);
   auto* variable = new llvm::GlobalVariable(module, data->getType(), old.isConstant(), old.getLinkage(), data,

@@ -169,7 +169,7 @@ const OptionMember of_language[] = {
     {"CurrentModule", WithoutEffect{of_front_end}},
     {"ModuleFeatures", WithoutEffect{of_front_end}},
     {"CommentOpts", WithoutEffect{of_front_end}},
-    {"NoBuiltinFuncs", WithoutEffect{"the same list as that of CodeGenOptions, for the front end"}},
+    {"NoBuiltinFuncs", WithoutEffect{"the list of CodeGenOptions again, for the front end"}},
     {"MacroPrefixMap", WithoutEffect{of_front_end}},
     {"OMPTargetTriples", WithoutEffect{of_ir}},
     {"OMPHostIRFile", WithoutEffect{of_front_end}},

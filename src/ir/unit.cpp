@@ -43,7 +43,7 @@ Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
       return make_error(ErrorKind::integrity, reader.where() + "/offload: \"" + unit.offload +
                                                   "\" is not a way to link device code");
     if (unit.device.empty())
-      return make_error(ErrorKind::integrity, reader.where() + "/offload: of a unit without device code");
+      return make_error(ErrorKind::integrity, reader.where() + "/offload: the unit has no device code");
   }
   for (const auto& [arch, id] : unit.device) {
     const bool other = (unit.offload == "cuda" && !arch.starts_with("sm_")) ||
@@ -53,7 +53,7 @@ Result<void> parse_offload(const JsonReader& reader, Unit& unit) {
                         reader.where() + "/offload: \"" + unit.offload + "\" is not for " + arch);
   }
   if (unit.device.count(host_device) && unit.offload != "openmp")
-    return make_error(ErrorKind::integrity, reader.where() + "/device: the host is a device of OpenMP only");
+    return make_error(ErrorKind::integrity, reader.where() + "/device: only OpenMP has the host as a device");
   return {};
 }
 
@@ -136,7 +136,7 @@ Result<Unit> parse_unit(const JsonReader& reader) {
     for (const auto& [arch, id] : device.json().items()) {
       if (arch != host_device && !target::parse_gpu_arch(arch))
         return make_error(ErrorKind::integrity,
-                          device.where() + ": \"" + arch + "\" is no name of a GPU architecture");
+                          device.where() + ": \"" + arch + "\" is not a GPU architecture");
       XAAS_TRY(const std::string digest, device.string_at(arch));
       XAAS_TRY(unit.device[arch], Digest::parse(digest).in(device.where() + "/" + arch));
     }

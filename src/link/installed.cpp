@@ -101,12 +101,12 @@ Result<DeviceFile> parse_device_file(const JsonReader& reader) {
     const Result<target::GpuArch> gpu = target::parse_gpu_arch(arch);
     if (!gpu || gpu->vendor != target::GpuArch::Vendor::nvidia)
       return make_error(ErrorKind::integrity,
-                        units.where() + ": \"" + arch + "\" is no architecture of NVIDIA's GPUs");
+                        units.where() + ": \"" + arch + "\" is not an NVIDIA GPU architecture");
     XAAS_TRY(const std::string digest, units.string_at(arch));
     XAAS_TRY(file.units[arch], Digest::parse(digest).in(units.where() + "/" + arch));
   }
   if (file.form == Form::code_object || file.form == Form::spirv)
-    return make_error(ErrorKind::integrity, reader.where() + ": units of a file that is not made again");
+    return make_error(ErrorKind::integrity, reader.where() + ": files of this form have no units");
   return file;
 }
 
@@ -163,7 +163,7 @@ Result<InstalledFile> parse_installed_file(const JsonReader& reader) {
   if (reader.has("device")) {
     XAAS_TRY(const JsonReader device, reader.at("device"));
     if (file.kind != Kind::file)
-      return make_error(ErrorKind::integrity, device.where() + ": of something that is no plain file");
+      return make_error(ErrorKind::integrity, device.where() + ": only a plain file can have it");
     XAAS_TRY(file.device, parse_device_file(device));
   }
   return file;

@@ -132,10 +132,11 @@ std::optional<Error> hip_obstacle(const session::Session& session,
       return std::nullopt;
   if (!is_hip(arguments) || session.rocm.root.empty() || !session.rocm.bitcode.empty())
     return std::nullopt;
-  return make_error(ErrorKind::missing_tool,
-                    "HIP is installed below " + session.rocm.root.string() +
-                        ", but the device libraries that it needs (ocml.bc and others) are not",
-                    "install them (rocm-device-libs of Debian), or say where they are: HIP_DEVICE_LIB_PATH");
+  return make_error(
+      ErrorKind::missing_tool,
+      "HIP is installed below " + session.rocm.root.string() +
+          ", but the device libraries that it needs (ocml.bc and others) are not",
+      "install them (rocm-device-libs of Debian), or set HIP_DEVICE_LIB_PATH to their directory");
 }
 
 } // namespace xaas::frontdoor

@@ -98,7 +98,7 @@ int run_hipcc(const session::Session& session, const std::vector<std::string>& a
     return print_error(
         make_error(ErrorKind::failed,
                    "hipcc for NVIDIA's GPUs (HIP_PLATFORM=" + std::string(platform) + ") is not supported",
-                   "call nvcc, or leave HIP_PLATFORM out for AMD's"));
+                   "call nvcc, or unset HIP_PLATFORM for AMD's GPUs"));
   const auto asks = [&](const char* word) {
     return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
   };

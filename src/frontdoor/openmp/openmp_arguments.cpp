@@ -53,7 +53,7 @@ Result<std::vector<fs::path>> runtime_library(const session::Session& session,
   return make_error(ErrorKind::missing_tool,
                     "OpenMP's run-time library for AMD's GPUs does not exist: " +
                         (given.empty() ? archive : given).string(),
-                    "--libomptarget-amdgpu-bc-path=FILE names one, -nogpulib does without");
+                    "name one with --libomptarget-amdgpu-bc-path=FILE, or link without it (-nogpulib)");
 }
 
 // The libraries that HIP's own compiles link, with the default floating-point settings, which OpenMP cannot

@@ -1,4 +1,4 @@
-// What a command line says of the host's instruction set, and what the front door makes of it.
+// The host's instruction set on a command line, and the command line that the front door makes of it.
 #include "arguments.h"
 
 #include <xaas/base/text.h>
@@ -91,7 +91,7 @@ TEST(Arguments, AllWordsStayInTheirOrder) {
   const Words words = {"-c",       "-Ia", "-I", "b", "-D", "-c", "-Wl,-x,y",
                        "-unknown", "a.c", "-o", "-", "-l", "m",  "-o"};
   EXPECT_THAT(line_of(words), HasSubstr(" " + join(words, " ") + " "));
-  // Added words stand before the inputs behind `--`.
+  // Added words come before the inputs after `--`.
   EXPECT_THAT(line_of({"-fgpu-rdc", "-c", "--", "a.cu"}), HasSubstr("--offload-new-driver"));
   EXPECT_TRUE(line_of({"-fgpu-rdc", "-c", "--", "a.cu"}).ends_with(" -- a.cu "));
 }

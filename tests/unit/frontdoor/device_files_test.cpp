@@ -1,4 +1,4 @@
-// What is device code in a file of its own, and where it is from.
+// Files of device code and their origins.
 #include "device/files.h"
 #include "frontdoor/testing.h"
 
@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-// "form arch,arch" of a file with these contents; "" where it has no device code.
+// "form arch,arch" of a file with these contents; "" if it has no device code.
 std::string what_is(const session::Session& session, const std::string& content) {
   const auto device = harvest::device_file_of(session, content);
   EXPECT_TRUE(device) << device.error().message;
@@ -71,7 +71,7 @@ protected:
   }
 };
 
-// They need no toolkit, which would say the version of PTX.
+// These need no toolkit, which would determine the version of PTX.
 TEST_F(DeviceFilesMade, PtxOfPlainCAndOpenClCIsCaptured) {
   write("src/k.c", "__attribute__((device_kernel)) void set(float *x, float a) { *x = a; }\n");
   write("src/k.cl", "kernel void set(global float *x, float a) { *x = a; }\n");
@@ -85,7 +85,7 @@ TEST_F(DeviceFilesMade, PtxOfPlainCAndOpenClCIsCaptured) {
     EXPECT_EQ(file.device->form, Form::ptx);
     EXPECT_THAT(file.device->units, ElementsAre(Pair("sm_80", testing::_))) << file.device->reason;
     EXPECT_FALSE(file.native);
-    // What was made is what is carried.
+    // The build's own file is carried.
     EXPECT_EQ(*session_.content().get(file.digest), read("build/" + std::string(name)));
   }
   session_.gpus = {"sm_75", "sm_90"};

@@ -127,7 +127,7 @@ const Source sources[] = {
 class FortranParity : public FortranTest, public ::testing::WithParamInterface<Source> {};
 
 // A unit lowered for a CPU is the object that flang makes with -march=<that CPU> before the source's own
-// flags. (No prefixes: what capture writes instead of paths is not flang's.)
+// flags. (Without prefixes, because flang does not replace paths.)
 TEST_P(FortranParity, Objects) {
   const Source& source = GetParam();
   const std::string file = source.file;
@@ -171,12 +171,12 @@ TEST_F(FortranTest, ProgramsOfSeveralSourcesAndModulesWork) {
   sh("$CC -c three.c -o ../build/three.o");
   sh("$FC -I ../build two.f90 ../build/one.o ../build/three.o -o ../build/program");
   EXPECT_EQ(sh("../build/program"), "value 42\n");
-  // Three objects and the link itself: nothing but flang's run-time library was carried.
+  // Three objects and the link itself: only flang's run-time library is carried.
   EXPECT_EQ(notes_of("build/program").size(), 4u);
 }
 
-// flang writes the absolute path of each source into what its run-time library is told, and into debug
-// information, and there lists the modules that are used by chance.
+// flang writes the absolute path of each source into calls of its run-time library and into debug
+// information, where it lists used modules in random order.
 TEST_F(FortranTest, ModulesDoNotDependOnPlaceOrChance) {
   const std::string source = "module a\nend\nmodule b\nend\nmodule c\nend\nmodule d\nend\n"
                              "subroutine s(x)\nuse d\nuse b\nuse c\nuse a\nuse iso_c_binding\nreal :: x(:)\n"
@@ -194,13 +194,13 @@ TEST_F(FortranTest, ModulesDoNotDependOnPlaceOrChance) {
       modules.insert(unit_of(object).module);
       EXPECT_EQ(unit_of(object).source, "s.f90");
     }
-  // The source is named relative to the directory, or not: debug information says so.
+  // Debug information shows whether the source is named relative to the directory.
   EXPECT_EQ(modules.size(), 2u);
   EXPECT_NE(sh("strings -a deeper/than/before/s.o").find("./s.f90"), std::string::npos);
   EXPECT_EQ(sh("strings -a deeper/than/before/s.o").find(path("src").string()), std::string::npos);
 }
 
-// Which of two orders flang gives is chance, from three arrays on nearly always another one.
+// flang's order is random: with three arrays or more, it nearly always differs.
 TEST_F(FortranTest, VersionedLoopsHaveOneOrder) {
   write("src/s.f90",
         "subroutine s(a, b, c, d, e, f)\nreal :: a(:), b(:), c(:, :), d(:), e(:), f(:, :, :)\n"
@@ -225,7 +225,7 @@ TEST_F(FortranTest, VersionedLoopsHaveOneOrder) {
   EXPECT_EQ(sh("../build/p"), sh("../build/q"));
 }
 
-// A text of the program that happens to be its own path is the program's.
+// A string of the program that equals its own path stays as it is.
 TEST_F(FortranTest, StringsOfTheProgramStay) {
   const std::string name = path("src/s.f90").string();
   write("src/s.f90", "program s\nopen(10, file='" + name + "'//achar(0))\nprint *, 'x'\nend\n");
@@ -270,7 +270,7 @@ TEST_F(FortranTest, WhatCannotBeIrIsCarriedWithAReason) {
   EXPECT_TRUE(is_captured("build/unit.o"));
 }
 
-// Meson up to 1.4 speaks the words of an older flang, MPI wrappers may speak gfortran's.
+// Meson up to 1.4 uses options of an older flang; MPI wrappers may use gfortran's.
 TEST_F(FortranTest, WordsOfOtherCompilers) {
   write("src/unit.f90", loops);
   sh("$FC -Minform=inform -fallow-argument-mismatch -fallow-invalid-boz -fstack-protector-strong "
@@ -281,8 +281,7 @@ TEST_F(FortranTest, WordsOfOtherCompilers) {
   EXPECT_TRUE(is_captured("build/unit.o"));
 }
 
-// As distributions have MPI: the module for gfortran, in its format, and mpif.h, which every compiler can
-// read.
+// MPI as in distributions: the module in gfortran's format, and mpif.h, which every compiler can read.
 TEST_F(FortranTest, TheMpiModuleIsMadeOfMpif) {
   write("mpi/mpif.h",
         "      integer MPI_SUM\n      parameter (MPI_SUM=1476395011)\n      external MPI_INIT\n");

@@ -1,4 +1,4 @@
-// The front door as a build meets it: probes, ways to call a compiler, links, and files that are changed
+// The front door as builds use it: probes, ways to call a compiler, links, and files that are changed
 // afterwards.
 #include "frontdoor/testing.h"
 
@@ -13,7 +13,7 @@ const std::string hello = "#include <stdio.h>\nint main(void) { puts(\"hello\");
 
 class FrontDoor : public FrontDoorTest {
 protected:
-  // The same output and exit code as clang's, on both streams.
+  // Expects clang's output on both streams, and its exit code.
   void expect_same(const std::string& arguments) {
     const ProcessResult ours = try_sh("$CC " + arguments);
     const ProcessResult theirs = try_sh("$CLANG " + arguments);
@@ -112,7 +112,7 @@ TEST_F(FrontDoor, FindsItsSessionInACleanEnvironment) {
 }
 
 TEST_F(FrontDoor, LinksWhatOnlyOptimisedCodeLinks) {
-  // Each of these has a reference that nothing defines and that the project's own -O removes.
+  // Each of these has an undefined reference that the project's own -O removes.
   write("src/inline.c",
         "inline int twice(int a) { return 2 * a; }\nint main(int n, char** v) { return twice(n) - 2; }\n");
   write("src/constant.c",
@@ -126,14 +126,14 @@ TEST_F(FrontDoor, LinksWhatOnlyOptimisedCodeLinks) {
   for (const char* name : {"inline", "constant", "dead", "operand"})
     sh(std::string("$CC -O2 -c ") + name + ".c -o ../build/" + name + ".o && $CC ../build/" + name +
        ".o -o ../build/" + name + " && ../build/" + name);
-  // In an archive, too.
+  // The same in an archive.
   write("src/main.c", "int entry(void);\nint main(void) { return entry(); }\n");
   sh("$CC -O2 -Dmain=entry -c dead.c -o ../build/dead.o && $CC -O2 -c main.c -o ../build/main.o && ar rcs "
      "../build/libdead.a ../build/dead.o && "
      "$CC ../build/main.o -L../build -ldead -o ../build/archived && ../build/archived");
 }
 
-// The outputs of earlier links are linked again for it, too.
+// This also repeats the links of earlier outputs.
 TEST_F(FrontDoor, LinksLibrariesThatOnlyOptimisedCodeLinks) {
   write("src/lib.c",
         "extern int never(void);\nstatic int zero(void) { int a[2] = {0, 0}; return a[0] + a[1]; }\n"
@@ -181,7 +181,7 @@ TEST_F(FrontDoor, SharedLibrariesAndRunPaths) {
      "$CC a.c -L../build -lb -Wl,-rpath,'$ORIGIN' -o ../build/a && ../build/a",
      7);
   sh("strip ../build/a -o ../build/stripped && ../build/stripped", 7);
-  // As they would be installed: both are links of ours, and stripping was seen.
+  // As installed files: both are our links, and stripping is detected.
   sh("mkdir ../dest && cp -a ../build/libb.so.1 ../build/libb.so ../build/stripped ../dest");
   const auto files = harvest::harvest(session_, path("dest"));
   ASSERT_TRUE(files) << files.error().message;
@@ -246,9 +246,8 @@ TEST_F(FrontDoor, ProgramsWithRightsOfTheirOwnAreNotInstalled) {
     EXPECT_NE(files.error().message.find("/a: is installed with"), std::string::npos)
         << files.error().message;
   }
-  sh("rm -rf ../dest; mkdir -m 2755 ../dest ../dest/d; chmod g+s ../dest/d; cp ../build/a ../dest/d"); // a
-                                                                                                       // directory
-                                                                                                       // may
+  // A directory may have these bits.
+  sh("rm -rf ../dest; mkdir -m 2755 ../dest ../dest/d; chmod g+s ../dest/d; cp ../build/a ../dest/d");
   EXPECT_TRUE(harvest::harvest(session_, path("dest")));
 }
 
@@ -298,7 +297,7 @@ TEST_F(FrontDoor, OptionsThatIrCannotCarryMakeNativeObjects) {
   }
 }
 
-// As root, an output that is renamed into place would take the device's.
+// As root, renaming an output into place would replace the device.
 TEST_F(FrontDoor, DevicesStayWhatTheyAre) {
   write("src/a.c", hello);
   sh("mkfifo ../build/pipe && (cat ../build/pipe > ../build/copy & $CC -c a.c -o ../build/pipe; wait) && "
@@ -340,8 +339,8 @@ TEST_F(FrontDoor, ManyWaysToWriteTheOutput) {
   EXPECT_EQ(unit_of("build/a.o").source, "sub/a.c");
 }
 
-// A program that the build runs must run on a build machine below the configuration's level, also where the
-// source has code under that level's macros, and where only optimised code links.
+// A program that the build runs must run on a build machine below the configuration's level, even if the
+// source has code under that level's macros, or only optimised code links.
 TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
   if (!find_program("qemu-x86_64"))
     GTEST_SKIP() << "needs qemu-x86_64";
@@ -356,7 +355,7 @@ TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
         "int main(void) { if (zero()) return never(); return sum(x) - 6; }\n");
   const std::string qemu = "qemu-x86_64 -cpu Nehalem ";
   sh(qemu + "-0 $CC " XAAS_PROGRAM " -O2 a.c -o ../build/a && " + qemu + "../build/a");
-  // What ships is the configuration's own code.
+  // The image has the configuration's own code.
   const Digest unit = notes_of("build/a").at(0).origin;
   const Json json = stored(unit);
   const auto parsed = ir::parse_unit(JsonReader(json, "unit"));
@@ -366,8 +365,7 @@ TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
   EXPECT_NE(*lesser, *session_.content().get(parsed->module));
 }
 
-// The names of files in macros have no directories of this machine in them; where a file is looked for, they
-// have.
+// File names in macros have no directories of this machine, except in a directive that looks for a file.
 TEST_F(FrontDoorTest, ASourceMayIncludeItselfByItsName) {
   session_.cache = path("cache");
   write("src/sub/a.c", "#ifndef VALUE\n#define VALUE 7\n#define SELF __FILE__\n"
@@ -381,7 +379,7 @@ TEST_F(FrontDoorTest, ASourceMayIncludeItselfByItsName) {
     EXPECT_NE(read("build/" + output).find("sub/a.c"), std::string::npos);
     EXPECT_EQ(read("build/" + output).find(source), std::string::npos);
   }
-  // Where Clang itself preprocesses.
+  // The same when Clang itself preprocesses.
   sh("cd ../build && $CC -fsanitize=undefined -c " + source + " -o native.o");
   EXPECT_FALSE(is_captured("build/native.o"));
   EXPECT_NE(sh("cd ../build && $CC -E " + source + " -o - 2>/dev/null").find("value = 7"), std::string::npos);
@@ -424,7 +422,7 @@ TEST_F(FrontDoorTest, NamesThatAreNotUtf8) {
   ASSERT_FALSE(linked);
   EXPECT_NE(linked.error().message.find("/link: "), std::string::npos) << linked.error().message;
   EXPECT_NE(linked.error().message.find("to\\xFF"), std::string::npos);
-  // In an option of a link it is a name that the output has.
+  // In an option of a link, it would be a name in the output.
   const std::string refused = sh("$CC -shared -Wl,-soname,so\xFFname ../build/a.o -o ../build/l.so", 1);
   EXPECT_NE(refused.find("so\\xFFname"), std::string::npos) << refused;
 }

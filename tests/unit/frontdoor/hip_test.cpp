@@ -1,4 +1,4 @@
-// Command lines with HIP: what Clang is told of them, and what hipcc's words become.
+// Command lines with HIP: Clang's options for them, and the translation of hipcc's.
 #include "arguments.h"
 #include "hip/hip_arguments.h"
 #include "hip/hipcc.h"
@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::Not;
 using Words = std::vector<std::string>;
 
-// HIP as it may be installed.
+// Possible installations of HIP.
 class Hip : public ::testing::Test {
 protected:
   Hip() : directory_(*TemporaryDirectory::create()) {
@@ -70,7 +70,7 @@ TEST_F(Hip, EverySourceTakesTheGpusOfItsVendor) {
   EXPECT_THAT(cuda, HasSubstr(" --offload-arch=sm_90 "));
   EXPECT_THAT(cuda, Not(HasSubstr("gfx")));
   EXPECT_THAT(cuda, Not(HasSubstr("sm_80")));
-  session_.gpus = {"sm_90"}; // none of this vendor: the build's own
+  session_.gpus = {"sm_90"}; // no GPU of this vendor: the build's own applies
   EXPECT_THAT(line({"-x", "hip", "-c", "a.cpp", "--offload-arch=gfx906"}),
               HasSubstr(" --offload-arch=gfx906 "));
 }
@@ -79,7 +79,7 @@ TEST_F(Hip, WhereHipAndItsLibrariesAre) {
   const Words found = options({"-c", "a.hip"});
   EXPECT_THAT(found, Contains("--rocm-path=" + directory_.path().string()));
   EXPECT_THAT(found, Contains("--rocm-device-lib-path=" + session_.rocm.bitcode.string()));
-  EXPECT_THAT(found, Contains("-mcode-object-version=5")); // the newest that the libraries are made for
+  EXPECT_THAT(found, Contains("-mcode-object-version=5")); // the newest that the libraries support
   EXPECT_THAT(options({"-c", "a.hip", "-mcode-object-version=4"}), Not(Contains("-mcode-object-version=5")));
   add("amdgcn/bitcode/oclc_abi_version_600.bc");
   EXPECT_THAT(options({"-c", "a.hip"}), Contains("-mcode-object-version=6"));

@@ -1,4 +1,4 @@
-// nvcc's command lines: what Clang is told instead, and what it cannot be told.
+// Translations of nvcc's command lines for Clang, and command lines that are refused.
 #include "cuda/words.h"
 #include "frontdoor/nvcc_testing.h"
 
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 const std::string exact_square_root = "-mllvm=-nvvm-reflect-add=__CUDA_PREC_SQRT=1";
 
-// The command line of clang++ without what every one has, or every one with device code.
+// The command line of clang++ without the parts that are common to all, or to all with device code.
 std::string line(const NvccTranslation& translation) {
   Words words = translation.arguments;
   std::erase(words, "--start-no-unused-arguments");
@@ -50,8 +50,7 @@ Words parts(Result<Words> words) {
 
 } // namespace
 
-// What is expected of every one of these was seen with nvcc 13.0 and a host compiler that prints its
-// arguments.
+// All expected values were observed with nvcc 13.0 and a host compiler that prints its arguments.
 TEST(NvccWords, Lists) {
   EXPECT_THAT(parts(nvcc_list("-fPIC,-Wall")), ElementsAre("-fPIC", "-Wall"));
   EXPECT_THAT(parts(nvcc_list(",-DX,,-DY,")), ElementsAre("-DX", "-DY"));
@@ -115,14 +114,14 @@ TEST(Nvcc, HostAndDeviceHaveLevelsOfTheirOwn) {
   EXPECT_EQ(line("-O 2 -c a.cu"), line("-O2 -c a.cu"));
   EXPECT_EQ(line("--optimize=2 --compile a.cu"), line("-O2 -c a.cu"));
   EXPECT_EQ(line("-O1 -O=7 -c a.cu"), "-O3 -Xarch_device -O3 -c -x cuda a.cu");
-  // nvcc gives -Xcompiler before its own level, wherever it stands.
+  // nvcc passes -Xcompiler before its own level, wherever it stands.
   EXPECT_EQ(line("-O2 -Xcompiler=-O0 -c a.cu"), "-Xarch_host -O0 -O2 -Xarch_device -O3 -c -x cuda a.cu");
 }
 
 TEST(Nvcc, HostSourcesHaveNoDevice) {
   EXPECT_EQ(line("-O2 -g -Xcompiler -fPIC,-ffast-math -use_fast_math -c a.cpp"),
             "-fPIC -ffast-math -O2 -g -c -x c++ a.cpp");
-  EXPECT_EQ(line("-std=c++17 -c a.c"), "-c -x c a.c"); // as nvcc: no C++ standard for C
+  EXPECT_EQ(line("-std=c++17 -c a.c"), "-c -x c a.c"); // like nvcc: no C++ standard for C
   EXPECT_EQ(line("-std c++14 -c a.cc"), "-std=c++14 -c -x c++ a.cc");
 }
 
@@ -147,7 +146,7 @@ TEST(Nvcc, HostOptionsStayOnTheHost) {
   EXPECT_EQ(line("-g -noeh -pg -w -c a.cu"),
             "-Xarch_host -g -Xarch_host -fno-exceptions -Xarch_host -pg -Wno-everything "
             "-Xarch_device -O3 -c -x cuda a.cu");
-  // What both sides have to agree on, or what Clang itself keeps from the device.
+  // Options on which both sides must agree, or which Clang itself does not pass to the device.
   EXPECT_EQ(line("-Xcompiler -DA=1,-I/i,-fopenmp,-mavx2,-march=native,-pthread -c a.cu"),
             "-DA=1 -I/i -fopenmp -mavx2 -march=native -pthread -Xarch_device -O3 -c -x cuda a.cu");
   EXPECT_EQ(line("-Xcompiler -include,x.h -Xcompiler -isystem -Xcompiler /s -c a.cu"),
@@ -186,7 +185,7 @@ TEST(Nvcc, UnknownOptions) {
   EXPECT_EQ(
       line("-forward-unknown-to-host-compiler -c a.cu -fPIC -Xcompiler -Wall -ggdb3 -mavx2"),
       "-Xarch_host -Wall -Xarch_host -fPIC -Xarch_host -ggdb3 -mavx2 -Xarch_device -O3 -c -x cuda a.cu");
-  // Only what a link reads is left out of a compile.
+  // A compile drops only the options that a link reads.
   EXPECT_EQ(line("-forward-unknown-to-host-compiler -c a.cpp -Wl,-rpath,/x -pthread"),
             "-pthread -c -x c++ a.cpp");
   EXPECT_EQ(line("-forward-unknown-to-host-linker a.o --no-undefined -cudart none"),
@@ -233,7 +232,7 @@ TEST(Nvcc, DeviceArithmetic) {
   EXPECT_EQ(math("--use_fast_math"), fast + approximate);
   EXPECT_EQ(math("-use_fast_math -fmad=true"), fast + approximate);
   EXPECT_EQ(math("-ftz=true"), "-fgpu-flush-denormals-to-zero " + exact_root);
-  // Written values count against those that --use_fast_math brings, also before it.
+  // Explicit values override those of --use_fast_math, even before it.
   EXPECT_EQ(math("-ftz=false -use_fast_math"), "-fgpu-approx-transcendentals" + approximate);
   EXPECT_EQ(math("-use_fast_math -prec-div=true"), fast + " -Xarch_device -mllvm=-nvptx-prec-sqrtf32=0");
   EXPECT_EQ(math("-use_fast_math -prec-sqrt=true"),

@@ -1,4 +1,4 @@
-// For tests of nvcc's command lines.
+// Helpers for tests of nvcc's command lines.
 #pragma once
 
 #include "cuda/nvcc.h"
@@ -15,7 +15,7 @@ namespace xaas::frontdoor {
 
 using Words = std::vector<std::string>;
 
-// Options files of a test.
+// The options files of a test.
 inline OptionsFileReader files(std::map<std::string, std::string> contents) {
   return [contents = std::move(contents)](const std::string& name) -> Result<std::string> {
     const auto found = contents.find(name);

@@ -1,4 +1,4 @@
-// nvcc's command lines as build systems write them, with a real toolkit: Clang takes what they became.
+// nvcc's command lines as build systems write them, with a real toolkit: Clang accepts the translations.
 #include "frontdoor/nvcc_testing.h"
 
 #include <xaas/base/process.h>
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// FindCUDA asks for dependencies and for an object with the same words.
+// FindCUDA uses the same words for dependencies and for an object.
 Words with_find_cuda(Words words) {
   const Words same = {"-ccbin",
                       "/usr/bin/c++",
@@ -148,7 +148,7 @@ protected:
                       {toolkit_, files({{"includes_CUDA.rsp", "-isystem=\"sys\" -isystem=own"}}), "", ""});
   }
 
-  // What clang++ says to a translated line.
+  // The output of clang++ for a translated line.
   std::string clang(const NvccTranslation& translation, const std::vector<std::string>& more,
                     int expected = 0) const {
     Words command = {XAAS_TEST_CLANG, "--driver-mode=g++", "-Wno-unknown-cuda-version"};
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(All, NvccRealLines, testing::Range<size_t>(0, real_line
 
 class NvccCompiled : public NvccRealLines {};
 
-// Separate compilation, FindCUDA's dependencies and object, a Makefile's: they compile as they are.
+// Separate compilation, FindCUDA's dependencies and object, a Makefile's commands: all compile.
 TEST_P(NvccCompiled, Compiles) {
   const NvccTranslation translation = real_line(GetParam());
   const std::string said = clang(translation, {});
@@ -215,8 +215,7 @@ TEST_F(NvccToolkit, SidesHaveTheirOwnOptions) {
   EXPECT_THAT(host, testing::Not(HasSubstr("-fdenormal-fp-math")));
 }
 
-// Clang knows the word, but not for CUDA: a unit that has it is nvcc's to compile, not Clang's to
-// misunderstand.
+// Clang knows the word, but not for CUDA, and would misunderstand it. So nvcc compiles a unit that has it.
 TEST_F(NvccToolkit, ManagedVariablesAreRefused) {
   ASSERT_TRUE(write_file(directory_->path() / "managed.cu", "__managed__ int shared;\n", 0644, false));
   const NvccContext context = {toolkit_, files({}), "", ""};
@@ -244,7 +243,7 @@ TEST_F(NvccToolkit, ProgramsLink) {
   EXPECT_TRUE(fs::exists(directory_->path() / "program"));
 }
 
-// Division and square root in PTX, as nvcc 13.0 makes them.
+// Division and square root in PTX, as nvcc 13.0 generates them.
 TEST_F(NvccToolkit, DeviceArithmeticIsNvccs) {
   ASSERT_TRUE(write_file(directory_->path() / "math.cu",
                          "__global__ void k(float* x) { x[0] = x[1] / x[2]; x[3] = sqrtf(x[4]); }\n", 0644,

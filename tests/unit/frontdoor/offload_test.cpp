@@ -1,4 +1,4 @@
-// Target regions of OpenMP, without a GPU: the device is the CPU; and the tools that link device code.
+// OpenMP target regions without a GPU (the device is the CPU), and the tools that link device code.
 #include "frontdoor/testing.h"
 
 #include <gmock/gmock.h>
@@ -50,12 +50,12 @@ TEST_F(Offload, ASourceWithoutRegionsHasNone) {
   EXPECT_TRUE(unit_of("build/a.o").offload.empty());
 }
 
-// Clang's own name of a region is made of device and inode of the file.
+// Clang derives the name of a region from the file's device and inode.
 TEST_F(Offload, RegionsHaveTheSameNamesEverywhere) {
   write_region("src/a.c");
   sh("$CC " + offload + " -c a.c -o ../build/a.o");
   const ir::Unit first = unit_of("build/a.o");
-  write_region("src/other.c"); // the inode that was free is taken
+  write_region("src/other.c"); // takes the free inode
   fs::remove(path("src/a.c"));
   write_region("src/a.c");
   sh("$CC " + offload + " -c a.c -o ../build/a.o");

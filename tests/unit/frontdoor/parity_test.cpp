@@ -156,9 +156,9 @@ const Source sources[] = {
 
 class ParityTest : public FrontDoorTest {
 protected:
-  // What clang makes with -march first, and the prefix maps that capture adds. `native` is the target.
+  // Clang's object with -march first, and with the prefix maps that capture adds. `native` is the target.
   std::string compiled(const std::string& source, std::string flags, const std::string& cpu) {
-    // A level is nothing to tune for.
+    // A level is not a CPU to tune for.
     if (const size_t at = flags.find("-mtune=native"); cpu.starts_with("x86-64") && at != std::string::npos)
       flags.erase(at, 13);
     for (size_t at; (at = flags.find("native")) != std::string::npos;)
@@ -203,7 +203,7 @@ const Source aarch64_sources[] = {
     {"parallel", "-O2 -fopenmp", parallel},
 };
 
-// The same on AArch64, with one IR module whatever the level was that the unit was captured at.
+// The same on AArch64, with one IR module for all levels of capture.
 class AArch64Parity : public ParityTest, public ::testing::WithParamInterface<Source> {
 protected:
   void SetUp() override {
@@ -226,7 +226,7 @@ TEST_P(AArch64Parity, Objects) {
     const ir::Unit own = unit_of("build/unit.o");
     EXPECT_EQ(unit.value_or(own).module.to_string(), own.module.to_string()) << level;
     if (!unit)
-      unit = own; // what the first level wrote is written for all
+      unit = own; // all levels have the module of the first
   }
   for (const std::string cpu : {"armv8-a", "armv8.2-a+sve", "armv9-a", "neoverse-n1", "neoverse-v1"}) {
     sh("$CLANG --target=" + target::triple("aarch64") + (cpu.starts_with("arm") ? " -march=" : " -mcpu=") +
@@ -238,7 +238,7 @@ TEST_P(AArch64Parity, Objects) {
 INSTANTIATE_TEST_SUITE_P(All, AArch64Parity, ::testing::ValuesIn(aarch64_sources),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// A resolver runs before anything is known of the CPU: what the linker's loader calls has the lowest level's
+// A resolver runs before the CPU is known, so the functions that the loader calls have the lowest level's
 // code.
 class ResolverTest : public ParityTest {};
 

@@ -31,7 +31,7 @@ protected:
   // Later commands are captured in the session of this level.
   void use_level(const std::string& level) { use_level(level, level); }
 
-  // The same in a session of this name; one level may have several. Prefixes and cache are those of now.
+  // The same in a session of this name; one level may have several. It uses the current prefixes and cache.
   void use_level(const std::string& name, const std::string& level) {
     session_.directory = path("session-" + name);
     session_.store = path("store");
@@ -76,7 +76,7 @@ protected:
     return result ? *result : ProcessResult{.exit_code = -1, .output = {}};
   }
 
-  // The same; its output. A wrong exit code fails the test.
+  // The same; returns its output. A wrong exit code fails the test.
   std::string sh(const std::string& command, int expected = 0) const {
     const ProcessResult result = try_sh(command);
     EXPECT_EQ(result.exit_code, expected) << command << "\n" << result.output;

@@ -48,7 +48,7 @@ TEST(UnitJson, RoundTripAndErrors) {
 TEST(UnitJson, DeviceCode) {
   Unit unit{"a.cu", digest_of("m"), digest_of("o"), {}};
   const Digest plain = unit.id();
-  EXPECT_FALSE(to_json(unit).contains("device")); // other units are what they were
+  EXPECT_FALSE(to_json(unit).contains("device")); // absent from units without device code
   unit.device = {{"sm_80", digest_of("a")}, {"sm_90", digest_of("b")}};
   unit.libraries = {digest_of("libdevice")};
   EXPECT_NE(unit.id(), plain);
@@ -91,11 +91,11 @@ TEST(UnitJson, LinkedDeviceCode) {
   refuse([](Json& each) { each.erase("device"); }, "without device code");
   const Json one = {{"sm_90", digest_of("b").to_string()}};
   refuse([&](Json& each) { each["device"] = one, each["offload"] = "hip"; }, "\"hip\" is not for sm_90");
-  refuse([](Json& each) { each["offload"] = "cuda"; }, "the host is a device of OpenMP only");
-  refuse([](Json& each) { each.erase("offload"); }, "the host is a device of OpenMP only");
+  refuse([](Json& each) { each["offload"] = "cuda"; }, "only OpenMP has the host as a device");
+  refuse([](Json& each) { each.erase("offload"); }, "only OpenMP has the host as a device");
 }
 
-// A module of the host: `image` in `section`, as Clang has it.
+// A host module with `image` in `section`, as Clang emits it.
 std::string module_with(const std::string& image, const std::string& section, unsigned alignment) {
   std::string text = "@before = constant [3 x i8] c\"abc\"\n@image = private constant [" +
                      std::to_string(image.size()) + " x i8] c\"";
@@ -142,7 +142,7 @@ TEST(DeviceImage, TakesThePlaceholdersPlace) {
   EXPECT_EQ(image->getAlign().valueOrOne().value(), 8u);
   EXPECT_EQ(llvm::cast<llvm::ConstantDataSequential>(image->getInitializer())->getRawDataValues(),
             llvm::StringRef("code\0for a GPU", 14));
-  const auto again = set_device_image(*module, "x"); // there is no place any more
+  const auto again = set_device_image(*module, "x"); // the placeholder is gone
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().kind, ErrorKind::integrity);
 }
@@ -158,12 +158,12 @@ TEST(FeatureResolver, FlagsAndWrittenAttributes) {
   EXPECT_EQ(plain.cpu, "haswell");
   EXPECT_THAT(plain.features, HasSubstr("+avx,"));
   EXPECT_THAT(plain.features, HasSubstr("-avx2"));
-  // What the function asks for comes after the flags; avx512f is built on avx2.
+  // The function's attribute comes after the flags; avx512f is built on avx2.
   const TargetAttributes wide = *resolver->attributes("target:avx512f");
   EXPECT_THAT(wide.features, HasSubstr("+avx2,+avx512f"));
   EXPECT_EQ(resolver->attributes("target:arch=znver3,tune=znver4")->cpu, "znver3");
   EXPECT_EQ(resolver->attributes("target:tune=znver4")->tune, "znver4");
-  // A version of target_clones does not have the file's flags.
+  // A version of target_clones does not get the file's flags.
   EXPECT_THAT(resolver->attributes("clone:default")->features, HasSubstr("+avx2"));
   EXPECT_EQ(resolver->attributes("clone:arch=skylake")->cpu, "haswell");
   EXPECT_THAT(resolver->attributes("clone:arch=skylake")->features, HasSubstr("+clflushopt"));
@@ -238,7 +238,7 @@ TEST_F(Modules, VscaleRangesFollowFromFeatures) {
     return InstructionSet{"aarch64-unknown-linux-gnu", "", "",    "generic", "",
                           std::move(features),         {}, limits};
   };
-  // What Clang writes for `flags`: on all, on what the source made a streaming function, by a flag.
+  // Clang's attributes for `flags`: of all functions, of streaming functions, by a flag.
   const auto emitted = [&](const InstructionSet& flags, const std::string& plain,
                            const std::string& streaming) {
     const std::string target = "\"target-cpu\"=\"generic\" \"target-features\"=\"" +
@@ -277,7 +277,7 @@ TEST_F(Modules, VscaleRangesFollowFromFeatures) {
   EXPECT_EQ(range(*three, "plain"), "vscale_range(2,2)");
   EXPECT_EQ(range(*three, "streaming"), "vscale_range(1,16)");
 
-  // A range that does not follow stays.
+  // A range that cannot be derived stays.
   auto four = emitted(with, "vscale_range(4,4) ", all);
   canonical(*four, with);
   ASSERT_TRUE(retarget(*four, without, false, "a.c"));
@@ -311,8 +311,7 @@ TEST_F(Modules, AssemblyOfInstructionsAlone) {
   for (const char* assembly : {"", "nop", "lock; xaddl $0, (%rax)", "1: pause\\0A\\09jmp 1b", "# words",
                                "movq %fs:0, $0", "1: 2: nop"})
     EXPECT_TRUE(accepts(assembly)) << assembly;
-  // A directive anywhere that a statement may begin, also one that an operand completes; other ends of lines;
-  // symbols.
+  // Directives wherever a statement may begin, even completed by an operand; other line endings; symbols.
   for (const char* assembly :
        {".byte 1", "nop; .byte 1", "nop\\0A .incbin \\22x\\22", "1: .long 2", "1:.long 2", "$1 \\22x\\22",
         "nop;${1:c} x", "{.byte 1|nop}", "\\22.incbin\\22 x", "nop\\0D.byte 1", "nop\\0C.byte 1",

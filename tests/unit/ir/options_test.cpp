@@ -1,4 +1,4 @@
-// Options of compiles: which a unit carries, and which it cannot have.
+// The options of a compile: which ones a unit carries, and which ones are refused.
 #include "option_members.h"
 
 #include <xaas/base/file.h>
@@ -121,7 +121,7 @@ TEST(Options, WhatIsInNoTableOfClangsIsRefusedToo) {
   }
 }
 
-// The data members of a class in a header of Clang's, without those that X-macros make.
+// The data members of a class in a Clang header, except those that X-macros define.
 std::vector<std::string> data_members(const std::string& header, const std::string& declaration) {
   const auto text = read_file(fs::path(XAAS_LLVM_HEADERS) / header);
   EXPECT_TRUE(text) << text.error().message;
@@ -159,8 +159,8 @@ std::vector<std::string> data_members(const std::string& header, const std::stri
   return members;
 }
 
-// Each is carried, refused, or without effect on machine code: a member that a later Clang adds is none of
-// them until somebody says so in option_members.cpp.
+// Each member is carried, refused, or without effect on machine code. A member that a later Clang adds fails
+// this test until option_members.cpp lists it.
 TEST(Options, MembersOfClangsClassesAreAllClassified) {
   const std::tuple<const char*, const char*, std::span<const OptionMember>> classes[] = {
       {"clang/Basic/CodeGenOptions.h", "class CodeGenOptions : ", codegen_members()},

@@ -98,8 +98,8 @@ TEST_F(VectorReturns, PiecesAreTheRegistersOfTheLevel) {
   EXPECT_EQ(type("memory"), "{ <8 x float>, <8 x float>, <8 x float>, <8 x float> } (i32)");
 }
 
-// What LLVM holds in one register it holds in the same one on every CPU that has more: a second pass finds
-// nothing to do, whatever the CPU.
+// A value that LLVM holds in one register stays in that register on every CPU with more features, so a second
+// pass finds nothing to do on any CPU.
 TEST_F(VectorReturns, NoFurtherFeatureMovesAPiece) {
   llvm::SmallVector<llvm::StringRef> cpus;
   llvm::X86::fillValidCPUArchList(cpus, true);

@@ -1,4 +1,4 @@
-// What a compile does whose outcome is known: everything that compiling does.
+// A compile with a known outcome has the same effects as compiling.
 #include "frontdoor/testing.h"
 
 #include <xaas/session/log.h>
@@ -19,7 +19,7 @@ protected:
     use_level("first", "x86-64");
   }
 
-  // What the current session has compiled and known.
+  // The numbers of units that the current session compiled and reused.
   std::pair<uint64_t, uint64_t> counts() const {
     const auto log = session::read_compile_log(session_);
     EXPECT_TRUE(log);
@@ -65,7 +65,8 @@ TEST_F(Known, OpenMpIsKnownUnderEveryLevel) {
   EXPECT_EQ(counts(), Counts(0, 1));
 }
 
-// What only includes headers of intrinsics is the same for every instruction set, what uses them is not.
+// A source that only includes headers of intrinsics is the same for every instruction set; one that uses them
+// is not.
 TEST_F(Known, IntrinsicsCountWhereTheyAreUsed) {
   write("src/random.cpp",
         "#include <random>\nint f() { std::mt19937 g; return std::uniform_int_distribution<>(1, 6)(g); }\n");
@@ -120,7 +121,7 @@ TEST_F(Known, WhatWasCompiledIsKnownByThePreprocessorAlone) {
   }
 }
 
-// What a compile does not show is not filed of it, but looked for from then on.
+// If a compile cannot show its key, its outcome is not filed, but the next compile looks for one.
 TEST_F(Known, MacrosInPragmasCount) {
   write("src/a.c", "void f(float* x, int n) {\n#pragma omp parallel for num_threads(COUNT)\n"
                    "  for (int i = 0; i < n; ++i) x[i] *= 2;\n}\n");
@@ -181,7 +182,7 @@ TEST_F(Known, WhatReachesNoTokenChangesNothing) {
   EXPECT_EQ(counts(), Counts(2, 1));
 }
 
-// With debug information the digest of every file is in the module.
+// With debug information, the module contains the digest of every file.
 TEST_F(Known, ContentOfFilesCountsWithDebugInformation) {
   write("src/a.c", "#include \"b.h\"\nint f(struct s* a) { return a->b; }\n");
   write("src/b.h", "struct s { int b; }; // one\n");
@@ -212,7 +213,7 @@ TEST_F(Known, PrecompiledHeadersAreNotLookedThrough) {
 }
 
 TEST_F(Known, AFailureStaysAFailure) {
-  // An intrinsic that only the second of these may use.
+  // Only the second of these may use the intrinsic.
   write("src/a.c", "#include <immintrin.h>\nvoid f(float* a) {\n"
                    "  _mm256_storeu_ps(a, _mm256_setzero_ps());\n}\n");
   sh("$CC -mavx2 -c a.c -o ../build/a.o");

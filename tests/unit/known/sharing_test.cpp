@@ -1,4 +1,4 @@
-// Which compiles share an IR module, and which must not.
+// Compiles that share an IR module, and compiles that must not.
 #include "frontdoor/testing.h"
 
 #include <xaas/session/log.h>
@@ -33,7 +33,7 @@ const std::string plain =
 const std::string wide = "typedef float v8 __attribute__((vector_size(32)));\n";
 
 const Pair pairs[] = {
-    // Equal programs in different clothes.
+    // Equal programs, written differently.
     {"plain code under two levels", plain, {"-O2"}, {"-O2", "x86-64-v3"}, true},
     {"plain code with a flag of its own", plain, {"-O2"}, {"-O2 -mavx2 -mfma"}, true},
     {"plain code with a fixed CPU", plain, {"-O2"}, {"-O2 -march=haswell -mtune=skylake"}, true},
@@ -68,7 +68,7 @@ const Pair pairs[] = {
      true,
      "cpp"},
 
-    // Unlike programs.
+    // Different programs.
     {"code under __AVX2__",
      "#ifdef __AVX2__\nint f(void) { return 2; }\n#else\nint f(void) { return 1; }\n#endif\n",
      {"-O2"},
@@ -370,12 +370,12 @@ class Sharing : public FrontDoorTest {
 protected:
   struct Outcome {
     Digest module;
-    Digest object; // what of the working object reaches a program
+    Digest object; // of the parts of the working object that reach a program
     std::string messages;
     bool operator==(const Outcome&) const = default;
   };
 
-  // Compiles in a session of this name, or in the one of the level.
+  // Compiles in the session of this name, or in that of the level.
   Outcome outcome_of(const Pair& pair, const Compile& compile, const std::string& session = {}) {
     const std::string source = std::string("src/unit.") + pair.extension;
     write(source, compile.source.empty() ? pair.source : compile.source);
@@ -406,8 +406,7 @@ TEST_P(SharingOf, Pair) {
   EXPECT_EQ(one == two, pair.share) << pair.name;
 }
 
-// Whatever was compiled before, a compile gives what it gives on its own: module, working object, messages
-// and exit code.
+// Earlier compiles do not change the result of a compile: module, working object, messages and exit code.
 TEST_P(SharingOf, KnownOutcomesAreThoseOfCompiling) {
   const Pair& pair = GetParam();
   for (const bool swapped : {false, true}) {
@@ -465,7 +464,7 @@ TEST_F(Sharing, OrderOfIncludeDirectories) {
   EXPECT_NE(unit_of("build/1.o").module, unit_of("build/2.o").module);
 }
 
-// __FILE__, debug information and the source's name do not depend on where the build lies.
+// __FILE__, debug information and the source's name do not depend on the build's location.
 TEST_F(Sharing, BuildDirectoriesInPaths) {
   write("src/a.c", "#include <assert.h>\n#include \"made.h\"\nint f(int a) { assert(a); return made(a); }\n");
   std::vector<Digest> modules;
@@ -483,7 +482,7 @@ TEST_F(Sharing, BuildDirectoriesInPaths) {
   EXPECT_EQ(modules[0], modules[1]);
 }
 
-// Lines of inline assembly are remembered by position in the file; that position is not the program.
+// Clang records the position of inline assembly in the file, which does not change the program.
 TEST_F(Sharing, PositionsOfInlineAssembly) {
   write("src/a.c", "#include VARIANT\nvoid f(void) { __asm__ volatile(\"nop\\n nop\"); }\n");
   write("src/short.h", "\n");
@@ -503,8 +502,7 @@ TEST_F(Sharing, SourceFileNameIsPartOfTheUnitNotOfTheModule) {
   EXPECT_NE(a.id(), b.id());
 }
 
-// A file that assembly reads would be another file, or none, where the module is lowered: carried as the
-// object it is.
+// On the target, a file that assembly reads would be another file or none, so the object is carried as it is.
 TEST_F(Sharing, AssemblyThatReadsFilesIsNative) {
   write("src/data", "data");
   const std::pair<const char*, const char*> sources[] = {

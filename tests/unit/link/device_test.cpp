@@ -1,4 +1,4 @@
-// The link of device code, of objects that Clang makes here.
+// Links of device code from objects that the test compiles with Clang.
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
 #include <xaas/link/device.h>

@@ -126,7 +126,7 @@ TEST_F(NoteTest, RpathAndStripKeepTheContentOfALibrary) {
   EXPECT_NE(content("five.so"), before);
 }
 
-// Everything that programs may have by which tools have stumbled over segments.
+// A program with everything that has made tools treat segments differently.
 constexpr const char* rich_source =
     "#include <stdio.h>\n"
     "_Thread_local int counter = 3; _Thread_local char buffer[77];\n"
@@ -164,7 +164,7 @@ TEST_F(NoteTest, StripAndRpathKeepTheContentOfEveryKindOfProgram) {
   }
 }
 
-// What tells of a program that is not its sections' bytes, each changed alone.
+// Changes each part of a program outside its sections' bytes, one at a time.
 class HeaderTest : public NoteTest {
 protected:
   void SetUp() override {
@@ -184,7 +184,7 @@ protected:
     return value;
   }
 
-  // Whether a change of `size` bytes at `offset` is seen, or makes a file that nothing can load.
+  // True if a change of `size` bytes at `offset` is detected, or makes a file that nothing can load.
   bool seen(size_t offset, size_t size) const {
     std::string changed = program;
     changed[offset] = char(changed[offset] ^ 1);
@@ -195,7 +195,7 @@ protected:
     return (!low || *low != before) && (!high || *high != before);
   }
 
-  // More than its sections a segment may have: it ends with a page in any case.
+  // A segment may extend beyond its sections, because it ends at a page boundary in any case.
   bool shorter_is_seen(size_t offset) const {
     std::string changed = program;
     const uint64_t size = at<uint64_t>(offset) - 1;
@@ -251,9 +251,9 @@ TEST_F(HeaderTest, EveryFieldOfTheProgramHeadersCounts) {
     FIELD(p_offset);
     FIELD(p_vaddr);
     if (segment.p_type == PT_TLS)
-      FIELD(p_align); // of others it is the page's, which older versions of strip write anew
+      FIELD(p_align); // for others it is the page size, which older versions of strip rewrite
 #undef FIELD
-    // Nobody reads the sizes of these two: one ends with DT_NULL, the other with NUL.
+    // Nothing reads the sizes of these two: one ends with DT_NULL, the other with NUL.
     if (segment.p_type == PT_DYNAMIC || segment.p_type == PT_INTERP)
       continue;
     for (const size_t field : {offsetof(Elf64_Phdr, p_filesz), offsetof(Elf64_Phdr, p_memsz)})
@@ -276,7 +276,7 @@ TEST_F(HeaderTest, EveryEntryOfTheDynamicSectionCounts) {
       if (entry.d_tag == DT_NULL)
         break;
       EXPECT_TRUE(seen(offset, 8)) << "tag of entry " << entries << ", " << entry.d_tag;
-      if (entry.d_tag != DT_STRSZ) // the strings that count are read through it
+      if (entry.d_tag != DT_STRSZ) // the string table is read through it
         EXPECT_TRUE(seen(offset + 8, 8)) << "value of entry " << entries << ", tag " << entry.d_tag;
     }
   }
@@ -288,10 +288,10 @@ TEST_F(HeaderTest, AnExecutableStackIsSeen) {
     const size_t start = header.e_phoff + i * sizeof(Elf64_Phdr);
     if (at<Elf64_Phdr>(start).p_type != PT_GNU_STACK)
       continue;
-    program[start + offsetof(Elf64_Phdr, p_flags)] |= PF_X; // as execstack -s
+    program[start + offsetof(Elf64_Phdr, p_flags)] |= PF_X; // like execstack -s
     EXPECT_NE(*content_digest(program), before);
   }
-  // Of an object it is a section that is not loaded; without one the stack is not executable.
+  // In an object, a section that is not loaded controls this; without it the stack is not executable.
   const Digest object = content("lib.o");
   sh("cp lib.o copy.o && objcopy --set-section-flags .note.GNU-stack=code,readonly copy.o");
   EXPECT_NE(content("copy.o"), object);
@@ -372,7 +372,7 @@ TEST_F(NoteTest, FinishIsReadFromTheFile) {
   EXPECT_EQ(read_finish(read("lib.so"))->tag, Finish::Tag::rpath);
 }
 
-// Everything that reads ELF, on a damaged file: no crash, and errors of the right kind.
+// Runs every ELF reader on damaged files: no crash, and errors of the right kind.
 void read_all(std::string elf) {
   const auto check = [](const auto& result) {
     if (!result) {
@@ -399,7 +399,7 @@ TEST_F(NoteTest, DamagedFilesAreErrors) {
       std::string bad = good;
       for (int flips = 0; flips < 4; ++flips) {
         state = state * 1664525 + 1013904223;
-        // Half of them in the headers, where they do most harm.
+        // Half of the changes hit the headers, where they do most harm.
         uint64_t table = 0;
         std::memcpy(&table, good.data() + 40, sizeof(table));
         const size_t at =

@@ -52,7 +52,7 @@ protected:
     return record;
   }
 
-  // The linker's arguments of a compiler's command, as `-###` prints them.
+  // The linker arguments of a compiler's command, as `-###` prints them.
   std::vector<std::string> linker_arguments(const std::string& command) {
     const std::string printed = sh(command + " -### 2>&1 | tail -1");
     std::vector<std::string> arguments;
@@ -157,7 +157,7 @@ TEST_F(ReplayTest, NotesAndFinish) {
   record.items.push_back({LinkItem::Kind::option, "--disable-new-dtags", "", {}});
   write("old.so", link(record, {.finish = Finish{Finish::Strip::none, "/x"}}).output);
   EXPECT_THAT(sh("readelf -d old.so"), HasSubstr("(RPATH)"));
-  // patchelf made a DT_RUNPATH of it, or the reverse, after the link.
+  // patchelf turned it into a DT_RUNPATH, or the reverse, after the link.
   for (const auto tag : {Finish::Tag::runpath, Finish::Tag::rpath}) {
     InstalledFile file{
         .kind = InstalledFile::Kind::link, .path = "lib/x.so", .finish = Finish{{}, "/x", tag}};

@@ -1,4 +1,4 @@
-// What the guard does on other CPUs: tests/e2e/cases/emulated_cpu.sh.
+// tests/e2e/cases/emulated_cpu.sh runs the guard on other CPUs.
 #include <xaas/lower/cpu_guard.h>
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(CpuGuard, NothingToGuardOnTheLeastCpu) {
   EXPECT_EQ(*cpu_guard(*target::cpu_by_name("aarch64", "neoverse-v2"), GuardedFile::program), "");
 }
 
-// It needs no other symbol, and keeps what control-flow protection the other inputs have.
+// It needs no other symbol, and keeps the control-flow protection of the other inputs.
 TEST(CpuGuard, BringsNothingAlong) {
   for (const char* name : {"x86-64-v2", "x86-64-v4", "znver5", "diamondrapids", "bdver4"}) {
     const auto cpu = target::cpu_by_name("x86_64", name);

@@ -1,4 +1,4 @@
-// Device code of several units, linked; without any toolkit.
+// Links of device code of several units, without a toolkit.
 #include "lower/testing.h"
 
 #include <xaas/lower/device_link.h>
@@ -71,7 +71,7 @@ TEST(DeviceLinks, CallsGoAcrossUnits) {
 TEST(DeviceLinks, WhatIsNotThereStaysAReference) {
   const auto ptx = linked({input_of("a.cu", gpu_job(caller))});
   ASSERT_TRUE(ptx) << ptx.error().message;
-  EXPECT_THAT(*ptx, HasSubstr(".extern .func")); // the assembler names it
+  EXPECT_THAT(*ptx, HasSubstr(".extern .func")); // named by inline assembly
 }
 
 TEST(DeviceLinks, TwoDefinitions) {

@@ -1,4 +1,4 @@
-// Device code, without any toolkit: the library is made here.
+// Lowering of device code without a toolkit: the test makes the library itself.
 #include "lower/testing.h"
 
 #include <gmock/gmock.h>
@@ -46,7 +46,7 @@ TEST(LowerGpu, MakesPtxForTheGpu) {
     ASSERT_TRUE(object) << object.error().message;
     EXPECT_THAT(object->bytes, AllOf(HasSubstr(std::string(".target ") + arch), HasSubstr(version),
                                      HasSubstr(".visible .entry scale"), Not(HasSubstr("unused"))));
-    EXPECT_THAT(object->bytes, Not(HasSubstr("call")));  // what is linked in is optimised with the rest
+    EXPECT_THAT(object->bytes, Not(HasSubstr("call")));  // linked code is optimised with the rest
     EXPECT_THAT(object->bytes, HasSubstr("0f40E00000")); // 7.0
     EXPECT_EQ(object->bytes, lower(gpu_job(arch, ptx))->bytes);
   }
@@ -63,7 +63,7 @@ define float @helper(float %x) { %y = fdiv float 1.0, %x ret float %y })")
   EXPECT_THAT(exact->bytes, HasSubstr("rcp.rn.f32"));
   job.options.gpu["PrecDivF32"] = 0;
   EXPECT_THAT(lower(job)->bytes, HasSubstr("rcp.approx"));
-  job.options.gpu.clear(); // nothing stays behind
+  job.options.gpu.clear(); // no option is left over
   EXPECT_EQ(lower(job)->bytes, exact->bytes);
 }
 
@@ -107,7 +107,7 @@ TEST(LowerGpu, MakesAnObjectForTheAmdGpu) {
     EXPECT_EQ(object->bytes, lower(amd_job(arch))->bytes);
   }
   Job job = amd_job("gfx90a");
-  // What is linked in treats denormal numbers as the unit does, or its rounding mode would differ.
+  // Linked code treats denormal numbers as the unit does; otherwise its rounding mode would differ.
   job.options.text["FP32DenormalMode"] = "preserve-sign,preserve-sign";
   EXPECT_NE(lower(job)->bytes, lower(amd_job("gfx90a"))->bytes);
   job.options.text["FP32DenormalMode"] = "as you like";

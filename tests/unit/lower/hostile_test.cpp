@@ -1,5 +1,5 @@
-// Bitcode that somebody changed: whatever LLVM makes of it in a worker, we end with an object or with an
-// error that names the module.
+// Damaged bitcode: whatever LLVM does with it in a worker, the result is an object or an error that names the
+// module.
 #include "lower/testing.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ attributes #0 = { nounwind "target-features"="+sse2" }
 !2 = !{!"root"}
 )";
 
-// In a worker, with little of everything.
+// Lowers in a worker with low limits.
 Result<void> lower_one(const Job& job) {
   return lower_all(
       1, [&](size_t) -> Result<Job> { return job; }, [](size_t, const Object&) { return Result<void>(); },
@@ -99,7 +99,7 @@ TEST(HostileBitcode, CutOffAnywhere) {
   }
 }
 
-// LLVM asks for the size of a type by asking for its parts'.
+// LLVM computes the size of a type from its parts, recursively.
 TEST(HostileBitcode, DeeplyNested) {
   std::string types = "%t0 = type { i32 }\n";
   constexpr int depth = 1000;

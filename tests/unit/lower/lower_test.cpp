@@ -38,7 +38,7 @@ TEST(Lower, NamesUnitAndModuleOfDamagedBitcode) {
   }
 }
 
-// A hostile module must not bring a file of this machine into an image, however it writes the directive.
+// A hostile module must not copy a file of this machine into an image, however it writes the directive.
 TEST(Lower, AssemblyOpensNoFile) {
   const char* const hostile[] = {
       R"(module asm ".data\0A.incbin \22/etc/hostname\22")",
@@ -101,11 +101,11 @@ TEST(LowerAll, AWorkerThatDiesIsAnErrorThatNamesTheModule) {
       "declare void @llvm.aarch64.clrex()\ndefine void @f() { call void @llvm.aarch64.clrex() ret void }");
   const auto died = run(crash);
   ASSERT_FALSE(died);
-  EXPECT_EQ(died.error().kind, ErrorKind::failed); // the module may be as good as any
+  EXPECT_EQ(died.error().kind, ErrorKind::failed); // the module itself may be valid
   EXPECT_THAT(died.error().message, AllOf(HasSubstr("a.c (module sha256:"), HasSubstr("fault of xaas")));
 }
 
-// The assembler writes this out: gigabytes, for as long as it takes.
+// The assembler would write gigabytes, for a long time.
 constexpr const char* endless = "module asm \".rept 2000000000\\0A.byte 1\\0A.endr\"";
 
 TEST(LowerAll, AModuleThatTakesTooLongIsAnErrorThatNamesIt) {
@@ -135,7 +135,7 @@ TEST(LowerAll, AModuleThatNeedsTooMuchMemoryIsTriedAloneAndThenAnErrorThatNamesI
   EXPECT_EQ(finished, 3u); // the others first
 }
 
-// A line of assembly is an object of any size. (The assembler makes it before it writes it: 32 MiB are
+// A line of assembly makes an object of any size. (The assembler builds it in memory first, and 32 MiB are
 // quick.)
 TEST(LowerAll, AModuleThatMakesTooMuchIsAnErrorThatNamesItAndTheLimit) {
   Job job = job_of("module asm \".fill 0x2000000,1,0\"");
@@ -172,7 +172,7 @@ TEST(Lower, ForThinLto) {
     EXPECT_TRUE(function.getFnAttribute("target-features").getValueAsString().contains("+avx2"));
   }
 
-  // What has no name for anybody but is in a section; what only the compiler reads.
+  // A definition that is reachable only by its section; one that only the compiler reads.
   Job special =
       job_of("@table = constant i32 1, section \"table\"\n"
              "@own = internal constant i32 2, section \"table\"\n"

@@ -1,4 +1,4 @@
-// What the tests of the lower module share: modules from text, and jobs for them.
+// Helpers for tests of the lower module: modules from text, and jobs for them.
 #pragma once
 
 #include <xaas/lower/lower.h>
