@@ -1,3 +1,19 @@
+// Problem: one command of a build may compile several sources, for the host and for GPUs, and link them. Only
+// Clang's driver knows the jobs that this takes.
+//
+// Example: the jobs of two commands, and what becomes of them.
+//
+//     clang -O2 a.c b.s -o ab    -cc1 for a.c       captured: a unit and its working object
+//                                -cc1as for b.s     run as it is: a native object
+//                                ld                 recorded, and linked by lld
+//     clang -E a.c               -cc1 -E            run as it is
+//
+// Approach: Clang's driver plans the jobs in this process. Jobs that compile or link are captured, all others
+// are run. If a source cannot be carried as IR, its job is run as well, and the reason is recorded. The jobs
+// of one source with device code belong together (device/jobs.h).
+//
+// Rejected: reading the command line ourselves, because languages, output names and device jobs follow from
+// dozens of options; `clang -###`, because its text would have to be parsed.
 #include "driver_run.h"
 #include <xaas/session/log.h>
 

@@ -1,3 +1,5 @@
+// The decisions; vector_returns.h has the problem, an example and what was rejected. vector_registers.h asks
+// LLVM for the registers, vector_rewriting.h changes the IR.
 #include "resolvers.h"
 #include "vector_registers.h"
 #include "vector_rewriting.h"

@@ -1,9 +1,25 @@
-// The linker's command line.
+// Problem: a link must be repeated on another machine, from its command line alone. The command line names
+// directories of this machine, and may name options that run code or read other files.
 //
-// Options are looked up as in GNU ld: first a long name after one or two dashes, then, after one dash, a
-// letter with its value joined. A name that begins with `o` needs two dashes, because one dash means `-o` and
-// a file name. As in lld, library directories apply wherever they stand, so they are collected before
-// libraries are searched.
+// Example: ld -pie -L/usr/lib crt1.o main.o -lm -Map=x -z now
+//
+//     -pie         the option --pie
+//     -L/usr/lib   a search directory, which is not recorded
+//     crt1.o       an input
+//     -lm          the input libm.so; if that is a linker script, its inputs in a group
+//     -Map=x       dropped, because it does not change the output; x is created empty
+//     -z now       the option -z with the value now
+//
+// `-plugin evil.so` is refused, because it runs code, and so is any option that is not in the list
+// (options.cpp).
+//
+// Approach: options are looked up as in GNU ld: first a long name after one or two dashes, then, after one
+// dash, a letter with its value joined. A name that begins with `o` needs two dashes, because one dash means
+// `-o` and a file name. As in lld, library directories apply wherever they stand, so they are collected
+// before libraries are searched.
+//
+// Rejected: `ld.lld --reproduce`, which keeps free text and every directory of the machine; lld's own parser,
+// which is not a public interface and accepts more than can be repeated.
 #include <xaas/base/utf8.h>
 #include <xaas/link/command_line.h>
 
