@@ -1,7 +1,8 @@
 // A capture session in a temporary directory, and the real program as its compiler.
 #pragma once
 
-#include <xaas/base/file.h>
+#include "base/directory_testing.h"
+
 #include <xaas/base/process.h>
 #include <xaas/frontdoor/toolchains.h>
 #include <xaas/ir/unit.h>
@@ -15,18 +16,15 @@ namespace xaas::frontdoor {
 
 // Layout: src/ and build/ belong to the project; one session per ISA level in session-<level>/, one store for
 // all.
-class FrontDoorTest : public ::testing::Test {
+class FrontDoorTest : public DirectoryTest {
 protected:
   void SetUp() override {
-    auto made = TemporaryDirectory::create();
-    ASSERT_TRUE(made) << made.error().message;
-    directory_.emplace(*std::move(made));
+    DirectoryTest::SetUp();
+    ASSERT_TRUE(directory_);
     for (const char* name : {"src", "build"})
       ASSERT_TRUE(make_directories(path(name)));
     use_level("x86-64");
   }
-
-  fs::path path(const std::string& name) const { return directory_->path() / name; }
 
   // Later commands are captured in the session of this level.
   void use_level(const std::string& level) { use_level(level, level); }
@@ -46,18 +44,6 @@ protected:
       return;
     const auto created = create_session(session_, XAAS_PROGRAM);
     ASSERT_TRUE(created) << created.error().message;
-  }
-
-  void write(const std::string& name, const std::string& content) {
-    ASSERT_TRUE(make_directories(path(name).parent_path()));
-    const auto written = write_file(path(name), content, 0644, false);
-    ASSERT_TRUE(written) << written.error().message;
-  }
-
-  std::string read(const std::string& name) const {
-    auto content = read_file(path(name));
-    EXPECT_TRUE(content) << content.error().message;
-    return content ? *std::move(content) : std::string();
   }
 
   // Runs a shell command in src/ with $CC, $CXX, $FC and $LD set to the front door and $CLANG and $FLANG to
@@ -146,7 +132,6 @@ protected:
 
   std::string tool(const std::string& name) const { return (session_.directory / "tools" / name).string(); }
 
-  std::optional<TemporaryDirectory> directory_;
   session::Session session_;
   std::string arch_ = "x86_64";
 };
