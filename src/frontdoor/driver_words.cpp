@@ -21,7 +21,7 @@ DriverOption option_of(const llvm::opt::InputArgList& arguments, const llvm::opt
     option.words.emplace_back(arguments.getArgString(i));
   for (const char* value : argument.getValues())
     option.values.emplace_back(value);
-  // Empty words between options belong to none.
+  // Empty words between options belong to no option.
   while (option.words.size() > 1 && option.words.back().empty() &&
          (option.values.empty() || !option.values.back().empty()))
     option.words.pop_back();

@@ -26,7 +26,7 @@ Arguments include_directories(const Arguments& command) {
   return directories;
 }
 
-// Makes mpi.mod in `place`, whole or not at all: any number of compilers may.
+// Makes mpi.mod in `place`, atomically, because several compilers may do so at the same time.
 Result<void> make_module(const fs::path& flang, const Arguments& directories, const fs::path& place) {
   XAAS_CHECK(make_directories(place.parent_path()));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(place.parent_path(), "making-"));
@@ -43,14 +43,14 @@ Result<void> make_module(const fs::path& flang, const Arguments& directories, co
   if (result.exit_code != 0)
     return make_error(ErrorKind::failed, "flang cannot read mpif.h").with_output(result.output);
   std::error_code code;
-  fs::rename(modules, place, code); // fails if another was first
+  fs::rename(modules, place, code); // fails if another compiler was first
   return fs::exists(place / "mpi.mod", code) ? Result<void>()
                                              : errno_error(code.value(), "creating " + place.string());
 }
 
 constexpr std::string_view complaint = ": error: Cannot parse module file for module '";
 
-// The module that a line complains of, if it does.
+// The module that an error line names, if it is one.
 std::string module_of(const std::string& line) {
   const size_t at = line.find(complaint);
   if (at == std::string::npos)
@@ -59,7 +59,7 @@ std::string module_of(const std::string& line) {
   return line.substr(name, line.find('\'', name) - name);
 }
 
-// The first two bytes of what gzip writes.
+// True for an error about gzip's magic number.
 bool speaks_of_gzip(const std::string& line) {
   return line.find("bad character (0x1f)") != std::string::npos ||
          line.find("bad character (0x8b)") != std::string::npos;
@@ -78,7 +78,7 @@ Arguments with_mpi_module(const session::Session& session, const fs::path& flang
     return command;
   const fs::path place = session.directory / "modules" / digest_of(join(directories, "\n")).hex();
   std::error_code code;
-  // Tried once for these directories: where flang cannot read mpif.h, the place stays empty.
+  // Tried once for these directories; if flang cannot read mpif.h, the place stays empty.
   if (!fs::exists(place, code) && !make_module(flang, directories, place))
     static_cast<void>(make_directories(place));
   if (!fs::exists(place / "mpi.mod", code))
@@ -103,7 +103,7 @@ std::optional<std::string> explain_foreign_modules(const std::string& messages) 
     return std::nullopt;
   std::string result;
   std::set<std::string> said;
-  bool skipping = false; // the lines of source below a complaint
+  bool skipping = false; // the source lines below an error
   for (const std::string& line : lines) {
     const std::string module = module_of(line);
     if (foreign.count(module)) {

@@ -38,7 +38,7 @@ const NvccOption options[] = {
     {"--device-link", "-dlink"},
     {"--link", "-link"},
     {"--lib", "-lib"},
-    {"--run", "-run", none, refused, false, "run what it has linked"},
+    {"--run", "-run", none, refused, false, "run the program after linking it"},
     {"--output-file", "-o", text},
     {"--pre-include", "-include", paths},
     {"--objdir-as-tempdir", "-objtemp", none, dropped},
@@ -88,7 +88,7 @@ const NvccOption options[] = {
 
     {"--compiler-options", "-Xcompiler", list},
     {"--linker-options", "-Xlinker", list},
-    {"--archive-options", "-Xarchive", list, refused, false, "give the archiver options of its own"},
+    {"--archive-options", "-Xarchive", list, refused, false, "pass options to the archiver"},
     {"--ptxas-options", "-Xptxas", list},
     {"--nvlink-options", "-Xnvlink", list},
 
@@ -110,7 +110,7 @@ const NvccOption options[] = {
     {"--keep", "-keep", none, dropped},
     {"--keep-dir", "-keep-dir", text, dropped},
     {"--save-temps", "-save-temps", none, dropped},
-    {"--clean-targets", "-clean", none, refused, false, "delete what nvcc would have written"},
+    {"--clean-targets", "-clean", none, refused, false, "delete the files that nvcc would have written"},
     {"--time", "-time", text, dropped},
     {"--run-args", "-run-args", list, dropped},
     {"--input-drive-prefix", "-idp", text, dropped},
