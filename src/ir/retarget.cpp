@@ -8,11 +8,11 @@
 //     define double @f(double) "xaas-target"="target:fma"     the same, and fma if the target lacks it
 //     define internal ptr @pick()                             "target-cpu"="x86-64": the resolver of an ifunc
 //
-// A unit that fixes its CPU (-march=haswell) gets that CPU everywhere, also in resolvers: its author said so.
+// A unit that fixes its CPU (-march=haswell) gets that CPU everywhere, even in resolvers.
 //
-// Approach: FeatureResolver computes the attributes, once for the target and once for the lowest level. A
-// resolver whose signature, or a call in which, passes wide vectors gets the feature for their registers in
-// addition, because the caller and the callee must agree on them.
+// Approach: FeatureResolver computes the attributes, once for the target and once for the lowest level. If
+// wide vectors pass through a resolver's signature, or through a call in it, the resolver also gets the
+// feature for their registers, because caller and callee must agree on them.
 //
 // Rejected: the target's attributes for resolvers, too. On an older CPU the program would end with an illegal
 // instruction before the guard (lower/cpu_guard.h) can print which feature is missing.

@@ -7,10 +7,13 @@
 //     #define N 3
 //     int a = N;
 //
-//     token, identifier, 3 letters; line 2, column 0, "another file": its name with a mark for the directory;
-//     "int" token, identifier, 1 letter; line 2, column 4; "a" token, =, no letters; line 2, column 6 token,
-//     number, 1 letter; line 2, column 8, "expanded from a macro", where the expansion ends; "3" token, ;, no
-//     letters; line 2, column 9 token, end of file
+//     entry              place                                                         text
+//     token, identifier  line 2, column 0, "another file", the file's portable name    int
+//     token, identifier  line 2, column 4                                              a
+//     token, equal       line 2, column 6
+//     token, number      line 2, column 8, "expanded", the end of the expansion        3
+//     token, semicolon   line 2, column 9
+//     token, end of file line 3, column 0
 //
 // `#define` and the macro's name leave no entry. Another value of N changes the text of the fourth token.
 //
