@@ -88,7 +88,7 @@ TEST(UnitJson, LinkedDeviceCode) {
   };
   refuse([](Json& each) { each["offload"] = "opencl"; }, "opencl");
   refuse([](Json& each) { each["offload"] = 1; }, "offload");
-  refuse([](Json& each) { each.erase("device"); }, "without device code");
+  refuse([](Json& each) { each.erase("device"); }, "no device code");
   const Json one = {{"sm_90", digest_of("b").to_string()}};
   refuse([&](Json& each) { each["device"] = one, each["offload"] = "hip"; }, "\"hip\" is not for sm_90");
   refuse([](Json& each) { each["offload"] = "cuda"; }, "only OpenMP has the host as a device");
