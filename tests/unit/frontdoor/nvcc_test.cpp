@@ -204,7 +204,7 @@ TEST(Nvcc, WhatIsMalformed) {
   EXPECT_THAT(refusal("--use_fast_math=true -c a.cu"), HasSubstr("takes no value"));
   EXPECT_THAT(refusal("-std=gnu++17 -c a.cu"), HasSubstr("-std=gnu++17"));
   EXPECT_THAT(refusal("-cudart=dynamic a.cu"), HasSubstr("-cudart=dynamic"));
-  EXPECT_THAT(refusal(Words{"-c", ""}), HasSubstr("no file"));
+  EXPECT_THAT(refusal(Words{"-c", ""}), HasSubstr("not a file"));
   EXPECT_THAT(refusal("-dc -dw a.cu"), HasSubstr("exclude each other"));
 }
 
