@@ -1,5 +1,5 @@
 #include "assemble.h"
-#include <xaas/device/code.h>
+#include <xaas/device/make.h>
 
 #include <xaas/base/process.h>
 #include <xaas/link/replay.h>
@@ -36,26 +36,19 @@ struct Output {
 
 class Assembler {
 public:
-  Assembler(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-            const image::Usage& usage, const Forms& forms, const image::Contents& contents,
-            const target::Cpu& target, const device::DevicePlan& device,
-            const std::map<Digest, std::string>& device_images,
-            const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
-            const lower::ObjectCache* cache, const fs::path& work, unsigned jobs, Progress& progress)
-      : bundle_(bundle), configuration_(configuration), usage_(usage), forms_(forms), contents_(contents),
-        target_(target), device_(device), device_images_(device_images), device_objects_(device_objects),
-        objects_(std::move(objects)), cache_(cache), work_(work), jobs_(jobs), progress_(progress) {}
+  Assembler(const AssemblyInputs& inputs, Objects objects) : inputs_(inputs), objects_(std::move(objects)) {}
 
   Result<Assembly> run() {
-    for (const link::InstalledFile& file : configuration_.installed)
+    for (const link::InstalledFile& file : inputs_.configuration.installed)
       if (file.kind == FileKind::link)
         finishes_[file.digest].push_back(file.finish);
     const Clock::time_point start = Clock::now();
+    XAAS_CHECK(make_device_code());
     XAAS_CHECK(lower_units());
     assembly_.lower_seconds = since(start);
     const Clock::time_point linking = Clock::now();
-    XAAS_TRY(program_guard_, lower::cpu_guard(target_, lower::GuardedFile::program));
-    XAAS_TRY(library_guard_, lower::cpu_guard(target_, lower::GuardedFile::library));
+    XAAS_TRY(program_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::program));
+    XAAS_TRY(library_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::library));
     XAAS_CHECK(make_outputs());
     XAAS_CHECK(collect_installed());
     assembly_.link_seconds = since(linking);
@@ -63,68 +56,92 @@ public:
   }
 
 private:
+  Result<void> make_device_code() {
+    XAAS_TRY(device_, device::make_device_code({.bundle = inputs_.bundle,
+                                                .plan = inputs_.device,
+                                                .host_units = units_without_device_image(inputs_, objects_),
+                                                .contents = inputs_.contents,
+                                                .cpu = inputs_.target,
+                                                .cache = inputs_.cache,
+                                                .work = inputs_.work,
+                                                .threads = inputs_.jobs,
+                                                .progress = inputs_.progress}));
+    assembly_.lowered += device_.lowered;
+    assembly_.cached_device_code = device_.cached;
+    assembly_.links += device_.links;
+    return {};
+  }
+
   Result<void> lower_units() {
-    std::vector<LoweredUnit> wanted;
-    for (const LoweredUnit& unit : lowered_units(forms_))
-      if (!objects_.has(unit))
-        wanted.push_back(unit);
-    auto bytes = [&](const LoweredUnit& unit) {
-      return bundle_.modules.at(bundle_.units.at(unit.first).module);
-    };
-    // The longest first, so that no core waits for it at the end.
-    std::sort(wanted.begin(), wanted.end(), [&](const LoweredUnit& a, const LoweredUnit& b) {
-      return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
-    });
+    const std::vector<LoweredUnit> wanted = units_to_lower();
     if (!wanted.empty()) {
-      progress_.start("lowering for " + target_.name, wanted.size());
-      auto job = [&](size_t i) -> Result<lower::Job> {
-        const ir::Unit& unit = bundle_.units.at(wanted[i].first);
-        XAAS_TRY(std::string bitcode, contents_.read(unit.module));
-        lower::Job job;
-        job.bitcode = std::move(bitcode);
-        job.unit = unit;
-        job.options = bundle_.options.at(unit.options);
-        job.target = target_;
-        job.form = wanted[i].second;
-        if (const auto image = device_images_.find(wanted[i].first); image != device_images_.end())
-          job.device_image = image->second;
-        return job;
-      };
-      auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
+      inputs_.progress.start("lowering for " + inputs_.target.name, wanted.size());
+      const auto job = [&](size_t i) { return lowering_of(wanted[i]); };
+      const auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
         ++assembly_.lowered;
-        const ir::Unit& unit = bundle_.units.at(wanted[i].first);
-        if (cache_)
-          cache_->keep(unit, bundle_.options.at(unit.options), target_, wanted[i].second, object,
-                       device_.key(wanted[i].first));
+        const ir::Unit& unit = unit_of(wanted[i]);
+        if (inputs_.cache)
+          inputs_.cache->keep(unit, inputs_.bundle.options.at(unit.options), inputs_.target, wanted[i].second,
+                              object, inputs_.device.key(wanted[i].first));
         return objects_.keep(wanted[i], object);
       };
-      XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = jobs_}, progress_));
-      progress_.finish();
+      XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
+      inputs_.progress.finish();
     }
     assembly_.refused_bitcode = objects_.refused_bitcode();
     return {};
   }
 
+  const ir::Unit& unit_of(const LoweredUnit& unit) const { return inputs_.bundle.units.at(unit.first); }
+
+  // The longest first, so that no core waits for it at the end.
+  std::vector<LoweredUnit> units_to_lower() const {
+    std::vector<LoweredUnit> wanted;
+    for (const LoweredUnit& unit : lowered_units(inputs_.forms))
+      if (!objects_.has(unit))
+        wanted.push_back(unit);
+    const auto bytes = [&](const LoweredUnit& unit) {
+      return inputs_.bundle.modules.at(unit_of(unit).module);
+    };
+    std::sort(wanted.begin(), wanted.end(), [&](const LoweredUnit& a, const LoweredUnit& b) {
+      return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
+    });
+    return wanted;
+  }
+
+  Result<lower::Job> lowering_of(const LoweredUnit& wanted) const {
+    lower::Job job;
+    job.unit = unit_of(wanted);
+    XAAS_TRY(job.bitcode, inputs_.contents.read(job.unit.module));
+    job.options = inputs_.bundle.options.at(job.unit.options);
+    job.target = inputs_.target;
+    job.form = wanted.second;
+    if (const auto image = device_.images.find(wanted.first); image != device_.images.end())
+      job.device_image = image->second;
+    return job;
+  }
+
   Result<void> keep(const std::string& name, const std::string& content) {
-    return write_file(work_ / name, content, 0644, false);
+    return write_file(inputs_.work / name, content, 0644, false);
   }
 
   fs::path archive_path(const Digest& archive, bool lto) const {
-    return work_ / ((lto ? "b" : "a") + archive.hex());
+    return inputs_.work / ((lto ? "b" : "a") + archive.hex());
   }
 
   // For a link or archive with LTO, or one without.
   Result<fs::path> provide(const link::FileRef& file, bool lto) {
     switch (file.kind) {
     case RefKind::unit:
-      return objects_.path({file.digest, lto && forms_.bitcode.count(file.digest) ? lower::Form::thin_lto
-                                                                                  : lower::Form::object});
+      return objects_.path({file.digest, lto && inputs_.forms.bitcode.count(file.digest)
+                                             ? lower::Form::thin_lto
+                                             : lower::Form::object});
     case RefKind::archive:
       return archive_path(file.digest, lto);
     case RefKind::link:
-      return work_ / ("l" + digest_of(input_output(file.digest).key()).hex());
+      return inputs_.work / ("l" + digest_of(input_output(file.digest).key()).hex());
     case RefKind::kit:
-      return contents_.path(file.digest);
+      return inputs_.contents.path(file.digest);
     }
     return make_error(ErrorKind::integrity, "unknown kind of file");
   }
@@ -136,30 +153,31 @@ private:
   }
 
   Result<void> make_outputs() {
-    progress_.start("linking", usage_.links.size());
+    inputs_.progress.start("linking", inputs_.usage.links.size());
     // Archives and links are each listed after what they read; an archive may hold a relocatable link's
     // output and a link may read an archive, so both lists advance together.
     size_t archives = 0;
     size_t links = 0;
     std::set<Digest> ready;
-    while (archives < usage_.archives.size() || links < usage_.links.size()) {
+    while (archives < inputs_.usage.archives.size() || links < inputs_.usage.links.size()) {
       const size_t before = archives + links;
-      while (archives < usage_.archives.size() &&
-             is_ready(bundle_.archives.at(usage_.archives[archives]), ready)) {
-        const Digest& digest = usage_.archives[archives++];
+      while (archives < inputs_.usage.archives.size() &&
+             is_ready(inputs_.bundle.archives.at(inputs_.usage.archives[archives]), ready)) {
+        const Digest& digest = inputs_.usage.archives[archives++];
         XAAS_CHECK(make_archive(digest));
         ready.insert(digest);
       }
-      while (links < usage_.links.size() && is_ready(bundle_.links.at(usage_.links[links]), ready)) {
-        const Digest& digest = usage_.links[links++];
+      while (links < inputs_.usage.links.size() &&
+             is_ready(inputs_.bundle.links.at(inputs_.usage.links[links]), ready)) {
+        const Digest& digest = inputs_.usage.links[links++];
         XAAS_CHECK(make_link(digest));
         ready.insert(digest);
-        progress_.advance();
+        inputs_.progress.advance();
       }
       if (archives + links == before)
         return make_error(ErrorKind::integrity, "bundle: archive and link records wait for each other");
     }
-    progress_.finish();
+    inputs_.progress.finish();
     return {};
   }
 
@@ -177,12 +195,12 @@ private:
   }
 
   Result<void> make_archive(const Digest& digest) {
-    const link::ArchiveRecord& record = bundle_.archives.at(digest);
-    if (forms_.archives.count(digest)) {
+    const link::ArchiveRecord& record = inputs_.bundle.archives.at(digest);
+    if (inputs_.forms.archives.count(digest)) {
       XAAS_TRY(const std::string archive, link::write_archive_in_worker(record, objects_provider_));
       XAAS_CHECK(keep(archive_path(digest, false).filename(), archive));
     }
-    if (forms_.lto_archives.count(digest)) {
+    if (inputs_.forms.lto_archives.count(digest)) {
       XAAS_TRY(const std::string archive, link::write_lto_archive(record, bitcode_provider_));
       XAAS_CHECK(keep(archive_path(digest, true).filename(), archive));
     }
@@ -196,40 +214,43 @@ private:
         outputs.push_back({digest, finish});
     else
       outputs.push_back({digest, std::nullopt});
+    XAAS_TRY(const link::LinkRecord record, with_device_objects(digest));
     std::set<std::string> made;
-    for (const Output& output : outputs) {
-      if (!made.insert(output.key()).second)
-        continue;
-      XAAS_CHECK(check_interrupt());
-      link::ReplayOptions options;
-      options.arch = bundle_.arch;
-      options.finish = output.finish;
-      options.threads = jobs_;
-      XAAS_TRY(const link::LinkRecord record, with_device_objects(digest));
-      const bool lto = forms_.lto_level != 0 && record.kind != link::OutputKind::relocatable;
-      if (lto) {
-        options.lto_level = forms_.lto_level;
-        options.lto_cache = work_ / "thinlto";
-        XAAS_CHECK(make_directories(options.lto_cache));
-        options.cpu_seconds += 60 * static_cast<double>(forms_.bitcode.size());
-      }
-      options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
-      Result<link::ReplayResult> linked =
-          link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
-      if (!linked && lto && linked.error().kind == ErrorKind::failed)
-        return std::move(linked).error().with_hint("without --lto it may link");
-      XAAS_TRY(const link::ReplayResult result, std::move(linked));
-      XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
-      ++assembly_.links;
+    for (const Output& output : outputs)
+      if (made.insert(output.key()).second)
+        XAAS_CHECK(make_output(record, output));
+    return {};
+  }
+
+  Result<void> make_output(const link::LinkRecord& record, const Output& output) {
+    XAAS_CHECK(check_interrupt());
+    link::ReplayOptions options;
+    options.arch = inputs_.bundle.arch;
+    options.finish = output.finish;
+    options.threads = inputs_.jobs;
+    const bool lto = inputs_.forms.lto_level != 0 && record.kind != link::OutputKind::relocatable;
+    if (lto) {
+      options.lto_level = inputs_.forms.lto_level;
+      options.lto_cache = inputs_.work / "thinlto";
+      XAAS_CHECK(make_directories(options.lto_cache));
+      options.cpu_seconds += 60 * static_cast<double>(inputs_.forms.bitcode.size());
     }
+    options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
+    Result<link::ReplayResult> linked =
+        link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
+    if (!linked && lto && linked.error().kind == ErrorKind::failed)
+      return std::move(linked).error().with_hint("without --lto it may link");
+    XAAS_TRY(const link::ReplayResult result, std::move(linked));
+    XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
+    ++assembly_.links;
     return {};
   }
 
   // The link, with what registers its device code.
   Result<link::LinkRecord> with_device_objects(const Digest& digest) {
-    link::LinkRecord record = bundle_.links.at(digest);
-    const auto found = device_objects_.find(digest);
-    if (found == device_objects_.end())
+    link::LinkRecord record = inputs_.bundle.links.at(digest);
+    const auto found = device_.objects.find(digest);
+    if (found == device_.objects.end())
       return record;
     // The entries that a registration finds by the names of their section's ends stay where sections that
     // nothing refers to are dropped (--gc-sections).
@@ -240,13 +261,13 @@ private:
     for (const std::string& object : found->second) {
       link::LinkItem& item = record.items.emplace_back();
       item.file = {RefKind::kit, digest_of(object), "device.o"};
-      XAAS_CHECK(contents_.keep(item.file.digest, object));
+      XAAS_CHECK(inputs_.contents.keep(item.file.digest, object));
     }
     return record;
   }
 
-  // Objects and archives of the machine where the image was built, which choose at run time as they like
-  // (libc.a). Not what the compiler puts into every program, which has code for every CPU.
+  // Objects and archives of the build machine that may choose code at run time (libc.a). Those that the
+  // compiler adds to every program run on every CPU.
   static bool is_foreign_code(const link::FileRef& file) {
     for (const char* own : {"libgcc.a", "libgcc_eh.a", "libc_nonshared.a"})
       if (file.name == own)
@@ -272,16 +293,16 @@ private:
           origin.own = objects_.own({file.digest, form});
       break;
     case RefKind::archive:
-      for (const link::ArchiveRecord::Member& member : bundle_.archives.at(file.digest).members)
+      for (const link::ArchiveRecord::Member& member : inputs_.bundle.archives.at(file.digest).members)
         add(member.file);
       break;
     case RefKind::link:
-      for (const link::LinkItem& item : bundle_.links.at(file.digest).items)
+      for (const link::LinkItem& item : inputs_.bundle.links.at(file.digest).items)
         if (item.kind == link::LinkItem::Kind::input)
           add(item.file);
       break;
     case RefKind::kit:
-      origin.native = bundle_.kit.at(file.digest).native || is_foreign_code(file);
+      origin.native = inputs_.bundle.kit.at(file.digest).native || is_foreign_code(file);
       break;
     }
     return origin;
@@ -290,7 +311,7 @@ private:
   // Another link's output counts where it is linked in, not where it is loaded.
   const CodeOrigin& known_origin(const link::FileRef& part) {
     static const CodeOrigin nothing;
-    if (part.kind == RefKind::link && bundle_.links.at(part.digest).kind == link::OutputKind::shared)
+    if (part.kind == RefKind::link && inputs_.bundle.links.at(part.digest).kind == link::OutputKind::shared)
       return nothing;
     const auto found = origins_.find(part.digest);
     return found != origins_.end() ? found->second
@@ -298,14 +319,14 @@ private:
   }
 
   Result<void> collect_installed() {
-    for (const link::InstalledFile& file : configuration_.installed) {
+    for (const link::InstalledFile& file : inputs_.configuration.installed) {
       fs::path path;
       switch (file.kind) {
       case FileKind::directory:
       case FileKind::symlink:
         continue;
       case FileKind::file:
-        path = contents_.path(file.digest);
+        path = inputs_.contents.path(file.digest);
         break;
       case FileKind::unit:
         path = objects_.path({file.digest, lower::Form::object});
@@ -314,29 +335,20 @@ private:
         path = archive_path(file.digest, false);
         break;
       case FileKind::link:
-        path = work_ / ("l" + digest_of(Output{file.digest, file.finish}.key()).hex());
+        path = inputs_.work / ("l" + digest_of(Output{file.digest, file.finish}.key()).hex());
         assembly_.origins[file.path] = origin_of({RefKind::link, file.digest, ""});
         break;
       }
       XAAS_TRY(assembly_.contents[file.path], read_file(path));
     }
+    for (auto& [path, content] : device_.files)
+      assembly_.contents[path] = std::move(content);
     return {};
   }
 
-  const image::Bundle& bundle_;
-  const image::BundleConfiguration& configuration_;
-  const image::Usage& usage_;
-  const Forms& forms_;
-  const image::Contents& contents_;
-  const target::Cpu& target_;
-  const device::DevicePlan& device_;
-  const std::map<Digest, std::string>& device_images_;
-  const std::map<Digest, std::vector<std::string>>& device_objects_;
+  const AssemblyInputs& inputs_;
   Objects objects_;
-  const lower::ObjectCache* cache_;
-  fs::path work_;
-  unsigned jobs_;
-  Progress& progress_;
+  device::DeviceCode device_;
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
   std::map<Digest, CodeOrigin> origins_;                                // of what was linked
   std::string program_guard_, library_guard_;                           // objects
@@ -351,53 +363,8 @@ private:
 
 } // namespace
 
-std::set<LoweredUnit> lowered_units(const Forms& forms) {
-  std::set<LoweredUnit> units;
-  for (const Digest& unit : forms.objects)
-    units.emplace(unit, lower::Form::object);
-  for (const Digest& unit : forms.bitcode)
-    units.emplace(unit, lower::Form::thin_lto);
-  return units;
-}
-
-Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object) {
-  units_.emplace(unit, object.own);
-  refused_bitcode_ += unit.second == lower::Form::thin_lto && link::is_elf(object.bytes);
-  return write_file(path(unit), object.bytes, 0644, false);
-}
-
-std::set<Digest> units_that_want_device_images(const device::DevicePlan& device,
-                                               const std::set<LoweredUnit>& units, const Objects& objects) {
-  std::set<Digest> wanted;
-  for (const LoweredUnit& unit : units)
-    if (device.host_units.count(unit.first) && !objects.has(unit))
-      wanted.insert(unit.first);
-  return wanted;
-}
-
-Result<Objects> known_objects(const image::Bundle& bundle, const std::set<LoweredUnit>& units,
-                              const device::DevicePlan& device, const target::Cpu& target,
-                              const lower::ObjectCache& cache, const fs::path& directory) {
-  Objects objects(directory);
-  for (const LoweredUnit& wanted : units) {
-    const ir::Unit& unit = bundle.units.at(wanted.first);
-    if (const std::optional<lower::Object> object = cache.find(unit, bundle.options.at(unit.options), target,
-                                                               wanted.second, device.key(wanted.first)))
-      XAAS_CHECK(objects.keep(wanted, *object));
-  }
-  return objects;
-}
-
-Result<Assembly> assemble(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
-                          const image::Usage& usage, const Forms& forms, const image::Contents& contents,
-                          const target::Cpu& target, const device::DevicePlan& device,
-                          const std::map<Digest, std::string>& device_images,
-                          const std::map<Digest, std::vector<std::string>>& device_objects, Objects objects,
-                          const lower::ObjectCache* cache, const fs::path& work, unsigned jobs,
-                          Progress& progress) {
-  return Assembler(bundle, configuration, usage, forms, contents, target, device, device_images,
-                   device_objects, std::move(objects), cache, work, jobs, progress)
-      .run();
+Result<Assembly> assemble(const AssemblyInputs& inputs, Objects objects) {
+  return Assembler(inputs, std::move(objects)).run();
 }
 
 } // namespace xaas::deploy

@@ -1,13 +1,13 @@
+#include "assemble.h"
 #include "host_choice.h"
 #include "package.h"
 #include "space.h"
-#include <xaas/device/code.h>
-#include <xaas/device/links.h>
 
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
+#include <xaas/device/make.h>
 #include <xaas/oci/publication.h>
 #include <xaas/registry/referrers.h>
 
@@ -60,20 +60,6 @@ Result<std::map<std::string, std::string>> brought_by(const image::Bundle& bundl
       }
     }
   return files;
-}
-
-// Everything that lowering and linking read, in one pass over the layers.
-std::set<Digest> contents_of(const image::Bundle& bundle, const image::Usage& usage, const Forms& forms,
-                             const device::DevicePlan& device, const Objects& objects) {
-  std::set<Digest> wanted = usage.kit;
-  for (const device::DeviceJob& job :
-       device.jobs(units_that_want_device_images(device, lowered_units(forms), objects)))
-    wanted.insert(bundle.units.at(job.unit).module);
-  for (const LoweredUnit& unit : lowered_units(forms))
-    if (!objects.has(unit))
-      wanted.insert(bundle.units.at(unit.first).module);
-  wanted.insert(usage.tree.begin(), usage.tree.end());
-  return wanted;
 }
 
 // The SBOM of an image that was written, with a manifest of `size` bytes, dated `created`.
@@ -151,31 +137,17 @@ Result<void> check_form(const Request& request, const Report& report) {
 // What is known of the deployed image before it is made.
 struct Plan {
   int64_t time = 0;
+  // Only of a configuration with IR.
+  const image::BundleConfiguration* configuration = nullptr;
+  image::Usage usage;
   device::DevicePlan device;
+
   Inputs inputs;
-  std::optional<oci::Reference> reusable; // where it is found by its inputs
+  std::optional<oci::Reference> reusable; // where an image with these inputs is found
 };
 
-// An assembler is looked for only where there is something for it.
-Result<device::DevicePlan> device_plan(const Request& request, const image::Bundle& bundle,
-                                       const spec::Configuration& wanted) {
-  XAAS_TRY(const image::BundleConfiguration* configuration, find_configuration(bundle, wanted));
-  XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
-  const std::set<Digest> units = device::units_with_device_code(bundle, usage);
-  const std::map<std::string, link::DeviceFile> files = device::remade_files(*configuration);
-  std::optional<device::Assembler> assembler;
-  if ((device::is_for_nvidia(bundle, units) || !files.empty()) && !request.no_gpu && request.assembler) {
-    Result<device::Assembler> found = device::find_assembler(*request.assembler);
-    if (found)
-      assembler = *std::move(found);
-    else if (!request.assembler->given.empty() || found.error().kind != ErrorKind::missing_tool)
-      return std::move(found).error();
-  }
-  return device::plan_device_code(bundle, units, request.system.gpus, request.no_gpu, std::move(assembler),
-                                  files);
-}
-
 Result<Plan> make_plan(const Request& request, const image::ApplicationImage& source, const Report& report) {
+  const spec::Configuration& wanted = report.selection.configuration;
   Plan plan;
   if (request.time) {
     plan.time = *request.time;
@@ -183,10 +155,15 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
     XAAS_TRY(plan.time, image::parse_rfc3339(source.image().config().created));
   }
   if (!report.from_source) {
-    XAAS_TRY(plan.device, device_plan(request, source.bundle(), report.selection.configuration));
+    XAAS_TRY(plan.configuration, find_configuration(source.bundle(), wanted));
+    XAAS_TRY(plan.usage, image::usage_of(source.bundle(), *plan.configuration));
+    XAAS_TRY(plan.device,
+             device::plan_device_code(
+                 source.bundle(), *plan.configuration, plan.usage,
+                 {.gpus = request.system.gpus, .no_gpu = request.no_gpu, .assembler = request.assembler}));
   }
-  plan.inputs = inputs_of(source, report.selection.configuration.id(), report.target, plan.device,
-                          request.lto, report.from_source, plan.time);
+  plan.inputs =
+      inputs_of(source, wanted.id(), report.target, plan.device, request.lto, report.from_source, plan.time);
   if (request.reuse)
     plan.reusable = reference_in(*request.reuse, plan.inputs);
   return plan;
@@ -231,82 +208,96 @@ Result<void> write(const Request& request, const Plan& plan, const oci::NewImage
   return wants_files(request) ? describe(request, image, files, report) : Result<void>();
 }
 
-Result<void> produce(const Request& request, const image::ApplicationImage& source, const Plan& plan,
-                     Report& report, Progress& progress) {
-  const Clock::time_point start = Clock::now();
-  const image::Bundle& bundle = source.bundle();
+void remove_leftovers(Progress& progress) {
+  for (const fs::path& left : remove_abandoned())
+    progress.note("removed " + left.string() + ", which a killed run left");
+}
+
+void note_limits(const Plan& plan, Progress& progress) {
   if (const std::vector<std::string> missing = missing_confinement(); !missing.empty())
     progress.note("workers that read the image are confined without " + join(missing, " and ") +
                   ", which this system does not have");
-  XAAS_TRY(const image::BundleConfiguration* configuration,
-           find_configuration(bundle, report.selection.configuration));
-  XAAS_TRY(const image::Usage usage, image::usage_of(bundle, *configuration));
-  const Forms forms = forms_of(bundle, *configuration, usage, request.lto);
-  for (const fs::path& left : remove_abandoned())
-    progress.note("removed " + left.string() + ", which a killed run left");
-  XAAS_CHECK(check_space(space_needs(request, source, configuration->configuration.id(), usage)));
-  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
-  const lower::ObjectCache* cache = request.objects ? &*request.objects : nullptr;
-  Objects objects(work.path());
-  if (cache) {
-    XAAS_TRY(objects,
-             known_objects(bundle, lowered_units(forms), plan.device, report.target, *cache, work.path()));
-  }
-  report.cached = objects.size();
-  const image::Contents contents(work.path());
-  const std::map<Digest, std::vector<device::DeviceLink>> linked = device::device_links(bundle, usage);
-  for (const std::string& file : device::files_without_device_code(bundle, *configuration))
+  for (const std::string& file : plan.device.files_without_device_code)
     progress.note("/" + file +
                   " has no device code: that of its objects is linked into programs and libraries only");
-  std::set<Digest> wanted = contents_of(bundle, usage, forms, plan.device, objects);
-  wanted.merge(device::modules_of(bundle, plan.device, linked));
-  XAAS_CHECK(source.fetch(
-      wanted, configuration->configuration.id(),
-      [&](const Digest& digest, const std::string& content) { return contents.keep(digest, content); },
-      progress));
-  report.seconds.fetch = since(start);
+}
 
-  const Clock::time_point lowering = Clock::now();
-  XAAS_TRY(device::DeviceImages device,
-           device::make_device_images(
-               bundle, plan.device, units_that_want_device_images(plan.device, lowered_units(forms), objects),
-               contents, cache, request.jobs, progress));
-  XAAS_TRY(const device::DeviceObjects device_objects,
-           device::make_device_objects(bundle, plan.device, linked, contents, report.target, cache,
-                                       work.path(), request.jobs, progress));
-  const double device_seconds = since(lowering);
-  XAAS_TRY(Assembly assembly, assemble(bundle, *configuration, usage, forms, contents, report.target,
-                                       plan.device, device.fat_binaries, device_objects.objects,
-                                       std::move(objects), cache, work.path(), request.jobs, progress));
-  for (auto& [path, content] : device.files)
-    assembly.contents[path] = std::move(content);
-  report.lowered = assembly.lowered + device.lowered + device_objects.lowered;
-  report.cached += device.cached + device_objects.cached;
-  report.links = assembly.links + device_objects.links;
-  report.native_objects = usage.native_objects;
-  if (request.lto) {
-    report.lto = Lto{forms.bitcode.size() - assembly.refused_bitcode, forms.without};
-    if (assembly.refused_bitcode)
-      report.lto->without["inline assembly with more than instructions, an ifunc, or -fshort-wchar"] =
-          assembly.refused_bitcode;
-  }
-  report.seconds.lower = device_seconds + assembly.lower_seconds;
+// Everything that lowering and linking read, in one pass over the layers.
+Result<void> fetch(const image::ApplicationImage& source, const AssemblyInputs& inputs,
+                   const Objects& objects) {
+  std::set<Digest> wanted = inputs.usage.kit;
+  wanted.insert(inputs.usage.tree.begin(), inputs.usage.tree.end());
+  for (const LoweredUnit& unit : lowered_units(inputs.forms))
+    if (!objects.has(unit))
+      wanted.insert(inputs.bundle.units.at(unit.first).module);
+  wanted.merge(
+      device::modules_to_read(inputs.bundle, inputs.device, units_without_device_image(inputs, objects)));
+  const auto keep = [&](const Digest& digest, const std::string& content) {
+    return inputs.contents.keep(digest, content);
+  };
+  return source.fetch(wanted, inputs.configuration.configuration.id(), keep, inputs.progress);
+}
+
+void report_assembly(const AssemblyInputs& inputs, const Assembly& assembly, Report& report) {
+  report.lowered = assembly.lowered;
+  report.cached += assembly.cached_device_code;
+  report.links = assembly.links;
+  report.native_objects = inputs.usage.native_objects;
+  report.seconds.lower = assembly.lower_seconds;
   report.seconds.link = assembly.link_seconds;
+  if (inputs.forms.lto_level == 0)
+    return;
+  report.lto = Lto{inputs.forms.bitcode.size() - assembly.refused_bitcode, inputs.forms.without};
+  if (assembly.refused_bitcode)
+    report.lto->without["inline assembly with more than instructions, an ifunc, or -fshort-wchar"] =
+        assembly.refused_bitcode;
+}
 
-  const Clock::time_point packaging = Clock::now();
+// Packages what was made, from IR or from source (package.h), and writes the image.
+template <typename... Made>
+Result<void> finish(const Request& request, const Plan& plan, Report& report, Progress& progress,
+                    const image::ApplicationImage& source, Made&&... made) {
+  const Clock::time_point start = Clock::now();
   provenance::FileList files;
-  XAAS_TRY(const oci::NewImage image, package(source, *configuration, std::move(assembly), plan.inputs,
-                                              plan.time, wants_files(request) ? &files : nullptr));
+  XAAS_TRY(const oci::NewImage image, package(source, std::forward<Made>(made)..., plan.inputs, plan.time,
+                                              wants_files(request) ? &files : nullptr));
   XAAS_CHECK(write(request, plan, image, files, report, progress));
-  report.seconds.package = since(packaging);
+  report.seconds.package = since(start);
   return {};
+}
+
+Result<void> produce(const Request& request, const image::ApplicationImage& source, const Plan& plan,
+                     Report& report, Progress& progress) {
+  const Clock::time_point start = Clock::now();
+  note_limits(plan, progress);
+  remove_leftovers(progress);
+  const image::BundleConfiguration& configuration = *plan.configuration;
+  XAAS_CHECK(check_space(space_needs(request, source, configuration.configuration.id(), plan.usage)));
+  XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
+  const AssemblyInputs inputs{.bundle = source.bundle(),
+                              .configuration = configuration,
+                              .usage = plan.usage,
+                              .device = plan.device,
+                              .target = report.target,
+                              .forms = forms_of(source.bundle(), configuration, plan.usage, request.lto),
+                              .cache = request.objects ? &*request.objects : nullptr,
+                              .work = work.path(),
+                              .contents = image::Contents(work.path()),
+                              .jobs = request.jobs,
+                              .progress = progress};
+  XAAS_TRY(Objects objects, known_objects(inputs));
+  report.cached = objects.size();
+  XAAS_CHECK(fetch(source, inputs, objects));
+  report.seconds.fetch = since(start);
+  XAAS_TRY(Assembly assembly, assemble(inputs, std::move(objects)));
+  report_assembly(inputs, assembly, report);
+  return finish(request, plan, report, progress, source, configuration, std::move(assembly));
 }
 
 Result<void> produce_from_source(const Request& request, const image::ApplicationImage& source,
                                  const Plan& plan, Report& report, Progress& progress) {
   const Clock::time_point start = Clock::now();
-  for (const fs::path& left : remove_abandoned())
-    progress.note("removed " + left.string() + ", which a killed run left");
+  remove_leftovers(progress);
   XAAS_CHECK(check_space(space_needs_from_source(request, source)));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-deploy-"));
   XAAS_TRY(SourceBuilt built, build_from_source(request, source, report.selection.configuration,
@@ -317,13 +308,7 @@ Result<void> produce_from_source(const Request& request, const image::Applicatio
   report.seconds.build = built.times.configure.wall + built.times.build.wall + built.times.install.wall;
   report.seconds.fetch = since(start) - report.seconds.build;
   report.host = host_choices(source.bundle(), &built.closure.files, request.system, request.library_path);
-  const Clock::time_point packaging = Clock::now();
-  provenance::FileList files;
-  XAAS_TRY(const oci::NewImage image, package(source, std::move(built), plan.inputs, plan.time,
-                                              wants_files(request) ? &files : nullptr));
-  XAAS_CHECK(write(request, plan, image, files, report, progress));
-  report.seconds.package = since(packaging);
-  return {};
+  return finish(request, plan, report, progress, source, std::move(built));
 }
 
 } // namespace

@@ -5,9 +5,8 @@
 // the place run; what is found is compared with the inputs all the same, so that a mistake is seen.
 #pragma once
 
-#include <xaas/device/code.h>
-
 #include <xaas/base/progress.h>
+#include <xaas/device/plan.h>
 #include <xaas/image/application_image.h>
 #include <xaas/registry/images.h>
 #include <xaas/target/cpu.h>

@@ -1,7 +1,7 @@
 // What is AMD's own in device code: which code object serves a GPU, and how it is made.
 #pragma once
 
-#include <xaas/device/code.h>
+#include "planning.h"
 
 namespace xaas::device {
 

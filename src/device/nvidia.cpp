@@ -220,14 +220,6 @@ private:
 
 } // namespace
 
-bool is_for_nvidia(const image::Bundle& bundle, const std::set<Digest>& host_units) {
-  return std::any_of(host_units.begin(), host_units.end(), [&](const Digest& host) {
-    const auto& device = bundle.units.at(host).device;
-    return std::any_of(device.begin(), device.end(),
-                       [](const auto& each) { return each.first.starts_with("sm_"); });
-  });
-}
-
 Result<void> plan_for_nvidia(const image::Bundle& bundle, const std::set<Digest>& host_units,
                              const std::map<std::string, link::DeviceFile>& files,
                              const std::vector<system::Gpu>& gpus, std::optional<Assembler> assembler,

@@ -1,7 +1,7 @@
 // What is NVIDIA's own in device code: which code serves a GPU, and whether as machine code or as PTX.
 #pragma once
 
-#include <xaas/device/code.h>
+#include "planning.h"
 
 namespace xaas::device {
 

@@ -1,4 +1,6 @@
-#include <xaas/device/links.h>
+#include "find_links.h"
+#include "planning.h"
+#include <xaas/device/make.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,8 +54,8 @@ protected:
     system::Gpu each;
     each.vendor = "nvidia";
     each.arch = gpu;
-    return plan_device_code(bundle_, units, gpu.empty() ? std::vector<system::Gpu>() : std::vector{each},
-                            false, std::move(assembler));
+    return plan_jobs(bundle_, units, gpu.empty() ? std::vector<system::Gpu>() : std::vector{each}, false,
+                     std::move(assembler));
   }
 
   image::Bundle bundle_;
@@ -133,6 +135,35 @@ TEST_F(DeviceLinkPlans, InstalledObjectsAndArchivesHaveNone) {
   install("bin/p", link::InstalledFile::Kind::link,
           link_of(link::OutputKind::executable, {input(RefKind::unit, linked)}));
   EXPECT_THAT(files_without_device_code(bundle_, configuration), UnorderedElementsAre("lib/a.a", "lib/a.o"));
+}
+
+// One plan has all that making it reads.
+TEST_F(DeviceLinkPlans, ThePlanNamesTheModulesThatItReads) {
+  const Digest linked = unit("a.c", "openmp", {ir::host_device, "sm_80"});
+  const Digest placed = unit("b.cu", "", {"sm_80"});
+  const Digest filed = unit("k.cu", "", {"sm_80"});
+  const Digest program =
+      link_of(link::OutputKind::executable, {input(RefKind::unit, linked), input(RefKind::unit, placed)});
+  usage_.units = {linked, placed};
+  image::BundleConfiguration configuration;
+  link::InstalledFile& kernels = configuration.installed.emplace_back();
+  kernels.path = "share/k.ptx";
+  kernels.device = link::DeviceFile{link::DeviceFile::Form::ptx, bundle_.units.at(filed).device};
+  const auto module = [this](const Digest& host, const std::string& arch) {
+    return bundle_.units.at(bundle_.units.at(host).device.at(arch)).module;
+  };
+  const auto none = plan_device_code(bundle_, configuration, usage_, {.no_gpu = true});
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_THAT(none->links, ElementsAre(::testing::Pair(program, ::testing::SizeIs(1))));
+  EXPECT_THAT(modules_to_read(bundle_, *none, {placed}),
+              UnorderedElementsAre(module(linked, ir::host_device)));
+
+  auto planned = plan({linked, placed}, "sm_80", device::Assembler{"/ptxas", {13, 0}, "13.0.1"});
+  ASSERT_TRUE(planned) << planned.error().message;
+  planned->links = none->links;
+  planned->files["share/k.ptx"].jobs = {{bundle_.units.at(filed).device.at("sm_80"), "sm_80", {}}};
+  EXPECT_THAT(modules_to_read(bundle_, *planned, {placed}), ::testing::SizeIs(4));
+  EXPECT_THAT(modules_to_read(bundle_, *planned, {}), ::testing::SizeIs(3)); // its object is known
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-#include <xaas/device/code.h>
+#include "planning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ protected:
   }
   Result<DevicePlan> plan(const std::vector<system::Gpu>& gpus,
                           std::optional<device::Assembler> assembler = {}, bool no_gpu = false) {
-    return plan_device_code(bundle_, {host_}, gpus, no_gpu, std::move(assembler));
+    return plan_jobs(bundle_, {host_}, gpus, no_gpu, std::move(assembler));
   }
   // The architecture of the IR that is taken.
   std::string code_of(const DeviceJob& job) const {
@@ -138,7 +138,7 @@ TEST_F(DevicePlans, WithoutAGpuThePlacesAreEmpty) {
   EXPECT_THAT(planned->gpus, IsEmpty());
   EXPECT_THAT(planned->host_units.at(host_), IsEmpty());
   EXPECT_EQ(planned->key(host_), "ptx");
-  EXPECT_TRUE(plan_device_code(bundle_, {}, {}, false, {})); // no device code, nothing to ask for
+  EXPECT_TRUE(plan_jobs(bundle_, {}, {}, false, {})); // no device code, nothing to ask for
 }
 
 class HipPlans : public DevicePlans {
@@ -189,7 +189,7 @@ TEST_F(HipPlans, WhatNoCodeServes) {
 // A program of two parts: what is for the GPUs of a vendor that is not here stays empty.
 TEST_F(HipPlans, BesideCuda) {
   const auto both = [this](const std::vector<system::Gpu>& gpus) {
-    return plan_device_code(bundle_, {host_, cuda_}, gpus, false, {});
+    return plan_jobs(bundle_, {host_, cuda_}, gpus, false, {});
   };
   const auto amd = both({gpu("gfx90a")});
   ASSERT_TRUE(amd) << amd.error().message;
@@ -228,7 +228,7 @@ protected:
     link::DeviceFile file{form, {}};
     for (const std::string& arch : archs)
       file.units[arch] = bundle_.units.at(host_).device.at(arch);
-    return plan_device_code(bundle_, {}, gpus, no_gpu, std::move(by), {{"share/k", file}});
+    return plan_jobs(bundle_, {}, gpus, no_gpu, std::move(by), {{"share/k", file}});
   }
   // "sm_90 assembled, ..." of the jobs, or the error.
   std::string made(Form form, const std::set<std::string>& archs, const std::vector<system::Gpu>& gpus,

@@ -1,0 +1,45 @@
+#include "objects.h"
+
+#include <xaas/link/replay.h>
+
+namespace xaas::deploy {
+
+std::set<LoweredUnit> lowered_units(const Forms& forms) {
+  std::set<LoweredUnit> units;
+  for (const Digest& unit : forms.objects)
+    units.emplace(unit, lower::Form::object);
+  for (const Digest& unit : forms.bitcode)
+    units.emplace(unit, lower::Form::thin_lto);
+  return units;
+}
+
+Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object) {
+  units_.emplace(unit, object.own);
+  refused_bitcode_ += unit.second == lower::Form::thin_lto && link::is_elf(object.bytes);
+  return write_file(path(unit), object.bytes, 0644, false);
+}
+
+Result<Objects> known_objects(const AssemblyInputs& inputs) {
+  Objects objects(inputs.work);
+  if (!inputs.cache)
+    return objects;
+  for (const LoweredUnit& wanted : lowered_units(inputs.forms)) {
+    const ir::Unit& unit = inputs.bundle.units.at(wanted.first);
+    const std::optional<lower::Object> object =
+        inputs.cache->find(unit, inputs.bundle.options.at(unit.options), inputs.target, wanted.second,
+                           inputs.device.key(wanted.first));
+    if (object)
+      XAAS_CHECK(objects.keep(wanted, *object));
+  }
+  return objects;
+}
+
+std::set<Digest> units_without_device_image(const AssemblyInputs& inputs, const Objects& objects) {
+  std::set<Digest> wanted;
+  for (const LoweredUnit& unit : lowered_units(inputs.forms))
+    if (inputs.device.host_units.count(unit.first) && !objects.has(unit))
+      wanted.insert(unit.first);
+  return wanted;
+}
+
+} // namespace xaas::deploy

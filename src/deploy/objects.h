@@ -1,0 +1,66 @@
+// The objects that a configuration's units are lowered to.
+#pragma once
+
+#include "forms.h"
+
+#include <xaas/base/file.h>
+#include <xaas/base/progress.h>
+#include <xaas/device/plan.h>
+#include <xaas/image/bundle.h>
+#include <xaas/image/contents.h>
+#include <xaas/lower/object_cache.h>
+#include <xaas/target/cpu.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace xaas::deploy {
+
+// What making the files of one configuration reads, and where it works.
+struct AssemblyInputs {
+  const image::Bundle& bundle;
+  const image::BundleConfiguration& configuration;
+  const image::Usage& usage;
+  const device::DevicePlan& device;
+  target::Cpu target;
+  Forms forms;                     // what units and archives become
+  const lower::ObjectCache* cache; // null: everything is lowered
+  fs::path work;                   // a directory for files
+  image::Contents contents;        // modules, kit files and tree files, by digest; in `work`
+  unsigned jobs = 1;
+  Progress& progress;
+};
+
+// A unit and what it is lowered to.
+using LoweredUnit = std::pair<Digest, lower::Form>;
+std::set<LoweredUnit> lowered_units(const Forms& forms);
+
+// Objects as files below a directory.
+class Objects {
+public:
+  explicit Objects(fs::path directory) : directory_(std::move(directory)) {}
+  fs::path path(const LoweredUnit& unit) const {
+    return directory_ / ((unit.second == lower::Form::thin_lto ? "t" : "u") + unit.first.hex());
+  }
+  bool has(const LoweredUnit& unit) const { return units_.count(unit) != 0; }
+  size_t size() const { return units_.size(); }
+  Result<void> keep(const LoweredUnit& unit, const lower::Object& object);
+  const lower::OwnCode& own(const LoweredUnit& unit) const { return units_.at(unit); }
+  // Units that should be bitcode but could only be lowered to objects.
+  uint64_t refused_bitcode() const { return refused_bitcode_; }
+
+private:
+  fs::path directory_;
+  std::map<LoweredUnit, lower::OwnCode> units_;
+  uint64_t refused_bitcode_ = 0;
+};
+
+// The objects that the cache, if there is one, has for this target.
+Result<Objects> known_objects(const AssemblyInputs& inputs);
+
+// Host units with a device image that are not among the objects.
+std::set<Digest> units_without_device_image(const AssemblyInputs& inputs, const Objects& objects);
+
+} // namespace xaas::deploy
