@@ -31,7 +31,7 @@ namespace xaas::build {
 
 namespace {
 
-// A tool of the build tells it in words only.
+// The tools of a build report a full disk only in their output.
 bool ran_out_of_space(const fs::path& log) {
   const Result<std::string> text = read_file(log);
   if (!text)
@@ -42,7 +42,7 @@ bool ran_out_of_space(const fs::path& log) {
          end.find(std::strerror(EDQUOT)) != std::string_view::npos;
 }
 
-// A file name of an application's name.
+// The application's name as part of a file name.
 std::string directory_name(std::string name) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_')
@@ -92,8 +92,8 @@ public:
   }
 
 private:
-  // A path may get into files, so the directory is the same whichever others are built with this one, in this
-  // run or in others at the same time.
+  // The path of the build directory may get into files, so it depends on the configuration alone, not on what
+  // else is built in this run or at the same time.
   Result<void> build_in_own_directory(const spec::Configuration& configuration) {
     const std::string name =
         directory_name(request_.application.name) + "-" + digest_of(configuration.id()).hex().substr(0, 12);
@@ -102,12 +102,12 @@ private:
     if (own.path().filename() != "xaas-build-" + name)
       progress_.note(
           (temporary_root() / ("xaas-build-" + name)).string() +
-          " is in use or another machine's: what keeps the path of its build directory differs from "
-          "other builds");
+          " is in use or belongs to another machine: files that contain the path of the build directory "
+          "differ from those of other builds");
     return build_configuration(configuration, fs::weakly_canonical(own.path()));
   }
 
-  // Without a cache of the user's, outcomes are still known from one configuration to the next.
+  // Without the user's cache, a temporary one still serves from one configuration to the next.
   Result<void> open_cache() {
     if (request_.cache) {
       cache_ = request_.cache->root();
@@ -123,7 +123,7 @@ private:
       return {};
     return make_error(ErrorKind::failed,
                       "sharing is not sound: " + std::to_string(differences_.size()) +
-                          " compiles give another module than was known",
+                          " compiles gave another module than the known one",
                       "this is a fault of xaas; please report it with the sources of these units")
         .with_output(join(differences_, "\n"));
   }
@@ -149,7 +149,7 @@ private:
     }
     session.check_sharing = request_.check_sharing;
     session.prefixes = {{build.build, "build"}, {project::compiled_source(build), "."}};
-    // The last that matches holds, and one may lie within the other.
+    // The last prefix that matches applies, and one directory may contain the other.
     std::sort(session.prefixes.begin(), session.prefixes.end(),
               [](const auto& a, const auto& b) { return a.first.string().size() < b.first.string().size(); });
     session.roots = {fs::weakly_canonical(directory), fs::weakly_canonical(request_.source)};
@@ -157,8 +157,8 @@ private:
     return session;
   }
 
-  Result<void> build_configuration(const spec::Configuration& configuration, const fs::path& directory) {
-    const Stopwatch watch;
+  project::ConfigurationBuild plan_build(const spec::Configuration& configuration,
+                                         const fs::path& directory) const {
     project::ConfigurationBuild build;
     build.gpus = request_.gpus.empty() ? request_.application.gpu : request_.gpus;
     build.application = &request_.application;
@@ -172,8 +172,17 @@ private:
     build.home = directory / "home";
     build.outputs = own_paths(request_, work_);
     build.jobs = request_.jobs;
-    XAAS_CHECK(make_directories(build.build));
-    XAAS_CHECK(make_directories(build.destination));
+    return build;
+  }
+
+  Result<void> build_configuration(const spec::Configuration& configuration, const fs::path& directory) {
+    const Stopwatch watch;
+    project::ConfigurationBuild build = plan_build(configuration, directory);
+    // A compiler that compiles and links in one run leaves its objects in TMPDIR. They are part of this
+    // build.
+    const fs::path temporary = directory / "tmp";
+    for (const fs::path& each : {build.build, build.destination, temporary})
+      XAAS_CHECK(make_directories(each));
     XAAS_TRY(const session::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
     build.tools = {tools / "xaas-cc",
@@ -182,45 +191,53 @@ private:
                    tools,
                    cuda_.empty() ? fs::path() : session.shadow_cuda(),
                    rocm_.root.empty() ? fs::path() : tools.parent_path() / "rocm"};
-    // A compiler that compiles and links at once leaves the objects between in TMPDIR: they are part of this
-    // build.
-    const fs::path temporary = directory / "tmp";
-    XAAS_CHECK(make_directories(temporary));
     build.environment = {{"XAAS_SESSION", session.directory.string()}, {"TMPDIR", temporary.string()}};
 
-    const Result<project::Built> built = project::build(build);
-    if (!built)
-      return failure(with_missing_flang(built.error(), session), build.log, configuration);
-    if (Result<void> kept = surroundings_.check(*built, project::compiled_source(build), progress_); !kept)
-      return failure(std::move(kept).error(), build.log, configuration);
-    const Stopwatch harvesting;
+    ConfigurationReport report;
+    report.id = configuration.id();
     image::BundleConfiguration captured;
     captured.configuration = configuration;
     captured.arguments = build.arguments;
-    Result<std::vector<link::InstalledFile>> installed = harvest::harvest(session, build.destination);
+    Result<std::vector<link::InstalledFile>> installed = run_build(build, session, report.steps);
     if (!installed)
       return failure(std::move(installed).error(), build.log, configuration);
-    if (installed->empty())
-      return failure(
-          make_error(ErrorKind::failed, "the build installed nothing",
-                     "give `build.install` in the application spec, or a build system with an install step"),
-          build.log, configuration);
     captured.installed = *std::move(installed);
+    const Stopwatch bundling;
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
-    const Seconds harvest = harvesting.seconds();
+    report.steps.harvest += bundling.seconds();
+    XAAS_CHECK(read_log(session, report));
+    XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
+    report.seconds = watch.seconds();
+    report_.configurations.push_back(std::move(report));
+    return {};
+  }
+
+  // Runs the project's build and traces what it installed. The log of the build is worth keeping with every
+  // error.
+  Result<std::vector<link::InstalledFile>> run_build(const project::ConfigurationBuild& build,
+                                                     const session::Session& session, Steps& steps) {
+    const Result<project::Built> built = project::build(build);
+    if (!built)
+      return with_missing_flang(built.error(), session);
+    XAAS_CHECK(surroundings_.check(*built, project::compiled_source(build), progress_));
+    const Stopwatch harvesting;
+    XAAS_TRY(auto installed, harvest::harvest(session, build.destination));
+    if (installed.empty())
+      return make_error(
+          ErrorKind::failed, "the build installed nothing",
+          "give `build.install` in the application spec, or a build system with an install step");
+    steps = {built->times.configure, built->times.build, built->times.install, harvesting.seconds()};
+    return installed;
+  }
+
+  Result<void> read_log(const session::Session& session, ConfigurationReport& report) {
     XAAS_TRY(const session::CompileLog log, session::read_compile_log(session));
     for (const auto& [unit, text] : log.texts)
       texts_[unit].insert(text);
     for (const std::string& difference : log.differences)
-      differences_.push_back(configuration.id() + ": " + difference);
-    XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
-    ConfigurationReport report;
-    report.id = configuration.id();
-    report.steps = {built->times.configure, built->times.build, built->times.install, harvest};
+      differences_.push_back(report.id + ": " + difference);
     report.compiled = log.compiled;
     report.reused = log.reused;
-    report.seconds = watch.seconds();
-    report_.configurations.push_back(std::move(report));
     return {};
   }
 
@@ -244,7 +261,7 @@ private:
     return {};
   }
 
-  // A build that found no working Fortran compiler may need none. Where its own words are of Fortran, it did.
+  // A build that found no working Fortran compiler may not need one. It did if its output mentions Fortran.
   static Error with_missing_flang(Error error, const session::Session& session) {
     if (error.kind != ErrorKind::failed || !frontdoor::missed_flang(session))
       return error;
@@ -265,7 +282,7 @@ private:
     if (error.kind == ErrorKind::failed && ran_out_of_space(log)) {
       error.kind = ErrorKind::storage;
       error.message += ": " + std::string(std::strerror(ENOSPC)) + " (" + work_.string() + ")";
-      error.hint = "free some space there, or choose another place for temporary files (TMPDIR)";
+      error.hint = "free some space there, or choose another directory for temporary files (TMPDIR)";
     }
     if (const fs::path kept =
             project::keep_log(log, request_.logs, request_.application.name + "-" + configuration.id());
@@ -299,7 +316,7 @@ private:
     return {};
   }
 
-  // A unit whose text is not known has one of its own.
+  // A unit whose text is not known counts as one text.
   size_t count_texts() const {
     std::set<Digest> texts;
     for (const auto& [id, unit] : bundle_.units) {
@@ -349,7 +366,7 @@ private:
   fs::path cuda_; // the toolkit; may be empty
   session::Rocm rocm_;
   fs::path cache_;
-  std::map<Digest, std::set<Digest>> texts_; // by unit; several where they come out the same
+  std::map<Digest, std::set<Digest>> texts_; // by unit; several texts can give the same unit
   std::vector<std::string> differences_;
   Surroundings surroundings_;
   std::optional<image::SourceLayers> source_layers_;

@@ -1,4 +1,4 @@
-// The document of the published evaluation.
+// The document format of the published evaluation.
 #include "knowledge.h"
 
 #include <xaas/base/text.h>
@@ -11,43 +11,40 @@ Json or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-} // namespace
+// A programming model: for GPUs, or parallel on the host.
+Json model(const Choice& choice) {
+  return {{"used_as_default", choice.by_default},
+          {"build_flag", or_null(choice.flag)},
+          {"minimum_version", or_null(choice.version)}};
+}
 
-Json paper_document(const Findings& findings, const Discovery& discovery) {
-  Json gpus = Json::object(), parallel = Json::object(), algebra = Json::object(), fft = Json::object(),
-       simd = Json::object();
+Json algebra_library(const Choice& choice) {
+  return {{"used_as_default", choice.by_default},
+          {"build_flag", or_null(choice.flag)},
+          {"condition", or_null(choice.condition)}};
+}
+
+Json fft_library(const Choice& choice) {
+  return {{"built-in", choice.built_in},
+          {"used_as_default", choice.by_default},
+          {"dependencies", Json()},
+          {"build_flag", or_null(choice.flag)}};
+}
+
+Json simd_level(const Choice& choice) {
+  return {{"build_flag", or_null(choice.flag)}, {"default", choice.by_default}};
+}
+
+Json choices_of(const Discovery& discovery, Choice::Group group, Json (*describe)(const Choice&)) {
+  Json described = Json::object();
   for (const Choice& choice : discovery.choices)
-    switch (choice.group) {
-    case Choice::Group::gpu:
-      gpus[choice.name] = Json{{"used_as_default", choice.by_default},
-                               {"build_flag", or_null(choice.flag)},
-                               {"minimum_version", or_null(choice.version)}};
-      break;
-    case Choice::Group::parallel:
-      parallel[choice.name] = Json{{"used_as_default", choice.by_default},
-                                   {"build_flag", or_null(choice.flag)},
-                                   {"minimum_version", or_null(choice.version)}};
-      break;
-    case Choice::Group::linear_algebra:
-      algebra[choice.name] = Json{{"used_as_default", choice.by_default},
-                                  {"build_flag", or_null(choice.flag)},
-                                  {"condition", or_null(choice.condition)}};
-      break;
-    case Choice::Group::fft:
-      fft[choice.name] = Json{{"built-in", choice.built_in},
-                              {"used_as_default", choice.by_default},
-                              {"dependencies", Json()},
-                              {"build_flag", or_null(choice.flag)}};
-      break;
-    case Choice::Group::simd:
-      simd[choice.name] = Json{{"build_flag", or_null(choice.flag)}, {"default", choice.by_default}};
-      break;
-    }
-  std::string type = "undetermined";
-  if (findings.system == spec::BuildSystem::cmake)
-    type = "cmake";
-  else if (findings.system == spec::BuildSystem::make || findings.system == spec::BuildSystem::autotools)
-    type = "make";
+    if (choice.group == group)
+      described[choice.name] = describe(choice);
+  return described;
+}
+
+// The packages that the knowledge has no entry for.
+Json other_libraries(const Findings& findings) {
   Json others = Json::object();
   for (const Package& package : findings.packages)
     if (!Knowledge::get().entry(Knowledge::words_of(package.name)))
@@ -55,24 +52,41 @@ Json paper_document(const Findings& findings, const Discovery& discovery) {
                                   {"used_as_default", package.conditions.empty()},
                                   {"conditions", or_null(join(package.conditions, " AND "))},
                                   {"build_flag", Json()}};
+  return others;
+}
+
+std::string build_system_type(const Findings& findings) {
+  if (findings.system == spec::BuildSystem::cmake)
+    return "cmake";
+  if (findings.system == spec::BuildSystem::make || findings.system == spec::BuildSystem::autotools)
+    return "make";
+  return "undetermined";
+}
+
+} // namespace
+
+Json paper_document(const Findings& findings, const Discovery& discovery) {
+  using Group = Choice::Group;
   std::vector<std::string> flags;
   for (const auto& [flag, place] : findings.flags)
     flags.push_back(flag);
-  return Json{{"gpu_build", {{"value", discovery.uses_gpus}, {"build_flag", or_null(discovery.gpu_flag)}}},
-              {"gpu_backends", gpus},
-              {"parallel_programming_libraries", parallel},
-              {"linear_algebra_libraries", algebra},
-              {"FFT_libraries", fft},
-              {"other_external_libraries", others},
-              {"compiler_flags", flags},
-              {"optimization_build_flags", Json::array()},
-              {"compilers", Json::object()},
-              {"architectures", Json::array()},
-              {"simd_vectorization", simd},
-              {"build_system", {{"type", type}, {"minimum_version", or_null(findings.minimum_version)}}},
-              {"internal_build",
-               {{"library_name", discovery.own_library.empty() ? "None" : discovery.own_library},
-                {"build_flag", or_null(discovery.own_flag)}}}};
+  return Json{
+      {"gpu_build", {{"value", discovery.uses_gpus}, {"build_flag", or_null(discovery.gpu_flag)}}},
+      {"gpu_backends", choices_of(discovery, Group::gpu, model)},
+      {"parallel_programming_libraries", choices_of(discovery, Group::parallel, model)},
+      {"linear_algebra_libraries", choices_of(discovery, Group::linear_algebra, algebra_library)},
+      {"FFT_libraries", choices_of(discovery, Group::fft, fft_library)},
+      {"other_external_libraries", other_libraries(findings)},
+      {"compiler_flags", flags},
+      {"optimization_build_flags", Json::array()},
+      {"compilers", Json::object()},
+      {"architectures", Json::array()},
+      {"simd_vectorization", choices_of(discovery, Group::simd, simd_level)},
+      {"build_system",
+       {{"type", build_system_type(findings)}, {"minimum_version", or_null(findings.minimum_version)}}},
+      {"internal_build",
+       {{"library_name", discovery.own_library.empty() ? "None" : discovery.own_library},
+        {"build_flag", or_null(discovery.own_flag)}}}};
 }
 
 } // namespace xaas::discover

@@ -1,20 +1,17 @@
-// Most makefiles of small applications have no install step, so somebody has to say which files are the
-// programs. The rules say it: what the default goal needs and a recipe writes, and is neither an object nor a
-// source.
-//
-// Approach: evaluate variables, conditionals and rules of GNU make, without running a shell. A value that
-// depends on one is unknown, and a name with an unknown part names nothing. Rejected: `make -pn`, which knows
-// everything, but runs
-// $(shell) and remakes included makefiles; reading a tree must execute nothing of it.
+// Problem: most makefiles of small applications have no install step, so something has to name their
+// programs. Approach: evaluate GNU make's variables, conditionals and rules without running a shell. A
+// program is a file that the default goal needs, that a recipe writes, and that is neither an object nor a
+// source. A value that depends on a shell is unknown, and a name with an unknown part names nothing.
+// Rejected: `make -pn`, which knows everything but runs $(shell) and remakes included makefiles. Reading a
+// tree must execute nothing in it.
 #include "readers/make/rules.h"
 
 #include "readers/make/text.h"
+#include "readers/make/values.h"
 
-#include <xaas/base/process.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 
@@ -25,8 +22,7 @@ namespace {
 using Words = std::vector<std::string>;
 using namespace make_text;
 
-constexpr int deepest_expansion = 64, deepest_include = 16;
-constexpr size_t most_steps = 500'000; // lines and expansions, and KiB of values
+constexpr int deepest_include = 16;
 
 // Whether a command makes files of objects or sources: a compiler, linker or archiver by its usual names.
 bool is_tool(const std::string& word) {
@@ -48,12 +44,8 @@ struct Rule {
 
 class Makefile {
 public:
-  Makefile(const TreeFiles& tree, std::string directory, const std::string& arch)
-      : tree_(tree), directory_(std::move(directory)) {
-    variables_ = {{"CC", "cc"},     {"CXX", "c++"},  {"AR", "ar"},
-                  {"MAKE", "make"}, {"RM", "rm -f"}, {"CURDIR", std::string(1, unknown)}};
-    shell_ = {{"uname", "Linux"}, {"uname -s", "Linux"}, {"uname -m", arch}, {"uname -p", arch}};
-  }
+  Makefile(const TreeFiles& tree, const std::string& directory, const std::string& arch)
+      : tree_(tree), directory_(directory), values_(tree, directory, arch) {}
 
   void read(const std::string& path) {
     const std::optional<std::string> text = tree_.text(path);
@@ -65,7 +57,7 @@ public:
     bool defining = false;
     const size_t conditions = conditions_.size();
     while (at < text->size() && !is_spent()) {
-      charge(0);
+      values_.charge(0);
       const size_t end = std::min(text->find('\n', at), text->size());
       line += text->substr(at, end - at);
       at = end + 1;
@@ -89,14 +81,14 @@ public:
   MakeProducts products() {
     MakeProducts found;
     found.has_install = rules_.count("install") > 0;
-    if (const std::string named = trim(value_of(".DEFAULT_GOAL", 0)); !named.empty())
+    if (const std::string named = trim(values_.value_of(".DEFAULT_GOAL")); !named.empty())
       default_goal_ = named;
     std::set<std::string> seen;
     Words open;
     if (!default_goal_.empty())
       open.push_back(default_goal_);
     while (!open.empty() && !is_spent()) {
-      charge(1);
+      values_.charge(1);
       const std::string target = open.back();
       open.pop_back();
       if (!seen.insert(target).second)
@@ -114,7 +106,7 @@ public:
     std::sort(found.libraries.begin(), found.libraries.end());
     return found;
   }
-  bool is_spent() const { return steps_ >= most_steps || interrupt_signal() != 0; }
+  bool is_spent() const { return values_.is_spent(); }
 
 private:
   enum class Truth { no, yes, either };
@@ -162,7 +154,7 @@ private:
     std::string named = line;
     for (const char* automatic : {"$@", "$(@)", "${@}"})
       named = replace_all(named, automatic, target);
-    const Words words = words_of(expand(named));
+    const Words words = words_of(values_.expand(named));
     const auto is_target = [&](const std::string& word) {
       return word == target || word == "./" + target || word == "-o" + target;
     };
@@ -192,7 +184,7 @@ private:
       return;
     const Words words = words_of(text);
     if (words[0] == "include" || words[0] == "-include" || words[0] == "sinclude") {
-      for (const std::string& file : words_of(expand(text.substr(words[0].size()))))
+      for (const std::string& file : words_of(values_.expand(text.substr(words[0].size()))))
         read(directory_ + file);
       return;
     }
@@ -242,8 +234,7 @@ private:
 
   Truth truth_of(const std::string& word, const std::string& arguments) {
     if (word == "ifdef" || word == "ifndef") {
-      const auto found = variables_.find(trim(expand(arguments)));
-      const bool defined = found != variables_.end() && !found->second.empty();
+      const bool defined = !values_.is_empty(trim(values_.expand(arguments)));
       return defined == (word == "ifdef") ? Truth::yes : Truth::no;
     }
     std::string left, right;
@@ -260,7 +251,7 @@ private:
       right = trim(arguments.substr(end + 1));
       right = right.size() >= 2 ? right.substr(1, right.size() - 2) : std::string();
     }
-    left = trim(expand(left)), right = trim(expand(right));
+    left = trim(values_.expand(left)), right = trim(values_.expand(right));
     if (left.find(unknown) != std::string::npos || right.find(unknown) != std::string::npos)
       return Truth::either;
     return (left == right) == (word == "ifeq") ? Truth::yes : Truth::no;
@@ -284,35 +275,25 @@ private:
       kind = text[equal - 1];
       name_end = text.find_last_not_of(":?+!", equal - 1) + 1;
     }
-    const std::string name = trim(expand(text.substr(0, name_end))), value = trim(text.substr(equal + 1));
+    const std::string name = trim(values_.expand(text.substr(0, name_end))),
+                      value = trim(text.substr(equal + 1));
     if (name.find_first_of(" \t") != std::string::npos)
       return false;
     if (kind == '!')
-      variables_[name] = std::string(1, unknown);
+      values_.set(name, std::string(1, unknown));
     else if (kind == '+')
-      add(name, value);
+      values_.add(name, value);
     else if (kind == ':')
-      store(name, replace_all(expand(value), "$", "$$"));
-    else if (kind == '=' || !variables_.count(name))
-      variables_[name] = value;
+      values_.store(name, value);
+    else if (kind == '=' || !values_.has(name))
+      values_.set(name, value);
     return true;
-  }
-
-  void store(const std::string& name, std::string value) {
-    charge(8 * value.size()); // it stays
-    variables_[name] = std::move(value);
-  }
-  void add(const std::string& name, const std::string& value) {
-    std::string& known = variables_[name];
-    charge(known.size() + value.size());
-    if (known.size() + value.size() < longest_value)
-      known += (known.empty() ? "" : " ") + value;
   }
 
   void read_rule(const std::string& text) {
     current_.clear();
     // References may have colons of their own, so the rule is expanded first.
-    const std::string line = expand(text.substr(0, text.find(';')));
+    const std::string line = values_.expand(text.substr(0, text.find(';')));
     size_t colon = line.find(':');
     if (colon == std::string::npos)
       return;
@@ -338,7 +319,7 @@ private:
         continue;
       Rule& rule = rules_[target];
       for (const std::string& need : needs)
-        if (charge(need.size()); !is_spent())
+        if (values_.charge(need.size()); !is_spent())
           rule.needs.push_back(need.starts_with("./") ? need.substr(2) : need);
     }
     if (text.find(';') != std::string::npos)
@@ -347,7 +328,7 @@ private:
   }
 
   void add_recipe(const std::string& target, std::string line) {
-    charge(line.size());
+    values_.charge(line.size());
     if (target.find('%') == std::string::npos)
       rules_[target].recipe.push_back(std::move(line));
     else if (auto known = std::find_if(patterns_.begin(), patterns_.end(),
@@ -358,193 +339,15 @@ private:
       patterns_.push_back({target, {{}, {std::move(line)}}});
   }
 
-  void charge(size_t bytes) { steps_ += 1 + bytes / 1024; }
-
-  std::string expand(const std::string& text, int depth = 0) {
-    if (text.find('$') == std::string::npos)
-      return text;
-    charge(text.size());
-    if (depth > deepest_expansion || is_spent())
-      return std::string(1, unknown);
-    std::string result;
-    for (size_t at = 0; at < text.size() && result.size() < longest_value; ++at) {
-      if (text[at] != '$' || at + 1 == text.size()) {
-        result.push_back(text[at]);
-        continue;
-      }
-      charge(result.size() / 16); // what is copied on the way up
-      const char next = text[++at];
-      if (next == '$') {
-        result.push_back('$');
-      } else if (next == '(' || next == '{') {
-        const char close = next == '(' ? ')' : '}';
-        const size_t end = end_of_part(text, at + 1, close, false);
-        result += reference(text.substr(at + 1, end - at - 1), depth + 1);
-        at = end;
-      } else {
-        result += value_of(std::string(1, next), depth + 1);
-      }
-    }
-    return result;
-  }
-
-  std::string value_of(const std::string& name, int depth) {
-    const auto found = variables_.find(name);
-    return found == variables_.end() ? std::string() : expand(found->second, depth);
-  }
-
-  std::string reference(const std::string& text, int depth) {
-    const size_t blank = text.find_first_of(" \t");
-    if (const std::string name = text.substr(0, blank);
-        blank != std::string::npos && functions().count(name)) {
-      Words arguments;
-      size_t at = blank + 1;
-      while (at <= text.size()) {
-        const size_t end = end_of_part(text, at, ')', true);
-        arguments.push_back(expand(text.substr(at, end - at), depth));
-        at = end + 1;
-      }
-      return functions().at(name)(*this, arguments);
-    }
-    if (blank != std::string::npos)
-      return std::string(1, unknown); // a function that is not known, or only a shell can do
-    // $(NAME:a=b)
-    if (const size_t colon = text.find(':');
-        colon != std::string::npos && text.find('=', colon) != std::string::npos) {
-      const size_t equal = text.find('=', colon);
-      std::string from = expand(text.substr(colon + 1, equal - colon - 1), depth),
-                  to = expand(text.substr(equal + 1), depth);
-      if (from.find('%') == std::string::npos)
-        from = "%" + from, to = "%" + to;
-      return each(value_of(trim(expand(text.substr(0, colon), depth)), depth),
-                  [&](const std::string& word) { return replace_pattern(word, from, to); });
-    }
-    return value_of(trim(expand(text, depth)), depth);
-  }
-
-  static std::string each(const std::string& text,
-                          const std::function<std::string(const std::string&)>& change) {
-    Words words = words_of(text);
-    for (std::string& word : words)
-      word = change(word);
-    std::erase(words, "");
-    return join(words, " ");
-  }
-
-  std::string wildcard(const std::string& patterns) {
-    Words found;
-    for (std::string pattern : words_of(patterns)) {
-      charge(32 * tree_.paths().size());
-      if (is_spent())
-        break;
-      const size_t star = pattern.find('*');
-      if (star != std::string::npos)
-        pattern[star] = '%';
-      for (const std::string& path : tree_.paths()) {
-        if (!path.starts_with(directory_))
-          continue;
-        const std::string name = path.substr(directory_.size());
-        if ((star == std::string::npos ? name == pattern : matches(name, pattern)) &&
-            std::count(name.begin(), name.end(), '/') == std::count(pattern.begin(), pattern.end(), '/'))
-          found.push_back(name);
-      }
-    }
-    return join(found, " ");
-  }
-
-  std::string shell(const Words& arguments) const {
-    const auto known = shell_.find(trim(join(arguments, ",")));
-    return known == shell_.end() ? std::string(1, unknown) : known->second;
-  }
-
-  static std::string filter(const Words& arguments, bool keep) {
-    if (arguments.size() < 2)
-      return "";
-    const Words patterns = words_of(arguments[0]);
-    return each(arguments[1], [&](const std::string& word) {
-      const bool some = std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) {
-        return pattern == word || (pattern.find('%') != std::string::npos && matches(word, pattern));
-      });
-      return some == keep ? word : std::string();
-    });
-  }
-
-  using Function = std::function<std::string(Makefile&, const Words&)>;
-  static const std::map<std::string, Function>& functions() {
-    const auto at = [](const Words& words, size_t index) {
-      return index < words.size() ? words[index] : std::string();
-    };
-    static const std::map<std::string, Function> all = {
-        {"shell", [](Makefile& self, const Words& words) { return self.shell(words); }},
-        {"wildcard", [at](Makefile& self, const Words& words) { return self.wildcard(at(words, 0)); }},
-        {"strip", [at](Makefile&, const Words& words) { return join(words_of(at(words, 0)), " "); }},
-        {"filter", [](Makefile&, const Words& words) { return filter(words, true); }},
-        {"filter-out", [](Makefile&, const Words& words) { return filter(words, false); }},
-        {"subst", [at](Makefile&,
-                       const Words& words) { return replace_all(at(words, 2), at(words, 0), at(words, 1)); }},
-        {"patsubst",
-         [at](Makefile&, const Words& words) {
-           return each(at(words, 2), [&](const std::string& word) {
-             return replace_pattern(word, at(words, 0), at(words, 1));
-           });
-         }},
-        {"addprefix",
-         [at](Makefile&, const Words& words) {
-           return each(at(words, 1), [&](const std::string& word) { return at(words, 0) + word; });
-         }},
-        {"addsuffix",
-         [at](Makefile&, const Words& words) {
-           return each(at(words, 1), [&](const std::string& word) { return word + at(words, 0); });
-         }},
-        {"notdir",
-         [at](Makefile&, const Words& words) {
-           return each(at(words, 0),
-                       [](const std::string& word) { return word.substr(word.rfind('/') + 1); });
-         }},
-        {"basename",
-         [at](Makefile&, const Words& words) {
-           return each(at(words, 0), [](const std::string& word) {
-             const size_t dot = word.rfind('.');
-             return dot == std::string::npos || word.find('/', dot) != std::string::npos
-                        ? word
-                        : word.substr(0, dot);
-           });
-         }},
-        {"sort",
-         [at](Makefile&, const Words& words) {
-           Words all_words = words_of(at(words, 0));
-           std::sort(all_words.begin(), all_words.end());
-           all_words.erase(std::unique(all_words.begin(), all_words.end()), all_words.end());
-           return join(all_words, " ");
-         }},
-        {"firstword",
-         [at](Makefile&, const Words& words) {
-           const Words all_words = words_of(at(words, 0));
-           return all_words.empty() ? std::string() : all_words.front();
-         }},
-        {"if", [at](Makefile&,
-                    const Words& words) { return trim(at(words, 0)).empty() ? at(words, 2) : at(words, 1); }},
-        {"findstring",
-         [at](Makefile&, const Words& words) {
-           return at(words, 1).find(at(words, 0)) == std::string::npos ? std::string() : at(words, 0);
-         }},
-        {"info", [](Makefile&, const Words&) { return std::string(); }},
-        {"warning", [](Makefile&, const Words&) { return std::string(); }},
-        {"error", [](Makefile&, const Words&) { return std::string(); }},
-        {"origin", [](Makefile&, const Words&) { return std::string(1, unknown); }}};
-    return all;
-  }
-
   const TreeFiles& tree_;
   std::string directory_; // with a slash at its end, or empty
-  std::map<std::string, std::string> variables_, shell_;
+  MakeValues values_;
   std::map<std::string, Rule> rules_;
   std::vector<std::pair<std::string, Rule>> patterns_; // rules for `%`
   std::set<std::string> phony_;
   std::vector<Condition> conditions_;
   Words current_; // targets whose recipe is read
   std::string default_goal_;
-  size_t steps_ = 0;
   int depth_ = 0, includes_ = 0;
 };
 

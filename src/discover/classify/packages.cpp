@@ -1,0 +1,77 @@
+#include "classify/classification.h"
+#include "classify/typing.h"
+
+#include <xaas/base/text.h>
+
+#include <set>
+
+namespace xaas::discover {
+
+namespace {
+
+// Whether the build searches for the package with every option at its default.
+bool is_unasked(const Classification& all, const Package& package) {
+  for (const std::string& condition : package.conditions)
+    for (const Option* option : all.options_in(condition))
+      if (option->kind == Option::Kind::boolean &&
+          is_on(*option) == (condition.find("NOT") != std::string::npos))
+        return false;
+  return true;
+}
+
+// The one boolean option, meant for users, that the search depends on. Conditions that hold by default do not
+// count.
+const Option* only_asker(const Classification& all, const Package& package) {
+  std::set<const Option*> askers;
+  for (const std::string& condition : package.conditions)
+    for (const Option* option : all.options_in(condition)) {
+      const bool negated = condition.find("NOT") != std::string::npos;
+      if (negated && option->kind == Option::Kind::boolean && !is_on(*option))
+        continue;
+      if (option->kind != Option::Kind::boolean || negated ||
+          all.knowledge.is_for_developers(all.words_of(option->name)))
+        return nullptr;
+      if (!all.knowledge.has_own_word(all.words_of(option->name)))
+        askers.insert(option);
+    }
+  return askers.size() == 1 ? *askers.begin() : nullptr;
+}
+
+} // namespace
+
+void add_package(Classification& all, const Package& package) {
+  const Classification::Words words = Knowledge::words_of(package.name);
+  all.discovery.uses_gpus |= all.knowledge.gpus_of_library(words) != nullptr;
+  const Entry* const entry = all.knowledge.entry(words);
+  if (!entry)
+    return;
+  for (Choice& known : all.discovery.choices)
+    if (to_lower(known.name) == to_lower(entry->name) ||
+        (known.group == Choice::Group::fft && to_lower(known.name).starts_with(to_lower(entry->name)))) {
+      if (known.version.empty())
+        known.version = package.version;
+      return;
+    }
+  if (entry->group == Choice::Group::gpu || entry->group == Choice::Group::parallel) {
+    // A package that the build searches for only on request belongs to the option that requests it.
+    if (const Option* const asker = only_asker(all, package)) {
+      Choice& known = all.choice(entry->group, entry->name);
+      known.flag = typed_on(all.system, *asker);
+      known.by_default = is_on(*asker) && !entry->needs.gpu;
+      known.version = package.version;
+      known.place = asker->place;
+      all.add_point(*asker, entry->name, entry->category, entry->needs);
+      return;
+    }
+    if (!is_unasked(all, package) || entry->is_everywhere)
+      return;
+  }
+  Choice& known = all.choice(entry->group, entry->name);
+  known.version = package.version;
+  known.place = package.place;
+  // Any implementation of a library that several vendors offer will do.
+  known.by_default = is_unasked(all, package) && !entry->needs.gpu && !entry->is_one_vendors;
+  known.condition = join(package.conditions, " AND ");
+}
+
+} // namespace xaas::discover

@@ -1,0 +1,130 @@
+#include "classify/classification.h"
+#include "classify/typing.h"
+
+#include <xaas/base/text.h>
+
+#include <algorithm>
+
+namespace xaas::discover {
+
+namespace {
+
+spec::Requirement needs_of(const SimdEntry& simd) {
+  spec::Requirement needs;
+  needs.cpu = simd.features;
+  return needs;
+}
+
+} // namespace
+
+void Switches::add(const Option& option) {
+  const Words words = all_.words_of(option.name);
+  if (!add_own_library(option, words) && !add_simd(option, words) && !add_precision(option, words) &&
+      !add_library_with_gpus(option, words))
+    add_entry(option, words);
+}
+
+// The application builds a library of its own.
+bool Switches::add_own_library(const Option& option, const Words& words) {
+  const Knowledge& knowledge = all_.knowledge;
+  if (!knowledge.has_own_word(words))
+    return false;
+  const Entry* const entry = knowledge.entry(knowledge.without(words, true, false));
+  if (entry && all_.discovery.own_library.empty() && option.kind == Option::Kind::boolean) {
+    all_.discovery.own_library = entry->name;
+    all_.discovery.own_flag = typed_on(all_.system, option);
+  }
+  return true;
+}
+
+bool Switches::add_simd(const Option& option, const Words& words) {
+  const SimdEntry* const simd = all_.knowledge.simd(words);
+  if (!simd || option.kind != Option::Kind::boolean)
+    return false;
+  const Words telling = without_neutral(words);
+  Choice& known = all_.choice(Choice::Group::simd, to_upper(join(telling, "-")));
+  known.flag = typed_on(all_.system, option);
+  known.by_default = is_on(option);
+  known.place = option.place;
+  if (simd->arch.empty())
+    all_.add_point(option, join(telling, "-"), "cpu", needs_of(*simd));
+  return true;
+}
+
+bool Switches::add_precision(const Option& option, const Words& words) {
+  const std::string precision = all_.knowledge.precision(words);
+  if (precision.empty() || option.kind != Option::Kind::boolean)
+    return false;
+  all_.add_point(option, precision, "precision", {});
+  return true;
+}
+
+bool Switches::add_library_with_gpus(const Option& option, const Words& words) {
+  const std::vector<std::string>* const models = all_.knowledge.gpus_of_library(words);
+  if (!models || option.kind != Option::Kind::boolean)
+    return false;
+  all_.discovery.uses_gpus = true;
+  for (const std::string& model : *models) {
+    Choice& known = all_.choice(Choice::Group::gpu, model);
+    if (!known.place.file.empty())
+      continue;
+    known.flag = typed_on(all_.system, option);
+    known.by_default = is_on(option);
+    known.place = option.place;
+  }
+  all_.add_point(option, option.name, "gpu", {});
+  return true;
+}
+
+// What the option is about, by its name.
+const Entry* Switches::entry_of(const Option& option, const Words& words) const {
+  const Entry* const entry = all_.knowledge.entry(words);
+  if (entry || words.size() < 2)
+    return entry;
+  // A prefix of this option alone counts if it is a word of the project's name, or if the search for the
+  // library depends on the option.
+  const Entry* const tail = all_.knowledge.entry({words.begin() + 1, words.end()});
+  const Words name = Knowledge::words_of(all_.findings.name);
+  const bool is_prefix = tail && (std::find(name.begin(), name.end(), words.front()) != name.end() ||
+                                  all_.searches(option, *tail));
+  return is_prefix ? tail : nullptr;
+}
+
+void Switches::add_entry(const Option& option, const Words& words) {
+  const Entry* entry = entry_of(option, words);
+  const bool where = !entry && all_.knowledge.has_where_word(words);
+  if (where)
+    entry = all_.knowledge.entry(all_.knowledge.without(words, false, true));
+  if (!entry)
+    return;
+  Choice& known = all_.choice(entry->group, entry->name);
+  if (known.place.file.empty())
+    known.place = option.place;
+  known.built_in = entry->built_in;
+  if (!where && !option.takes_place && option.kind != Option::Kind::text)
+    set_switch(option, *entry, known);
+  else if (known.flag.empty() && entry->group == Choice::Group::parallel)
+    known.by_default = true; // the build asks only where it is, so it is always used
+}
+
+// Of several options, the one that the search for the library depends on.
+void Switches::set_switch(const Option& option, const Entry& entry, Choice& known) {
+  const bool searches = all_.searches(option, entry);
+  const bool better = !known.flag.empty() && searches && !searched_by_.count(&entry) &&
+                      !all_.chosen_by_value.contains({known.group, known.name});
+  if (!known.flag.empty() && !better)
+    return;
+  if (searches)
+    searched_by_.insert(&entry);
+  known.flag = typed_on(all_.system, option);
+  // A library for GPUs is used only once a GPU backend is chosen.
+  known.by_default = is_on(option) && !(entry.needs.gpu && entry.group != Choice::Group::gpu);
+  known.condition = join(option.conditions, " AND ");
+  known.place = option.place;
+  if (better)
+    std::erase_if(all_.discovery.points,
+                  [&](const DiscoveredPoint& point) { return point.point.name == to_lower(entry.name); });
+  all_.add_point(option, entry.name, entry.category, entry.needs);
+}
+
+} // namespace xaas::discover
