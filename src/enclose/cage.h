@@ -1,25 +1,25 @@
-// Starting a program in namespaces of its own: see cage.cpp.
+// Starting a program in its own namespaces; see cage.cpp.
 #pragma once
 
 #include <xaas/enclose/enclose.h>
 
 namespace xaas::enclose {
 
-// A program that is started by the process that this runs in.
+// A program that the current process starts.
 struct Start {
-  std::vector<std::string> arguments; // the first is looked up on PATH of the environment
+  std::vector<std::string> arguments; // the first is looked up on the PATH of the environment
   std::map<std::string, std::string> environment;
-  uint64_t tasks = 0; // that this user may have from then on; 0: as before
+  uint64_t tasks = 0; // the limit on this user's tasks from then on; 0: unchanged
 };
 
 struct Cage {
-  fs::path tree;                  // the root; empty: what the machine has
-  std::vector<fs::path> hidden;   // of the machine, are empty: directories in the root or below
-  std::vector<BuildMount> mounts; // destinations as find_in_tree() gives them
+  fs::path tree;                  // the root; empty: the machine's own
+  std::vector<fs::path> hidden;   // directories of the machine's root that appear empty
+  std::vector<BuildMount> mounts; // destinations as find_in_tree() returns them
   std::string directory;
 };
 
-// What a child has to say before it becomes something else: memory of both.
+// The report of a child that has not become another program yet, in memory shared by both.
 class Report {
 public:
   static Result<Report> open();
@@ -34,21 +34,20 @@ private:
   char* text_;
 };
 
-// Becomes the program: with no descriptor but the standard three. For Command::become; returns with errno.
+// Becomes the program, with only the three standard descriptors. For Command::become; returns with errno.
 int become(const Start& start, int status);
 
-// The same inside the cage. What fails there is in the report. Without arguments it ends with status 0
-// instead.
+// The same inside the cage. The report says what failed. Without arguments the process exits with status 0.
 void become_caged(const Cage& cage, const Start& start, Report& report, int status);
 
-// Directories of the machine that "host" has not.
+// Directories of the machine that "host" hides.
 std::vector<fs::path> hidden_directories();
 
-// What of /proc is not of processes, and could be written by who is root of the machine: names in it.
+// The entries of /proc that are not processes and that root on the machine could write.
 std::vector<std::string> settings_of_proc(const fs::path& proc);
 
-// Of the user inside. Not 0: programs of that number think that they may do everything (tar gives files
-// away), and what is theirs must not be root of this machine.
+// The user inside. It is not 0, because programs that run as user 0 assume that they may do everything (tar
+// changes the owners of files), and because what they own must not belong to root on this machine.
 uid_t inner_user();
 gid_t inner_group();
 

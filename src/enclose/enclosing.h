@@ -1,4 +1,4 @@
-// How each runtime is told of a build step.
+// How each runtime is told to run a build step.
 #pragma once
 
 #include "cage.h"
@@ -7,8 +7,8 @@
 
 namespace xaas::enclose {
 
-// One step, for any runtime: destinations as find_in_tree() gives them; the private /tmp and /dev/shm are the
-// first mounts.
+// One step, for any runtime. Destinations are as find_in_tree() returns them; the private /tmp and /dev/shm
+// are the first mounts.
 struct Step {
   std::vector<std::string> arguments;
   std::string directory;
@@ -17,27 +17,27 @@ struct Step {
 
 struct Builder {
   std::string name;
-  std::string complaint;      // how a line of its own begins, when it cannot do what it should
-  bool keeps_records = false; // of what it started
-  unsigned depth = 0;         // of the first process that is the step's, below the one that run() starts
+  std::string complaint;      // how its own error lines begin when it cannot run a step
+  bool keeps_records = false; // of the containers it started
+  unsigned depth = 0; // of the first process that belongs to the step, below the one that run() starts
   std::vector<std::string> missing;
-  // Places in the tree that it mounts something at, beside those of every step.
+  // Paths in the tree that it mounts over, besides those of every step.
   std::vector<std::string> directories, files;
 };
 const std::vector<Builder>& builders();
 const Builder* find_builder(const std::string& name);
 
-// Empty, or why these mounts are beyond it.
+// Empty, or the reason why the runtime cannot make these mounts.
 std::string mount_obstacle(const Enclosure& enclosure);
 
-// What is started, and, where that is done in namespaces of ours, in which.
+// The program to start and, if it runs in our own namespaces, the cage.
 struct Enclosed {
   Start start;
   std::optional<Cage> cage;
 };
 Enclosed enclosed(const Enclosure& enclosure, const Step& step);
 
-// Of bwrap, to show that it works here: it mounts this machine's own root.
+// A trial of bwrap on this machine: it mounts the machine's own root.
 Start bwrap_trial(const fs::path& program);
 
 } // namespace xaas::enclose

@@ -1,4 +1,4 @@
-// Keeping what runs inside within its limits: see guard.cpp.
+// Keeping a build step within its limits; see guard.cpp.
 #pragma once
 
 #include <xaas/enclose/enclose.h>
@@ -11,18 +11,18 @@
 
 namespace xaas::enclose {
 
-// What runs below one process.
+// The processes below one process.
 struct Usage {
   uint64_t tasks = 0;                  // processes and their threads
-  uint64_t resident = 0;               // bytes; a page that several have is counted for each
-  uint64_t ticks = 0;                  // of CPU time, of those that are there
-  bool working = false;                // one waits for a disk
-  std::map<pid_t, uint64_t> processes; // and when each was started
+  uint64_t resident = 0;               // bytes; a shared page counts for each process
+  uint64_t ticks = 0;                  // CPU time of the processes that exist
+  bool working = false;                // one of them waits for a disk
+  std::map<pid_t, uint64_t> processes; // with the time that each was started
 };
-// Those that are at least `depth` below `root`: its children are at 1. From /proc, which is read whole.
+// The processes at least `depth` levels below `root`, whose children are at level 1. Reads all of /proc.
 Usage usage_below(pid_t root, unsigned depth);
 
-// The tasks of this user.
+// The number of tasks of this user.
 uint64_t own_tasks();
 
 class Guard {
@@ -32,11 +32,11 @@ public:
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard();
-  // Before the command's first check; `root` is a process above all of it.
+  // Call this before the command's first check. `root` is a process above all of the command's.
   void begin(pid_t root);
-  // An error of kind failed that names the limit which was passed. Ask often.
+  // A `failed` error that names the limit that was exceeded. Call it often.
   Result<void> check();
-  // After the command: only the disk can tell any more.
+  // Call this after the command. Only the limit on disk space can still be exceeded.
   Result<void> finish();
 
 private:

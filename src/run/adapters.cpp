@@ -24,7 +24,7 @@ bool provides(const runtimes::Runtime& runtime, const std::string& place) {
   return std::find(runtime.provides.begin(), runtime.provides.end(), place) != runtime.provides.end();
 }
 
-// Those that the runtime does not make of its own accord.
+// The device nodes that the runtime does not make by itself.
 std::vector<Bind> binds_for(const runtimes::Runtime& runtime, const Program& program) {
   std::vector<Bind> binds;
   for (const Bind& bind : program.binds)
@@ -37,9 +37,9 @@ std::string with_mode(const Bind& bind, const char* otherwise = "") {
   return bind.source.string() + ":" + bind.destination + (bind.read_only ? ":ro" : otherwise);
 }
 
-// A runtime is started with the environment that we have ourselves: what an image sets (LD_PRELOAD, a
-// runtime's own settings) is for the program. These are the differences, for runtimes that give a program
-// their own environment. So a value that the host has is not written where others can read it, either.
+// A runtime is started with our own environment, because what an image sets (LD_PRELOAD, a runtime's own
+// settings) is meant for the program. For runtimes that give programs a separate environment, these are the
+// differences, so values that the host has already do not appear where others can read them.
 struct Changes {
   std::vector<std::string> unset;
   std::map<std::string, std::string> set;
@@ -77,7 +77,7 @@ Invocation bwrap(const Found& found, const Program& program, const Arguments& op
   return {arguments, host, true};
 }
 
-// A name as a glob(7) that matches nothing else.
+// A name as a glob(7) pattern that matches nothing else.
 std::string as_pattern(const std::string& name) {
   std::string pattern;
   for (const char c : name)
@@ -93,7 +93,7 @@ Invocation charliecloud(const Found& found, const Program& program, const Argume
   append(arguments, options);
   for (const Bind& bind : binds_for(*found.runtime, program))
     append(arguments, {"--bind", bind.source.string() + ":" + bind.destination});
-  host.erase("TMPDIR"); // it would show the program that directory as /tmp
+  host.erase("TMPDIR"); // it would mount that directory as /tmp
   const Changes environment = changes(host, program.environment);
   for (const std::string& name : environment.unset)
     arguments.push_back("--unset-env=" + as_pattern(name));
@@ -105,12 +105,12 @@ Invocation charliecloud(const Found& found, const Program& program, const Argume
   append(arguments, {"--cd", program.directory, program.tree, "--"});
   append(arguments, program.command);
   Invocation invocation{arguments, std::move(host), false};
-  invocation.environment.try_emplace("USER", std::to_string(geteuid())); // it will not start without
+  invocation.environment.try_emplace("USER", std::to_string(geteuid())); // ch-run does not start without it
   return invocation;
 }
 
-// Apptainer takes the program's variables under names with a prefix; APPTAINER_... without it would be its
-// own settings. HOME it sets itself.
+// Apptainer takes the program's variables with a prefix; without it, APPTAINER_... would be its own settings.
+// It sets HOME itself.
 Invocation apptainer(const Found& found, const Program& program, const Arguments& options,
                      const std::map<std::string, std::string>& host) {
   Arguments arguments = {found.program, "exec"};
@@ -131,8 +131,8 @@ Invocation apptainer(const Found& found, const Program& program, const Arguments
   return invocation;
 }
 
-// The options that give a program its environment, where the runtime keeps its own: a value that the runtime
-// has, too, is not written where others can read it.
+// The options that set a program's environment, for a runtime that keeps its own. A value that the runtime
+// has already does not appear where others can read it.
 void add_environment(Arguments& arguments, const Program& program,
                      const std::map<std::string, std::string>& host) {
   for (const auto& [name, value] : program.environment) {
@@ -151,11 +151,12 @@ Invocation enroot(const Found& found, const Program& program, const Arguments& o
                                       (bind.read_only ? "ro" : "rw")});
   add_environment(arguments, program, host);
   arguments.push_back(program.tree.filename());
-  if (program.directory != "/") // it always starts in the root
+  if (program.directory != "/") // ch-run always starts in the root
     append(arguments, {"/bin/sh", "-c", R"(cd "$0" && exec "$@")", program.directory});
   append(arguments, program.command);
   Invocation invocation{arguments, host, false};
-  invocation.environment["ENROOT_DATA_PATH"] = program.tree.parent_path(); // it finds trees there, by name
+  invocation.environment["ENROOT_DATA_PATH"] =
+      program.tree.parent_path(); // it finds trees by name in this directory
   return invocation;
 }
 

@@ -5,10 +5,10 @@
 
 namespace xaas::run {
 
-// Empty, or why this runtime cannot run this program.
+// Empty, or the reason why this runtime cannot run this program.
 std::string obstacle(const Found& found, const Program& program);
 
-// `host`: variables of this process; a runtime that looks at its own needs them.
+// `host`: this process's variables. A runtime needs those that it reads itself.
 Invocation invocation_of(const Found& found, const Program& program, const std::vector<std::string>& options,
                          const std::map<std::string, std::string>& host);
 

@@ -21,7 +21,7 @@ bool has_setuid_helper(const runtimes::Runtime& runtime, const fs::path& program
   return false;
 }
 
-// Fills in `found`, or says why the runtime cannot serve.
+// Fills in `found`, or returns the reason why the runtime cannot be used.
 std::string look_for(const runtimes::Runtime& runtime, const Program& program, Found& found) {
   for (const std::string& name : runtime.programs)
     if (const std::optional<fs::path> path = find_program(name)) {
@@ -48,7 +48,7 @@ Result<Found> choose_runtime(const std::vector<std::string>& names, const Progra
   for (const std::string& name : names) {
     const runtimes::Runtime* const runtime = knowledge.runtime(name);
     if (!runtime)
-      return make_error(ErrorKind::usage, name + ": no runtime that is known",
+      return make_error(ErrorKind::usage, name + ": unknown runtime",
                         "known: " + join(runtime_choices(), ", "));
     candidates.push_back(runtime);
   }
@@ -63,9 +63,9 @@ Result<Found> choose_runtime(const std::vector<std::string>& names, const Progra
       return found;
     reasons.push_back(runtime->name + ": " + reason);
   }
-  return make_error(ErrorKind::missing_tool, "no container runtime serves: " + join(reasons, "; "),
+  return make_error(ErrorKind::missing_tool, "no container runtime works here: " + join(reasons, "; "),
                     "install one of " + join(runtime_choices(), ", ") +
-                        ", or ask for another with --runtime");
+                        ", or name another one with --runtime");
 }
 
 } // namespace xaas::run

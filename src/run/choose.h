@@ -1,4 +1,4 @@
-// Which runtime.
+// Which runtime runs a program.
 #pragma once
 
 #include "adapters.h"
@@ -7,8 +7,8 @@
 
 namespace xaas::run {
 
-// The first of `names` (empty: all that are known) that is there and can run the program. usage: a name that
-// is not known; missing_tool: none serves, with a reason for each.
+// The first of `names` (empty: all known ones) that is installed and can run the program. Errors: usage for
+// an unknown name; missing_tool if none works, with a reason for each.
 Result<Found> choose_runtime(const std::vector<std::string>& names, const Program& program);
 
 } // namespace xaas::run

@@ -54,8 +54,8 @@ private:
   const system::SystemDescription& machine() {
     if (!machine_) {
       system::Probes probes;
-      probes.runtime_versions = true; // of MPIs: said to people
-      probes.path = {"/nonexistent"}; // of no programs
+      probes.runtime_versions = true; // only MPI's, for messages
+      probes.path = {"/nonexistent"}; // no programs are looked for
       machine_ = system::detect(probes);
     }
     return *machine_;
@@ -72,11 +72,11 @@ private:
     return {};
   }
 
-  // The MPI that was taken, for people.
+  // The MPI that was taken, for messages.
   Result<std::string> take_mpi(const Replaced& replaced) {
     const std::string hint = "`--mpi image` uses the MPI that the image brings";
     if (replaced.abi.empty())
-      return make_error(ErrorKind::unsatisfied, "the image has no MPI library of an ABI that is known", hint);
+      return make_error(ErrorKind::unsatisfied, "the image has no MPI library of a known ABI", hint);
     std::string others;
     const system::Mpi* chosen = nullptr;
     for (const system::Mpi& mpi : machine().mpi) {
@@ -88,7 +88,7 @@ private:
     if (!chosen)
       return make_error(ErrorKind::unsatisfied,
                         "the image's MPI has the ABI " + replaced.abi + ", this machine has " +
-                            (others.empty() ? "no MPI that was found" : others),
+                            (others.empty() ? "no MPI" : others),
                         hint);
     XAAS_TRY([[maybe_unused]] const std::string directory, libraries_.take(replaced, {chosen->libdir}));
     return trim(chosen->implementation + " " + chosen->version) + " in " + chosen->libdir;
@@ -97,14 +97,14 @@ private:
   Result<void> choose_named(const std::string& what) {
     const image::PreferredOfHost* const known = preference_for(question_, what);
     Replaced replaced = libraries_.named(what);
-    if (replaced.libraries.empty()) { // of a script, say
+    if (replaced.libraries.empty()) { // the program is a script, for example
       const std::vector<std::string> self = {what};
       XAAS_TRY(replaced, libraries_.libraries_of_image(what, known ? known->sonames : self));
     }
     if (replaced.libraries.empty())
       return make_error(ErrorKind::unsatisfied,
                         "--host " + what + ": the image's program loads no library " + what,
-                        "names are those of libraries, `fftw3` or `libfftw3.so.3`");
+                        "give the name of a library: `fftw3` or `libfftw3.so.3`");
     return settle(what, what, take(replaced), true, "--host " + what);
   }
 
@@ -117,11 +117,11 @@ private:
     return settle(preferred.what, preferred.what, take(replaced), false, "");
   }
 
-  // The library that was taken, for people.
+  // The library that was taken, for messages.
   Result<std::string> take(const Replaced& replaced) {
     const std::string& first = replaced.libraries.front().names.front();
     std::vector<std::string> directories = question_.library_path;
-    for (const system::Named& library : machine().libraries) // of modules, and of places of vendors
+    for (const system::Named& library : machine().libraries) // also of modules and in vendors' directories
       if (fs::path(library.path).filename().string().starts_with(first))
         directories.push_back(fs::path(library.path).parent_path());
     XAAS_CHECK(check_interrupt());
@@ -131,7 +131,8 @@ private:
     return directory + "/" + first;
   }
 
-  // What became of it. `required`: else the image's serves.
+  // Decides about one library. `required`: an error if the host's does not fit; otherwise the image's is
+  // used.
   Result<void> settle(const std::string& what, const std::string& name, const Result<std::string>& taken,
                       bool required, const std::string& option) {
     if (taken) {

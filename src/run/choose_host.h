@@ -1,4 +1,4 @@
-// Which libraries come from the host: what was asked for, what the image prefers, what fits.
+// Which libraries come from the host: those requested or preferred by the image, if they fit.
 #pragma once
 
 #include <xaas/image/deployed.h>
@@ -9,24 +9,24 @@ namespace xaas::run {
 
 struct HostQuestion {
   Mpi mpi = Mpi::automatic;
-  bool launched = false;                             // by a launcher of MPI programs
+  bool launched = false;                             // a launcher of MPI programs started this process
   std::optional<std::vector<std::string>> libraries; // Request::host
   std::vector<image::PreferredOfHost> preferred;     // by the image
   std::vector<std::string> library_path;             // the host's LD_LIBRARY_PATH
 };
 
 struct HostAnswer {
-  std::string mpi_abi; // of the image, if it was looked for
-  bool mpi = false;    // it is the host's
+  std::string mpi_abi; // of the image's MPI, if it was looked for
+  bool mpi = false;    // the host's is used
   std::vector<HostChoice> choices;
   std::vector<Bind> binds;
-  std::vector<std::string> notes; // for people
+  std::vector<std::string> notes; // for users
 };
 
-// True if anything of the host could be taken.
+// True if a library of the host could be used at all.
 bool asks(const HostQuestion& question);
 
-// `program` may be null. unsatisfied: what was asked for by name does not fit.
+// `program` may be null. unsatisfied if a library that was requested by name does not fit.
 Result<HostAnswer> choose_host(const HostQuestion& question, loader::Loader& image,
                                const loader::Library* program);
 

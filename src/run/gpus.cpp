@@ -11,7 +11,7 @@ namespace xaas::run {
 
 namespace {
 
-// The paths below `root` that a pattern stands for, without it.
+// The paths below `root` that match a pattern, relative to it.
 std::vector<std::string> paths_matching(const fs::path& root, const std::string& pattern) {
   const std::string prefix = root == "/" ? "" : root.string();
   glob_t found{};

@@ -1,18 +1,18 @@
-// The host's GPUs for a program in an image.
+// The host's GPUs, for a program in an image.
 #pragma once
 
 #include "program.h"
 
 namespace xaas::run {
 
-// What the host has of them: kinds, device files, and binds of the drivers' libraries and files.
+// The host's GPUs: kinds, device files, and binds of the drivers' libraries and files.
 struct HostGpus {
   std::vector<const runtimes::GpuKind*> kinds;
   std::vector<std::string> devices;
-  std::vector<Bind> libraries; // to host_libraries
+  std::vector<Bind> libraries; // bound into host_libraries
   std::vector<Bind> files;
 };
-// `directories`: where the loader of the host looks.
+// `directories`: where the host's loader searches.
 HostGpus find_gpus(const fs::path& root, const std::vector<std::string>& directories);
 
 } // namespace xaas::run

@@ -12,7 +12,7 @@ namespace {
 
 using loader::Library, loader::Loader, loader::Loading;
 
-// The C library is the image's.
+// The C library always comes from the image.
 std::map<std::string, const Library*> libc_names() {
   std::map<std::string, const Library*> names;
   for (const std::string& name : runtimes::Knowledge::get().libc)
@@ -60,7 +60,7 @@ bool is_mpi(const std::string& name) {
 
 } // namespace
 
-// Collects what is bound for one thing, and refuses what would not load or lacks something.
+// Collects the binds for one set of libraries, and refuses a library that would not load or lacks a symbol.
 class HostLibraries::Attempt {
 public:
   Attempt(const HostLibraries& of, const Replaced& replaced, Loader& host)
@@ -72,7 +72,7 @@ public:
     XAAS_TRY(const Loading loading, host_.load({start_, libc_names()}));
     add_parts(loading);
     if (!loading.missing.empty())
-      return refusal("the host's " + to_string(loading.missing.front()) + ", which is not there");
+      return refusal("the host's " + to_string(loading.missing.front()) + ", which does not exist");
     for (const auto& [name, object] : loading.needed) {
       const Library* const library = object->library;
       if (replaced_.abi.empty() && is_mpi(name) && !taking_.libraries.count(name))
@@ -111,7 +111,7 @@ private:
     return {};
   }
 
-  // What these load by name from where they lie.
+  // The files that these libraries load by name from their own directories.
   Result<void> add_beside(const std::string& directory) {
     std::error_code code;
     for (const runtimes::Parts& parts : runtimes::Knowledge::get().parts) {
@@ -135,17 +135,17 @@ private:
     return {};
   }
 
-  // Of two of the host's with one name the one that is taken already serves, if it has all of the other.
+  // Of two host libraries with the same name, the one taken first must have all versions of the other.
   Result<void> add(const std::string& name, const Library* library) {
     const auto [known, added] = taking_.libraries.try_emplace(name, library);
     if (!added && known->second->path != library->path && !covers(*known->second, *library))
       return refusal("the host's " + library->path + " would be loaded beside " + known->second->path +
-                     ", which has not all of its versions");
+                     ", which lacks some of its versions");
     return {};
   }
 
-  // What is loaded by name: where its library looks for it, beside the place where it is bound as well as in
-  // its own.
+  // Files loaded by name. Their library looks for them relative to its own path, which is the place where it
+  // is bound or the original one.
   void add_parts(const Loading& loading) {
     std::map<std::string, const Library*> all = taking_.libraries;
     for (const auto& [name, object] : loading.needed)
@@ -177,8 +177,8 @@ private:
       taking_.parts.push_back(bind);
   }
 
-  // A library that both have: the program may need versions of symbols that the host's lacks, and the host's
-  // libraries such that the image's lacks. One of them must serve both.
+  // A library that both sides have. The program may need symbol versions that the host's lacks, and the
+  // host's libraries some that the image's lacks. One of the two must have all of them.
   Result<void> leave_out_known() {
     for (auto at = taking_.libraries.begin(); at != taking_.libraries.end();) {
       const Library& host = *at->second;
@@ -189,7 +189,7 @@ private:
       }
       if (!covers(*own, host))
         return refusal(at->first + ": neither the host's (" + host.path + ") nor the image's (" + own->path +
-                       ") has all versions of symbols that the other has");
+                       ") has all symbol versions of the other");
       at = taking_.libraries.erase(at);
     }
     return {};
@@ -209,15 +209,15 @@ private:
     return {};
   }
 
-  // True if the host's is loaded in place of this file of the image.
+  // True if the host's library is loaded in place of this file of the image.
   bool is_replaced(const Library& library) const {
     return std::any_of(of_.closure_.needed.begin(), of_.closure_.needed.end(), [&](const auto& each) {
       return each.second->library == &library && taking_.libraries.count(each.first);
     });
   }
 
-  // Versions of symbols of what was asked for: those that the image's files need, or, where these are not
-  // known, all that the image's library has.
+  // The symbol versions that a requested library must have: those that the image's files need, or all of the
+  // image's library if these are not known.
   Result<void> check_versions() {
     for (const std::string& name : names_of(replaced_)) {
       const Library& host = *taking_.libraries.at(name);
@@ -227,27 +227,26 @@ private:
                          ", which the host's " + host.path + " does not have");
       XAAS_TRY(const Library* const own, image_.find(name));
       if (of_.loading_.empty() && own && !covers(host, *own))
-        return refusal("the host's " + host.path + " does not have all versions of symbols of the image's " +
-                       own->path);
+        return refusal("the host's " + host.path + " lacks some symbol versions of the image's " + own->path);
     }
     return {};
   }
 
-  struct Use { // of a symbol that the image's library has
+  struct Use { // of a symbol of the image's library
     std::string by, symbol, library;
   };
 
-  // Libraries without versions, as most of mathematics are, tell only by their symbols what they have. The
-  // loader looks for those of functions when they are called, long after the start.
+  // Libraries without symbol versions, as most mathematical libraries are, can be compared only by their
+  // symbols. The loader looks up functions when they are first called, long after the start.
   Result<void> check_symbols() {
     std::map<std::string, std::string>
-        lost; // what the image's libraries have that are not loaded: -> library
+        lost; // symbols of the image's libraries that are not loaded -> library
     std::set<std::string> provided;
     for (const auto& [name, host] : taking_.libraries) {
       const auto own = of_.closure_.needed.find(name);
       if (own == of_.closure_.needed.end() ||
           (!host->dynamic.versions.empty() && !taking_.asked.count(host->path)))
-        continue; // its versions were compared
+        continue; // its versions were compared already
       XAAS_TRY(const loader::Symbols symbols, image_.symbols(*own->second->library));
       for (const std::string& symbol : symbols.defined)
         lost.emplace(symbol, name);
@@ -270,7 +269,7 @@ private:
                    ", which the host's " + taking_.libraries.at(use.library)->path + " does not have");
   }
 
-  // What the image's files use of `lost` and `provided` does not have.
+  // The symbols that the image's files use, that are `lost`, and that `provided` does not have.
   Result<std::vector<Use>> uses_of(const std::map<std::string, std::string>& lost,
                                    const std::set<std::string>& provided) {
     std::vector<Use> uses;
@@ -288,7 +287,7 @@ private:
     return uses;
   }
 
-  // Another library of the image may have the symbol, too.
+  // Another library of the image may define the symbol, too.
   Result<void> leave_out_provided(std::vector<Use>& uses) {
     for (const Library* library : of_.loading_) {
       if (is_replaced(*library))
@@ -340,7 +339,7 @@ Result<Replaced> HostLibraries::mpi_of_image() {
       continue;
     if (loads_main)
       return found;
-    // A program that loads none itself may start one that does: a script, an interpreter.
+    // A program that loads no such library itself may start one that does: a script, an interpreter.
     if (best.abi.empty())
       best = std::move(found);
   }
@@ -367,7 +366,7 @@ Replaced HostLibraries::named(const std::string& what) const {
 }
 
 // The file that finds one of these libraries by DT_RPATH, its own or that of a file that loads it; empty:
-// none does.
+// none.
 std::string HostLibraries::found_by_rpath(const Replaced& replaced) const {
   for (const std::string& name : names_of(replaced))
     if (const auto found = closure_.needed.find(name);
@@ -376,7 +375,7 @@ std::string HostLibraries::found_by_rpath(const Replaced& replaced) const {
   return {};
 }
 
-// All from one directory: libraries that belong together and are of two versions do not fit.
+// Takes all libraries from one directory, because two versions of libraries that belong together do not fit.
 Result<std::string> HostLibraries::directory_of(const Replaced& replaced,
                                                 const std::vector<std::string>& directories) {
   std::string reason;
@@ -417,7 +416,7 @@ Result<std::string> HostLibraries::take(const Replaced& replaced,
       return make_error(ErrorKind::unsatisfied,
                         name + " belongs to the C library, which is always the image's");
   XAAS_TRY(const std::string directory, directory_of(replaced, directories));
-  // Its own directory first: there may be another one of the same names in those that follow.
+  // The library's own directory first: the following ones may have another library of the same name.
   std::vector<std::string> path = {directory};
   path.insert(path.end(), library_path_.begin(), library_path_.end());
   hosts_.push_back(std::make_unique<Loader>("/", arch_, path, true));

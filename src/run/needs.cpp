@@ -9,7 +9,7 @@ namespace xaas::run {
 
 namespace {
 
-// Of the features that an image was deployed for, those that its programs ask for before they start.
+// The features that the image was deployed for and that its programs check for at the start.
 std::vector<std::string> guarded(const std::string& arch, const std::vector<std::string>& features) {
   if (arch != "x86_64")
     return features;

@@ -1,4 +1,4 @@
-// Does this machine have what the image was deployed for.
+// Whether this machine has what the image was deployed for.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -7,8 +7,8 @@
 
 namespace xaas::run {
 
-// From the image's annotations alone, so that it costs nothing; `xaas verify` looks at everything.
-// unsatisfied: another architecture, or the features that `host` lacks. An image that says nothing is fine.
+// Reads only the image's annotations, so it costs nothing; `xaas verify` checks everything. unsatisfied for
+// another architecture, or features that `host` lacks. An image without annotations passes.
 Result<void> check_needs(const oci::Image& image, const target::Cpu& host);
 
 } // namespace xaas::run

@@ -1,4 +1,4 @@
-// From an image to a command line. Everything about the program is decided first, and then the runtime.
+// From an image to a command line. Everything about the program is decided before the runtime.
 #include "adapters.h"
 #include "choose.h"
 #include "choose_host.h"
@@ -66,15 +66,15 @@ private:
       if (code)
         return errno_error(code.value(), "reading " + request_.image.path.string());
       if (!fs::is_directory(program_.tree, code))
-        return make_error(ErrorKind::usage, request_.image.text + ": is no directory");
+        return make_error(ErrorKind::usage, request_.image.text + ": not a directory");
       return {};
     }
     const target::Cpu cpu = target::host_cpu();
     XAAS_TRY(const std::unique_ptr<oci::Image> image,
              registry::open_image(request_.image, target::oci_architecture(cpu.arch), request_.access));
     if (image::kind_of(*image) == "ir")
-      return make_error(ErrorKind::usage, request_.image.text + ": is an IR image, which has no programs yet",
-                        "`xaas deploy` makes an image from it that can be run");
+      return make_error(ErrorKind::usage, request_.image.text + ": is an IR image and has no programs yet",
+                        "`xaas deploy` makes a runnable image from it");
     if (request_.check)
       XAAS_CHECK(check_needs(*image, cpu));
     XAAS_TRY(const TreeStore store, TreeStore::open(request_.trees));
@@ -85,7 +85,7 @@ private:
     return {};
   }
 
-  // OCI image specification, config.md: Entrypoint, and Cmd as its arguments.
+  // OCI image specification, config.md: Entrypoint, with Cmd as its arguments.
   Result<void> choose_command() {
     std::vector<std::string> entrypoint = config_.entrypoint;
     if (request_.entrypoint) {
@@ -98,7 +98,7 @@ private:
     const std::vector<std::string>& arguments = own ? config_.cmd : request_.arguments;
     program_.command.insert(program_.command.end(), arguments.begin(), arguments.end());
     if (program_.command.empty())
-      return make_error(ErrorKind::usage, "there is no program to run: the image names none",
+      return make_error(ErrorKind::usage, "the image names no program to run",
                         "give one: `xaas run " + request_.image.text + " -- PROGRAM ARG...`");
     return {};
   }
@@ -107,13 +107,14 @@ private:
     std::error_code code;
     for (const runtimes::HostBind& bind : runtimes::Knowledge::get().binds) {
       const TreePlace place = find_in_tree(program_.tree, bind.path);
-      // A link into the host's own machinery, say, or a directory where there should be a file.
+      // For example a link into the host's own files, or a directory where a file should be.
       const bool directory = fs::is_directory(bind.path, code);
       if (!fs::exists(bind.path, code))
         continue;
       if (bind.optional && place.type == fs::file_type::not_found &&
           !runtimes::make_mount_point(program_.tree, bind.path, directory)) {
-        plan_.notes.push_back("the tree has no " + bind.path + " and may not be written: there is none");
+        plan_.notes.push_back("the tree has no " + bind.path +
+                              " and is read-only, so the program does not have it");
         continue;
       }
       if (place.type == fs::file_type::not_found || (place.type == fs::file_type::directory) == directory)
@@ -122,7 +123,7 @@ private:
     return {};
   }
 
-  // The binds by which the program sees a path of the image; null: it is the tree's.
+  // The bind through which the program sees a path of the image; null: it sees the tree.
   const Bind* bind_of(const std::string& path) const {
     for (auto bind = program_.binds.rbegin(); bind != program_.binds.rend(); ++bind)
       if (runtimes::is_below(path, bind->destination))
@@ -130,7 +131,7 @@ private:
     return nullptr;
   }
 
-  // True if the program sees this path of the host by the same name.
+  // True if the program sees this host path under the same name.
   bool is_visible(const std::string& path) const {
     const std::string plain = fs::path(path).lexically_normal();
     const Bind* const bind = bind_of(plain);
@@ -149,7 +150,7 @@ private:
     } else {
       program_.directory = find_in_tree(program_.tree, of_image).inside;
       if (request_.directory.empty() && here != "/")
-        plan_.notes.push_back("the image has its own " + here + ": the program starts in " +
+        plan_.notes.push_back("the image has its own " + here + ", so the program starts in " +
                               program_.directory);
     }
     if (!request_.directory.empty())
@@ -162,7 +163,7 @@ private:
       program_.binds.push_back(bind);
       program_.binds.back().asked = true;
     }
-    for (Bind& bind : program_.binds) { // links of the image lead elsewhere
+    for (Bind& bind : program_.binds) { // links of the image can lead into other directories
       const Bind* const above = bind_above(bind);
       if (!above)
         bind.destination = find_in_tree(program_.tree, bind.destination).inside;
@@ -170,7 +171,7 @@ private:
     return {};
   }
 
-  // An earlier bind in whose directory this one is made.
+  // An earlier bind that contains the destination of this one.
   const Bind* bind_above(const Bind& bind) const {
     for (const Bind& each : program_.binds) {
       if (&each == &bind)
@@ -192,7 +193,7 @@ private:
       program_.descriptors = static_cast<unsigned>(std::max(0, std::stoi(descriptor) - 2));
   }
 
-  // Where the program sees `path`, on the host; empty: nowhere.
+  // The host path that the program sees as `path`; empty: none.
   fs::path outside(const std::string& path) const {
     const TreePlace place = find_in_tree(program_.tree, path);
     if (const Bind* const bind = bind_of(place.inside)) {
@@ -202,7 +203,7 @@ private:
     return place.type == fs::file_type::not_found ? fs::path() : place.outside;
   }
 
-  // The command's path inside.
+  // The path of the command inside.
   Result<std::string> find_command() const {
     const std::string& name = program_.command.front();
     std::error_code code;
@@ -212,7 +213,7 @@ private:
     };
     if (name.find('/') != std::string::npos) {
       const std::string path =
-          (fs::path(program_.directory) / name).lexically_normal(); // an absolute one replaces the directory
+          (fs::path(program_.directory) / name).lexically_normal(); // an absolute name replaces the directory
       if (is_program(path))
         return path;
       return make_error(ErrorKind::not_found, "the image has no program " + path);
@@ -232,7 +233,7 @@ private:
       program_.binds.insert(program_.binds.end(), binds->begin(), binds->end());
   }
 
-  // Whose MPI, and whose libraries.
+  // Decides about MPI and the other libraries of the host.
   Result<void> choose_libraries(const std::string& path) {
     const HostQuestion question{request_.mpi, launched_, request_.host, preferred_,
                                 split(variable_of(host_.environment, "LD_LIBRARY_PATH"), ':')};
@@ -250,14 +251,14 @@ private:
     plan_.host_mpi = answer.mpi;
     plan_.host = std::move(answer.choices);
     plan_.notes.insert(plan_.notes.end(), answer.notes.begin(), answer.notes.end());
-    for (Bind& bind : answer.binds) // some are bound with the GPU's driver
+    for (Bind& bind : answer.binds) // some are already bound with the GPU's driver
       if (std::none_of(program_.binds.begin(), program_.binds.end(),
                        [&](const Bind& known) { return known.destination == bind.destination; }))
         program_.binds.push_back(std::move(bind));
     return {};
   }
 
-  // Variables for ranks that cannot reach one another's memory.
+  // Variables for ranks that cannot access each other's memory.
   void separate_ranks() {
     std::vector<std::string> places = split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':');
     for (const std::string& place : loader::directories_of(program_.tree, target::host_arch()).all())
@@ -285,7 +286,7 @@ private:
   Result<void> make_mount_points() {
     std::error_code code;
     for (Bind& bind : program_.binds) {
-      if (bind_above(bind)) { // in a directory of the host, where nothing is made
+      if (bind_above(bind)) { // it lies in a directory of the host, where nothing is created
         if (!fs::exists(outside_above(bind), code))
           return make_error(ErrorKind::not_found, "binding " + bind.source.string() + ": there is no " +
                                                       bind.destination +
@@ -296,8 +297,7 @@ private:
       Result<std::string> made =
           runtimes::make_mount_point(program_.tree, bind.destination, fs::is_directory(bind.source, code));
       if (!made)
-        return std::move(made).error().with_hint(
-            "a tree that you may not write must have the places where something is bound");
+        return std::move(made).error().with_hint("a read-only tree must already contain these mount points");
       bind.destination = *std::move(made);
     }
     const TreePlace start = find_in_tree(program_.tree, program_.directory);
@@ -311,7 +311,7 @@ private:
     return above.source / fs::path(bind.destination).lexically_relative(above.destination);
   }
 
-  // True if a launcher of MPI programs started us, or is taken to.
+  // True if a launcher of MPI programs started this process, or the request says to assume so.
   bool is_launched() const {
     const std::vector<std::string>& variables = runtimes::Knowledge::get().rank_variables;
     return request_.assume_launcher ||
@@ -349,7 +349,7 @@ Result<Bind> parse_bind(const std::string& text) {
   const std::vector<std::string> parts = split(text, ':');
   const bool moded = parts.size() == 3 && (parts[2] == "ro" || parts[2] == "rw");
   if (parts.empty() || parts.size() > 3 || parts[0].empty() || (parts.size() == 3 && !moded))
-    return make_error(ErrorKind::usage, "--bind " + text + ": is not SRC[:DST[:ro|rw]]");
+    return make_error(ErrorKind::usage, "--bind " + text + ": must be SRC[:DST[:ro|rw]]");
   Bind bind;
   bind.source = fs::absolute(parts[0]).lexically_normal();
   if (!bind.source.has_filename() && bind.source != "/")
@@ -363,7 +363,8 @@ Result<Bind> parse_bind(const std::string& text) {
     destination = destination.parent_path();
   bind.destination = destination;
   if (!destination.is_absolute() || destination == "/")
-    return make_error(ErrorKind::usage, "--bind " + text + ": " + parts[1] + " is no absolute path below /");
+    return make_error(ErrorKind::usage,
+                      "--bind " + text + ": " + parts[1] + " is not an absolute path below /");
   bind.read_only = parts.size() == 3 && parts[2] == "ro";
   return bind;
 }
@@ -394,7 +395,7 @@ Result<std::vector<std::string>> launcher_arguments(const std::string& name, con
       arguments.insert(arguments.end(), {launcher.ranks, std::to_string(ranks)});
     return arguments;
   }
-  return make_error(ErrorKind::usage, name + ": no launcher that is known",
+  return make_error(ErrorKind::usage, name + ": unknown launcher",
                     "known: " + join(launcher_choices(), ", "));
 }
 

@@ -14,7 +14,7 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& fi
                      [&](const std::string& pattern) { return glob_match(pattern, file); });
 }
 
-// The family whose main library is there, with all of its libraries that are.
+// The library family whose main library is there, with the others of it that are there.
 image::PreferredOfHost mpi_among(const std::set<std::string>& files) {
   for (const runtimes::MpiFamily& family : runtimes::Knowledge::get().mpi) {
     image::PreferredOfHost mpi{"mpi", family.abi, {}};

@@ -1,4 +1,4 @@
-// One program in one tree, as every runtime is told of it.
+// One program in one tree, in the form that every runtime's adapter gets.
 #pragma once
 
 #include <xaas/runtimes/knowledge.h>
@@ -13,20 +13,20 @@ namespace xaas::run {
 
 struct Program {
   fs::path tree;
-  std::vector<Bind> binds;                        // in this order; destinations without links, and there
-  std::string directory;                          // that it starts in
-  std::map<std::string, std::string> environment; // all of it
+  std::vector<Bind> binds;                        // in this order; destinations have no links and exist
+  std::string directory;                          // the working directory
+  std::map<std::string, std::string> environment; // complete
   std::vector<const runtimes::GpuKind*> gpus;
-  std::vector<std::string> devices; // files of /dev, for a runtime with one of its own
-  unsigned descriptors = 0;         // open files that it needs, beyond the standard three
+  std::vector<std::string> devices; // files of /dev, for a runtime that makes its own /dev
+  unsigned descriptors = 0;         // open files that it needs besides the standard three
   std::vector<std::string> command;
 };
 
-// A runtime that is there.
+// A runtime that is installed.
 struct Found {
   const runtimes::Runtime* runtime = nullptr;
   fs::path program;
-  bool separate = false; // every program gets a user namespace of its own
+  bool separate = false; // gives every program its own user namespace
 };
 
 } // namespace xaas::run

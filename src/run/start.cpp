@@ -1,8 +1,9 @@
-// Becoming the program, or standing by it.
+// Becoming the program, or standing by it as its parent.
 //
-// A runtime that becomes the program is executed in our place: then nothing is between the batch system and
-// the program. bwrap is not of that kind: it stays as the program's parent, passes no signal on, and dies of
-// those that it gets. So it is a child here, and signals go to the program, whose number bwrap tells.
+// A runtime that becomes the program is executed in our place, so nothing stands between the batch system and
+// the program. bwrap is different: it stays as the program's parent, passes no signal on, and dies of the
+// signals that it gets. So bwrap runs as a child, and signals go to the program, whose process ID bwrap
+// reports.
 //
 // Without a terminal bwrap and the program are in a session of their own: a signal to our process group
 // reaches us alone, and is passed on once. When we die, bwrap does (PR_SET_PDEATHSIG), and then the program
@@ -58,7 +59,7 @@ private:
   std::vector<std::string> arguments_, environment_;
 };
 
-constexpr int failed_status = 126; // as shells say it
+constexpr int failed_status = 126; // as in shells
 
 class Supervision {
 public:
@@ -115,8 +116,8 @@ private:
         text.append(buffer, static_cast<size_t>(count));
     if (text.empty())
       return {};
-    XAAS_TRY(const Json json, parse_json(text, "what bwrap says", false, ErrorKind::failed));
-    const JsonReader reader(json, "what bwrap says", ErrorKind::failed);
+    XAAS_TRY(const Json json, parse_json(text, "bwrap's --info-fd", false, ErrorKind::failed));
+    const JsonReader reader(json, "bwrap's --info-fd", ErrorKind::failed);
     XAAS_TRY(const JsonReader child, reader.at("child-pid"));
     XAAS_TRY(const int64_t number, child.integer());
     program_ = static_cast<pid_t>(number);
@@ -128,7 +129,7 @@ private:
     pid_t child = 0;
     while ((child = waitpid(-1, &status, WNOHANG)) > 0) {
       const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-      // bwrap ended by a signal says nothing of the program, which may be ours by now.
+      // If a signal ended bwrap, that says nothing about the program, which may be our child by now.
       const bool orphaned =
           child == runtime_ && WIFSIGNALED(status) && terminal_ && program_ > 0 && kill(program_, 0) == 0;
       if ((child == runtime_ && !orphaned) || child == program_) {
@@ -139,7 +140,7 @@ private:
   }
 
   void pass_on(int number, const siginfo_t& info) {
-    // What a terminal sends, the program got, too.
+    // Signals from a terminal reach the program directly.
     const bool from_terminal = terminal_ && info.si_code == SI_KERNEL;
     if (!from_terminal && program_ > 0)
       kill(program_, number == SIGTSTP ? SIGSTOP : number); // a session without a terminal ignores SIGTSTP

@@ -31,7 +31,7 @@ bool is_tree(const fs::path& path) {
   return fs::is_directory(fs::symlink_status(path, code));
 }
 
-// A lock, or that there are none here.
+// A lock, or nothing on a file system without locks.
 enum class Locked { yes, busy, never };
 Locked lock(int file, int kind) {
   int result = 0;
@@ -48,7 +48,7 @@ uint64_t bytes_below(const fs::path& directory) {
        it.increment(code)) {
     struct stat status{};
     if (lstat(it->path().c_str(), &status) == 0)
-      bytes += static_cast<uint64_t>(status.st_blocks) * 512; // of stat(2)
+      bytes += static_cast<uint64_t>(status.st_blocks) * 512; // as stat(2) counts
   }
   return bytes;
 }
@@ -62,7 +62,7 @@ Result<void> make_tree(const TreeStore::OpenLayers& open, const fs::path& tree, 
   progress.start("unpacking", 0);
   const Result<void> unpacked = unpack_layers(open, tree, progress);
   progress.finish();
-  if (!unpacked && !is_tree(tree)) // else somebody else was faster: another node, or without locks
+  if (!unpacked && !is_tree(tree)) // otherwise another run was faster, on another node or without locks
     return unpacked.error();
   const std::string size = std::to_string(bytes_below(tree));
   if (ftruncate(use, 0) != 0 || pwrite(use, size.data(), size.size(), 0) < 0)
@@ -93,7 +93,7 @@ void TreeUse::leave_open() const {
 }
 
 Result<TreeStore> TreeStore::open(fs::path root) {
-  XAAS_TRY([[maybe_unused]] const store::Cache trusted, store::Cache::open(root)); // the same rule
+  XAAS_TRY([[maybe_unused]] const store::Cache trusted, store::Cache::open(root)); // applies the same rule
   return TreeStore(std::move(root));
 }
 
@@ -116,14 +116,15 @@ Result<TreeUse> TreeStore::get(const Digest& digest, const OpenLayers& open, Pro
       futimens(file, nullptr);
       return use;
     }
-    // Locked by who makes or removes it, or there is none. Trying for the whole lock gives the shared one up.
+    // Another run holds the lock to make or remove the tree, or there is no lock. Asking for the exclusive
+    // lock gives up the shared one.
     const Locked whole = lock(file, LOCK_EX);
     if (whole != Locked::busy && is_at(file, name)) {
       if (!is_tree(tree)) {
         XAAS_CHECK(make_tree(open, tree, file, progress));
         fresh = true;
       }
-      continue; // take it like everybody else
+      continue; // take the shared lock again
     }
     if (whole == Locked::busy && !std::exchange(said, true))
       progress.start("waiting for another run that unpacks the image", 0);
@@ -160,7 +161,7 @@ bool TreeStore::remove(const Entry& entry) const {
     return false;
   bool removed = false;
   if (lock(file, LOCK_EX) == Locked::yes && is_at(file, name)) {
-    // By rename, so that there is never a part of a tree; a killed run leaves a temporary directory.
+    // By rename, so that a tree is never partial. A killed run leaves a temporary directory.
     Result<TemporaryDirectory> gone = TemporaryDirectory::create(root_, temporary_prefix);
     std::error_code code;
     if (gone)

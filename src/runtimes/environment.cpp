@@ -32,7 +32,7 @@ std::map<std::string, std::string> environment_of(const std::map<std::string, st
   for (const auto& [name, value] : own)
     environment[name] = value;
   environment.try_emplace("PATH", knowledge.path);
-  environment.try_emplace("HOME", "/"); // as Docker for a user that the image does not know
+  environment.try_emplace("HOME", "/"); // as Docker does for a user that the image does not know
   return environment;
 }
 

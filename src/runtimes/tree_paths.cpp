@@ -21,7 +21,7 @@ Result<std::string> make_mount_point(const fs::path& tree, const std::string& pa
     if (Result<std::string> made = make_mount_point(tree, above, true); !made)
       return made;
   if (directory) {
-    // Another run may make it at the same time.
+    // Another run may create it at the same time.
     if (mkdir(place.outside.c_str(), 0755) != 0 && errno != EEXIST)
       return errno_error(errno, what);
     return place.inside;
@@ -42,7 +42,7 @@ bool has_files(const TreePlace& place) {
   for (fs::recursive_directory_iterator it(place.outside, code), end; !code && it != end; it.increment(code))
     if (it->is_symlink(code) || !it->is_directory(code))
       return true;
-  return static_cast<bool>(code); // what cannot be read is not empty
+  return static_cast<bool>(code); // a directory that cannot be read does not count as empty
 }
 
 bool is_below(const std::string& path, const std::string& directory) {

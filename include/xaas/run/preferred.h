@@ -1,4 +1,4 @@
-// What of an image may come from the host, by the names of its files.
+// Which of an image's libraries may come from the host, by file name.
 #pragma once
 
 #include <xaas/image/deployed.h>
@@ -10,12 +10,12 @@
 
 namespace xaas::run {
 
-// True if the file of a library belongs to `what`: "fftw3" is libfftw3.so.3 and what it has for threads, an
-// unknown name NAME is libNAME.so and libNAME.so.*. "mpi": a library of any MPI.
+// True if a library file belongs to `what`. "fftw3" is libfftw3.so.3 and its variants for threads; an unknown
+// NAME is libNAME.so and libNAME.so.*; "mpi" is any MPI library.
 bool belongs_to(const std::string& what, const std::string& file);
 
-// For each preference, in their order, the libraries among `files` (names without directories) that it means.
-// Without sonames: there are none.
+// For each preference, in order, the matching libraries among `files` (names without directories). No
+// sonames: nothing matches.
 std::vector<image::PreferredOfHost> preferred_among(const std::vector<spec::HostPreference>& preferences,
                                                     const std::set<std::string>& files);
 

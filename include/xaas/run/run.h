@@ -1,7 +1,7 @@
-// Running an image with what the machine has.
+// Running an image with the machine's resources: its GPUs, its MPI, its files.
 //
-// The image's tree, the places of the host that it sees, its environment and its command are the same with
-// every runtime; a runtime only makes the command line of them. docs/running.md says what a program sees.
+// The image's tree, the binds, the environment and the command do not depend on the runtime; a runtime only
+// turns them into a command line. docs/running.md describes what a program sees.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -18,20 +18,20 @@
 
 namespace xaas::run {
 
-// Whose MPI library the program loads. automatic: the host's where that fits and a launcher has started us.
+// Whose MPI library the program loads. automatic: the host's, if it fits and a launcher started this process.
 enum class Mpi { automatic, host, image };
 
-// Whose a library is that may come from the host.
+// Whose library the program uses, for one that may come from the host.
 struct HostChoice {
   std::string what; // "mpi", "fftw3"
   bool host = false;
-  std::string found;  // of the host; empty: nothing, or the image's is used
-  std::string reason; // for people
+  std::string found;  // the host's library; empty: none, or the image's is used
+  std::string reason; // for users
 };
 
 Json to_json(const HostChoice& choice); // "what", "from" ("host", "image"), "found" (null: nothing), "reason"
 
-// A file or directory of the host, and where the program sees it.
+// A host file or directory, and where the program sees it.
 struct Bind {
   fs::path source;         // absolute
   std::string destination; // absolute
@@ -41,41 +41,42 @@ struct Bind {
   bool operator==(const Bind&) const = default;
 };
 
-// SRC[:DST[:ro|rw]]; a relative SRC is below the current directory. Without an existing SRC: not_found.
+// Parses SRC[:DST[:ro|rw]]. A relative SRC is below the current directory. not_found if SRC does not exist.
 Result<Bind> parse_bind(const std::string& text);
 
-// What of the host decides, so that it can be faked.
+// The parts of the host that decide, so that tests can fake them.
 struct Host {
   std::map<std::string, std::string> environment;
   fs::path directory;  // the current one
-  fs::path root = "/"; // of /dev and the libraries of GPU drivers
+  fs::path root = "/"; // where /dev and the libraries of GPU drivers are found
 };
 Host this_host();
 
 struct Request {
-  oci::Reference image; // any transport that is read, or a tree (`rootfs:`), which is run as it is
-  std::vector<std::string> arguments;    // instead of the image's Cmd; none: that
-  std::optional<std::string> entrypoint; // instead of the image's; empty: none
+  oci::Reference image; // any transport that can be read, or a tree (`rootfs:`), which is run in place
+  std::vector<std::string> arguments;    // replace the image's Cmd; empty: the image's
+  std::optional<std::string> entrypoint; // replaces the image's; an empty string: none
   std::map<std::string, std::string> environment;
   std::vector<Bind> binds;
   std::string directory;                    // inside; empty: see docs/running.md
   std::vector<std::string> runtimes;        // names, in order; empty: the built-in order
-  std::vector<std::string> runtime_options; // handed to the runtime before ours
+  std::vector<std::string> runtime_options; // passed to the runtime before ours
   Mpi mpi = Mpi::automatic;
-  // Libraries that must come from the host (names, sonames), and no others; absent: those that the image
-  // prefers, where they fit. Of MPI `mpi` speaks; automatic: without `host` also where the image prefers it.
+  // The libraries that must come from the host (names or sonames); no others do. Absent: the libraries that
+  // the image prefers, if they fit. `mpi` decides about MPI; with Mpi::automatic and no `host`, MPI also
+  // comes from the host if the image prefers it.
   std::optional<std::vector<std::string>> host;
-  bool assume_launcher = false; // Mpi::automatic decides as if a launcher had started us
-  bool gpus = true;             // with what the host has of them
-  bool check = true;            // that this machine has what the image was deployed for
+  bool assume_launcher = false; // Mpi::automatic decides as if a launcher had started this process
+  bool gpus = true;             // give the program the host's GPUs
+  bool check = true;            // check that this machine has what the image was deployed for
   fs::path trees;               // where images are unpacked (TreeStore)
   registry::Access access;
 };
 
-// A command line and its environment. `supervised`: the runtime neither passes signals on nor ends with the
-// program's own signal, so that start() stays between.
+// A command line and its environment. `supervised`: the runtime neither passes signals on nor dies of the
+// program's own signal, so start() stays as its parent.
 struct Invocation {
-  std::vector<std::string> arguments; // the first is the program's path
+  std::vector<std::string> arguments; // the first is the path of the program
   std::map<std::string, std::string> environment;
   bool supervised = false;
   bool operator==(const Invocation&) const = default;
@@ -84,36 +85,38 @@ struct Invocation {
 struct Plan {
   std::string runtime;
   Invocation invocation;
-  std::string mpi_abi;            // of the image's MPI library, if it was looked for and is there
+  std::string mpi_abi;            // of the image's MPI library, if there is one and the plan needed it
   bool host_mpi = false;          // the program loads the host's
-  std::vector<HostChoice> host;   // of each thing that was asked for, or that the image prefers
-  std::vector<std::string> notes; // for people
-  bool first = true;              // of the ranks that a launcher started; or there is none
-  std::optional<TreeUse> use;     // holds the tree
+  std::vector<HostChoice> host;   // one entry for each library that was requested or that the image prefers
+  std::vector<std::string> notes; // for users
+  bool first = true; // this is the first of the ranks that a launcher started, or there is no launcher
+  std::optional<TreeUse> use; // keeps the tree from being removed
 };
 
-// Decides everything and makes the tree; starts nothing.
+// Decides everything and makes the tree, but starts nothing.
 //
-// missing_tool: no runtime serves (with a reason for each). unsatisfied: this machine lacks what the image
-// was deployed for; an MPI or library of the host was asked for and does not fit. usage: an unknown runtime,
-// a tree or image without a command. not_found: the program, what is bound. storage: the tree cannot be made.
+// Errors: missing_tool if no runtime works, with a reason for each; unsatisfied if this machine lacks what
+// the image was deployed for, or a requested MPI or library of the host does not fit; usage for an unknown
+// runtime, or a tree or image without a command; not_found for the program or the source of a bind; storage
+// if the tree cannot be made.
 Result<Plan> prepare(const Request& request, const Host& host, Progress& progress = no_progress());
 
-// The names of all runtimes, in the built-in order, and of launchers.
+// The names of all runtimes, in the built-in order, and of all launchers.
 std::vector<std::string> runtime_choices();
 std::vector<std::string> launcher_choices();
 
-// The command line for a shell, with what of the environment differs from the host's.
+// The command line for a shell, with the variables that differ from the host's environment.
 std::string shell_text(const Invocation& invocation, const Host& host);
-// Quoted for a shell where it must be.
+// Quoted for a shell if necessary.
 std::string shell_text(const std::vector<std::string>& arguments);
 
-// How `launcher` starts a command as so many ranks (0: not said) with an MPI of this ABI (empty: none).
+// The command line with which `launcher` starts this many ranks (0: not given) for an MPI ABI (empty: no
+// MPI).
 Result<std::vector<std::string>> launcher_arguments(const std::string& launcher, const std::string& mpi_abi,
                                                     unsigned ranks);
 
-// Becomes the program: returns only if that fails (missing_tool, failed), or, where it has to stay between,
-// with the program's exit code, 128 and the signal's number if one ended it.
+// Becomes the program, and returns only if that fails (missing_tool, failed). If it must stay as the parent,
+// it returns the program's exit code, or 128 plus the number of the signal that ended the program.
 Result<int> start(const Plan& plan);
 
 } // namespace xaas::run

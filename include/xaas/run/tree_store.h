@@ -1,4 +1,4 @@
-// Unpacked images in a directory, for those who run them.
+// Unpacked images in a directory, to be run from.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -15,7 +15,7 @@
 
 namespace xaas::run {
 
-// Keeps a tree from being removed as long as it, or a process that inherited its descriptor, lives.
+// Keeps a tree from being removed while this object, or a process that inherited its descriptor, lives.
 class TreeUse {
 public:
   TreeUse(fs::path tree, int lock, bool fresh) : tree_(std::move(tree)), lock_(lock), fresh_(fresh) {}
@@ -23,8 +23,9 @@ public:
   TreeUse& operator=(TreeUse&& other) noexcept;
   ~TreeUse();
   const fs::path& tree() const { return tree_; }
-  bool fresh() const { return fresh_; } // it was unpacked just now
-  // From now on also programs that this process becomes hold it. It is an empty, ordinary file's descriptor.
+  bool fresh() const { return fresh_; } // this use unpacked it
+  // Programs that this process becomes hold the tree, too, from now on. The descriptor is of an empty regular
+  // file.
   void leave_open() const;
 
 private:
@@ -33,31 +34,31 @@ private:
   bool fresh_ = false;
 };
 
-// `<root>/<digest>` is a tree, `<root>/<digest>.use` the file that is locked (flock) while it is made or
-// used; its content is the tree's size, its time that of the last use. A tree appears whole, by rename, and
-// goes by rename. Where there are no locks, two may unpack one image at once, one of them wins, and nothing
-// is removed.
+// `<root>/<digest>` is a tree. `<root>/<digest>.use` is locked (flock) while the tree is made or used; it
+// holds the tree's size, and its modification time is that of the last use. A tree appears and disappears
+// whole, by rename. On a file system without locks, two runs may unpack the same image at once; one of them
+// wins, and nothing is ever removed.
 class TreeStore {
 public:
-  // Makes the directory (mode 0700). One that others may write is `storage`: they could change programs.
+  // Makes the directory (mode 0700). `storage` if others may write it, because they could change programs.
   static Result<TreeStore> open(fs::path root);
   const fs::path& root() const { return root_; }
 
-  // The image's tree, unpacked if it is not there. Errors as oci::unpack.
+  // The image's tree, unpacked first if necessary. Errors as for oci::unpack.
   Result<TreeUse> get(const oci::Image& image, Progress& progress = no_progress()) const;
-  // The tree of some layers, which are opened if it is not there. `name`: the digest of something that says
-  // which they are.
+  // The tree of some layers, which are opened only if the tree is not there. `name`: the digest of a text
+  // that identifies them.
   using OpenLayers = std::function<Result<oci::Layers>(Progress&)>;
   Result<TreeUse> get(const Digest& name, const OpenLayers& open, Progress& progress = no_progress()) const;
 
   struct Entry {
-    std::string name; // of the digest
+    std::string name; // the digest
     uint64_t bytes = 0;
     fs::file_time_type used;
   };
   std::vector<Entry> entries() const;
-  // Removes those that were not used for the longest time, until at most `max_bytes` are left; those in use
-  // stay. Gives the bytes that are left.
+  // Removes the least recently used trees until at most `max_bytes` are left. Trees in use stay. Returns the
+  // bytes that are left.
   Result<uint64_t> prune(uint64_t max_bytes) const;
 
 private:

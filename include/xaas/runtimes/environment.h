@@ -1,4 +1,4 @@
-// The environment of a program in an image.
+// The environment of a program that runs in an image.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace xaas::runtimes {
 
-// What of the host's environment goes in, then the image's (K=V) over it, then `own`. `visible` says whether
-// a directory of the host is seen by the program.
+// The variables of the host that images get, then the image's (K=V), then `own`; later ones win. `visible`
+// tells whether the program sees a directory of the host.
 std::map<std::string, std::string> environment_of(const std::map<std::string, std::string>& host,
                                                   const std::vector<std::string>& image,
                                                   const std::map<std::string, std::string>& own,

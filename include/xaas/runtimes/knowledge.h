@@ -1,4 +1,4 @@
-// specs/runtimes.json, which is carried inside.
+// What is known of container runtimes and launchers: specs/runtimes.json, which is embedded in the program.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -29,13 +29,13 @@ struct RankVariable {
 struct Launcher {
   std::string name;
   std::vector<std::string> arguments;
-  std::string ranks;                      // the option before their number
-  std::map<std::string, std::string> mpi; // an option, by ABI
+  std::string ranks;                      // the option that precedes their number
+  std::map<std::string, std::string> mpi; // option by ABI
 };
 
 struct MpiFamily {
   std::string abi;
-  std::vector<std::vector<std::string>> libraries; // the names of each
+  std::vector<std::vector<std::string>> libraries; // each with its alternative names
 };
 
 struct LibraryGroup {

@@ -1,4 +1,4 @@
-// Operations on paths in a tree.
+// Paths in the tree of an image: places where something of the host is mounted.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -8,14 +8,14 @@
 
 namespace xaas::runtimes {
 
-// An empty directory or file at this path, for something of the host to be bound there; with the directories
-// above it. Gives the path without links. `storage` if it cannot be made, or is of the other kind.
+// Makes an empty directory or file as a mount point, and the directories above it. Returns the path without
+// links. `storage` if it cannot be made, or is of the other kind.
 Result<std::string> make_mount_point(const fs::path& tree, const std::string& path, bool directory);
 
-// True if there is anything but directories at this place or below.
+// True if the path is anything but a directory, or a directory with such entries below.
 bool has_files(const TreePlace& place);
 
-// True if `path` is `directory` or lies below it; both without "." and "..".
+// True if `path` is `directory` or lies below it. Neither may contain "." or "..".
 bool is_below(const std::string& path, const std::string& directory);
 
 } // namespace xaas::runtimes
