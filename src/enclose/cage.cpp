@@ -1,23 +1,23 @@
 // A cage of namespaces, as bwrap makes it.
 //
-// Problem: where only user namespaces are there (no bwrap), or a runtime gives a program but a user and a
-// mount namespace (ch-run), something has to take away the network, the other processes and the machine's
-// files.
+// Problem: where there are user namespaces but no bwrap, or where a runtime gives a program only a user and a
+// mount namespace (ch-run), something else has to take away the network, the other processes and the
+// machine's files.
 //
-// Approach: four processes. The supervisor of run() has the monitor as its command, which makes the
-// namespaces; its child is number 1 of the new process namespace, makes the mounts, and then only waits; its
-// child is the program. When the monitor is killed, number 1 is (PR_SET_PDEATHSIG), and then the kernel kills
-// all that is left inside, however it forks. Number 1 is a copy of this process, with its secrets: it cannot
-// be looked into (PR_SET_DUMPABLE), and its arguments are gone.
+// Approach: four processes. The command that the supervisor of run() starts is the monitor, which makes the
+// namespaces. Its child is process 1 of the new PID namespace, makes the mounts, and then only waits. Its
+// child is the program. When the monitor is killed, process 1 is killed (PR_SET_PDEATHSIG), and then the
+// kernel kills everything that is left inside, however it forks. Process 1 is a copy of this process, with
+// its secrets, so nobody may inspect it (PR_SET_DUMPABLE) and its arguments are erased.
 //
-// Mounts are made in a new root on a file system in memory, to which the old one is moved first
-// (pivot_root(2)), so that any directory of the machine can be bound; then the old one goes. Everything is
-// bound without set-user-ID and devices. Of /proc all but processes is read-only: root of the machine, in a
-// namespace, could write its settings. Rejected: unshare(1) and a shell script, which is another program that
-// may be old or missing; mount_setattr(2), which is of Linux 5.12.
+// The mounts are made in a new root on a file system in memory. The old root is first moved into it
+// (pivot_root(2)), so that any directory of the machine can be bound; afterwards it is removed. Everything is
+// bound without set-user-ID and devices. In /proc, everything but processes is read-only, because root of the
+// machine could write its settings even from a namespace. Rejected: unshare(1) and a shell script, which is
+// another program that may be old or missing; mount_setattr(2), which needs Linux 5.12.
 //
-// At the end no capability is left, or the mounts could be undone: none in the bounding set, no new
-// privileges, and the user is not 0 inside.
+// At the end no capability is left, or the mounts could be undone: the bounding set is empty, no new
+// privileges can be gained, and the user inside is not 0.
 #include "cage.h"
 
 #include <xaas/runtimes/tree_paths.h>
@@ -61,7 +61,7 @@ constexpr size_t report_size = 4096;
 constexpr const char* old_root = "/oldroot";
 constexpr const char* new_root = "/newroot";
 
-// All in the child: what fails ends it.
+// Everything here runs in the child: an error ends it.
 class Making {
 public:
   Making(const Cage& cage, const Start& start, Report& report, int status)
@@ -108,19 +108,19 @@ private:
   }
 
   void make_namespaces() {
-    const uid_t user = geteuid(), inner = inner_user(); // inside, it is nobody until there is a map
+    const uid_t user = geteuid(), inner = inner_user(); // inside, the user is nobody until there is a map
     const gid_t group = getegid(), inner_of_group = inner_group();
     if (user == 0)
       must(setgroups(0, nullptr), "leaving groups");
     must(unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS),
          "making namespaces");
-    unshare(CLONE_NEWCGROUP); // of Linux 4.6; hides names only
+    unshare(CLONE_NEWCGROUP); // needs Linux 4.6; hides only names
     write_map("/proc/self/setgroups", "deny");
     write_map("/proc/self/uid_map", std::to_string(inner) + " " + std::to_string(user) + " 1\n");
     write_map("/proc/self/gid_map", std::to_string(inner_of_group) + " " + std::to_string(group) + " 1\n");
   }
 
-  // Ends as the child does. Number 1 of a process namespace gets its orphans, and takes all with it.
+  // Ends as the child does. Process 1 of a PID namespace adopts its orphans, and they all end with it.
   [[noreturn]] static void stand_by(pid_t child) {
     close_files(0);
     plain_signals();
@@ -134,14 +134,14 @@ private:
     }
   }
 
-  // What anybody reads in /proc/1/cmdline, and what nobody may in environ, lies where the kernel put it when
-  // this program was started: proc(5), /proc/pid/stat, fields 48 to 51.
+  // The kernel put the texts of /proc/1/cmdline, which everybody can read, and of environ, which nobody may
+  // read, here when it started this program: proc(5), /proc/pid/stat, fields 48 to 51.
   static void forget_arguments() {
     std::ifstream file("/proc/self/stat");
     const std::string text(std::istreambuf_iterator<char>(file), {});
     const std::vector<std::string> fields =
         split(text.substr(std::min(text.size(), text.rfind(") ") + 2)), ' ');
-    constexpr size_t third = 3; // the first of `fields` by the numbers of the manual page
+    constexpr size_t third = 3; // the first of `fields`, as the manual page numbers them
     for (const size_t start : {48 - third, 50 - third}) {
       if (fields.size() <= start + 1)
         continue;
@@ -202,7 +202,7 @@ private:
     return std::find(cage_.hidden.begin(), cage_.hidden.end(), path) != cage_.hidden.end();
   }
 
-  // The root is ours, so that places can be made in it; the machine's directories are bound to it.
+  // The root is ours, so mount points can be created in it; the machine's directories are bound into it.
   void take_machine() {
     mount_memory(new_root, "mode=0755");
     std::error_code code;
@@ -230,12 +230,12 @@ private:
     close_mounts(place, writable, what);
   }
 
-  // The options of every mount at a place and below. Those that it has must stay: the kernel insists.
+  // Sets the options of every mount at a place and below. The kernel does not allow options to be removed.
   void close_mounts(const std::string& place, bool writable, const std::string& what) {
     for (const std::string& each : mounts_below(place)) {
       struct statvfs now{};
       if (statvfs(each.c_str(), &now) != 0 && errno == EACCES)
-        continue; // who may not look there may not write there
+        continue; // a user who may not look there may not write there either
       unsigned long options = MS_NOSUID | MS_NODEV | (writable ? 0 : MS_RDONLY);
       for (const auto& [seen, asked] : {std::pair<unsigned long, unsigned long>(ST_RDONLY, MS_RDONLY),
                                         {ST_NOEXEC, MS_NOEXEC},
@@ -249,7 +249,7 @@ private:
     }
   }
 
-  // proc(5), /proc/pid/mountinfo: the fifth field, with blanks as "\040".
+  // proc(5), /proc/pid/mountinfo: the fifth field, in which blanks are "\\040".
   std::vector<std::string> mounts_below(const std::string& place) {
     std::vector<std::string> found;
     std::ifstream file(in_old_root("/proc/self/mountinfo"));
@@ -273,7 +273,7 @@ private:
 
   void make_proc() {
     const std::string place = in_new_root("/proc");
-    mkdir(place.c_str(), 0755); // an own root has none
+    mkdir(place.c_str(), 0755); // a new root has none
     must(mount("proc", place.c_str(), "proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, nullptr), "mounting /proc");
     for (const std::string& name : settings_of_proc(place)) {
       const std::string path = place + "/" + name;
@@ -304,7 +304,7 @@ private:
          "mounting /dev/pts");
   }
 
-  // In a root of ours; elsewhere it is there, or it is an error.
+  // Creates the mount point in a root of ours; elsewhere it must exist.
   void make_place(const fs::path& source, const fs::path& destination) {
     struct stat status{};
     must(stat(in_old_root(source).c_str(), &status), "looking at " + source.string());
@@ -355,10 +355,10 @@ private:
   const Start& start_;
   Report& report_;
   int status_;
-  std::vector<std::string> own_; // file systems of ours, written until all places are made
+  std::vector<std::string> own_; // file systems of ours, writable until all mount points exist
 };
 
-// Directories in which programs and libraries are, whoever calls them his home.
+// Directories with programs and libraries, whatever user calls one of them home.
 bool is_of_system(const fs::path& path) {
   constexpr auto directories = std::to_array<std::string_view>(
       {"/", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/usr/bin", "/usr/sbin", "/etc", "/opt"});
@@ -389,7 +389,7 @@ void Report::write(const std::string& text) {
 
 int become(const Start& start, int status) {
   plain_signals();
-  umask(022); // what is built does not depend on who builds
+  umask(022); // the result does not depend on the user who builds
   constexpr rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   rlimit tasks{};
@@ -397,7 +397,7 @@ int become(const Start& start, int status) {
     tasks.rlim_cur = tasks.rlim_max = std::min<rlim_t>(tasks.rlim_max, start.tasks);
     setrlimit(RLIMIT_NPROC, &tasks);
   }
-  // This user's session may have keys of file systems in it (keyrings(7)).
+  // This user's session keyring may hold keys of file systems (keyrings(7)).
   syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
   close_files(3, status);
   clearenv();

@@ -1,4 +1,4 @@
-// Choosing a runtime for builds, and running one step with it.
+// Choosing a runtime for builds, and running one step in it.
 #include "enclosing.h"
 #include "guard.h"
 #include <xaas/runtimes/knowledge.h>
@@ -26,7 +26,7 @@ bool is_ours(const std::string& runtime) { // needs no program
   return runtime == "namespaces" || runtime == "host";
 }
 
-// Runs what was enclosed. `report` says why, if it could not be.
+// Runs an enclosed step. `report` has the reason if the enclosure could not be made.
 Result<ProcessResult> run_enclosed(const Enclosed& enclosed, Command command) {
   XAAS_TRY(Report report, Report::open());
   command.at_once = true;
@@ -43,19 +43,19 @@ Result<ProcessResult> run_enclosed(const Enclosed& enclosed, Command command) {
   return result;
 }
 
-// A runtime that keeps records of what it started tidies them up when that ends by itself: so what runs
-// inside is killed first, and the runtime gets some time. If it takes longer, its records stay.
+// A runtime that keeps records of what it started removes them when that ends by itself. So the processes
+// inside are killed first, and the runtime gets some time. If it takes longer, its records stay.
 void end_inside(pid_t root, unsigned depth) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   for (const auto& [process, started] : usage_below(root, depth).processes)
-    kill(process, SIGKILL); // once: the next ones may be the runtime's, tidying up
+    kill(process, SIGKILL); // only once: later processes may be the runtime's, cleaning up
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(root), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          info.si_pid == 0 && std::chrono::steady_clock::now() < end)
     usleep(20'000);
 }
 
-// Empty, or why it does not work here.
+// Empty, or the reason why it does not work here.
 std::string trial(const Enclosed& enclosed) {
   Command command;
   command.arguments = {"trial"};
@@ -76,7 +76,7 @@ bool has_setuid_helper(const runtimes::Runtime& runtime, const fs::path& program
   });
 }
 
-// Empty, or why this runtime cannot serve.
+// Empty, or the reason why this runtime cannot be used.
 std::string look_for(Enclosure& enclosure) {
   if (!is_ours(enclosure.runtime)) {
     const runtimes::Runtime& runtime = *runtimes::Knowledge::get().runtime(enclosure.runtime);
@@ -99,7 +99,7 @@ std::string look_for(Enclosure& enclosure) {
   return trial({Start(), Cage{{}, hidden_directories(), {}, "/"}});
 }
 
-// What every step has beside what it is given.
+// The mount points that every step has besides the given ones.
 struct Private {
   TemporaryDirectory directory;
   std::vector<BuildMount> mounts;
@@ -117,15 +117,17 @@ Result<Private> make_private() {
   return Private{std::move(directory), std::move(mounts)};
 }
 
-// True if an earlier mount, or what every step has, is above it: then no place in the tree is used.
+// True if an earlier mount, or one that every step has, lies above it: then no mount point in the tree is
+// used.
 bool is_below_mount(const std::string& destination, const std::vector<BuildMount>& earlier) {
   return runtimes::is_below(destination, "/tmp") || runtimes::is_below(destination, "/dev") ||
-         std::any_of(earlier.begin(), earlier.end(),
-                     [&](const BuildMount& mount) { return runtimes::is_below(destination, mount.destination); });
+         std::any_of(earlier.begin(), earlier.end(), [&](const BuildMount& mount) {
+           return runtimes::is_below(destination, mount.destination);
+         });
 }
 
-// The mounts with destinations as they are in the tree, without its links, absolute sources, and nothing that
-// hides what every step has.
+// The mounts with absolute sources and with destinations as they are in the tree, without links. None of them
+// may hide a mount that every step has.
 Result<std::vector<BuildMount>> resolved_mounts(const Enclosure& enclosure) {
   std::vector<BuildMount> mounts;
   for (const BuildMount& each : enclosure.mounts) {
@@ -142,14 +144,14 @@ Result<std::vector<BuildMount>> resolved_mounts(const Enclosure& enclosure) {
     for (const char* taken : {"/proc", "/dev", "/sys"})
       if (runtimes::is_below(mount.destination, taken))
         return make_error(ErrorKind::usage, "mounting " + mount.source.string() + " at " + mount.destination +
-                                                ": what is there is not the caller's");
+                                                ": every build has something of its own there");
     mounts.push_back(mount);
   }
   return mounts;
 }
 
-// Where a mount lies below an earlier one: its place there, as the host has it. It is made where the build
-// may write. What a build left there may be a link to anywhere: then nothing is mounted.
+// The mount point, on the host, of a mount below an earlier one. It is created if the build may write there.
+// A link that a build left there could lead anywhere, so nothing is mounted over links.
 Result<void> make_place_below(const BuildMount& above, const BuildMount& mount) {
   const std::string what = "mounting " + mount.source.string() + " at " + mount.destination;
   std::error_code code;
@@ -161,13 +163,13 @@ Result<void> make_place_below(const BuildMount& above, const BuildMount& mount) 
     struct stat status{};
     if (lstat(at.c_str(), &status) == 0) {
       if (directory ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
-        return make_error(ErrorKind::storage,
-                          what + ": " + at.string() + " is no " + (directory ? "directory" : "regular file"));
+        return make_error(ErrorKind::storage, what + ": " + at.string() + " is not a " +
+                                                  (directory ? "directory" : "regular file"));
       continue;
     }
     if (!above.writable)
-      return make_error(ErrorKind::not_found,
-                        what + ": there is no " + at.string() + ", and none is made in what is read-only");
+      return make_error(ErrorKind::not_found, what + ": there is no " + at.string() +
+                                                  ", and the mount that contains it is read-only");
     if (directory ? mkdir(at.c_str(), 0755) != 0 : mknod(at.c_str(), S_IFREG | 0644, 0) != 0)
       return errno_error(errno, what + ": making " + at.string());
   }
@@ -177,15 +179,16 @@ Result<void> make_place_below(const BuildMount& above, const BuildMount& mount) 
 Result<void> make_places_below(const std::vector<BuildMount>& mounts) {
   for (auto mount = mounts.begin(); mount != mounts.end(); ++mount) {
     const auto above =
-        std::find_if(std::make_reverse_iterator(mount), mounts.rend(),
-                     [&](const BuildMount& each) { return runtimes::is_below(mount->destination, each.destination); });
+        std::find_if(std::make_reverse_iterator(mount), mounts.rend(), [&](const BuildMount& each) {
+          return runtimes::is_below(mount->destination, each.destination);
+        });
     if (above != mounts.rend() && above->destination != mount->destination)
       XAAS_CHECK(make_place_below(*above, *mount));
   }
   return {};
 }
 
-// What the runtime said from `start` on in the output, as far as a message goes.
+// The runtime's own output from `start` on, shortened for a message.
 std::string words_of(const Command& command, const ProcessResult& result, uint64_t start) {
   std::string text(4096, '\0');
   if (!command.output) {
@@ -199,8 +202,8 @@ std::string words_of(const Command& command, const ProcessResult& result, uint64
   return text;
 }
 
-// A runtime that could not do its part says so in a line of its own: no build step has the name of a runtime
-// in front of its words and fails.
+// A runtime that could not do its part prints a line of its own. No build step fails with a line that begins
+// with the name of a runtime.
 Result<void> check_runtime(const Enclosure& enclosure, const ProcessResult& result,
                            const std::string& words) {
   const std::string& complaint = find_builder(enclosure.runtime)->complaint;
@@ -236,7 +239,7 @@ Result<Enclosure> choose_builder(const std::vector<std::string>& names,
   }
   for (const std::string& name : candidates)
     if (!find_builder(name))
-      return make_error(ErrorKind::usage, name + ": no runtime that builds are known to run with",
+      return make_error(ErrorKind::usage, name + ": unknown runtime for builds",
                         "known: " + join(builder_choices(), ", "));
   std::vector<std::string> reasons;
   for (const std::string& name : candidates) {
@@ -250,8 +253,8 @@ Result<Enclosure> choose_builder(const std::vector<std::string>& names,
       return enclosure;
     reasons.push_back(name + ": " + reason);
   }
-  return make_error(ErrorKind::missing_tool, "nothing here can enclose a build: " + join(reasons, "; "),
-                    "user namespaces, bwrap, Podman or Apptainer is needed");
+  return make_error(ErrorKind::missing_tool, "no way to enclose a build works here: " + join(reasons, "; "),
+                    "enable user namespaces, or install bwrap, Podman or Apptainer");
 }
 
 Result<void> make_build_mount_points(const Enclosure& enclosure) {
@@ -259,7 +262,7 @@ Result<void> make_build_mount_points(const Enclosure& enclosure) {
     return {};
   const Builder* const builder = find_builder(enclosure.runtime);
   if (!builder)
-    return make_error(ErrorKind::usage, enclosure.runtime + ": no runtime that builds are known to run with");
+    return make_error(ErrorKind::usage, enclosure.runtime + ": unknown runtime for builds");
   std::vector<std::string> directories = {"/proc", "/dev", "/tmp"};
   directories.insert(directories.end(), builder->directories.begin(), builder->directories.end());
   for (const std::string& path : directories) {
@@ -291,7 +294,7 @@ Result<void> make_build_mount_points(const Enclosure& enclosure) {
 Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& command) {
   const Builder* const builder = find_builder(enclosure.runtime);
   if (!builder)
-    return make_error(ErrorKind::usage, enclosure.runtime + ": no runtime that builds are known to run with");
+    return make_error(ErrorKind::usage, enclosure.runtime + ": unknown runtime for builds");
   Enclosure whole = enclosure;
   XAAS_TRY(const Private own, make_private());
   whole.mounts = own.mounts;
@@ -305,14 +308,14 @@ Result<ProcessResult> run_inside(const Enclosure& enclosure, const Command& comm
             command.environment};
   told.environment["PWD"] = told.directory;
   Enclosed enclosed = enclose::enclosed(whole, told);
-  // A second line of defence, where the first is not quick enough; its own message would be none.
+  // A second line of defence, if the first is too slow. Its error would not name the limit.
   if (enclosure.limits.processes > 0 && geteuid() != 0)
     enclosed.start.tasks = own_tasks() + 2 * enclosure.limits.processes + 64;
   std::vector<fs::path> writable;
   for (const BuildMount& mount : whole.mounts)
     if (mount.writable)
       writable.push_back(mount.source);
-  if (command.output) // what the build says is written to a disk, too
+  if (command.output) // output goes to a disk, too
     writable.push_back(*command.output);
   Guard guard(enclosure.limits, writable, builder->depth);
 

@@ -26,7 +26,7 @@ std::string with_mode(const BuildMount& mount) {
   return mount.source.string() + ":" + mount.destination + (mount.writable ? "" : ":ro");
 }
 
-// The runtime's own C library heeds some variables of its environment: those it sets for the step only.
+// The runtime's own C library obeys some variables of its environment, so those are set for the step only.
 std::map<std::string, std::string> plain_environment(const Step& step) {
   std::map<std::string, std::string> plain;
   for (const auto& [name, value] : step.environment)
@@ -41,7 +41,7 @@ Arguments bwrap_spaces(const fs::path& program, const Arguments& options) {
   append(arguments,
          {"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
           "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "localhost"});
-  // Without it as an ordinary user: its setuid form, where there are no user namespaces.
+  // An ordinary user needs no such option: bwrap's setuid form is used where there are no user namespaces.
   append(arguments, {geteuid() == 0 ? "--unshare-user" : "--unshare-user-try"});
   if (geteuid() == 0)
     append(arguments, {"--uid", std::to_string(inner_user()), "--gid", std::to_string(inner_group())});
@@ -51,7 +51,7 @@ Arguments bwrap_spaces(const fs::path& program, const Arguments& options) {
 Enclosed bwrap(const Enclosure& enclosure, const Step& step) {
   Arguments arguments = bwrap_spaces(enclosure.program, enclosure.options);
   append(arguments, {"--ro-bind", enclosure.tree, "/", "--proc", "/proc", "--dev", "/dev"});
-  if (geteuid() == 0) // it leaves directories open that are read-only themselves: /proc/sys
+  if (geteuid() == 0) // it leaves writable directories below read-only ones: /proc/sys
     for (const std::string& name : settings_of_proc("/proc"))
       append(arguments, {"--ro-bind-try", "/proc/" + name, "/proc/" + name});
   for (const BuildMount& mount : enclosure.mounts)
@@ -74,8 +74,8 @@ Enclosed host(const Enclosure& enclosure, const Step& step) {
           Cage{{}, hidden_directories(), enclosure.mounts, step.directory}};
 }
 
-// ch-run sees the machine as the cage leaves it, with the tree and what is mounted below one directory. It
-// takes /dev, /proc and /tmp from there.
+// ch-run sees the machine as the cage leaves it, with the tree and its mounts below one directory. It takes
+// /dev, /proc and /tmp from the machine.
 Enclosed charliecloud(const Enclosure& enclosure, const Step& step) {
   const std::string places = "/.xaas";
   Cage cage{{}, hidden_directories(), {}, "/"};
@@ -94,17 +94,17 @@ Enclosed charliecloud(const Enclosure& enclosure, const Step& step) {
   bool literal = true;
   for (const auto& [name, value] : step.environment) {
     literal = literal && value.find('$') == std::string::npos;
-    arguments.push_back("--set-env=" + name + "=" + value); // it has its own HOME and PATH otherwise
+    arguments.push_back("--set-env=" + name + "=" + value); // otherwise it sets its own HOME and PATH
   }
   if (!literal)
     arguments.insert(arguments.begin() + 1, "--env-no-expand");
   append(arguments, {"--cd", step.directory, places + "/tree", "--"});
   append(arguments, step.arguments);
-  // It will not start without USER.
+  // ch-run does not start without USER.
   return {{arguments, {{"USER", std::to_string(inner_user())}, {"PATH", "/usr/bin:/bin"}}}, cage};
 }
 
-// The variables that a runtime itself needs of ours: where it keeps its state, and whose it is.
+// The variables of this process that a runtime needs itself: where it keeps its state, and for whom.
 std::map<std::string, std::string> runtime_environment() {
   std::map<std::string, std::string> kept;
   for (const char* name : {"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
@@ -158,16 +158,16 @@ const std::vector<Builder>& builders() {
        "Error: ",
        true,
        2,
-       {"the step is number 1 of its processes, for which a signal without a handler does nothing",
-        "the variable HOSTNAME of Podman's own, and HOME if none is given",
-        "/dev can be written, up to 64 MiB in memory", "/sys of the machine is there to read"},
+       {"the step is process 1, which ignores signals without a handler",
+        "Podman sets the variable HOSTNAME, and HOME if none is given",
+        "/dev is writable, up to 64 MiB in memory", "the machine's /sys is readable"},
        {"/sys", "/run"},
        {"/etc/hostname", "/etc/hosts", "/etc/resolv.conf", "/run/.containerenv"}},
       {"charliecloud",
        "ch-run[",
        false,
        3,
-       {"/etc/hosts and /etc/resolv.conf are the machine's", "variables CH_RUNNING and USER of ch-run's own"},
+       {"/etc/hosts and /etc/resolv.conf are the machine's", "ch-run sets the variables CH_RUNNING and USER"},
        {"/sys"},
        {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf"}},
       {"apptainer",
@@ -175,16 +175,16 @@ const std::vector<Builder>& builders() {
        false,
        1,
        {"/etc/passwd, /etc/group, /etc/hosts and /etc/resolv.conf are not the tree's",
-        "what the administrator's apptainer.conf binds is there", "variables of Apptainer's own",
-        "HOME is Apptainer's", "/sys of the machine is there to read"},
+        "the binds of the administrator's apptainer.conf are there", "Apptainer sets variables of its own",
+        "HOME is Apptainer's", "the machine's /sys is readable"},
        {"/sys", "/var/tmp"},
        {"/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/localtime"}},
       {"host",
        "",
        false,
        3,
-       {"the machine's files that this user may read are there, but for homes, /run, /tmp and /var",
-        "services of the machine that listen at a file elsewhere can be reached"},
+       {"the machine's files that this user may read are there, except homes, /run, /tmp and /var",
+        "services of the machine that listen on a socket file elsewhere can be reached"},
        {},
        {}}};
   return all;

@@ -1,16 +1,17 @@
-// Problem: a build that forks without end, eats the memory or fills the disk takes the machine from
-// everybody. What a kernel has for it is not ours: cgroups must be delegated, RLIMIT_NPROC counts a user's
-// processes on the whole machine and does not bind root, RLIMIT_AS bounds one process and address space, not
-// memory; disk quotas are the administrator's.
+// Problem: a build that forks without end, uses up the memory or fills the disk takes the machine from
+// everybody. The kernel's means are not available to users: cgroups must be delegated; RLIMIT_NPROC counts a
+// user's processes on the whole machine and does not limit root; RLIMIT_AS limits the address space of one
+// process, not memory; disk quotas are the administrator's.
 //
-// Approach: look, and kill. /proc is read some times a second, and more seldom where that itself takes long:
-// a tenth of the time at most. What is dear is asked only when what is cheap says that it matters: shared
-// pages are told apart (smaps_rollup) when the processes' resident pages together pass the limit; the disk is
-// walked when its free space has shrunk by what is still allowed, and now and then, by a thread: on a file
-// system of the network that may take minutes, in which processes are looked after all the same.
+// Approach: watch and kill. /proc is read several times a second, and less often where reading takes long: it
+// may use a tenth of the time. Expensive questions are asked only when cheap ones say that they matter.
+// Shared pages are told apart (smaps_rollup) when the processes' resident pages together exceed the limit.
+// The disk is walked when its free space has shrunk by the allowance that is left, and now and then. A thread
+// does that, because the walk can take minutes on a network file system, and the processes must be watched
+// meanwhile.
 //
-// The processes that hold the enclosure together are forks of this one, or the runtime's: they are left out
-// by their depth. Sources: proc(5), lstat(2) (st_blocks are of 512 bytes).
+// The processes that hold the enclosure together are forks of this one, or the runtime's. Their depth
+// excludes them. Sources: proc(5), lstat(2) (st_blocks are 512 bytes).
 #include "guard.h"
 
 #include <xaas/base/file.h>
@@ -50,14 +51,14 @@ std::string proc_file(pid_t process, const char* name) {
   return {text, count > 0 ? static_cast<size_t>(count) : 0};
 }
 
-// proc(5), /proc/pid/stat. The name, in parentheses, may have anything in it.
+// proc(5), /proc/pid/stat. The name, in parentheses, can contain any character.
 bool read_stat(pid_t process, Seen& seen) {
   const std::string text = proc_file(process, "stat");
   const size_t name = text.rfind(')');
   if (name == std::string::npos)
     return false;
   std::istringstream fields(text.substr(name + 1));
-  uint64_t number[25] = {}; // by the numbers of the manual page
+  uint64_t number[25] = {}; // as the manual page numbers them
   std::string field;
   fields >> seen.state;
   for (int i = 4; i <= 24 && fields >> field; ++i)
@@ -77,12 +78,12 @@ template <typename Visit> void each_process(const Visit& visit) {
       visit(process);
 }
 
-// How far a process is below the root; 0: it is not.
+// The level of a process below the root; 0: it is not below.
 unsigned depth_of(pid_t process, pid_t root, const std::map<pid_t, Seen>& all,
                   std::map<pid_t, unsigned>& known) {
   if (const auto found = known.find(process); found != known.end())
     return found->second;
-  known[process] = 0; // numbers are used again: what was read at different times may be a circle
+  known[process] = 0; // process IDs are reused, so entries read at different times can form a cycle
   const auto seen = all.find(process);
   if (seen == all.end())
     return 0;
@@ -91,8 +92,8 @@ unsigned depth_of(pid_t process, pid_t root, const std::map<pid_t, Seen>& all,
   return known[process] = parent == root || above > 0 ? above + 1 : 0;
 }
 
-// Bytes, each page divided by the number of those who have it. Where one may not look: all but what lies in
-// files.
+// Bytes; each page is divided by the number of processes that share it. If that may not be read: all bytes
+// except those of mapped files.
 uint64_t proportional_bytes(pid_t process) {
   const std::string text = proc_file(process, "smaps_rollup");
   if (const size_t at = text.find("\nPss:"); at != std::string::npos)
@@ -103,7 +104,7 @@ uint64_t proportional_bytes(pid_t process) {
   return (resident - std::min(resident, shared)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-using Links = std::set<std::pair<dev_t, ino_t>>; // files of several names that were counted
+using Links = std::set<std::pair<dev_t, ino_t>>; // files with several names that were counted already
 
 uint64_t file_bytes(const fs::path& path, Links& links) {
   struct stat status{};
@@ -114,7 +115,7 @@ uint64_t file_bytes(const fs::path& path, Links& links) {
   return static_cast<uint64_t>(status.st_blocks) * 512;
 }
 
-// It changes while it is walked: what has gone is left out.
+// The directory changes while it is walked; vanished entries are skipped.
 uint64_t tree_bytes(const fs::path& root, Links& links, const std::atomic<bool>& stop) {
   uint64_t bytes = file_bytes(root, links);
   std::vector<fs::path> left;
@@ -140,7 +141,7 @@ uint64_t all_bytes(const std::vector<fs::path>& roots, Links& links, const std::
   return bytes;
 }
 
-// Of files on the disks of the roots that processes have open and that have no name any more.
+// Open files without a name on the disks of the roots.
 uint64_t nameless_bytes(const std::vector<fs::path>& roots, const std::map<pid_t, uint64_t>& processes,
                         Links& links, const std::atomic<bool>& stop) {
   std::set<dev_t> disks;
@@ -160,7 +161,7 @@ uint64_t nameless_bytes(const std::vector<fs::path>& roots, const std::map<pid_t
   return bytes;
 }
 
-// Without those that lie below another.
+// Without roots that lie below another one.
 std::vector<fs::path> separate(std::vector<fs::path> paths) {
   std::error_code code;
   for (fs::path& path : paths)
@@ -176,7 +177,7 @@ std::vector<fs::path> separate(std::vector<fs::path> paths) {
   return roots;
 }
 
-// "90" and "0.5": seconds as they were asked for.
+// "90" and "0.5": seconds in the form in which users give them.
 std::string number_text(double number) {
   std::ostringstream text;
   text << number;
@@ -223,7 +224,7 @@ uint64_t own_tasks() {
 Guard::Guard(const BuildLimits& limits, const std::vector<fs::path>& writable, unsigned depth)
     : limits_(limits), writable_(separate(writable)), depth_(depth) {
   if (limits_.memory == 0)
-    limits_.memory = memory_limit() / 16 * 15; // before the kernel kills whom it likes
+    limits_.memory = memory_limit() / 16 * 15; // stop before the kernel kills a process of its choice
   if (limits_.disk > 0) {
     disk_before_ = disk_bytes({});
     free_then_ = free_bytes();
@@ -231,7 +232,7 @@ Guard::Guard(const BuildLimits& limits, const std::vector<fs::path>& writable, u
 }
 
 Guard::~Guard() {
-  stop_ = true; // and the future waits for it
+  stop_ = true; // the future's destructor waits for it
 }
 
 void Guard::begin(pid_t root) {
@@ -283,7 +284,7 @@ Result<void> Guard::check_idle(const Usage& usage) {
     return {};
   return make_error(ErrorKind::failed,
                     "did nothing for " + number_text(limits_.idle_seconds) +
-                        " seconds, as if it waited for what never comes (a network, an answer)",
+                        " seconds; it may be waiting for a network or for input",
                     "raise the limit on idle time");
 }
 
@@ -315,7 +316,7 @@ Result<void> Guard::check_disk() {
     latest_walk_ = now + std::max<Clock::duration>(disk_pause, pause);
     return judge_disk(walk_.get());
   }
-  // What others write on that disk makes it walk sooner than it must.
+  // What others write on that disk only starts the walk sooner than necessary.
   const uint64_t free = free_bytes();
   const uint64_t left = limits_.disk - std::min(limits_.disk, grown_);
   const bool may_have_passed = free_then_ - std::min(free_then_, free) > left;

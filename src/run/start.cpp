@@ -5,12 +5,12 @@
 // signals that it gets. So bwrap runs as a child, and signals go to the program, whose process ID bwrap
 // reports.
 //
-// Without a terminal bwrap and the program are in a session of their own: a signal to our process group
-// reaches us alone, and is passed on once. When we die, bwrap does (PR_SET_PDEATHSIG), and then the program
-// (--die-with-parent). With a terminal they stay in ours, else a shell in the image had no job control; what
-// the terminal sends reaches the program by itself, and bwrap, which may die of it while the program goes on:
-// then the program becomes our child (PR_SET_CHILD_SUBREAPER). Rejected: making the namespaces here, in place
-// of bwrap; that is bwrap's work.
+// Without a terminal, bwrap and the program get a session of their own. A signal to our process group then
+// reaches only us, and is passed on once. When we die, bwrap dies (PR_SET_PDEATHSIG), and then the program
+// (--die-with-parent). With a terminal they stay in our session, because a shell in the image needs job
+// control. The terminal's signals then reach the program directly, and also bwrap, which may die of them
+// while the program continues; the program then becomes our child (PR_SET_CHILD_SUBREAPER). Rejected: making
+// the namespaces here instead of using bwrap, which exists for that purpose.
 #include <xaas/base/child.h>
 #include <xaas/base/json.h>
 #include <xaas/base/pipe.h>
@@ -105,7 +105,7 @@ private:
     _exit(failed_status);
   }
 
-  // bwrap(1), --info-fd: a JSON object. Nothing, if it ends before.
+  // Reads bwrap's --info-fd, a JSON object (bwrap(1)). Nothing if bwrap ends before it writes one.
   Result<void> learn_program(int told) {
     std::string text;
     char buffer[512];

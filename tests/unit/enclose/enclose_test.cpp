@@ -416,7 +416,7 @@ TEST_P(Inside, MountsBelowMountsAndLinksOfTheTree) {
   enclosure.mounts.push_back({directory->path() / "source", "/build/work/below/new", false});
   const Outcome link = run({"say", "x"});
   EXPECT_EQ(link.kind, kind_text(ErrorKind::storage)) << testing::PrintToString(link);
-  EXPECT_THAT(link.error, HasSubstr("work/below is no directory"));
+  EXPECT_THAT(link.error, HasSubstr("work/below is not a directory"));
   EXPECT_FALSE(fs::exists(directory->path() / "home/new"));
 }
 
