@@ -1,5 +1,4 @@
-// One index over IR images for several architectures: each is built as if alone, and merging puts them
-// together.
+// One index over IR images for several architectures: each is built as if alone, and then they are merged.
 #include <xaas/base/text.h>
 #include <xaas/build/build.h>
 #include <xaas/merge/merge.h>
@@ -17,8 +16,8 @@ bool has(const std::vector<spec::SpecializationPoint>& points, const std::string
                      [&](const auto& point) { return point.name == name && point.find(value); });
 }
 
-// Leaves of levels and configurations that were named on the command line those that are for this
-// architecture. One that is for none stays everywhere, so that building says what is wrong with it.
+// Keeps the levels and configurations given on the command line that belong to this architecture. One that
+// belongs to none is kept everywhere, so that building reports what is wrong with it.
 Result<Request> for_its_architecture(const Request& request, const std::vector<Request>& all) {
   Request own = request;
   const auto is_level_of = [](const std::string& arch, const std::string& level) {
@@ -44,7 +43,7 @@ Result<Request> for_its_architecture(const Request& request, const std::vector<R
            std::any_of(all.begin(), all.end(), [&](const Request& other) { return fits(other, values); });
   });
   if (own.configurations.empty() && !request.configurations.empty())
-    return make_error(ErrorKind::usage, "none of the configurations that were named is for " + request.arch);
+    return make_error(ErrorKind::usage, "none of the given configurations is for " + request.arch);
   return own;
 }
 

@@ -17,7 +17,7 @@ Result<Json> stored_json(const store::ContentStore& content, const Digest& diges
 
 } // namespace
 
-// The same content in several places: the same answer in whatever order they were met.
+// The same content at several paths: the result does not depend on their order.
 void BundleMaker::note_place(const Digest& file, const fs::path& path) {
   const auto place = places_.try_emplace(file, path).first;
   place->second = std::min(place->second, path);
@@ -84,7 +84,7 @@ Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached)
   if (origin != origins_.end() && !origin->second.of_build)
     note_place(file.digest, origin->second.path);
   if (origin != origins_.end() && origin->second.of_build) {
-    // Scripts and lists that a link reads are part of the build too, and have no IR to miss.
+    // Scripts and lists that a link reads belong to the build, too, and no IR is missing for them.
     kit.native = link::is_elf(content) || link::is_archive(content);
     kit.reason = origin->second.reason.empty()
                      ? "not compiled by the compiler front door (assembly, another compiler, prebuilt)"
@@ -110,7 +110,7 @@ Result<void> BundleMaker::reach(const link::FileRef& file, Reached& reached) {
   return {};
 }
 
-// What a link makes, as the loader will see it.
+// The output of a link, as the loader will see it.
 Linked BundleMaker::linked_by(const link::LinkRecord& record, const Reached& reached) const {
   Linked linked{record.name, {}, {}};
   const auto soname_of = [](const link::LinkRecord& of) {
@@ -144,7 +144,7 @@ Linked BundleMaker::linked_by(const link::LinkRecord& record, const Reached& rea
   return linked;
 }
 
-// What was linked, as it is installed, or as it was made where it is only read.
+// The outputs of links, as they are installed, or as they are linked if other links only read them.
 void BundleMaker::add_linked(const image::BundleConfiguration& configuration, const Reached& reached,
                              ClosureInput& input) const {
   std::set<Digest> installed;
@@ -166,7 +166,7 @@ void BundleMaker::add_linked(const image::BundleConfiguration& configuration, co
       input.linked.push_back(linked_by(record, reached));
 }
 
-// Installed files with native code. Code for another machine is data.
+// Installed files with native code. Code for another machine counts as data.
 Result<void> BundleMaker::add_native(const image::BundleConfiguration& configuration,
                                      ClosureInput& input) const {
   for (const link::InstalledFile& file : configuration.installed) {
@@ -182,7 +182,8 @@ Result<void> BundleMaker::add_native(const image::BundleConfiguration& configura
   return {};
 }
 
-// What the spec says that the image brings, it brings: choosing a configuration relies on it.
+// The image must bring the libraries that the spec says it brings, because choosing a configuration relies on
+// it.
 Result<void> BundleMaker::check_claims(const image::BundleConfiguration& configuration) const {
   for (const spec::SpecializationPoint& point : bundle_.points) {
     const std::string* chosen = configuration.configuration.find(point.name);

@@ -18,14 +18,14 @@ public:
               std::vector<std::string> library_path)
       : bundle_(bundle), content_(content), library_path_(std::move(library_path)) {}
 
-  // Adds one configuration with everything that its installed files reach, and its run-time closure.
+  // Adds one configuration: everything that its installed files reach, and its run-time closure.
   Result<void> add(const session::Session& session, image::BundleConfiguration configuration,
                    const std::vector<std::string>& runtime_extras);
 
-  // Libraries of the closure that load parts by name.
+  // Libraries of the closure that load others by name.
   const std::set<std::string>& loaders() const { return loaders_; }
 
-  // Where the files of this machine that the bundle carries lie, by their contents.
+  // The paths on this machine of the files that the bundle carries, by digest.
   const std::map<Digest, fs::path>& places() const { return places_; }
 
 private:

@@ -15,7 +15,7 @@ namespace {
 using link::InstalledFile;
 using loader::Library;
 
-// Whether one library has every version of symbols of the other, so that it serves for it.
+// Whether one library has every symbol version of the other, so that it can replace it.
 bool covers(const Library& library, const Library& other) {
   const std::vector<std::string>& versions = library.dynamic.versions;
   return !other.dynamic.versions.empty() &&
@@ -66,7 +66,7 @@ private:
     return settings;
   }
 
-  // Where a program interpreter of the application's architecture lies here.
+  // The path on this machine of a program interpreter for the application's architecture.
   fs::path place_of(const fs::path& interpreter) const {
     std::error_code code;
     const fs::path beside = fs::path("/usr/" + multiarch_ + "/lib") / interpreter.filename();
@@ -78,7 +78,7 @@ private:
     return input_.arch == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "/lib/ld-linux-" + input_.arch + ".so.1";
   }
 
-  // Of the application's own files each finds the others by their names, wherever they are.
+  // The application's own files find each other by name, wherever they are.
   Result<void> name_linked() {
     for (const std::string& name : input_.installed)
       own_.emplace(name, nullptr);
@@ -96,8 +96,8 @@ private:
     return {};
   }
 
-  // What one program loads, or one library for a program that is not known: that one finds what programs here
-  // have loaded.
+  // What one program loads, or one library on behalf of an unknown program, which finds everything that the
+  // programs here have loaded.
   Result<void> add_loading(const Library& start) {
     loader::Start what{{&start}, own_, served_, true};
     if (const auto linked = own_files_.find(&start); linked != own_files_.end())
@@ -116,8 +116,8 @@ private:
     return {};
   }
 
-  // Libraries that the link read are those that it will load, wherever they lie; what shared libraries of the
-  // application read, the program that loads these will load, too.
+  // A program or library loads the libraries that its link read, wherever they lie. The libraries that the
+  // application's shared libraries read are also loaded by any program that loads these.
   Result<void> add_libraries(const Linked& linked, std::map<std::string, const Library*>& given) {
     std::vector<const Linked*> pending = {&linked};
     std::set<const Linked*> seen = {&linked};
@@ -126,7 +126,7 @@ private:
         XAAS_TRY(const Library* const library, loader_.read(path));
         if (!library)
           return make_error(ErrorKind::failed, path.string() + ", which " + pending[next]->path +
-                                                   " needs, is no library for " + input_.arch);
+                                                   " needs, is not a library for " + input_.arch);
         given.emplace(name, library);
       }
       for (const std::string& name : pending[next]->dynamic.needed)
@@ -142,7 +142,7 @@ private:
     if (!missing.no_library.empty())
       return make_error(ErrorKind::failed, "the run-time library " + missing.name + ", which " + by +
                                                " needs, is found in " + missing.no_library +
-                                               ", which is no library");
+                                               ", which is not a library");
     return make_error(ErrorKind::failed,
                       "the run-time library " + missing.name + ", which " + by +
                           (missing.by_name ? " (threads)" : "") + " needs, is not on this machine",
@@ -154,7 +154,7 @@ private:
     std::string by; // who needs it
   };
 
-  // The image has one library of each name.
+  // The image has one library for each name.
   Result<void> choose(const std::string& name, const loader::Object& object) {
     const Library* const library = object.library;
     const std::string by = object.by ? object.by->library->path : std::string("the link");
@@ -176,12 +176,12 @@ private:
       return {};
     return make_error(ErrorKind::failed,
                       chosen.by + " loads " + chosen.library->path + " and " + by + " loads " +
-                          library->path + " as " + installed + ", and an image has one library of a name",
-                      "link both with the same one");
+                          library->path + " as " + installed + ", and an image has one library for each name",
+                      "link both with the same library");
   }
 
-  // The loader has its own place, by which programs name it; a library is found by its soname in the
-  // directory that the loader searches by itself, wherever it lay here.
+  // The loader keeps its path, because programs name it. A library is found by its soname in a directory that
+  // the loader searches by default, wherever it was here.
   Result<void> put_library(const std::string& name, const Library& library) {
     if (name.starts_with("ld-linux")) {
       libc_loader_ = library.path;
@@ -202,14 +202,14 @@ private:
   Result<void> add_loaders() {
     for (const std::string& interpreter : interpreters_)
       XAAS_CHECK(add_file(place_of(interpreter), interpreter));
-    // Libraries without a program name no place of it; the C library needs it all the same.
+    // Libraries without a program name no path for the loader, but the C library needs it all the same.
     if (interpreters_.empty() && !libc_loader_.empty())
       XAAS_CHECK(add_file(libc_loader_, usual_loader()));
     return {};
   }
 
-  // Debian's and Fedora's loaders search different directories by themselves; /usr/lib64 where there is no
-  // multiarch one.
+  // Debian's and Fedora's loaders search different directories by default; /usr/lib64 is used where there is
+  // no multiarch directory.
   fs::path library_directory() const {
     std::error_code code;
     const fs::path multiarch = "usr/lib/" + multiarch_;
@@ -268,19 +268,19 @@ private:
 
   const ClosureInput& input_;
   const store::ContentStore& content_;
-  std::string multiarch_; // Debian's name of the architecture, of directories
+  std::string multiarch_; // Debian's name for the architecture, in names of directories
   loader::Loader loader_;
   std::vector<std::unique_ptr<Library>> linked_;
   std::map<const Library*, const Linked*> own_files_;
-  std::map<std::string, const Library*> own_; // by name
-  std::set<const Library*> served_;           // the application's own
+  std::map<std::string, const Library*> own_; // the application's own libraries, by name
+  std::set<const Library*> served_;           // those of `own_` that were handled already
   std::vector<const Library*> start_;
-  std::set<const Library*> reached_;           // by what was started
+  std::set<const Library*> reached_;           // from what was started
   std::set<std::string> loaded_;               // names
-  std::set<std::string> interpreters_;         // of programs, absolute paths
+  std::set<std::string> interpreters_;         // of programs; absolute paths
   std::map<std::string, Chosen> chosen_;       // by the name in the image
-  std::map<std::string, std::string> aliases_; // other names that files need, and for which
-  fs::path libc_loader_;                       // of the C library, if one was met
+  std::map<std::string, std::string> aliases_; // other names that files use, and what they stand for
+  fs::path libc_loader_;                       // of the C library, if there is one
   std::map<std::string, InstalledFile> files_;
   Closure closure_;
 };

@@ -1,4 +1,4 @@
-// What every image says of its application, whatever it has of it.
+// What every image says about its application.
 #pragma once
 
 #include <xaas/build/build.h>
@@ -6,10 +6,10 @@
 
 namespace xaas::build {
 
-// Name, version, sources and revision, versions of the tool.
+// Name, version, sources and revision, and versions of the tool.
 Result<void> describe(const Request& request, image::Bundle& bundle);
 
-// What we write ourselves, and is no part of the sources where it lies among them.
+// Paths that we write ourselves. They are no part of the sources, even if they lie among them.
 std::vector<fs::path> own_paths(const Request& request, const fs::path& work);
 
 } // namespace xaas::build

@@ -86,7 +86,7 @@ private:
     return job;
   }
 
-  // A version of PTX that the assembler does not read: deploying with it would choose an older one, too.
+  // The assembler does not read this version of PTX; deploying with it would choose an older one, too.
   bool is_newer_ptx(const std::string& feature) const {
     const std::vector<device::ReleaseFacts>& all = device::cuda_releases();
     return std::any_of(all.begin(), all.end(), [&](const device::ReleaseFacts& facts) {
@@ -95,11 +95,11 @@ private:
     });
   }
 
-  // Where it knows no version of PTX that has the architecture, it says nothing of the code.
+  // If the assembler knows no version of PTX with this architecture, it says nothing about the code.
   Result<void> assemble(const Work& work) const {
     XAAS_CHECK(check_interrupt());
     device::AssembleOptions options;
-    options.relocatable = work.ptx.find(".extern .func") != std::string::npos; // linked with others
+    options.relocatable = work.ptx.find(".extern .func") != std::string::npos; // it is linked with other code
     const Result<std::string> code =
         device::assemble(assembler_, work.ptx, to_string(work.arch), options).in(work.unit.source);
     return code || code.error().kind == ErrorKind::unsatisfied ? Result<void>() : code.error();

@@ -1,5 +1,5 @@
-// Whether NVIDIA's assembler takes an image's device code. Deploying finds out anyway, but elsewhere, later,
-// and perhaps somebody else.
+// Whether NVIDIA's assembler accepts an image's device code. Deploying would find out anyway, but later, on
+// another machine, and perhaps for another person.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -9,9 +9,9 @@
 
 namespace xaas::build {
 
-// Makes machine code of every distinct IR module for GPUs once, for the highest of its architectures that the
-// assembler knows, and keeps none of it. `content` has the modules and their libraries. Errors (failed) name
-// source and architecture, and have the assembler's words.
+// Assembles every distinct IR module for GPUs once, for the highest of its architectures that the assembler
+// knows, and keeps nothing. `content` has the modules and their libraries. Errors (failed) name the source
+// and the architecture and include the assembler's output.
 Result<void> check_device_code(const image::Bundle& bundle, const store::ContentStore& content,
                                const device::Assembler& assembler, unsigned jobs, Progress& progress);
 

@@ -12,12 +12,12 @@ namespace {
 constexpr int most_redirects = 8;
 constexpr uint64_t largest = uint64_t(4) << 30;
 
-// RFC 9110, section 10.2.2: `Location` is relative to the place that says it (RFC 3986, section 5.2, as far
-// as servers of files use it).
+// RFC 9110, section 10.2.2: `Location` is relative to the URL of the response (RFC 3986, section 5.2, as far
+// as file servers use it).
 Result<std::string> redirected(const std::string& url, const http::Response& response) {
   const std::string* location = response.header("Location");
   if (!location || location->empty())
-    return make_error(ErrorKind::network, http::shown(url) + ": a redirect to nowhere");
+    return make_error(ErrorKind::network, http::shown(url) + ": a redirect without a location");
   if (location->find("://") < location->find_first_of("/?#"))
     return *location;
   XAAS_TRY(http::Url parts, http::parse_url(url));
@@ -45,14 +45,14 @@ Result<std::string> get(const std::string& first) {
       return std::move(response.body);
     if (!redirects.contains(response.status))
       return make_error(response.status == 404 ? ErrorKind::not_found : ErrorKind::network,
-                        http::shown(url) + ": the server says " + std::to_string(response.status));
+                        http::shown(url) + ": the server answered " + std::to_string(response.status));
     XAAS_TRY(std::string next, redirected(url, response));
     if (url.starts_with("https:") && !next.starts_with("https:"))
       return make_error(ErrorKind::network,
-                        http::shown(url) + ": is redirected from https to " + http::shown(next));
+                        http::shown(url) + ": redirected from https to " + http::shown(next));
     url = std::move(next);
   }
-  return make_error(ErrorKind::network, http::shown(first) + ": is redirected more than " +
+  return make_error(ErrorKind::network, http::shown(first) + ": redirected more than " +
                                             std::to_string(most_redirects) + " times");
 }
 
@@ -66,11 +66,12 @@ Result<std::map<std::string, std::string>> download(const std::vector<spec::Down
   progress.start("fetching files", downloads.size());
   for (const spec::Download& each : downloads) {
     if (offline)
-      return make_error(ErrorKind::network, http::shown(each.url) + ": is to be fetched, but offline");
+      return make_error(ErrorKind::network,
+                        http::shown(each.url) + ": must be fetched, but --offline was given");
     XAAS_TRY(std::string content, get(each.url));
     if (const std::string found = digest_of(content).hex(); found != each.sha256)
       return make_error(ErrorKind::integrity, http::shown(each.url) + ": has the digest " + found +
-                                                  ", the spec says " + each.sha256);
+                                                  ", but the spec has " + each.sha256);
     contents[each.to] = std::move(content);
     progress.advance();
   }

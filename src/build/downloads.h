@@ -1,4 +1,4 @@
-// Files that sources need and do not have.
+// Files that the sources need but do not contain.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -11,8 +11,9 @@
 
 namespace xaas::build {
 
-// The contents by their place among the sources, each with the digest that the spec gives, else an integrity
-// error with both. Redirects are followed. network: it cannot be had; with `offline` always.
+// The contents by their path among the sources. Each must have the digest that the spec gives; otherwise an
+// integrity error names both. Redirects are followed. network: a file cannot be fetched; always with
+// `offline`.
 Result<std::map<std::string, std::string>> download(const std::vector<spec::Download>& downloads,
                                                     bool offline, Progress& progress);
 

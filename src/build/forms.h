@@ -1,4 +1,4 @@
-// Which configurations become IR, and which are built on the target.
+// Which configurations become IR, and which the target builds.
 #pragma once
 
 #include <xaas/spec/application.h>
@@ -12,8 +12,9 @@ struct Forms {
   std::vector<spec::Configuration> ir, source;
 };
 
-// Those with a value that is built from source are built there. What such a build gets as its instruction set
-// is the target, so of those that differ in `isa` only the one with the weakest level stays.
+// Configurations with a value that is built from source are built on the target. The instruction set of such
+// a build is the target, so among configurations that differ only in `isa`, the one with the weakest level
+// stays.
 Forms forms_of(const std::vector<spec::SpecializationPoint>& points,
                const std::vector<spec::Configuration>& configurations);
 

@@ -27,7 +27,7 @@ Result<ProcessResult> Git::run(const std::vector<std::string>& arguments) const 
                        "--no-optional-locks",
                        "--literal-pathspecs",
                        "-c",
-                       "safe.directory=*", // whoever owns it: nothing of it is run
+                       "safe.directory=*", // whoever owns it, because nothing of it is run
                        "-c",
                        "core.fsmonitor=false",
                        "-c",
@@ -50,7 +50,7 @@ Result<ProcessResult> Git::run(const std::vector<std::string>& arguments) const 
   const auto end = std::chrono::steady_clock::now() + time_limit;
   command.watch = [this, end]() -> Result<void> {
     if (std::chrono::steady_clock::now() > end)
-      return make_error(ErrorKind::failed, "git does not end in " + directory_.string());
+      return make_error(ErrorKind::failed, "git does not finish in " + directory_.string());
     return {};
   };
   return xaas::run_process(command);
@@ -74,7 +74,7 @@ Result<void> Git::disarm() {
   return {};
 }
 
-// Whether there is a repository to ask about, without running anything.
+// Whether there is a repository to ask. Runs nothing.
 bool lies_in_repository(const fs::path& source) {
   std::error_code code;
   for (fs::path directory = fs::weakly_canonical(source, code);; directory = directory.parent_path()) {

@@ -1,11 +1,11 @@
-// git, asked about sources.
+// Asking git about sources.
 //
-// The sources come from strangers, and so may the repository in which they lie: its configuration can name
-// programs that git runs (a file-system monitor, hooks, filters of file contents), and reading what is
-// missing in a partial clone opens connections. So git sees no environment and no configuration of the user's
-// or the machine's, and of the repository's every key that names a program is set to nothing. Rejected:
-// reading `.git` without git. Whether a file was changed needs the index, packed objects and the conversion
-// of line ends.
+// The sources are untrusted, and so may be the repository that contains them. Its configuration can name
+// programs that git runs (a file-system monitor, hooks, filters of file contents), and reading objects that
+// are missing in a partial clone opens connections. So git gets no environment and no configuration of the
+// user or the machine, and every key of the repository that names a program is set to nothing. Rejected:
+// reading `.git` without git, because telling whether a file was changed needs the index, packed objects and
+// the conversion of line ends.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -20,12 +20,12 @@ namespace xaas::build {
 // git in one directory.
 class Git {
 public:
-  // `repository`: instead of the one in which the directory lies.
+  // `repository` replaces the repository that contains the directory.
   explicit Git(fs::path directory, const fs::path& repository = {});
 
   Result<ProcessResult> run(const std::vector<std::string>& arguments) const;
 
-  // Filters have names of the repository's choosing. Reading the configuration runs nothing.
+  // Repositories name their filters freely. Reading the configuration runs nothing.
   Result<void> disarm();
 
 private:
@@ -33,7 +33,7 @@ private:
   std::vector<std::string> options_;
 };
 
-// Whether there is a repository to ask about, without running anything.
+// Whether there is a repository to ask. Runs nothing.
 bool lies_in_repository(const fs::path& source);
 
 } // namespace xaas::build

@@ -23,7 +23,7 @@ bool is_commit(const std::string& text) {
 
 Result<bool> is_dirty(const Git& git, const fs::path& directory, unsigned depth);
 
-// Submodules are looked at one by one: git would look with their configuration as it is.
+// Submodules are checked one by one, because git would use their configuration as it is.
 Result<bool> has_dirty_submodule(const Git& git, const fs::path& directory, unsigned depth) {
   XAAS_TRY(const ProcessResult files, git.run({"ls-files", "--stage", "-z", "--", "."}));
   if (files.exit_code != 0)
@@ -35,7 +35,7 @@ Result<bool> has_dirty_submodule(const Git& git, const fs::path& directory, unsi
       continue;
     const fs::path below = directory / line.substr(tab + 1);
     std::error_code code;
-    if (!fs::exists(below / ".git", code) || fs::is_symlink(below, code)) // it is not checked out
+    if (!fs::exists(below / ".git", code) || fs::is_symlink(below, code)) // not checked out
       continue;
     Git inner(below);
     XAAS_CHECK(inner.disarm());
@@ -69,7 +69,7 @@ Result<std::string> read_revision(const fs::path& source) {
   const std::string commit = only_line(head);
   if (!is_commit(commit))
     return std::string();
-  // Sources that were unpacked inside somebody's repository are none of it.
+  // Sources unpacked inside somebody's repository are not part of it.
   XAAS_TRY(const ProcessResult known, git.run({"ls-files", "-z", "--", "."}));
   if (known.exit_code != 0 || known.output.empty())
     return std::string();

@@ -1,4 +1,4 @@
-// Which revision of the sources is built.
+// The revision of the sources.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -8,10 +8,10 @@
 
 namespace xaas::build {
 
-// The commit that is checked out in the git checkout in which `source` lies, with `-dirty` after it where a
-// file of that directory that git knows is not as in that commit. Empty: it lies in none, git knows no file
-// of it, or there is no commit or no `git` here. An error where git does not end, or cannot say whether files
-// were changed.
+// The commit that is checked out in the git checkout that contains `source`, with `-dirty` if a file of that
+// directory that git tracks differs from that commit. Empty: there is no checkout, git tracks no file of the
+// directory, or there is no commit or no `git` here. An error if git does not finish, or cannot tell whether
+// files were changed.
 Result<std::string> read_revision(const std::filesystem::path& source);
 
 } // namespace xaas::build

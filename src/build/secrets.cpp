@@ -1,6 +1,6 @@
-// By form only: what a random string is good for cannot be seen. The forms are those that their makers
-// document for exactly this: prefixes of tokens, armour of keys. Rejected: measuring entropy, which calls
-// every test vector and table of hashes a secret.
+// Secrets are recognised by form only, because nothing tells the purpose of a random string. The forms are
+// those that their issuers document for this purpose: prefixes of tokens, armour of keys. Rejected: measuring
+// entropy, which takes every test vector and table of hashes for a secret.
 #include "secrets.h"
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace xaas::build {
 
 namespace {
 
-// A token: its prefix, and how many characters of its alphabet follow at least.
+// A token: its prefix, and the least number of characters of its alphabet that follow.
 struct Token {
   std::string_view prefix;
   size_t length;
-  bool upper; // of capital letters and digits only
+  bool upper; // only capital letters and digits
   const char* what;
 };
 constexpr std::array tokens = {
@@ -41,7 +41,7 @@ constexpr std::array places = {
     Place{"/id_dsa", "a private key"},
     Place{"/id_ecdsa", "a private key"},
     Place{"/id_ed25519", "a private key"},
-    Place{"/.env", "settings that are kept out of repositories"},
+    Place{"/.env", "settings that do not belong in repositories"},
 };
 
 bool is_word(char c) {
@@ -64,8 +64,8 @@ bool has_token(std::string_view line, const Token& token) {
   return false;
 }
 
-// "-----BEGIN ... PRIVATE KEY-----" (RFC 7468, and OpenSSH's and PGP's), at the beginning of a line: in the
-// midst of one it is the text of a program that reads keys.
+// "-----BEGIN ... PRIVATE KEY-----" (RFC 7468, and the forms of OpenSSH and PGP) at the beginning of a line.
+// Within a line it is text in a program that reads keys.
 bool begins_private_key(std::string_view line) {
   return line.starts_with("-----BEGIN ") && (line.find("PRIVATE KEY-----") != std::string_view::npos ||
                                              line.find("PRIVATE KEY BLOCK-----") != std::string_view::npos);
@@ -79,7 +79,7 @@ std::vector<Secret> find_secrets(const std::string& file, std::string_view conte
   for (const Place& place : places)
     if (path.ends_with(place.name) && !content.empty())
       found.push_back({file, 0, place.what});
-  if (content.substr(0, 8000).find('\0') != std::string_view::npos) // no text
+  if (content.substr(0, 8000).find('\0') != std::string_view::npos) // not a text file
     return found;
   size_t number = 0;
   while (!content.empty()) {

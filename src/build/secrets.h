@@ -1,4 +1,4 @@
-// Secrets that lie among sources by mistake.
+// Secrets that lie among the sources by mistake.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@ namespace xaas::build {
 
 struct Secret {
   std::string file; // relative to the sources
-  size_t line = 0;  // from 1; 0: the file itself
+  size_t line = 0;  // from 1; 0: the file as a whole
   std::string what; // "a private key"
 };
 
-// What in a file looks like something that only its owner should know: private keys, tokens of well-known
-// forms, files in which programs keep passwords. A guess by form; it errs towards finding.
+// Whatever in a file looks as if only its owner should know it: private keys, tokens of well-known forms,
+// files in which programs keep passwords. A guess by form, which prefers false alarms.
 std::vector<Secret> find_secrets(const std::string& file, std::string_view content);
 
 } // namespace xaas::build

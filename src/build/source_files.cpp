@@ -1,6 +1,6 @@
-// git is asked instead of reading .gitignore: negations, directories, nested files and what a repository has
-// in spite of them are git's to know. A tree without a repository is shown to git as the work tree of an
-// empty one, so that an archive means the same as a checkout.
+// git is asked instead of reading .gitignore, because only git knows all its rules: negations, directories,
+// nested files, and files that a repository tracks in spite of them. A tree without a repository is shown to
+// git as the work tree of an empty one, so that an archive gives the same files as a checkout.
 #include "source_files.h"
 #include "git.h"
 
@@ -14,7 +14,7 @@ namespace xaas::build {
 
 namespace {
 
-constexpr unsigned max_depth = 16; // of repositories within each other
+constexpr unsigned max_depth = 16; // of nested repositories
 
 bool is_below(const fs::path& path, const fs::path& directory) {
   return path == directory || !relative_under(path, directory).empty();
@@ -40,7 +40,7 @@ public:
                                        [](const fs::path& path) { return path.filename() == ".gitignore"; });
     if (!find_program("git") && has_rules)
       return make_error(ErrorKind::missing_tool,
-                        source_.string() + ": has a .gitignore, which is read by git, which is not on PATH",
+                        source_.string() + ": has a .gitignore, and git, which reads it, is not on PATH",
                         "install git");
     if (has_rules || lies_in_repository(source_)) {
       XAAS_CHECK(ask_git(source_, 0));
@@ -60,7 +60,7 @@ private:
     });
   }
 
-  // All files and links, without what is never part of sources.
+  // All files and links, except those that are never part of sources.
   Result<std::vector<fs::path>> walk() const {
     std::vector<fs::path> files;
     std::error_code code;
@@ -81,7 +81,7 @@ private:
     return files;
   }
 
-  // What git takes for part of the project below a directory.
+  // The files below a directory that git counts as part of the project.
   Result<void> ask_git(const fs::path& directory, unsigned depth) {
     if (depth > max_depth)
       return make_error(ErrorKind::failed, directory.string() + ": repositories are nested too deeply");
@@ -89,7 +89,7 @@ private:
     for (const std::string& name : names) {
       const fs::path path = (directory / name).lexically_normal();
       std::error_code code;
-      // A directory that is named as a whole is a repository of its own.
+      // A directory that git lists as a whole is a repository of its own.
       if (fs::is_directory(fs::symlink_status(path, code)))
         XAAS_CHECK(ask_git(path.has_filename() ? path : path.parent_path(), depth + 1));
       else
@@ -98,7 +98,7 @@ private:
     return {};
   }
 
-  // Where git knows no file, the directory is none of the repository that it lies in.
+  // If git tracks no file there, the directory is not part of the repository that contains it.
   Result<std::vector<std::string>> names_in(const fs::path& directory) const {
     if (lies_in_repository(directory)) {
       XAAS_TRY(const ProcessResult known, Git(directory).run({"ls-files", "-z", "--cached", "--", "."}));
@@ -140,7 +140,7 @@ private:
         return make_error(ErrorKind::failed,
                           (source_ / path).string() + ": is a link to " +
                               fs::read_symlink(source_ / path, code).string() +
-                              ", which is another file where the image is deployed",
+                              ", which is another file on the machine where the image is deployed",
                           "make it a relative link into the sources, or a file");
       if (!fs::is_symlink(status) && !fs::is_regular_file(status))
         return make_error(ErrorKind::failed, (source_ / path).string() + ": is a special file",

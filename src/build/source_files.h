@@ -11,14 +11,14 @@ namespace xaas::build {
 
 struct SourceFiles {
   std::vector<fs::path> files;   // regular files and symbolic links, relative to the sources; sorted
-  std::vector<fs::path> ignored; // that a .gitignore names; sorted
+  std::vector<fs::path> ignored; // files that a .gitignore names; sorted
 };
 
-// Everything that git would take for part of the project: what it knows, and what no .gitignore names, in
-// checkouts, submodules and unpacked archives alike; what `include` names (patterns, `*` stands for any
-// characters) besides. Version control's own files and what lies in `skip` are left out. Errors: missing_tool
-// where there is a .gitignore and no git; failed for a socket, pipe or device (where git is asked, such files
-// are left out, as git does), and for an absolute symbolic link, which would lead elsewhere on the target.
+// Every file that git would count as part of the project: tracked files, and others that no .gitignore names,
+// in checkouts, submodules and unpacked archives alike. Also the files that `include` names (patterns; `*`
+// stands for any characters). Version control's own files and the paths in `skip` are left out. Errors:
+// missing_tool if there is a .gitignore but no git; failed for a socket, pipe or device (left out wherever
+// git is asked, as git does), and for an absolute symbolic link, which would lead elsewhere on the target.
 Result<SourceFiles> list_sources(const fs::path& source, const std::vector<std::string>& include,
                                  const std::vector<fs::path>& skip);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* place = ".xaas/source/";
 constexpr size_t shown = 10;
-constexpr uint64_t largest_archive = uint64_t(4) << 30; // unpacked; all of it gets into memory
+constexpr uint64_t largest_archive = uint64_t(4) << 30; // unpacked; an archive is held in memory
 
 class SourceLayer {
 public:
@@ -51,7 +51,7 @@ private:
     return add(request_.source / path, path, look);
   }
 
-  // A file or a link, as `path` of the sources.
+  // A file or a link, as `path` among the sources.
   Result<void> add(const fs::path& file, const fs::path& path,
                    const std::function<void(const std::string&)>& look) {
     std::error_code code;
@@ -96,7 +96,7 @@ private:
     return code ? Result<void>(errno_error(code.value(), "reading " + tree.string())) : Result<void>();
   }
 
-  // Named by the spec: whoever did that knows the file.
+  // The spec names the file, so its author knows it.
   bool is_meant(const fs::path& path) const {
     const std::vector<std::string>& include = request_.application.include;
     return std::find(include.begin(), include.end(), path.string()) != include.end();
@@ -112,9 +112,8 @@ private:
                         secret.what);
     if (secrets_.size() > shown)
       lines.push_back("and " + std::to_string(secrets_.size() - shown) + " more");
-    return make_error(ErrorKind::failed,
-                      request_.source.string() + ": the sources have what looks like secrets",
-                      "take them out, name them in a .gitignore, or, if everybody may know them, name the "
+    return make_error(ErrorKind::failed, request_.source.string() + ": the sources seem to contain secrets",
+                      "remove them, name them in a .gitignore, or, if everybody may know them, name the "\n
                       "files in `include` of the application spec")
         .with_output(join(lines, "\n"));
   }
@@ -134,11 +133,12 @@ Result<SourcePart> make_source_part(const Request& request, const std::vector<fs
   SourcePart part;
   XAAS_TRY(const SourceFiles sources, list_sources(request.source, request.application.include, own_paths));
   if (sources.files.empty())
-    return make_error(ErrorKind::not_found, request.source.string() + ": there are no sources",
+    return make_error(ErrorKind::not_found, request.source.string() + ": contains no sources",
                       sources.ignored.empty() ? "" : "a .gitignore names all of them");
   if (!sources.ignored.empty())
-    progress.note(std::to_string(sources.ignored.size()) + " files that a .gitignore names are left out, " +
-                  sources.ignored.front().string() + " among them" +
+    progress.note(std::to_string(sources.ignored.size()) +
+                  " files that a .gitignore names are left out, including " +
+                  sources.ignored.front().string() +
                   (lies_in_repository(request.source)
                        ? ""
                        : "; this is no git checkout, and an archive may need them: `include` of the "

@@ -12,14 +12,14 @@ namespace xaas::build {
 
 struct SourcePart {
   image::SourceLayers layers;
-  spec::Toolchain toolchain; // with PATH and image as they are
+  spec::Toolchain toolchain; // with the PATH and image that were found
   SourceReport report;
 };
 
-// Files of the layers that are not kept elsewhere lie in `work`, which must stay until the image has been
-// written. `own_paths`: what we write ourselves, and is no part of the sources. Errors: those of
-// list_sources, downloads and toolchain_layers; failed where there are secrets among the sources, all of them
-// with file and line.
+// Some files of the layers lie in `work`, which must exist until the image has been written. `own_paths`:
+// paths that we write ourselves and that are no part of the sources. Errors: those of list_sources, downloads
+// and toolchain_layers; failed if there are secrets among the sources, listing all of them with file and
+// line.
 Result<SourcePart> make_source_part(const Request& request, const std::vector<fs::path>& own_paths,
                                     const fs::path& work, Progress& progress);
 

@@ -17,7 +17,7 @@ bool is_code(const fs::path& file) {
 }
 
 SourceBytes bytes_below(const fs::path& directory) {
-  constexpr size_t most = 200'000; // files; beyond that it would take longer than it is worth
+  constexpr size_t most = 200'000; // files; counting more would take longer than it is worth
   SourceBytes bytes;
   size_t seen = 0;
   std::error_code code;
@@ -44,8 +44,8 @@ std::vector<SpaceNeed> space_needs(const Request& request) {
   const spec::BuildSystem system = request.application.build.system;
   const bool copied = request.application.build.copy || system == spec::BuildSystem::make ||
                       system == spec::BuildSystem::commands;
-  // Objects, IR modules and programs; of the image there are also the libraries that programs need, at least
-  // the C library.
+  // Objects, IR modules and programs. The image also has the libraries that programs need, at least the C
+  // library.
   std::vector<SpaceNeed> needs = {
       {"temporary files", temporary_root(), 2 * bytes.code + (copied ? bytes.all : 0)}};
   constexpr uint64_t c_library = uint64_t(1) << 20; // compressed

@@ -1,4 +1,4 @@
-// What building will write, about.
+// An estimate of what building will write.
 #pragma once
 
 #include <xaas/base/space.h>
@@ -6,7 +6,7 @@
 
 namespace xaas::build {
 
-// From the sizes of the sources: one configuration is built at a time.
+// Based on the sizes of the sources; one configuration is built at a time.
 std::vector<SpaceNeed> space_needs(const Request& request);
 
 } // namespace xaas::build

@@ -18,13 +18,13 @@ Result<void> Surroundings::check(const project::Built& built, const fs::path& co
   const bool copied = compiled_source != source_;
   return make_error(
       ErrorKind::failed,
-      "the sources in " + source_.string() + " were written while they were built: " + to_string(written),
-      copied ? "a build may write below its build directory only; or were they edited meanwhile?"
-             : "if the build does that, `\"copy\": true` in `build` of the spec gives each "
-               "configuration a copy of its own; put the sources in order first");
+      "the sources in " + source_.string() + " were changed during the build: " + to_string(written),
+      copied ? "a build may write only below its build directory; or were they edited meanwhile?"
+             : "if the build changes them, `\"copy\": true` in `build` of the spec gives each "
+               "configuration its own copy; restore the sources first");
 }
 
-// Code of this build, by its origin note.
+// Whether a file is code of this build, by its origin note.
 static bool is_built_here(const fs::path& path) {
   std::error_code code;
   if (!fs::is_regular_file(path, code))
@@ -33,7 +33,7 @@ static bool is_built_here(const fs::path& path) {
   if (!content)
     return false;
   const Result<std::vector<link::Note>> notes = link::read_notes(*content);
-  return (notes && !notes->empty()) || !link::find_note_bytes(*content).empty(); // the latter in an archive
+  return (notes && !notes->empty()) || !link::find_note_bytes(*content).empty(); // the latter for an archive
 }
 
 Result<void> Surroundings::check_prefix(const project::Built& built, Progress& progress) const {

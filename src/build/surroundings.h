@@ -1,4 +1,4 @@
-// What lies around a build and must stay as it is: its sources, and the prefix of this machine.
+// What a build must leave unchanged: its sources, and the prefix on this machine.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -11,12 +11,12 @@ namespace xaas::build {
 
 class Surroundings {
 public:
-  // As they are before the first configuration. `own`: what we write ourselves.
+  // Records the state before the first configuration. `own`: paths that we write ourselves.
   Surroundings(const fs::path& source, fs::path prefix, std::vector<fs::path> own);
 
-  // After a configuration: a failed error if the sources were written, because the configurations after it
-  // would be built from others, or if what was built lies in the machine's prefix instead of below DESTDIR.
-  // Whatever else changed in the prefix meanwhile is noted.
+  // Call this after each configuration. A `failed` error if the sources were written, because later
+  // configurations would be built from different sources, or if outputs of the build lie in the machine's
+  // prefix instead of below DESTDIR. Other changes in the prefix are only noted.
   Result<void> check(const project::Built& built, const fs::path& compiled_source, Progress& progress) const;
 
 private:

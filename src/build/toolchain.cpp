@@ -29,7 +29,7 @@ Result<ToolchainLayers> layers_of_image(const std::string& name, const std::stri
     oci::NewLayer layer;
     layer.descriptor = image->manifest().layers[i];
     if (layer.descriptor.media_type == oci::media_type::docker_layer_gzip)
-      layer.descriptor.media_type = oci::media_type::layer_gzip; // the bytes are the same
+      layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same
     layer.diff_id = image->config().diff_ids[i];
     layer.origin = reference;
     layer.created_by = i < image->config().history.size() ? image->config().history[i] : "base";
@@ -50,7 +50,7 @@ Result<ToolchainLayers> layers_of_image(const std::string& name, const std::stri
   return result;
 }
 
-// VERSION_CODENAME of the machine; empty: it is none of Debian's.
+// VERSION_CODENAME of the machine; empty: its system is not Debian's.
 std::string own_suite() {
   const Result<std::string> text = read_file("/etc/os-release");
   if (!text)
@@ -61,7 +61,7 @@ std::string own_suite() {
   return {};
 }
 
-// Where this machine gets its packages: the same mirrors and keys serve the image.
+// This machine's package sources: the same mirrors and keys serve the image.
 Result<std::vector<std::string>> own_sources() {
   XAAS_TRY(const std::vector<fs::path> entries, list_directory("/etc/apt/sources.list.d", IfMissing::empty));
   std::vector<std::string> files;
@@ -86,8 +86,8 @@ Result<ToolchainLayers> layers_of_packages(const spec::Toolchain& toolchain, con
                       "install mmdebstrap, or name an image as `toolchain.base` (--base IMAGE)");
   const std::string suite = toolchain.suite.empty() ? own_suite() : toolchain.suite;
   if (suite.empty())
-    return make_error(ErrorKind::usage, "toolchain.packages: this machine has no suite of Debian's",
-                      "say one: \"suite\": \"bookworm\"");
+    return make_error(ErrorKind::usage, "toolchain.packages: this machine has no Debian suite",
+                      "name one: \"suite\": \"bookworm\"");
   const fs::path tar = work / "toolchain.tar", log = work / "toolchain.log";
   Command command;
   command.arguments = {"mmdebstrap",
@@ -119,7 +119,7 @@ Result<ToolchainLayers> layers_of_packages(const spec::Toolchain& toolchain, con
     return make_error(ErrorKind::failed,
                       "mmdebstrap failed with exit code " + std::to_string(result.exit_code) + " for " +
                           join(toolchain.packages, " ") + " of " + suite,
-                      "are these packages of this suite? Is there a network?")
+                      "does this suite have these packages? Is there a network?")
         .with_output(join(lines, "\n"));
   }
   XAAS_TRY(oci::NewLayer layer,
@@ -140,7 +140,7 @@ public:
       : toolchain_(toolchain),
         directories_(project::directories_of(path.empty() ? project::usual_path : path)) {}
 
-  // As far as it needs to be.
+  // Reads no more than necessary.
   Result<void> read(const oci::NewLayer& layer) {
     XAAS_TRY(const oci::BlobPtr blob, layer.open());
     names_.start_layer();
@@ -148,7 +148,7 @@ public:
     const auto add = [&](const oci::LayerEntry& entry, oci::LayerContent&) -> Result<void> {
       XAAS_CHECK(check_interrupt());
       names_.add(entry);
-      constexpr size_t seldom = 256; // it is cheap, but not for every name
+      constexpr size_t seldom = 256; // the check is cheap, but not for every name
       if (++count % seldom == 0 && is_complete())
         return make_error(ErrorKind::failed, "enough was read");
       return {};
@@ -158,7 +158,7 @@ public:
     return is_complete() ? Result<void>() : done;
   }
 
-  // Whether there is one for C or C++. missing_tool: one that is named is not there.
+  // Whether there is one for C or C++. missing_tool if a named one is missing.
   Result<bool> any() const {
     const auto find = [&](const std::string& name) -> std::optional<fs::path> {
       for (const std::string& place : project::program_places(name, directories_)) {
@@ -219,7 +219,7 @@ Result<void> check_compilers(const ToolchainLayers& layers, const spec::Toolchai
   if (!any && any.error().kind != ErrorKind::missing_tool)
     return any.error();
   if (!any)
-    progress.note(any.error().message + "; with `--runtime host` it may be the host's");
+    progress.note(any.error().message + "; with `--runtime host` the host's can be used");
   else if (!*any)
     progress.note(project::no_compiler().message + "; " + project::no_compiler().hint);
   return {};

@@ -14,26 +14,28 @@
 namespace xaas::build {
 
 struct ToolchainLayers {
-  std::vector<oci::NewLayer> layers; // which may be opened again and again
-  std::string path;                  // PATH in it, if its image says so
-  // Which image they are from, whatever it was called here: its digest, in a registry with its name.
+  std::vector<oci::NewLayer> layers; // can be opened several times
+  std::string path;                  // its PATH, if its image sets one
+  // The image that they are from: its digest, and in a registry its name, whatever it was called here.
   std::string base;
-  std::map<std::string, std::string> annotations; // of the image that gets them, about its base
+  std::map<std::string, std::string>
+      annotations; // annotations about the base, for the image that gets the layers
 };
 
-// Those of the toolchain's image, byte for byte, or one that mmdebstrap makes of its packages and those that
-// they need, without documentation, in the directory `work`, which must stay until the layers have been
-// written. Files of a made layer are dated at most `time`. Errors: those of opening an image, unsatisfied if
-// it is for another architecture; missing_tool without mmdebstrap; failed with its words; usage where the
-// toolchain names neither.
+// The layers of the toolchain's image, byte for byte; or one that mmdebstrap makes from its packages and
+// their dependencies, without documentation, in the directory `work`, which must exist until the layers have
+// been written. Files of a made layer are dated at most `time`. Errors: those of opening an image;
+// unsatisfied if it is for another architecture; missing_tool without mmdebstrap; failed with mmdebstrap's
+// output; usage if the toolchain names neither.
 Result<ToolchainLayers> toolchain_layers(const spec::Toolchain& toolchain, const std::string& arch,
                                          const fs::path& work, int64_t time, const registry::Access& access,
                                          Progress& progress);
 
-// Says now, in a note, what deploying would say later: a compiler that the spec names is not in the layers,
-// or there is none for C or C++. It may still be deployed with the host's own. Layers are read until the
-// compilers were seen, in most of them early on; what a later one removes is found when deploying. None is
-// read where they go from one registry to another: they may never come here.
+// Notes problems that deploying would report later: a compiler that the spec names is not in the layers, or
+// there is none for C or C++. The image can still be deployed with the host's compilers. Layers are read
+// until the compilers are found, which is early in most of them; one that a later layer removes is only
+// missed when deploying. Nothing is read if the layers go from one registry to another without passing
+// through this machine.
 Result<void> check_compilers(const ToolchainLayers& layers, const spec::Toolchain& toolchain,
                              const oci::Reference& output, Progress& progress);
 

@@ -17,7 +17,7 @@ bool continues_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
 }
 
-// Where `path` is in the text as a path or the beginning of one.
+// The position where `path` stands in the text as a whole path or the beginning of one.
 size_t find_path(std::string_view text, const std::string& path) {
   for (size_t at = text.find(path); at != std::string_view::npos; at = text.find(path, at + 1))
     if (const size_t end = at + path.size(); end == text.size() || !continues_name(text[end]))
@@ -25,7 +25,7 @@ size_t find_path(std::string_view text, const std::string& path) {
   return std::string_view::npos;
 }
 
-// The line of a place in a text file; 0 in anything else.
+// The line of a position in a text file; 0 for other files.
 uint64_t line_of(std::string_view content, size_t position) {
   const std::string_view before = content.substr(0, position);
   if (before.find('\0') != std::string_view::npos)
@@ -33,7 +33,8 @@ uint64_t line_of(std::string_view content, size_t position) {
   return 1 + static_cast<uint64_t>(std::count(before.begin(), before.end(), '\n'));
 }
 
-// Directories of the build in a RUNPATH do not reach the image: deploying writes the one that was harvested.
+// RUNPATH entries in the build's directories do not reach the image: deploying writes the RUNPATH that was
+// harvested.
 void blank_runpath(std::string& content) {
   const Result<link::Finish> finish = link::read_finish(content);
   if (!finish || !finish->runpath || finish->runpath->empty())
@@ -58,9 +59,10 @@ std::string probe_message(const project::Finding& finding) {
 }
 
 Warning native_warning(const project::Finding& place, const std::set<std::string>& sources) {
-  return {"native", place.file, place.line,
-          place.what + " for " + sources_text(sources) +
-              ": it means the configuration's ISA level while building, and the target when deploying"};
+  return {
+      "native", place.file, place.line,
+      place.what + " for " + sources_text(sources) +
+          ": it stands for the configuration's ISA level while building, and for the target when deploying"};
 }
 
 } // namespace
@@ -91,7 +93,7 @@ void WarningCollector::add_installed(const fs::path& destination,
     } else {
       Result<std::string> read = read_file(destination / file.path);
       if (!read)
-        continue; // harvested a moment ago
+        continue; // it was harvested just now
       content = *std::move(read);
     }
     if (file.kind == FileKind::link)

@@ -1,10 +1,10 @@
-// Drives the five kinds of build system. What each one gets is written down in docs/application-spec.md.
+// Drives the five kinds of build system. docs/application-spec.md describes what each one gets.
 //
 // Where a build happens: CMake, Meson and configure scripts build out of tree, in the build directory. Make
-// and commands know no such thing, so the build directory becomes a private copy of the sources. So it does
-// for an Autotools project whose generated files are missing or older than what they are made from:
-// autoreconf, or the rules that Automake adds to every makefile, would write them into the sources. Any other
-// project that writes into its sources says so in its spec, and gets a copy beside its build directory.
+// and commands cannot, so the build directory becomes a private copy of the sources. The same applies to an
+// Autotools project whose generated files are missing or older than their sources, because autoreconf, or the
+// rules that Automake adds to every makefile, would write them into the sources. Any other project that
+// writes into its sources says so in its spec, and gets a copy besides its build directory.
 #include <xaas/project/project.h>
 
 #include "environment.h"
@@ -37,8 +37,8 @@ bool present(const fs::path& path) {
   return fs::exists(path, code);
 }
 
-// HIP's package for CMake looks for a library of Clang's, and without it ends with a message that names
-// neither the library nor its package. CMake's cache knows what was searched for in vain.
+// HIP's CMake package needs a library of Clang's and, without it, fails with a message that names neither the
+// library nor its package. CMake's cache shows which search failed.
 bool misses_clang_builtins(const fs::path& build) {
   const Result<std::string> cache = read_file(build / "CMakeCache.txt");
   return cache && cache->find("\nCLANGRT_BUILTINS:FILEPATH=CLANGRT_BUILTINS-NOTFOUND\n") != std::string::npos;
@@ -53,7 +53,8 @@ bool newer(const fs::path& left, const fs::path& right) {
   return !code && one > other;
 }
 
-// Is what Autotools makes of this file older than the file? Its makefiles would make it again, beside it.
+// Whether the file that Autotools generates from this one is older. Its makefiles would then generate it
+// again, next to it.
 bool outdates(const fs::path& input, const fs::path& macros) {
   const fs::path directory = input.parent_path();
   const std::string name = input.filename().string();
@@ -66,12 +67,12 @@ bool outdates(const fs::path& input, const fs::path& macros) {
   return input.extension() == ".m4" && newer(input, macros);
 }
 
-// Where the build system begins in a copy of the sources.
+// The directory of the build system in a copy of the sources.
 fs::path top_of(const fs::path& source, const spec::Build& build) {
   return build.directory.empty() ? source : source / build.directory;
 }
 
-// Would Autotools write into the tree?
+// Whether Autotools would write into the tree.
 bool needs_regeneration(const fs::path& source) {
   if (!present(source / "configure"))
     return true;
@@ -86,7 +87,7 @@ bool needs_regeneration(const fs::path& source) {
   return false;
 }
 
-// Does it build among its sources, so that the build directory has to be a copy of them?
+// Whether the project builds among its sources, so that the build directory must be a copy of them.
 bool builds_in_copy(const ConfigurationBuild& build) {
   switch (build.application->build.system) {
   case spec::BuildSystem::make:
@@ -102,7 +103,7 @@ bool builds_in_copy(const ConfigurationBuild& build) {
   return false;
 }
 
-// Is the CMake variable set by an argument, as -DNAME=, -DNAME:TYPE= or with -D as a word of its own?
+// Whether an argument sets the CMake variable: -DNAME=, -DNAME:TYPE= or with -D as a separate word.
 bool sets_variable(const Words& arguments, const std::string& name) {
   return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
     const std::string_view text =
@@ -143,7 +144,7 @@ private:
     return own;
   }
 
-  // What the steps call one of our paths.
+  // The steps' name for one of our paths.
   std::string seen(const fs::path& path) const {
     return (build_.place ? build_.place->inside(path) : path).string();
   }
@@ -156,7 +157,8 @@ private:
     return need_tool(name, what, build_.place);
   }
 
-  // Where an install step that knows no DESTDIR would write: bin/x, lib/<arch>/x, share/x/y. Only where we
+  // Where an install step that ignores DESTDIR would write: bin/x, lib/<arch>/x, share/x/y. Only if this user
+  // may write there; in another place no step may.
   // may; in another place nobody may.
   TreeState prefix_state() const {
     if (build_.place)
@@ -171,7 +173,7 @@ private:
     return copy_sources(build_.source, source_, own_paths());
   }
 
-  // A tool that cannot read a source often says that there is none.
+  // A tool that cannot read a source often reports that it does not exist.
   Result<void> explained(Result<void> result) const {
     if (result || !result.error().hint.empty() || result.error().kind != ErrorKind::failed)
       return result;
@@ -182,12 +184,12 @@ private:
       return make_error(
                  ErrorKind::missing_tool,
                  result.error().message +
-                     ": HIP's package for CMake needs clang_rt.builtins, a library of Clang's",
+                     ": HIP's package for CMake needs clang_rt.builtins, a library of Clang",
                  "install it (libclang-rt-22-dev of Debian), or name its file: -DCLANGRT_BUILTINS=FILE in "
                  "build.arguments")
           .with_output(result.error().output);
     else if (const fs::path closed = first_unreadable(build_.source); !closed.empty())
-      result.error().hint = closed.string() + " of the sources cannot be read: give it read permission";
+      result.error().hint = closed.string() + " in the sources cannot be read; give it read permission";
     return result;
   }
 
@@ -246,7 +248,7 @@ private:
     Result<void> result = work();
     Seconds& time = step == "build"     ? times_.build
                     : step == "install" ? times_.install
-                                        : times_.configure; // what comes before building
+                                        : times_.configure; // for what precedes building
     time += watch.seconds();
     return result;
   }
@@ -274,7 +276,7 @@ private:
                        [&](const std::string& argument) { return argument.starts_with(prefix); });
   }
 
-  // What Meson knows of a machine that it cannot ask.
+  // The properties of the target that Meson cannot find out when cross-compiling.
   Result<fs::path> meson_cross_file() const {
     std::string text = "[host_machine]\nsystem = 'linux'\nendian = 'little'\ncpu_family = '" + build_.arch +
                        "'\ncpu = '" + build_.arch + "'\n[binaries]\nc = '" +
@@ -303,18 +305,18 @@ private:
       arguments.insert(arguments.end(), {"-G", ninja ? "Ninja" : "Unix Makefiles"});
     }
     arguments.push_back("-DCMAKE_INSTALL_PREFIX=" + prefix_);
-    // ~/.cmake/packages is a place outside the build, and of this machine.
+    // ~/.cmake/packages lies outside the build and belongs to this machine.
     arguments.push_back("-DCMAKE_EXPORT_NO_PACKAGE_REGISTRY=ON");
     arguments.push_back("-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF");
     if (!sets_variable(build_.arguments, "CMAKE_BUILD_TYPE"))
       arguments.push_back("-DCMAKE_BUILD_TYPE=Release");
-    // A toolchain file of the spec says it itself.
+    // A toolchain file of the spec sets it itself.
     if (is_cross_build() && !sets_variable(build_.arguments, "CMAKE_SYSTEM_NAME") &&
         !sets_variable(build_.arguments, "CMAKE_TOOLCHAIN_FILE"))
       arguments = arguments + Words{"-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=" + build_.arch};
     for (const auto& [variable, path] : binary_tools()) {
       arguments.push_back("-DCMAKE_" + variable + "=" + path);
-      // With link-time optimisation CMake takes these instead.
+      // CMake uses these instead with link-time optimisation.
       if (variable == "AR" || variable == "RANLIB")
         for (const char* language : {"C", "CXX"})
           arguments.push_back(std::string("-DCMAKE_") + language + "_COMPILER_" + variable + "=" + path);
@@ -344,7 +346,7 @@ private:
         return make_error(ErrorKind::failed, "autoreconf made no `configure` in a copy of " +
                                                  top_of(build_.source, spec_).string());
     }
-    // By way of the shell: an unpacked archive or a checkout may have lost the executable bit.
+    // Through the shell, because an unpacked archive or a checkout may have lost the executable bit.
     Words configure = {"/bin/sh", seen(top_ / "configure"), "--prefix=" + prefix_};
     if (is_cross_build() && !has_argument("--host"))
       configure.push_back("--host=" + target::triple(build_.arch));
@@ -421,7 +423,7 @@ private:
     for (const spec::InstallFile& file : spec_.install) {
       XAAS_CHECK(check_within_build(file.from));
       fs::path to = fs::path(file.to).relative_path();
-      if (!to.has_filename()) // "bin/": under its own name
+      if (!to.has_filename()) // "bin/": keeps its own name
         to /= fs::path(file.from).filename();
       to = to.lexically_normal();
       if (relative_under(root / to, root).empty())
@@ -432,14 +434,14 @@ private:
     return {};
   }
 
-  // A build elsewhere is a stranger's: a link of its may lead to files of this machine.
+  // A build in another place is untrusted: a link in it may lead to files of this machine.
   Result<void> check_within_build(const fs::path& from) const {
     std::error_code code;
     const fs::path root = fs::canonical(directory_, code);
     const fs::path parent = fs::weakly_canonical((directory_ / from).parent_path(), code);
     if (build_.place && parent != root && relative_under(parent, root).empty())
       return make_error(ErrorKind::failed,
-                        "build.install: `" + from.string() + "` leads out of the build directory");
+                        "build.install: `" + from.string() + "` leads outside the build directory");
     return {};
   }
 
@@ -462,7 +464,7 @@ private:
   const ConfigurationBuild& build_;
   const spec::Build& spec_;
   std::string prefix_;
-  // Absolute: the sources that are compiled, where the build system begins in them, ...
+  // Absolute: the sources that are compiled, the directory of the build system in them, ...
   fs::path source_, top_, directory_, destination_;
   Environment environment_;
   StepTimes times_;

@@ -1,4 +1,4 @@
-// The files of a project's own build system, as far as a build read them.
+// The files of a project's build system that a build read.
 #pragma once
 
 #include <xaas/project/project.h>
@@ -13,11 +13,11 @@ struct BuildFile {
   std::string text;
 };
 
-// CMake and Meson write down what they read; of the others it is what is named like a makefile or macro file.
-// Scripts are among them if one of these files names them. Sorted by name.
+// CMake and Meson write down what they read. For the others, files with the usual names of makefiles and
+// macro files count. Scripts count if one of these files names them. Sorted by name.
 std::vector<BuildFile> build_files(const ConfigurationBuild& build);
 
-// CMake's own Find modules that the build read, which may run programs, too.
+// CMake's own Find modules that the build read. They may run programs, too.
 std::vector<BuildFile> cmake_find_modules(const ConfigurationBuild& build);
 
 } // namespace xaas::project

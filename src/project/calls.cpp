@@ -22,7 +22,8 @@ size_t after(std::string_view text, std::string_view end, size_t from) {
   return found == std::string_view::npos ? text.size() : found + end.size();
 }
 
-// Past the string that starts at `i`, or `i` if none does. m4 has no strings: what it quotes is balanced.
+// The position after the string that starts at `i`, or `i` if none does. m4 has no strings; its quotes are
+// balanced.
 size_t skip_string(Language language, std::string_view text, size_t i) {
   const std::string_view rest = text.substr(i);
   if (language == Language::cmake && rest.starts_with('"')) {
@@ -45,7 +46,7 @@ size_t skip_string(Language language, std::string_view text, size_t i) {
   return i;
 }
 
-// The closing parenthesis that belongs to the one before `start`, or the end of a text that has none.
+// The parenthesis that closes the one before `start`, or the end of the text if there is none.
 size_t end_of_call(Language language, std::string_view text, size_t start) {
   size_t depth = 1;
   for (size_t i = start; i < text.size();) {
@@ -62,7 +63,7 @@ size_t end_of_call(Language language, std::string_view text, size_t start) {
   return text.size();
 }
 
-// Where the arguments of a call of `name` start that stands at `i`; npos: none does.
+// Where the arguments start of a call of `name` at `i`; npos: there is no such call.
 size_t arguments_of_call(const std::string& lower, size_t i, const std::string& name) {
   if (lower.compare(i, name.size(), name) != 0)
     return std::string::npos;

@@ -1,4 +1,4 @@
-// Calls in the languages of build systems: where they are, and their text.
+// Calls in the languages of build systems: their positions and arguments.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Call {
   std::string text; // between the parentheses
 };
 
-// Every `name(...)` of one of these names (in lower case; that of the text does not matter), outside comments
-// and outside other such calls.
+// Every `name(...)` with one of these names (given in lower case; case in the text does not matter), outside
+// comments and other such calls.
 std::vector<Call> find_calls(const std::string& text, Language language,
                              const std::vector<std::string>& names);
 
-// `text` with each `$name`, `${name}` and `$(name)` as a `*`, side by side ones as one.
+// `text` with each `$name`, `${name}` and `$(name)` replaced by `*`; adjacent ones become one.
 std::string variables_as_stars(std::string_view text);
 
 } // namespace xaas::project

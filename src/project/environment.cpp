@@ -12,17 +12,17 @@ namespace xaas::project {
 
 namespace {
 
-// Variables that compilers, linkers and build tools take options from: what the caller's shell happens to
-// have set must not decide what goes into an image. A spec that needs one sets it.
+// Variables from which compilers, linkers and build tools take options: the caller's shell must not decide
+// what goes into an image. A spec that needs one sets it.
 constexpr std::array unwanted = {
-    // compilers and their options, as make and configure read them
+    // compilers and their options, for make and configure
     "CC", "CXX", "FC", "F77", "F90", "CPP", "CXXCPP", "AR", "AS", "LD", "NM", "RANLIB", "STRIP", "OBJCOPY",
     "MPICH_CC", "MPICH_CXX", "MPICH_FC", "MPICH_F77", "MPICH_F90", "OMPI_CC", "OMPI_CXX", "OMPI_FC",
     "OMPI_F77", "OMPI_F90", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "FCFLAGS", "ASFLAGS", "ARFLAGS",
     "LDFLAGS", "LDLIBS", "LIBS", "CUDACXX", "CUDAHOSTCXX", "CUDAARCHS", "CUDAFLAGS", "NVCC_CCBIN",
     "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "HIPCXX", "HIPFLAGS", "HIPHOSTCXX", "HIP_PLATFORM",
     "HIP_CLANG_PATH", "HIPCC_COMPILE_FLAGS_APPEND", "HIPCC_LINK_FLAGS_APPEND",
-    // what the compilers read themselves
+    // variables that compilers read themselves
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH",
     "GCC_EXEC_PREFIX", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCC_OVERRIDE_OPTIONS", "LD_RUN_PATH",
     // make
@@ -35,7 +35,7 @@ constexpr std::array unwanted = {
     "CMAKE_EXPORT_COMPILE_COMMANDS", "CMAKE_COLOR_DIAGNOSTICS",
     // shells and configure
     "CONFIG_SITE", "CONFIG_SHELL", "BASH_ENV", "ENV", "CDPATH",
-    // places of the caller's own, outside the build's HOME
+    // directories of the caller, outside the build's HOME
     "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"};
 
 bool wanted(std::string_view name) {
@@ -74,10 +74,10 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
   if (!build.place)
     result["CCACHE_DISABLE"] = "1"; // a compiler cache in front of the front door would hide compiles from it
   result.erase("LANGUAGE");
-  result["LC_ALL"] = "C";                  // sort orders and messages decide what some builds make
-  result["PYTHONDONTWRITEBYTECODE"] = "1"; // a script's module would leave its bytecode among the sources
+  result["LC_ALL"] = "C";                  // sort orders and messages influence some builds
+  result["PYTHONDONTWRITEBYTECODE"] = "1"; // importing a script would leave bytecode among the sources
   if (!build.home.empty()) {
-    // Programs that were installed with `pip --user` (Meson, CMake) still find their modules.
+    // Programs installed with `pip --user` (Meson, CMake) still find their modules.
     if (const std::string own = result["HOME"]; !own.empty())
       result.emplace("PYTHONUSERBASE", (fs::path(own) / ".local").string());
     result["HOME"] = (build.place ? build.place->inside(build.home) : build.home).string();
@@ -98,9 +98,9 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
   if (!build.tools.fortran_compiler.empty())
     for (const char* name : {"FC", "F77", "F90"})
       result[name] = build.tools.fortran_compiler.string();
-  if (!build.place) // Clang's CUDA and HIP; a toolchain of its own may have nvcc and hipcc
+  if (!build.place) // for Clang's CUDA and HIP; a toolchain of the place may have nvcc and hipcc
     result["CUDACXX"] = result["HIPCXX"] = result["CXX"];
-  // CMake wants them as numbers (CMAKE_CUDA_ARCHITECTURES), and knows no default that every toolkit has.
+  // CMake wants numbers (CMAKE_CUDA_ARCHITECTURES), and its default does not suit every toolkit.
   for (const std::string& gpu : build.gpus)
     if (gpu.starts_with("sm_"))
       result["CUDAARCHS"] += (result["CUDAARCHS"].empty() ? "" : ";") + gpu.substr(3);
@@ -115,12 +115,12 @@ std::map<std::string, std::string> build_environment(const ConfigurationBuild& b
                              "CUDA_TOOLKIT_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CUDAToolkit_ROOT"})
       if (result.contains(name))
         result[name] = build.tools.cuda.string();
-    // CMake's FindCUDA takes this one before all that it was told of the toolkit's place.
+    // CMake's FindCUDA prefers this variable to everything else that it is told about the toolkit.
     result["CUDA_NVCC_EXECUTABLE"] = (build.tools.cuda / "bin" / "nvcc").string();
   }
   if (!build.tools.rocm.empty()) {
     put_first(build.tools.rocm / "bin");
-    result["ROCM_PATH"] = build.tools.rocm.string(); // for Clang, whom CMake asks where HIP is
+    result["ROCM_PATH"] = build.tools.rocm.string(); // for Clang, which CMake asks where HIP is
     if (result.contains("HIP_PATH"))
       result["HIP_PATH"] = build.tools.rocm.string();
   }

@@ -8,8 +8,8 @@
 
 namespace xaas::project {
 
-// All variables of the build, nothing is inherited beyond them: ours without what would change results, the
-// compilers, then the spec's and the configuration's own.
+// All variables of the build; it inherits no others. They are this process's variables without those that
+// would change results, then the compilers, then the variables of the spec and the configuration.
 std::map<std::string, std::string> build_environment(const ConfigurationBuild& build);
 
 } // namespace xaas::project

@@ -35,7 +35,7 @@ bool in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// Is `sign` in the line, and not as a part of another word?
+// Whether `sign` is in the line as a word of its own.
 bool has_sign(std::string_view line, std::string_view sign) {
   for (size_t at = line.find(sign); at != std::string_view::npos; at = line.find(sign, at + 1)) {
     const size_t end = at + sign.size();
@@ -52,7 +52,7 @@ bool is_comment(const std::string& line) {
   return starts_with(text, "#") || starts_with(text, "dnl ") || starts_with(text, "//");
 }
 
-// How many jobs to run decides nothing of what is built.
+// The number of jobs does not influence what is built.
 bool counts_jobs(std::string_view line, std::string_view sign) {
   return sign == "nproc" && line.find("-j") != std::string_view::npos;
 }
@@ -76,7 +76,7 @@ std::vector<Finding> find_host_dependence(const ConfigurationBuild& build) {
   for (const BuildFile& file : files)
     scan(file, findings);
   const spec::BuildSystem system = build.application->build.system;
-  const bool any = system == spec::BuildSystem::commands; // they may call each of the others
+  const bool any = system == spec::BuildSystem::commands; // commands may call each of the others
   if (any || system == spec::BuildSystem::cmake)
     find_cmake_runs(build, files, findings);
   if (any || system == spec::BuildSystem::autotools)

@@ -37,7 +37,7 @@ Finding run_of(const BuildFile& file, const Call& call, std::string what, std::s
 // How surely a call names a variable: exactly, in parts (RUNS_${language}), or only through another variable.
 enum class Match { none, variable, part, exact };
 
-// Names of variables and files.
+// Characters of variable and file names.
 std::vector<std::string> words_of(const std::string& text) {
   constexpr std::string_view inside =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+${}/";
@@ -50,7 +50,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// The variable as the project calls it: check_c_source_runs(... FOO) keeps the exit code as FOO_EXITCODE.
+// The project's name for the variable: check_c_source_runs(... FOO) keeps the exit code as FOO_EXITCODE.
 std::string asked_for(const Call& call, std::string variable) {
   constexpr std::string_view suffix = "_EXITCODE";
   if (call.name != "try_run" && ends_with(variable, suffix))
@@ -73,7 +73,7 @@ Match match(const Call& call, const std::string& variable) {
   return best;
 }
 
-// What CMake keeps of try_run: the result variable below a line that says so.
+// The entries of try_run in CMake's cache: the result variable below a line that says so.
 std::vector<std::string> cached_runs(const fs::path& build) {
   std::vector<std::string> variables;
   bool run = false;
@@ -122,7 +122,7 @@ Place find_place(const std::vector<Place>& calls, const std::string& variable) {
   return best;
 }
 
-// The call and the sources beside it that it names: try_run takes a file.
+// The call and the sources next to it that it names: try_run takes a file.
 std::string code_of(const ConfigurationBuild& build, const Place& place) {
   std::string code = place.call.text;
   const fs::path directory = (build.source / place.file->name).parent_path();
@@ -136,7 +136,7 @@ std::string code_of(const ConfigurationBuild& build, const Place& place) {
   return code;
 }
 
-// A configure script's runs: the line in the script, and what it said to check last.
+// What a configure script ran: the line of the script, and the last check that it announced.
 struct ScriptRun {
   uint64_t line = 0;
   std::string checking;
@@ -161,7 +161,8 @@ std::vector<ScriptRun> script_runs(const fs::path& log) {
   return runs;
 }
 
-// The message of AC_MSG_CHECKING([...]) or AC_CACHE_CHECK([...], ...) with stars for what the shell puts in.
+// The message of AC_MSG_CHECKING([...]) or AC_CACHE_CHECK([...], ...), with stars for parts that the shell
+// computes.
 std::string message_of(const Call& call) {
   size_t depth = 0;
   size_t end = 0;
@@ -175,7 +176,7 @@ std::string message_of(const Call& call) {
   return variables_as_stars(text);
 }
 
-// What a check does comes after its message, up to its result.
+// A check runs after its message and before its result.
 std::string_view check_body(const BuildFile& file, const Call& call) {
   const std::string_view rest = std::string_view(file.text).substr(call.position);
   const size_t end = rest.find("AC_MSG_RESULT");
@@ -191,7 +192,7 @@ void find_script_run(const ScriptRun& run, const std::vector<Place>& checks, Fin
   }
 }
 
-// name : '...' of a Meson call; "" if it has none, or one that is computed.
+// name : '...' of a Meson call; "" if it has none, or a computed one.
 std::string name_argument(const std::string& text) {
   const size_t at = text.rfind("name");
   const size_t colon = at == std::string::npos ? at : text.find_first_not_of(" \t\n", at + 4);
@@ -216,7 +217,7 @@ void find_cmake_runs(const ConfigurationBuild& build, const Files& files, Findin
   for (const std::string& variable : variables) {
     const Place place = find_place(calls, variable);
     if (place.match < Match::part && find_place(theirs, variable).match >= Match::part)
-      continue; // CMake's own
+      continue; // a check of CMake itself
     if (place.file)
       findings.insert(
           run_of(*place.file, place.call, asked_for(place.call, variable), code_of(build, place)));
@@ -230,7 +231,7 @@ void find_autotools_runs(const ConfigurationBuild& build, const Files& files, Fi
   std::error_code code;
   for (auto it = fs::recursive_directory_iterator(build.build, code);
        !code && it != fs::recursive_directory_iterator(); it.increment(code))
-    if (it->path().filename() == "config.log") // a project's parts may have configure scripts of their own
+    if (it->path().filename() == "config.log") // parts of a project may have their own configure scripts
       for (const ScriptRun& run : script_runs(it->path()))
         find_script_run(run, checks, findings);
 }

@@ -1,10 +1,10 @@
 // Programs that a configure step compiled and ran, and where the project asked for them.
 //
-// That one was run is in what the build systems write down: CMake's cache, Autoconf's config.log, Meson's
-// log. Where the project asked for it is looked up in its own files, by the variable, the message or the
-// name; so the checks that come with a build system are left out, which run programs, too, but whose answers
-// do not differ between machines of one kind. Watching the processes of a build was rejected: it shows what
-// ran, and not what asked for it.
+// The build systems record which programs ran: CMake's cache, Autoconf's config.log, Meson's log. The place
+// in the project's own files is looked up by the variable, the message or the name. That leaves out the
+// checks of the build systems themselves, which also run programs but whose answers do not differ between
+// machines of the same kind. Rejected: watching the processes of a build, which shows what ran but not what
+// asked for it.
 #pragma once
 
 #include "build_files.h"

@@ -19,9 +19,9 @@ constexpr size_t lines_before = 5;
 constexpr const char* asked_hint =
     "did it ask a question? its standard input is empty: give the answers by arguments or `environment`";
 constexpr const char* fetch_hint =
-    "builds inside an image have no network: what they fetch is named in `fetch` of the spec";
+    "builds inside an image have no network; list the downloads in `fetch` of the spec";
 
-// As a person would type it, so that the log can be repeated by hand.
+// As a person would type it, so that the log can be replayed by hand.
 std::string quoted(const std::string& word) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) || std::string_view("_-+=/.,:@%").find(char(c)) != std::string_view::npos;
@@ -45,7 +45,7 @@ Result<uint64_t> append(const fs::path& log, const std::string& text) {
   return size;
 }
 
-// What the log holds from `offset` on, at most 64 MiB of it.
+// The log from `offset` on, at most 64 MiB.
 std::string read_from(const fs::path& log, uint64_t offset) {
   constexpr uint64_t limit = 64u << 20;
   std::ifstream stream(log, std::ios::binary);
@@ -77,7 +77,7 @@ std::string lines_that_matter(const std::string& output) {
       line.pop_back();
   while (!lines.empty() && lines.back().empty())
     lines.pop_back();
-  // The compiler's and configure's words first, then CMake's and Meson's, then make's.
+  // Messages of the compiler and configure first, then of CMake and Meson, then of make.
   const std::array<bool (*)(std::string_view), 3> kinds = {
       [](std::string_view line) { return has(line, "error:") && !has(line, "0 error:"); },
       [](std::string_view line) {
@@ -88,7 +88,7 @@ std::string lines_that_matter(const std::string& output) {
     const auto found = std::find_if(lines.begin(), lines.end(), matches);
     if (found == lines.end())
       continue;
-    // Make only says which rule failed; why, a program or a shell said before.
+    // Make only reports which rule failed; a program or a shell reported the reason before.
     const auto first = static_cast<size_t>(found - lines.begin());
     return lines_from(lines, matches == kinds.back() ? first - std::min(first, lines_before) : first);
   }
@@ -99,7 +99,7 @@ bool asks(const std::string& output) {
   std::string tail = output.substr(output.size() - std::min<size_t>(output.size(), 400));
   while (!tail.empty() && tail.back() == ' ')
     tail.pop_back();
-  // A prompt is what is left on a line without an end.
+  // A prompt is a last line without an end.
   if (!tail.empty() && std::string_view("?:]>").find(tail.back()) != std::string_view::npos)
     return true;
   std::transform(tail.begin(), tail.end(), tail.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -110,10 +110,10 @@ bool asks(const std::string& output) {
 }
 
 bool misses_network(const std::string& output) {
-  constexpr size_t looked_at = 16u << 10; // checks that try a network early on may fail
+  constexpr size_t looked_at = 16u << 10; // early checks that try a network may fail
   const std::string_view tail =
       std::string_view(output).substr(output.size() - std::min(output.size(), looked_at));
-  // Of libcurl, the C library (getaddrinfo, connect), git and wget.
+  // Messages of libcurl, the C library (getaddrinfo, connect), git and wget.
   static constexpr std::array words = {"ould not resolve host",     "ouldn't resolve host",
                                        "unable to resolve host",    "Temporary failure in name resolution",
                                        "Name or service not known", "Network is unreachable"};
@@ -142,7 +142,7 @@ Result<fs::path> need_tool(const std::string& name, const std::string& what, con
   return *path;
 }
 
-// A step that asks a question gets no answer; one that asks again and again would fill the disk with it.
+// A step that asks a question gets no answer; one that asks again and again would fill the disk.
 static Result<void> check_output(const Step& step, const fs::path& log, uint64_t start) {
   constexpr uint64_t suspicious = 16u << 20;
   constexpr uint64_t looked_at = 64u << 10;
@@ -154,7 +154,7 @@ static Result<void> check_output(const Step& step, const fs::path& log, uint64_t
   if (!repeats(tail))
     return {};
   return make_error(ErrorKind::failed,
-                    "the " + step.name + " step prints the same without end, after " +
+                    "the " + step.name + " step prints the same text forever, after " +
                         std::to_string((size - start) >> 20) + " MiB of output",
                     asked_hint)
       .with_output(lines_that_matter(tail.substr(0, 1000)));

@@ -16,24 +16,25 @@ struct Step {
   std::map<std::string, std::string> environment; // complete
 };
 
-// Runs it. A non-zero exit is a failed error with the step and the exit code; the compiler's words
-// are its output. So is a step that prints the same without end. A place has no network.
+// Runs the step. A non-zero exit is a `failed` error with the step and the exit code, and with the compiler's
+// messages as its output. So is a step that prints the same text forever. A place has no network.
 Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place);
 
-// The path of a tool on PATH of the place, else a missing_tool error that says what needs it.
+// The path of a tool on the place's PATH, or a missing_tool error that names what needs it.
 Result<fs::path> need_tool(const std::string& name, const std::string& what, const BuildPlace* place);
 
-// The lines of a failed step's output that tell why: from the first that looks like an error on, else the
-// last 20.
+// The lines of a failed step's output that explain the failure: from the first one that looks like an error,
+// or the last 20.
 std::string lines_that_matter(const std::string& output);
 
-// Does the output end as if somebody were to answer?
+// True if the output ends as if the step were waiting for an answer.
 bool asks(const std::string& output);
 
-// Does the end of the output say that a name was not found or a network not reached?
+// True if the end of the output reports a name that could not be resolved or a network that could not be
+// reached.
 bool misses_network(const std::string& output);
 
-// Is the output one piece of at most 4096 bytes over and over, at least twice?
+// True if the output repeats one piece of at most 4096 bytes, at least twice.
 bool repeats(const std::string& output);
 
 } // namespace xaas::project

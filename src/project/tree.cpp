@@ -17,8 +17,8 @@ Error file_error(const std::error_code& code, const std::string& what) {
   return error;
 }
 
-// A link of the copy: what pointed into the original tree by an absolute path points into the copy; what left
-// the tree by a relative path would lead elsewhere from the copy's place and becomes absolute.
+// A link in the copy. An absolute link into the original tree leads into the copy; a relative link out of the
+// tree would lead elsewhere from the copy, so it becomes absolute.
 fs::path link_target(const fs::path& link, const fs::path& target, const fs::path& from, const fs::path& to) {
   const fs::path meant = (target.is_absolute() ? target : link.parent_path() / target).lexically_normal();
   const bool inside = meant == from || !relative_under(meant, from).empty();
@@ -54,7 +54,7 @@ Result<void> copy_regular(const fs::path& from, const fs::path& to, bool keep_ti
   return {};
 }
 
-// The copy's directories can always be written by us, whatever the original's permissions.
+// We can always write to the copy's directories, whatever the original's permissions.
 Result<void> copy_directory(const fs::path& from, const fs::path& to) {
   XAAS_CHECK(make_directories(to));
   std::error_code code;
@@ -75,7 +75,7 @@ struct TreeCopy {
     return (sources && path.filename() == ".git") || std::find(skip.begin(), skip.end(), path) != skip.end();
   }
 
-  // What is installed replaces nothing, and is written through no link.
+  // Installing replaces no file and writes through no link.
   Result<void> check_place(const fs::path& copy, bool is_directory) const {
     std::error_code code;
     const fs::file_type type = fs::symlink_status(copy, code).type();
@@ -105,7 +105,7 @@ struct TreeCopy {
       if (!sources)
         return make_error(ErrorKind::failed,
                           entry.path().string() + ": is a special file (socket, pipe, device)");
-      return {}; // which is no source
+      return {}; // not a source file
     }
   }
 
@@ -132,7 +132,7 @@ struct TreeCopy {
 
 Result<void> copy_sources(const fs::path& from, const fs::path& to, const std::vector<fs::path>& skip) {
   std::error_code code;
-  // Resolved once, so that comparing paths is enough: the caller may name either place through a link.
+  // Resolved once, so that paths can be compared: the caller may name either directory through a link.
   const fs::path source = fs::canonical(from, code);
   if (code)
     return file_error(code, "reading the source tree " + from.string());
@@ -175,7 +175,7 @@ Result<void> install_entry(const fs::path& from, const fs::path& root, const fs:
     if (type != fs::file_type::not_found && type != fs::file_type::directory)
       return make_error(ErrorKind::usage, "`" + to.string() +
                                               "`: " + place.lexically_relative(root).string() +
-                                              " is installed as a file or link, and no directory");
+                                              " is installed as a file or link, not as a directory");
     XAAS_CHECK(make_directories(place));
   }
   return TreeCopy{from, root / whole, {}, false}.entry(entry, root / whole).in("`" + to.string() + "`");

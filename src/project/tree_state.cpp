@@ -1,10 +1,10 @@
 // Comparing the state of a tree before and after a build.
 //
-// A build that writes into its sources makes every later configuration another one, and one that installs
-// past DESTDIR changes the machine. Both are found afterwards, by what the file system says of each file:
-// no cost in the build, no privilege, and it works on every kernel. Rejected: making the sources read-only
-// (root writes all the same, and it changes them, too), mount namespaces and Landlock (not on every machine:
-// the same build would work here and fail there).
+// A build that writes into its sources changes every later configuration, and one that installs past DESTDIR
+// changes the machine. Both are found afterwards, from the file system's attributes of each file: this costs
+// nothing during the build, needs no privileges, and works on every kernel. Rejected: making the sources
+// read-only (root can still write, and it changes the sources, too); mount namespaces and Landlock (not on
+// every machine: the same build would work here and fail there).
 #include <xaas/base/text.h>
 #include <xaas/project/tree_state.h>
 
@@ -25,7 +25,7 @@ int64_t nanoseconds(const timespec& time) {
   return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-// The output of jobs and what editors leave beside a file: "build.log", "slurm-7.out", "job.o123", "a.c~".
+// The output of jobs, and files that editors leave: "build.log", "slurm-7.out", "job.o123", "a.c~".
 bool is_written_beside(const std::string& name) {
   for (const char* ending : {".log", ".out", ".err", "~", ".swp", ".swo"})
     if (ends_with(name, ending))
@@ -46,7 +46,7 @@ bool opened_for_writing(const fs::path& process, const std::string& descriptor) 
          (std::strtoul(info->c_str() + flags + 6, nullptr, 8) & O_ACCMODE) != O_RDONLY;
 }
 
-// Which files some process has open for writing, of those that we may look at.
+// The files that processes have open for writing, as far as this user may see them.
 std::set<Identity> being_written(const std::set<Identity>& files) {
   std::set<Identity> found;
   std::error_code code;
@@ -111,12 +111,12 @@ TreeState TreeState::read(const fs::path& root, const std::vector<fs::path>& ski
 bool TreeState::differs(const Entry& left, const Entry& right) {
   if (left.mode != right.mode)
     return true;
-  if (S_ISDIR(left.mode)) // what was written there shows itself
+  if (S_ISDIR(left.mode)) // entries written there are compared themselves
     return false;
   if (left.device != right.device || left.inode != right.inode || left.size != right.size ||
       left.modified != right.modified)
     return true;
-  return left.changed != right.changed && left.links == right.links; // a hard link changes nothing
+  return left.changed != right.changed && left.links == right.links; // a new hard link is no change
 }
 
 std::vector<TreeState::Change> TreeState::changes(const TreeState& later) const {

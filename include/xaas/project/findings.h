@@ -1,4 +1,4 @@
-// What a build asked of the machine that it ran on: its answers may not hold where the program runs.
+// What a build asked of its machine. The answers may not hold on the machine where the program runs.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -15,7 +15,7 @@ struct Finding {
   enum class Kind {
     run,     // a program that the configure step compiled and ran
     machine, // reads what machine this is: /proc/cpuinfo, lscpu, ...
-    native,  // writes -march=native or its like: whether units were compiled so, only their flags say
+    native,  // writes -march=native or the like; only the flags of units tell whether they were compiled so
   };
   Kind kind = Kind::run;
   std::string file;      // relative to the sources, or "build/..."; empty: not known
@@ -25,10 +25,10 @@ struct Finding {
   auto operator<=>(const Finding&) const = default;
 };
 
-// Looks through the files of the project's build system that this build read, and through what the build
-// system wrote down of its checks. Called after `build`, before the build directory goes. Checks that come
-// with the build system itself (the compiler works, the size of a type) are not among them. Sorted; what
-// cannot be read is left out: this is a help for people, and no part of what is built depends on it.
+// Searches the files of the project's build system that this build read, and the build system's own records
+// of its checks. Call it after `build`, while the build directory exists. Checks of the build system itself
+// (the compiler works, the size of a type) are left out. Sorted. Unreadable files are skipped: the findings
+// are a help for people, and nothing that is built depends on them.
 std::vector<Finding> find_host_dependence(const ConfigurationBuild& build);
 
 } // namespace xaas::project

@@ -1,6 +1,6 @@
-// Drives a project's own build system: configure, build, install for one configuration.
+// Drives a project's own build system: configure, build and install for one configuration.
 //
-// The compiler front door is handed in as ready-made paths; this module knows nothing of capturing.
+// The compilers are given as paths; this module knows nothing of capturing.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -20,69 +20,68 @@ namespace xaas::project {
 
 struct Tools {
   fs::path c_compiler, cxx_compiler, fortran_compiler; // fortran may be empty
-  fs::path directory;                                  // first on the build's PATH
-  fs::path cuda = {}; // a CUDA toolkit, whose programs are next; may be empty
+  fs::path directory;                                  // comes first on the build's PATH
+  fs::path cuda = {}; // a CUDA toolkit, whose programs come next on PATH; may be empty
   fs::path rocm = {}; // a ROCm directory, likewise
 };
 
-// Where the steps of a build run, if not on this machine as it is: inside an image's tree, for instance,
-// where directories have other names, other tools are on PATH, and there is no network.
+// Where the steps of a build run, if not directly on this machine. Inside an image's tree, for example,
+// directories have other names, other tools are on PATH, and there is no network.
 class BuildPlace {
 public:
   virtual ~BuildPlace() = default;
-  // As xaas::run; arguments, directory and environment are as the place has them.
+  // As xaas::run, with arguments, directory and environment as the place has them.
   virtual Result<ProcessResult> run(const Command& command) const = 0;
   virtual std::optional<fs::path> find_program(const std::string& name) const = 0;
-  // What the place calls one of our paths: of the sources, the build directory, the destination, the copy and
+  // The place's name for one of our paths: the sources, the build directory, the destination, the copy and
   // the home.
   virtual fs::path inside(const fs::path& path) const = 0;
-  virtual std::map<std::string, std::string> environment() const = 0; // that steps start from
+  virtual std::map<std::string, std::string> environment() const = 0; // the environment that steps start from
 };
 
 struct ConfigurationBuild {
   const spec::Application* application = nullptr;
-  std::string arch = target::host_arch(); // that the application is built for
-  std::vector<std::string> arguments;     // of this configuration, after the spec's own
-  std::vector<std::string> gpus;          // architectures for device code; none: as the build says
-  fs::path source;                        // never written
-  fs::path build;                         // exists and is empty
-  fs::path destination;                   // DESTDIR: what is installed appears below it, under the prefix
+  std::string arch = target::host_arch(); // of the application
+  std::vector<std::string> arguments;     // of this configuration, after those of the spec
+  std::vector<std::string> gpus;          // architectures for device code; empty: as the project's build says
+  fs::path source;                        // is never written to
+  fs::path build;                         // an existing empty directory
+  fs::path destination;                   // DESTDIR: installed files appear below it, under the prefix
   fs::path log;                           // commands and their output are appended here
-  fs::path copy;                          // where a copy of the sources goes if one is needed beside `build`
-  fs::path home;                          // the build's HOME; empty: ours
-  std::vector<fs::path> outputs;          // what we write ourselves, and may lie among the sources
-  Tools tools;                            // as the place has them
+  fs::path copy;                          // for a copy of the sources, if one is needed besides `build`
+  fs::path home;                          // the build's HOME; empty: this process's
+  std::vector<fs::path> outputs;          // files that we write ourselves and that may lie among the sources
+  Tools tools;                            // as the place names them
   const BuildPlace* place = nullptr;      // null: this machine
-  std::map<std::string, std::string> environment; // on top of the spec's
+  std::map<std::string, std::string> environment; // in addition to the spec's
   unsigned jobs = 1;
 };
 
-// The directory that the project's sources are compiled in: a private copy, which for make, commands and
-// in-tree builds is the build directory, else the source directory itself. Used to make recorded paths
+// The directory in which the project's sources are compiled: for make, commands and in-tree builds a private
+// copy, which is the build directory; otherwise the source directory itself. It makes recorded paths
 // independent of the place.
 fs::path compiled_source(const ConfigurationBuild& build);
 
-// What the steps of a build took. Copying the sources and making `configure` is part of configuring.
+// The time that each step took. Copying the sources and making `configure` count as configuring.
 struct StepTimes {
   Seconds configure, build, install;
 };
 
 struct Built {
   StepTimes times;
-  // Files that appeared or changed in the prefix itself, which a build that honours DESTDIR leaves alone.
-  // Only the prefix's upper levels are looked at.
+  // Files that appeared or changed in the prefix itself, which a build that honours DESTDIR does not touch.
+  // Only the upper levels of the prefix are checked.
   std::vector<TreeState::Change> outside;
 };
 
-// Configures, builds and installs. A step that exits non-zero is a failed error whose message has the step
-// and the exit code, and whose output is the lines of the step's output that matter (the compiler's own
-// message first: the lines from the first one that looks like `error:` on, else the last 20). A build tool
-// that is not on PATH is missing_tool. Afterwards nothing outside `build`, `destination`, `copy` and `log`
-// has been written by us.
+// Configures, builds and installs. A step that exits non-zero is a `failed` error with the step and the exit
+// code; its output has the relevant lines of the step's output: those from the first one that looks like
+// `error:`, or the last 20. A build tool that is not on PATH is missing_tool. This module writes only to
+// `build`, `destination`, `copy` and `log`.
 Result<Built> build(const ConfigurationBuild& build);
 
-// Keeps the log of a failed build where it outlives the build's own directory: in `directory`, under a name
-// made of `name`. Empty: it could not be kept.
+// Moves the log of a failed build to `directory`, where it outlives the build, under a name made from `name`.
+// Empty: it could not be kept.
 fs::path keep_log(const fs::path& log, const fs::path& directory, std::string name);
 
 } // namespace xaas::project

@@ -1,4 +1,4 @@
-// What lies in a directory tree at one time, to see what a build wrote where it should not.
+// The contents of a directory tree at one time, to see what a build wrote where it should not.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -18,20 +18,20 @@ public:
   };
 
   // Names and states of all entries below `root`, down to `depth` levels (0: all). Hidden directories
-  // (version control, editors' indexes), what lies at a path of `skip`, and image layouts are left out; so is
-  // what cannot be read, which a build cannot write either. No `root`: nothing lies there.
+  // (version control, editors' indexes), the paths in `skip` and image layouts are left out. So are
+  // unreadable entries, which a build cannot write either. If `root` does not exist, the state is empty.
   static TreeState read(const fs::path& root, const std::vector<fs::path>& skip = {}, unsigned depth = 0);
 
-  // What was added, changed or removed from here to `later`, a state of the same root, sorted by path. Files
-  // that people and batch systems write beside a build are left out: logs, editors' files, and what another
-  // process has open for writing.
+  // The entries that were added, changed or removed between this state and `later`, a later state of the same
+  // root, sorted by path. Files that people and batch systems write during a build are left out: logs,
+  // editors' files, and files that another process has open for writing.
   std::vector<Change> changes(const TreeState& later) const;
 
 private:
   struct Entry {
     uint64_t device, inode, size, links;
     unsigned mode;
-    int64_t modified, changed; // nanoseconds; `changed` tells a write whose time was set back
+    int64_t modified, changed; // nanoseconds; `changed` reveals a write even if the time was set back
   };
   static bool differs(const Entry& left, const Entry& right);
 

@@ -102,7 +102,7 @@ expect_equal "merged from a registry" "$(json merged.json .digest)" "$digest"
 
 # What does not fit.
 expect_error 2 "none of the ISA levels armv8-a is one of x86_64" "$XAAS" build src --arch $both --isa armv8-a -o oci:out:x -q
-expect_error 2 "none of the configurations that were named is for aarch64" "$XAAS" build src --arch $both --config isa=x86-64 -o oci:out:x -q
+expect_error 2 "none of the given configurations is for aarch64" "$XAAS" build src --arch $both --config isa=x86-64 -o oci:out:x -q
 expect_error 2 "nonsense" "$XAAS" build src --arch $both --config isa=nonsense -o oci:out:x -q
 expect_error 2 "riscv64" "$XAAS" build src --arch x86_64,riscv64 -o oci:out:x -q
 "$XAAS" build src --arch x86_64 --isa x86-64 -o oci:apart:other -q >/dev/null

@@ -41,7 +41,7 @@ rm -r src/image
 printf 'int a;\nconst char *token = "%s%s";\n' gh "p_$(printf 'x%.0s' {1..36})" >src/sub/token.c
 { echo; openssl genpkey -algorithm ed25519; } >src/key.pem
 echo 'PASSWORD=x' >src/.env
-expect_error 1 "the sources have what looks like secrets" build secret
+expect_error 1 "the sources seem to contain secrets" build secret
 for line in '.env: settings' 'key.pem:2: a private key' 'sub/token.c:2: a GitHub token'; do
   grep -qF "$line" stderr || fail "not said: $line: $(cat stderr)"
 done
@@ -78,7 +78,7 @@ expect_error 6 "data.bin" build offline --offline
 fetching "$(printf 'a%.0s' {1..64})" data.bin data.bin
 expect_error 7 "has the digest $(sha256sum <web/data.bin | cut -c1-64)" build wrong
 fetching "$(sha256sum <web/data.bin | cut -c1-64)" none data.bin
-expect_error 4 "the server says 404" build none
+expect_error 4 "the server answered 404" build none
 fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin ../data.bin
 expect_error 2 "/fetch/0/to" build outside
 fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin hello.c # it is there already
@@ -141,4 +141,4 @@ for ((i = 0; i < 100; ++i)); do
 done
 fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin data.bin
 sed -i "s|http://127.0.0.1:$port/data.bin|https://127.0.0.1:$tls_port/away|" src/xaas.json
-expect_error 6 "is redirected from https to http://127.0.0.1:$port/data.bin" env "SSL_CERT_FILE=$PWD/tls.crt" "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x
+expect_error 6 "redirected from https to http://127.0.0.1:$port/data.bin" env "SSL_CERT_FILE=$PWD/tls.crt" "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x

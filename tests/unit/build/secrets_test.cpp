@@ -108,7 +108,7 @@ TEST(Secrets, AllOfThemInOrder) {
                             "pat-" +
                             letters(20);
   EXPECT_THAT(found(".env", token + "\n\n" + token),
-              ElementsAre(".env:0: settings that are kept out of repositories", ".env:1: a GitLab token",
+              ElementsAre(".env:0: settings that do not belong in repositories", ".env:1: a GitLab token",
                           ".env:3: a GitLab token"));
 }
 

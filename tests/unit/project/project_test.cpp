@@ -392,7 +392,7 @@ TEST_F(ProjectTest, AQuestionAskedForEverEnds) {
   application_.build.configure_command =
       "echo begin; until [ \"$answer\" ]; do echo 'Do you accept the licence?'; read answer; done";
   const Error error = expect_error(ErrorKind::failed);
-  EXPECT_THAT(error.message, HasSubstr("the configure step prints the same without end"));
+  EXPECT_THAT(error.message, HasSubstr("the configure step prints the same text forever"));
   EXPECT_THAT(error.output, HasSubstr("Do you accept the licence?\n"));
   EXPECT_THAT(error.hint, HasSubstr("did it ask a question?"));
 }
