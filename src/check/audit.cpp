@@ -1,6 +1,7 @@
-// On x86-64 the disassembler takes every instruction, and x86_instructions.h says what it needs. On AArch64
-// it takes those of the features that it is given; what it only takes with all of them is one too many, and
-// the first feature with which it takes it is named.
+// On x86-64 the disassembler accepts every instruction, and x86_instructions.h tells what each one needs. On
+// AArch64 it accepts only the instructions of given features. An instruction that it accepts only with all
+// features is one that the CPU lacks; it is filed under the first feature that makes the disassembler accept
+// it.
 #include "audit.h"
 
 #include "x86_instructions.h"
@@ -44,7 +45,7 @@ void initialize_disassemblers() {
   LLVMInitializeAArch64Disassembler();
 }
 
-// Everything that LLVM wants for taking bytes apart.
+// Everything that LLVM needs to disassemble.
 class Disassembler {
 public:
   static Result<Disassembler> create(const std::string& triple, const std::string& features) {
@@ -84,14 +85,14 @@ private:
   std::unique_ptr<llvm::MCDisassembler> disassembler_;
 };
 
-// What an instruction needs and the CPU lacks. One per architecture.
+// Which features an instruction needs that the CPU lacks. One class for each architecture.
 class Judge {
 public:
   virtual ~Judge() = default;
-  // Takes the first instruction of `bytes`; returns its size, 0 if there is none.
+  // Disassembles the first instruction of `bytes`. Returns its size, or 0 if there is none.
   virtual uint64_t take(llvm::ArrayRef<uint8_t> bytes, uint64_t address,
                         std::vector<std::string>& lacking) = 0;
-  virtual uint64_t step() const = 0; // over what is no instruction
+  virtual uint64_t step() const = 0; // to skip bytes that are no instruction
 };
 
 class X86Judge : public Judge {
@@ -140,7 +141,7 @@ public:
         if (!std::binary_search(cpu.features.begin(), cpu.features.end(), feature))
           candidates.insert(feature);
     }
-    // Those that bring no others along first: SME decodes SVE, too.
+    // First the features that imply no others, because SME also decodes SVE.
     judge->by_size_.assign(candidates.begin(), candidates.end());
     std::sort(judge->by_size_.begin(), judge->by_size_.end(), [&](const auto& a, const auto& b) {
       return std::pair(target::with_implied(cpu.arch, {a}).size(), a) <
@@ -186,10 +187,10 @@ private:
 
 struct Function {
   std::string name;
-  uint64_t size = 0; // 0: not known
+  uint64_t size = 0; // 0: unknown
 };
 
-// By address, of the section: where the sweep begins anew, and what is named.
+// By address in the section: where the sweep starts anew, with the name to report.
 Result<std::map<uint64_t, Function>> functions_in(const llvm::object::ELFFile<Elf>& file,
                                                   const Elf::ShdrRange& sections, uint64_t section) {
   std::map<uint64_t, Function> functions;
@@ -227,7 +228,7 @@ public:
         for (const std::string& feature : lacking) {
           Use& use = uses_[feature];
           ++use.instructions;
-          // Code behind the end of a function is of another whose name is not there.
+          // Code after the end of a function belongs to a function without a name.
           const bool named =
               !function.name.empty() && (function.size == 0 || address < begin + function.size);
           if (here.insert(feature).second && use.functions.size() < max_functions_)

@@ -1,4 +1,4 @@
-// Which instructions an ELF file has that a CPU lacks.
+// Which instructions of an ELF file a CPU lacks.
 #pragma once
 
 #include <xaas/check/check.h>
@@ -10,9 +10,10 @@
 
 namespace xaas::check {
 
-// Disassembles the executable sections, from function to function where there are symbols, else from their
-// beginnings; what is no instruction is passed over. At most `max_functions` are named for a feature.
-// Relocatable files likewise. Damaged ELF: integrity error. Reads what may be hostile: call in a worker.
+// Disassembles the executable sections: function by function where there are symbols, otherwise from the
+// beginning. Bytes that are no instruction are skipped. At most `max_functions` functions are named for each
+// feature. Also takes relocatable files. Integrity error for damaged ELF. The input is untrusted: call it in
+// a worker.
 Result<std::map<std::string, Use>> instructions_beyond(std::string_view elf, const target::Cpu& cpu,
                                                        size_t max_functions = 5);
 

@@ -1,4 +1,4 @@
-// ELF files are read and taken apart in workers, one for each file, because the image may be hostile.
+// A worker for each ELF file reads and disassembles it, because the image is untrusted.
 #include "audit.h"
 #include "closure.h"
 #include "code_objects.h"
@@ -22,9 +22,9 @@ namespace xaas::check {
 
 namespace {
 
-// What the image says of a file that deploying linked: annotation dev.xaas.code.
+// What the image says about a file that deploying linked: annotation dev.xaas.code.
 struct CodeOrigin {
-  std::set<std::string> own; // features that the source asked for itself
+  std::set<std::string> own; // features that the source itself asked for
   bool assembly = false, native = false;
 };
 
@@ -83,7 +83,7 @@ Json to_json(const std::map<std::string, Use>& uses) {
   return json;
 }
 
-// Of a worker's answer: what has another form comes from one that was taken over.
+// Parses a worker's answer. An answer of another form comes from a worker that was taken over.
 struct Examined {
   loader::Dynamic dynamic;
   std::map<std::string, Use> beyond;
@@ -122,7 +122,7 @@ Result<Examined> examine(const std::string& path, const std::string& elf, const 
 
 // --- the checks
 
-// A program or library of this architecture.
+// A program or library for this architecture.
 bool is_for(std::string_view elf, const std::string& arch) {
   constexpr size_t type_at = 16; // Elf64_Ehdr
   if (!loader::is_elf_for(elf, arch))
@@ -179,8 +179,8 @@ public:
       XAAS_TRY(const std::string elf, read_file(file));
       if (!is_for(elf, recorded_.cpu.arch)) {
         if (recorded_.files.count(path))
-          problem(Problem::Kind::architecture, path, "is no program or library for " + recorded_.cpu.arch);
-        continue; // else data, such as code for a GPU
+          problem(Problem::Kind::architecture, path, "is not a program or library for " + recorded_.cpu.arch);
+        continue; // otherwise data, such as code for a GPU
       }
       XAAS_TRY(Examined examined, examine(path, elf, on_));
       check_file(path, examined);
@@ -200,7 +200,7 @@ private:
     report_.problems.push_back({kind, file, message});
   }
 
-  // What the guard of deployed programs asks for before they start.
+  // The features that the guard of deployed programs checks before they start.
   void check_guarded_features() {
     std::vector<std::string> required;
     for (const target::CpuidBit& bit : target::cpuid_bits())
@@ -215,8 +215,8 @@ private:
     }
   }
 
-  // What chosen values need besides the CPU. Libraries that the image says to bring and that are no files of
-  // it are linked into its programs.
+  // What chosen values need besides the CPU. A library that the image claims to bring but that is no file of
+  // it is linked into its programs.
   Result<void> check_needs(const Tree& tree) {
     XAAS_TRY(const std::vector<image::ChosenNeeds> chosen, image::needs_of(image_));
     for (const image::ChosenNeeds& each : chosen) {
@@ -251,13 +251,13 @@ private:
       file.lowered = true;
       const CodeOrigin& origin = found->second;
       for (const auto& [feature, use] : file.beyond) {
-        // What it was deployed for it uses wherever it likes.
+        // The compiler used the features of the target wherever it liked.
         const bool chosen =
             !std::binary_search(recorded_.cpu.features.begin(), recorded_.cpu.features.end(), feature);
         if (chosen && (origin.own.count(feature) || origin.assembly || origin.native))
           continue;
         file.explained = false;
-        if (!reported_.count(feature)) // the guard stops it before
+        if (!reported_.count(feature)) // the guard stops the program before
           problem(Problem::Kind::instruction, path, on_.name + " lacks " + feature + ": " + text_of(use));
       }
     }
@@ -267,7 +267,7 @@ private:
     report_.files.push_back(std::move(file));
   }
 
-  // What was linked, and what starts, is there.
+  // Everything that was linked, and the program that starts, exists.
   void check_presence(const Tree& tree) {
     for (const auto& [path, origin] : recorded_.files)
       if (!tree.programs().count(tree.resolve(path)))
@@ -275,7 +275,7 @@ private:
     if (image_.config().entrypoint.empty())
       return;
     std::string name = image_.config().entrypoint.front();
-    for (int interpreters = 0; interpreters < 4; ++interpreters) { // as Linux
+    for (int interpreters = 0; interpreters < 4; ++interpreters) { // the limit of Linux
       const std::string path = find_program(tree, name);
       if (path.empty())
         return problem(Problem::Kind::program, name, "starts the image and is not in it");
@@ -295,8 +295,8 @@ private:
     return {};
   }
 
-  // The directories of libraries for other CPUs that glibc looks into on this one, the best first. It has
-  // them of x86-64's levels, AArch64 has none.
+  // The directories for other CPUs' libraries that glibc searches on this one, the best first. There are some
+  // for the x86-64 levels and none for AArch64.
   std::vector<std::string> hwcaps() const {
     std::vector<std::string> names;
     if (recorded_.cpu.arch != "x86_64")
@@ -308,7 +308,7 @@ private:
     return names;
   }
 
-  // The parts of a variable of the image's environment.
+  // The parts of a variable in the image's environment.
   std::vector<std::string> variable(const std::string& name) const {
     for (const std::string& each : image_.config().env)
       if (each.starts_with(name + "="))

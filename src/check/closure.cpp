@@ -34,18 +34,18 @@ private:
 std::string text_of(const loader::Missing& missing) {
   return "needs " + missing.name +
          (missing.no_library.empty()
-              ? ", which is not where the loader looks"
-              : ", for which the loader finds " + missing.no_library + ", which is no library");
+              ? ", which is not in a directory that the loader searches"
+              : ", for which the loader finds " + missing.no_library + ", which is not a library");
 }
 
-// The symbol versions that a loaded file needs of the others. The loader takes a library without versions for
-// any.
+// The symbol versions that a loaded file needs of the others. The loader accepts a library without versions
+// for any version.
 void check_versions(const loader::Library& file, const loader::Loading& loading,
                     std::vector<Problem>& problems) {
   for (const auto& [name, versions] : file.dynamic.needed_versions) {
     const auto found = loading.names.find(name);
     if (found == loading.names.end())
-      continue; // is missing, which is a problem of its own
+      continue; // a missing library is a separate problem
     const loader::Library& library = *found->second->library;
     const std::vector<std::string>& defined = library.dynamic.versions;
     for (const std::string& version : versions)
@@ -56,7 +56,7 @@ void check_versions(const loader::Library& file, const loader::Loading& loading,
   }
 }
 
-// What one program, or a library that no program here needs, makes the loader do.
+// What the loader does for one program, or for a library that no program here needs.
 Result<std::vector<Problem>> problems_of(loader::Root& root, const loader::Settings& settings,
                                          const loader::Library& start, std::set<std::string>& reached) {
   XAAS_TRY(const loader::Loading loading, loader::load(root, settings, {{&start}}));
@@ -107,15 +107,15 @@ Result<std::vector<Problem>> check_closure(const Tree& tree, const Files& files,
     problems.insert(problems.end(), own.begin(), own.end());
   }
   const std::set<std::string> of_programs = reached;
-  for (const auto& [path, file] : files) // libraries for others, and plugins
+  for (const auto& [path, file] : files) // libraries for other programs, and plugins
     if (!reached.count(path)) {
       XAAS_TRY(const std::vector<Problem> own, problems_of(root, settings, file, reached));
-      // A plugin finds what the program that loads it has loaded.
+      // A plugin finds the libraries that the program has loaded.
       for (const Problem& problem : own)
         if (problem.kind != Problem::Kind::library || !is_library_of(files, of_programs, problem))
           problems.push_back(problem);
     }
-  // Programs share libraries, and their problems.
+  // Programs share libraries, and with them problems.
   std::vector<Problem> once;
   std::set<std::pair<std::string, std::string>> said;
   for (Problem& problem : problems)

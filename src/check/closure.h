@@ -1,4 +1,4 @@
-// Does the dynamic loader find all that programs and libraries need.
+// Whether the dynamic loader finds everything that programs and libraries need.
 #pragma once
 
 #include "tree.h"
@@ -12,7 +12,7 @@
 
 namespace xaas::check {
 
-// The search for the libraries of an image that has no ld.so.cache. `hwcaps`: as in loader::Settings.
+// The library search in an image without ld.so.cache. `hwcaps`: as in loader::Settings.
 loader::Settings loader_settings(const std::string& arch, std::vector<std::string> library_path,
                                  std::vector<std::string> hwcaps);
 

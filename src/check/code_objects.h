@@ -1,4 +1,4 @@
-// The code for AMD's GPUs inside a program.
+// The code for AMD's GPUs in a program.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -7,9 +7,9 @@
 
 namespace xaas::check {
 
-// Nothing if each code object in a program's section `.hip_fatbin` is whole and for the architecture that it
-// is filed under; a program without that section has none. Compressed ones are not looked at: deploying makes
-// none. Else an integrity error. Reads what may be hostile: call in a worker.
+// Succeeds if every code object in a program's section `.hip_fatbin` is intact and for the architecture that
+// it is filed under, or if there is no such section. Compressed ones are not checked, because deploying makes
+// none. Otherwise an integrity error. The input is untrusted: call it in a worker.
 Result<void> check_code_objects(std::string_view elf);
 
 } // namespace xaas::check

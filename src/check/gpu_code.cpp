@@ -15,7 +15,7 @@ struct Device {
   std::optional<device::DriverVersion> driver;
 };
 
-// Nothing, or why the driver does not take the code, which the GPU could run.
+// Nothing, or the reason why the driver does not accept code that the GPU could run.
 Result<void> check_driver(const image::GpuCode& code, const device::DriverVersion& driver) {
   if (!code.runtime.empty()) {
     XAAS_TRY(const device::CudaRelease release, device::parse_cuda_release(code.runtime));
@@ -34,10 +34,10 @@ Result<void> check_driver(const image::GpuCode& code, const device::DriverVersio
                                                 code.ptx);
 }
 
-// Of what is in programs and fat binaries one must serve; what is alone in a file must.
+// Of the code in programs and fat binaries one must serve the device; code that is alone in a file must.
 std::vector<std::vector<image::GpuCode>> alternatives_of(const std::vector<image::GpuCode>& code) {
   std::vector<image::GpuCode> together;
-  std::map<std::string, image::GpuCode> alone; // the same for several GPUs
+  std::map<std::string, image::GpuCode> alone; // by file form; the same code may be for several GPUs
   for (const image::GpuCode& each : code)
     if (each.in_file)
       alone.emplace(each.arch + " " + each.ptx + " " + each.assembler, each);

@@ -1,4 +1,4 @@
-// Will the device code of an image run on the GPUs of a machine.
+// Whether the device code of an image runs on the GPUs of a machine.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -11,11 +11,12 @@
 namespace xaas::check {
 
 struct GpuFindings {
-  std::vector<std::string> problems; // what speaks against it: a sentence for each GPU that nothing serves
-  std::vector<std::string> unknown;  // what the description lacks, so that it speaks neither for nor against
+  std::vector<std::string> problems; // a sentence for each GPU that no code serves
+  std::vector<std::string> unknown;  // what the description lacks for an answer
 };
 
-// Neither where there is no device code. A description by hand may lack driver or architecture of a GPU.
+// Both are empty without device code. A description written by hand may lack the driver or architecture of a
+// GPU.
 Result<GpuFindings> check_gpu_code(const std::vector<image::GpuCode>& code,
                                    const std::vector<system::Gpu>& gpus);
 

@@ -12,7 +12,7 @@ namespace xaas::check {
 
 namespace {
 
-constexpr size_t script_line = 256; // BINPRM_BUF_SIZE of Linux: more of the first line it does not read
+constexpr size_t script_line = 256; // BINPRM_BUF_SIZE: Linux reads no more of the first line
 
 bool is_program(std::string_view content) {
   constexpr size_t class_at = 4, data_at = 5;
@@ -49,7 +49,7 @@ Result<void> Tree::add_file(const std::string& path, oci::LayerContent& content)
       others_.insert(path);
     return {};
   }
-  const fs::path kept = directory_.path() / std::to_string(kept_++); // a hard link may have the old one
+  const fs::path kept = directory_.path() / std::to_string(kept_++); // a hard link may use the old file
   std::ofstream stream(kept, std::ios::binary);
   while (!piece.empty()) {
     stream.write(piece.data(), static_cast<std::streamsize>(piece.size()));

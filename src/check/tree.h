@@ -1,4 +1,4 @@
-// The files of an image, as its layers make them. Programs lie in files of a temporary directory, so that an
+// The files of an image, as its layers make them. Programs are kept as files in a temporary directory, so an
 // image may be larger than memory.
 #pragma once
 
@@ -16,14 +16,14 @@ class Tree {
 public:
   static Result<Tree> read(const oci::Image& image);
 
-  // ELF files for 64-bit little-endian machines, by absolute path: where their bytes are, as long as the
-  // tree.
+  // ELF files for 64-bit little-endian machines, by absolute path: the files with their bytes, which exist as
+  // long as the tree.
   const std::map<std::string, fs::path>& programs() const { return programs_; }
-  // Whether the file at a path without links is an ELF file, also one for another machine.
+  // Whether the file at a path without links is an ELF file, including files for other machines.
   bool is_elf(const std::string& path) const { return programs_.count(path) || others_.count(path); }
-  // The first line of a file that begins with "#!", without that; empty: it is no script.
+  // What follows "#!" in the first line of a script; empty for other files.
   std::string interpreter(const std::string& path) const;
-  // The path of the file that an absolute path leads to, through symlinks; empty: there is none.
+  // The path that an absolute path resolves to, through symlinks; empty: it does not exist.
   std::string resolve(const std::string& path) const { return names_.resolve(path); }
 
 private:
@@ -35,9 +35,9 @@ private:
   oci::NameTree names_;
   std::map<std::string, fs::path> programs_;
   std::set<std::string> others_;               // ELF files for 32 bits, or big-endian
-  std::map<std::string, std::string> scripts_; // what is behind "#!"
+  std::map<std::string, std::string> scripts_; // what follows "#!"
   TemporaryDirectory directory_;
-  size_t kept_ = 0; // files in it
+  size_t kept_ = 0; // number of files in it
 };
 
 } // namespace xaas::check

@@ -1,10 +1,11 @@
-// Problem: LLVM's X86 back end does not tell which feature an instruction needs: its assembler and
-// disassembler take all, and its predicates are not in the tables that programs can read.
+// Problem: LLVM's X86 back end does not tell which feature an instruction needs. Its assembler and
+// disassembler accept all instructions, and its predicates are not in tables that programs can read.
 //
-// Approach: the encoding says the family (VEX: AVX and its time, EVEX: AVX-512, ...), the name of LLVM's
-// opcode the rest: its stem is the instruction, its end the operands ("Z128", "Z256": a short vector of
-// AVX-512; "Y": 256 bits of AVX). What is in no list is the family's first member. The test compiles every
-// intrinsic of Clang's headers and compares with the features that these ask for.
+// Approach: the encoding gives the family (VEX: AVX and its contemporaries, EVEX: AVX-512, ...), and the name
+// of LLVM's opcode the rest. The stem of the name is the instruction, its end the operands ("Z128", "Z256": a
+// short vector of AVX-512; "Y": 256 bits of AVX). An instruction that is in no list belongs to the family's
+// first feature. The test compiles every intrinsic of Clang's headers and compares with the features that
+// these ask for.
 // Sources: Intel SDM, volume 2; AMD64 APM, volumes 3 and 4.
 #include "x86_instructions.h"
 
@@ -26,13 +27,13 @@ bool digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Without what names operands: "PSHUFBrm" is "PSHUFB", "VADDPSYrr_REV" "VADDPSY".
+// The name without operands: "PSHUFBrm" is "PSHUFB", "VADDPSYrr_REV" is "VADDPSY".
 std::string_view stem_of(std::string_view opcode) {
   opcode = opcode.substr(0, opcode.find('_', opcode.starts_with("MMX_") ? 4 : 0));
   size_t end = opcode.size();
   while (end > 0 && (lower_case(opcode[end - 1]) || digit(opcode[end - 1])))
     --end;
-  // Back to where the operands begin: at a small letter.
+  // Back to the operands, which begin at a small letter.
   while (end < opcode.size() && !lower_case(opcode[end]))
     ++end;
   return opcode.substr(0, end);
@@ -104,7 +105,7 @@ const std::vector<Group>& plain_groups() {
       {"xsavec", {"XSAVEC", "XSAVEC64"}, {}},
       {"xsaves", {"XSAVES", "XSAVES64", "XRSTORS", "XRSTORS64"}, {}},
       {"xsaveopt", {"XSAVEOPT", "XSAVEOPT64"}, {}},
-      // Not XGETBV, which asks what the system does and is run where CPUID says that one may.
+      // Without XGETBV, which asks for the system's state and only runs if CPUID allows it.
       {"xsave", {"XSAVE", "XSAVE64", "XRSTOR", "XRSTOR64"}, {}},
       {"movdir64b", {}, {"MOVDIR64B"}},
       {"movdiri", {}, {"MOVDIRI"}},
@@ -122,9 +123,9 @@ const std::vector<Group>& plain_groups() {
       {"raoint",
        {"AADD32", "AAND32", "AOR32", "AXOR32", "AADD64", "AAND64", "AOR64", "AXOR64"},
        {"AADD", "AAND", "AOR", "AXOR"}},
-      // Not INCSSP, which is run where RDSSP, a hint to others, gave something.
+      // Without INCSSP, which only runs if RDSSP, a hint on other CPUs, returned something.
       {"shstk", {"SETSSBSY", "SAVEPREVSSP", "CLRSSBSY", "RSTORSSP"}, {"WRSS", "WRUSS"}},
-      // Not TZCNT: on other CPUs it is BSF with a prefix, which compilers write for all CPUs.
+      // Without TZCNT: on other CPUs it is BSF with a prefix, which compilers emit for all CPUs.
       {"bmi",
        {},
        {"ANDN32", "ANDN64", "BEXTR32", "BEXTR64", "BLSI32", "BLSI64", "BLSMSK32", "BLSMSK64", "BLSR32",
@@ -151,7 +152,7 @@ Features plain_features(std::string_view opcode) {
   std::string_view stem = stem_of(opcode);
   if (stem.starts_with("MMX_"))
     stem.remove_prefix(4);
-  // A word from a vector into memory came with SSE4.1, into a register it was there before.
+  // Extracting a word from a vector to memory needs SSE4.1; to a register it is older.
   if (stem == "PEXTRW" && opcode.starts_with("PEXTRWmr"))
     return {"sse4.1"};
   for (const Group& group : plain_groups())
@@ -162,7 +163,7 @@ Features plain_features(std::string_view opcode) {
 
 // --- VEX
 
-// Mask registers: the last letter but the operands' is the size.
+// Mask registers: the last letter before the operands is the size.
 Features mask_features(std::string_view stem) {
   if (starts(stem, {"KADD", "KTEST"}) && stem.ends_with('W'))
     return {"avx512dq"};
@@ -316,7 +317,7 @@ const char* evex_feature(std::string_view stem) {
 
 Features evex_features(std::string_view opcode) {
   const EvexName name = split_evex(opcode);
-  if (!name.stem.starts_with('V')) { // tiles; general registers: BMI and its like with more of them
+  if (!name.stem.starts_with('V')) { // tiles; general registers: BMI and the like with more of them
     const Features plain = plain_features(opcode);
     return !plain.empty() && plain[0].starts_with("amx-") ? plain : Features{"egpr"};
   }

@@ -8,12 +8,12 @@
 
 namespace xaas::check {
 
-// How the bytes begin, behind legacy prefixes.
+// The encoding of an instruction, by its bytes after legacy prefixes.
 enum class Encoding { legacy, rex2, vex, evex, evex_map4, xop };
 Encoding encoding_of(const uint8_t* bytes, size_t size);
 
-// Features by LLVM's names, of an instruction by LLVM's name of its opcode ("VPADDBZ256rr"); none where every
-// x86-64 CPU has it, or where the instruction does nothing on others (hints). APX is "egpr".
+// Features by LLVM's names, for LLVM's name of the opcode ("VPADDBZ256rr"). Empty if every x86-64 CPU has the
+// instruction, or if it does nothing on other CPUs (hints). APX is "egpr".
 std::vector<std::string> x86_features(std::string_view opcode, Encoding encoding);
 
 } // namespace xaas::check

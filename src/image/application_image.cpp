@@ -18,7 +18,7 @@ bool used_by(const oci::Descriptor& layer, const std::string& configuration) {
   return std::find(users.begin(), users.end(), configuration) != users.end();
 }
 
-// Modules, files of the kit, of the closure or of an install tree.
+// Modules, and files of the kit, the closure or an install tree.
 bool holds_contents(const oci::Descriptor& layer) {
   const std::string role = layer_role(layer);
   return role != "base" && role != "metadata" && role != "source";
@@ -42,8 +42,8 @@ Result<Bundle> read_bundle(const oci::Image& image) {
     if (!text.empty())
       return parse_bundle(text, name + ": bundle.json");
   }
-  return make_error(ErrorKind::integrity, name + ": says that it is an IR or source image, but has no bundle",
-                    "an image that was converted to Docker's format has lost it: copy it as an OCI image "
+  return make_error(ErrorKind::integrity, name + ": claims to be an IR or source image, but has no bundle",
+                    "an image loses it when it is converted to Docker's format; copy it as an OCI image "
                     "(`skopeo copy --format oci`)");
 }
 
@@ -125,7 +125,7 @@ Result<ApplicationImage> ApplicationImage::open(std::unique_ptr<oci::Image> imag
   return opened;
 }
 
-// Gives those of the `wanted` contents that a layer has to `keep`.
+// Passes the `wanted` contents of a layer to `keep`.
 Result<void> ApplicationImage::read_contents(
     size_t layer, std::set<Digest>& wanted,
     const std::function<Result<void>(const Digest&, const std::string&)>& keep) const {
@@ -181,7 +181,7 @@ Result<void> ApplicationImage::fetch_all(
   return {};
 }
 
-// Those that may have some of it: without modules to read, none of those with modules.
+// The layers that may have some of it: if no modules are wanted, those with modules are left out.
 std::vector<size_t> ApplicationImage::layers_of(const std::set<Digest>& wanted,
                                                 const std::string& configuration) const {
   const bool modules = std::any_of(wanted.begin(), wanted.end(),

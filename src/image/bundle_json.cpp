@@ -120,7 +120,7 @@ Result<std::vector<link::InstalledFile>> parse_files(const JsonReader& reader) {
       if (const auto found = kinds.find(above.string());
           found != kinds.end() && found->second != link::InstalledFile::Kind::directory)
         return make_error(ErrorKind::integrity, reader.where() + ": '" + path + "' lies below '" +
-                                                    found->first + "', which is no directory");
+                                                    found->first + "', which is not a directory");
   return files;
 }
 
@@ -130,7 +130,7 @@ Result<std::optional<SourceBuild>> parse_source_build(const JsonReader& bundle) 
   SourceBuild build;
   XAAS_TRY(const JsonReader reader, bundle.at("source_build"));
   XAAS_TRY(const JsonReader application, reader.at("application"));
-  // The spec is checked as strictly as one that somebody wrote; that it is wrong is here the image's fault.
+  // The spec is checked as strictly as one that a person wrote, but errors in it are the image's fault here.
   Result<spec::Application> parsed = spec::parse_application(application.json().dump(), application.where());
   if (!parsed) {
     Error error = std::move(parsed).error();

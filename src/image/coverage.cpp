@@ -30,7 +30,7 @@ void count(const ir::MachineFlags& machine, MachineFlagCounts& counts) {
   counts.features += !machine.features.empty();
 }
 
-// A configuration without its choices of an instruction set.
+// A configuration without its values that choose an instruction set.
 spec::Configuration without_cpu_points(const Bundle& bundle, const spec::Configuration& configuration) {
   std::map<std::string, std::string> values = configuration.values();
   for (const spec::SpecializationPoint& point : bundle.points)
@@ -115,7 +115,7 @@ private:
     return result;
   }
 
-  // A source is compiled once more for each architecture.
+  // A source is compiled once for each architecture.
   void add_device_unit(const std::string& arch, const ir::Unit& unit, ConfigurationCoverage& each) {
     ++each.device_units;
     if (arch != ir::host_device)
@@ -151,7 +151,7 @@ private:
               });
   }
 
-  // A source that only one of two configurations compiles is a choice of the build, not other IR.
+  // A source that only one of two configurations compiles is a choice of the build, not different IR.
   void find_sensitive() {
     for (const auto& [rest, variants] : variants_) {
       if (variants.size() < 2)

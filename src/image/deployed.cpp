@@ -74,7 +74,8 @@ Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image) 
     names.push_back(each.what);
     for (const std::string& name : names)
       if (!spec::is_library_name(name))
-        return make_error(ErrorKind::integrity, item.where() + ": \"" + name + "\" is no name of a library");
+        return make_error(ErrorKind::integrity,
+                          item.where() + ": \"" + name + "\" is not the name of a library");
     preferred.push_back(std::move(each));
   }
   return preferred;

@@ -12,9 +12,9 @@ namespace xaas::image {
 
 namespace {
 
-// The names under which a package may list a file, the surest first. A link reads libz.so, a link of
-// zlib1g-dev, and gets the file of zlib1g to which it leads. A package may say /lib where the file lies in
-// /usr/lib (merged /usr).
+// The names under which a package may list a file, the surest first. A link reads libz.so, which is a symlink
+// of zlib1g-dev, and gets the file of zlib1g that it leads to. A package may list /lib for a file in /usr/lib
+// (merged /usr).
 std::vector<std::string> names_of(const fs::path& path, const fs::path& root) {
   std::vector<std::string> names;
   std::error_code code;
@@ -31,7 +31,8 @@ std::vector<std::string> names_of(const fs::path& path, const fs::path& root) {
   return all;
 }
 
-// The package that owns each file: its name in dpkg's directory `info`, which has `:ARCH` in it where several
+// The package that owns each file: its name in dpkg's directory `info`, with `:ARCH` if several architectures
+// of the package can be installed together.
 // architectures of a package can be installed together.
 class Owners {
 public:
@@ -71,12 +72,13 @@ private:
     }
   }
 
-  std::unordered_map<std::string, std::vector<std::pair<Digest, size_t>>> wanted_; // with the name's rank
+  std::unordered_map<std::string, std::vector<std::pair<Digest, size_t>>>
+      wanted_; // with the rank of the name
   std::map<Digest, std::pair<size_t, std::string>> owners_;
   std::map<std::string, std::set<Digest>> files_;
 };
 
-// ID and VERSION_ID (os-release(5)), as in debian-12.
+// ID and VERSION_ID (os-release(5)), such as debian-12.
 std::string distribution(const fs::path& root) {
   std::string id, version;
   const Result<std::string> text = read_file(root / "etc/os-release", 1 << 16);
@@ -93,7 +95,7 @@ std::string distribution(const fs::path& root) {
   return id.empty() || version.empty() ? id : id + "-" + version;
 }
 
-// What a stanza of dpkg's file `status` says of an installed package (deb-control(5)).
+// The facts in a stanza of dpkg's file `status` about an installed package (deb-control(5)).
 Package parse_stanza(const std::string& stanza) {
   Package package{.manager = "deb"};
   for (const std::string& line : split(stanza, '\n')) {

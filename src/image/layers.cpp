@@ -1,9 +1,9 @@
 // The layers of an IR image, and of a source image.
 //
 // Contents are grouped by the set of configurations that use them, so that deploying one configuration reads
-// only what it uses. The number of groups is limited, because runtimes and registries limit layers: the two
-// smallest groups are merged until it fits, which costs the least bytes that a configuration reads for
-// nothing.
+// only what it uses. The number of groups is limited, because runtimes and registries limit the number of
+// layers. The two smallest groups are merged until the limit holds: this costs the fewest bytes that a
+// configuration reads in vain.
 #include <xaas/base/utf8.h>
 #include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
@@ -36,7 +36,7 @@ template <typename Item> void merge_smallest(std::vector<Group<Item>>& groups, s
     groups.front().items.insert(groups.front().items.end(), first.items.begin(), first.items.end());
     groups.front().bytes += first.bytes;
   }
-  // The largest sharing first, then by name: an order that depends on nothing but the content.
+  // The most widely shared first, then by name: an order that depends only on the content.
   std::sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) {
     return a.users.size() != b.users.size() ? a.users.size() > b.users.size() : a.users < b.users;
   });
@@ -55,7 +55,7 @@ Result<std::vector<Group<Item>>> group(const std::map<Item, Users>& users,
   std::vector<Group<Item>> groups;
   for (auto& [set, each] : by_users)
     groups.push_back(std::move(each));
-  // Only a merge asks for sizes, and some of them are known by reading the files only.
+  // Only merging groups asks for sizes, and some of them are known only after reading files.
   if (groups.size() > limit)
     for (Group<Item>& each : groups)
       for (const Item& item : each.items) {
@@ -66,8 +66,8 @@ Result<std::vector<Group<Item>>> group(const std::map<Item, Users>& users,
   return groups;
 }
 
-// The ids of those that are built from source, as an annotation has them. One that has IR, too, is named
-// once.
+// The ids of the configurations that are built from source, in the form of an annotation. One that also has
+// IR is listed once.
 Json source_configurations(const Bundle& bundle) {
   Json ids = Json::array();
   if (bundle.source_build)
@@ -136,7 +136,7 @@ struct Inventory {
   std::map<Digest, Users> modules, tree;
   std::map<std::string, Users> runtime; // by path
   std::map<std::string, link::InstalledFile> runtime_files;
-  std::set<Digest> kit; // without what the closure of the configuration that needs it has
+  std::set<Digest> kit; // without files in the closure of the configuration that needs them
   Users all;
 };
 
@@ -165,7 +165,7 @@ Result<Inventory> take_inventory(const Bundle& bundle) {
   return inventory;
 }
 
-// Configuration and annotations.
+// The configuration and annotations.
 void describe(const Bundle& bundle, const std::optional<SourceLayers>& source, int64_t time,
               oci::NewImage& image) {
   image.config.architecture = target::oci_architecture(bundle.arch);

@@ -14,7 +14,7 @@ bool is_shared_library(const std::string& name) {
   return name.ends_with(".so") || name.find(".so.") != std::string::npos || name.starts_with("ld-linux");
 }
 
-// A file whose content becomes part of what is linked with it.
+// A file whose content becomes part of the output of links.
 bool is_linked_in(const std::string& name) {
   return name.ends_with(".a") || name.ends_with(".o") || name.ends_with(".obj") || name.ends_with(".lo");
 }
@@ -29,7 +29,7 @@ public:
 
   Result<void> add(const BundleConfiguration& configuration) {
     XAAS_TRY([[maybe_unused]] const Usage usage,
-             usage_of(bundle_, configuration)); // the records hold together
+             usage_of(bundle_, configuration)); // the records are consistent
     for (const link::InstalledFile& file : configuration.runtime) {
       if (file.kind != FileKind::file)
         continue;
@@ -71,7 +71,7 @@ private:
     return uses_.try_emplace({use.package, use.file.value_or(Digest())}, use).first->second;
   }
 
-  // Files of other people that are part of a link's output, by digest.
+  // Files from packages that are part of a link's output, by digest.
   const std::map<Digest, std::string>& linked_into(const Digest& record) {
     const auto [known, first] = linked_.try_emplace(record);
     if (!first)

@@ -1,8 +1,8 @@
-// One bundle of several.
+// One bundle from several.
 //
-// What a build of all configurations would have written is not what the inputs hold side by side: tables must
-// have what configurations use and nothing else, configurations come in the order of their points, and where
-// two files of a kit have one content, which name stays must not depend on who comes first.
+// A build of all configurations would not have written the inputs' tables side by side: tables must have what
+// configurations use and nothing else, configurations are ordered by their points, and if two files of a kit
+// have the same content, the name that stays must not depend on the order of the inputs.
 #include <xaas/base/text.h>
 #include <xaas/image/bundle.h>
 #include <xaas/target/cpu.h>
@@ -25,7 +25,7 @@ Error differ(const NamedBundle& a, const NamedBundle& b, const std::string& what
                     "the images are of different " + what + ": " + a.name + " has " +
                         (of_a.empty() ? "none" : of_a) + ", " + b.name + " has " +
                         (of_b.empty() ? "none" : of_b),
-                    "one image is merged from builds of one application by one version of xaas");
+                    "images can be merged if the same version of xaas built them from the same application");
 }
 
 std::string text_of(const spec::Image& image) {
@@ -34,7 +34,7 @@ std::string text_of(const spec::Image& image) {
       .dump();
 }
 
-// What is not the same for all architectures.
+// The properties that may differ between architectures are left out.
 Result<void> check_same_architecture(const NamedBundle& a, const NamedBundle& b) {
   if (a.bundle.arch != b.bundle.arch)
     return differ(a, b, "architectures", a.bundle.arch, b.bundle.arch);
@@ -89,7 +89,7 @@ spec::SpecializationPoint joined(const spec::SpecializationPoint& a, const spec:
   return spec::isa_point(levels);
 }
 
-// `points` and those of another bundle.
+// Adds the points of another bundle to `points`.
 Result<void> add_points(std::vector<spec::SpecializationPoint>& points, const NamedBundle& first,
                         const NamedBundle& other) {
   const std::vector<spec::SpecializationPoint>& added = other.bundle.points;
@@ -121,14 +121,14 @@ bool is_made(const link::InstalledFile& file) {
   return file.kind == FileKind::unit || file.kind == FileKind::archive || file.kind == FileKind::link;
 }
 
-// A file without what it is made from, which is compared apart.
+// A file without the record that it is made from, which is compared separately.
 Json but_made_from(link::InstalledFile file) {
   if (is_made(file))
     file.digest = Digest();
   return link::to_json(file);
 }
 
-// What two builds of one configuration have not in common, for people.
+// The differences between two builds of one configuration, for messages.
 class Comparison {
 public:
   Comparison(const Bundle& a, const BundleConfiguration& in_a, const Bundle& b,
@@ -207,7 +207,7 @@ private:
   const Bundle &a_, &b_;
   const BundleConfiguration &in_a_, &in_b_;
   std::set<std::string> told_;
-  bool explained_ = false; // why linked files differ
+  bool explained_ = false; // explains why linked files differ
   std::vector<std::string> found_;
 };
 
@@ -220,7 +220,7 @@ bool equal(const BundleConfiguration& a, const BundleConfiguration& b) {
   return a.arguments == b.arguments && equal(a.installed, b.installed) && equal(a.runtime, b.runtime);
 }
 
-// Where a configuration is from.
+// Where a configuration comes from.
 struct Origin {
   const NamedBundle* from = nullptr;
   const BundleConfiguration* configuration = nullptr;
@@ -264,7 +264,7 @@ private:
     bundle_.host = first.host;
   }
 
-  // The values' indices in point order: what building orders configurations by.
+  // The indices of the values in point order, by which building orders configurations.
   Result<std::vector<size_t>> place_of(const Origin& origin) const {
     std::vector<size_t> place;
     const spec::Configuration& configuration = origin.configuration->configuration;
@@ -286,7 +286,7 @@ private:
     const auto [known, added] = configurations_.emplace(place, origin);
     if (!added && !equal(*known->second.configuration, *origin.configuration))
       return different(known->second, origin);
-    // Also of one that is there already: names of files in the kit may be others.
+    // Also for a configuration that is there already, because names of kit files may differ.
     XAAS_TRY(const Usage usage, usage_of(origin.from->bundle, *origin.configuration).in(origin.from->name));
     return add_tables(*origin.from, usage);
   }
@@ -302,7 +302,7 @@ private:
             " and " + b.from->name + ": they differ in " +
             (shown.empty() ? "the order of files" : join(shown, ", ")) +
             (found.size() > most ? " and " + std::to_string(found.size() - most) + " more" : ""),
-        "they were built from other sources, or with other libraries and tools: build one of "
+        "they were built from different sources, or with different libraries and tools; build one of "
         "them again");
   }
 
@@ -312,7 +312,7 @@ private:
     const auto [known, added] = all.emplace(digest, table.at(digest));
     if (!added && known->second != table.at(digest))
       return make_error(ErrorKind::integrity, from.name + ": bundle: " + digest.to_string() +
-                                                  " is not what it is in another of the images");
+                                                  " differs from that of another image");
     return {};
   }
 
@@ -335,15 +335,15 @@ private:
       const auto [known, added] = bundle_.kit.emplace(digest, file);
       if (!added && known->second.size != file.size)
         return make_error(ErrorKind::integrity, from.name + ": bundle: kit file " + file.name +
-                                                    " has another size than in another of the images");
+                                                    " differs in size from that of another image");
       known->second = image::joined(known->second, file);
     }
     return {};
   }
 
-  // Every input has the packages of the files that it has.
+  // Every input has the packages of its files.
   void unite_packages() {
-    std::map<Package, std::set<Digest>> all; // by what is not the files
+    std::map<Package, std::set<Digest>> all; // by everything but the files
     for (const NamedBundle& each : bundles_)
       for (const Package& package : each.bundle.packages) {
         Package key = package;
@@ -356,7 +356,7 @@ private:
     }
   }
 
-  // A run-time file is in one layer for all configurations.
+  // A run-time file lies in one layer for all configurations.
   Result<void> check_runtime(const Origin& origin) {
     for (const link::InstalledFile& file : origin.configuration->runtime) {
       const auto [known, added] = runtime_.emplace(file.path, std::pair(origin, &file));

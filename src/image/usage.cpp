@@ -40,7 +40,7 @@ public:
 private:
   static Error missing(const std::string& what, const Digest& digest) {
     return make_error(ErrorKind::integrity,
-                      "bundle: " + what + " " + digest.to_string() + " is used but not there");
+                      "bundle: " + what + " " + digest.to_string() + " is used but does not exist");
   }
 
   static Error wrong(const Digest& unit, const std::string& why) {
@@ -51,7 +51,7 @@ private:
     XAAS_TRY(const ir::Unit* const unit, named(id));
     usage.units.insert(id);
     if (!unit->libraries.empty())
-      return wrong(id, "is for the host and has libraries of GPUs");
+      return wrong(id, "is for the host but has device libraries");
     if (const std::string arch = machine_of(*unit); !arch.empty() && arch != bundle_.arch)
       return wrong(id, "is for " + arch + ", and the image for " + bundle_.arch);
     for (const auto& [arch, device] : unit->device)
@@ -62,7 +62,7 @@ private:
   Result<void> device_unit(const Digest& id, const std::string& arch) {
     XAAS_TRY(const ir::Unit* const unit, named(id));
     if (!unit->device.empty())
-      return wrong(id, "is for " + arch + " and has units for GPUs itself");
+      return wrong(id, "is for " + arch + " but has device units of its own");
     std::string machine = bundle_.arch;
     if (arch != ir::host_device) {
       XAAS_TRY(const target::GpuArch gpu, target::parse_gpu_arch(arch));
@@ -75,14 +75,14 @@ private:
     return {};
   }
 
-  // The first word of its triple. The options are there: `named` has looked.
+  // The first word of its triple. The options exist: `named` has checked that.
   std::string machine_of(const ir::Unit& unit) const {
     const std::map<std::string, std::string>& text = bundle_.options.at(unit.options).text;
     const auto triple = text.find("triple");
     return triple == text.end() ? std::string() : triple->second.substr(0, triple->second.find('-'));
   }
 
-  // One that is there, with all that it names.
+  // Marks one that exists, with everything that it names.
   Result<const ir::Unit*> named(const Digest& id) {
     const auto found = bundle_.units.find(id);
     if (found == bundle_.units.end())
@@ -117,7 +117,7 @@ private:
     return {};
   }
 
-  // A record names what it reads by digest, so records cannot really form a cycle; a damaged bundle must not
+  // A record names its inputs by digest, so records cannot really form a cycle, but a damaged bundle must not
   // make us loop.
   Result<bool> enter(const Digest& digest) {
     if (finished_.count(digest))

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Every content that the layers of an image of this bundle hold.
+// Every content in the layers of an image of this bundle.
 Result<std::set<Digest>> contents_of(const image::Bundle& bundle) {
   std::set<Digest> contents;
   for (const image::BundleConfiguration& configuration : bundle.configurations) {
@@ -32,14 +32,14 @@ Result<std::set<Digest>> contents_of(const image::Bundle& bundle) {
   return contents;
 }
 
-// How large a bundle says that a content is; layers are grouped by it.
+// The size of a content according to a bundle. Layers are grouped by it.
 Result<void> check_size(const image::Bundle& bundle, const Digest& digest, uint64_t size) {
   const auto module = bundle.modules.find(digest);
   const auto kit = bundle.kit.find(digest);
   if ((module != bundle.modules.end() && module->second != size) ||
       (kit != bundle.kit.end() && kit->second.size != size))
     return make_error(ErrorKind::integrity,
-                      "bundle: " + digest.to_string() + " does not have the size that is said of it");
+                      "bundle: " + digest.to_string() + " does not have the size that the bundle says");
   return {};
 }
 
@@ -59,7 +59,7 @@ public:
     return {};
   }
 
-  // What several images have is read once.
+  // Contents that several images have are read once.
   Result<void> read(Progress& progress) {
     XAAS_TRY(std::set<Digest> wanted, contents_of(bundle_));
     std::set<Digest> layers;
@@ -140,7 +140,7 @@ private:
         if (input.bundle().source_build)
           return make_error(ErrorKind::usage,
                             reference.text + ": has configurations that are built from source",
-                            "images that have IR alone are merged; build one image of the others");
+                            "only images with nothing but IR can be merged; build one image of the others");
         Input said{reference.text, input.image().digest(), input.bundle().arch, {}};
         for (const image::BundleConfiguration& configuration : input.bundle().configurations)
           said.configurations.push_back(configuration.configuration.id());

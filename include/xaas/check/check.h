@@ -1,4 +1,5 @@
-// Will this image run there: from the files of a deployed image alone, nothing of it is run.
+// Will this image run on a machine? The answer comes from the files of a deployed image alone; none of them
+// is run.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -21,39 +22,40 @@ namespace xaas::check {
 struct Problem {
   enum class Kind {
     architecture,   // of the image or of a file
-    feature,        // of the CPU, that the image was deployed for
-    instruction,    // that a file has and the CPU lacks
-    program,        // that is not there
+    feature,        // of the CPU; the image was deployed for it
+    instruction,    // in a file; the CPU lacks it
+    program,        // a program that does not exist
     loader,         // of a program
-    library,        // that a file needs
+    library,        // needed by a file
     symbol_version, // of a library
     kernel,
-    host, // something of the host that a chosen value needs: a GPU, an MPI, a library
-    gpu,  // or its driver, for which the image has no code
+    host, // something of the host that a chosen value requires: a GPU, an MPI, a library
+    gpu,  // a GPU or its driver for which the image has no code
   };
   Kind kind;
-  std::string file; // its path in the image; empty: the image
+  std::string file; // its path in the image; empty: the image as a whole
   std::string message;
-  std::string library = {}; // that is needed
+  std::string library = {}; // the library that is needed
 };
 const char* name_of(Problem::Kind kind);
 
 // Instructions of a feature that the CPU lacks.
 struct Use {
   uint64_t instructions = 0;
-  std::vector<std::string> functions; // that have them, a few; an address where there are no names
+  std::vector<std::string>
+      functions; // some of the functions that have them; addresses where there are no names
 };
 
 struct CheckedFile {
   std::string path;
-  bool lowered = false; // linked by deploying; else carried as it was
-  // By feature. Of a lowered file those are problems that neither the source's own flags and attributes, nor
-  // its inline assembly, nor native objects in it account for.
+  bool lowered = false; // deploying linked it; otherwise it was carried unchanged
+  // By feature. In a lowered file these are problems unless the source's own flags and attributes, its inline
+  // assembly, or native objects in it account for them.
   std::map<std::string, Use> beyond;
   bool explained = true;
 };
 
-// What a chosen value needs besides the CPU.
+// What a chosen value requires besides the CPU.
 struct ValueNeed {
   std::string point, value;
   select::Need need; // of the host: looked for only with a system
@@ -62,19 +64,19 @@ struct ValueNeed {
 
 struct Report {
   Digest digest;
-  std::optional<provenance::Signature> signature; // where a key was given
-  target::Cpu cpu;                                // that the image was deployed for
-  std::string on;                                 // the CPU that it was checked against
+  std::optional<provenance::Signature> signature; // if a key was given
+  target::Cpu cpu;                                // the image was deployed for it
+  std::string on;                                 // the CPU that the image was checked against
   std::vector<CheckedFile> files;                 // programs and libraries
   std::vector<ValueNeed> needs;                   // in point order
-  std::vector<Problem> problems;                  // empty: it runs
-  std::vector<std::string> unknown = {};          // what the system's description does not tell
+  std::vector<Problem> problems;                  // empty: the image runs
+  std::vector<std::string> unknown = {};          // what the description of the system leaves open
 };
 
-// Without `system` the image is checked against what it says of itself: the CPU that it was deployed for.
-// With one, also against that machine. An image of another kind is a usage error; a damaged ELF file an
-// integrity error that names it. ELF files are read in a worker (base/worker.h). With a key nothing of an
-// image that is not signed by it is looked at (provenance::check_signature).
+// Without `system`, the image is checked against its own statements: the CPU that it was deployed for. With
+// it, also against that machine. An image of another kind is a usage error; a damaged ELF file is an
+// integrity error that names it. A worker (base/worker.h) reads the ELF files. With a key, an image that is
+// not signed by it is not looked at (provenance::check_signature).
 Result<Report> check(const oci::Reference& image, const std::optional<system::SystemDescription>& system,
                      Progress& progress = no_progress(), const registry::Access& access = {},
                      const std::optional<provenance::PublicKey>& key = {});

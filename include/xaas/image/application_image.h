@@ -1,4 +1,4 @@
-// IR images and source images: writing a bundle as layers, and reading from them what one configuration
+// IR images and source images: writing a bundle as layers, and reading the parts that one configuration
 // needs.
 #pragma once
 
@@ -24,15 +24,16 @@ inline constexpr const char* configurations =
 inline constexpr const char* format = "dev.xaas.format";
 inline constexpr const char* tool = "dev.xaas.tool.version";
 inline constexpr const char* llvm = "dev.xaas.llvm.version";
-// Of a deployed image: the IR image that it was made from.
+// Of a deployed image: the IR image it was made from.
 inline constexpr const char* made_from = "dev.xaas.made-from";
 inline constexpr const char* made_from_name = "dev.xaas.made-from.name"; // NAME:VERSION of the application
 inline constexpr const char* made_from_tool = "dev.xaas.made-from.tool.version";
 inline constexpr const char* made_from_llvm = "dev.xaas.made-from.llvm.version";
 // Of a deployed image: "true" if it was built from source.
 inline constexpr const char* from_source = "dev.xaas.from-source";
-inline constexpr const char* compiler = "dev.xaas.compiler";             // what that one says of itself
-inline constexpr const char* compiler_flags = "dev.xaas.compiler.flags"; // that it got for the target
+inline constexpr const char* compiler = "dev.xaas.compiler"; // its version line
+inline constexpr const char* compiler_flags =
+    "dev.xaas.compiler.flags"; // the flags that it got for the target
 // OCI image specification, annotations.md, "Pre-Defined Annotation Keys".
 inline constexpr const char* created = "org.opencontainers.image.created";
 inline constexpr const char* title = "org.opencontainers.image.title";
@@ -44,10 +45,10 @@ inline constexpr const char* base_digest = "org.opencontainers.image.base.digest
 inline constexpr const char* base_name = "org.opencontainers.image.base.name";
 } // namespace annotation
 
-// Title, version, licence, source and revision of the application, as far as they are known.
+// Title, version, licence, source and revision of the application, as far as known.
 std::map<std::string, std::string> application_annotations(const Bundle& bundle);
 
-inline constexpr size_t most_groups = 16; // of layers of one kind
+inline constexpr size_t most_groups = 16; // of layers of the same kind
 
 using ContentProvider = std::function<Result<std::string>(const Digest&)>;
 
@@ -55,19 +56,19 @@ using ContentProvider = std::function<Result<std::string>(const Digest&)>;
 std::string rfc3339(int64_t seconds);
 Result<int64_t> parse_rfc3339(const std::string& text);
 
-// The layers that building on the target needs: `base` has compilers and build tools, `source` the sources
-// below /.xaas/source.
+// The layers for building on the target: `base` has compilers and build tools, `source` the sources below
+// /.xaas/source.
 struct SourceLayers {
   std::vector<oci::NewLayer> base;
   oci::NewLayer source;
   std::map<std::string, std::string> annotations; // of the image, about its base
 };
 
-// The image of a bundle, in layer order: base, run-time closure, metadata, link kit, IR modules, install-tree
-// files, sources. `source`: of a bundle with a source_build. Without IR it is a source image. Modules,
-// closure and tree files are grouped by the set of configurations that use them; at most `max_groups` groups
-// of each kind: beyond that the smallest groups are merged. A kit file that the closure has is not stored
-// again. Times are `time`.
+// The image of a bundle, with layers in this order: base, run-time closure, metadata, link kit, IR modules,
+// install-tree files, sources. `source` belongs to a bundle with a source_build; without IR the result is a
+// source image. Modules, closure and tree files are grouped by the set of configurations that use them, into
+// at most `max_groups` groups of each kind; beyond that, the smallest groups are merged. A kit file that is
+// also in the closure is stored once. All times are `time`.
 Result<oci::NewImage> make_application_image(const Bundle& bundle, const ContentProvider& content,
                                              int64_t time, size_t max_groups = most_groups,
                                              std::optional<SourceLayers> source = {});
@@ -75,28 +76,29 @@ Result<oci::NewImage> make_application_image(const Bundle& bundle, const Content
 // An IR image or source image opened for deploying or inspecting.
 class ApplicationImage {
 public:
-  // An image that is not ours, or of another kind: usage error. A newer format or LLVM: unsatisfied.
+  // Usage error: an image of another program, or of another kind. Unsatisfied: a newer format or LLVM.
   static Result<ApplicationImage> open(std::unique_ptr<oci::Image> image);
   const oci::Image& image() const { return *image_; }
   const Bundle& bundle() const { return bundle_; }
 
-  // Gives the contents with these digests (modules, kit files, tree files, closure files) to `keep`, one
-  // after the other, each checked and once. Only layers that the configuration uses are read. One that is
-  // missing is an integrity error. Layers that come over a network are got several at a time; progress is a
+  // Passes the contents with these digests (modules, kit files, tree files, closure files) to `keep`, one
+  // after the other, each checked and once. Reads only layers that the configuration uses. A missing content
+  // is an integrity error. Several layers at a time are fetched over a network; `progress` shows that as a
   // phase of its own.
   Result<void> fetch(std::set<Digest> wanted, const std::string& configuration,
                      const std::function<Result<void>(const Digest&, const std::string&)>& keep,
                      Progress& progress = no_progress()) const;
 
-  // The same for all configurations; what is given to `keep` leaves `wanted`, and what the image does not
-  // have stays. Layers whose digest is in `read` are passed over; those that are read are added to it.
+  // The same for all configurations. Contents passed to `keep` are removed from `wanted`; those that the
+  // image does not have stay there. Layers with a digest in `read` are skipped; layers that were read are
+  // added to it.
   Result<void> fetch_all(std::set<Digest>& wanted, std::set<Digest>& read,
                          const std::function<Result<void>(const Digest&, const std::string&)>& keep) const;
 
-  // Those with this role, as indices into manifest().layers.
+  // The layers with this role, as indices into manifest().layers.
   std::vector<size_t> layers_with_role(const std::string& role) const;
 
-  // The closure's layers that a configuration uses, as they are.
+  // The layers of the closure that a configuration uses.
   std::vector<size_t>
   runtime_layers(const std::string& configuration) const; // indices into manifest().layers
 

@@ -1,4 +1,4 @@
-// The bundle: all configurations of one application, as `/.xaas/bundle.json` in an IR image.
+// The bundle: all configurations of one application, stored as `/.xaas/bundle.json` in an IR image.
 //
 // Source: docs/image-format.md and specs/schema/bundle.schema.json.
 #pragma once
@@ -19,20 +19,20 @@
 
 namespace xaas::image {
 
-// A file that links read and that is carried as it is.
+// A file that links read and that is carried unchanged.
 struct KitFile {
   std::string name;
   uint64_t size = 0;
   bool native = false; // made by the build: an input without IR
-  std::string reason;  // why it has none, where known
+  std::string reason;  // why it has none, if known
 };
 
-// A package of the build machine from which files of the link kit or the closure are.
+// A package of the build machine that files of the link kit or the closure belong to.
 struct Package {
   std::string manager;                     // deb
   std::string name, version, arch, source; // source: name of the source package; may be empty
-  std::string distribution;                // as in debian-12; may be empty
-  std::set<Digest> files;                  // contents of those that the bundle has
+  std::string distribution;                // such as debian-12; may be empty
+  std::set<Digest> files;                  // contents of its files that the bundle has
   auto operator<=>(const Package&) const = default;
 };
 
@@ -41,18 +41,18 @@ struct BundleConfiguration {
   std::vector<link::InstalledFile> installed; // sorted by path
   std::vector<link::InstalledFile>
       runtime;                        // run-time closure: files, symlinks and directories; sorted by path
-  std::vector<std::string> arguments; // given to the build system
+  std::vector<std::string> arguments; // passed to the build system
 };
 
-// How configurations are built on the target, from the sources that the image has and with its base layers.
+// Configurations that the target builds itself, from the image's sources and with its base layers.
 struct SourceBuild {
   spec::Application application;
-  std::vector<spec::Configuration> configurations; // sorted as spec::expand gives them
+  std::vector<spec::Configuration> configurations; // in the order of spec::expand
 };
 
 struct Bundle {
   std::string name, version, license, arch;
-  std::string source, revision; // of the sources: where they are kept, and which; empty: not known
+  std::string source, revision; // of the sources: where they are kept, and the commit; empty: unknown
   std::string llvm;             // version that made the IR, if there is any; an older LLVM cannot read it
   std::string tool;             // version of xaas
   spec::Image image;            // prefix, entrypoint, environment of the deployed image
@@ -65,19 +65,20 @@ struct Bundle {
   std::map<Digest, link::LinkRecord> links;
   std::map<Digest, uint64_t> modules; // bytes of canonical bitcode
   std::map<Digest, KitFile> kit;
-  std::vector<Package> packages; // sorted; none where the build machine has no database that we read
+  std::vector<Package>
+      packages; // sorted; empty if the build machine has no package database that we can read
   std::optional<SourceBuild> source_build;
 };
 
-// Every configuration of the image: those with IR in their order, then those that only the sources give.
+// Every configuration of the image: those with IR, in their order, then those that only the sources provide.
 std::vector<spec::Configuration> all_configurations(const Bundle& bundle);
-// The one with IR; nullptr: there is none.
+// The configuration's entry; nullptr if it has no IR.
 const BundleConfiguration* find_ir(const Bundle& bundle, const spec::Configuration& configuration);
 
-// What one configuration uses of a bundle.
+// The parts of a bundle that one configuration uses.
 struct Usage {
-  std::set<Digest> units;        // of the host
-  std::set<Digest> device_units; // those for GPUs, of all architectures
+  std::set<Digest> units;        // for the host
+  std::set<Digest> device_units; // for GPUs, of all architectures
   std::set<Digest> modules, kit, tree;
   std::vector<Digest> archives, links; // each after those that it reads
   uint64_t native_objects =
@@ -88,39 +89,41 @@ struct Usage {
 // Integrity error if a record names something that the bundle does not have, or records form a cycle.
 Result<Usage> usage_of(const Bundle& bundle, const BundleConfiguration& configuration);
 
-// The file by which a configuration brings a library: lib<name>.so of its run-time closure or of what it
-// installs, or lib<name>.a among what it links; without a directory. Nothing: it does not bring it.
+// The file through which a configuration brings a library, without its directory: lib<name>.so of its
+// run-time closure or among its installed files, or lib<name>.a among the inputs of its links. Nothing if it
+// does not bring the library.
 Result<std::optional<std::string>>
 library_file(const Bundle& bundle, const BundleConfiguration& configuration, const std::string& name);
 
-// The one of two entries of a kit that have the same content and were brought by different configurations:
-// the name and the reason may differ. Which of them comes first does not matter.
+// One of two kit entries with the same content, which different configurations brought with different names
+// or reasons. The result does not depend on their order.
 KitFile joined(const KitFile& a, const KitFile& b);
 
-// A bundle and the image that it is from.
+// A bundle and the name of its image.
 struct NamedBundle {
   std::string name;
   const Bundle& bundle;
 };
 
-// One bundle with the configurations of all: what one build of all of them makes, whatever the order of the
-// bundles. The point `isa` gets the levels of all, everything else that describes the application must be
-// equal. A configuration that several bundles have comes once. Errors name the bundles and both values: usage
-// if applications, their points, architectures, tools or LLVM differ; failed if a configuration that several
-// have is not the same in each, with what differs, or if a run-time file is not; integrity as usage_of.
+// One bundle with the configurations of all: the bundle that a single build of all of them would make,
+// whatever the order of the inputs. The point `isa` gets the levels of all; everything else that describes
+// the application must be equal. A configuration that several bundles have is included once. Errors name the
+// bundles and both values: usage if applications, points, architectures, tools or LLVM versions differ;
+// failed if a configuration that several bundles have is not the same in each, with the differences, or if a
+// run-time file differs; integrity as for usage_of.
 Result<Bundle> unite(const std::vector<NamedBundle>& bundles);
 
-// Whether two bundles, perhaps for different architectures, are of one application and made by one xaas:
-// errors as unite.
+// Whether two bundles, perhaps for different architectures, are of the same application and made by the same
+// xaas. Errors as for unite.
 Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b);
 
 inline constexpr int bundle_format = 1;
 Json to_json(const Bundle& bundle);
-// A newer format or a newer LLVM: unsatisfied, by name. Anything malformed: integrity error with JSON
-// pointer; every digest in the tables is checked against what it names.
+// Unsatisfied for a newer format or a newer LLVM, by name. Integrity error with a JSON pointer for anything
+// malformed; every digest in the tables is checked against its entry.
 Result<Bundle> parse_bundle(const std::string& text, const std::string& name);
 
-// This program's version and that of its LLVM.
+// The versions of this program and of its LLVM.
 std::string tool_version();
 std::string llvm_version();
 

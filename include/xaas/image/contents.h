@@ -1,4 +1,4 @@
-// Contents of an image on disk while it is deployed.
+// Contents of an image on disk, while it is deployed.
 #pragma once
 
 #include <xaas/base/digest.h>
@@ -10,8 +10,8 @@
 
 namespace xaas::image {
 
-// Modules, kit files and tree files, by digest, as files below a directory: together they are larger than
-// what lowering or linking takes.
+// Modules, kit files and tree files as files below a directory, by digest. Together they are larger than the
+// memory that lowering or linking takes.
 class Contents {
 public:
   explicit Contents(fs::path directory) : directory_(std::move(directory)) {}

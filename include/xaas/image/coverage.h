@@ -1,4 +1,4 @@
-// What a bundle covers and what it lacks, for people who decide whether an image serves them.
+// What a bundle covers and what it lacks, for people who decide whether an image is what they need.
 #pragma once
 
 #include <xaas/image/bundle.h>
@@ -13,9 +13,10 @@
 
 namespace xaas::image {
 
-// How many units wrote what about the instruction set; one unit can be in several of the last three.
+// The number of units by what their flags say about the instruction set. A unit can count in several of the
+// last three.
 struct MachineFlagCounts {
-  uint64_t open = 0;     // left the CPU to us: no -march of its own
+  uint64_t open = 0;     // no -march: the target decides
   uint64_t native = 0;   // -march=native or -mtune=native
   uint64_t fixed = 0;    // -march= with a CPU or level by name
   uint64_t features = 0; // -m<feature> flags
@@ -28,16 +29,16 @@ struct KitSize {
 struct ConfigurationCoverage {
   std::string id;
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
-  uint64_t device_units = 0; // those of `units` that are for GPUs
+  uint64_t device_units = 0; // of `units`, those for GPUs
   MachineFlagCounts machine;
   KitSize kit;
 };
 
-// Machine code that is carried as it is: an input of a link or archive without IR, or an installed file.
+// Machine code that is carried unchanged: an input of a link or archive without IR, or an installed file.
 struct NativeObject {
-  std::string name;              // an installed file's begins with `/`
+  std::string name;              // begins with `/` for an installed file
   std::string reason;            // why it has no IR
-  std::optional<uint64_t> bytes; // of an input; the bundle does not know an installed file's
+  std::optional<uint64_t> bytes; // of an input; the bundle does not know the size of an installed file
   std::set<std::string> configurations;
 };
 
@@ -45,11 +46,12 @@ struct NativeObject {
 struct InstalledDeviceFile {
   std::string path; // begins with `/`
   link::DeviceFile::Form form = link::DeviceFile::Form::ptx;
-  std::set<std::string> archs; // of its IR, from which deploying makes it again; none: it is carried as it is
+  std::set<std::string>
+      archs; // of its IR, from which deploying makes it again; empty: it is carried unchanged
   auto operator<=>(const InstalledDeviceFile&) const = default;
 };
 
-// A source with machine flags of its own; one that is compiled in several ways is there several times.
+// A source with machine flags of its own. A source that is compiled in several ways has several entries.
 struct MachineFlagSource {
   std::string source;
   ir::MachineFlags machine;
@@ -58,12 +60,12 @@ struct MachineFlagSource {
 struct Coverage {
   std::vector<ConfigurationCoverage> configurations; // in the bundle's order
   uint64_t units = 0, modules = 0;                   // units over all configurations; distinct modules
-  uint64_t device_units = 0;                         // those of `units` that are for GPUs
-  std::set<std::string> gpus;                        // the architectures that these were compiled for
-  uint64_t unit_bytes = 0, module_bytes = 0;         // of bitcode, uncompressed: unshared, shared
-  uint64_t sources = 0;                              // distinct
-  // Sources whose IR differs between two configurations that differ only in points of category cpu. None if
-  // there are no two such configurations: then nothing was compared.
+  uint64_t device_units = 0;                         // of `units`, those for GPUs
+  std::set<std::string> gpus;                // the architectures that the device units were compiled for
+  uint64_t unit_bytes = 0, module_bytes = 0; // of bitcode, uncompressed: unshared, shared
+  uint64_t sources = 0;                      // distinct
+  // Sources whose IR differs between two configurations that differ only in points of category cpu. Nothing
+  // if there are no two such configurations, because then nothing was compared.
   std::optional<std::set<std::string>> sensitive;
   MachineFlagCounts machine;                                         // over all configurations
   std::vector<MachineFlagSource> machine_sources;                    // sorted by source
@@ -72,10 +74,10 @@ struct Coverage {
   KitSize kit;
 };
 
-// Integrity error as usage_of.
+// Integrity error as for usage_of.
 Result<Coverage> coverage_of(const Bundle& bundle);
 
-// What deploying one configuration reads of an image: layers as they are stored.
+// The part of an image that deploying one configuration reads: layers as they are stored.
 struct Transfer {
   std::vector<size_t> layers; // indices into manifest().layers
   uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// Which packages of Debian's files are from.
+// Which Debian packages files belong to.
 #pragma once
 
 #include <xaas/image/bundle.h>
@@ -9,9 +9,9 @@
 
 namespace xaas::image {
 
-// The packages that have these files, with the digests of those that they have; sorted. Read from the
-// database of dpkg (dpkg(1), /var/lib/dpkg) below `root`, without running anything. Files that no package has
-// are left out; without such a database there are no packages.
+// The packages that own these files, with the digests of the files that they own; sorted. Read from dpkg's
+// database (dpkg(1), /var/lib/dpkg) below `root`, without running anything. Files without a package are left
+// out; without a database there are no packages.
 std::vector<Package> packages_of(const std::map<Digest, std::filesystem::path>& files,
                                  const std::filesystem::path& root = "/");
 

@@ -1,5 +1,5 @@
-// What other people's packages are in an image: as run-time files, and linked into programs. A deployed image
-// says it in the annotation `dev.xaas.packages`.
+// The packages in an image, as run-time files or linked into programs. A deployed image lists them in the
+// annotation `dev.xaas.packages`.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -17,28 +17,29 @@ namespace annotation {
 inline constexpr const char* packages = "dev.xaas.packages";
 } // namespace annotation
 
-// One package, or a single file of which no package is known.
+// One package, or a single file without a known package.
 struct PackageUse {
-  Package package;                 // without `files`; of a single file only the name, which is the file's
-  std::optional<Digest> file;      // content of a single file
-  std::vector<std::string> files;  // run-time files, absolute; sorted
-  bool files_known = true;         // false: there are some, which were too many to be named
-  std::vector<std::string> linked; // what was linked with its archives and objects, absolute; sorted
-  bool shared = false;             // a shared library is among its run-time files
+  Package package;                // without `files`; a single file only has a name, that of the file
+  std::optional<Digest> file;     // content of a single file
+  std::vector<std::string> files; // run-time files, absolute; sorted
+  bool files_known = true;        // false: there are some, but too many to list
+  std::vector<std::string>
+      linked;          // installed files that were linked with its archives and objects, absolute; sorted
+  bool shared = false; // its run-time files include a shared library
 };
 
-// What a configuration has of packages: its run-time closure, and the archives and objects that its links
-// read. A link may have taken nothing of an archive. Sorted by package. Integrity error as usage_of.
+// The packages of a configuration: of its run-time closure, and of the archives and objects that its links
+// read. A link may have taken nothing from an archive. Sorted by package. Integrity error as for usage_of.
 Result<std::vector<PackageUse>> package_uses(const Bundle& bundle, const BundleConfiguration& configuration);
-// Of all configurations together.
+// The same for all configurations together.
 Result<std::vector<PackageUse>> package_uses(const Bundle& bundle);
 
-// Compact JSON, an array. Where it would be longer than `package_limit` bytes, it has no names of files
-// (`files` null), because a manifest may have 4 MiB.
+// Compact JSON, an array. If it would be longer than `package_limit` bytes, names of files are left out
+// (`files` is null), because a manifest may have at most 4 MiB.
 std::string to_annotation(const std::vector<PackageUse>& uses);
 inline constexpr size_t package_limit = 512 * 1024;
 
-// Of a deployed image; nothing where it does not say. Malformed: integrity error.
+// Of a deployed image; nothing without the annotation. Integrity error if malformed.
 Result<std::optional<std::vector<PackageUse>>> package_uses(const oci::Manifest& manifest);
 
 Json to_json(const Package& package);

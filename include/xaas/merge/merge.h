@@ -1,8 +1,9 @@
-// Merging: IR images of one application, built apart for different configurations, become one.
+// Merging: IR images of one application, built separately for different configurations, become one.
 //
-// The result is a function of the set of the inputs' configurations: the image that one build of all of them
-// writes, byte for byte, in whatever order the inputs are given. What must be equal and what may differ:
-// image::unite. Images for several architectures become one for each, and an index over these.
+// The result depends only on the set of the inputs' configurations, not on the order of the inputs. It is,
+// byte for byte, the image that a single build of all configurations would write. image::unite describes what
+// must be equal and what may differ. Images for several architectures become one for each, and an index over
+// these.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -20,8 +21,9 @@ namespace xaas::merge {
 struct Request {
   std::vector<oci::Reference> images;
   oci::Reference output;
-  registry::Access access;     // where one of them is in a registry
-  std::optional<int64_t> time; // of the merged image, seconds since 1970; absent: the latest of the images'
+  registry::Access access; // for references in a registry
+  std::optional<int64_t>
+      time; // of the merged image, seconds since 1970; absent: the latest time of the inputs
 };
 
 struct Input {
@@ -41,15 +43,15 @@ struct Merged {
 };
 
 struct Report {
-  Digest digest; // of what was written: the image, or the index over several
+  Digest digest; // of the output: the image, or the index over several
   std::string name;
-  std::vector<Input> inputs;  // in the order in which they were given, of an index its images
+  std::vector<Input> inputs;  // in the given order; an index counts as its images
   std::vector<Merged> images; // sorted by architecture
   double seconds = 0;
 };
 
 // Contents are kept in files, not in memory. Errors: those of opening the images, with their names; of
-// image::unite; content that no image has: integrity; those of writing.
+// image::unite; integrity for content that no image has; those of writing.
 Result<Report> merge_ir_images(const Request& request, Progress& progress = no_progress());
 
 } // namespace xaas::merge

@@ -82,7 +82,7 @@ expect_equal "a tree, by name" "$("${with[@]}" "$XAAS" run -q --runtime bwrap --
 # What a stranger's image says.
 jq '.annotations["dev.xaas.host"] = "[{\"what\":\"x\",\"sonames\":[\"../../etc/passwd\"]}]"' "$(blob app "$(image_digest app here)")" >bad.json
 put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json
-expect_error 7 "is no name of a library" "$XAAS" run --runtime bwrap oci:app:bad
+expect_error 7 "is not the name of a library" "$XAAS" run --runtime bwrap oci:app:bad
 
 # An MPI that the spec prefers, under the machine's own launcher and without one. The host's says another version.
 mkdir which

@@ -127,9 +127,10 @@ TEST_F(VerifyTest, Runs) {
 
 TEST_F(VerifyTest, TheLibraryIsMissingOrElsewhere) {
   const std::string library = files.extract("usr/lib/libone.so.1").mapped();
-  EXPECT_THAT(messages(check()),
-              ::testing::ElementsAre(
-                  "library: /usr/bin/main: needs libone.so.1, which is not where the loader looks"));
+  EXPECT_THAT(
+      messages(check()),
+      ::testing::ElementsAre(
+          "library: /usr/bin/main: needs libone.so.1, which is not in a directory that the loader searches"));
   files["opt/parts/libone.so.1"] = library;
   EXPECT_THAT(messages(check()), ::testing::SizeIs(1));
   environment = {"LD_LIBRARY_PATH=/nowhere:/opt/parts"};
@@ -213,7 +214,7 @@ TEST_F(VerifyTest, CodeForOthersIsData) {
   code = R"({"/usr/share/kernels.bin": {"own": [], "assembly": false, "native": false}})";
   EXPECT_THAT(messages(check()),
               ::testing::ElementsAre(
-                  HasSubstr("architecture: /usr/share/kernels.bin: is no program or library for x86_64")));
+                  HasSubstr("architecture: /usr/share/kernels.bin: is not a program or library for x86_64")));
 }
 
 TEST_F(VerifyTest, WhatTheValuesNeed) {
@@ -276,7 +277,7 @@ TEST_F(VerifyTest, LaterLayers) {
 
 TEST_F(VerifyTest, WhatALayerTakesAway) {
   const std::string missing =
-      "library: /usr/bin/main: needs libone.so.1, which is not where the loader looks";
+      "library: /usr/bin/main: needs libone.so.1, which is not in a directory that the loader searches";
   above = {{{"usr/lib/.wh.libone.so.1"}}};
   EXPECT_THAT(messages(check()), ::testing::ElementsAre(missing));
   above = {{{"usr/lib/.wh..wh..opq"}}};
