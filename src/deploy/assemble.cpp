@@ -21,7 +21,8 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// One output of a link: the same record can be installed stripped and read by another link, say.
+// One output of a link. For example, one output of a record is installed stripped and another is read by
+// other links.
 struct Output {
   Digest record;
   std::optional<link::Finish> finish;
@@ -129,7 +130,7 @@ private:
     return inputs_.work / ((lto ? "b" : "a") + archive.hex());
   }
 
-  // For a link or archive with LTO, or one without.
+  // The file that a link or archive reads, for one with LTO or one without.
   Result<fs::path> provide(const link::FileRef& file, bool lto) {
     switch (file.kind) {
     case RefKind::unit:
@@ -146,7 +147,7 @@ private:
     return make_error(ErrorKind::integrity, "unknown kind of file");
   }
 
-  // The output that another link reads: the installed one, if there is one, so that it is linked once.
+  // The output that another link reads: an installed one if possible, so that it is linked only once.
   Output input_output(const Digest& record) const {
     const auto found = finishes_.find(record);
     return {record, found == finishes_.end() ? std::nullopt : found->second.front()};
@@ -154,8 +155,8 @@ private:
 
   Result<void> make_outputs() {
     inputs_.progress.start("linking", inputs_.usage.links.size());
-    // Archives and links are each listed after what they read; an archive may hold a relocatable link's
-    // output and a link may read an archive, so both lists advance together.
+    // Archives and links are each listed after the records that they read. An archive may hold a relocatable
+    // link's output and a link may read an archive, so both lists advance together.
     size_t archives = 0;
     size_t links = 0;
     std::set<Digest> ready;
@@ -239,21 +240,21 @@ private:
     Result<link::ReplayResult> linked =
         link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
     if (!linked && lto && linked.error().kind == ErrorKind::failed)
-      return std::move(linked).error().with_hint("without --lto it may link");
+      return std::move(linked).error().with_hint("the link may succeed without --lto");
     XAAS_TRY(const link::ReplayResult result, std::move(linked));
     XAAS_CHECK(keep("l" + digest_of(output.key()).hex(), result.output));
     ++assembly_.links;
     return {};
   }
 
-  // The link, with what registers its device code.
+  // The link with the objects that register its device code.
   Result<link::LinkRecord> with_device_objects(const Digest& digest) {
     link::LinkRecord record = inputs_.bundle.links.at(digest);
     const auto found = device_.objects.find(digest);
     if (found == device_.objects.end())
       return record;
-    // The entries that a registration finds by the names of their section's ends stay where sections that
-    // nothing refers to are dropped (--gc-sections).
+    // A registration finds its entries through the symbols for the ends of their section. This option keeps
+    // them with --gc-sections, although nothing refers to the section.
     link::LinkItem& keep = record.items.emplace_back();
     keep.kind = link::LinkItem::Kind::option;
     keep.option = "-z";
@@ -277,7 +278,7 @@ private:
     return file.name.ends_with(".a");
   }
 
-  // Of a file and all that was linked into it.
+  // The origin of the code of a file, including everything that was linked into it.
   CodeOrigin origin_of(const link::FileRef& file) {
     CodeOrigin origin;
     const auto add = [&](const link::FileRef& part) {
@@ -308,7 +309,7 @@ private:
     return origin;
   }
 
-  // Another link's output counts where it is linked in, not where it is loaded.
+  // The output of another link counts if it is linked in, not if it is loaded.
   const CodeOrigin& known_origin(const link::FileRef& part) {
     static const CodeOrigin nothing;
     if (part.kind == RefKind::link && inputs_.bundle.links.at(part.digest).kind == link::OutputKind::shared)
@@ -350,7 +351,7 @@ private:
   Objects objects_;
   device::DeviceCode device_;
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
-  std::map<Digest, CodeOrigin> origins_;                                // of what was linked
+  std::map<Digest, CodeOrigin> origins_;                                // of the records' outputs
   std::string program_guard_, library_guard_;                           // objects
   const link::FileProvider objects_provider_ = [this](const link::FileRef& file) {
     return provide(file, false);

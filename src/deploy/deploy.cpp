@@ -24,7 +24,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// An error of this deploying. An error about the image begins with its name already, and says it once.
+// Adds the name of the image to an error. Errors about the image already begin with its name.
 template <typename T> Result<T> within(const std::string& image, Result<T> result) {
   if (result)
     return result;
@@ -39,10 +39,10 @@ Result<const image::BundleConfiguration*> find_configuration(const image::Bundle
   for (const image::BundleConfiguration& configuration : bundle.configurations)
     if (configuration.configuration == wanted)
       return &configuration;
-  return make_error(ErrorKind::integrity, "bundle: configuration " + wanted.id() + " is not there");
+  return make_error(ErrorKind::integrity, "bundle: there is no configuration " + wanted.id());
 }
 
-// Libraries that values need and the image brings, with their files.
+// Libraries that values require and the image brings, with their files.
 Result<std::map<std::string, std::string>> brought_by(const image::Bundle& bundle) {
   std::map<std::string, std::string> files;
   for (const image::BundleConfiguration& configuration : bundle.configurations)
@@ -92,7 +92,7 @@ Result<void> describe(const Request& request, const oci::NewImage& image, const 
                   oci::publication_of(image).root().text.size(), image.config.created, report);
 }
 
-// Whether what was asked for can be done, before anything is read.
+// Whether the request is possible, before anything is read.
 Result<void> check_request(const Request& request, const std::string& what) {
   if (!request.dry_run && !request.output)
     return make_error(ErrorKind::usage, what + ": no output", "-o IMAGE, or --dry-run");
@@ -105,7 +105,7 @@ Result<void> check_request(const Request& request, const std::string& what) {
   return {};
 }
 
-// Of an image without IR no value is worse for being built here.
+// An image without IR has no alternative to building here, so no value is worse for it.
 std::vector<spec::SpecializationPoint> points_of(const image::Bundle& bundle) {
   std::vector<spec::SpecializationPoint> points = bundle.points;
   if (bundle.configurations.empty())
@@ -115,7 +115,7 @@ std::vector<spec::SpecializationPoint> points_of(const image::Bundle& bundle) {
   return points;
 }
 
-// What was asked for must be possible with the form of the configuration that was chosen.
+// The request must be possible with the form of the chosen configuration.
 Result<void> check_form(const Request& request, const Report& report) {
   if (!report.from_source)
     return {};
@@ -123,13 +123,13 @@ Result<void> check_form(const Request& request, const Report& report) {
     return make_error(ErrorKind::usage,
                       "--lto: " + report.selection.configuration.id() +
                           " is built from source, by its own build system",
-                      "give the option to the application's build system, in the spec");
+                      "enable LTO in the application's build system, through the spec");
   const bool host =
       std::find(request.runtimes.begin(), request.runtimes.end(), "host") != request.runtimes.end();
   if (request.reuse && host)
     return make_error(ErrorKind::usage,
-                      "--reuse: what is built with this machine's own compiler is not "
-                      "the same elsewhere",
+                      "--reuse: a build with this machine's own compiler differs from "\n
+                      "builds on other machines",
                       "leave out --reuse or --runtime host");
   return {};
 }
@@ -222,7 +222,7 @@ void note_limits(const Plan& plan, Progress& progress) {
                   " has no device code: that of its objects is linked into programs and libraries only");
 }
 
-// Everything that lowering and linking read, in one pass over the layers.
+// Fetches everything that lowering and linking read, in one pass over the layers.
 Result<void> fetch(const image::ApplicationImage& source, const AssemblyInputs& inputs,
                    const Objects& objects) {
   std::set<Digest> wanted = inputs.usage.kit;
@@ -253,7 +253,7 @@ void report_assembly(const AssemblyInputs& inputs, const Assembly& assembly, Rep
         assembly.refused_bitcode;
 }
 
-// Packages what was made, from IR or from source (package.h), and writes the image.
+// Packages the files, made from IR or from source (package.h), and writes the image.
 template <typename... Made>
 Result<void> finish(const Request& request, const Plan& plan, Report& report, Progress& progress,
                     const image::ApplicationImage& source, Made&&... made) {
@@ -335,7 +335,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
            within(request.image.text, image::ApplicationImage::open(std::move(opened))));
   if (source.bundle().arch != request.system.arch)
     return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch +
-                                                  ", this system is " + request.system.arch);
+                                                  ", but this system is " + request.system.arch);
 
   report.image = request.output ? request.output->text : "";
   report.target = system::target_cpu(request.system);

@@ -11,7 +11,7 @@ namespace {
 using RefKind = link::FileRef::Kind;
 using FileKind = link::InstalledFile::Kind;
 
-// An archive or a unit, and what is in it.
+// Adds an archive or a unit, and the members of an archive.
 void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Digest>& units,
            std::set<Digest>& archives) {
   if (file.kind == RefKind::unit)

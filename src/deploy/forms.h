@@ -1,4 +1,4 @@
-// What a configuration's units are lowered to: with LTO some become bitcode that links optimise further, some
+// What a configuration's units are lowered to. With LTO some become bitcode for the links to optimise, some
 // objects, some both.
 #pragma once
 
@@ -14,12 +14,12 @@ struct Forms {
   std::set<Digest> objects, bitcode;       // units
   std::set<Digest> archives, lto_archives; // archive records: regular ones, and for links with LTO
   unsigned lto_level = 0;                  // of links; 0: no LTO
-  std::map<std::string, uint64_t> without; // why units that a link with LTO reads are objects there
+  std::map<std::string, uint64_t> without; // why units that a link with LTO reads are not bitcode
 };
 
-// Without LTO everything is an object. With it, what is installed as an object or archive, and what a
-// relocatable link reads, is an object, and what the other links read is bitcode where its options allow
-// that.
+// Without LTO, everything is an object. With it, units that are installed as an object or in an archive, or
+// that a relocatable link reads, are objects. Units that other links read are bitcode if their options allow
+// it.
 Forms forms_of(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                const image::Usage& usage, bool lto);
 

@@ -23,7 +23,7 @@ HostChoice mpi_choice(const std::string& abi, const system::SystemDescription& s
   for (const system::Mpi& mpi : system.mpi) {
     if (abi.empty() || mpi.abi == abi)
       return {"mpi", true, trim(mpi.implementation + " " + mpi.version) + " in " + mpi.libdir,
-              abi.empty() ? "the system has an MPI; what ABI the image's has is known once it is built"
+              abi.empty() ? "the system has an MPI; the ABI of the image's is unknown until it is built"
                           : "the same ABI, " + abi};
     others.push_back(mpi.implementation + " (" + mpi.abi + ")");
   }
@@ -32,7 +32,7 @@ HostChoice mpi_choice(const std::string& abi, const system::SystemDescription& s
   return of_image("mpi", "the image's MPI has the ABI " + abi + ", the system has " + join(others, ", "));
 }
 
-// Libraries of a system by their names.
+// A system's libraries, by name.
 class SystemLibraries {
 public:
   SystemLibraries(const system::SystemDescription& system,
@@ -42,7 +42,7 @@ public:
       loader_.emplace("/", system.arch, *library_path, true);
   }
 
-  // Where it is; empty: nowhere that is known. A description has the longest name: libfftw3.so.3.6.10.
+  // The path of a library; empty: unknown. A description has its longest name: libfftw3.so.3.6.10.
   std::string find(const std::string& soname) {
     for (const system::Named& library : system_.libraries) {
       const std::string file = fs::path(library.path).filename();
@@ -52,10 +52,10 @@ public:
     if (!loader_)
       return {};
     const Result<const loader::Library*> found = loader_->find(soname);
-    return found && *found ? (*found)->path : std::string(); // a damaged library is none
+    return found && *found ? (*found)->path : std::string(); // a damaged library does not count
   }
 
-  // Files that belong to a name.
+  // The files that belong to a name.
   std::vector<std::string> named(const std::string& what) const {
     std::vector<std::string> paths;
     for (const system::Named& library : system_.libraries)
@@ -77,7 +77,7 @@ HostChoice library_choice(const PreferredOfHost& wanted, SystemLibraries& librar
     const std::string path = libraries.find(soname);
     (path.empty() ? absent : found).push_back(path.empty() ? soname : path);
   }
-  // A description names the main libraries only.
+  // A description lists only the main libraries.
   if (!found.empty() && (absent.empty() || !libraries.knows_files()))
     return {wanted.what, true, join(found, ", "), "the same soname"};
   const std::vector<std::string> others = libraries.named(wanted.what);
@@ -85,15 +85,15 @@ HostChoice library_choice(const PreferredOfHost& wanted, SystemLibraries& librar
                                    (others.empty() ? "" : " (it has " + join(others, ", ") + ")"));
 }
 
-// Of an image that is not built yet.
+// For an image that is not built yet.
 HostChoice named_choice(const spec::HostPreference& preference, SystemLibraries& libraries) {
   if (!preference.sonames.empty())
     return library_choice({preference.what, {}, preference.sonames}, libraries);
   const std::vector<std::string> found = libraries.named(preference.what);
   if (found.empty())
-    return of_image(preference.what, "the system has no library of that name that is known");
+    return of_image(preference.what, "the system has no known library of that name");
   return {preference.what, true, join(found, ", "),
-          "the same name; which soname the image's has is known once it is built"};
+          "the same name; the soname of the image's is unknown until it is built"};
 }
 
 } // namespace
@@ -113,7 +113,7 @@ std::vector<HostChoice> host_choices(const image::Bundle& bundle,
                                      const std::optional<std::vector<std::string>>& library_path) {
   std::vector<HostChoice> choices;
   if (bundle.host.empty())
-    return choices; // then nothing of the machine is looked at
+    return choices; // nothing of the machine needs to be read
   SystemLibraries libraries(system, library_path);
   if (!runtime) {
     for (const spec::HostPreference& preference : bundle.host)
@@ -123,7 +123,8 @@ std::vector<HostChoice> host_choices(const image::Bundle& bundle,
   }
   for (const PreferredOfHost& each : preferred_of(bundle, *runtime)) {
     if (each.sonames.empty())
-      choices.push_back(of_image(each.what, "this configuration loads none: it is not used, or linked in"));
+      choices.push_back(
+          of_image(each.what, "this configuration loads none; it is unused or linked statically"));
     else if (each.what == "mpi")
       choices.push_back(mpi_choice(each.abi, system));
     else

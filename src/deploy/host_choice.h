@@ -1,5 +1,5 @@
-// Whose libraries a deployed image will use, for people: running decides it again, on the machine where it
-// runs.
+// Whose libraries a deployed image will use, as information for users. Running decides again, on the machine
+// where it runs.
 #pragma once
 
 #include <xaas/deploy/deploy.h>
@@ -11,14 +11,14 @@
 
 namespace xaas::deploy {
 
-// What a configuration has of the bundle's preferences. `runtime`: its run-time closure.
+// The bundle's preferences that a configuration has libraries for. `runtime`: its run-time closure.
 std::vector<image::PreferredOfHost> preferred_of(const image::Bundle& bundle,
                                                  const std::vector<link::InstalledFile>& runtime);
 
-// For each preference of the bundle, whether the system has the same: an MPI of the same ABI, all libraries
-// by the same soname. `library_path`: as in Request; without it the description is all that is known of the
-// system. `runtime` is null for a configuration that is not built yet: then what it has is not known either,
-// and the names alone decide.
+// For each preference of the bundle, whether the system has the same: an MPI of the same ABI, or all
+// libraries by the same soname. `library_path`: as in Request; without it, only the description of the system
+// is known. `runtime` is null for a configuration that is not built yet; its libraries are unknown, so only
+// names decide.
 std::vector<HostChoice> host_choices(const image::Bundle& bundle,
                                      const std::vector<link::InstalledFile>* runtime,
                                      const system::SystemDescription& system,

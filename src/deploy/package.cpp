@@ -39,7 +39,7 @@ Result<oci::NewLayer> application_layer(const image::BundleConfiguration& config
                         {{image::annotation::role, "application"}});
 }
 
-// True if the RUNPATH of the file at `path` names the directory.
+// Whether the RUNPATH of the file at `path` names the directory.
 bool leads_to(const loader::Dynamic& dynamic, const std::string& path, const std::string& directory,
               const loader::Settings& settings) {
   const std::string origin = "/" + fs::path(path).parent_path().string();
@@ -54,8 +54,9 @@ bool leads_to(const loader::Dynamic& dynamic, const std::string& path, const std
 }
 
 struct Needs {
-  std::string glibc;                         // highest GLIBC_* version that an installed file needs
-  std::set<std::string> library_directories; // installed libraries that the loader does not find by itself
+  std::string glibc; // the highest GLIBC_* version that an installed file needs
+  std::set<std::string>
+      library_directories; // of installed libraries that the loader does not find by default
 };
 
 Result<Needs> needs_of(const std::string& arch, const image::BundleConfiguration& configuration,
@@ -70,7 +71,7 @@ Result<Needs> needs_of(const std::string& arch, const image::BundleConfiguration
   Needs needs;
   for (const auto& [path, content] : assembly.contents) {
     if (!loader::is_elf_for(content, arch))
-      continue; // a file for another machine is data
+      continue; // a file for another machine counts as data
     XAAS_TRY(const loader::Dynamic dynamic, loader::read_dynamic_in_worker("/" + path, content));
     for (const std::string& version : dynamic.glibc_versions)
       if (version_less(needs.glibc, version))
@@ -83,7 +84,7 @@ Result<Needs> needs_of(const std::string& arch, const image::BundleConfiguration
   return needs;
 }
 
-// The ABI of the host's MPI that the chosen values need; empty: none.
+// The ABI of the host's MPI that the chosen values require; empty: none.
 std::string mpi_of(const std::vector<image::ChosenNeeds>& needs) {
   for (const image::ChosenNeeds& each : needs)
     if (!each.required.mpi.empty())
@@ -91,7 +92,8 @@ std::string mpi_of(const std::vector<image::ChosenNeeds>& needs) {
   return {};
 }
 
-// For who checks the image: which files were linked here, and what each has beside code for the target.
+// For checkers of the image: the files that were linked here, and the code in each that is not for the target
+// alone.
 Result<std::string> code_annotation(const Assembly& assembly) {
   Json files = Json::object();
   for (const auto& [path, origin] : assembly.origins)
@@ -100,7 +102,7 @@ Result<std::string> code_annotation(const Assembly& assembly) {
   return json_text(files, "installed files");
 }
 
-// What is passed on byte for byte is read once all the same: it must be what config and manifest say of it.
+// A layer that is passed on byte for byte is read all the same, to check it against config and manifest.
 Result<void> check_runtime_layer(const image::ApplicationImage& source, size_t index,
                                  provenance::FileList* files) {
   const oci::Descriptor& layer = source.image().manifest().layers[index];
@@ -126,7 +128,7 @@ void fill_config(const image::ApplicationImage& source, const Needs& needs, oci:
   std::map<std::string, std::string> variables = wanted.env;
   if (!variables.count("PATH"))
     variables["PATH"] = wanted.prefix + "/bin:/usr/local/bin:/usr/bin:/bin";
-  // There is no ld.so.cache in the image, as ldconfig would make on a machine.
+  // The image has no ld.so.cache, which ldconfig would make on a machine.
   if (!needs.library_directories.empty() && !variables.count("LD_LIBRARY_PATH"))
     variables["LD_LIBRARY_PATH"] =
         join({needs.library_directories.begin(), needs.library_directories.end()}, ":");
@@ -134,14 +136,14 @@ void fill_config(const image::ApplicationImage& source, const Needs& needs, oci:
     image.config.env.push_back(name + "=" + value);
 }
 
-// The closure's layers byte for byte. Read once more only if a layer has to be written: the closure must not
-// stay in memory.
+// The closure's layers byte for byte. A layer is read again only when it must be written, because the closure
+// must not stay in memory.
 Result<void> add_runtime_layers(const image::ApplicationImage& source, const std::string& configuration,
                                 provenance::FileList* files, oci::NewImage& image) {
   for (const size_t index : source.runtime_layers(configuration)) {
     oci::NewLayer layer;
     layer.descriptor = source.image().manifest().layers[index];
-    layer.descriptor.media_type = oci::media_type::layer_gzip; // the bytes are the same in Docker's format
+    layer.descriptor.media_type = oci::media_type::layer_gzip; // the content is the same in Docker's format
     layer.descriptor.annotations = {{image::annotation::role, "runtime"}};
     layer.origin = source.image().reference();
     layer.diff_id = source.image().config().diff_ids[index];
@@ -173,7 +175,7 @@ Result<void> add_runtime_layer(const SourceClosure& closure, int64_t time, prove
   return {};
 }
 
-// What is the same of every deployed image, after its closure. `bundle`: what it was made of.
+// The parts that every deployed image has after its closure. `bundle`: what the image was made from.
 Result<void> add_application(const image::ApplicationImage& source, const image::Bundle& bundle,
                              const image::BundleConfiguration& configuration, Assembly& assembly,
                              const Inputs& inputs, int64_t time, Needs needs, provenance::FileList* files,
@@ -201,7 +203,8 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
   if (!bundle.llvm.empty())
     image.annotations[image::annotation::made_from_llvm] = bundle.llvm;
   image.annotations.merge(image::application_annotations(bundle));
-  // An image on base `scratch` has none; of one with sources it is the toolchain's, which is left behind.
+  // An image on base `scratch` has no base. The base of an image with sources is the toolchain's, which is
+  // left behind.
   if (!source.bundle().source_build)
     for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
       if (const auto& known = source.image().manifest().annotations; known.contains(key))

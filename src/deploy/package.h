@@ -11,12 +11,12 @@
 
 namespace xaas::deploy {
 
-// The deployed image: the closure's layers of the IR image byte for byte, one application layer, annotations
-// that lead back to what made it. `files`, if not null, gets its regular files.
+// The deployed image: the closure's layers of the IR image byte for byte, one application layer, and
+// annotations that lead back to its inputs. `files`, if not null, receives its regular files.
 Result<oci::NewImage> package(const image::ApplicationImage& source,
                               const image::BundleConfiguration& configuration, Assembly assembly,
                               const Inputs& inputs, int64_t time, provenance::FileList* files);
-// The same of what was built from source: a layer with the closure, if there is any, and the application's.
+// The same for a build from source: a layer with the closure, if there is one, and the application's layer.
 Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt built, const Inputs& inputs,
                               int64_t time, provenance::FileList* files);
 

@@ -9,10 +9,10 @@ namespace xaas::deploy {
 
 namespace {
 
-// The first of `inputs` that the image does not have, or not so.
+// The first of `inputs` that the image lacks or has with another value.
 std::string difference(const oci::Image& image, const Inputs& inputs) {
   if (image::kind_of(image) != "deployed")
-    return "it is no deployed image";
+    return "it is not a deployed image";
   for (const auto& [key, value] : inputs) {
     const auto found = image.manifest().annotations.find(key);
     if (found == image.manifest().annotations.end())
@@ -23,27 +23,27 @@ std::string difference(const oci::Image& image, const Inputs& inputs) {
   return {};
 }
 
-// The closure's layers are those of the IR image, and one layer is added.
+// The closure's layers are those of the IR image, followed by one more layer.
 std::string difference(const oci::Image& image, const image::ApplicationImage& source,
                        const std::string& configuration) {
   if (image.config().architecture != source.image().config().architecture)
     return "it is for " + image.config().architecture;
   const std::vector<oci::Descriptor>& layers = image.manifest().layers;
   if (image.config().history.size() != layers.size())
-    return "it has other layers";
+    return "its layers differ";
   if (image.manifest().annotations.contains(image::annotation::from_source))
-    return layers.size() <= 2 ? "" : "it has other layers"; // the closure, if any, and what was installed
+    return layers.size() <= 2 ? "" : "its layers differ"; // the closure, if any, and what was installed
   const std::vector<size_t> runtime = source.runtime_layers(configuration);
   if (layers.size() != runtime.size() + 1)
-    return "it has other layers";
+    return "its layers differ";
   for (size_t i = 0; i < runtime.size(); ++i)
     if (layers[i].digest != source.image().manifest().layers[runtime[i]].digest)
       return "its run-time layer " + layers[i].digest.to_string() + " is not one of the IR image";
   return {};
 }
 
-// Why the image could not be read while another was written from it: then it is not the output that is at
-// fault. Blobs are asked for by several threads.
+// Remembers why the image could not be read while another was written from it, because then the output is not
+// at fault. Several threads ask for blobs.
 class ReadingTrouble {
 public:
   Result<oci::BlobPtr> watch(Result<oci::BlobPtr> blob) {
@@ -53,14 +53,14 @@ public:
     }
     return blob;
   }
-  const std::optional<Error>& error() const { return error_; } // once the threads have ended
+  const std::optional<Error>& error() const { return error_; } // after the threads have ended
 
 private:
   std::mutex mutex_;
   std::optional<Error> error_;
 };
 
-// Blobs are checked before they are written.
+// Checks blobs before they are written.
 oci::NewImage as_new(const oci::Image& image, ReadingTrouble& trouble) {
   oci::NewImage copy;
   copy.config = image.config();
@@ -148,7 +148,7 @@ Result<std::unique_ptr<oci::Image>> find_deployed(const oci::Reference& referenc
     why = difference(**opened, source, configuration);
   ReadingTrouble trouble;
   if (why.empty() && oci::manifest_digest(as_new(**opened, trouble)) != (*opened)->digest())
-    why = "it was not written as xaas writes images";
+    why = "xaas would have written it differently";
   if (why.empty())
     return opened;
   say_refused(progress, reference, why);

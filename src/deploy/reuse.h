@@ -1,8 +1,8 @@
-// Deployed images that are there already: found by what they were made from and for, and copied.
+// Deployed images that exist already: found by their inputs, and copied.
 //
-// A deployed image is a function of its inputs, so an image under a tag that is made of these inputs is the
-// one that deploying would give. Whoever may write to the place where it is looked for decides what users of
-// the place run; what is found is compared with the inputs all the same, so that a mistake is seen.
+// A deployed image is a function of its inputs, so an image with the same inputs is the one that deploying
+// would make. Whoever may write to the place where images are looked for decides what users of the place run.
+// Images are compared with the inputs all the same, to detect mistakes.
 #pragma once
 
 #include <xaas/base/progress.h>
@@ -18,8 +18,8 @@
 
 namespace xaas::deploy {
 
-// What a deployed image is a function of, as its annotations say it. A new input belongs here: the name under
-// which images are found, and what they are checked for, follow.
+// The inputs of a deployed image, in the form of its annotations. A new input belongs here: the name under
+// which images are found and the comparison follow.
 using Inputs = std::map<std::string, std::string>;
 Inputs inputs_of(const image::ApplicationImage& source, const std::string& configuration,
                  const target::Cpu& target, const device::DevicePlan& device, bool lto, bool from_source,
@@ -28,20 +28,19 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
 // Usage error unless it is a layout or a repository of a registry, without a tag or digest.
 Result<void> check_place(const oci::Reference& place);
 
-// The image in that place that is made of these inputs, whether it is there or not: tag `xaas-` and 40
-// digits.
+// The name in that place of the image with these inputs, whether it exists or not: tag `xaas-` and 40 digits.
 oci::Reference reference_in(const oci::Reference& place, const Inputs& inputs);
 
 bool is_in(const oci::Reference& image, const oci::Reference& place);
 
-// Opens it. Nothing: it is not there, which is not worth a word, or cannot be had or is not what was asked
-// for, which is said. Errors: interruption.
+// Opens it. Nothing if it does not exist; also nothing, with a note, if it cannot be read or has other
+// inputs. Errors: interruption.
 Result<std::unique_ptr<oci::Image>> find_deployed(const oci::Reference& reference, const Inputs& inputs,
                                                   const image::ApplicationImage& source,
                                                   const std::string& configuration,
                                                   const registry::Access& access, Progress& progress);
 
-// Writes it elsewhere, with the same digest. Nothing: it could not be read or is damaged, which is said.
+// Writes it elsewhere, with the same digest. Nothing, with a note, if it could not be read or is damaged.
 Result<std::optional<Digest>> copy_deployed(const oci::Image& image, const oci::Reference& output,
                                             const registry::Access& access, Progress& progress);
 

@@ -1,5 +1,5 @@
-// What the build leaves is a stranger's: a link in its directories may lead anywhere on this machine, so
-// nothing is read through one.
+// The output of a build is untrusted: a link in its directories may lead anywhere on this machine, so nothing
+// is read through a link.
 #include "source_build.h"
 
 #include <xaas/base/process.h>
@@ -18,10 +18,10 @@ namespace {
 
 using FileKind = link::InstalledFile::Kind;
 
-// Trees of one format; what is done to layers when they are unpacked is part of it.
+// The format of the trees, including what unpacking does to layers.
 constexpr const char* tree_format = "source image 2";
 
-// The limits of a step are settings: which, people want to know where one was passed.
+// The limits of a step are settings. An error about one names its setting.
 Error with_setting(Error error) {
   static const std::vector<std::pair<std::string, std::string>> settings = {
       {"raise the limit on processes", "build_processes"},
@@ -32,7 +32,7 @@ Error with_setting(Error error) {
   for (const auto& [hint, setting] : settings)
     if (error.hint.starts_with(hint))
       error.hint += " (the setting " + setting + ")";
-  // The kernel stops what forks faster than we look, at a multiple of the limit.
+  // The kernel stops processes that fork faster than we check, at a multiple of the limit.
   for (const char* words : {"Cannot fork", "fork: ", "vfork: ", "Resource temporarily unavailable"})
     if (error.hint.empty() && error.output.find(words) != std::string::npos)
       error.hint =
@@ -41,8 +41,8 @@ Error with_setting(Error error) {
   return error;
 }
 
-// Says which layers of these roles an image has, by the digests of their bytes, which are checked: what the
-// config says of them (diff_ids) is anybody's word, and would let one image stand for another in the stores.
+// Identifies an image's layers of these roles by the digests of their bytes, which are checked. The digests
+// in the config (diff_ids) are unchecked, and would let one image replace another in the stores.
 std::string layers_text(const image::ApplicationImage& source, const std::vector<std::string>& roles) {
   std::string text = tree_format;
   for (const std::string& role : roles) {
@@ -87,7 +87,7 @@ public:
       XAAS_TRY(toolchain, tree_of(store, source_, "base", progress_));
       enclosure.tree = toolchain->tree();
     }
-    // By the tree's own links: it is a stranger's, and so may be where they lead.
+    // Resolved through the tree's own links: the tree is untrusted, and its links may lead anywhere.
     const TreePlace sources_place = find_in_tree(sources.tree(), inside::source);
     if (sources_place.type != fs::file_type::directory)
       return make_error(ErrorKind::integrity,
@@ -110,8 +110,9 @@ private:
   // Configure checks run programs that are compiled for the target.
   Result<void> check_machine() {
     if (source_.bundle().arch != target::host_arch())
-      return make_error(ErrorKind::unsatisfied, "the image is for " + source_.bundle().arch +
-                                                    ", and its sources are built on a machine of that kind");
+      return make_error(ErrorKind::unsatisfied,
+                        "the image is for " + source_.bundle().arch +
+                            ", so its sources must be built on a machine of that kind");
     const std::vector<std::string> lacks =
         target::missing_features(cpu_.features, target::host_cpu().features);
     if (!lacks.empty())
@@ -120,8 +121,8 @@ private:
     return {};
   }
 
-  // What a build writes into a compiler cache, a later one believes. So each application has its own: a
-  // stranger's could give another one other code.
+  // A build trusts what earlier builds wrote into a compiler cache. So each application has its own, because
+  // an untrusted application could plant code for another one.
   Result<void> add_mounts(enclose::Enclosure& enclosure, const fs::path& sources) {
     enclosure.limits = request_.limits;
     enclosure.mounts.push_back({sources, inside::source, false});
@@ -137,7 +138,7 @@ private:
           *request_.compiler_cache / digest_of(layers_text(source_, {"base", "source"})).hex();
       XAAS_CHECK(make_directories(own));
       std::error_code code;
-      fs::last_write_time(own, fs::file_time_type::clock::now(), code); // who removes old ones goes by it
+      fs::last_write_time(own, fs::file_time_type::clock::now(), code); // old ones are removed by this time
       enclosure.mounts.push_back({own, inside::compiler_cache, true});
     }
     return {};
@@ -214,7 +215,7 @@ private:
                         "/" + file.path +
                             ": is installed with the rights of its owner or group "
                             "(set-user-ID or set-group-ID)",
-                        "an image has no such programs: install it with an ordinary mode");
+                        "images have no such programs; install it with an ordinary mode");
     } else {
       XAAS_TRY(std::string content, read_file(from));
       file.digest = digest_of(content);

@@ -15,17 +15,17 @@
 namespace xaas::deploy {
 
 struct SourceBuilt {
-  image::BundleConfiguration configuration; // what was installed, and the closure, as files of this image
+  image::BundleConfiguration configuration; // the installed files and the closure, as files of this image
   Assembly assembly;
   SourceClosure closure;
   Compilers compilers;
-  std::string runtime; // that the build ran in
+  std::string runtime; // in which the build ran
   project::StepTimes times;
 };
 
-// Unpacks toolchain and sources where they are not there yet, builds in `work`, takes what was installed.
-// Errors: those of enclose::choose_builder and project::build, whose log is kept and named; failed where
-// something was installed that an image does not have; integrity for a damaged image.
+// Unpacks toolchain and sources unless they are there already, builds in `work`, and takes the installed
+// files. Errors: those of enclose::choose_builder and project::build, whose log is kept and named; failed if
+// a file was installed that an image cannot have; integrity for a damaged image.
 Result<SourceBuilt> build_from_source(const Request& request, const image::ApplicationImage& source,
                                       const spec::Configuration& configuration, const target::Cpu& cpu,
                                       int64_t time, const fs::path& work, Progress& progress);

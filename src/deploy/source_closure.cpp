@@ -17,8 +17,8 @@ namespace {
 using FileKind = link::InstalledFile::Kind;
 using loader::Library;
 
-// There is no ld.so.cache in the image: glibc's loader finds by itself what is in these, and what a file's
-// own RPATH names.
+// The image has no ld.so.cache: glibc's loader finds libraries in these directories by default, and in those
+// that a file's own RPATH names.
 bool is_found_again(const loader::Object& object, const std::string& directory, const std::string& arch) {
   const std::vector<std::string> defaults = loader::default_directories(arch);
   if (std::find(defaults.begin(), defaults.end(), directory) != defaults.end())
@@ -35,11 +35,11 @@ public:
   Result<SourceClosure> run(const std::vector<link::InstalledFile>& installed, const Assembly& assembly,
                             const std::vector<std::string>& runtime) {
     for (const auto& [path, content] : assembly.contents)
-      if (loader::is_elf_for(content, arch_)) // code for another machine is data
+      if (loader::is_elf_for(content, arch_)) // code for another machine counts as data
         XAAS_CHECK(add_installed(path, content));
     name_installed(installed);
     for (const std::string& extra : runtime)
-      XAAS_CHECK(add_tree(extra, 0)); // before the closure: a plugin needs libraries, too
+      XAAS_CHECK(add_tree(extra, 0)); // before the closure, because a plugin needs libraries, too
     for (const bool programs : {true, false})
       for (const Library* start : start_)
         if (programs != start->dynamic.interpreter.empty() && !reached_.contains(start))
@@ -61,8 +61,8 @@ private:
     return {};
   }
 
-  // What is installed serves what else is installed and needs it by its name: the image finds it, wherever it
-  // is installed.
+  // An installed library serves other installed files that need it by name; the image finds it wherever it is
+  // installed.
   void name_installed(const std::vector<link::InstalledFile>& installed) {
     for (const link::InstalledFile& file : installed) {
       const fs::path path = "/" + file.path;
@@ -73,8 +73,8 @@ private:
     }
   }
 
-  // What one program loads, or one library for a program that is not known: that one finds what programs here
-  // have loaded.
+  // What one program loads, or one library on behalf of an unknown program, which finds everything that the
+  // programs here have loaded.
   Result<void> add_closure(const Library& start) {
     const std::string& interpreter = start.dynamic.interpreter;
     if (!interpreter.empty() && !own_.contains(fs::path(interpreter).filename()))
@@ -90,9 +90,9 @@ private:
       const Library& library = *object->library;
       const auto own = installed_.find(library.path);
       if (name.starts_with("ld-linux") || (own != installed_.end() && own->second.get() == &library))
-        continue; // the loader has its own place, by which programs name it
+        continue; // the loader keeps its path, because programs name it
       const std::string directory = fs::path(library.path).parent_path();
-      // Found under the name that is needed, which in the tree may be that of a link.
+      // Found under the needed name, which may be a link in the tree.
       const std::string path = directory + "/" + fs::path(name).filename().string();
       XAAS_CHECK(put(path, find_in_tree(tree_, library.path).outside));
       if (!is_found_again(*object, directory, arch_))
@@ -118,7 +118,7 @@ private:
     return put(path, place.outside);
   }
 
-  // A file or directory that the spec names, with what links lead to.
+  // Adds a file or directory that the spec names, and the targets of links.
   Result<void> add_tree(const std::string& path, int depth) {
     constexpr int deepest = 64;
     const TreePlace place = find_in_tree(tree_, path);
@@ -164,10 +164,10 @@ private:
   std::map<std::string, std::unique_ptr<Library>> installed_; // by path
   std::map<std::string, const Library*> own_;                 // by name
   std::vector<const Library*> start_;
-  std::set<const Library*> served_;  // what is installed
-  std::set<const Library*> reached_; // by what was started
+  std::set<const Library*> served_;  // the installed ones that were handled already
+  std::set<const Library*> reached_; // from what was started
   std::set<std::string> loaded_;     // names
-  std::set<std::string> missing_;    // for people
+  std::set<std::string> missing_;    // for messages
   std::map<std::string, link::InstalledFile> files_;
   std::map<Digest, fs::path> of_packages_;
   SourceClosure closure_;

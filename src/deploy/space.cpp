@@ -6,7 +6,7 @@ namespace xaas::deploy {
 
 namespace {
 
-// What this form of the image takes of a layer that is carried over.
+// The part of a layer that this form of the image carries over.
 uint64_t written(const oci::Reference& output, const oci::Descriptor& layer) {
   std::error_code code;
   if (output.transport == oci::Transport::layout &&
@@ -47,7 +47,7 @@ std::vector<SpaceNeed> space_needs(const Request& request, const image::Applicat
     for (const oci::Descriptor& layer : layers)
       if (is_used(layer, configuration))
         bytes += layer.size;
-    needs.push_back({"what is read of the registry", request.access.blobs->root(), bytes});
+    needs.push_back({"blobs from the registry", request.access.blobs->root(), bytes});
   }
   return needs;
 }
@@ -55,7 +55,7 @@ std::vector<SpaceNeed> space_needs(const Request& request, const image::Applicat
 std::vector<SpaceNeed> space_needs_from_source(const Request& request,
                                                const image::ApplicationImage& source) {
   constexpr uint64_t expansion = 3;    // of compressed programs and text
-  constexpr uint64_t build_factor = 8; // objects and programs beside compressed sources
+  constexpr uint64_t build_factor = 8; // objects and programs, relative to compressed sources
   uint64_t base = 0, sources = 0;
   for (const oci::Descriptor& layer : source.image().manifest().layers) {
     base += image::layer_role(layer) == "base" ? layer.size : 0;
@@ -65,7 +65,7 @@ std::vector<SpaceNeed> space_needs_from_source(const Request& request,
       std::find(request.runtimes.begin(), request.runtimes.end(), "host") != request.runtimes.end();
   std::vector<SpaceNeed> needs = {{"temporary files", temporary_root(), build_factor * sources}};
   std::error_code code;
-  if (!fs::exists(request.trees, code)) // else they may be there already
+  if (!fs::exists(request.trees, code)) // otherwise they may be there already
     needs.push_back({"the toolchain", request.trees, expansion * (sources + (host ? 0 : base))});
   return needs;
 }

@@ -1,4 +1,4 @@
-// What deploying will write, about.
+// An estimate of what deploying will write.
 #pragma once
 
 #include <xaas/base/space.h>
@@ -7,11 +7,11 @@
 
 namespace xaas::deploy {
 
-// From the sizes in the image's metadata, for one configuration: nothing else is read.
+// For one configuration, from the sizes in the image's metadata alone.
 std::vector<SpaceNeed> space_needs(const Request& request, const image::ApplicationImage& source,
                                    const std::string& configuration, const image::Usage& usage);
 
-// The same of a configuration that is built from source: toolchain and sources unpacked, and a build of them.
+// The same for a configuration that is built from source: unpacked toolchain and sources, and a build.
 std::vector<SpaceNeed> space_needs_from_source(const Request& request, const image::ApplicationImage& source);
 
 } // namespace xaas::deploy

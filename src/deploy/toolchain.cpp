@@ -20,7 +20,7 @@ std::string own_path() {
   return path ? path : project::usual_path;
 }
 
-// What a compiler complains about: every option in quotes in its messages.
+// The options that a compiler complains about: every option in quotes in its messages.
 std::set<std::string> refused_options(const std::string& output, const std::vector<std::string>& flags) {
   std::set<std::string> refused;
   for (const std::string& flag : flags)
@@ -49,7 +49,7 @@ public:
       XAAS_TRY(const bool known, accepts({base}));
       if (!known)
         continue;
-      if (arm) // what a CPU of another name has beyond its level, GCC calls by other names than LLVM
+      if (arm) // GCC names the features of a CPU beyond its level differently from LLVM
         return std::vector{base};
       return with_features(base, name);
     }
@@ -64,9 +64,9 @@ private:
                        [&](const std::string& family) { return name.starts_with(family); });
   }
 
-  // The CPU, then, for a compiler that is older than it, those that are most alike: how to order instructions
-  // for them is right for it, too. As GCC itself does for `native`. What they have and it has not is switched
-  // off.
+  // The CPU and, for a compiler that is older than the CPU, the most similar ones: their instruction
+  // scheduling suits it, too. GCC does the same for `native`. Features that only the similar CPU has are
+  // switched off.
   std::vector<std::string> relatives() const {
     std::vector<std::pair<size_t, std::string>> found;
     const std::vector<std::string> levels = target::isa_levels(cpu_.arch);
@@ -104,7 +104,7 @@ private:
     return result.exit_code == 0;
   }
 
-  // The CPU as it is, not as its name says: a virtual machine may hide features.
+  // The CPU's actual features, because a virtual machine may hide some.
   Result<std::vector<std::string>> with_features(const std::string& base, const std::string& name) const {
     std::vector<std::string> flags;
     if (const auto implied = target::features_of(cpu_.arch, name)) {
@@ -200,7 +200,7 @@ Result<Compilers> make_compilers(const EnclosedPlace& place, const spec::Toolcha
     line += quoted(compiler.string());
     for (const std::string& flag : compilers.flags)
       line += " " + quoted(flag);
-    const fs::path name = compiler.filename(); // build systems look at it
+    const fs::path name = compiler.filename(); // build systems look at the name
     XAAS_CHECK(write_file(tools / name, line + " \"$@\"\n", 0755));
     return fs::path(inside::tools) / name;
   };
