@@ -169,7 +169,7 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
   return plan;
 }
 
-// Whether the image was deployed before, and then, unless it is a dry run, is the output, too.
+// Whether the image was deployed before. Unless it is a dry run, it is then also copied to the output.
 Result<bool> reuse(const Request& request, const image::ApplicationImage& source, const Plan& plan,
                    Report& report, Progress& progress) {
   const Clock::time_point start = Clock::now();
@@ -197,7 +197,7 @@ bool wants_files(const Request& request) {
   return request.sbom || request.attach_sbom;
 }
 
-// The image, also under the name by which it is found again, with what was asked for of it.
+// Writes the image, also under the name by which it is found again, and describes it as requested.
 Result<void> write(const Request& request, const Plan& plan, const oci::NewImage& image,
                    const provenance::FileList& files, Report& report, Progress& progress) {
   XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));

@@ -16,8 +16,8 @@ std::string without_settings(const std::string& arch) {
   return arch.substr(0, arch.find(':'));
 }
 
-// Of the ABI that the device libraries are made for, which the run-time library must know; "" where it is
-// LLVM's own.
+// The version of the ABI that the device libraries are made for and the run-time library must know; "" for
+// LLVM's own version.
 std::string code_object_version(const image::Bundle& bundle, const ir::Unit& unit) {
   const auto options = bundle.options.find(unit.options);
   if (options == bundle.options.end())
@@ -62,7 +62,7 @@ Result<void> plan_for_amd(const image::Bundle& bundle, const std::set<Digest>& h
     if (gpu.vendor != "amd")
       continue;
     if (gpu.arch.empty())
-      return no_gpu_here("AMD", "the architecture of this one is not known: " + gpu.model);
+      return no_gpu_here("AMD", "the architecture of this one is unknown: " + gpu.model);
     archs.insert(without_settings(gpu.arch));
   }
   for (const std::string& name : archs) {

@@ -15,7 +15,7 @@ namespace xaas::device {
 
 namespace {
 
-constexpr uint64_t most_output = uint64_t(1) << 24; // of which messages have the first lines
+constexpr uint64_t most_output = uint64_t(1) << 24; // messages show its first lines
 
 } // namespace
 
@@ -35,7 +35,7 @@ Result<ProcessResult> run_assembler(const fs::path& program, const std::vector<s
     if (std::chrono::steady_clock::now() - start < clock)
       return {};
     return make_error(ErrorKind::failed,
-                      program.string() + ": not done after " + std::to_string(clock.count()) + " s");
+                      program.string() + ": not finished after " + std::to_string(clock.count()) + " s");
   };
   command.watch_period = std::chrono::milliseconds(200);
   return run_process(command);

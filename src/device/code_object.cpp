@@ -18,7 +18,8 @@ using Elf = llvm::object::ELF64LE;
 using File = llvm::object::ELFFile<Elf>;
 
 constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
-// On every host: Clang gives the bundler no other. The dash at the end is where a target ID would be.
+// The same on every host, because Clang gives the bundler no other ID. A target ID would follow the last
+// dash.
 constexpr std::string_view host_id = "host-x86_64-unknown-linux-gnu-";
 constexpr std::string_view device_id = "hipv4-amdgcn-amd-amdhsa--";
 constexpr uint64_t alignment = 4096, entry_header = 24;
@@ -38,7 +39,7 @@ Error damaged_object(const std::string& what) {
   return make_error(ErrorKind::integrity, "code object: " + what);
 }
 
-// The settings that are not left open, as a target ID has them (AMDGPUUsage, "Target ID").
+// The settings that are fixed, in the form of a target ID (AMDGPUUsage, "Target ID").
 std::string settings(unsigned flags) {
   using namespace llvm::ELF;
   std::string text;
@@ -49,10 +50,10 @@ std::string settings(unsigned flags) {
   return text;
 }
 
-// LLVM takes any other number for a programming error of the caller.
+// LLVM treats any other number as a programming error of the caller.
 bool is_known_processor(unsigned flags) {
   using namespace llvm::ELF;
-  constexpr unsigned last_in_order = EF_AMDGPU_MACH_AMDGCN_GFX1251; // then there is a gap
+  constexpr unsigned last_in_order = EF_AMDGPU_MACH_AMDGCN_GFX1251; // a gap follows
   const unsigned processor = flags & EF_AMDGPU_MACH;
   for (const unsigned reserved : {EF_AMDGPU_MACH_AMDGCN_RESERVED_0X27, EF_AMDGPU_MACH_AMDGCN_RESERVED_0X40,
                                   EF_AMDGPU_MACH_AMDGCN_RESERVED_0X4B, EF_AMDGPU_MACH_AMDGCN_RESERVED_0X4D,
@@ -68,7 +69,7 @@ Result<void> read_header(std::string_view bytes, const Elf::Ehdr& header, CodeOb
   using namespace llvm::ELF;
   if (!header.checkMagic() || header.getFileClass() != ELFCLASS64 ||
       header.getDataEncoding() != ELFDATA2LSB || header.e_machine != EM_AMDGPU)
-    return damaged_object("it is no ELF file for an AMD GPU");
+    return damaged_object("it is not an ELF file for an AMD GPU");
   if (header.e_type != ET_DYN || header.e_ident[EI_OSABI] != ELFOSABI_AMDGPU_HSA)
     return damaged_object("it is not linked for the HSA run-time library");
   const unsigned abi = header.e_ident[EI_ABIVERSION];
@@ -88,13 +89,13 @@ Result<void> read_header(std::string_view bytes, const Elf::Ehdr& header, CodeOb
   return {};
 }
 
-// The metadata note, MessagePack. LLVM's Document takes what is well formed but unexpected (a map as a key)
-// for a programming error of the caller: only its Reader is for a stranger's bytes.
+// The metadata note, in MessagePack. LLVM's Document treats well-formed but unexpected input (a map as a key)
+// as a programming error of the caller; only its Reader is safe for untrusted bytes.
 class Metadata {
 public:
   explicit Metadata(llvm::StringRef bytes) : reader_(bytes) {}
 
-  // The kernels' symbols.
+  // The symbols of the kernels.
   Result<std::vector<std::string>> kernels() {
     std::vector<std::string> symbols;
     XAAS_CHECK(for_each_entry([&](const std::string& key, const Object& value) -> Result<void> {
@@ -124,11 +125,11 @@ private:
     return object;
   }
 
-  // Reads a map. `entry` reads what belongs to a value.
+  // Reads a map. `entry` reads the value of a key.
   template <typename Entry> Result<void> for_each_entry(const Entry& entry) {
     XAAS_TRY(const Object map, next());
     if (map.Kind != Type::Map)
-      return damaged_object("its metadata has something else than a map");
+      return damaged_object("its metadata has something other than a map");
     for (size_t i = 0; i < map.Length; ++i) {
       XAAS_TRY(const Object key, next());
       if (key.Kind != Type::String)
@@ -139,7 +140,7 @@ private:
     return {};
   }
 
-  // What belongs to an object that was read.
+  // Skips the contents of an object that was read.
   Result<void> skip(const Object& object, unsigned depth) {
     constexpr unsigned deepest = 16;
     if (object.Kind != Type::Array && object.Kind != Type::Map)
@@ -154,7 +155,7 @@ private:
     return {};
   }
 
-  // Of the kernel that comes next.
+  // The entry of the next kernel.
   Result<std::string> symbol() {
     std::string name;
     XAAS_CHECK(for_each_entry([&](const std::string& key, const Object& value) -> Result<void> {
@@ -191,7 +192,7 @@ Result<std::vector<std::string>> kernels_of(const File& file) {
   return damaged_object("it has no metadata");
 }
 
-// The objects among its dynamic symbols: where the run-time library looks for descriptors.
+// The objects among its dynamic symbols, where the run-time library looks for descriptors.
 Result<std::map<std::string, uint64_t>> objects_of(const File& file) {
   auto sections = file.sections();
   if (!sections)
@@ -233,7 +234,7 @@ Error damaged(const std::string& what) {
   return make_error(ErrorKind::integrity, "bundle of code objects: " + what);
 }
 
-// The caller has checked that it is there.
+// The caller has checked that the bytes exist.
 uint64_t number_at(std::string_view bytes, uint64_t offset) {
   uint64_t value = 0;
   for (unsigned i = 0; i < 8; ++i)
@@ -241,10 +242,11 @@ uint64_t number_at(std::string_view bytes, uint64_t offset) {
   return value;
 }
 
-// Reads one entry of `bundle` at `at`, which is moved behind it; `end` to the end of its bytes, if later.
+// Reads the entry of `bundle` at `at`, moves `at` behind it, and moves `end` to the end of its bytes if that
+// is later.
 Result<BundleEntry> take_entry(std::string_view bundle, uint64_t& at, uint64_t& end) {
   if (bundle.size() - at < entry_header)
-    return damaged("it ends in the midst of its entries");
+    return damaged("it ends within its entries");
   const uint64_t offset = number_at(bundle, at), size = number_at(bundle, at + 8),
                  length = number_at(bundle, at + 16);
   at += entry_header;
@@ -269,11 +271,11 @@ Result<BundleEntry> take_entry(std::string_view bundle, uint64_t& at, uint64_t& 
 Result<void> take_bundle(std::string_view& rest, std::vector<BundleEntry>& entries) {
   constexpr uint64_t header = magic.size() + 8;
   if (!rest.starts_with(magic) || rest.size() < header)
-    return damaged("it does not begin as one");
+    return damaged("it has no magic at its start");
   const uint64_t count = number_at(rest, magic.size());
   if (count > rest.size() / entry_header)
     return damaged(std::to_string(count) + " entries in " + std::to_string(rest.size()) + " bytes");
-  // Bytes come behind all entries, whose end is known when the last has been read.
+  // The entries' bytes follow all entries, whose end is known after the last one.
   uint64_t at = header, end = header;
   const size_t first = entries.size();
   for (uint64_t i = 0; i < count; ++i) {

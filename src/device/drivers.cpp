@@ -13,7 +13,8 @@ namespace {
 using target::GpuArch;
 using Features = GpuArch::Features;
 
-// The driver that first took a version of PTX goes by its branch ("driver r470"): all of the branch do.
+// The first driver for a version of PTX is given as a branch ("driver r470"): all drivers of the branch
+// accept it.
 struct PtxDriver {
   unsigned branch;
   PtxVersion ptx;
@@ -24,7 +25,7 @@ constexpr PtxDriver ptx_drivers[] = {
     {555, {8, 5}}, {565, {8, 6}}, {570, {8, 7}}, {575, {8, 8}}, {580, {9, 0}}, {590, {9, 1}}, {595, {9, 2}},
 };
 
-// Within a generation of toolkits every release's machine code runs with this driver.
+// This driver runs the machine code of every release of a toolkit generation.
 struct Generation {
   unsigned major;
   DriverVersion driver;
@@ -60,7 +61,7 @@ std::string listed(const std::vector<GpuArch>& archs) {
   return names.empty() ? "none" : join(names, ", ");
 }
 
-// The first branch whose drivers take a version of PTX.
+// The first branch whose drivers accept a version of PTX.
 std::string drivers_for(const PtxVersion& version) {
   const auto* const found = std::find_if(std::begin(ptx_drivers), std::end(ptx_drivers),
                                          [&](const PtxDriver& each) { return each.ptx >= version; });
@@ -97,12 +98,12 @@ std::string feature(const PtxVersion& version) {
 Result<CudaRelease> parse_cuda_release(const std::string& text) {
   const std::optional<std::vector<unsigned>> numbers = version_numbers(text, 2, 3);
   if (!numbers)
-    return make_error(ErrorKind::usage, "\"" + printable(text) + "\" is no CUDA release",
+    return make_error(ErrorKind::usage, "\"" + printable(text) + "\" is not a CUDA release",
                       "it is written as 12.4 or 12.4.99");
   return CudaRelease{(*numbers)[0], (*numbers)[1]};
 }
 
-// The newest of a branch that the table has; 0 for its other numbers where it has none.
+// The newest driver of a branch in the table, or version 0 of a branch that is not in it.
 static DriverVersion driver_of_branch(unsigned branch) {
   DriverVersion driver{{branch, 0, 0}};
   for (const ReleaseFacts& facts : cuda_releases())
@@ -114,7 +115,7 @@ static DriverVersion driver_of_branch(unsigned branch) {
 Result<DriverVersion> parse_driver_version(const std::string& text) {
   const std::optional<std::vector<unsigned>> numbers = version_numbers(text, 1, 3);
   if (!numbers)
-    return make_error(ErrorKind::usage, "\"" + printable(text) + "\" is no version of an NVIDIA driver",
+    return make_error(ErrorKind::usage, "\"" + printable(text) + "\" is not a version of an NVIDIA driver",
                       "it is written as 550.54.14");
   if (numbers->size() == 1)
     return driver_of_branch(numbers->front());
@@ -192,7 +193,7 @@ bool assembles(const CudaRelease& toolkit, const GpuArch& arch) {
   return !dropped && first && *first <= newest_ptx(toolkit);
 }
 
-// The first driver that takes machine code and the run-time library of a release.
+// The first driver that accepts machine code and the run-time library of a release.
 static Result<DriverVersion> needed_driver(const CudaRelease& release) {
   const auto* const generation =
       std::find_if(std::begin(generations), std::end(generations),
@@ -206,7 +207,7 @@ static Result<DriverVersion> needed_driver(const CudaRelease& release) {
   return own == releases.end() ? generation->driver : std::min(own->driver, generation->driver);
 }
 
-// Of older generations those that the driver takes.
+// The releases of older generations that the driver accepts.
 static std::string older_releases(const CudaRelease& release, const DriverVersion& driver,
                                   const std::string& words) {
   std::string hint;

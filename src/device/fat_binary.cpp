@@ -29,7 +29,7 @@ enum Flags : uint64_t {
   flag_zstd = 0x8000,
   flag_specific = 0x100000,
   flag_family = 0x200000,
-  flag_compatible = 0x1000000, // of cubins from sm_100 on
+  flag_compatible = 0x1000000, // of cubins for sm_100 and later
 };
 constexpr unsigned first_compatible = 100;
 
@@ -48,7 +48,7 @@ void fill(std::string& out) {
   out.resize(aligned(out.size()));
 }
 
-// What differs between images.
+// The parts that differ between images.
 struct Entry {
   uint16_t kind;
   uint16_t major, minor;
@@ -57,7 +57,7 @@ struct Entry {
   std::string payload;
 };
 
-// No options of ptxas, then what a cubin is compatible with.
+// Empty options for ptxas, then the contents of `.nv.compat`.
 std::string additional_part(std::string_view compatibility) {
   constexpr uint64_t own_size = 8;
   std::string part;
@@ -90,7 +90,7 @@ void add_entry(std::string& out, const Entry& entry, const GpuArch& arch) {
   fill(out);
 }
 
-// PTX after white space and comments.
+// Skips white space and comments of PTX.
 std::string_view without_comments(std::string_view text) {
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -102,7 +102,7 @@ std::string_view without_comments(std::string_view text) {
   }
 }
 
-// Digits at the start of `text`, which are taken off; nothing if there are none or too many.
+// Takes the digits off the start of `text`; nothing if there are none or too many.
 std::optional<uint16_t> take_number(std::string_view& text) {
   constexpr size_t most = 4;
   const size_t length = std::min(text.find_first_not_of("0123456789"), text.size());
@@ -128,15 +128,15 @@ Result<Entry> ptx_entry(const DeviceImage& image) {
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
   const std::optional<uint16_t> major = take_number(rest);
   if (!major || !rest.starts_with('.'))
-    return damaged("its .version is none");
+    return damaged("its .version is malformed");
   rest.remove_prefix(1);
   const std::optional<uint16_t> minor = take_number(rest);
   if (!minor)
-    return damaged("its .version is none");
+    return damaged("its .version is malformed");
   return Entry{ptx_kind, *major, *minor, 0, additional_part(""), image.bytes + '\0'};
 }
 
-// The section of this name; nothing if there is none. A file that is no ELF file is an error.
+// The section with this name; nothing if there is none. Not an ELF file: error.
 llvm::Expected<std::optional<std::string_view>> section(const llvm::object::ELFFile<Elf>& file,
                                                         llvm::StringRef name) {
   auto sections = file.sections();
@@ -156,7 +156,7 @@ llvm::Expected<std::optional<std::string_view>> section(const llvm::object::ELFF
   return std::nullopt;
 }
 
-// The architecture's number, where the ABI version has it.
+// The number of the architecture, at the place that the ABI version determines.
 unsigned arch_number(const Elf::Ehdr& header) {
   return header.e_ident[llvm::ELF::EI_ABIVERSION] >= llvm::ELF::ELFABIVERSION_CUDA_V2
              ? (header.e_flags & llvm::ELF::EF_CUDA_SM_MASK) >> llvm::ELF::EF_CUDA_SM_OFFSET
@@ -173,7 +173,7 @@ Result<Entry> cubin_entry(const DeviceImage& image, const GpuArch& arch) {
   const Elf::Ehdr& header = file->getHeader();
   if (!header.checkMagic() || header.getFileClass() != llvm::ELF::ELFCLASS64 ||
       header.getDataEncoding() != llvm::ELF::ELFDATA2LSB || header.e_machine != llvm::ELF::EM_CUDA)
-    return damaged("it is no ELF file for an NVIDIA GPU");
+    return damaged("it is not an ELF file for an NVIDIA GPU");
   const unsigned number = arch.major * 10 + arch.minor;
   if (arch_number(header) != number)
     return damaged("it is for sm_" + std::to_string(arch_number(header)));
@@ -202,7 +202,7 @@ Error damaged(const std::string& what) {
   return make_error(ErrorKind::integrity, "fat binary: " + what);
 }
 
-// The caller has checked that it is there.
+// The caller has checked that the bytes exist.
 uint64_t number_at(std::string_view bytes, size_t offset, unsigned size) {
   uint64_t value = 0;
   for (unsigned i = 0; i < size; ++i)
@@ -225,7 +225,7 @@ StoredImage::Compression compression_of(uint64_t flags) {
 }
 
 Result<std::string> arch_of(uint64_t number, uint64_t flags) {
-  constexpr uint64_t first = 10, last = 9999; // more is no number of an architecture
+  constexpr uint64_t first = 10, last = 9999; // other numbers are no architecture
   const bool specific = flags & flag_specific, family = flags & flag_family;
   if (number < first || number > last || (specific && family))
     return damaged("an image for architecture " + std::to_string(number) + ", flags " +
@@ -251,7 +251,7 @@ Result<StoredImage> take_image(std::string_view& rest) {
   image.compression = compression_of(flags);
   image.bytes = rest.substr(header, payload);
   if (image.compression != StoredImage::Compression::none) {
-    constexpr uint64_t most = uint64_t(1) << 40; // no device code is larger, and sums stay numbers
+    constexpr uint64_t most = uint64_t(1) << 40; // no device code is larger, and sums do not overflow
     const uint64_t compressed = number_at(rest, 16, 4);
     image.size = number_at(rest, 56, 8);
     if (compressed > payload || image.size > most)
@@ -273,7 +273,7 @@ Result<void> take_file(std::string_view& rest, std::vector<StoredImage>& images)
   if (rest.size() < file_header)
     return damaged(std::to_string(rest.size()) + " bytes are too few for one");
   if (number_at(rest, 0, 4) != magic)
-    return damaged("it does not begin as one");
+    return damaged("it has no magic at its start");
   const uint64_t version = number_at(rest, 4, 2), header = number_at(rest, 6, 2),
                  size = number_at(rest, 8, 8);
   if (version != file_version)

@@ -29,7 +29,7 @@ std::optional<CudaRelease> release_in_name(const fs::path& directory) {
   return release ? std::optional(*release) : std::nullopt;
 }
 
-// The toolkits beside the default one, the newest first.
+// The toolkits besides the default one, the newest first.
 std::vector<fs::path> versioned_toolkits(const fs::path& local) {
   std::vector<std::pair<CudaRelease, fs::path>> found;
   std::error_code code;
@@ -80,7 +80,7 @@ Result<Assembler> ask(const fs::path& program) {
   XAAS_TRY(const ProcessResult said, run_assembler(program, {"--version"}, "/", limits));
   if (const std::optional<Assembler> assembler = assembler_that_says(said.output, program))
     return *assembler;
-  return make_error(ErrorKind::missing_tool, program.string() + " does not say which version of ptxas it is");
+  return make_error(ErrorKind::missing_tool, program.string() + " does not report a version of ptxas");
 }
 
 } // namespace

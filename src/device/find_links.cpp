@@ -34,7 +34,7 @@ private:
         add(member.file);
     if (file.kind == RefKind::link)
       if (const link::LinkRecord& record = bundle_.links.at(file.digest);
-          record.kind == link::OutputKind::relocatable) // a library has device code of its own
+          record.kind == link::OutputKind::relocatable) // a shared library has its own device code
         add_link(record);
   }
 

@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  // One device's code of one link, and what it is called for.
+  // The code of one link for one device, and how the run-time library identifies it.
   struct Image {
     std::string arch;
     std::string triple;
@@ -66,7 +66,7 @@ private:
     return jobs;
   }
 
-  // The device that is the CPU gets what any unit for it gets.
+  // The CPU as a device gets the same code as any unit for it.
   Result<void> lower_for_host() {
     std::set<Digest> units;
     for (const auto& [record, parts] : inputs_.plan.links)
@@ -136,7 +136,7 @@ private:
     std::vector<lower::DeviceInput> inputs;
     std::vector<ir::UnitOptions> options;
     std::vector<Digest> libraries; // in the order in which they call each other
-    // Code for one GPU alone needs all of the link to be for that (sm_90 and sm_90a).
+    // If one unit's code is for a specific GPU only, the whole link must be for that (sm_90 and sm_90a).
     DeviceJob whole = jobs.front();
     XAAS_TRY(target::GpuArch highest, target::parse_gpu_arch(whole.arch));
     for (const DeviceJob& job : jobs) {
@@ -167,7 +167,7 @@ private:
                  std::move(code)};
   }
 
-  // Each file where it is named last: what others before it call is then still missing.
+  // Reads each file once, at its last position: files before it may still need it.
   Result<std::vector<std::string>> read_once(const std::vector<Digest>& files) const {
     std::vector<std::string> contents;
     std::set<Digest> seen;
@@ -204,12 +204,13 @@ private:
       XAAS_TRY(const std::string library, host_library(units));
       described.push_back({target::triple(inputs_.bundle.arch), "", library});
     }
-    // With none, too: its run-time library starts when a program registers with it, and then runs the regions
-    // on the host.
+    // An object is necessary even without images: OpenMP's run-time library starts when a program registers
+    // with it, and then runs the regions on the host.
     return lower::openmp_registration(described, inputs_.bundle.arch);
   }
 
-  // What the run-time library loads into the program itself: it finds there what it needs.
+  // A library that the run-time library loads into the program itself, where it finds everything that it
+  // needs.
   Result<std::string> host_library(const std::vector<Digest>& units) {
     link::LinkRecord record;
     record.kind = link::OutputKind::shared;

@@ -1,10 +1,10 @@
-// Problem: what a GPU gets depends on three things besides the code: the architectures that the build
-// compiled its source for (the source can ask which one it is), the GPU, and the driver, which takes machine
-// code of its toolkit's generation and PTX up to its own version. Approach: for each GPU the IR of the best
-// architecture that is not above it, lowered for the GPU itself; machine code where there is an assembler,
-// which must not be newer than the driver, else PTX in a version that the driver takes. Rejected: both in one
-// image (the machine is known), and falling back to PTX silently where the assembler does not fit (a start-up
-// of minutes that nobody asked for).
+// Problem: the code of a GPU depends on three things besides the code itself: the architectures that the
+// build compiled the source for (the source can ask which one it is), the GPU, and the driver, which accepts
+// machine code of its toolkit's generation and PTX up to its own version. Approach: for each GPU, take the IR
+// of the best architecture that is not above it and lower it for the GPU itself. Make machine code if there
+// is an assembler, which must not be newer than the driver, and PTX in a version that the driver accepts
+// otherwise. Rejected: both in one image, because the machine is known; falling back to PTX silently if the
+// assembler does not fit, because that can mean minutes of start-up time that nobody asked for.
 #include "nvidia.h"
 
 #include <xaas/base/text.h>
@@ -18,15 +18,15 @@ namespace xaas::device {
 
 namespace {
 
-// The version that the front end compiled the unit for: its builtins may need that.
+// The version that the front end compiled the unit for, whose builtins may need it.
 Result<PtxVersion> written_ptx(const ir::Unit& unit) {
   for (const ReleaseFacts& facts : cuda_releases())
     for (const std::string& feature : unit.machine.features)
       if (feature == "+" + device::feature(facts.ptx))
         return facts.ptx;
-  return make_error(ErrorKind::integrity, "unit " + unit.source +
-                                              " for GPUs names no version of PTX that is known: " +
-                                              join(unit.machine.features, ","));
+  return make_error(ErrorKind::integrity,
+                    "unit " + unit.source +
+                        " for GPUs names no known version of PTX: " + join(unit.machine.features, ","));
 }
 
 Error no_file_serves(const std::string& gpu, const std::map<std::string, link::DeviceFile>& files) {
@@ -40,7 +40,7 @@ Error no_file_serves(const std::string& gpu, const std::map<std::string, link::D
                     "build it with --gpu " + gpu);
 }
 
-// Whether there is anything for an assembler to do.
+// Whether there is work for an assembler.
 bool assembles_any(const std::set<Digest>& host_units, const std::map<std::string, link::DeviceFile>& files) {
   return !host_units.empty() || std::any_of(files.begin(), files.end(), [](const auto& file) {
     return file.second.form != link::DeviceFile::Form::ptx;
@@ -58,7 +58,7 @@ Result<std::vector<NamedGpu>> nvidia_gpus(const std::vector<system::Gpu>& gpus) 
     if (gpu.vendor != "nvidia")
       continue;
     if (gpu.arch.empty())
-      return no_gpu_here("NVIDIA", "the architecture of this one is not known: " + gpu.model);
+      return no_gpu_here("NVIDIA", "the architecture of this one is unknown: " + gpu.model);
     XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(gpu.arch));
     NamedGpu each{arch, std::nullopt};
     if (!gpu.driver.empty()) {
@@ -89,7 +89,7 @@ public:
     if (unit.offload == "openmp" && !job.assembled)
       return make_error(ErrorKind::unsatisfied,
                         unit.source +
-                            ": OpenMP's run-time library takes machine code only, and there is no "
+                            ": OpenMP's run-time library accepts only machine code, and there is no "
                             "assembler for " +
                             to_string(gpu.arch),
                         "--ptxas FILE names an assembler, --gpu none deploys without code for GPUs");
@@ -98,7 +98,7 @@ public:
     return {};
   }
 
-  // For those of the GPUs that the file can serve: a program may have one for each, and choose.
+  // For the GPUs that the file can serve. A program may have one file for each GPU, and choose.
   Result<void> add_file(const std::string& path, const link::DeviceFile& file,
                         const std::vector<NamedGpu>& gpus) {
     std::vector<NamedGpu> served;
@@ -126,7 +126,7 @@ public:
   }
 
 private:
-  // The IR that serves the GPU best, and for which architecture it is lowered.
+  // The best IR for the GPU, and the architecture that it is lowered for.
   static Result<DeviceJob> best_job(const std::map<std::string, Digest>& units, const NamedGpu& gpu) {
     XAAS_TRY(const std::vector<target::GpuArch> code, code_for(units, target::GpuArch::Vendor::nvidia));
     XAAS_TRY(const target::GpuArch best, best_device_code(code, gpu.arch));
@@ -145,7 +145,7 @@ private:
     plan_.code.insert(std::move(code));
   }
 
-  // Of the jobs of several GPUs the one whose code runs on all of them, as PTX or as machine code.
+  // The job whose code runs on all GPUs, as PTX or as machine code.
   Result<DeviceJob> job_for_all(const std::vector<DeviceJob>& jobs, const std::vector<NamedGpu>& gpus,
                                 link::DeviceFile::Form form) const {
     const bool machine_code = form == link::DeviceFile::Form::cubin;
@@ -173,11 +173,11 @@ private:
                    [](const NamedGpu& gpu) { return to_string(gpu.arch); });
     return make_error(ErrorKind::unsatisfied,
                       "one " + to_string(form) +
-                          " is for one GPU, and these are several: " + join(names, ", "),
+                          " is for one GPU, but there are several: " + join(names, ", "),
                       "--gpu ARCH deploys for one of them; PTX or a fat binary can serve several");
   }
 
-  // The version of PTX that the driver is given.
+  // Chooses the version of PTX for the driver.
   Result<void> choose_ptx(DeviceJob& job, const target::GpuArch& arch, const NamedGpu& gpu) const {
     XAAS_TRY(const PtxVersion written, written_ptx(bundle_.units.at(job.unit)));
     XAAS_TRY(const PtxVersion first, first_ptx(arch));
@@ -191,7 +191,7 @@ private:
     return {};
   }
 
-  // Of CUDA that the unit was compiled with, and its program linked with.
+  // The release of CUDA that the unit was compiled with and its program is linked with.
   std::optional<CudaRelease> release_of(const ir::Unit& unit) const {
     const auto options = bundle_.options.find(unit.options);
     if (options == bundle_.options.end())

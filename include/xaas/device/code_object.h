@@ -1,5 +1,6 @@
-// AMD's device code: code objects, and the bundle of several in one file, of which the HIP run-time library
-// takes the one that fits the GPU. The wrapper that a program hands to __hipRegisterFatBinary points to one.
+// AMD's device code: code objects, and the bundle of several in one file, from which the HIP run-time library
+// takes the one that fits the GPU. The wrapper that a program passes to __hipRegisterFatBinary points to a
+// bundle.
 //
 // Sources: "Clang Offload Bundler" (clang/docs/ClangOffloadBundler.rst), "Bundled Binary File Layout" and
 // "Bundle Entry ID"; "User Guide for AMDGPU Backend" (llvm/docs/AMDGPUUsage.rst), "ELF Code Object", "Code
@@ -26,9 +27,9 @@ struct CodeObject {
   std::string bytes;
 };
 
-// What clang-offload-bundler makes of the code objects, in their order, for HIP: without any, a bundle with
-// nothing for a GPU. An architecture that is unknown or not AMD's is a usage error; what is no code object
-// for the architecture is an integrity error.
+// The bundle that clang-offload-bundler makes for HIP of these code objects, in their order; without any, a
+// bundle with no code for a GPU. Usage error: an architecture that is unknown or not AMD's. Integrity error:
+// bytes that are not a code object for the architecture.
 Result<std::string> code_object_bundle(const std::vector<CodeObject>& objects);
 
 struct BundleEntry {
@@ -36,22 +37,22 @@ struct BundleEntry {
   std::string_view bytes; // of the input
 };
 
-// The entries of a bundle, or of several with nothing but zeros up to a multiple of 4096 bytes between them:
-// a program's section `.hip_fatbin` is such. `bytes` must outlive the result; it may be a stranger's: what is
-// damaged is an integrity error. The bytes of the entries are not looked at.
+// The entries of a bundle, or of several bundles separated only by zeros up to a multiple of 4096 bytes, as
+// in a program's section `.hip_fatbin`. `bytes` must outlive the result. The input is untrusted: damage is an
+// integrity error. The bytes of the entries are not checked.
 Result<std::vector<BundleEntry>> parse_code_object_bundle(std::string_view bytes);
 
-// The architecture that an ID names, with its settings ("gfx90a:xnack+"); "" for the host's and others.
+// The architecture in an ID, with its settings ("gfx90a:xnack+"); "" for the host's entry and others.
 std::string arch_of_entry(const std::string& id);
 
 struct CodeObjectFacts {
-  std::string arch;                 // of its flags, with its settings: "gfx90a", "gfx90a:xnack+"
+  std::string arch;                 // from its flags, with its settings: "gfx90a", "gfx90a:xnack+"
   unsigned version = 0;             // of the code object ABI: 4, 5, 6
-  std::vector<std::string> kernels; // names as its metadata has them, in their order
+  std::vector<std::string> kernels; // from its metadata, in that order
 };
 
-// What a code object says of itself, with each kernel's descriptor there. Anything else than a linked code
-// object for AMD's HSA run-time library, version 4 to 6: integrity error.
+// The facts that a code object states, with a check for each kernel's descriptor. Integrity error for
+// anything but a linked code object for AMD's HSA run-time library, version 4 to 6.
 Result<CodeObjectFacts> read_code_object(std::string_view bytes);
 
 } // namespace xaas::device

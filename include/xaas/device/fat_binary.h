@@ -46,26 +46,26 @@ struct DeviceImage {
   std::string bytes;
 };
 
-// The images as one fat binary, in their order, uncompressed: what `fatbinary --compress=false` writes of
-// them, except that PTX stays as it is, where fatbinary takes out indentation and comments. An architecture
-// that is unknown or not NVIDIA's is a usage error; PTX without `.version` or with a zero byte, and what is
-// no cubin for the architecture, are integrity errors.
+// The images as one fat binary, in their order, uncompressed. Equal to what `fatbinary --compress=false`
+// writes, except that fatbinary removes indentation and comments from PTX. Usage error: an architecture that
+// is unknown or not NVIDIA's. Integrity error: PTX without `.version` or with a zero byte, or bytes that are
+// not a cubin for the architecture.
 Result<std::string> fat_binary(const std::vector<DeviceImage>& images);
 
-// An image as it is stored in a fat binary.
+// An image as stored in a fat binary.
 struct StoredImage {
-  enum class Kind { ptx, cubin, other }; // other: IR for link-time optimisation, and what is not known
+  enum class Kind { ptx, cubin, other }; // other: IR for link-time optimisation, and unknown kinds
   enum class Compression { none, lz4, zstd, other };
   Kind kind = Kind::other;
-  std::string arch; // "sm_90", "sm_100f"; of any form `sm_NUMBER`, known or not
+  std::string arch; // always of the form `sm_NUMBER`, known or not
   Compression compression = Compression::none;
-  std::string_view bytes; // of the input; compressed if it is. A cubin may have up to 7 zeros behind it
-  uint64_t size = 0;      // in bytes, uncompressed: of `bytes` where it is not compressed
+  std::string_view bytes; // of the input; compressed if the image is. Up to 7 zeros may follow a cubin
+  uint64_t size = 0;      // in bytes, uncompressed; the size of `bytes` if the image is not compressed
 };
 
-// The images in a fat binary, or in several with nothing but zeros up to a multiple of 8 bytes between them:
-// a program's section `.nv_fatbin` is such. `bytes` must outlive the result; it may be a stranger's: what is
-// damaged is an integrity error. Nothing is decompressed, and the images themselves are not looked at.
+// The images in a fat binary, or in several separated only by zeros up to a multiple of 8 bytes, as in a
+// program's section `.nv_fatbin`. `bytes` must outlive the result. The input is untrusted: damage is an
+// integrity error. Nothing is decompressed, and the images themselves are not checked.
 Result<std::vector<StoredImage>> parse_fat_binary(std::string_view bytes);
 
 } // namespace xaas::device

@@ -105,7 +105,7 @@ refused 'its dev.xaas.cpu is haswell, not x86-64' --reuse "$at/site" -o "$at/sit
 deploy two oci:app:ir "${here[@]}" --reuse "$at/site" -o oci:two:x
 expect_equal "put in order" "$(json deployed.json .reused)" "$reused"
 "$XAAS" build src -o "oci:shared:$key" -q >/dev/null
-refused 'it is no deployed image' --reuse oci:shared -o oci:two:x
+refused 'it is not a deployed image' --reuse oci:shared -o oci:two:x
 # The right annotations over other layers, over another configuration.
 edit() { # FILTER for the manifest; NAME of the layout; its tag gets what comes out
   local old new
@@ -123,7 +123,7 @@ refused 'its run-time layer' --reuse oci:wrong -o oci:two:x
 edit 'del(.annotations["dev.xaas.made-from"])'
 refused 'it has no dev.xaas.made-from' --reuse oci:wrong -o oci:two:x
 edit '.annotations.hello = "world" | .extra = 1'
-refused 'it was not written as xaas writes images' --reuse oci:wrong -o oci:two:x
+refused 'xaas would have written it differently' --reuse oci:wrong -o oci:two:x
 # A blob that is not what it should be, when it is moved.
 edit .
 application=$(blob wrong "$(jq -r '.layers[-1].digest' "$(blob wrong "$(image_digest wrong "$key")")")")

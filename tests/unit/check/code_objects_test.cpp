@@ -66,7 +66,7 @@ TEST_F(CodeObjectsOfPrograms, WholeOnesAndDamagedOnes) {
   EXPECT_THAT(refused(changed), HasSubstr("is for gfx90a"));
   changed = bundle;
   changed[4096 + 18] = 62; // e_machine: x86-64
-  EXPECT_THAT(refused(changed), HasSubstr("no ELF file for an AMD GPU"));
+  EXPECT_THAT(refused(changed), HasSubstr("not an ELF file for an AMD GPU"));
   EXPECT_THAT(refused(bundle.substr(0, bundle.size() - 1)), HasSubstr("bundle"));
   EXPECT_FALSE(check_code_objects("no ELF file"));
 }

@@ -151,7 +151,7 @@ TEST_F(AssemblerTest, IsStoppedWhenItTakesTooLong) {
       assemble(assembler("sleep 600"), "", "sm_80", {.time = std::chrono::seconds(1)});
   ASSERT_FALSE(asleep);
   EXPECT_EQ(asleep.error().kind, ErrorKind::failed);
-  EXPECT_THAT(asleep.error().message, AllOf(HasSubstr("sm_80"), HasSubstr("not done after 4 s")));
+  EXPECT_THAT(asleep.error().message, AllOf(HasSubstr("sm_80"), HasSubstr("not finished after 4 s")));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(120));
 }
 

@@ -79,7 +79,7 @@ TEST_F(CodeObjects, DamagedOnes) {
     changed[at] = byte;
     return changed;
   };
-  EXPECT_THAT(refused(with(18, 62)), HasSubstr("no ELF file for an AMD GPU")); // e_machine: x86-64
+  EXPECT_THAT(refused(with(18, 62)), HasSubstr("not an ELF file for an AMD GPU")); // e_machine: x86-64
   EXPECT_THAT(refused(with(16, 1)), HasSubstr("not linked"));                  // e_type: an object
   EXPECT_THAT(refused(with(8, 9)), HasSubstr("ABI version 9"));
   EXPECT_THAT(refused(with(48, 0)), HasSubstr("no GPU")); // e_flags

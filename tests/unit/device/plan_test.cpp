@@ -114,7 +114,7 @@ TEST_F(DevicePlans, WhatCannotBe) {
   EXPECT_THAT(refused({}), HasSubstr("--gpu none"));
   EXPECT_THAT(refused({gpu("gfx90a")}), HasSubstr("none of these"));
   EXPECT_THAT(refused({gpu("sm_61")}), HasSubstr("sm_61"));
-  EXPECT_THAT(refused({gpu("")}), HasSubstr("not known"));
+  EXPECT_THAT(refused({gpu("")}), HasSubstr("unknown"));
   EXPECT_THAT(refused({gpu("sm_90", "535.54.03")}, assembler(13, 0)), HasSubstr("535.54"));
   EXPECT_THAT(refused({gpu("sm_90", "470.57.02")}), HasSubstr("470.57"));
 }
