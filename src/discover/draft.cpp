@@ -1,4 +1,4 @@
-// An application spec of what was discovered.
+// The draft of an application spec.
 #include <xaas/base/text.h>
 #include <xaas/discover/discover.h>
 #include <xaas/target/cpu.h>
@@ -10,7 +10,7 @@ namespace xaas::discover {
 
 namespace {
 
-// A makefile without an install step: what it links is installed.
+// A makefile without an install step: the spec installs the files that it links.
 void install_products(const Findings& findings, spec::Application& application) {
   if (!findings.products || findings.products->has_install)
     return;

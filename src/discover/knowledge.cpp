@@ -95,7 +95,7 @@ std::string Knowledge::key(const std::vector<std::string>& words) const {
 
 const Entry* Knowledge::entry(const std::vector<std::string>& words,
                               std::optional<Choice::Group> group) const {
-  // "multithreading" and "parallel" are neutral beside a name, and "thread mpi" is one.
+  // "multithreading" and "parallel" are neutral next to a name, but "thread mpi" is a name.
   for (const std::string& text : {join(words, " "), key(words)}) {
     const auto found = by_words_.find(text);
     if (found == by_words_.end())

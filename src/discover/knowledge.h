@@ -15,14 +15,14 @@ struct Entry {
   std::string name, category;
   Choice::Group group = Choice::Group::parallel;
   bool built_in = false;
-  bool is_everywhere = false;  // part of the C library: a search for it is no choice
-  bool is_one_vendors = false; // an implementation of an interface that others implement, too
+  bool is_everywhere = false;  // part of the C library, so a search for it is no choice
+  bool is_one_vendors = false; // one of several implementations of an interface
   spec::Requirement needs;
 };
 
 struct SimdEntry {
   std::vector<std::string> features;
-  std::string arch; // of other architectures than ours; empty: of ours
+  std::string arch; // another architecture than ours; empty: ours
 };
 
 class Knowledge {
@@ -32,7 +32,8 @@ public:
   // The words of a name, in lower case.
   static std::vector<std::string> words_of(const std::string& name);
 
-  // What the words mean without neutral ones; nothing if something else is left. With `group` only that one.
+  // The entry that the words mean, ignoring neutral ones; nothing if other words are left. With `group`, only
+  // entries of it.
   const Entry* entry(const std::vector<std::string>& words, std::optional<Choice::Group> group = {}) const;
   const SimdEntry* simd(const std::vector<std::string>& words) const;
   std::string precision(const std::vector<std::string>& words) const; // empty: none
@@ -41,7 +42,7 @@ public:
   bool is_neutral_value(const std::string& value) const;
   bool may_name_a_choice(const std::vector<std::string>& words) const;
   bool is_for_developers(const std::vector<std::string>& words) const;
-  // The programming models that a library brings through which an application gets to GPUs; nullptr if it is
+  // The programming models through which a library gives an application access to GPUs; nullptr if there are
   // none.
   const std::vector<std::string>* gpus_of_library(const std::vector<std::string>& words) const;
   bool is_other_compiler(const std::vector<std::string>& words) const;

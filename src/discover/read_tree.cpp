@@ -13,7 +13,7 @@ struct Found {
   std::string directory;
 };
 
-// At the top, else in a directory that projects use for it.
+// At the top, or else in a directory that projects use for it.
 std::optional<Found> find_system(const TreeFiles& tree, std::optional<spec::BuildSystem> wanted) {
   using System = spec::BuildSystem;
   static const std::vector<std::pair<System, std::vector<const char*>>> files = {
@@ -39,9 +39,9 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
   Findings findings;
   if (!tree.complete())
     findings.notes.push_back("the tree has more than " + std::to_string(limits.files) +
-                             " files; the others are not looked at");
+                             " files; the others are not read");
   if (tree.too_deep())
-    findings.notes.push_back("the tree has directories more than 64 levels deep; they are not looked at");
+    findings.notes.push_back("the tree has directories more than 64 levels deep; they are not read");
   if (const std::optional<Found> found = find_system(tree, system)) {
     findings.system = found->system;
     findings.directory = found->directory;
@@ -50,7 +50,7 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
     return make_error(ErrorKind::not_found,
                       "source tree " + root.string() + ": has no build with " + spec::to_string(*system));
   if (!findings.system) {
-    findings.notes.push_back("no build system is known that this tree has: CMake, Meson, Autotools, make");
+    findings.notes.push_back("the tree has no known build system (CMake, Meson, Autotools, make)");
   } else {
     switch (*findings.system) {
     case spec::BuildSystem::cmake:

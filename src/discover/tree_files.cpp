@@ -15,7 +15,7 @@ bool is_left_out(const std::string& name) {
 
 } // namespace
 
-// By levels, so that of a tree that is too large the build files near its top are known.
+// Level by level, so that the build files near the top of a tree that is too large are known.
 Result<TreeFiles> TreeFiles::list(const fs::path& root, const Limits& limits) {
   std::error_code code;
   if (!fs::is_directory(root, code))
@@ -34,7 +34,7 @@ Result<TreeFiles> TreeFiles::list(const fs::path& root, const Limits& limits) {
     std::vector<std::string> below;
     for (const std::string& directory : level) {
       XAAS_CHECK(check_interrupt());
-      // Sorted, so that of a tree that is too large the same files are read each time.
+      // Sorted, so that the same files of a tree that is too large are read each time.
       std::vector<fs::directory_entry> entries;
       auto at =
           fs::directory_iterator(tree.root_ / directory, fs::directory_options::skip_permission_denied, code);

@@ -13,21 +13,21 @@ namespace xaas::discover {
 
 class TreeFiles {
 public:
-  // Regular files below `root`, sorted, relative; version control directories left out. Symlinks to files
-  // inside the tree are files; symlinked directories are not entered, so that no loop is walked, but
-  // known: resolved().
+  // Regular files below `root`, sorted, relative, without version control directories. Symlinks to files
+  // inside the tree count as files. Symlinked directories are not entered, which avoids loops, but resolved()
+  // knows them.
   static Result<TreeFiles> list(const fs::path& root, const Limits& limits);
 
   const fs::path& root() const { return root_; }
   const std::vector<std::string>& paths() const { return paths_; }
   bool complete() const { return complete_; }
-  bool too_deep() const { return too_deep_; } // directories below the deepest level are left out
-  // The path with links to directories of the tree followed.
+  bool too_deep() const { return too_deep_; } // directories below the deepest level were left out
+  // The path with links to directories of the tree resolved.
   std::string resolved(std::string path) const;
   bool has(const std::string& path) const;
-  // The text of a file of the tree; nothing if there is none, or it is too large or binary.
+  // The text of a file of the tree; nothing if it does not exist, or is too large or binary.
   std::optional<std::string> text(const std::string& path) const;
-  // Of the files that were asked for, those that are too large or binary.
+  // The files among those requested that are too large or binary.
   const std::set<std::string>& unread() const { return unread_; }
 
 private:

@@ -1,4 +1,4 @@
-// From findings to specialization points: what of a build's options matters for performance on a machine.
+// From findings to specialization points: the options of a build that matter for performance on a machine.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -11,46 +11,46 @@
 
 namespace xaas::discover {
 
-// What a library, programming model or instruction set is to the application.
+// The role of a library, programming model or instruction set in the application.
 struct Choice {
   enum class Group { parallel, gpu, linear_algebra, fft, simd };
   Group group = Group::parallel;
-  std::string name; // usual name, or a value's own
-  std::string flag; // what a person types; empty: nothing
+  std::string name; // the usual name, or that of a value
+  std::string flag; // what a person types; empty: there is no flag
   bool by_default = false;
   bool built_in = false;
-  std::string version; // at least
+  std::string version; // the oldest that is accepted
   std::string condition;
   Place place;
 };
 
 struct DiscoveredPoint {
   spec::SpecializationPoint point;
-  std::string option; // of the build, that sets it
+  std::string option; // the build's option that sets it
   std::vector<Place> evidence;
 };
 
 struct Discovery {
   std::vector<DiscoveredPoint> points; // in the order of the options
   std::vector<Choice> choices;         // for the document of `--schema paper`
-  bool uses_gpus = false;              // also by way of a library whose programming models are not known
-  std::string gpu_flag;                // the switch for GPUs as such
+  bool uses_gpus = false;              // also through a library whose programming models are unknown
+  std::string gpu_flag;                // the general switch for GPUs
   std::string own_library, own_flag;   // a library that the build can make itself
 };
 
-// Classifies findings by the knowledge in specs/discovery.json.
+// Classifies findings with the knowledge in specs/discovery.json.
 Discovery classify(const Findings& findings);
 
-// What the knowledge says that a library, programming model or instruction set of this name needs of a
-// system; empty where it says nothing. Absent: it is an instruction set of an architecture that is not ours.
+// What a library, programming model or instruction set of this name needs from a system, according to the
+// knowledge; empty if it says nothing. Absent: an instruction set of another architecture.
 std::optional<spec::Requirement> needs_of(const std::string& name);
 
-// The document of the published evaluation's JSON schema: gpu_build, gpu_backends, ..., internal_build.
+// The document in the JSON schema of the published evaluation: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);
 
-// An application spec with the discovered points, for its author to edit. Its configurations are the defaults
-// of all points and, of one point with instruction sets to choose from, each value that `arch` can have: all
-// combinations would be too many, and which values exclude each other is not known.
+// An application spec with the discovered points, as a draft for its author. Its configurations are the
+// defaults of all points combined with, for one point that chooses instruction sets, each value that `arch`
+// can have. All combinations would be too many, and it is unknown which values exclude each other.
 spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch);
 
 } // namespace xaas::discover

@@ -1,4 +1,5 @@
-// What a source tree says about how it can be built, with the place of every finding. Read, never executed.
+// What a source tree says about how it can be built, with the place of every finding. The tree is read, never
+// executed.
 //
 // Sources: cmake-language(7), cmake-commands(7); Autoconf manual (AC_ARG_ENABLE, AC_ARG_WITH); Meson
 // reference manual (build options); GNU make manual (conditionals, assignments).
@@ -22,40 +23,40 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-// What the person who builds may set.
+// An option that the person who builds may set.
 struct Option {
   enum class Kind { boolean, choice, text };
   Kind kind = Kind::boolean;
-  std::string name; // CMake, Meson and make: of the variable; configure: "enable-openmp", "with-blas"
+  std::string name; // CMake, Meson and make: the variable's; configure: "enable-openmp", "with-blas"
   std::string help;
-  // What it is if nobody sets it, as far as that can be read: "ON" and "OFF" of a boolean. Absent: the build
+  // Its value if nobody sets it, as far as that can be read: "ON" or "OFF" for a boolean. Absent: the build
   // decides.
   std::optional<std::string> initial;
   std::vector<std::string> values; // of a choice; of make's booleans the words for on and, if known, off
-  bool takes_place = false;        // its value is a directory or file: says where something is, not whether
-  bool internal = false;           // marked as advanced, which hides it from most users
-  std::vector<std::string> conditions;   // of the build's own language: where the option exists
-  std::optional<std::string> configured; // its value in the cache of a configure step, if one was run
+  bool takes_place = false; // its value is a directory or file, so it says where something is, not whether
+  bool internal = false;    // marked as advanced, which hides it from most users
+  std::vector<std::string> conditions;   // under which the option exists, in the build's own language
+  std::optional<std::string> configured; // its value in the cache of a configure step, if one ran
   Place place;
 };
 
-// A library, compiler or tool that the build looks for.
+// A library, compiler or tool that the build searches for.
 struct Package {
-  std::string name; // as it is looked for: "FFTW", "fftw3f", "CUDAToolkit"
+  std::string name; // the name in the search: "FFTW", "fftw3f", "CUDAToolkit"
   std::string version;
   bool required = false;
   std::vector<std::string> conditions;
   Place place;
 };
 
-// What sources use and the build may hide.
+// Something that the sources use, perhaps without an option of the build.
 struct Sign {
-  std::string name; // of the knowledge: "avx2", "OpenMP"
+  std::string name; // as the knowledge has it: "avx2", "OpenMP"
   uint64_t files = 0;
-  Place place; // the first
+  Place place; // the first one
 };
 
-// What plain make makes. Of build systems that always have an install step nothing is said.
+// What plain make makes. Empty for build systems that always have an install step.
 struct MakeProducts {
   std::vector<std::string>
       programs; // files that the default goal links, relative to the makefile's directory
@@ -66,11 +67,11 @@ struct MakeProducts {
 // A named set of options that the project's authors use (CMake).
 struct Preset {
   std::string name, description;
-  std::map<std::string, std::string> variables; // with those that it inherits
+  std::map<std::string, std::string> variables; // including inherited ones
   Place place;
 };
 
-// What a run of the build's own configure step said.
+// The result of running the build's own configure step.
 struct Configured {
   size_t confirmed = 0; // options that were read and that it has, too
   size_t added = 0;     // options that only it has
@@ -81,39 +82,39 @@ struct Configured {
 
 struct Findings {
   std::optional<spec::BuildSystem> system;
-  std::string directory;              // of the build system's first file, relative; empty: the tree's own
-  std::string name, version;          // of the project
-  std::string minimum_version;        // of the build system
+  std::string directory;       // of the build system's first file, relative; empty: the top of the tree
+  std::string name, version;   // of the project
+  std::string minimum_version; // of the build system
   std::vector<std::string> languages; // "C", "CXX", "Fortran", "CUDA", ...
   std::vector<Option> options;        // in the order in which the build meets them, each once
   std::vector<Package> packages;
   std::vector<Sign> signs;
-  std::map<std::string, Place> flags;   // compiler flags that the build knows
+  std::map<std::string, Place> flags;   // compiler flags in build files
   std::optional<MakeProducts> products; // of make
   std::vector<Preset> presets;
   std::optional<Configured> configured;
-  std::vector<std::string> notes; // what could not be read, for people
+  std::vector<std::string> notes; // what could not be read, for users
 };
 
-// Where a search ends; a tree that has more is read so far, and that is noted.
+// The limits of a search. If a tree exceeds one, the rest is not read, and a note says so.
 struct Limits {
   uint64_t files = 200'000;           // directory entries
-  uint64_t file_bytes = 4u << 20;     // of a build file or source; larger ones are left out
+  uint64_t file_bytes = 4u << 20;     // of a build file or source; larger ones are skipped
   uint64_t source_bytes = 512u << 20; // of all sources
-  uint64_t commands = 2'000'000;      // of CMake, followed
+  uint64_t commands = 2'000'000;      // of CMake, evaluated
 };
 
-// Reads a tree. The build system is CMake, Meson, Autotools or make, the first that the tree has, unless
-// `system` says which. Symlinks that leave the tree, and special files, are not followed. Not a directory:
-// not_found.
+// Reads a tree. The build system is the first of CMake, Meson, Autotools and make that the tree has, unless
+// `system` names one. Symlinks out of the tree and special files are not followed. not_found if it is not a
+// directory.
 Result<Findings> read_tree(const fs::path& tree, std::optional<spec::BuildSystem> system = {},
                            const Limits& limits = {});
 
-// Runs CMake's configure step of the tree in a temporary directory, with `arguments` (-DNAME=VALUE), and
-// completes the findings by its cache and its trace (cmake(1), --trace-format=json-v1): the value of each
-// option that it has, options that reading alone did not find. This executes what the project's build files
-// say, on this machine. A step that fails: failed, with the end of its output; no CMake: missing_tool;
-// another build system: usage.
+// Runs CMake's configure step on the tree in a temporary directory, with `arguments` (-DNAME=VALUE), and
+// completes the findings from its cache and its trace (cmake(1), --trace-format=json-v1): values of options,
+// and options that reading alone did not find. This executes the project's build files on this machine.
+// Errors: failed, with the end of its output, if the step fails; missing_tool without CMake; usage for
+// another build system.
 Result<void> configure_tree(const fs::path& tree, const std::vector<std::string>& arguments,
                             Findings& findings);
 

@@ -9,7 +9,7 @@
 namespace xaas::discover {
 
 void order_by_strength(std::vector<spec::Value>& values) {
-  std::vector<std::string> architectures = {""}; // as they come
+  std::vector<std::string> architectures = {""}; // in the order of appearance
   std::vector<std::tuple<size_t, size_t, unsigned long, size_t>> order;
   for (const spec::Value& value : values) {
     const std::vector<std::string>& features = value.requires_.cpu;

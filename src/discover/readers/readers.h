@@ -1,5 +1,5 @@
-// One reader for each build system, and one for sources. Each adds to the findings; what cannot be read is
-// noted.
+// One reader for each build system, and one for sources. Each adds to the findings, and notes what could not
+// be read.
 #pragma once
 
 #include "tree_files.h"

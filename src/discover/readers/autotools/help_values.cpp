@@ -1,5 +1,6 @@
-// Values that only the help of an option lists: "Vectorization (scalar sse avx)", "one of: serial, openmp,
-// cuda". Taken for a list only if the option's default is among them; other words in brackets are remarks.
+// Values that appear only in the help text of an option: "Vectorization (scalar sse avx)", "one of: serial,
+// openmp, cuda". They count as a list only if the option's default is among them; other words in brackets are
+// remarks.
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
@@ -10,7 +11,7 @@ namespace xaas::discover {
 
 namespace {
 
-// The words of a list; nothing if it has anything else.
+// The words of a list; nothing if the text has anything else.
 std::vector<std::string> list_in(const std::string& text) {
   std::vector<std::string> values;
   std::string word;
@@ -31,7 +32,7 @@ std::vector<std::string> list_in(const std::string& text) {
   return values;
 }
 
-// What stands in brackets, and what follows a colon up to the end of its sentence.
+// The texts in brackets, and the text after a colon up to the end of its sentence.
 std::vector<std::string> parts_of(const std::string& whole) {
   std::vector<std::string> parts;
   constexpr size_t most = 64, longest = 2000;

@@ -1,6 +1,6 @@
-// Reads what a configure script offers: the macros of configure.ac and of the project's own M4 files, by
-// their quoting (Autoconf manual, "External Software", "Package Options"), and, where there is no
-// configure.ac, the help text of the script.
+// Reads the options of a configure script: the macros of configure.ac and of the project's own M4 files, with
+// their quoting (Autoconf manual, "External Software", "Package Options"). Without configure.ac, it reads the
+// help text of the script.
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
@@ -13,7 +13,7 @@ namespace xaas::discover {
 
 namespace {
 
-// What Autoconf, Automake and Libtool offer by themselves.
+// The options that Autoconf, Automake and Libtool offer.
 bool is_of_the_tools(const std::string& name) {
   static const std::set<std::string> names = {"enable-shared",
                                               "enable-static",
@@ -43,7 +43,7 @@ struct MacroCall {
   unsigned line = 0;
 };
 
-// The calls of a macro: `NAME(...)`, arguments split at commas outside brackets and parentheses.
+// The calls of a macro: `NAME(...)`, with arguments split at commas outside brackets and parentheses.
 std::vector<MacroCall> calls_of(const std::string& text, const std::string& macro) {
   std::vector<MacroCall> calls;
   size_t at = 0, counted = 0;
@@ -54,7 +54,7 @@ std::vector<MacroCall> calls_of(const std::string& text, const std::string& macr
     const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     if ((start > 0 && is_part(text[start - 1])) || at >= text.size() || text[at] != '(')
       continue;
-    // What is before it in its line; of a very long one only what is near.
+    // The text before it in its line, or only the end of it if the line is very long.
     constexpr size_t near = 300;
     const size_t low = start > near ? start - near : 0;
     const size_t begin = text.substr(low, start - low).rfind('\n');
@@ -105,7 +105,7 @@ std::string one_line(const std::string& text) {
   return trim(line);
 }
 
-// What the help says of the value without the option. Nothing if it does not say.
+// The value without the option, as the help gives it. Nothing if it does not.
 std::optional<bool> default_in_help(const std::string& help) {
   const std::string text = to_lower(help);
   const size_t at = text.find("default");
@@ -124,7 +124,7 @@ std::optional<bool> default_in_help(const std::string& help) {
   for (const char* phrase : {"default is to ", "default to "})
     if (text.compare(at, std::string_view(phrase).size(), phrase) == 0)
       return text.compare(at + std::string_view(phrase).size(), 4, "not ") != 0;
-  // The first of them that stands behind "default".
+  // The first of them after "default".
   size_t nearest = std::string::npos;
   bool answer = false;
   for (const bool yes : {false, true})
@@ -144,7 +144,7 @@ std::optional<bool> default_in_help(const std::string& help) {
   return std::nullopt;
 }
 
-// The values that "--enable-x=[a|b|c]" or "{a,b,c}" names.
+// The values in "--enable-x=[a|b|c]" or "{a,b,c}".
 std::vector<std::string> values_in(const std::string& left) {
   const size_t equals = left.find('=');
   if (equals == std::string::npos)
@@ -177,7 +177,7 @@ std::string negative_of(const std::string& name) {
   return (enable ? "--disable-" : "--without-") + name.substr(name.find('-') + 1);
 }
 
-// An option from its name, the left side of its help line and the rest of that.
+// An option, from its name, the left side of its help line, and the rest of that line.
 Option option_of(const std::string& name, const std::string& left, const std::string& help, Place place) {
   Option option;
   option.name = name;
@@ -194,13 +194,13 @@ Option option_of(const std::string& name, const std::string& left, const std::st
   } else {
     for (const char* word : {"dir", "path", "prefix", "file", "lib", "root"})
       option.takes_place |= value.find(word) != std::string::npos;
-    // "--with-x[=DIR]" is a switch, too.
+    // "--with-x[=DIR]" is also a switch.
     option.takes_place &= left.find("[=") == std::string::npos;
   }
   if (const auto said = default_in_help(help))
     option.initial = *said ? "ON" : "OFF";
   else if (to_lower(help).find(to_lower(negative_of(name))) != std::string::npos)
-    option.initial = "ON"; // whoever explains how to switch it off has it on
+    option.initial = "ON"; // help on how to switch it off means that it is on
   else if (left.find("--disable-") != std::string::npos || left.find("--without-") != std::string::npos)
     option.initial = "ON";
   return option;
@@ -229,19 +229,19 @@ public:
         macros |= top;
       }
     }
-    // Options that macros put together have their names only here.
+    // The names of options that macros compose appear only here.
     const std::string script = (findings_.directory.empty() ? "" : findings_.directory + "/") + "configure";
     if (const std::optional<std::string> text = tree_.text(script)) {
       if (const std::string first = text->substr(0, text->find('\n'));
           first.find("python") != std::string::npos)
-        findings_.notes.push_back(script + ": no shell script; its options are not read");
+        findings_.notes.push_back(script + ": not a shell script; its options are not read");
       else
         read_help(*text, script);
     }
   }
 
 private:
-  // A package of its own inside the tree has its own script.
+  // A package inside the tree has its own script.
   bool belongs_to_another(const std::string& path) const {
     for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
       const std::string directory = path.substr(0, slash);
@@ -286,7 +286,7 @@ private:
         add_modules(call, path);
     for (const char* macro : {"AC_CHECK_LIB", "AC_SEARCH_LIBS"})
       for (const MacroCall& call : calls_of(text, macro)) {
-        // Of several any one will do: nobody chooses.
+        // Any of several will do, so there is no choice.
         const size_t index = macro == std::string_view("AC_CHECK_LIB") ? 0 : 1;
         if (call.arguments.size() > index && split(one_line(call.arguments[index]), ' ').size() == 1)
           for (const std::string& name : split(one_line(call.arguments[index]), ' '))
@@ -360,7 +360,7 @@ private:
     add(std::move(option));
   }
 
-  // "  --enable-threads[=TYPE]   text", with more text on the lines below.
+  // "  --enable-threads[=TYPE]   text", with more text on the following lines.
   void read_help(const std::string& text, const std::string& path) {
     findings_.name = findings_.name.empty() ? tree_.root().filename().string() : findings_.name;
     unsigned number = 0;
@@ -370,7 +370,7 @@ private:
     const auto close = [&] {
       if (left.empty())
         return;
-      // `--enable-x`, `--disable-x` and short forms of one line are one option.
+      // `--enable-x`, `--disable-x` and short forms on the same line are one option.
       const size_t at = std::min(left.find("--"), left.size());
       std::string name = left.substr(at, left.find_first_of(" =[,", at) - at);
       if (name.starts_with("--")) {
@@ -387,7 +387,7 @@ private:
     };
     for (std::string line : split_lines(text)) {
       ++number;
-      // What `echo` prints is its text.
+      // The argument of `echo` is its text.
       std::string shown = trim(line);
       if (shown.starts_with("echo ")) {
         shown = trim(shown.substr(5));

@@ -23,7 +23,7 @@ Verdict truth_of(const CMakeValues& values, const CMakeWord& word) {
   return {truth == Truth::unknown ? Truth::yes : truth, false};
 }
 
-// A side of a comparison: a variable's value where there is one of that name.
+// A side of a comparison: the value of a variable, if there is one of that name.
 CMakeValue side(const CMakeValues& values, const CMakeWord& word) {
   if (!word.known)
     return {word.text, false};
@@ -133,13 +133,13 @@ private:
     return std::nullopt;
   }
   Verdict equal(const CMakeWord& left, const CMakeWord& right, const std::string&) const {
-    // Of all values that an unknown one may have, few are this one.
+    // Few of the possible values of an unknown variable are this one.
     const CMakeValue a = side(values_, left), b = side(values_, right);
     if (!a.known || !b.known)
       return {Truth::no, false};
     return {a.text == b.text ? Truth::yes : Truth::no, is_fixed(left)};
   }
-  // A plain word within a plain word; other expressions are not tried.
+  // A plain word in a plain word; other expressions are not evaluated.
   Verdict matches(const CMakeWord& left, const CMakeWord& right, const std::string&) const {
     const CMakeValue value = side(values_, left);
     std::string pattern = right.text;
@@ -153,7 +153,7 @@ private:
       return {Truth::no, false};
     return {value.text.find(pattern) != std::string::npos ? Truth::yes : Truth::no, is_fixed(left)};
   }
-  // CMake itself is a new one.
+  // Assumes a new version of CMake itself.
   Verdict unknown(const CMakeWord& left, const CMakeWord&, const std::string& name) const {
     if (left.text == "CMAKE_VERSION" || left.variable == "CMAKE_VERSION")
       return {name.find("LESS") == std::string::npos ? Truth::yes : Truth::no, false};

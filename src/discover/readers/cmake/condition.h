@@ -12,7 +12,7 @@ namespace xaas::discover {
 struct Verdict {
   Truth truth = Truth::unknown;
   bool fixed = false; // no option can change it
-  bool likely = true; // of an unknown one: "found" is what projects ask, and write first
+  bool likely = true; // for an unknown one: "found" is the case that projects expect, and write first
 };
 
 Verdict evaluate_condition(const CMakeValues& values, const std::vector<CMakeWord>& words);

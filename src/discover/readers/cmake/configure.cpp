@@ -1,6 +1,6 @@
-// CMake's own word for what was read: the cache has the options' values and choices, the trace says which
-// file and line made each entry. Entries that find_library() and the like made are in no trace of option() or
-// set(), and are left out: they say where something is.
+// Checks the findings with CMake itself: the cache has the values and choices of options, and the trace has
+// the file and line that made each entry. Entries of find_library() and the like are not in the trace as
+// option() or set(). They are left out, because they say where something is.
 #include "readers/cmake/values.h"
 
 #include <xaas/base/process.h>
@@ -56,13 +56,13 @@ Cache read_cache(const std::string& text) {
   return cache;
 }
 
-// Where entries of the cache are made by the project, from the trace's lines of option() and set(CACHE).
+// The places in the project where cache entries are made, from the trace of option() and set(CACHE).
 std::unordered_map<std::string, Place> places_of(const fs::path& trace, const fs::path& tree) {
   std::unordered_map<std::string, Place> places;
   std::ifstream stream(trace);
   const std::string inside = tree.string() + "/";
   for (std::string line; std::getline(stream, line);) {
-    // A trace may have a million lines, of which few are looked at.
+    // A trace may have a million lines, few of which matter.
     if (line.find("\"cmd\":\"option\"") == std::string::npos &&
         (line.find("\"cmd\":\"set\"") == std::string::npos || line.find("\"CACHE\"") == std::string::npos))
       continue;
@@ -118,7 +118,7 @@ void complete(Findings& findings, const Cache& cache, const std::unordered_map<s
       option.kind = Option::Kind::choice;
       option.values = entry.values;
     }
-    // What reading could not tell, if nobody set it for this run.
+    // Values that reading could not tell and that nobody set for this run.
     const bool given = std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
       return argument.starts_with("-D" + option.name + "=") || argument.starts_with("-D" + option.name + ":");
     });
@@ -168,7 +168,7 @@ Result<void> configure_tree(const fs::path& tree, const std::vector<std::string>
         (fs::exists(trace, ignored) && fs::file_size(trace, ignored) > largest_trace);
     if (large)
       return make_error(ErrorKind::failed,
-                        "configuring " + tree.string() + ": cmake says more than is read of it");
+                        "configuring " + tree.string() + ": the output of cmake is too long");
     return {};
   };
   const Stopwatch watch;
@@ -179,7 +179,7 @@ Result<void> configure_tree(const fs::path& tree, const std::vector<std::string>
     return make_error(ErrorKind::failed,
                       "configuring " + tree.string() + ": cmake ended with " +
                           std::to_string(result.exit_code) + "; the end of what it said:\n" + trim(end),
-                      "without --configure nothing of the project is run");
+                      "without --configure, no part of the project runs");
   }
   XAAS_TRY(const std::string cache, read_file(build / "CMakeCache.txt", 64u << 20));
   findings.configured = Configured();

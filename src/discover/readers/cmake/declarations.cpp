@@ -34,7 +34,7 @@ bool CMakeDeclarations::execute(const CMakeCommand& command, const std::vector<C
   return true;
 }
 
-// Imported targets of GPU toolkits are how a build names their libraries (FindCUDAToolkit; ROCm's packages).
+// Builds name the libraries of GPU toolkits by their imported targets (FindCUDAToolkit; ROCm's packages).
 void CMakeDeclarations::note_imported_targets(const CMakeCommand& command) {
   for (const CMakeArgument& argument : command.arguments)
     for (const char* space : {"CUDA::", "roc::", "hip::"})
@@ -44,7 +44,7 @@ void CMakeDeclarations::note_imported_targets(const CMakeCommand& command) {
 
 namespace {
 
-// A value may be written with a remark, "fftpack[built-in]", that the macro takes away.
+// A value may have a remark, "fftpack[built-in]", which the macro removes.
 void take_remarks(Option& option, const std::vector<CMakeWord>& words) {
   for (std::string& value : option.values)
     for (const CMakeWord& word : words)
@@ -54,7 +54,7 @@ void take_remarks(Option& option, const std::vector<CMakeWord>& words) {
 
 } // namespace
 
-// By the convention of find modules (cmake-developer(7)); some projects declare them by option().
+// The convention of find modules (cmake-developer(7)); some projects declare such options with option().
 static bool names_a_place(const std::string& name) {
   for (const char* ending : {"_LIBRARY", "_LIBRARIES", "_LIBS", "_INCLUDE_DIR", "_INCLUDE_DIRS", "_DIR"})
     if (name.ends_with(ending))
@@ -68,7 +68,7 @@ void CMakeDeclarations::end_call(const Mark& begin, const std::vector<CMakeWord>
       take_remarks(option, words);
   if (state_.calls.empty())
     touched_.clear();
-  // An argument that names other options says when this one is there: "GPU STREQUAL CUDA;MPI".
+  // An argument that names other options tells when this one exists: "GPU STREQUAL CUDA;MPI".
   if (begin.options == findings_.options.size())
     return;
   constexpr size_t most = 8;
@@ -89,7 +89,7 @@ void CMakeDeclarations::end_call(const Mark& begin, const std::vector<CMakeWord>
   }
 }
 
-// The options that a condition names; none if it is something else, such as a description.
+// The options that a condition names; none if the text is something else, such as a description.
 CMakeDeclarations::Mention CMakeDeclarations::mention_in(const std::string& text) const {
   Mention mention{text, {}};
   if (text.find("  ") != std::string::npos || std::count(text.begin(), text.end(), ' ') > 7)
@@ -128,7 +128,7 @@ Place CMakeDeclarations::place(const std::string& name, const CMakeCommand& comm
   return {state_.calls.front().file, state_.calls.front().command->line};
 }
 
-// A new option, or the one that is there already.
+// A new option, or the existing one.
 Option& CMakeDeclarations::add_option(const std::string& name, const CMakeCommand& command) {
   touched_.push_back(options_.count(name) ? options_.at(name) : findings_.options.size());
   const auto [found, added] = options_.emplace(name, findings_.options.size());
@@ -155,7 +155,7 @@ std::vector<std::string> CMakeDeclarations::innermost_conditions() const {
   return {state_.conditions.end() - static_cast<std::ptrdiff_t>(std::min(most, state_.conditions.size())),
           state_.conditions.end()};
 }
-// Nobody has more of them.
+// No real project has more.
 bool CMakeDeclarations::may_add_option(const std::string& name) {
   constexpr size_t most = 20'000;
   if (name.empty() || name.size() > 200 || name.find_first_of("$ ;/\n") != std::string::npos)
@@ -207,7 +207,7 @@ void CMakeDeclarations::option_command(const std::vector<CMakeWord>& words, cons
 void CMakeDeclarations::dependent_option(const std::vector<CMakeWord>& words, const CMakeCommand& command) {
   if (words.size() < 4)
     return;
-  // Where its conditions do not hold it has the other value.
+  // It has the other value if its conditions do not hold.
   CMakeWord value = words[2];
   for (const std::string& part : split(words[3].text, ';')) {
     std::vector<CMakeWord> condition;
@@ -291,7 +291,7 @@ void CMakeDeclarations::set_property(const std::vector<CMakeWord>& words, const 
   if (property == words.end() || words.end() - property < 3)
     return;
   if ((property + 1)->text == "HELPSTRING" && is_new(words[1].text) && may_add_option(words[1].text)) {
-    // An entry that nothing makes but its user.
+    // An entry that only its user makes.
     Option& option = add_option(words[1].text, command);
     option.kind = Option::Kind::text;
     option.help = (property + 2)->text;

@@ -1,4 +1,4 @@
-// The commands of CMake that say something of the build: options, packages, languages, compiler flags.
+// The commands of CMake that declare something: options, packages, languages, compiler flags.
 //
 // Source: cmake-commands(7): option(), set(CACHE), set_property(CACHE), find_package(), project(), ...;
 // modules CMakeDependentOption, FindPkgConfig.
@@ -15,19 +15,19 @@
 
 namespace xaas::discover {
 
-// Where the reader is.
+// The reader's position.
 struct CMakeState {
   std::string top;                     // directory of the project, relative to the tree
   std::string directory;               // of the running CMakeLists.txt
   std::string file;                    // the running one
-  std::vector<std::string> conditions; // around the running command
-  struct Call {                        // of a function or macro of the project
-    const CMakeCommand* command;
-    std::string file;
-  };
-  std::vector<Call> calls; // outermost first
-  bool by_default = true;  // a build without any option comes here
-  bool certain = true;     // so does every build
+  std::vector<std::string> conditions; // of the blocks around the running command
+                                       // A running call of a function or macro of the project.
+  const CMakeCommand* command;
+  std::string file;
+};
+std::vector<Call> calls; // outermost first
+bool by_default = true;  // a build without any option gets here
+bool certain = true;     // every build gets here
 };
 
 class CMakeDeclarations {
@@ -39,7 +39,7 @@ public:
   bool execute(const CMakeCommand& command, const std::vector<CMakeWord>& words);
   void note_imported_targets(const CMakeCommand& command);
 
-  // A call of the project's own function or macro: what it is called with may say more of the options that it
+  // A call of the project's own function or macro. Its arguments may say more about the options that it
   // declares.
   struct Mark {
     size_t options, touched;
@@ -64,8 +64,8 @@ private:
   void compile_options(const std::vector<CMakeWord>& words, const CMakeCommand& command);
   void check(const std::vector<CMakeWord>& words, const CMakeCommand& command);
 
-  // The command that has the name as it is written, the running one or a call around it; else the outermost
-  // call.
+  // The command that contains the name literally: the running one or a call around it. Otherwise the
+  // outermost call.
   Place place(const std::string& name, const CMakeCommand& command) const;
   Option& add_option(const std::string& name, const CMakeCommand& command);
   bool is_new(const std::string& name) const;
@@ -91,7 +91,7 @@ private:
   std::unordered_map<std::string, size_t> packages_;
   std::unordered_map<std::string, bool> first_by_default_;
   std::vector<size_t> touched_; // options that the outermost call of a macro declares
-  bool many_ = false;           // that is noted
+  bool many_ = false;           // a note says so already
 };
 
 } // namespace xaas::discover

@@ -48,7 +48,7 @@ private:
     return false;
   }
 
-  // The number of `=` of a bracket that opens here, or -1.
+  // The number of `=` in a bracket that opens here, or -1.
   int bracket_here() const {
     if (done() || peek() != '[')
       return -1;
@@ -73,7 +73,7 @@ private:
     return true;
   }
 
-  // Blanks and comments; an unfinished bracket comment ends the file.
+  // Skips blanks and comments; an unfinished bracket comment ends the file.
   void skip_space() {
     while (!done()) {
       if (std::isspace(static_cast<unsigned char>(peek()))) {
@@ -152,7 +152,7 @@ private:
   void take_escape(std::string& text) {
     const char c = take();
     switch (c) {
-    case '\n': // goes on in the next line
+    case '\n': // the string continues on the next line
       break;
     case 'n':
       text.push_back('\n');
@@ -168,7 +168,7 @@ private:
     }
   }
 
-  // Also the older form, in which quotes and $(...) may be part of it.
+  // Also accepts the older form, in which quotes and $(...) may be part of an argument.
   void take_unquoted(std::string& text) {
     while (!done()) {
       const char c = peek();

@@ -9,8 +9,8 @@ namespace xaas::discover {
 
 struct CMakeArgument {
   std::string text;
-  bool quoted = false;  // "..." : not split at semicolons
-  bool bracket = false; // [[...]]: nothing in it is evaluated
+  bool quoted = false;  // "...": not split at semicolons
+  bool bracket = false; // [[...]]: not evaluated
 };
 
 struct CMakeCommand {

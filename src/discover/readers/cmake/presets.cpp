@@ -1,7 +1,8 @@
-// CMakePresets.json: what the project's authors configure it with. An option that takes any text gets the
-// values that presets give it.
+// CMakePresets.json: configurations by the project's authors. An option that takes any text gets the values
+// of presets.
 //
-// Source: cmake-presets(7), "Configure Preset", "Includes". CMakeUserPresets.json is of one user and not
+// Source: cmake-presets(7), "Configure Preset", "Includes". CMakeUserPresets.json belongs to a single user
+// and is not read.
 // read.
 #include "readers/readers.h"
 
@@ -40,7 +41,7 @@ public:
         add(preset, path, *text);
   }
 
-  // Those that a user may name, with what they inherit.
+  // The presets that a user may name, with the values that they inherit.
   void finish() {
     for (const std::string& name : order_)
       if (!hidden_.count(name)) {
@@ -51,17 +52,17 @@ public:
         findings_.presets.push_back(std::move(preset));
       }
     if (left_ == 0)
-      findings_.notes.push_back("presets: more variables than are followed; some are left out");
+      findings_.notes.push_back("presets: too many variables; some are left out");
     for (Option& option : findings_.options)
       add_values(option);
   }
 
 private:
   using Variables =
-      std::map<std::string, std::optional<std::string>>; // nothing: unset, also what is inherited
+      std::map<std::string, std::optional<std::string>>; // nothing: unset, also if it is inherited
   struct Known {
     Preset preset;
-    Variables variables; // its own; with those that it inherits once it is resolved
+    Variables variables; // its own; once it is resolved, also inherited ones
     std::vector<std::string> parents;
     bool visited = false;
   };
@@ -74,7 +75,7 @@ private:
                                 ", which is not in the tree; its presets are not read");
   }
 
-  // An option that takes any text gets the values of presets, after its own.
+  // An option that takes any text gets the values of presets after its own.
   void add_values(Option& option) const {
     if (option.kind != Option::Kind::text || option.takes_place)
       return;
@@ -108,7 +109,7 @@ private:
         1 + static_cast<unsigned>(std::count(
                 text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), '\n'))};
     if (json.contains("condition") && json["condition"] == Json(false))
-      return; // for nobody
+      return; // hidden presets are not for users
     Known known;
     if (const auto variables = json.find("cacheVariables"); variables != json.end() && variables->is_object())
       for (const auto& [name, value] : variables->items())
@@ -135,7 +136,7 @@ private:
     return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
   }
 
-  // Each preset is completed once; one that inherits itself gets what is there by then.
+  // Each preset is resolved once; one that inherits itself gets what is known by then.
   const Variables& resolved(const std::string& name) {
     Known& known = presets_.at(name);
     if (known.visited)
@@ -161,7 +162,7 @@ private:
   Findings& findings_;
   std::set<std::string> files_, hidden_;
   std::map<std::string, Known> presets_;
-  size_t left_ = 16u << 20; // bytes to inherit
+  size_t left_ = 16u << 20; // bytes that may still be inherited
   std::vector<std::string> order_;
 };
 

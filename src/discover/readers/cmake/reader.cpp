@@ -1,16 +1,16 @@
-// Reads a CMake project as a language: its commands are followed as CMake would, through include(),
-// add_subdirectory(), functions and macros, so that an option is found whoever declares it and whatever the
-// declaring macro is called.
+// Reads a CMake project as a program: its commands are followed as CMake would follow them, through
+// include(), add_subdirectory(), functions and macros. So an option is found whichever command declares it,
+// and whatever the name of a declaring macro.
 //
-// Problem: nothing may be executed, and no machine is known; yet defaults come out of variables, conditions
-// and checks. Approach: an interpreter of the small part of the language that decides options, over values
-// that may be unknown. What a check, a program or a file of the machine would answer is unknown. Both sides
-// of a condition are followed, because options that somebody sets decide it; of what they assign, the side
-// counts that a build without any option takes (where that is unknown: the first, which is what projects
-// write for "found"). Only what no option can change, such as another operating system, is left out.
+// Problem: nothing may be executed, and the machine is unknown, yet defaults depend on variables, conditions
+// and checks. Approach: an interpreter for the small part of the language that decides options, over values
+// that may be unknown. The results of checks, of programs and of the machine's files are unknown. Both sides
+// of a condition are followed, because options can decide it. Of their assignments, those on the side taken
+// by a build without options count; if that is unknown, those on the first side, where projects write the
+// case "found". Only code that no option can reach, such as code for another operating system, is left out.
 //
-// Rejected: searching for `option(` (finds no macro, no value list, no default that is a variable), and
-// running CMake with a trace (executes the project, needs its dependencies, and sees one path only).
+// Rejected: searching for `option(`, which finds no macros, no value lists and no defaults from variables;
+// running CMake with a trace, which executes the project, needs its dependencies, and sees only one path.
 #include "readers/cmake/condition.h"
 #include "readers/cmake/declarations.h"
 #include "readers/cmake/value_commands.h"
@@ -41,7 +41,7 @@ public:
     values_.set("CMAKE_SOURCE_DIR",
                 {std::string(cmake_source_root) + (state_.top.empty() ? "" : "/" + state_.top)});
     values_.set("CMAKE_BINARY_DIR", {"/build"});
-    values_.set("CMAKE_BUILD_TYPE", {"Release"}); // as `xaas build` has it
+    values_.set("CMAKE_BUILD_TYPE", {"Release"}); // as with `xaas build`
     values_.set("CMAKE_SIZEOF_VOID_P", {"8"});
     values_.set("CMAKE_Fortran_COMPILER_ID", {"LLVMFlang"});
   }
@@ -49,7 +49,7 @@ public:
   void read() {
     run_directory(state_.top);
     if (values_.is_spent())
-      findings_.notes.push_back("CMake: more commands than are followed; the rest is not read");
+      findings_.notes.push_back("CMake: too many commands; the rest is not read");
   }
 
 private:
@@ -58,8 +58,8 @@ private:
   struct File {
     std::string path; // relative
     CMakeFile content;
-    std::vector<size_t> ends; // of each command that begins a block: what ends it
-    std::unordered_map<size_t, std::vector<size_t>> parts; // of each if: its elseif and else
+    std::vector<size_t> ends; // for each command that begins a block, the one that ends it
+    std::unordered_map<size_t, std::vector<size_t>> parts; // for each if, its elseif and else
   };
   struct Function {
     std::shared_ptr<const File> file;
@@ -151,9 +151,9 @@ private:
       const auto found =
           modules_.find(fs::path(name).filename().string() + (name.ends_with(".cmake") ? "" : ".cmake"));
       if (found == modules_.end())
-        return; // CMake's own
+        return; // a module of CMake itself
       path = found->second.front();
-      for (const std::string& each : found->second) // one below who asks, if there is one
+      for (const std::string& each : found->second) // one below the includer, if there is one
         if (each.starts_with(state_.directory + "/"))
           path = each;
     }
@@ -171,7 +171,7 @@ private:
 
   // --- running
 
-  // A file or function: what return() says holds to its end.
+  // A file or function: return() ends it.
   class Returning {
   public:
     explicit Returning(Reader& reader)
@@ -226,22 +226,22 @@ private:
   void note_depth() {
     if (!deep_)
       findings_.notes.push_back(file_->path + ": nested more than " + std::to_string(max_depth) +
-                                " deep; what is deeper is not read");
+                                " deep; deeper parts are not read");
     deep_ = true;
   }
 
   void run_if(size_t begin, size_t end) {
-    // The parts: the command that begins each, and where it ends.
+    // The parts of a condition: the command that begins each, and its end.
     std::vector<size_t> parts = {begin};
     if (const auto found = file_->parts.find(begin); found != file_->parts.end())
       parts.insert(parts.end(), found->second.begin(), found->second.end());
     parts.push_back(end);
 
-    std::optional<std::vector<CMakeValues::Change>> chosen; // by the part that a build without options takes
+    std::optional<std::vector<CMakeValues::Change>> chosen; // of the part that a build without options takes
     std::vector<CMakeValues::Change> others;
     Verdict earlier{Truth::no, true}; // of the parts before
     std::string negated;
-    bool doubt = false; // whether an earlier part is taken
+    bool doubt = false; // it is unknown whether an earlier part is taken
     for (size_t part = 0; part + 1 < parts.size() && parts[part] < end && !values_.is_spent(); ++part) {
       const CMakeCommand& command = commands()[parts[part]];
       values_.charge_command();
@@ -282,7 +282,7 @@ private:
       values_.apply(*std::move(chosen));
     if (returned_)
       state_.by_default = state_.certain = false;
-    // What only the other parts know is better than nothing.
+    // A value that only other parts set is better than none.
     values_.apply_unknown(others);
   }
 
@@ -359,7 +359,8 @@ private:
     const Returning returning(*this);
     enter(function.file);
     if (function.is_macro) {
-      // Its parameters are no variables, but nobody can tell: they are taken away at the end.
+      // A macro's parameters are no variables, but that makes no difference here: they are removed at its
+      // end.
       std::map<std::string, std::optional<CMakeValue>> hidden;
       for (const auto& [name, value] : arguments) {
         const CMakeValue* const before = values_.find_local(name);
@@ -419,7 +420,7 @@ private:
   }
   void include_guard(const std::vector<Word>&) { guarded_ = includes_[file_->path] > 1; }
 
-  // What follows is still read: some option may lead there.
+  // The rest is still read, because some option may lead there.
   void return_command(const std::vector<Word>&) {
     if (state_.certain)
       returned_ = true;
@@ -436,9 +437,9 @@ private:
   std::set<std::string> entered_directories_;
   std::unordered_map<std::string, Function> functions_;
   std::shared_ptr<const File> file_;
-  bool returned_ = false; // the rest of this file or function is for other builds
+  bool returned_ = false; // only other builds run the rest of this file or function
   bool guarded_ = false;  // the rest of the file was read before
-  bool deep_ = false;     // that is noted
+  bool deep_ = false;     // a note says so already
   int depth_ = 0;
 };
 

@@ -94,8 +94,7 @@ void parse_arguments(CMakeValues& values, const std::vector<CMakeWord>& words) {
   }
 }
 
-// Files of the tree and the directories that they are in, below `directory` (with a slash at its end, or
-// empty).
+// The files of the tree and their directories, below `directory` (with a slash at its end, or empty).
 std::set<std::string> entries_below(const TreeFiles& tree, const std::string& directory) {
   std::set<std::string> entries;
   const std::vector<std::string>& paths = tree.paths(); // sorted
@@ -111,8 +110,8 @@ std::set<std::string> entries_below(const TreeFiles& tree, const std::string& di
   return entries;
 }
 
-// file(GLOB NAME [RELATIVE DIRECTORY] PATTERN...) over the tree; `*` and `?` within one part of a path. GLOB
-// finds directories, too, GLOB_RECURSE does not.
+// file(GLOB NAME [RELATIVE DIRECTORY] PATTERN...) over the tree. `*` and `?` match within one part of a path.
+// GLOB also finds directories, GLOB_RECURSE does not.
 void glob(CMakeValues& values, const std::vector<CMakeWord>& words, const TreeFiles& tree,
           const std::string& current) {
   const bool deep = words[0].text == "GLOB_RECURSE";
@@ -126,7 +125,7 @@ void glob(CMakeValues& values, const std::vector<CMakeWord>& words, const TreeFi
     if (words[i].text == "CONFIGURE_DEPENDS" || words[i].text == "LIST_DIRECTORIES")
       continue;
     const std::string pattern = path_in_tree(words[i].text, current);
-    constexpr std::ptrdiff_t most_stars = 8; // a matcher takes long for many
+    constexpr std::ptrdiff_t most_stars = 8; // matching takes long with many
     if (pattern == "\n" || pattern.empty() || !words[i].known ||
         std::count(pattern.begin(), pattern.end(), '*') > most_stars)
       continue;
@@ -150,7 +149,7 @@ void math_command(CMakeValues& values, const std::vector<CMakeWord>& words) {
   if (words.size() > 1)
     values.set(words[1].text, {"", false});
 }
-// The answer of something outside: every name in it may have got a value.
+// The result of something outside: every variable that it names may have a new value.
 void outside(CMakeValues& values, const std::vector<CMakeWord>& words, const CMakeCommand& command) {
   if (command.name.starts_with("find_") || command.name.starts_with("try_") ||
       command.name.starts_with("get_")) {

@@ -1,5 +1,5 @@
-// The commands of CMake that compute: list(), string(), file(GLOB), ..., and those whose answer nobody knows
-// here.
+// CMake's commands that compute values: list(), string(), file(GLOB), ...; and those whose results cannot be
+// known here.
 //
 // Source: cmake-commands(7).
 #pragma once
@@ -12,10 +12,11 @@
 
 namespace xaas::discover {
 
-// The path in the tree of an absolute or relative name of CMake; "" is the tree itself, "\n" is not in it.
+// The path in the tree of an absolute or relative name of CMake; "" is the tree itself, "\
+// " lies outside it.
 std::string path_in_tree(const std::string& name, const std::string& directory);
 
-// Nothing happens for other commands. `directory`: of the running CMakeLists.txt.
+// Ignores other commands. `directory`: of the running CMakeLists.txt.
 void execute_value_command(CMakeValues& values, const TreeFiles& tree, const std::string& directory,
                            const CMakeCommand& command, const std::vector<CMakeWord>& words);
 

@@ -64,7 +64,7 @@ void CMakeValues::write(size_t scope, const std::string& name, std::optional<CMa
   else if (found != variables.end())
     variables.erase(found);
 }
-// Long values cost as many commands as short ones of their length.
+// A long value costs as much as the commands that would write it.
 bool CMakeValues::is_spent() const {
   return budget_ == 0 || interrupt_signal() != 0;
 }
@@ -115,7 +115,7 @@ CMakeValue CMakeValues::value_of(const std::string& name) const {
   return {"", !name.starts_with("CMAKE_") && !name.ends_with("_FOUND") && !name.ends_with("_found")};
 }
 
-// ${...}, also within each other.
+// ${...}, also nested.
 CMakeValue CMakeValues::expand(const std::string& text) const {
   CMakeValue result;
   size_t at = 0;
@@ -168,7 +168,7 @@ std::vector<CMakeWord> CMakeValues::words_of(const CMakeCommand& command) {
     } else if (literal && value.text.find(';') == std::string::npos) {
       words.push_back({std::move(value.text), value.known, false, true});
     } else {
-      // Nothing, if it is known to be empty.
+      // Nothing if it is known to be empty.
       if (value.text.empty() && !value.known)
         words.push_back({"", false, false, false, variable});
       for (std::string& part : split(value.text, ';'))

@@ -1,5 +1,5 @@
-// The variables of a CMake project that is read and not run: values that may be unknown, scopes, the cache,
-// and what a part of a condition changed, so that it can be taken back.
+// The variables of a CMake project that is read, not run: values that may be unknown, scopes, the cache, and
+// the changes made by parts of a condition, so that they can be undone.
 //
 // Source: cmake-language(7), "Variables", "Variable References", "Lists".
 #pragma once
@@ -16,26 +16,26 @@ namespace xaas::discover {
 
 struct CMakeValue {
   std::string text;
-  bool known = true; // else the text is what is left of it
+  bool known = true; // false: the text is what is known of it
 };
 
-// An argument of a command, evaluated.
+// An evaluated argument of a command.
 struct CMakeWord {
   std::string text;
   bool known = true, quoted = false;
-  bool literal = false;      // as the file has it
-  std::string variable = {}; // it is the value of this one
+  bool literal = false;      // as written in the file
+  std::string variable = {}; // the variable whose value it is
 };
 
 enum class Truth { no, yes, unknown };
 
-// What CMake says of a constant; unknown: it is none.
+// CMake's value for a constant; unknown if it is none.
 Truth truth_of_constant(const std::string& text);
 
-// The tree, as a directory of its own: no path of this machine comes into a value.
+// The tree as a directory, so that no path of this machine gets into a value.
 inline constexpr const char* cmake_source_root = "/source";
 
-// Variables of CMake's own that say what machine and compiler this is. Ours is Linux, with Clang.
+// CMake's own variables that describe machine and compiler: Linux with Clang.
 const std::unordered_map<std::string, std::string>& fixed_variables();
 
 class CMakeValues {
@@ -43,15 +43,15 @@ public:
   struct Change {
     size_t scope;
     std::string name;
-    std::optional<CMakeValue> value; // before the change; as take_back() gives it, after it
+    std::optional<CMakeValue> value; // before the change; in the result of take_back(), after it
   };
 
-  // `budget` is what is left of work: commands, and long values as if they were commands.
+  // `budget`: the work that is left, in commands. Long values count as several commands.
   explicit CMakeValues(uint64_t budget) : budget_(budget) { scopes_.emplace_back(); }
 
   void charge_command() { budget_ -= budget_ > 0; }
   void charge_bytes(uint64_t bytes);
-  bool is_spent() const; // nothing is left, or we were asked to stop
+  bool is_spent() const; // nothing is left, or the program was interrupted
 
   void push_scope(std::unordered_map<std::string, CMakeValue> variables = {}) {
     scopes_.push_back(std::move(variables));
@@ -64,20 +64,19 @@ public:
   void add_cache(const std::string& name, const CMakeValue& value) { cache_.emplace(name, value); }
 
   const CMakeValue* find(const std::string& name) const;       // nullptr: not set
-  const CMakeValue* find_local(const std::string& name) const; // in the innermost scope only
-  CMakeValue value_of(const std::string& name) const;          // of one that is not set: empty, or unknown
+  const CMakeValue* find_local(const std::string& name) const; // only in the innermost scope
+  CMakeValue value_of(const std::string& name) const;          // of an unset one: empty, or unknown
   bool is_fixed(const std::string& name) const;                // no option can change it
 
-  CMakeValue expand(const std::string& text) const; // ${...}, also within each other
+  CMakeValue expand(const std::string& text) const; // ${...}, also nested
   std::vector<CMakeWord> words_of(const CMakeCommand& command);
 
-  // Changes between the two are written down, and taken back by the second, which gives what they had made.
-  // They may be within each other.
+  // Changes between the two calls are recorded. The second call undoes them and returns the values that they
+  // had set. Pairs can be nested.
   void begin_log() { logs_.push_back({scopes_.size(), {}}); }
   std::vector<Change> take_back();
   void apply(std::vector<Change> changes);
-  void
-  apply_unknown(const std::vector<Change>& changes); // where nothing is known: what else may be, as unknown
+  void apply_unknown(const std::vector<Change>& changes); // marks values as unknown that may also be others
 
   void set_list_directory(std::string path) { list_directory_ = std::move(path); } // CMAKE_CURRENT_LIST_DIR
   const std::string& list_directory() const { return list_directory_; }
@@ -85,7 +84,7 @@ public:
 private:
   using Variables = std::unordered_map<std::string, CMakeValue>;
   struct Log {
-    size_t scopes; // that were there at its beginning; others are gone at its end
+    size_t scopes; // number at its beginning; later ones are gone at its end
     std::vector<Change> changes;
   };
   void write(size_t scope, const std::string& name, std::optional<CMakeValue> value);

@@ -27,7 +27,7 @@ bool is_makefile(const std::string& path) {
          name == "make.inc" || name.starts_with("make.inc.") || name.starts_with("config.make");
 }
 
-// Files that are meant to be edited: what they set, users set.
+// Files that users are meant to edit: the variables that they set are options.
 bool is_for_users(const std::string& path) {
   const std::string name = file_name(path);
   for (const char* part : {"rule", "inc", "config", "user", "local", "conf"})
@@ -36,7 +36,7 @@ bool is_for_users(const std::string& path) {
   return false;
 }
 
-// Variables of make and compilers that every makefile has; no choices of this application.
+// Variables of make and compilers that every makefile has. They are no options of this application.
 bool is_common(const std::string& name) {
   static const std::set<std::string> names = {
       "CC",       "CXX",      "FC",       "F77",     "F90",     "LD",        "AR",
@@ -113,7 +113,7 @@ private:
   }
 
   void add_condition(const std::string& line, const std::string& path, unsigned number) {
-    // ifdef X; ifeq ($(X),value), also with the sides exchanged; ifeq "$(X)" "value".
+    // ifdef X; ifeq ($(X),value), also with the sides swapped; ifeq "$(X)" "value".
     static const std::regex defined(R"re(^(?:else\s+)?ifn?def\s+([A-Za-z_]\w*))re");
     static const std::regex left(
         R"re(^(?:else\s+)?ifn?eq\s*\(\s*"?\$[({](?:strip\s+\$[({])?([A-Za-z_]\w*)[)}]+"?\s*,\s*"?([^)"]*)"?\))re");
@@ -131,7 +131,7 @@ private:
       add_test(match[2], trim(match[1].str()), path, number);
   }
 
-  // A variable that is compared with a value, or asked whether it has one.
+  // A variable that is compared with a value, or tested for being set.
   void add_test(const std::string& name, const std::string& value, const std::string& path, unsigned number) {
     if (is_common(name))
       return;
@@ -144,7 +144,7 @@ private:
       found.values.push_back(value);
   }
 
-  // NAME = value, := and ?=; in a comment an offer of it.
+  // NAME = value, also with := and ?=; in a comment, an offered value.
   bool add_assignment(const std::string& line, const std::string& path, unsigned number,
                       const std::vector<std::string>& comment, bool offered) {
     static const std::regex assignment(R"(^(?:override\s+|export\s+)?([A-Za-z_]\w*)\s*(?:[:?]?=)\s*(.*)$)");
@@ -186,10 +186,10 @@ private:
     const std::string initial = option.initial.value_or("");
     if (initial.starts_with("-") || initial.find('/') != std::string::npos ||
         initial.find(" -") != std::string::npos) {
-      option.kind = Option::Kind::text; // flags or a place, which is only asked whether it is there
+      option.kind = Option::Kind::text; // flags or a place, tested only for being set
     } else if (yes_or_no || option.kind == Option::Kind::boolean) {
       option.kind = Option::Kind::boolean;
-      // How it is switched on and off: the words that conditionals compare with.
+      // The words for on and off: those that conditionals compare with.
       const auto is_yes = [](const std::string& value) {
         return std::string("1yYtT").find(value[0]) != std::string::npos || value == "on" || value == "ON";
       };

@@ -24,7 +24,7 @@ using namespace make_text;
 
 constexpr int deepest_include = 16;
 
-// Whether a command makes files of objects or sources: a compiler, linker or archiver by its usual names.
+// Whether a command is a compiler, linker or archiver by its usual names.
 bool is_tool(const std::string& word) {
   std::string name = word.substr(word.rfind('/') + 1);
   name.erase(0, std::min(name.find_first_not_of("@-+"), name.size()));
@@ -113,7 +113,7 @@ private:
   struct Condition {
     bool active = true; // this branch is read
     bool taken = false; // one that is surely true was read
-    bool outer = true;  // what is around it is read
+    bool outer = true;  // the block around it is read
   };
 
   bool active() const { return conditions_.empty() || conditions_.back().active; }
@@ -122,8 +122,8 @@ private:
     return target.ends_with(".a") || target.ends_with(".so") || target.find(".so.") != std::string::npos;
   }
 
-  // A file that a recipe makes with a compiler, linker or archiver and that has no ending of a source, object
-  // or text.
+  // A file that a recipe makes with a compiler, linker or archiver and whose name has no suffix of a source,
+  // object or text file.
   bool is_linked(const std::string& target, const Rule& rule) {
     const std::string name = target.substr(target.rfind('/') + 1);
     if (name.empty() || name.find(unknown) != std::string::npos || name.find('%') != std::string::npos ||
@@ -138,7 +138,7 @@ private:
     }
     const Rule* const pattern = rule.recipe.empty() ? pattern_for(target) : nullptr;
     const std::vector<std::string>& recipe = pattern ? pattern->recipe : rule.recipe;
-    if (recipe.empty()) // make's own rule for it
+    if (recipe.empty()) // make's built-in rule
       return std::any_of(rule.needs.begin(), rule.needs.end(), [&](const std::string& need) {
         static const std::set<std::string> endings = {".o", ".c", ".cc", ".cpp", ".C", ".f", ".F", ".p"};
         return need.starts_with(target) && endings.count(need.substr(target.size())) > 0;
@@ -149,7 +149,7 @@ private:
 
   // Whether a line of a recipe makes the target: "$(CC) -o $(PROG) $(OBJS)".
   bool makes(const std::string& line, const std::string& target) {
-    if (line.find("MAKE") != std::string::npos) // a directory
+    if (line.find("MAKE") != std::string::npos) // a make in another directory
       return false;
     std::string named = line;
     for (const char* automatic : {"$@", "$(@)", "${@}"})
@@ -265,7 +265,7 @@ private:
     if (end == std::string::npos)
       return text.empty();
     size_t equal = text.find('=');
-    // A colon that is no part of an assignment operator makes it a rule.
+    // A colon that is not part of an assignment operator makes it a rule.
     if (equal == std::string::npos || (text[end] == ':' && equal > end + 3) ||
         (text[end] == ':' && text.substr(end, equal - end).find_first_not_of(':') != std::string::npos))
       return false;
@@ -292,7 +292,7 @@ private:
 
   void read_rule(const std::string& text) {
     current_.clear();
-    // References may have colons of their own, so the rule is expanded first.
+    // References may contain colons, so the rule is expanded first.
     const std::string line = values_.expand(text.substr(0, text.find(';')));
     size_t colon = line.find(':');
     if (colon == std::string::npos)
@@ -343,10 +343,10 @@ private:
   std::string directory_; // with a slash at its end, or empty
   MakeValues values_;
   std::map<std::string, Rule> rules_;
-  std::vector<std::pair<std::string, Rule>> patterns_; // rules for `%`
+  std::vector<std::pair<std::string, Rule>> patterns_; // rules with `%`
   std::set<std::string> phony_;
   std::vector<Condition> conditions_;
-  Words current_; // targets whose recipe is read
+  Words current_; // targets whose recipe is being read
   std::string default_goal_;
   int depth_ = 0, includes_ = 0;
 };
@@ -360,10 +360,10 @@ MakeProducts read_make_products(const TreeFiles& tree, const std::string& path, 
   makefile.read(path);
   MakeProducts products = makefile.products();
   if (makefile.is_spent())
-    notes.push_back(path + ": its rules are too long to be followed to their end");
+    notes.push_back(path + ": its rules are too long to be evaluated to the end");
   else if (!products.has_install && products.programs.empty() && products.libraries.empty())
     notes.push_back(
-        path + ": has no target `install`, and what it makes is not known; list the files in build.install");
+        path + ": has no target `install`, and its outputs are unknown; list the files in build.install");
   return products;
 }
 

@@ -12,9 +12,9 @@
 
 namespace xaas::discover {
 
-// Evaluates `path` with its includes as make would without arguments. What only a shell could tell is
-// unknown; of a conditional over unknown values both branches are read. Nothing is run. `notes` gets what is
-// not known.
+// Evaluates `path` with its includes, as make would without arguments. Values that only a shell could tell
+// are unknown; both branches of a conditional over unknown values are read. Nothing is run. `notes` receives
+// what remains unknown.
 MakeProducts read_make_products(const TreeFiles& tree, const std::string& path, const std::string& arch,
                                 std::vector<std::string>& notes);
 

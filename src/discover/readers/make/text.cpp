@@ -15,8 +15,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// The position of the parenthesis or comma that ends a part of a reference; nested references are passed
-// over.
+// The position of the parenthesis or comma that ends a part of a reference. Nested references are skipped.
 size_t end_of_part(const std::string& text, size_t at, char close, bool comma) {
   const char open = close == ')' ? '(' : '{';
   int depth = 0;

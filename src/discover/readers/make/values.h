@@ -11,11 +11,11 @@
 
 namespace xaas::discover {
 
-// Evaluates references without running anything: the part of a value that only a shell could tell is
-// make_text::unknown. Work is limited, because a short makefile can describe values without end.
+// Evaluates references without running anything: a part of a value that only a shell could tell becomes
+// make_text::unknown. The work is limited, because a short makefile can describe endless values.
 class MakeValues {
 public:
-  // `directory`: of the makefile, with a slash at its end, or empty. `arch`: what `uname -m` prints.
+  // `directory`: of the makefile, with a slash at its end, or empty. `arch`: the output of `uname -m`.
   MakeValues(const TreeFiles& tree, std::string directory, const std::string& arch);
 
   std::string expand(const std::string& text, int depth = 0);
@@ -23,12 +23,12 @@ public:
   bool has(const std::string& name) const { return variables_.count(name) > 0; }
   bool is_empty(const std::string& name) const;
 
-  void set(const std::string& name, std::string value);          // with `=`: expanded where it is used
+  void set(const std::string& name, std::string value);          // with `=`: expanded on use
   void store(const std::string& name, const std::string& value); // with `:=`: expanded now
   void add(const std::string& name, const std::string& value);   // with `+=`
 
   void charge(size_t bytes) { steps_ += 1 + bytes / 1024; }
-  // The limit is reached, or the program was interrupted: what follows is not evaluated.
+  // The limit is reached, or the program was interrupted. Nothing more is evaluated.
   bool is_spent() const;
 
 private:

@@ -1,5 +1,5 @@
-// Reads a Meson project: its option file, and what meson.build files look for. Calls are read one by one,
-// wherever they stand; conditions around them are not followed.
+// Reads a Meson project: its option file, and the searches in meson.build files. Each call is read on its
+// own; conditions around it are ignored.
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
@@ -11,10 +11,10 @@ namespace xaas::discover {
 
 namespace {
 
-// One argument: a string, a list of strings, or other text as it is written.
+// One argument: a string, a list of strings, or other text as written.
 struct MesonArgument {
   std::string name; // of a keyword argument
-  std::string text; // of a string its content
+  std::string text; // of a string, its content
   std::vector<std::string> list;
   bool is_string = false;
 };
@@ -52,7 +52,7 @@ public:
       }
       const unsigned line = line_;
       const std::string name = take_name();
-      // Others are passed over, so that calls within their arguments are read, and each text once.
+      // Other calls are skipped, but calls within their arguments are read, and each text once.
       if (name != "option" && name != "project" && name != "dependency" && name != "find_library")
         continue;
       skip_space();
@@ -75,7 +75,7 @@ private:
       ++at_;
     return text_.substr(start, at_ - start);
   }
-  // A comment or a string, which are no calls.
+  // Skips a comment or a string, which contain no calls.
   bool skip_other() {
     if (text_[at_] == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
@@ -180,7 +180,7 @@ void add_option(const MesonCall& call, const std::string& file, Findings& findin
   const std::string value = call.text("value");
   if (type == "boolean") {
     option.kind = Option::Kind::boolean;
-    option.initial = value == "false" ? "OFF" : "ON"; // true, if it does not say
+    option.initial = value == "false" ? "OFF" : "ON"; // true if it does not say
   } else if (type == "feature") {
     option.kind = Option::Kind::choice;
     option.values = {"auto", "enabled", "disabled"};

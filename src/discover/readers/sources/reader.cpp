@@ -1,5 +1,5 @@
-// Reads sources for what a build may hide: instruction sets, programming models. By marks that compilers and
-// interfaces prescribe (macros, headers, directives), counted by file.
+// Reads sources for instruction sets and programming models that the build may not mention. It counts, by
+// file, the marks that compilers and interfaces prescribe: macros, headers, directives.
 #include "knowledge.h"
 #include "readers/readers.h"
 
@@ -63,7 +63,7 @@ bool is_source(const std::string& path) {
   return extensions.count(path.substr(dot + 1)) > 0;
 }
 
-// Tests and examples may use what the application does not.
+// Tests and examples may use features that the application does not.
 bool is_for_developers(const std::string& path) {
   for (size_t at = 0, slash; (slash = path.find('/', at)) != std::string::npos; at = slash + 1)
     if (Knowledge::get().is_for_developers(Knowledge::words_of(path.substr(at, slash - at))))
