@@ -178,7 +178,7 @@ Result<void> configure_tree(const fs::path& tree, const std::vector<std::string>
     const std::string end = log.substr(log.size() > 2000 ? log.size() - 2000 : 0);
     return make_error(ErrorKind::failed,
                       "configuring " + tree.string() + ": cmake ended with " +
-                          std::to_string(result.exit_code) + "; the end of what it said:\n" + trim(end),
+                          std::to_string(result.exit_code) + "; its last output:\n" + trim(end),
                       "without --configure, no part of the project runs");
   }
   XAAS_TRY(const std::string cache, read_file(build / "CMakeCache.txt", 64u << 20));

@@ -21,13 +21,13 @@ struct CMakeState {
   std::string directory;               // of the running CMakeLists.txt
   std::string file;                    // the running one
   std::vector<std::string> conditions; // of the blocks around the running command
-                                       // A running call of a function or macro of the project.
-  const CMakeCommand* command;
-  std::string file;
-};
-std::vector<Call> calls; // outermost first
-bool by_default = true;  // a build without any option gets here
-bool certain = true;     // every build gets here
+  struct Call {                        // of a function or macro of the project
+    const CMakeCommand* command;
+    std::string file;
+  };
+  std::vector<Call> calls; // outermost first
+  bool by_default = true;  // a build without any option gets here
+  bool certain = true;     // every build gets here
 };
 
 class CMakeDeclarations {
