@@ -1,4 +1,4 @@
-// Which libraries of the machine a configuration's programs bring: trees as Spack and modules make them.
+// Which libraries of the machine a configuration's programs bring, in trees as Spack and modules make them.
 #include "closure.h"
 
 #include <xaas/target/cpu.h>
@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A program that links liba.so.1 of prefix `a`, which needs libb.so.1 of prefix `b`. Prefix `c` has another
-// libb.so.1, and a library that the program links, too, so its directory is one of those that links read.
+// libb.so.1 and a library that the program also links, so links read from its directory.
 class ClosureTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -48,7 +48,7 @@ protected:
     return gather_closure(input, content_);
   }
 
-  // Where the library of this name lay; empty: it is not in the closure.
+  // The path of the library with this name; empty: it is not in the closure.
   std::string source_of(const Result<Closure>& closure, const std::string& name) {
     EXPECT_TRUE(closure) << closure.error().message;
     if (closure)
@@ -79,7 +79,7 @@ TEST_F(ClosureTest, DtRpathOfTheProgramIsInherited) {
   program_.dynamic.runpath = {place("b")};
   program_.dynamic.rpath_is_first = true;
   EXPECT_EQ(source_of(gather(), "libb.so.1"), "b/libb.so.1");
-  // DT_RUNPATH is not: then the directories of libraries that links read are left.
+  // DT_RUNPATH does not apply, so the directories of libraries that links read remain.
   program_.dynamic.rpath_is_first = false;
   EXPECT_EQ(source_of(gather(), "libb.so.1"), "c/libb.so.1");
   EXPECT_EQ(source_of(gather({place("b")}), "libb.so.1"), "b/libb.so.1"); // LD_LIBRARY_PATH
@@ -102,7 +102,8 @@ TEST_F(ClosureTest, WhatIsNotThereIsNamedWithWhoNeedsIt) {
   EXPECT_THAT(closure.error().message, HasSubstr("a/liba.so.1 needs, is not on this machine"));
 }
 
-// The application's own libraries are there; what they need of the machine is found by their own RPATH.
+// The application's own libraries exist; the machine's libraries that they need are found through their
+// RPATH.
 TEST_F(ClosureTest, LibrariesOfTheApplication) {
   Linked own{"/usr/lib/libown.so.1", {}, {}};
   own.dynamic.soname = "libown.so.1";
@@ -116,7 +117,7 @@ TEST_F(ClosureTest, LibrariesOfTheApplication) {
   EXPECT_EQ(source_of(closure, "libown.so.1"), "");
 }
 
-// An image has one directory for all; natively each program has its own.
+// An image has one directory for all programs; natively each has its own.
 TEST_F(ClosureTest, TwoLibrariesOfOneName) {
   Linked other = program_;
   other.path = "/usr/bin/other";
@@ -127,10 +128,10 @@ TEST_F(ClosureTest, TwoLibrariesOfOneName) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("b/libb.so.1"));
   EXPECT_THAT(refused.error().message, HasSubstr("c/libb.so.1"));
-  // The same bytes in two places are one library.
+  // The same bytes at two paths are one library.
   fs::copy_file(place("b/libb.so.1"), place("c/libb.so.1"), fs::copy_options::overwrite_existing);
   EXPECT_TRUE(gather());
-  // A library with all versions of symbols of another serves for it.
+  // A library with all symbol versions of another can replace it.
   ASSERT_TRUE(write_file(place("one.map"), "V1 { global: b; };"));
   ASSERT_TRUE(write_file(place("two.map"), "V1 { global: b; }; V2 { global: more; };"));
   library("b/libb.so.1", "int b(void) { return 1; }", "-Wl,--version-script=" + place("one.map"));
@@ -138,7 +139,7 @@ TEST_F(ClosureTest, TwoLibrariesOfOneName) {
   EXPECT_EQ(source_of(gather(), "libb.so.1"), "c/libb.so.1");
 }
 
-// A file may be needed by another name than its soname.
+// A file may be needed under a name other than its soname.
 TEST_F(ClosureTest, EveryNameThatIsNeededIsThere) {
   library("b/libb.so.1", "int b(void) { return 1; }");
   fs::rename(place("b/libb.so.1"), place("b/libold.so"));

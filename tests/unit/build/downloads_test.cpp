@@ -16,7 +16,7 @@ using testing::HttpServer;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// What the server has at which path.
+// The server's contents by path.
 class Downloads : public ::testing::Test {
 protected:
   std::string reply(const std::string& request) {
@@ -73,7 +73,7 @@ TEST_F(Downloads, RedirectsAreFollowed) {
   }
 }
 
-// RFC 9110, 10.2.2, and RFC 3986, 5.2: relative to the place that redirects.
+// RFC 9110, 10.2.2, and RFC 3986, 5.2: relative to the URL that redirects.
 TEST_F(Downloads, RelativeRedirects) {
   has("/deep/end?x=1", "x");
   redirects("/deep/start?y=2", "end?x=1");
@@ -115,7 +115,7 @@ TEST_F(Downloads, OfflineNothingIsAsked) {
   spec::Download download = of("/a", "x");
   EXPECT_EQ(refused(download, true).kind, ErrorKind::network);
   EXPECT_THAT(server_.requests(), IsEmpty());
-  // Who signs in by the address does not find that in a message.
+  // Credentials in a URL do not appear in messages.
   download.url = "http://user:hidden@127.0.0.1:" + std::to_string(server_.port()) + "/none";
   for (const bool offline : {true, false})
     EXPECT_EQ(refused(download, offline).message.find("hidden"), std::string::npos);

@@ -37,7 +37,7 @@ TEST(Forms, WithoutSuchValuesAllHaveIr) {
   EXPECT_THAT(ids_of(forms_of({}, {spec::Configuration()}).ir), ElementsAre("default"));
 }
 
-// The target is the instruction set of what is built there: one of these is enough.
+// The target replaces the ISA level in builds from source, so one of these is enough.
 TEST(Forms, OnlyTheWeakestLevelIsBuiltFromSource) {
   const std::vector<spec::SpecializationPoint> points = {
       {"gpu", "gpu", "off", {value("off", false), value("cuda", true)}, {}},

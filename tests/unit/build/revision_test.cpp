@@ -61,13 +61,13 @@ TEST_F(Revision, OfACheckoutAndOfADirectoryInIt) {
 }
 
 TEST_F(Revision, DirtyIsWhatGitKnowsAndWasChanged) {
-  write("src/new.c", "int n;\n"); // git does not know it
+  write("src/new.c", "int n;\n"); // git does not track it
   EXPECT_EQ(revision(root()), head_);
   write("src/a.c", "int b;\n");
   EXPECT_EQ(revision(root()), head_ + "-dirty");
   EXPECT_EQ(revision(root() / "src"), head_ + "-dirty");
-  EXPECT_EQ(revision(root() / "docs"), head_); // nothing of it was
-  write("src/a.c", "int a;\n");                // as it was, at another time
+  EXPECT_EQ(revision(root() / "docs"), head_); // nothing in it changed
+  write("src/a.c", "int a;\n");                // the old content, with a new time
   EXPECT_EQ(revision(root()), head_);
   git({"rm", "-q", "docs/text"}, root());
   EXPECT_EQ(revision(root()), head_ + "-dirty");
@@ -78,11 +78,11 @@ TEST_F(Revision, NoneWhereThereIsNoCheckout) {
   EXPECT_EQ(revision(other.path()), "");
   git({"init", "-q"}, other.path()); // no commit
   EXPECT_EQ(revision(other.path()), "");
-  // Unpacked within somebody's repository.
+  // Unpacked inside another repository.
   ASSERT_TRUE(make_directories(root() / "unpacked"));
   ASSERT_TRUE(write_file(root() / "unpacked" / "b.c", "int b;\n"));
   EXPECT_EQ(revision(root() / "unpacked"), "");
-  // Of another repository that is not here.
+  // In a repository that is not here.
   fs::remove_all(root() / ".git");
   write(".git", "gitdir: /nonexistent/elsewhere\n");
   EXPECT_EQ(revision(root()), "");
@@ -103,7 +103,7 @@ TEST_F(Revision, SubmodulesCount) {
   EXPECT_EQ(revision(root() / "src"), head_);
 }
 
-// What a repository names is not run: each of these would leave a file behind.
+// Nothing that a repository names is run: each of these would leave a file behind.
 TEST_F(Revision, RunsNothingOfTheRepository) {
   const fs::path mark = directory_.path() / "mark", script = directory_.path() / "run";
   ASSERT_TRUE(write_file(script, "#!/bin/sh\ntouch " + mark.string() + "\ncat\n", 0755));
@@ -118,11 +118,11 @@ TEST_F(Revision, RunsNothingOfTheRepository) {
   write("src/a.c", "int a;\n"); // git must read it again
   EXPECT_EQ(revision(root()), head_);
   EXPECT_FALSE(fs::exists(mark));
-  // The same settings do run something where nobody takes care: so this test can fail.
+  // The same settings do run programs without our precautions, so this test can fail.
   Command careless;
   careless.arguments = {"git", "status"};
   careless.directory = root();
-  ASSERT_TRUE(run_process(careless)); // it ends with an error: the filter is none
+  ASSERT_TRUE(run_process(careless)); // it fails, because the filter does not exist
   EXPECT_TRUE(fs::exists(mark));
 }
 

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// What is found, as "FILE:LINE: WHAT".
+// The findings, as "FILE:LINE: WHAT".
 std::vector<std::string> found(const std::string& file, const std::string& content) {
   std::vector<std::string> lines;
   for (const Secret& secret : find_secrets(file, content))
@@ -21,7 +21,7 @@ std::string letters(size_t count) {
   return std::string(count, 'x');
 }
 
-// Nothing here is a token of anybody's; put together so that no other program takes this file for one.
+// None of these is a real token. They are composed, so that no other scanner reports this file.
 TEST(Secrets, TokensOfEveryKind) {
   const struct {
     std::string prefix;
@@ -85,7 +85,7 @@ TEST(Secrets, PrivateKeys) {
         << kind;
   EXPECT_THAT(found("key.asc", begin + "PGP PRIVATE KEY BLOCK-----\n"),
               ElementsAre("key.asc:1: a private key"));
-  // Windows' ends of lines.
+  // Line ends of Windows.
   EXPECT_THAT(found("key.pem", begin + "PRIVATE KEY-----\r\nMIIE\r\n"),
               ElementsAre("key.pem:1: a private key"));
 }
@@ -117,7 +117,7 @@ TEST(Secrets, WhatOnlyLooksLikeThem) {
   for (const std::string& text :
        {"if (line == \"" + key + "\") return;", std::string("-----BEGIN PUBLIC KEY-----"),
         std::string("-----BEGIN CERTIFICATE-----"), "  " + key, std::string("hf_") + letters(10),
-        std::string("AKIA") + letters(16), // not of capital letters
+        std::string("AKIA") + letters(16), // not only capital letters
         std::string("the prefix ghp_ is GitHub's"), std::string("half_") + letters(40),
         std::string("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
         std::string("MAKIAVELLI_MAKIAVELLI_MAKIAVELLI")})
@@ -125,7 +125,7 @@ TEST(Secrets, WhatOnlyLooksLikeThem) {
   for (const char* const name : {"not.netrc", "id_rsa.pub", "env", "config.json", "docker/config.json",
                                  ".envrc", "my_id_rsa", "aws/credentials"})
     EXPECT_THAT(find_secrets(name, "x"), IsEmpty()) << name;
-  // What is no text is not searched: any bytes come about there.
+  // Binary files are not searched, because any bytes can occur there.
   EXPECT_THAT(found("a.bin", std::string("\0", 1) + "\n" + key + "\n"), IsEmpty());
 }
 

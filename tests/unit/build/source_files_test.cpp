@@ -61,7 +61,7 @@ protected:
   TemporaryDirectory directory_ = *TemporaryDirectory::create();
 };
 
-// The same files as a checkout, and as the archive that was made of it.
+// A checkout and an archive made from it give the same files.
 void write_project(const fs::path& root) {
   for (const auto& [path, text] :
        {std::pair(".gitignore", "*.o\n/build/\n!keep.o\n*.log\n"), std::pair("a.c", "x"),
@@ -138,7 +138,7 @@ TEST_F(Sources, WhatIsKnownStaysThoughItIsIgnored) {
   EXPECT_THAT(list().ignored, ElementsAre("more.bin"));
 }
 
-// What only this user's git ignores, belongs to the project.
+// A file that only this user's git configuration ignores belongs to the project.
 TEST_F(Sources, OtherRulesThanTheProjectsDoNotCount) {
   write("a.c");
   write("b.tmp");
@@ -166,7 +166,7 @@ TEST_F(Sources, NestedRepositoriesHaveTheirOwnRules) {
   commit(root() / "third_party/lib");
   write("third_party/lib/lib.o");
   write("third_party/lib/new.c");
-  write("a.o"); // no rule of this one's
+  write("a.o"); // no rule of this repository
   init(root());
   git({"add", "a.c"}, root());
   git({"commit", "-q", "-m", "c"}, root());
@@ -187,7 +187,7 @@ TEST_F(Sources, Submodules) {
   git({"submodule", "--quiet", "add", other.string(), "lib"}, root());
   commit(root());
   write("lib/lib.o");
-  ASSERT_TRUE(fs::is_regular_file(root() / "lib/.git")); // as submodules have it
+  ASSERT_TRUE(fs::is_regular_file(root() / "lib/.git")); // as in submodules
   const SourceFiles files = list();
   EXPECT_THAT(files.files, ElementsAre(".gitmodules", "a.c", "lib/.gitignore", "lib/lib.c"));
   EXPECT_THAT(files.ignored, ElementsAre("lib/lib.o"));
@@ -227,7 +227,7 @@ TEST_F(Sources, VersionControlIsLeftOut) {
     write(path);
   EXPECT_THAT(list().files, ElementsAre("a.c"));
   EXPECT_THAT(list().ignored, IsEmpty());
-  EXPECT_THAT(list({"*"}).files, ElementsAre("a.c")); // not even when asked for
+  EXPECT_THAT(list({"*"}).files, ElementsAre("a.c")); // not even on request
 }
 
 TEST_F(Sources, SpecialFilesAndLinksElsewhereAreRefused) {
@@ -259,7 +259,7 @@ TEST_F(Sources, LinksAreFilesOfTheirOwn) {
   EXPECT_THAT(list().files, ElementsAre("broken", "inc", "include/a.h", "include/b.h"));
 }
 
-// The repository is a stranger's: nothing that it names is run.
+// The repository is untrusted: nothing that it names is run.
 TEST_F(Sources, NothingOfTheRepositoryRuns) {
   write("a.c");
   init(root());

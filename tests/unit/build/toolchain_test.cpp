@@ -1,4 +1,4 @@
-// What a build says of the compilers in a toolchain's layers.
+// What a build reports about the compilers in a toolchain's layers.
 #include "toolchain.h"
 
 #include <xaas/oci/layer.h>
@@ -22,7 +22,7 @@ public:
   std::vector<std::string> said;
 };
 
-// Programs by their paths; a path with an arrow is a link.
+// Programs by path; a path with an arrow is a link.
 oci::NewLayer layer(const std::vector<std::string>& files, unsigned mode = 0755) {
   oci::LayerBuilder builder;
   for (const std::string& file : files) {
@@ -34,7 +34,7 @@ oci::NewLayer layer(const std::vector<std::string>& files, unsigned mode = 0755)
   return *builder.finish(oci::Compression::gzip, "test");
 }
 
-// A whiteout, which no builder of ours makes.
+// A whiteout, which our builders never make.
 oci::NewLayer without(const std::string& directory, const std::string& name) {
   std::string tar(1536, '\0');
   const std::string path = directory + "/.wh." + name;
@@ -63,7 +63,7 @@ protected:
     all.path = path_;
     return check_compilers(all, toolchain, *oci::parse_reference(output), notes_);
   }
-  // That there is a compiler, and nothing to be said.
+  // There is a compiler, and nothing to report.
   void expect_found(std::vector<oci::NewLayer> layers, const spec::Toolchain& toolchain = {}) {
     const auto checked = check(std::move(layers), toolchain);
     EXPECT_TRUE(checked) << checked.error().message;
@@ -91,8 +91,7 @@ TEST_F(ToolchainCompilers, LinksAreFollowedInside) {
                        "usr/bin/x86_64-linux-gnu-gcc-12"})});
   expect_found({layer({"bin -> usr/bin", "etc/alternatives/cc -> /usr/bin/tcc",
                        "usr/bin/cc -> /etc/alternatives/cc", "usr/bin/tcc"})});
-  expect_none(
-      {layer({"usr/bin/gcc -> gcc-12", "usr/bin/cc -> /bin/true"})}); // where there is one on this machine
+  expect_none({layer({"usr/bin/gcc -> gcc-12", "usr/bin/cc -> /bin/true"})}); // even if this machine has one
 }
 
 TEST_F(ToolchainCompilers, LaterLayersCount) {
@@ -116,7 +115,7 @@ TEST_F(ToolchainCompilers, OneThatIsNamedAndNotThereIsSaid) {
   for (const spec::Toolchain& toolchain :
        {spec::Toolchain{.c = "icx"}, spec::Toolchain{.cxx = "icx"}, spec::Toolchain{.fortran = "icx"},
         spec::Toolchain{.c = "/opt/icx"}}) {
-    EXPECT_TRUE(check({usual}, toolchain)); // it may be the host's
+    EXPECT_TRUE(check({usual}, toolchain)); // the host's can be used
     EXPECT_THAT(notes_.said, ElementsAre(HasSubstr("icx, which the spec names as its compiler for")));
   }
   expect_found({usual}, {.c = "gcc", .cxx = "g++"});
@@ -130,7 +129,7 @@ TEST_F(ToolchainCompilers, NoMoreIsReadThanIsNeeded) {
   unread.open = []() -> Result<oci::BlobPtr> { return make_error(ErrorKind::network, "was opened"); };
   EXPECT_TRUE(check({layer(programs), unread}));
   EXPECT_EQ(check({layer({"data/x"}), unread}).error().kind, ErrorKind::network);
-  // From one registry to another its layers may not come here at all.
+  // From one registry to another, the layers may never pass through this machine.
   unread.origin = *oci::parse_reference("docker://example.org/gcc:12");
   EXPECT_TRUE(check({unread}, {.c = "icx"}, "docker://example.org/app:src"));
   EXPECT_EQ(check({unread}).error().kind, ErrorKind::network);

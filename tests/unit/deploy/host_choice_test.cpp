@@ -23,7 +23,7 @@ std::vector<link::InstalledFile> files(const std::vector<std::string>& names) {
   return made;
 }
 
-// "host FOUND: REASON" or "image: REASON" of the only preference.
+// "host FOUND: REASON" or "image: REASON" for the only preference.
 std::string choice(const spec::HostPreference& preference,
                    const std::optional<std::vector<std::string>>& runtime,
                    const system::SystemDescription& system,
@@ -54,14 +54,14 @@ TEST(HostChoice, MpiByItsAbi) {
   EXPECT_EQ(choice({"mpi", {}}, {{"libmpi.so.40"}}, cluster()),
             "image: the image's MPI has the ABI openmpi-40, the system has cray-mpich (mpich-12)");
   EXPECT_EQ(choice({"mpi", {}}, {{"libmpi.so.12"}}, {}), "image: the system has no MPI");
-  // One of the libraries that only go with it.
+  // One of the libraries that belong to the first.
   EXPECT_THAT(choice({"mpi", {}}, {{"libmpi_cxx.so.40"}}, cluster()), HasSubstr("image: this configuration"));
 }
 
 TEST(HostChoice, LibrariesByTheirSoname) {
   EXPECT_EQ(choice({"fftw3", {}}, {{"libfftw3.so.3", "libc.so.6"}}, cluster()),
             "host /opt/fftw/lib/libfftw3.so.3.6.10: the same soname");
-  // Parts that a description does not name are looked for when it runs.
+  // Parts that a description does not list are looked for when the image runs.
   EXPECT_EQ(choice({"fftw3", {}}, {{"libfftw3.so.3", "libfftw3_omp.so.3"}}, cluster()),
             "host /opt/fftw/lib/libfftw3.so.3.6.10: the same soname");
   EXPECT_EQ(choice({"fftw3", {}}, {{"libfftw3.so.36"}}, cluster()),
@@ -100,7 +100,7 @@ TEST(HostChoice, FilesOfThisMachine) {
             "image: the system has no libxaasone.so.2");
   EXPECT_EQ(choice(two, {{"libxaastwo.so.1"}}, cluster(), {{place}}),
             "image: the system has no libxaastwo.so.1");
-  // All of what belongs together must be there.
+  // All libraries that belong together must exist.
   EXPECT_THAT(choice({"pair", {"libxaasone.so.1", "libxaastwo.so.1"}},
                      {{"libxaasone.so.1", "libxaastwo.so.1"}}, cluster(), {{place}}),
               HasSubstr("image: the system has no libxaastwo.so.1"));

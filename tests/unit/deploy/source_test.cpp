@@ -1,4 +1,4 @@
-// What is packed of a build from source, and what of the toolchain it needs at run time.
+// The packaged files of a build from source, and what they need from the toolchain at run time.
 #include "package.h"
 #include "source_closure.h"
 
@@ -36,7 +36,7 @@ protected:
     return directory_.path() / name;
   }
 
-  // A source image without anything that matters here.
+  // A source image with nothing else.
   image::ApplicationImage source() const {
     image::Bundle bundle;
     bundle.name = "solver";
@@ -114,13 +114,13 @@ TEST_F(Packaging, WhatMadeItIsSaid) {
   EXPECT_EQ(image->annotations.at(image::annotation::compiler_flags), "-march=haswell -mno-rtm");
   EXPECT_FALSE(image->annotations.contains(image::annotation::made_from_llvm));
   EXPECT_EQ(image->config.labels, image->annotations);
-  // Packages of what is in the image; the toolchain has many more.
+  // Packages of files in the image; the toolchain has many more.
   const std::string packages = image->annotations.at(image::annotation::packages);
   EXPECT_THAT(packages, HasSubstr("libc6"));
   EXPECT_THAT(packages, Not(HasSubstr("libother")));
 }
 
-// Neither of what was built with it, nor of what was made from IR beside it.
+// The toolchain is not the base of builds from source, nor of configurations with IR in the same image.
 TEST_F(Packaging, TheToolchainIsNoBase) {
   const image::ApplicationImage source = this->source();
   ASSERT_TRUE(source.image().manifest().annotations.contains(image::annotation::base_digest));
@@ -151,7 +151,7 @@ TEST_F(Packaging, LibrariesElsewhereAreFound) {
               Not(Contains(::testing::StartsWith("LD_LIBRARY_PATH"))));
 }
 
-// Closures, of programs of this machine: what they need is known to whoever runs these tests.
+// Closures of this machine's programs, whose needs can be checked wherever these tests run.
 class Closure : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -194,7 +194,7 @@ TEST_F(Closure, WhatIsInstalledIsNotTakenFromTheToolchain) {
 }
 
 TEST_F(Closure, ALibraryThatIsNotThereIsNamedWithWhoNeedsIt) {
-  // A tree with the loader and nothing else.
+  // A tree with nothing but the loader.
   const fs::path tree = directory_.path() / "tree";
   const std::string arch = target::host_arch();
   const std::string loader = arch == "x86_64" ? "lib64/ld-linux-x86-64.so.2" : "lib/ld-linux-aarch64.so.1";

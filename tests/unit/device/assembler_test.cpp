@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Programs that stand for ptxas.
+// Programs that stand in for ptxas.
 class AssemblerTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -28,7 +28,7 @@ protected:
   }
   fs::path path(const std::string& name) const { return directory_.path() / name; }
 
-  // A script under `name`, which also answers for its version.
+  // A script with this `name` that also reports its version.
   fs::path program(const std::string& name, const std::string& version,
                    const std::string& script = "exit 1") {
     const std::string release = version.substr(0, version.rfind('.'));
@@ -39,12 +39,12 @@ protected:
     EXPECT_TRUE(write_file(path(name), text, 0755));
     return path(name);
   }
-  // One that does this instead of assembling.
+  // One that runs this instead of assembling.
   Assembler assembler(const std::string& script) {
     return {program("ptxas", "12.4.99", script), {12, 4}, "12.4.99"};
   }
 
-  // No place of this machine.
+  // No directory of this machine.
   AssemblerPlaces places() const { return {.local = path("local")}; }
   std::string found(const AssemblerPlaces& places) const {
     const Result<Assembler> assembler = find_assembler(places);
@@ -88,7 +88,7 @@ TEST_F(AssemblerTest, ThatDoesNotSayItsVersionIsPassedOver) {
   EXPECT_THAT(found(all), AllOf(HasSubstr("no ptxas that works"), HasSubstr("bin/ptxas does not say")));
   program("local/cuda/bin/ptxas", "12.8.93");
   EXPECT_EQ(found(all), "12.8.93 local/cuda/bin/ptxas");
-  // One that cannot be run is none.
+  // A file that cannot be executed does not count.
   fs::permissions(path("bin/ptxas"), fs::perms::owner_read);
   EXPECT_EQ(found(all), "12.8.93 local/cuda/bin/ptxas");
 }

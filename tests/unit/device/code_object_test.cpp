@@ -1,4 +1,4 @@
-// Bundles of code objects, of code objects that Clang makes here.
+// Bundles of code objects that Clang compiles here.
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
 #include <xaas/device/code_object.h>
@@ -28,7 +28,7 @@ protected:
 
   std::string path(const std::string& name) const { return (directory_.path() / name).string(); }
 
-  // Two kernels and what the linker makes of them; empty where there is no linker beside Clang.
+  // The linked code object of two kernels; empty if there is no linker next to Clang.
   std::string code_object(const std::string& arch, const std::string& version = "5") {
     EXPECT_TRUE(write_file(path("a.cl"), "kernel void one(global int* p) { *p = 1; }\n"
                                          "kernel void two(global int* p) { *p = 2; }\n"));
@@ -80,7 +80,7 @@ TEST_F(CodeObjects, DamagedOnes) {
     return changed;
   };
   EXPECT_THAT(refused(with(18, 62)), HasSubstr("not an ELF file for an AMD GPU")); // e_machine: x86-64
-  EXPECT_THAT(refused(with(16, 1)), HasSubstr("not linked"));                  // e_type: an object
+  EXPECT_THAT(refused(with(16, 1)), HasSubstr("not linked"));                      // e_type: an object
   EXPECT_THAT(refused(with(8, 9)), HasSubstr("ABI version 9"));
   EXPECT_THAT(refused(with(48, 0)), HasSubstr("no GPU")); // e_flags
   std::set<std::string> named;                            // of every number that the flags may have
@@ -91,12 +91,12 @@ TEST_F(CodeObjects, DamagedOnes) {
   EXPECT_TRUE(named.contains("gfx942") && named.contains("gfx9-4-generic"));
   for (const std::string& name : named)
     EXPECT_TRUE(name.ends_with("-generic") || target::gpu_arch(name)) << name;
-  // The kernel's descriptor under another name.
+  // The kernel's descriptor has another name.
   std::string renamed = bytes;
   for (size_t at = 0; (at = renamed.find(std::string("one.kd\0", 7), at)) != std::string::npos; ++at)
     renamed[at] = 'x';
   EXPECT_THAT(refused(renamed), HasSubstr("one.kd has no descriptor"));
-  for (size_t size = 64; size < bytes.size(); size += 97) // nothing of it crashes
+  for (size_t size = 64; size < bytes.size(); size += 97) // none of these crashes
     static_cast<void>(read_code_object(bytes.substr(0, size)));
 }
 

@@ -58,7 +58,7 @@ TEST(Releases, RiseInEverything) {
       EXPECT_LE(before->ptx, each.ptx);
     }
     before = &each;
-    // What a release's driver takes is what its tools write: two tables that must agree.
+    // A release's driver accepts what its tools write: two tables that must agree.
     EXPECT_EQ(*newest_ptx(each.driver), each.ptx) << to_string(each.release);
     EXPECT_TRUE(check_driver(each.release, each.driver)) << to_string(each.release);
   }
@@ -73,7 +73,7 @@ TEST(Ptx, ADriverTakesTheVersionsOfItsTime) {
   EXPECT_EQ(newest("560.35.03"), "8.5");
   EXPECT_EQ(newest("565.57.01"), "8.6");
   EXPECT_EQ(newest("580.126.09"), "9.0");
-  EXPECT_EQ(newest("999.1"), "9.2"); // what is known of it
+  EXPECT_EQ(newest("999.1"), "9.2"); // the newest that the table has
   const Result<PtxVersion> old = newest_ptx(driver("440.33.01"));
   ASSERT_FALSE(old);
   EXPECT_EQ(old.error().kind, ErrorKind::unsatisfied);
@@ -154,7 +154,7 @@ TEST(MachineCode, RunsOnGpusOfItsMajorVersion) {
   EXPECT_FALSE(runs("sm_100f", "sm_120"));
   EXPECT_TRUE(runs("sm_120f", "sm_121"));
   EXPECT_TRUE(runs("sm_120", "sm_122")); // a GPU that LLVM does not know
-  // Tegra's only run their own, and nobody else's runs theirs.
+  // Tegra's GPUs only run their own code, and no other GPU runs it.
   EXPECT_TRUE(runs("sm_87", "sm_87"));
   EXPECT_FALSE(runs("sm_80", "sm_87"));
   EXPECT_FALSE(runs("sm_87", "sm_89"));
@@ -208,13 +208,14 @@ TEST(DeviceCode, BecomesMachineCodeOfTheHighestTarget) {
   std::vector<std::string> known;
   for (const GpuArch& each : target::gpu_archs())
     known.push_back(target::to_string(each));
-  EXPECT_EQ(best("sm_70", "sm_90", known), "sm_90"); // and no features that it was not compiled for
+  EXPECT_EQ(best("sm_70", "sm_90", known), "sm_90"); // without features that the IR was not compiled for
   EXPECT_EQ(best("sm_90a", "sm_90", known), "sm_90a");
   EXPECT_EQ(best("sm_90a", "sm_100", known), "none");
   EXPECT_EQ(best("sm_100f", "sm_103", known), "sm_103f");
-  EXPECT_EQ(best("sm_120", "sm_122", known), "sm_121"); // a GPU that nobody knows runs an older one's
+  EXPECT_EQ(best("sm_120", "sm_122", known), "sm_121"); // an unknown GPU runs the code of an older one
   EXPECT_EQ(best("sm_80", "sm_89", {"sm_75", "sm_80", "sm_86", "sm_90"}), "sm_86");
-  EXPECT_EQ(best("sm_86", "sm_89", {"sm_75", "sm_80", "sm_90"}), "none"); // below what it was compiled for
+  EXPECT_EQ(best("sm_86", "sm_89", {"sm_75", "sm_80", "sm_90"}),
+            "none"); // below the architecture that the IR was compiled for
   EXPECT_EQ(best("sm_80", "sm_87", {"sm_80", "sm_86"}), "none");
   EXPECT_EQ(best("gfx90a", "gfx90a", known), "gfx90a");
   EXPECT_EQ(best_target(arch("sm_90"), arch("sm_80"), archs(known)).error().kind, ErrorKind::unsatisfied);

@@ -30,8 +30,7 @@ void put(std::string& bytes, size_t offset, uint64_t value, unsigned size) {
     bytes[offset + i] = static_cast<char>(value >> (8 * i));
 }
 
-// An ELF file of an assembler, without any code: `compatibility` is its section .nv.compat, if it is not
-// empty.
+// An assembler's ELF file without any code. `compatibility`: its section .nv.compat, if not empty.
 std::string small_cubin(unsigned number, const std::string& compatibility = {}) {
   constexpr size_t header = 64, section = 64;
   std::string elf(header, '\0');
@@ -76,8 +75,8 @@ std::string written(const std::vector<DeviceImage>& images) {
   return bytes ? *bytes : std::string();
 }
 
-// What `fatbinary --create=f.fatbin --compress=false --image3=kind=ptx,sm=90a,file=f.ptx` of CUDA 13.0
-// writes.
+// The output of `fatbinary --create=f.fatbin --compress=false --image3=kind=ptx,sm=90a,file=f.ptx` of CUDA
+// 13.0.
 const std::string ptx_text = ".version 7.8\n.target sm_90a\n.address_size 64\n";
 const std::string ptx_file = from_hex("50ed55ba 0100 1000 8000000000000000"
                                       "0100 0101 50000000 3000000000000000"
@@ -89,7 +88,7 @@ const std::string ptx_file = from_hex("50ed55ba 0100 1000 8000000000000000"
                                       "7267657420736d5f3930610a2e616464"
                                       "726573735f73697a652036340a000000");
 
-// The same of the images that begin so, compressed by Zstandard; and by LZ4 with a name.
+// The same for images that begin so, compressed by Zstandard, and by LZ4 with a name.
 const std::string compressed_file = from_hex("50ed55ba 0100 1000 a800000000000000"
                                              "0200 0101 40000000 1000000000000000"
                                              "0d000000 00000000 0800 0100 5a000000"
@@ -129,7 +128,7 @@ TEST(FatBinary, TellsFromSm100OnWhatACubinIsCompatibleWith) {
                                           "48000000 09000000 00020900 00020201"
                                           "0009000000000000") +
                                      cubin.substr(0, 8));
-  // Without that section there is nothing to tell but the flag.
+  // Without that section, only the flag remains.
   EXPECT_EQ(written({{Kind::cubin, "sm_100", small_cubin(100)}}).substr(16, 64),
             from_hex("0200 0101 40000000 4000000000000000"
                      "00000000 00000000 0800 0100 64000000"
@@ -254,7 +253,7 @@ protected:
     assembler_ = *assembler;
   }
 
-  // Those of `archs` that this assembler knows: machine code and PTX of each.
+  // For each of `archs` that this assembler knows: machine code and PTX.
   std::vector<DeviceImage> images(const std::vector<std::string>& archs) {
     std::vector<DeviceImage> all;
     for (const std::string& arch : archs) {
@@ -271,7 +270,7 @@ protected:
     return all;
   }
 
-  // What fatbinary makes of the images.
+  // The fat binary that fatbinary makes of the images.
   std::string theirs(const std::vector<DeviceImage>& images, const std::vector<std::string>& options) {
     const Result<TemporaryDirectory> directory = TemporaryDirectory::create();
     Command command{.arguments = {fatbinary_.string(), "--create=out"}, .directory = directory->path()};

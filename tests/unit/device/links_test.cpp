@@ -17,7 +17,7 @@ using RefKind = link::FileRef::Kind;
 
 class DeviceLinkPlans : public ::testing::Test {
 protected:
-  // A unit of the host with units for `archs`.
+  // A host unit with units for `archs`.
   Digest unit(const std::string& source, const std::string& offload, const std::vector<std::string>& archs) {
     ir::Unit host{source, digest_of("host " + source), digest_of("options"), {}};
     for (const std::string& arch : archs) {

@@ -38,7 +38,7 @@ protected:
                           std::optional<device::Assembler> assembler = {}, bool no_gpu = false) {
     return plan_jobs(bundle_, {host_}, gpus, no_gpu, std::move(assembler));
   }
-  // The architecture of the IR that is taken.
+  // The architecture of the chosen IR.
   std::string code_of(const DeviceJob& job) const {
     for (const auto& [arch, unit] : bundle_.units.at(host_).device)
       if (unit == job.unit)
@@ -75,7 +75,7 @@ TEST_F(DevicePlans, TheVersionOfPtxFitsWhoReadsIt) {
     EXPECT_TRUE(planned) << planned.error().message;
     return planned ? to_string(planned->host_units.at(host_).front().ptx) : "";
   };
-  EXPECT_EQ(version({gpu("sm_90")}), "8.8"); // nobody is known who would not take it
+  EXPECT_EQ(version({gpu("sm_90")}), "8.8"); // no reader is known that would refuse it
   EXPECT_EQ(version({gpu("sm_90", "535.54.03")}), "8.2");
   EXPECT_EQ(version({gpu("sm_90", "999.1.1")}), "8.8");
   EXPECT_EQ(version({gpu("sm_90")}, assembler(12, 2)), "8.2");
@@ -129,7 +129,7 @@ TEST_F(DevicePlans, TheRunTimeLibraryNeedsItsDriver) {
   const auto current = plan({gpu("sm_90", "580.65.06")});
   ASSERT_TRUE(current);
   EXPECT_EQ(current->code.begin()->runtime, "13.0");
-  EXPECT_TRUE(plan({gpu("sm_90")})); // whose driver is not known
+  EXPECT_TRUE(plan({gpu("sm_90")})); // of a GPU whose driver is unknown
 }
 
 TEST_F(DevicePlans, WithoutAGpuThePlacesAreEmpty) {
@@ -182,11 +182,11 @@ TEST_F(HipPlans, WhatNoCodeServes) {
     EXPECT_EQ(planned.error().kind, ErrorKind::unsatisfied);
     EXPECT_THAT(planned.error().message, HasSubstr(words));
   }
-  bundle_.options.clear(); // a bundle that does not say what its code is for
+  bundle_.options.clear(); // a bundle that does not say which ABI its code is for
   EXPECT_EQ(plan({gpu("gfx90a")}).error().kind, ErrorKind::integrity);
 }
 
-// A program of two parts: what is for the GPUs of a vendor that is not here stays empty.
+// A program of two parts: the part for GPUs of a missing vendor stays empty.
 TEST_F(HipPlans, BesideCuda) {
   const auto both = [this](const std::vector<system::Gpu>& gpus) {
     return plan_jobs(bundle_, {host_, cuda_}, gpus, false, {});
@@ -204,7 +204,7 @@ TEST_F(HipPlans, BesideCuda) {
   EXPECT_THAT(none.error().message, HasSubstr("NVIDIA and AMD GPUs"));
 }
 
-// Objects are found again by it.
+// The object cache depends on it.
 TEST_F(DevicePlans, TheKeySaysAllThatDecides) {
   std::set<std::string> keys;
   keys.insert(plan({gpu("sm_90")})->key(host_));
@@ -220,7 +220,7 @@ TEST_F(DevicePlans, TheKeySaysAllThatDecides) {
 
 using Form = link::DeviceFile::Form;
 
-// A configuration with one file of its own kernels, and no others.
+// A configuration whose only device code is in a file.
 class DeviceFilePlans : public DevicePlans {
 protected:
   Result<DevicePlan> plan(Form form, const std::set<std::string>& archs, const std::vector<system::Gpu>& gpus,
@@ -263,8 +263,8 @@ TEST_F(DeviceFilePlans, SeveralGpusShareAFile) {
   EXPECT_THAT(made(Form::cubin, {"sm_80"}, both), HasSubstr("one cubin is for one GPU"));
   EXPECT_EQ(made(Form::cubin, {"sm_80"}, {gpu("sm_86"), gpu("sm_80")}), "sm_80 for sm_80");
   EXPECT_EQ(made(Form::cubin, {"sm_90"}, both), "no device code of the image serves sm_80; its files were "
-                                                "compiled for sm_90"); // and it is the only file
-  // The driver of each of them reads it.
+                                                "compiled for sm_90"); // it is the only file
+  // The driver of each GPU reads it.
   EXPECT_EQ(made(Form::ptx, {"sm_80"}, {gpu("sm_80", "580.65.06"), gpu("sm_90", "535.54.03")}),
             "sm_80 for sm_80 as PTX 8.2");
 }

@@ -1,4 +1,4 @@
-// What tests of CUDA's tools share.
+// Helpers of the tests for CUDA's tools.
 #pragma once
 
 #include <xaas/device/assembler.h>
@@ -8,13 +8,13 @@
 
 namespace xaas::device {
 
-// The machine's own; nothing on a machine without a CUDA toolkit.
+// The machine's own; nothing without a CUDA toolkit.
 inline std::optional<Assembler> machines_assembler() {
   Result<Assembler> assembler = find_assembler(places_of_environment());
   return assembler ? std::optional(*std::move(assembler)) : std::nullopt;
 }
 
-// A kernel, written as CUDA's own tools write it down: without comments and indentation.
+// A kernel in the form that CUDA's tools write: without comments and indentation.
 inline std::string kernel(const std::string& arch, const std::string& version = "9.0",
                           const std::string& number = "42") {
   return ".version " + version + "\n.target " + arch +

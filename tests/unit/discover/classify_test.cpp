@@ -130,7 +130,7 @@ set(KERNEL plain CACHE STRING "Kernel (see the manual)")
 set(FFT fftw3 CACHE STRING "FFT library: kissfft, fftw3 or mkl. The default is good.")
 )cmake");
   ASSERT_EQ(found.points.size(), 2u);
-  ASSERT_TRUE(point(found, "vec")); // instruction sets name a choice whatever it is called
+  ASSERT_TRUE(point(found, "vec")); // an option of instruction sets is a choice under any name
   EXPECT_THAT(values(*point(found, "vec")), ElementsAre("scalar", "sse", "avx", "avxfma"));
   ASSERT_TRUE(point(found, "fft"));
   EXPECT_THAT(values(*point(found, "fft")), ElementsAre("kissfft", "fftw3", "mkl"));
@@ -146,7 +146,7 @@ option(TPL_BLAS_LIBRARIES "list of paths" OFF)
 set(LONG a CACHE STRING ")" + std::string(100'000, '(') +
                                    R"(")
 )");
-  ASSERT_EQ(found.points.size(), 1u); // one value is no choice, a list of paths no switch
+  ASSERT_EQ(found.points.size(), 1u); // one value is no choice, and a list of paths is no switch
   EXPECT_THAT(values(*point(found, "gpu-api")), ElementsAre("default", "opencl", "cuda", "hip"));
   EXPECT_EQ(point(found, "gpu-api")->point.default_, "default");
   EXPECT_TRUE(point(found, "gpu-api")->point.values[0].arguments.empty());

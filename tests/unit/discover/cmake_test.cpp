@@ -59,7 +59,7 @@ mark_as_advanced(D)
   EXPECT_EQ(option(findings, "I")->initial, std::nullopt);
 }
 
-// The project's own macros declare options; what they are called does not matter.
+// The project's own macros declare options, under any name.
 TEST_F(CMakeTest, MacrosThatDeclareOptions) {
   write("cmake/Tools.cmake", R"(
 function(MY_CHOICE NAME TEXT DEFAULT)
@@ -84,7 +84,7 @@ my_switch(DEEP QUIET DEFAULT ON NEEDS x y)
   EXPECT_EQ(kernel->kind, Option::Kind::choice);
   EXPECT_THAT(kernel->values, ElementsAre("slow", "fast", "own[inside]"));
   EXPECT_EQ(kernel->initial, "fast");
-  EXPECT_EQ(kernel->place, (Place{"CMakeLists.txt", 7})); // where somebody looks for it
+  EXPECT_EQ(kernel->place, (Place{"CMakeLists.txt", 7})); // where a person looks for it
   ASSERT_TRUE(option(findings, "DEEP"));
   EXPECT_EQ(option(findings, "DEEP")->initial, "ON");
 }
@@ -301,7 +301,7 @@ set(WHEN ${later} CACHE STRING "")
   const auto done = configure_tree(tree(), {"-DA=OFF"}, findings);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(option(findings, "A")->configured, "OFF");
-  EXPECT_EQ(option(findings, "A")->initial, "ON"); // not what this run was given
+  EXPECT_EQ(option(findings, "A")->initial, "ON"); // not the value given to this run
   EXPECT_FALSE(option(findings, "B")->configured);
   EXPECT_THAT(option(findings, "KIND")->values, ElementsAre("one", "two"));
   ASSERT_TRUE(option(findings, "with_c"));

@@ -312,7 +312,7 @@ TEST_F(BadTreeTest, IsReadAsFarAsItGoes) {
     EXPECT_TRUE(read_tree(tree(), system)) << spec::to_string(system);
   EXPECT_THAT(read_tree(tree(), spec::BuildSystem::cmake)->notes,
               Contains(HasSubstr("CMakeLists.txt: not read")));
-  // The same without zeros, which is text for all that one can see.
+  // The same without zeros: it looks like text.
   std::erase(junk, '\0');
   for (const char* file :
        {"CMakeLists.txt", "configure.ac", "configure", "meson.build", "meson_options.txt", "Makefile", "a.c"})

@@ -1,4 +1,4 @@
-// What the tests of the discover module share: small trees.
+// Helpers of the discover module's tests: small trees.
 #pragma once
 
 #include <xaas/base/file.h>

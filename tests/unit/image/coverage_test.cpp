@@ -17,7 +17,7 @@ struct Source {
   ir::MachineFlags machine;
 };
 
-// Bundles of which every configuration installs one program.
+// Bundles in which every configuration installs one program.
 class CoverageOf : public ::testing::Test {
 protected:
   CoverageOf() {

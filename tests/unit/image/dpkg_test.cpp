@@ -7,7 +7,7 @@
 namespace xaas::image {
 namespace {
 
-// A machine with a package database, of files that need not be there.
+// A machine with a package database; the files themselves need not exist.
 class Packages : public ::testing::Test {
 protected:
   void SetUp() override {

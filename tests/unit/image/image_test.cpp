@@ -47,7 +47,7 @@ TEST(Bundle, WhoBringsALibrary) {
   EXPECT_EQ(file(1, "fftw3"), "none");
   for (const char* other : {"fftw", "fftw3f", "", "w3", "../fftw3"})
     EXPECT_EQ(file(0, other), "none") << other;
-  // An archive that is linked in, into one configuration only.
+  // An archive that only one configuration links.
   const Digest archive = fixture.put("archive");
   bundle.kit[archive] = {"libz.a", 7, false, ""};
   link::LinkRecord record = bundle.links.at(bundle.configurations[1].installed[0].digest);
@@ -57,7 +57,7 @@ TEST(Bundle, WhoBringsALibrary) {
   bundle.configurations[1].installed[0].digest = record.digest();
   EXPECT_EQ(file(1, "z"), "libz.a");
   EXPECT_EQ(file(0, "z"), "none");
-  // A directory, and a bundle that does not hold together.
+  // A directory, and an inconsistent bundle.
   bundle.configurations[0].runtime[0].kind = link::InstalledFile::Kind::directory;
   EXPECT_EQ(file(0, "fftw3"), "none");
   bundle.links.clear();
@@ -147,7 +147,7 @@ TEST(Bundle, UsageNamesWhatIsMissing) {
   EXPECT_THAT(usage.error().message, HasSubstr("unit sha256:"));
 }
 
-// An installed unit of the host with one for GPUs, each with a triple; what is wrong with them.
+// An installed host unit with a device unit, each with a triple, and the resulting error.
 static std::string wrong_with(const std::string& host_triple, const std::string& arch,
                               const std::string& device_triple, bool host_has_libraries = false) {
   testing::Fixture fixture(1);
@@ -191,7 +191,7 @@ TEST(Bundle, UnitsAreForWhatTheyAreCalled) {
   EXPECT_THAT(wrong_with(host, "sm_90", nvidia, true), HasSubstr("is for the host and has libraries"));
 }
 
-// An installed file with device code of one unit.
+// An installed file with the device code of one unit.
 static Fixture with_device_file(const std::string& arch, const std::string& triple) {
   Fixture fixture(1);
   ir::UnitOptions options;
@@ -280,10 +280,10 @@ uint64_t bytes_of(const Fixture& fixture, const std::string& role, const std::st
   return bytes;
 }
 
-// One large file of one configuration beside several small ones of each other: the fewest files are not the
-// fewest bytes.
+// One large file of one configuration and several small ones of each other configuration: the fewest files
+// are not the fewest bytes.
 TEST(ApplicationImage, MergesTheGroupsWithTheFewestBytes) {
-  std::string noise; // that no compression makes small
+  std::string noise; // incompressible
   for (int i = 0; noise.size() < 200000; ++i)
     noise += digest_of(std::to_string(i)).hex();
   for (const bool runtime : {false, true}) {

@@ -14,8 +14,8 @@ link::LinkItem input(RefKind kind, const Digest& digest, const std::string& name
   return {ItemKind::input, "", "", {kind, digest, name}};
 }
 
-// A program that is linked with: an object of `ld -r` that has libz.a, a native object of the build, libm.so
-// and crt1.o; and a closure of libm.so.6 and a file that no package has.
+// A program that links an object of `ld -r` with libz.a, a native object of the build, libm.so and crt1.o;
+// and a closure of libm.so.6 and a file without a package.
 struct Fixture {
   Bundle bundle;
   Digest libz = digest_of("libz"), own = digest_of("own"), libm = digest_of("libm"), crt = digest_of("crt"),
@@ -70,7 +70,7 @@ TEST(PackageUses, OfAConfiguration) {
   EXPECT_THAT(by_name["libc6-dev"].linked, ElementsAre("/usr/bin/solver"));
   EXPECT_THAT(by_name["libc6"].files, ElementsAre("/usr/lib/libm.so.6"));
   EXPECT_TRUE(by_name["libc6"].shared);
-  EXPECT_THAT(by_name["libc6"].linked, ElementsAre()); // libm.so was read, and is not part of the program
+  EXPECT_THAT(by_name["libc6"].linked, ElementsAre()); // links read libm.so, but it is no part of the program
   EXPECT_EQ(by_name["lone.txt"].file, fixture.lone);
   EXPECT_EQ(by_name["lone.txt"].package.manager, "");
   EXPECT_FALSE(by_name["lone.txt"].shared);

@@ -83,7 +83,7 @@ TEST(SourceBundle, SurvivesJson) {
   EXPECT_FALSE(parse_bundle(to_json(Fixture(1).bundle).dump(), "bundle")->source_build);
 }
 
-// What the spec says is what the target runs, so it is read as strictly as one that somebody wrote.
+// The target runs what the spec says, so the spec is read as strictly as one that a person wrote.
 TEST(SourceBundle, AWrongSpecIsTheImagesFault) {
   const Json good = to_json(source_bundle());
   ASSERT_TRUE(parse_bundle(good.dump(), "b"));
@@ -144,7 +144,7 @@ TEST(SourceImage, LayersRolesAndKind) {
     EXPECT_THAT(layer_configurations(each.descriptor), ElementsAre("level=gpu")) << each.created_by;
     EXPECT_FALSE(each.descriptor.annotations.contains("other")) << each.created_by;
   }
-  // The toolchain's bytes are as they were.
+  // The toolchain's bytes are unchanged.
   EXPECT_EQ(image->layers[0].descriptor.digest, layer("usr/bin/first").descriptor.digest);
   EXPECT_EQ(image->layers[0].created_by, "made for usr/bin/first");
   EXPECT_EQ(image->layers[1].descriptor.digest, layer("usr/bin/second").descriptor.digest);
@@ -181,7 +181,7 @@ TEST(SourceImage, WithIrBesideIt) {
     else
       EXPECT_THAT(users, ::testing::Not(::testing::Contains("level=gpu"))) << role;
   }
-  // Neither sources nor toolchain are read for a configuration with IR, nor taken for its contents.
+  // A configuration with IR reads neither sources nor toolchain, and neither counts as its contents.
   const auto image = write_and_open(directory.path() / "image", *made);
   ASSERT_TRUE(image) << image.error().message;
   const Usage usage = *usage_of(image->bundle(), image->bundle().configurations[1]);

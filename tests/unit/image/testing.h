@@ -1,4 +1,4 @@
-// What the tests of the image module share: an application of any number of configurations.
+// Helpers of the image module's tests: an application with any number of configurations.
 #pragma once
 
 #include <xaas/image/application_image.h>
@@ -9,8 +9,7 @@
 
 namespace xaas::image::testing {
 
-// A bundle of `count` configurations in which module i is used by the configurations from i on, and its
-// contents.
+// A bundle of `count` configurations in which the configurations from i on use module i, and its contents.
 struct Fixture {
   Bundle bundle;
   std::map<Digest, std::string> contents;

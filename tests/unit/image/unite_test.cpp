@@ -12,8 +12,8 @@ using ::testing::HasSubstr;
 
 const std::vector<std::string> levels = {"x86-64", "x86-64-v2", "x86-64-v3"};
 
-// What a build of these levels writes: one program each, of one unit that all have and one of its own, a
-// start file, and a file that each configuration calls otherwise.
+// The bundle that a build of these levels writes: one program for each, of one common unit and one of its
+// own, a start file, and a file with a different name in each configuration.
 struct Build {
   Bundle bundle;
 
@@ -94,7 +94,7 @@ TEST(Unite, IsOneBuildOfAllInAnyOrder) {
     ASSERT_TRUE(united) << united.error().message;
     EXPECT_EQ(to_json(*united).dump(), whole);
   } while (std::next_permutation(order.begin(), order.end()));
-  // In steps, and with what is there already.
+  // Step by step, and with configurations that are there already.
   const auto first = unite_all({builds[2], Build({"x86-64", "x86-64-v3"})});
   ASSERT_TRUE(first);
   const auto all = unite({{"first", *first}, {"second", builds[1].bundle}, {"third", *first}});

@@ -351,7 +351,7 @@ TEST_F(ProjectTest, APromptAtTheEndIsAQuestion) {
   EXPECT_EQ(expect_error(ErrorKind::failed).hint, "");
 }
 
-// A place that is this machine, and takes itself for one without a network.
+// A place that is this machine but claims to have no network.
 class PlaceHere : public BuildPlace {
 public:
   Result<ProcessResult> run(const Command& command) const override { return xaas::run_process(command); }
@@ -380,7 +380,7 @@ TEST_F(ProjectTest, WhoMissesTheNetworkIsToldOfFetch) {
     EXPECT_EQ(expect_error(ErrorKind::failed).hint, "") << words;
   }
   build_.place = &place;
-  application_.build.configure_command = // long before, and nobody minded
+  application_.build.configure_command = // long before, and harmless
       "echo Could not resolve host: x; i=0; while [ $i -lt 2000 ]; do echo compiling; i=$((i + 1)); done; "
       "exit 1";
   again();
@@ -453,7 +453,7 @@ TEST_F(ProjectTest, AnInstallStepThatKnowsNoDestdirIsSeen) {
       "echo new > $PREFIX/bin/kept; touch $PREFIX/lib/deep/deeper/unseen $PREFIX/lib/x.a";
   const Error error = expect_error(ErrorKind::failed);
   EXPECT_THAT(error.message, HasSubstr("bin/kept (changed), lib/x.a (added)"));
-  EXPECT_THAT(error.message, Not(HasSubstr("unseen"))); // below the levels that are looked at
+  EXPECT_THAT(error.message, Not(HasSubstr("unseen"))); // below the levels that are checked
   application_.build.install_command = "touch $PREFIX/bin/more; mkdir -p $DESTDIR/x";
   const Result<Built> result = build(build_);
   ASSERT_TRUE(result) << result.error().message;

@@ -1,4 +1,4 @@
-// What the tests of the project module share: a tiny project, of any kind, and a place to build it.
+// Helpers of the project module's tests: a tiny project of any kind, and a place to build it.
 #pragma once
 
 #include <xaas/base/process.h>
@@ -88,7 +88,7 @@ protected:
     return result ? result->output : result.error().message;
   }
 
-  // Every path below the sources with its time: building must not change it.
+  // Every path below the sources with its time, which building must not change.
   std::map<std::string, fs::file_time_type> snapshot() const {
     std::map<std::string, fs::file_time_type> result;
     for (const auto& entry : fs::recursive_directory_iterator(build_.source))

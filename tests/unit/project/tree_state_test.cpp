@@ -1,4 +1,4 @@
-// What is seen of writes into a tree, and what is somebody else's.
+// Which writes into a tree are detected, and which belong to other programs.
 #include <xaas/project/tree_state.h>
 
 #include <gtest/gtest.h>
