@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A program that needs a library with versions, as images hold them.
+// A program that needs a versioned library, with images that contain both.
 class VerifyTest : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -141,7 +141,7 @@ TEST_F(VerifyTest, TheLibraryIsMissingOrElsewhere) {
      "main.c new.so -o main");
   files["usr/bin/main"] = read("main");
   EXPECT_THAT(messages(check()), IsEmpty());
-  // Through links, as distributions have them.
+  // Through links, as in distributions.
   files["opt/parts/libone.so.1.0"] = files.extract("opt/parts/libone.so.1").mapped();
   symlinks["opt/parts/libone.so.1"] = "libone.so.1.0";
   EXPECT_THAT(messages(check()), IsEmpty());
@@ -183,7 +183,7 @@ TEST_F(VerifyTest, InstructionsThatNobodyAskedFor) {
   sh("clang-22 --target=x86_64-linux-gnu -fuse-ld=lld -nostdlib -O3 -mprefer-vector-width=512 "
      "-Wl,--dynamic-linker=/lib64/ld.so main.c new.so -o main");
   files["usr/bin/main"] = read("main");
-  EXPECT_THAT(messages(check()), IsEmpty()); // carried as it was: not judged
+  EXPECT_THAT(messages(check()), IsEmpty()); // carried unchanged, so not judged
   code = R"({"/usr/bin/main": {"own": [], "assembly": false, "native": false}})";
   EXPECT_THAT(
       messages(check()),
@@ -204,7 +204,7 @@ TEST_F(VerifyTest, AnOlderKernel) {
   files["lib64/ld.so"] = read("ld.so");
   EXPECT_THAT(messages(check("haswell")),
               ::testing::ElementsAre("kernel: /lib64/ld.so: needs Linux 6.1.0, this system has 5.4.0-1"));
-  EXPECT_THAT(messages(check()), IsEmpty()); // of no system is anything known
+  EXPECT_THAT(messages(check()), IsEmpty()); // nothing is known about the system
 }
 
 TEST_F(VerifyTest, CodeForOthersIsData) {
@@ -220,7 +220,7 @@ TEST_F(VerifyTest, CodeForOthersIsData) {
 TEST_F(VerifyTest, WhatTheValuesNeed) {
   needs =
       R"([{"point": "mpi", "value": "host", "requires": {"mpi": "mpich-12", "library": [{"name": "one", "from": "image"}]}}])";
-  // Of no system is anything known; the image has its own.
+  // Nothing is known about the system; the image has its own.
   auto report = check();
   EXPECT_THAT(messages(report), IsEmpty());
   ASSERT_EQ(report->needs.size(), 2u);
@@ -284,7 +284,7 @@ TEST_F(VerifyTest, WhatALayerTakesAway) {
   EXPECT_THAT(messages(check()), ::testing::ElementsAre(missing));
   above = {{{"usr/.wh.lib"}}};
   EXPECT_THAT(messages(check()), ::testing::ElementsAre(missing));
-  // What the same layer has stays, in whatever order.
+  // Entries of the same layer stay, in any order.
   const std::string library = files["usr/lib/libone.so.1"];
   above = {{{"usr/lib/libone.so.1", '0', library}, {"usr/lib/.wh..wh..opq"}}};
   EXPECT_THAT(messages(check()), IsEmpty());
@@ -299,7 +299,7 @@ TEST_F(VerifyTest, HardLinks) {
   files["opt/real.so"] = files.extract("usr/lib/libone.so.1").mapped();
   above = {{{"usr/lib/libone.so.1", '1', "", "opt/real.so"}}};
   EXPECT_THAT(messages(check()), IsEmpty());
-  // It keeps what it was when the other name gets a new file, or goes.
+  // It keeps its content when the other name gets a new file or is removed.
   above.push_back({{"opt/real.so", '0', "text"}});
   EXPECT_THAT(messages(check()), IsEmpty());
   above.back() = {{"opt/.wh.real.so"}};
@@ -366,7 +366,7 @@ TEST_F(VerifyTest, BadImages) {
   }
   code = "{}";
   const std::string whole = files["usr/lib/libone.so.1"];
-  for (size_t i = 16; i < 64; ++i) { // the header says where all is
+  for (size_t i = 16; i < 64; ++i) { // the header's offsets
     std::string damaged = whole;
     damaged[i] = '\xff';
     files["usr/lib/libone.so.1"] = damaged;

@@ -1,4 +1,4 @@
-// Code for AMD's GPUs in a program, of what Clang makes here.
+// AMD GPU code in a program that Clang compiles here.
 #include "code_objects.h"
 
 #include <xaas/base/file.h>
@@ -29,7 +29,7 @@ protected:
     const auto bytes = read_file(output);
     return ran && ran->exit_code == 0 && bytes ? *bytes : std::string();
   }
-  // Empty where there is no linker for it beside Clang.
+  // Empty if there is no linker for it next to Clang.
   std::string code_object() {
     return made("a.cl", "kernel void one(global int* p) { *p = 1; }\n",
                 {"--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-O1"});

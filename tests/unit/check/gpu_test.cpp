@@ -56,7 +56,7 @@ TEST(GpuCode, CodeObjectsAreForOneGpu) {
     system::Gpu gpu;
     gpu.vendor = vendor;
     gpu.arch = arch;
-    gpu.driver = "6.3.6"; // of no matter
+    gpu.driver = "6.3.6"; // irrelevant
     return check_gpu_code(codes, {gpu})->problems;
   };
   EXPECT_THAT(found({code}, "amd", "gfx90a"), IsEmpty());

@@ -1,5 +1,5 @@
-// What instructions need, against an authority: every intrinsic of Clang's headers says which features it
-// asks for, and what it compiles to may need no others.
+// The features that instructions need, compared with an authority: every intrinsic of Clang's headers names
+// the features that it requires, and its instructions may need no others.
 #include "audit.h"
 #include "x86_instructions.h"
 
@@ -28,7 +28,7 @@ std::string run_clang(const fs::path& directory, const std::string& arguments) {
   return output;
 }
 
-// The functions of the headers, with what their `target` attribute says.
+// The functions of the headers, with the features in their `target` attributes.
 std::map<std::string, std::vector<std::string>> intrinsics(const fs::path& directory) {
   const std::string text =
       run_clang(directory, "--target=x86_64-linux-gnu -E -P -x c -include x86intrin.h /dev/null");
@@ -69,7 +69,8 @@ TEST(X86Instructions, IntrinsicsNeedWhatTheyAskFor) {
       explained.insert(function);
     }
 
-  // The other way round: what asks for something needs it, but for the few that LLVM does without.
+  // The reverse: an intrinsic that requires a feature needs it, except for a few that LLVM implements
+  // without.
   std::vector<std::string> without;
   size_t asking = 0;
   for (const auto& [name, features] : asked) {
@@ -82,7 +83,7 @@ TEST(X86Instructions, IntrinsicsNeedWhatTheyAskFor) {
   EXPECT_LT(without.size(), asking / 40) << join(without, " ");
 }
 
-// What needs nothing is not taken for what sounds like it.
+// Instructions without needs are not mistaken for others with similar names.
 TEST(X86Instructions, OfEveryCpu) {
   for (const char* opcode :
        {"PEXTRWrri", "MOVAPSrr", "TZCNT32rr", "BSF32rr", "XGETBV", "AND32rr", "ENDBR64", "PAUSE"})

@@ -1,4 +1,4 @@
-// What a build step can see and do with each runtime that is here, as root and as an ordinary user.
+// What a build step can see and do under each runtime that is installed, as root and as an ordinary user.
 #include "cage.h"
 #include "enclosing.h"
 #include "guard.h"
@@ -66,14 +66,14 @@ std::string kind_text(ErrorKind kind) {
   return std::to_string(static_cast<int>(kind));
 }
 
-// Calls a function in a child, which may become another user; gives what it returned.
+// Calls a function in a child, which may become another user, and returns its result.
 template <typename Function> Json in_child(bool as_root, const Function& function, pid_t* started = nullptr) {
   int ends[2];
   EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    const rlimit little{20'000, 20'000}; // of processes, should a test fail
+    const rlimit little{20'000, 20'000}; // of processes, in case a test fails
     setrlimit(RLIMIT_NPROC, &little);
     if (!as_root && geteuid() == 0) {
       if (setgroups(0, nullptr) != 0 || setresgid(ordinary, ordinary, ordinary) != 0 ||
@@ -165,7 +165,7 @@ protected:
     setenv("PATH", path.c_str(), 1);
   }
 
-  // Its storage is its own, and it takes no long paths.
+  // It uses its own storage and allows no long paths.
   void write_podman() {
     const std::optional<fs::path> program = find_program("podman");
     if (!podman() || !program)
@@ -189,7 +189,7 @@ protected:
   bool host() const { return std::string(GetParam().runtime) == "host"; }
   bool podman() const { return std::string(GetParam().runtime) == "podman"; }
   bool charliecloud() const { return std::string(GetParam().runtime) == "charliecloud"; }
-  // The last argument of what is started, which tells it from what other tests start.
+  // The last argument of the started program, which distinguishes it from other tests' programs.
   std::string token() const { return directory->path().filename(); }
   std::string probe() const { return host() ? "/build/source/probe" : "/bin/probe"; }
 
@@ -260,7 +260,7 @@ TEST_P(Inside, RunsAndSaysWhatCameOfIt) {
   const Outcome absent = run(command);
   EXPECT_EQ(absent.kind, kind_text(ErrorKind::missing_tool)) << testing::PrintToString(absent);
   EXPECT_THAT(absent.error, HasSubstr("no-such-program"));
-  if (!podman()) // number 1 does not get its own signals
+  if (!podman()) // process 1 does not get its own signals
     EXPECT_EQ(run({"abort"}).exit_code, 128 + SIGABRT);
   expect_nothing_left();
 }
@@ -287,7 +287,7 @@ TEST_P(Inside, HasNoNetwork) {
             0);
   ASSERT_EQ(listen(abstract, 5), 0);
 
-  // The probe can reach both where nothing keeps it.
+  // The probe can reach both if nothing prevents it.
   Command outside;
   outside.arguments = {XAAS_INSIDE_PROBE, "tcp", port};
   EXPECT_EQ(trim(xaas::run_process(outside)->output), "yes");
@@ -296,8 +296,8 @@ TEST_P(Inside, HasNoNetwork) {
 
   EXPECT_EQ(said({"tcp", port}), "ECONNREFUSED");
   EXPECT_EQ(said({"unix", name}), "ECONNREFUSED");
-  EXPECT_EQ(said({"itself"}), "yes"); // its own processes reach one another
-  EXPECT_THAT(split(said({"print", "/proc/net/dev"}), '\n'), testing::SizeIs(3)); // two of head, and lo
+  EXPECT_EQ(said({"itself"}), "yes"); // its own processes reach each other
+  EXPECT_THAT(split(said({"print", "/proc/net/dev"}), '\n'), testing::SizeIs(3)); // two header lines, and lo
   close(tcp);
   close(abstract);
 }
@@ -308,7 +308,7 @@ TEST_P(Inside, SeesNoProcessButItsOwn) {
   for (const std::string& name : split(said({"list", "/proc"}), '\n'))
     if (std::isdigit(static_cast<unsigned char>(name[0])))
       EXPECT_LT(std::atoi(name.c_str()), 10);
-  // The first of its processes may be made of this one: it tells nothing.
+  // Its first process may be a copy of this one and must reveal nothing.
   const bool of_runtime = podman() || std::string(GetParam().runtime) == "bwrap";
   for (const char* file : {"/proc/1/environ", "/proc/1/mem", "/proc/1/root/etc"})
     EXPECT_THAT(said({"read", file}), of_runtime ? testing::_ : testing::Matcher<std::string>("EACCES"))
@@ -410,7 +410,7 @@ TEST_P(Inside, MountsBelowMountsAndLinksOfTheTree) {
   EXPECT_EQ(said({"write", "/build/work/below/x"}), "EROFS");
   if (!host())
     EXPECT_EQ(said({"print", "/build/file"}), "secret");
-  // What a build left in the place may lead anywhere.
+  // A link that a build left there may lead anywhere.
   fs::remove(directory->path() / "work/below");
   fs::create_directory_symlink(directory->path() / "home", directory->path() / "work/below");
   enclosure.mounts.push_back({directory->path() / "source", "/build/work/below/new", false});
@@ -457,7 +457,7 @@ TEST_P(Inside, WhatFillsTheDiskIsStopped) {
     EXPECT_LT(outcome.seconds, 20);
     fs::remove(directory->path() / "work/big");
   }
-  // Too much, and done before anybody looked; and little.
+  // Too much, but finished before the first check; and little.
   EXPECT_THAT(run({"fill", "/build/work/big", "25"}).error, HasSubstr("20.0 MiB to disk"));
   fs::remove(directory->path() / "work/big");
   EXPECT_EQ(run({"fill", "/build/work/big", "10"}).exit_code, 0);
@@ -477,7 +477,7 @@ TEST_P(Inside, WhatNeverEndsIsStopped) {
   EXPECT_THAT(idle.error,
               AllOf(HasSubstr("did nothing for 1 seconds"), HasSubstr("raise the limit on idle time")));
   EXPECT_LT(idle.seconds, 20);
-  EXPECT_EQ(run({"doze"}).exit_code, 0); // sleeps for longer in all
+  EXPECT_EQ(run({"doze"}).exit_code, 0); // sleeps longer in total
   expect_nothing_left();
 }
 
@@ -532,7 +532,7 @@ TEST_P(Inside, AnInterruptEndsIt) {
   }
 }
 
-// What the machine has to build with.
+// The runtimes that this machine has for builds.
 class OnHost : public Inside {};
 
 TEST_P(OnHost, TheMachinesCompiler) {
@@ -549,7 +549,7 @@ TEST_P(OnHost, TheMachinesCompiler) {
   EXPECT_EQ(run(command).exit_code, 7);
 }
 
-// Who starts it may be killed himself.
+// The process that starts it may be killed itself.
 TEST_P(Inside, NothingOutlivesWhoStartedIt) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,4 +1,4 @@
-// The command lines of build steps, the choice of a runtime, and what is counted against limits.
+// The command lines of build steps, the choice of a runtime, and what counts towards limits.
 #include "cage.h"
 #include "enclosing.h"
 #include "guard.h"
@@ -45,7 +45,7 @@ protected:
     enclosure.program = program;
     return enclosed(enclosure, step).start;
   }
-  // These, one after the other, somewhere in the line.
+  // Expects these in this order anywhere in the line.
   static auto HasInARow(const Arguments& part) {
     return testing::Truly([part](const Arguments& all) {
       return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
@@ -168,7 +168,8 @@ TEST_F(Enclosing, PlacesForMounts) {
                   fs::is_directory(enclosure.tree / "proc") && fs::is_directory(enclosure.tree / "dev") &&
                   fs::is_regular_file(enclosure.tree / "a/b/file"));
   }
-  EXPECT_TRUE(fs::is_empty(enclosure.tree / "real/work")); // the other is made in what is mounted
+  EXPECT_TRUE(fs::is_empty(enclosure.tree /
+                           "real/work")); // the other mount point is created in the mounted directory
   EXPECT_TRUE(fs::is_empty(enclosure.tree / "tmp"));
   EXPECT_TRUE(fs::exists(enclosure.tree / "etc/hosts"));
   enclosure.mounts = {{directory.path(), "/a/b/file", false}};
@@ -197,7 +198,7 @@ TEST(ChooseBuilder, SaysWhyNoneServes) {
   EXPECT_THAT(none.error().message,
               AllOf(HasSubstr("bwrap: no bwrap on PATH"), HasSubstr("podman: no podman"),
                     HasSubstr("apptainer: no apptainer or singularity")));
-  // A program that is there and does not work is not taken.
+  // A program that exists but does not work is not chosen.
   ASSERT_TRUE(
       write_file(directory.path() / "bwrap", "#!/bin/sh\necho bwrap: no permissions >&2\nexit 1\n", 0755));
   const Result<Enclosure> broken = choose_builder({"bwrap"});
@@ -220,7 +221,7 @@ TEST(ChooseBuilder, WhatIsAskedForOrTheFirst) {
   EXPECT_THAT(host->missing, Not(testing::IsEmpty()));
 }
 
-// A child that does as it is told, and is killed at the end.
+// A child that follows commands, and is killed at the end.
 class Child {
 public:
   template <typename Function> explicit Child(const Function& function) : number_(fork()) {
@@ -286,7 +287,7 @@ TEST(GuardLimits, TheDiskOfAllMountsTogetherOnce) {
   const Result<void> passed = guard.finish();
   ASSERT_FALSE(passed);
   EXPECT_THAT(passed.error().message, HasSubstr("3.0 MiB to disk"));
-  fs::remove(one / "before"); // what goes makes room
+  fs::remove(one / "before"); // removed files free space
   EXPECT_TRUE(guard.finish());
 }
 

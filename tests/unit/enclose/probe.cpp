@@ -1,5 +1,6 @@
-// What a build step can do and see where it runs: one word says what to try. Linked statically, so that it
-// runs in an empty tree. What is without end has an end of its own, so that a failing test harms nobody.
+// Tests what a build step can do and see. The first argument says what to try. Linked statically, so that it
+// runs in an empty tree. Endless actions end by themselves after a while, so that a failing test does no
+// harm.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -56,7 +57,7 @@ int connect_tcp(const char* port) {
       connect(socket(AF_INET, SOCK_STREAM, 0), reinterpret_cast<sockaddr*>(&address), sizeof(address)));
 }
 
-// "@name" is an abstract one.
+// "@name" is an abstract socket.
 int connect_unix(const char* name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -113,7 +114,7 @@ int print_environment() {
   return 0;
 }
 
-// Every process forks, and its children do.
+// Every process forks, and so do its children.
 int fork_bomb() {
   constexpr int most = 2500;
   auto* const made =
@@ -138,7 +139,7 @@ int eat_memory(int kind) {
   wait_a_minute();
 }
 
-// The same pages in eight processes.
+// Eight processes share the same pages.
 int share_memory() {
   constexpr size_t size = 64 << 20;
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -163,7 +164,7 @@ int fill_disk(const char* path, int mebibytes, bool nameless) {
   return 0;
 }
 
-// A process of its own session, whose parent is gone, writes on.
+// A process in its own session, whose parent is gone, continues to write.
 int leave_daemon(const char* path) {
   int ready[2];
   if (pipe(ready) != 0)
@@ -196,7 +197,7 @@ int print_identity() {
 int try_unmounting() {
   if (umount2("/tmp", MNT_DETACH) == 0 || mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND, nullptr) == 0)
     return say("yes");
-  // As root of a namespace of its own it may mount, but not undo.
+  // Root in its own namespace may mount, but not undo mounts.
   if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
       (umount2("/tmp", MNT_DETACH) == 0 || mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND, nullptr) == 0 ||
        umount2("/proc", MNT_DETACH) == 0))
@@ -262,7 +263,7 @@ int main(int count, char** arguments) {
     return leave_daemon(what);
   if (word == "sleep")
     wait_a_minute();
-  if (word == "doze") { // sleeps much, and does something now and then
+  if (word == "doze") { // mostly sleeps, and does something now and then
     for (int i = 0; i < 10; ++i) {
       usleep(150'000);
       for (const clock_t end = clock() + CLOCKS_PER_SEC / 50; clock() < end;) {

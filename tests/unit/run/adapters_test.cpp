@@ -1,4 +1,4 @@
-// The command lines of the runtimes, and what of the host a program sees.
+// The command lines of the runtimes, and the parts of the host that a program sees.
 #include "adapters.h"
 #include <xaas/runtimes/environment.h>
 #include "gpus.h"
@@ -67,11 +67,11 @@ TEST_F(Adapters, CharliecloudHasNoReadOnlyBinds) {
                           "--set-env=PATH=/usr/bin", "--cd", "/home/u/w", program.tree.string(), "--",
                           "solver", "--steps", "3"));
   EXPECT_THAT(line.environment, Not(Contains(testing::Key("LD_LIBRARY_PATH"))));
-  EXPECT_THAT(line.environment, Contains(testing::Key("USER"))); // ch-run refuses to start without
+  EXPECT_THAT(line.environment, Contains(testing::Key("USER"))); // ch-run does not start without it
   EXPECT_FALSE(line.supervised);
 }
 
-// ch-run shows the program what its own TMPDIR names as /tmp: not what was bound there.
+// ch-run mounts the directory of its own TMPDIR as /tmp and would hide what is bound there.
 TEST_F(Adapters, CharliecloudDoesNotSeeTheProgramsTmpdir) {
   program.binds[1].asked = false;
   program.environment["TMPDIR"] = "/scratch/u";
@@ -80,7 +80,7 @@ TEST_F(Adapters, CharliecloudDoesNotSeeTheProgramsTmpdir) {
   EXPECT_THAT(line.arguments, Contains("--set-env=TMPDIR=/scratch/u"));
 }
 
-// What the image sets is for the program: the runtime has the environment that we have.
+// Variables of the image are meant for the program; the runtime gets our own environment.
 TEST_F(Adapters, ARuntimeHasNothingOfTheImagesEnvironment) {
   program.binds.clear();
   const std::map<std::string, std::string> of_image = {

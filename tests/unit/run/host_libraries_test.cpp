@@ -1,4 +1,4 @@
-// Which libraries of the host fit an image, from small ELF files.
+// Which libraries of the host fit an image, with small ELF files.
 #include "host_libraries.h"
 
 #include <xaas/base/text.h>
@@ -56,7 +56,7 @@ protected:
     compile("tree/usr/bin/program", code, "-Wl,--dynamic-linker=/lib64/ld.so " + arguments);
   }
 
-  // The names that are bound, or the reason why not.
+  // The names that are bound, or the reason for refusing.
   std::vector<std::string> take(const std::string& what, const std::string& file = "/usr/bin/program") {
     const std::vector<std::string> path = {host};
     image.emplace(tree, "x86_64", std::vector<std::string>(), false);
@@ -102,14 +102,14 @@ TEST_F(HostLibrariesTest, TheSameSonameWithWhatItNeedsButNotTheCLibrary) {
 }
 
 TEST_F(HostLibrariesTest, SymbolsThatTheProgramUses) {
-  // What only the image's own library has need not be there.
+  // What only the image's own library needs may be missing.
   library("host/libone.so.1", "int one(void) { return 7; }", "-Wl,-soname,libone.so.1");
   EXPECT_THAT(take("one"), ElementsAre("libone.so.1"));
   program("int one(void); int two(void); void _start(void) { one(); two(); }", in_image("libone.so.1"));
   EXPECT_THAT(take("one"),
               ElementsAre("the image's /usr/bin/program uses two of libone.so.1, which the host's " +
                           (host / "libone.so.1").string() + " does not have"));
-  // A weak use can do without, and so can one that another library of the image serves.
+  // A weak reference may stay undefined, and another library of the image may define a symbol.
   program("int one(void); __attribute__((weak)) int two(void); void _start(void) { if (two) one(); }",
           in_image("libone.so.1"));
   EXPECT_THAT(take("one"), ElementsAre("libone.so.1"));
@@ -117,7 +117,7 @@ TEST_F(HostLibrariesTest, SymbolsThatTheProgramUses) {
   program("int one(void); int two(void); void _start(void) { one(); two(); }",
           in_image("libone.so.1") + " " + in_image("libtwo.so.1"));
   EXPECT_THAT(take("one"), ElementsAre("libone.so.1"));
-  // What the host's library needs may have it.
+  // The image may have the library that the host's needs.
   program("int one(void); int two(void); void _start(void) { one(); two(); }", in_image("libone.so.1"));
   library("host/libpart.so.1", "int two(void) { return 2; }", "-Wl,-soname,libpart.so.1");
   library("host/libone.so.1", "int one(void) { return 7; }",
@@ -159,7 +159,7 @@ TEST_F(HostLibrariesTest, WhatFindsItsOwn) {
   ASSERT_TRUE(make_directories(tree / "opt/lib"));
   fs::copy_file(directory.path() / in_image("libone.so.1"), tree / "opt/lib/libone.so.1");
   EXPECT_THAT(take("one"), ElementsAre("/usr/bin/program finds its one by DT_RPATH, before any other"));
-  // A library inherits it from the program.
+  // A library inherits RPATH from the program.
   library(in_image("libuser.so.1"), "int one(void); int user(void) { return one(); }",
           "-Wl,-soname,libuser.so.1 " + in_image("libone.so.1"));
   program("int user(void); void _start(void) { user(); }",
@@ -167,7 +167,7 @@ TEST_F(HostLibrariesTest, WhatFindsItsOwn) {
               in_image("libuser.so.1"));
   EXPECT_THAT(take("one"),
               ElementsAre(HasSubstr("/libuser.so.1 finds its one by DT_RPATH, before any other")));
-  // DT_RUNPATH of its own keeps it from that.
+  // Its own DT_RUNPATH prevents that.
   library(in_image("libuser.so.1"), "int one(void); int user(void) { return one(); }",
           "-Wl,-soname,libuser.so.1 -Wl,-rpath,/nowhere " + in_image("libone.so.1"));
   EXPECT_THAT(take("one"), ElementsAre("libone.so.1"));

@@ -1,4 +1,4 @@
-// Trees: paths in hostile ones, and unpacking once, whatever happens.
+// Trees: paths in hostile trees, and unpacking exactly once.
 #include <xaas/runtimes/tree_paths.h>
 
 #include <xaas/oci/layer.h>
@@ -56,7 +56,7 @@ TEST_F(Trees, LinksStayInside) {
 }
 
 TEST_F(Trees, MountPointsAreMadeInsideOnly) {
-  fs::create_symlink(directory.path(), root / "out"); // by its name on the host
+  fs::create_symlink(directory.path(), root / "out"); // an absolute link on the host
   EXPECT_EQ(*runtimes::make_mount_point(root, "/lib/a/b", true), "/usr/lib/a/b");
   EXPECT_TRUE(fs::is_directory(root / "usr/lib/a/b"));
   EXPECT_EQ(*runtimes::make_mount_point(root, "/lib/a/b", true), "/usr/lib/a/b");
@@ -123,7 +123,7 @@ TEST_F(Trees, KilledAtAnyTime) {
   }
   const TreeUse use = *store().get(*solver);
   EXPECT_EQ(fs::file_size(use.tree() / "bin/solver"), 16u << 20);
-  ASSERT_TRUE(store().prune(~uint64_t(0))); // removes what the killed ones left
+  ASSERT_TRUE(store().prune(~uint64_t(0))); // removes the leftovers of killed runs
   size_t files = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(store().root()))
     ++files;
