@@ -2,6 +2,65 @@
 
 namespace xaas::image {
 
+namespace {
+
+// The items of an annotation that is a JSON array; none without the annotation. `read` reads one item.
+template <typename Item, typename Read>
+Result<std::vector<Item>> read_annotation(const oci::Image& image, const char* key, const Read& read) {
+  std::vector<Item> items;
+  const auto found = image.manifest().annotations.find(key);
+  if (found == image.manifest().annotations.end())
+    return items;
+  const std::string where = std::string("annotation ") + key;
+  XAAS_TRY(const Json json, parse_json(found->second, where, false, ErrorKind::integrity));
+  XAAS_TRY(const std::vector<JsonReader> readers, JsonReader(json, where).items());
+  for (const JsonReader& reader : readers) {
+    XAAS_TRY(items.emplace_back(), read(reader));
+  }
+  return items;
+}
+
+Result<ChosenNeeds> read_needs(const JsonReader& item) {
+  ChosenNeeds needs;
+  XAAS_TRY(needs.point, item.string_at("point"));
+  XAAS_TRY(needs.value, item.string_at("value"));
+  XAAS_TRY(const JsonReader required, item.at("requires"));
+  XAAS_TRY(needs.required, spec::parse_requirement(required));
+  return needs;
+}
+
+Result<PreferredOfHost> read_preferred(const JsonReader& item) {
+  PreferredOfHost preferred;
+  XAAS_TRY(preferred.what, item.string_at("what"));
+  XAAS_TRY(preferred.abi, item.string_or("abi", ""));
+  XAAS_TRY(const JsonReader sonames, item.at("sonames"));
+  XAAS_TRY(preferred.sonames, sonames.strings());
+  std::vector<std::string> names = preferred.sonames;
+  names.push_back(preferred.what);
+  for (const std::string& name : names)
+    if (!spec::is_library_name(name))
+      return make_error(ErrorKind::integrity,
+                        item.where() + ": \"" + name + "\" is not the name of a library");
+  return preferred;
+}
+
+Result<GpuCode> read_gpu_code(const JsonReader& item) {
+  GpuCode code;
+  XAAS_TRY(code.gpu, item.string_at("gpu"));
+  XAAS_TRY(code.arch, item.string_at("arch"));
+  XAAS_TRY(code.ptx, item.string_or("ptx", ""));
+  XAAS_TRY(code.assembler, item.string_or("assembler", ""));
+  XAAS_TRY(code.runtime, item.string_or("runtime", ""));
+  XAAS_TRY(code.code_object, item.string_or("code_object", ""));
+  XAAS_TRY(code.in_file, item.boolean_or("file", false));
+  if (code.ptx.empty() + code.assembler.empty() + code.code_object.empty() != 2)
+    return make_error(ErrorKind::integrity,
+                      item.where() + ": needs exactly one of `ptx`, `assembler` and `code_object`");
+  return code;
+}
+
+} // namespace
+
 std::vector<ChosenNeeds> needs_of(const Bundle& bundle, const spec::Configuration& configuration) {
   std::vector<ChosenNeeds> needs;
   for (const spec::SpecializationPoint& point : bundle.points) {
@@ -27,22 +86,7 @@ std::string to_annotation(const std::vector<ChosenNeeds>& needs) {
 }
 
 Result<std::vector<ChosenNeeds>> needs_of(const oci::Image& image) {
-  std::vector<ChosenNeeds> needs;
-  const auto found = image.manifest().annotations.find(annotation::needs);
-  if (found == image.manifest().annotations.end())
-    return needs;
-  const std::string where = std::string("annotation ") + annotation::needs;
-  XAAS_TRY(const Json json, parse_json(found->second, where, false, ErrorKind::integrity));
-  XAAS_TRY(const std::vector<JsonReader> items, JsonReader(json, where).items());
-  for (const JsonReader& item : items) {
-    ChosenNeeds each;
-    XAAS_TRY(each.point, item.string_at("point"));
-    XAAS_TRY(each.value, item.string_at("value"));
-    XAAS_TRY(const JsonReader required, item.at("requires"));
-    XAAS_TRY(each.required, spec::parse_requirement(required));
-    needs.push_back(std::move(each));
-  }
-  return needs;
+  return read_annotation<ChosenNeeds>(image, annotation::needs, read_needs);
 }
 
 std::string to_annotation(const std::vector<PreferredOfHost>& preferred) {
@@ -57,28 +101,7 @@ std::string to_annotation(const std::vector<PreferredOfHost>& preferred) {
 }
 
 Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image) {
-  std::vector<PreferredOfHost> preferred;
-  const auto found = image.manifest().annotations.find(annotation::host);
-  if (found == image.manifest().annotations.end())
-    return preferred;
-  const std::string where = std::string("annotation ") + annotation::host;
-  XAAS_TRY(const Json json, parse_json(found->second, where, false, ErrorKind::integrity));
-  XAAS_TRY(const std::vector<JsonReader> items, JsonReader(json, where).items());
-  for (const JsonReader& item : items) {
-    PreferredOfHost each;
-    XAAS_TRY(each.what, item.string_at("what"));
-    XAAS_TRY(each.abi, item.string_or("abi", ""));
-    XAAS_TRY(const JsonReader sonames, item.at("sonames"));
-    XAAS_TRY(each.sonames, sonames.strings());
-    std::vector<std::string> names = each.sonames;
-    names.push_back(each.what);
-    for (const std::string& name : names)
-      if (!spec::is_library_name(name))
-        return make_error(ErrorKind::integrity,
-                          item.where() + ": \"" + name + "\" is not the name of a library");
-    preferred.push_back(std::move(each));
-  }
-  return preferred;
+  return read_annotation<PreferredOfHost>(image, annotation::host, read_preferred);
 }
 
 std::string describe(const GpuCode& code) {
@@ -108,27 +131,7 @@ std::string to_annotation(const std::vector<GpuCode>& code) {
 }
 
 Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image) {
-  std::vector<GpuCode> code;
-  const auto found = image.manifest().annotations.find(annotation::gpu_code);
-  if (found == image.manifest().annotations.end())
-    return code;
-  const std::string where = std::string("annotation ") + annotation::gpu_code;
-  XAAS_TRY(const Json json, parse_json(found->second, where, false, ErrorKind::integrity));
-  XAAS_TRY(const std::vector<JsonReader> items, JsonReader(json, where).items());
-  for (const JsonReader& item : items) {
-    GpuCode each;
-    XAAS_TRY(each.gpu, item.string_at("gpu"));
-    XAAS_TRY(each.arch, item.string_at("arch"));
-    XAAS_TRY(each.ptx, item.string_or("ptx", ""));
-    XAAS_TRY(each.assembler, item.string_or("assembler", ""));
-    XAAS_TRY(each.runtime, item.string_or("runtime", ""));
-    XAAS_TRY(each.code_object, item.string_or("code_object", ""));
-    XAAS_TRY(each.in_file, item.boolean_or("file", false));
-    if (each.ptx.empty() + each.assembler.empty() + each.code_object.empty() != 2)
-      return make_error(ErrorKind::integrity, item.where() + ": one of `ptx`, `assembler` and `code_object`");
-    code.push_back(std::move(each));
-  }
-  return code;
+  return read_annotation<GpuCode>(image, annotation::gpu_code, read_gpu_code);
 }
 
 } // namespace xaas::image
