@@ -296,7 +296,17 @@ TEST_F(SourcesTest, WhatTheyUse) {
   EXPECT_EQ(signs["avx2"].place, (Place{"b.cpp", 1}));
 }
 
-class BadTreeTest : public TreeTest {};
+class BadTreeTest : public TreeTest {
+protected:
+  void expect_every_reader_takes(const std::string& junk) {
+    for (const char* file : {"CMakeLists.txt", "configure.ac", "configure", "meson.build",
+                             "meson_options.txt", "Makefile", "a.c"})
+      write(file, junk);
+    for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson,
+                              spec::BuildSystem::autotools, spec::BuildSystem::make})
+      EXPECT_TRUE(read_tree(tree(), system)) << spec::to_string(system);
+  }
+};
 
 TEST_F(BadTreeTest, IsReadAsFarAsItGoes) {
   EXPECT_EQ(read_tree(tree() / "none").error().kind, ErrorKind::not_found);
@@ -304,22 +314,11 @@ TEST_F(BadTreeTest, IsReadAsFarAsItGoes) {
   std::string junk;
   for (int i = 0; i < 100'000; ++i)
     junk.push_back(static_cast<char>(i * 7919 >> 3));
-  for (const char* file :
-       {"CMakeLists.txt", "configure.ac", "configure", "meson.build", "meson_options.txt", "Makefile", "a.c"})
-    write(file, junk);
-  for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools,
-                            spec::BuildSystem::make})
-    EXPECT_TRUE(read_tree(tree(), system)) << spec::to_string(system);
+  expect_every_reader_takes(junk);
   EXPECT_THAT(read_tree(tree(), spec::BuildSystem::cmake)->notes,
               Contains(HasSubstr("CMakeLists.txt: not read")));
-  // The same without zeros: it looks like text.
-  std::erase(junk, '\0');
-  for (const char* file :
-       {"CMakeLists.txt", "configure.ac", "configure", "meson.build", "meson_options.txt", "Makefile", "a.c"})
-    write(file, junk);
-  for (const auto system : {spec::BuildSystem::cmake, spec::BuildSystem::meson, spec::BuildSystem::autotools,
-                            spec::BuildSystem::make})
-    EXPECT_TRUE(read_tree(tree(), system)) << spec::to_string(system);
+  std::erase(junk, '\0'); // then it looks like text
+  expect_every_reader_takes(junk);
 }
 
 TEST_F(BadTreeTest, LinksAndSizes) {

@@ -9,6 +9,16 @@
 
 namespace xaas::image::testing {
 
+// The output of a link, as an installed program.
+inline link::InstalledFile installed_program(const link::LinkRecord& record) {
+  link::InstalledFile program;
+  program.kind = link::InstalledFile::Kind::link;
+  program.path = "usr/local/bin/solver";
+  program.mode = 0755;
+  program.digest = record.digest();
+  return program;
+}
+
 // A bundle of `count` configurations in which the configurations from i on use module i, and its contents.
 struct Fixture {
   Bundle bundle;
@@ -54,12 +64,7 @@ struct Fixture {
       bundle.links[record.digest()] = record;
       BundleConfiguration configuration;
       configuration.configuration = spec::Configuration({{"level", std::to_string(i)}});
-      link::InstalledFile program;
-      program.kind = link::InstalledFile::Kind::link;
-      program.path = "usr/local/bin/solver";
-      program.mode = 0755;
-      program.digest = record.digest();
-      configuration.installed.push_back(program);
+      configuration.installed.push_back(installed_program(record));
       bundle.configurations.push_back(configuration);
     }
   }

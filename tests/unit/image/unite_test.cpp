@@ -1,3 +1,5 @@
+#include "image/testing.h"
+
 #include <xaas/image/application_image.h>
 
 #include <gmock/gmock.h>
@@ -63,12 +65,7 @@ struct Build {
     bundle.links[record.digest()] = record;
     BundleConfiguration configuration;
     configuration.configuration = spec::Configuration({{"isa", level}, {"mode", chosen}});
-    link::InstalledFile program;
-    program.kind = link::InstalledFile::Kind::link;
-    program.path = "usr/local/bin/solver";
-    program.mode = 0755;
-    program.digest = record.digest();
-    configuration.installed.push_back(program);
+    configuration.installed.push_back(testing::installed_program(record));
     link::InstalledFile library;
     library.path = "usr/lib/libm.so.6";
     library.mode = 0644;
