@@ -113,7 +113,7 @@ private:
     if (secrets_.size() > shown)
       lines.push_back("and " + std::to_string(secrets_.size() - shown) + " more");
     return make_error(ErrorKind::failed, request_.source.string() + ": the sources seem to contain secrets",
-                      "remove them, name them in a .gitignore, or, if everybody may know them, name the "\n
+                      "remove them, name them in a .gitignore, or, if everybody may know them, name the "
                       "files in `include` of the application spec")
         .with_output(join(lines, "\n"));
   }
