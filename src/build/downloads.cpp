@@ -67,7 +67,7 @@ Result<std::map<std::string, std::string>> download(const std::vector<spec::Down
   for (const spec::Download& each : downloads) {
     if (offline)
       return make_error(ErrorKind::network,
-                        http::shown(each.url) + ": must be fetched, but --offline was given");
+                        http::shown(each.url) + ": must be fetched, but the build is offline");
     XAAS_TRY(std::string content, get(each.url));
     if (const std::string found = digest_of(content).hex(); found != each.sha256)
       return make_error(ErrorKind::integrity, http::shown(each.url) + ": has the digest " + found +

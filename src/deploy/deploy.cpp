@@ -128,7 +128,7 @@ Result<void> check_form(const Request& request, const Report& report) {
       std::find(request.runtimes.begin(), request.runtimes.end(), "host") != request.runtimes.end();
   if (request.reuse && host)
     return make_error(ErrorKind::usage,
-                      "--reuse: a build with this machine's own compiler differs from "\n
+                      "--reuse: a build with this machine's own compiler differs from "
                       "builds on other machines",
                       "leave out --reuse or --runtime host");
   return {};
