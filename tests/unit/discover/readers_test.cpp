@@ -286,7 +286,7 @@ TEST_F(SourcesTest, WhatTheyUse) {
   write("tests/t.c", "__global__"); // not the application
   const Findings findings = read();
   EXPECT_EQ(findings.system, std::nullopt);
-  EXPECT_THAT(findings.notes, Contains(HasSubstr("no build system")));
+  EXPECT_THAT(findings.notes, Contains(HasSubstr("no known build system")));
   std::map<std::string, Sign> signs;
   for (const Sign& sign : findings.signs)
     signs[sign.name] = sign;

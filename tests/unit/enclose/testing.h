@@ -1,6 +1,8 @@
 // Helpers of the enclose module's tests: a tree with a probe, in which a runtime runs a step.
 #pragma once
 
+#include "enclosing.h"
+
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
