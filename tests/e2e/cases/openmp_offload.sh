@@ -124,7 +124,7 @@ for gpu in sm_80 sm_90 sm_100; do
   done
   expect_equal "on a machine without that GPU" "$("$XAAS" run rootfs:$gpu --runtime bwrap -- /usr/local/bin/sum)" "${on_device/device/host}"
 done
-expect_error 3 "machine code only" "$XAAS" deploy oci:gpu:ir --gpu sm_80 --ptxas none -o rootfs:never
+expect_error 3 "only machine code" "$XAAS" deploy oci:gpu:ir --gpu sm_80 --ptxas none -o rootfs:never
 "$XAAS" deploy oci:gpu:ir --gpu none -o rootfs:gpu-none -q >/dev/null
 expect_equal "without code for GPUs" "$("$XAAS" run rootfs:gpu-none --runtime bwrap -- /usr/local/bin/sum)" "${on_device/device/host}"
 

@@ -30,7 +30,7 @@ grep -q '^3 files that a .gitignore names are left out, hello.o among them' log 
 jq '. + {include: ["out", "sub/*.o"]}' src/xaas.json >spec.new && cp spec.new src/xaas.json
 build included >/dev/null
 expect_equal "sources" "$(files_of included)" ".gitignore Makefile hello.c out/x sub/out sub/y.o xaas.json "
-expect_error 8 "git, which is not on PATH" env PATH=/nonexistent "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x
+expect_error 8 "git, which reads it, is not on PATH" env PATH=/nonexistent "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:x
 # An image that lies among its own sources is none of them.
 "$XAAS" build src --kind source --base oci:tools:plain -o oci:src/image:x -q >/dev/null
 "$XAAS" build src --kind source --base oci:tools:plain -o oci:src/image:x -q >/dev/null

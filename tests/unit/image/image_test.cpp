@@ -188,7 +188,7 @@ TEST(Bundle, UnitsAreForWhatTheyAreCalled) {
   EXPECT_THAT(wrong_with(host, "sm_90", "nvptx-nvidia-cuda"), HasSubstr("is for \"nvptx\""));
   EXPECT_THAT(wrong_with(host, "sm_90", ""), HasSubstr("is for \"\""));
   EXPECT_THAT(wrong_with(nvidia, "sm_90", nvidia), HasSubstr("is for nvptx64, and the image for x86_64"));
-  EXPECT_THAT(wrong_with(host, "sm_90", nvidia, true), HasSubstr("is for the host and has libraries"));
+  EXPECT_THAT(wrong_with(host, "sm_90", nvidia, true), HasSubstr("is for the host but has device libraries"));
 }
 
 // An installed file with the device code of one unit.
