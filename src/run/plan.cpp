@@ -185,9 +185,10 @@ private:
   void make_environment() {
     program_.environment =
         runtimes::environment_of(host_.environment, config_.env, request_.environment,
-                       [this](const std::string& directory) { return is_visible(directory); });
+                                 [this](const std::string& directory) { return is_visible(directory); });
     program_.environment["PWD"] = program_.directory;
-    const std::string descriptor = variable_of(program_.environment, runtimes::Knowledge::get().rank_descriptor);
+    const std::string descriptor =
+        variable_of(program_.environment, runtimes::Knowledge::get().rank_descriptor);
     if (!descriptor.empty() && descriptor.find_first_not_of("0123456789") == std::string::npos &&
         descriptor.size() < 5)
       program_.descriptors = static_cast<unsigned>(std::max(0, std::stoi(descriptor) - 2));

@@ -1,9 +1,9 @@
 // The command lines of the runtimes, and the parts of the host that a program sees.
 #include "adapters.h"
-#include <xaas/runtimes/environment.h>
 #include "gpus.h"
 #include "host_libraries.h"
 #include "needs.h"
+#include <xaas/runtimes/environment.h>
 
 #include <gmock/gmock.h>
 
