@@ -72,13 +72,12 @@ find_library() { # NAME NEEDED-BY
 
 loader=
 queue=("$program")
-# What the program loads by name, when it is needed.
-for loaded in libcurl.so.4; do
-  path=$(find_library "$loaded" "$program")
-  [ -n "$path" ] || fail "no library $loaded, which $program loads"
-  cp -L "$path" "$libexec/lib/$loaded"
-  queue+=("$path")
-done
+# The program loads libcurl by name when it needs it.
+loaded=libcurl.so.4
+path=$(find_library "$loaded" "$program")
+[ -n "$path" ] || fail "no library $loaded, which $program loads"
+cp -L "$path" "$libexec/lib/$loaded"
+queue+=("$path")
 while [ ${#queue[@]} -gt 0 ]; do
   object=${queue[0]}
   queue=("${queue[@]:1}")

@@ -321,7 +321,7 @@ with_dependencies() {
 # LAYOUT TAG PACKAGE...: an image with these packages, made without a network of the files that they have on this machine; what
 # no build reads is left out. `toolchain_path`, if set, is PATH in it. Skips the case where one is not there.
 toolchain_image() {
-  local layout=$1 tag=$2 package packages link target
+  local layout=$1 tag=$2 package packages link
   shift 2
   needs dpkg-query tar perl jq awk
   for package in "$@"; do

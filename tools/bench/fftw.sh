@@ -34,6 +34,7 @@ values() { tr , ' ' <<<"$1"; } # of a configuration's id
 
 native_build() { # CONFIGURATION PREFIX: for the CPU of this machine
   local prefix=$2 arguments
+  # shellcheck disable=SC2046 # words
   mapfile -t arguments < <(spec_arguments "$spec" $(values "$1"))
   rm -rf "$prefix.objects"
   mkdir "$prefix.objects"
@@ -60,6 +61,7 @@ configurations() { jq -r '.configurations[].id' "$here/ir.json"; }
 tag() { tr ,= _- <<<"$1"; } # of a configuration's id
 deploy() { # CONFIGURATION
   local choices
+  # shellcheck disable=SC2046 # words
   mapfile -t choices < <(printf -- '--set\n%s\n' $(values "$1"))
   deploy_cold "oci:$here/image:ir" "oci:$here/image:$(tag "$1")" "${choices[@]}"
 }
@@ -86,6 +88,7 @@ for build in "${names[@]}"; do
   for configuration in $(configurations); do
     say "$name, $configuration"
     timed "$app/native/$configuration.build" again "$app/native/$configuration" native_build "$configuration"
+    # shellcheck disable=SC2046 # words
     if runs_here "oci:$here/image:ir" $(values "$configuration"); then
       timed "$here/$configuration.deploy" deploy "$configuration"
       once "$here/rootfs/$configuration" unpack "$here/image" "$(tag "$configuration")"

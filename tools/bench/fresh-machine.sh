@@ -34,6 +34,7 @@ make_root() { # DIRECTORY
   apt-config dump --format '%f "%v";%n' Acquire | grep -E '^Acquire::(https?|Check-|ForceIP|Retries)' | grep -v ' "";$' >"$1.acquire" || true
   mmdebstrap --quiet --variant=minbase --skip=output/dev --aptopt="$1.acquire" bookworm "$1" "${sources[@]}"
   rm "$1.acquire"
+  # shellcheck disable=SC2046 # names without spaces
   cp -n --parents /etc/apt/trusted.gpg.d/* $(grep -ohE '/[^] ,]+\.(gpg|asc|pgp)' "${sources[@]}" | sort -u) "$1"
 }
 # This machine's ccache with its own libraries, where no build looks for a program.

@@ -8,6 +8,7 @@
 #
 # Needs a CUDA toolkit below $CUDA_PATH or /usr/local/cuda, with nvcc, cuBLAS, cuRAND and cuFFT, and root once, for source packages (deb-src)
 # and build dependencies. Two take minutes, GROMACS half an hour of two cores. Can be taken up where it was interrupted: lib.sh.
+# shellcheck disable=SC2034 # settings of an application are read by name
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=()
 for name in "$@"; do
@@ -56,13 +57,13 @@ suitesparse_says='no GPU available'
 gromacs_packages() { packages libfftw3-dev libomp-22-dev; }
 gromacs_options=(--config acceleration=cuda,simd=AVX2_256)
 gromacs_nvcc() (
-  local arguments archs
-  archs=$(printf '%s;' "${nvcc_archs[@]}")
+  local arguments sm
+  sm=$(printf '%s;' "${nvcc_archs[@]}")
   mapfile -t arguments < <(spec_arguments "$spec" acceleration=cuda simd=AVX2_256)
   mkdir "$1"
   cd "$1" # GROMACS' checks of nvcc leave their files where they are: TestCUDA.o
   cmake -S "$work/$app/source" -B "$1" -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DCMAKE_BUILD_TYPE=Release "${arguments[@]}" \
-    -DGMX_CUDA_TARGET_SM="${archs%;}" -DGMX_CUDA_TARGET_COMPUTE="${nvcc_archs[-1]}" -DCUDA_TOOLKIT_ROOT_DIR="$cuda"
+    -DGMX_CUDA_TARGET_SM="${sm%;}" -DGMX_CUDA_TARGET_COMPUTE="${nvcc_archs[-1]}" -DCUDA_TOOLKIT_ROOT_DIR="$cuda"
   rm -f TestCUDA.o
   # What FindCUDA runs for each source. Their targets would have all of libgromacs' other libraries made before.
   find "$1" -name '*_generated_*.o.Release.cmake' | sed 's/\.Release\.cmake$//' | xargs -P "$(nproc)" -I{} sh -c '

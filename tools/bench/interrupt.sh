@@ -29,14 +29,14 @@ fftw)
   ;;
 esac
 source=$work/$name/source
-once "$source" debian_source $package
+once "$source" debian_source "$package"
 here=$work/interrupt/$name/$program
 mkdir -p "$here/tmp"
 export TMPDIR=$here/tmp
 
 build() { # CACHE TAG
   XAAS_CACHE_DIR=$here/$1 "$xaas" build "$root/specs/applications/$name.json" --source "$source" -o "oci:$here/image:$2" \
-    --format json -q $(printf -- '--config %s ' "${configurations[@]}") >"$here/$2.json"
+    --format json -q "${configurations[@]/#/--config=}" >"$here/$2.json"
 }
 build_reused() { jq '[.configurations[].reused] | add' "$1"; }
 deploy() { # CACHE TAG
@@ -68,7 +68,7 @@ kill_some() { # KIND FILE
   rm -rf "$here/$1-killed-cache"
   while [ $i -lt "$kills" ]; do
     random=$RANDOM # here: a subshell has random numbers of its own, whatever the seed
-    after=$(part_of "$longest" 0 1 $random)
+    after=$(part_of "$longest" 0 1 "$random")
     # What the killed ones did makes the next one shorter; one that ended is no kill.
     killed_after "$after" "$here/$1-killed" "$1-killed-cache" "$1-killed" || { longest=$after; continue; }
     i=$((i + 1))

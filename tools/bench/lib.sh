@@ -149,13 +149,13 @@ killed_after() {
 }
 started_processes() { # xaas and what a build of it runs, below TMPDIR; zombies aside
   local process
-  for process in $(grep -lsaF -e "XAAS_SESSION=$TMPDIR" -e "TMPDIR=$TMPDIR" /proc/[0-9]*/environ | cut -d/ -f1-3); do
+  while read -r process; do
     case $(readlink "$process/exe" 2>/dev/null) in
     "$(realpath "$xaas")" | "$TMPDIR"/*) ;;
     *) grep -qsaF "XAAS_SESSION=$TMPDIR" "$process/environ" || continue ;;
     esac
     grep -qs '^State:.Z' "$process/status" || echo "$process"
-  done
+  done < <(grep -lsaF -e "XAAS_SESSION=$TMPDIR" -e "TMPDIR=$TMPDIR" /proc/[0-9]*/environ | cut -d/ -f1-3)
 }
 part_of() { # ALL FROM TO RANDOM: of a number, the part that $RANDOM says, between two shares of it
   awk -v all="$1" -v from="$2" -v to="$3" -v random="$4" 'BEGIN { printf "%.2f", all * (from + (to - from) * random / 32768) }'
@@ -173,6 +173,7 @@ unpack() {
 }
 # deploy_cold, deploy_warm IMAGE IMAGE OPTION...: `xaas deploy` with an empty cache of objects, and with the one that the last
 # deploy_cold left.
+# shellcheck disable=SC2154 # `here` is a variable of the benches
 deploy_cold() {
   rm -rf "$here/objects-cache"
   deploy_warm "$@"

@@ -7,6 +7,7 @@
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh. Run
 # times are those of applications.sh.
+# shellcheck disable=SC2034 # settings of an application are read by name
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 all=(soft-spheres lapack fftw fftw-autotools minimap2 hmmer mumps btllib mmseqs2 lammps gromacs)
 applications=("$@")
@@ -104,7 +105,7 @@ fetch() { # DIRECTORY
   if declare -F "${id}_source" >/dev/null; then "${id}_source" "$1"; else debian_source "${!package:-$app}" "$1"; fi
 }
 ir_build() {
-  local points=${id}_configuration[@] configuration
+  local points="${id}_configuration[@]" configuration
   local arguments=("$source")
   if [ -e "$spec" ]; then
     arguments=("$spec" --source "$source")

@@ -17,10 +17,11 @@ configurations=(precision=single,simd=SSE2 precision=single,simd=AVX2 precision=
 
 build() { # DIRECTORY CONFIGURATION...: from a copy of the sources, into DIRECTORY/image
   local directory=$1
+  shift
   mkdir -p "$directory" "$here/tmp" # one for all: FFTW keeps the path of its build directory
   cp -r "$source" "$directory/source"
   TMPDIR=$here/tmp XAAS_CACHE_DIR=$directory/cache "$xaas" build "$spec" --source "$directory/source" \
-    -o "oci:$directory/image:ir" -j "$jobs" $(printf -- '--config %s ' "${@:2}") --format json >"$directory/built.json"
+    -o "oci:$directory/image:ir" -j "${jobs:-1}" "${@/#/--config=}" --format json >"$directory/built.json"
 }
 single_build() { rm -rf "$here/whole"; jobs=$(nproc) build "$here/whole" "${configurations[@]}"; }
 five_builds() {

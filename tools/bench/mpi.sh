@@ -8,6 +8,7 @@
 #   tools/bench/mpi.sh [hmmer|mumps|lammps]...     all, if none is named
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+# shellcheck disable=SC2034 # settings of an application are read by name
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=()
 for name in "$@"; do
@@ -89,7 +90,7 @@ mumps_native() { # MPI PREFIX: with the commands of its spec
     cd "$2.objects"
     export CC="clang-22 -march=native" FC="flang-22 -march=native" JOBS PREFIX=$2
     JOBS=$(nproc)
-    for argument in $(spec_arguments "$spec" "mpi=$1"); do export "$argument"; done
+    for argument in $(spec_arguments "$spec" "mpi=$1"); do export "${argument?}"; done
     export MPICH_FC=$app/plain-flang
     [ "$1" = off ] || MPICC+=" -march=native" MPIFC+=" -march=native"
     for phase in configure build install; do bash -c "$(spec_json "$spec" | jq -r ".build.$phase")"; done

@@ -151,8 +151,8 @@ export XAAS_CACHE_DIR=$work/cache
 mkdir "$work/run" && cd "$work/run"
 mpicc=mpicc
 ! command -v mpicc.mpich >/dev/null || mpicc=mpicc.mpich
-for tool in clang-22 make bwrap $mpicc; do
-  command -v $tool >/dev/null || { echo "not run: images in jobs ($tool is not installed)"; exit 0; }
+for tool in clang-22 make bwrap "$mpicc"; do
+  command -v "$tool" >/dev/null || { echo "not run: images in jobs ($tool is not installed)"; exit 0; }
 done
 probe_image app
 mkdir ranks

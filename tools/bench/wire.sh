@@ -18,7 +18,7 @@ mkdir -p "$here/tmp"
 export TMPDIR=$here/tmp
 build() {
   "$xaas" build "$root/specs/applications/gromacs.json" --source "$source" -o "oci:$here/image:ir" \
-    $(printf -- '--config simd=%s ' SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512) --format json >"$here/built.json"
+    --config=simd={SSE4.1,AVX_256,AVX2_128,AVX2_256,AVX_512} --format json >"$here/built.json"
 }
 say "sources"
 once "$source" debian_source gromacs

@@ -42,6 +42,7 @@ run_pipeline() { # NAME FILE: with the stand-ins in NAME.json
     done
     for step in "$job"/*.sh; do
       step=$PWD/$step
+      # shellcheck source=/dev/null
       (cd project && source "$(dirname "$step")/environment" && bash -eo pipefail "$step") >>"$1.said" 2>&1 ||
         fail "$step: $(tail -n 20 "$1.said")"
     done

@@ -45,8 +45,8 @@ assert_json json '(.layers | map({(.digest): .}) | add) as $layers | all(.config
 
 # Deploying a configuration reads those layers and no others.
 for level in x86-64 x86-64-v3; do
-  jq -r --arg id "isa=$level" '.configurations[] | select(.id == $id) | .transfer.layers[]' json >read
-  jq -r '.layers[].digest' json | grep -vxFf read >others || fail "every layer is read by isa=$level"
+  jq -r --arg id "isa=$level" '.configurations[] | select(.id == $id) | .transfer.layers[]' json >layers
+  jq -r '.layers[].digest' json | grep -vxFf layers >others || fail "every layer is read by isa=$level"
   rm -rf less
   cp -r app less
   while read -r digest; do rm "$(blob less "$digest")"; done <others
@@ -57,7 +57,7 @@ for level in x86-64 x86-64-v3; do
     rm "$(blob less "$digest")"
     ! "$XAAS" deploy oci:less:ir -o oci:out:x --set isa=$level --no-cache -q 2>stderr || fail "not read by isa=$level: $digest"
     grep -q "${digest#sha256:}" stderr || fail "another error: $(cat stderr)"
-  done <read
+  done <layers
 done
 
 # The same for people: five native objects with one reason are one line, and -v names all.

@@ -11,7 +11,7 @@ for digest in $(image_blobs app ir); do
   size=$(stat -c %s "$file")
   # One bit in the middle, then a byte too few.
   byte=$(od -An -tu1 -j $((size / 2)) -N 1 "$file" | tr -d ' ')
-  printf "\\x$(printf %02x $((byte ^ 4)))" | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc status=none
+  printf %b "\\x$(printf %02x $((byte ^ 4)))" | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc status=none
   expect_error 7 "${digest#sha256:}" "$XAAS" deploy oci:bad:ir -o oci:out:x
   ! grep -q 'oci:bad:ir.*oci:bad:ir' stderr || fail "says the image twice: $(cat stderr)"
   [ ! -e out/index.json ] || fail "deploying a damaged image wrote one ($digest)"

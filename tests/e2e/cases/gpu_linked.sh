@@ -67,17 +67,17 @@ for gpus in sm_75 sm_90 sm_100 sm_80,sm_90; do
   "$XAAS" deploy oci:image:ir --gpu $gpus -o "rootfs:$gpus" --format json >$gpus.json 2>notes
   want=$(for gpu in ${gpus//,/ }; do echo "elf ${gpu#sm_}"; done)
   for program in $programs; do
-    expect_equal "$program for $gpus" "$(fat_binary $gpus/usr/local/bin/$program)" "$want"
-    starts $gpus/usr/local/bin/$program
+    expect_equal "$program for $gpus" "$(fat_binary "$gpus/usr/local/bin/$program")" "$want"
+    starts "$gpus/usr/local/bin/$program"
   done
-  expect_equal "library for $gpus" "$(fat_binary $gpus/usr/local/lib/libshared.so)" "$want"
+  expect_equal "library for $gpus" "$(fat_binary "$gpus/usr/local/lib/libshared.so")" "$want"
 done
 grep -q '/usr/local/lib/libb.a has no device code' notes || fail "nothing is said of the archive: $(cat notes)"
 # One module for the GPU: nothing is called, nothing is left to find.
 "$XAAS" deploy oci:image:ir --gpu sm_90 --ptxas none -o rootfs:text --format json >text.json
 for program in $programs; do
-  expect_equal "$program as PTX" "$(fat_binary text/usr/local/bin/$program)" "ptx 90"
-  objcopy -O binary --only-section=.nv_fatbin text/usr/local/bin/$program ptx
+  expect_equal "$program as PTX" "$(fat_binary "text/usr/local/bin/$program")" "ptx 90"
+  objcopy -O binary --only-section=.nv_fatbin "text/usr/local/bin/$program" ptx
   grep -aq '\.visible \.entry _Z6kernelPfi' ptx || fail "$program has no kernel"
   ! grep -aqE 'call|\.extern' ptx || fail "$program's kernel calls what is elsewhere: $(grep -aE 'call|\.extern' ptx)"
 done

@@ -6,7 +6,8 @@ expect_exit 2 "$XAAS" 2>overview
 grep -q '^Commands:' overview || fail "without arguments there is no help: $(cat overview)"
 expect_equal "help" "$("$XAAS" --help)" "$(cat overview)"
 [[ $("$XAAS" --version) =~ ^xaas\ [0-9]+\.[0-9]+.*LLVM\ 22\. ]] || fail "version: $("$XAAS" --version)"
-for command in $(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' overview); do
+mapfile -t commands < <(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' overview)
+for command in "${commands[@]}"; do
   "$XAAS" "$command" --help >help
   expect_equal "the third line of $command --help" "$(sed -n 3p help)" Examples:
   grep -q "^  .*xaas $command " help || fail "$command --help has no example of it"
@@ -18,7 +19,7 @@ done
 
 "$XAAS" manual --directory pages
 pages=(pages/man1/*.1 pages/man5/*.5)
-for command in "" $(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/-\1/p' overview); do
+for command in "" "${commands[@]/#/-}"; do
   page=pages/man1/xaas$command.1
   [ -f "$page" ] || fail "no page xaas$command.1"
   for title in NAME SYNOPSIS 'EXIT STATUS' 'SEE ALSO'; do

@@ -33,8 +33,8 @@ jq -c --arg evil "$evil" '.annotations |= with_entries(if .key | test("version|f
 put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json
 for tag in ir here bad; do
   for command in inspect verify run "deploy -o oci:out:x" "inspect -v" "run --print"; do
-    set -- $command
-    "$XAAS" "$@" "oci:app:$tag" >printed 2>errors </dev/null || [ $? -lt 128 ] || fail "$command $tag"
+    read -ra words <<<"$command"
+    "$XAAS" "${words[@]}" "oci:app:$tag" >printed 2>errors </dev/null || [ $? -lt 128 ] || fail "$command $tag"
     plain printed errors
   done
 done

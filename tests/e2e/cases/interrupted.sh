@@ -52,9 +52,9 @@ done
 # Killed, which cannot be caught, at random instants: nothing of the build runs on, not even what left its process group.
 still_running() { # the build's processes, zombies aside
   local directory
-  for directory in $(grep -lsaF "XAAS_SESSION=$PWD/tmp" /proc/[0-9]*/environ | cut -d/ -f1-3); do
+  while read -r directory; do
     grep -qs '^State:.Z' "$directory/status" || cat "$directory/cmdline" 2>/dev/null || true
-  done | tr '\0' ' '
+  done < <(grep -lsaF "XAAS_SESSION=$PWD/tmp" /proc/[0-9]*/environ | cut -d/ -f1-3) | tr '\0' ' '
 }
 killed() { # TENTHS COMMAND...: after a random part of that time
   local after process

@@ -18,7 +18,7 @@ for n in 0 1 2 3 4; do
   images+=("oci:job-$n/out:ir")
 done
 cp -r "$REPO/examples/soft-spheres" spheres # a copy has no revision, as those of the jobs
-"$XAAS" build spheres $(printf -- '--config %s ' "${chosen[@]}") -o oci:whole:ir -q --format json >built.json
+"$XAAS" build spheres "${chosen[@]/#/--config=}" -o oci:whole:ir -q --format json >built.json
 whole=$(json built.json .digest)
 
 "$XAAS" merge "${images[@]}" -o oci:merged:ir -q --format json >merged.json
@@ -84,7 +84,8 @@ expect_equal "programs that keep a path" "$(image_digest placed-merged ir)" "$(j
 
 # The date is that of the latest.
 for n in 1 2; do
-  SOURCE_DATE_EPOCH=$((n * 1000)) "$XAAS" build src --config isa=x86-64,speed=$([ $n = 1 ] && echo safe || echo fast) \
+  speed=$([ $n = 1 ] && echo safe || echo fast)
+  SOURCE_DATE_EPOCH=$((n * 1000)) "$XAAS" build src --config "isa=x86-64,speed=$speed" \
     -o oci:dated:$n -q >/dev/null
   SOURCE_DATE_EPOCH=$((n * 1000)) "$XAAS" build src --config isa=x86-64,speed=safe --config isa=x86-64,speed=fast \
     -o oci:dated:both-$n -q >/dev/null

@@ -98,7 +98,7 @@ runtime_for() { # NAME OF LLVM 19'S FILE, OPTION...
   local file=$1
   shift
   clang-22 "$@" -nogpulib -O1 -emit-llvm -c runtime/parallel.c -o runtime/parallel.bc 2>/dev/null
-  llvm-link-22 --suppress-warnings runtime/usr/lib/llvm-19/lib/$file runtime/parallel.bc -o runtime/$file
+  llvm-link-22 --suppress-warnings "runtime/usr/lib/llvm-19/lib/$file" runtime/parallel.bc -o "runtime/$file"
 }
 runtime_for libomptarget-nvptx-sm_80.bc --target=nvptx64-nvidia-cuda -march=sm_80
 mv runtime/libomptarget-nvptx-sm_80.bc runtime/libomptarget-nvptx.bc

@@ -93,6 +93,7 @@ if [ -n "$machine" ] && [ "${machine#*:}" = "$machine" ]; then
   expect_error 4 'manifest b' "$XAAS" inspect "docker://$machine:$port/a:b" --tls-verify=false
 fi
 
-kill "${registry_pids# }" 2>/dev/null || kill $registry_pids
+# shellcheck disable=SC2086 # one word for each process
+kill $registry_pids
 wait
 expect_error 6 "$at" "$XAAS" inspect "$at/team/app:ir"

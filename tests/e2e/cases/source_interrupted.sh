@@ -21,9 +21,9 @@ expect_equal "trees" "$(find "$XAAS_CACHE_DIR/trees" -name '*.use' | wc -l)" 2
 
 still_running() { # of the builds, by what is mounted for them; zombies aside
   local directory
-  for directory in $(grep -lsF "$PWD/tmp/xaas-deploy-" /proc/[0-9]*/mountinfo | cut -d/ -f1-3); do
-    grep -qs '^State:.Z' "$directory/status" || echo "$(tr '\0' ' ' 2>/dev/null <"$directory/cmdline" || true)"
-  done 2>/dev/null
+  while read -r directory; do
+    grep -qs '^State:.Z' "$directory/status" || tr '\0' ' ' <"$directory/cmdline" || true
+  done < <(grep -lsF "$PWD/tmp/xaas-deploy-" /proc/[0-9]*/mountinfo | cut -d/ -f1-3) 2>/dev/null
 }
 gone() { # WHEN: nothing of a build runs soon
   local i

@@ -35,8 +35,10 @@ install: app
 	install -D -m 644 data.$(CHOICE) $(DESTDIR)$(PREFIX)/share/data
 	install -D -m 644 data.0 $(DESTDIR)$(PREFIX)/share/common
 END
-echo '#include <stdio.h>
-int main(void) { printf("choice %d\n", CHOICE); return 0; }' >src/app.c
+cat >src/app.c <<'END'
+#include <stdio.h>
+int main(void) { printf("choice %d\n", CHOICE); return 0; }
+END
 for choice in 0 1 2 3 4 5; do head -c $((mib * 1048576 / 6)) /dev/urandom >"src/data.$choice"; done
 jq -n '{name: "app", build: {system: "make"}, isa: [], image: {entrypoint: ["/usr/local/bin/app"]},
   specializations: [{name: "choice", category: "other", default: "1",
