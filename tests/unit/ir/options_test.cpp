@@ -211,27 +211,28 @@ TEST(Options, HostileOptions) {
     EXPECT_FALSE(result);
     return result ? Error() : result.error();
   };
-  for (const auto& [name, value] : std::map<std::string, int64_t>{{"NoSuchOption", 1},
-                                                                  {"OptimizationLevel", 4},
-                                                                  {"OptimizationLevel", -1},
-                                                                  {"TimePasses", 1},
-                                                                  {"VecLib", 1 << 20},
-                                                                  {"RelocationModel", 77}}) {
+  using Options = std::vector<std::pair<std::string, int64_t>>;
+  for (const auto& [name, value] : Options{{"NoSuchOption", 1},
+                                           {"OptimizationLevel", 4},
+                                           {"OptimizationLevel", -1},
+                                           {"TimePasses", 1},
+                                           {"VecLib", 1 << 20},
+                                           {"RelocationModel", 77}}) {
     const Error refused = error([&](UnitOptions& options) { options.codegen[name] = value; });
     EXPECT_THAT(refused.message, HasSubstr(name));
   }
-  for (const auto& [name, value] : std::map<std::string, int64_t>{{"CUDA", 1},
-                                                                  {"NoHonorInfs", 2},
-                                                                  {"ApproxFunc", -1},
-                                                                  {"DefaultFPContractMode", 4},
-                                                                  {"VScaleMax", 17},
-                                                                  {"ThreadModel", 2}}) {
+  for (const auto& [name, value] : Options{{"CUDA", 1},
+                                           {"NoHonorInfs", 2},
+                                           {"ApproxFunc", -1},
+                                           {"DefaultFPContractMode", 4},
+                                           {"VScaleMax", 17},
+                                           {"ThreadModel", 2}}) {
     const Error refused = error([&](UnitOptions& options) { options.language[name] = value; });
     EXPECT_EQ(refused.kind, ErrorKind::integrity);
     EXPECT_THAT(refused.message, HasSubstr(name));
   }
   for (const auto& [name, value] :
-       std::map<std::string, int64_t>{{"-load", 1}, {"PrecSqrt", 2}, {"PrecDivF32", 3}, {"PrecSqrtF32", -1}})
+       Options{{"-load", 1}, {"PrecSqrt", 2}, {"PrecDivF32", 3}, {"PrecSqrtF32", -1}})
     EXPECT_THAT(error([&](UnitOptions& options) { options.gpu[name] = value; }).message, HasSubstr(name));
   EXPECT_THAT(error([](UnitOptions& options) { options.text["SplitDwarfOutput"] = "/tmp/x"; }).message,
               HasSubstr("SplitDwarfOutput"));
