@@ -193,6 +193,8 @@ private:
 
 Result<Report> merge_ir_images(const Request& request, Progress& progress) {
   const Clock::time_point start = Clock::now();
+  if (request.images.empty())
+    return make_error(ErrorKind::usage, "no images to merge");
   if (request.output.transport == oci::Transport::rootfs ||
       request.output.transport == oci::Transport::squashfs)
     return make_error(ErrorKind::usage,
