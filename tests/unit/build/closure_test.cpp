@@ -5,11 +5,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace xaas::build {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // A program that links liba.so.1 of prefix `a`, which needs libb.so.1 of prefix `b`. Prefix `c` has another
@@ -42,7 +44,7 @@ protected:
   }
 
   Result<Closure> gather(const std::vector<std::string>& library_path = {}) {
-    ClosureInput input{target::host_arch(), {program_}, {}, {}, library_path};
+    ClosureInput input{target::host_arch(), {program_}, {}, extras_, library_path};
     for (const Linked& other : others_)
       input.linked.push_back(other);
     return gather_closure(input, content_);
@@ -63,7 +65,18 @@ protected:
   store::ContentStore content_{directory_.path() / "store"};
   Linked program_;
   std::vector<Linked> others_;
+  std::vector<std::string> extras_;
 };
+
+// The files of a closure by their paths.
+std::map<std::string, link::InstalledFile> by_path(const Result<Closure>& closure) {
+  EXPECT_TRUE(closure) << closure.error().message;
+  std::map<std::string, link::InstalledFile> files;
+  if (closure)
+    for (const link::InstalledFile& file : closure->files)
+      files[file.path] = file;
+  return files;
+}
 
 TEST_F(ClosureTest, AnIndirectLibraryIsThatOfItsUser) {
   EXPECT_EQ(source_of(gather(), "libb.so.1"), "b/libb.so.1");
@@ -152,6 +165,74 @@ TEST_F(ClosureTest, EveryNameThatIsNeededIsThere) {
     names[fs::path(file.path).filename()] = file.destination;
   EXPECT_EQ(names.count("libb.so.1"), 1u);
   EXPECT_EQ(names["libold.so"], "libb.so.1");
+}
+
+// The loader is put where programs look for it; libraries without a program get the usual one.
+TEST_F(ClosureTest, TheLoaderComesWithTheCLibrary) {
+  const std::string loader =
+      target::host_arch() == "x86_64" ? "/lib64/ld-linux-x86-64.so.2" : "/lib/ld-linux-aarch64.so.1";
+  if (!fs::exists(loader))
+    GTEST_SKIP() << "SKIPPED: no " << loader << " on this machine";
+  program_.dynamic.interpreter = loader;
+  auto files = by_path(gather());
+  ASSERT_TRUE(files.contains(loader.substr(1)));
+  EXPECT_EQ(files.at(loader.substr(1)).mode, 0755u);
+
+  program_ = {"/usr/lib/libown.so.1", {}, {}};
+  EXPECT_TRUE(by_path(gather()).empty());
+  program_.dynamic.needed = {"libc.so.6"};
+  files = by_path(gather());
+  EXPECT_TRUE(files.contains(loader.substr(1)));
+  const auto is_loader = [&](const auto& file) {
+    return fs::path(file.first).filename() == fs::path(loader).filename();
+  };
+  EXPECT_EQ(std::count_if(files.begin(), files.end(), is_loader), 1);
+}
+
+TEST_F(ClosureTest, ExtrasComeWithWhatTheyNeed) {
+  program_ = {"/usr/bin/program", {}, {}};
+  library("plugins/deep/libplugin.so", "int b(void); int plugin(void) { return b(); }",
+          place("b/libb.so.1") + " -Wl,-rpath," + place("b"));
+  ASSERT_TRUE(write_file(place("plugins/data"), "data"));
+  fs::create_symlink("deep/libplugin.so", place("plugins/current.so"));
+  extras_ = {place("plugins")};
+  const auto closure = gather();
+  const auto files = by_path(closure);
+  const std::string root = place("plugins").substr(1);
+  ASSERT_TRUE(files.contains(root + "/deep/libplugin.so"));
+  ASSERT_TRUE(files.contains(root + "/data"));
+  EXPECT_EQ(files.at(root + "/data").mode, 0644u);
+  ASSERT_TRUE(files.contains(root + "/current.so"));
+  EXPECT_EQ(files.at(root + "/current.so").destination, "deep/libplugin.so");
+  EXPECT_EQ(source_of(closure, "libb.so.1"), "b/libb.so.1");
+  // A link brings the file it leads to.
+  extras_ = {place("plugins/current.so")};
+  EXPECT_EQ(by_path(gather()).count(root + "/deep/libplugin.so"), 1u);
+  extras_ = {place("plugins/none")};
+  const auto missing = gather();
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("run-time file of the application spec"));
+  EXPECT_THAT(missing.error().message, HasSubstr("plugins/none"));
+}
+
+TEST_F(ClosureTest, LibrariesThatLoadOthersAreNamed) {
+  library("b/libb.so.1", "void *dlopen(const char *, int); int b(void) { return dlopen(0, 0) != 0; }");
+  const auto closure = gather();
+  ASSERT_TRUE(closure) << closure.error().message;
+  EXPECT_THAT(closure->loaders, ElementsAre("libb.so.1"));
+}
+
+// Development packages have linker scripts under the names of libraries.
+TEST_F(ClosureTest, FilesThatAreNoLibraries) {
+  ASSERT_TRUE(write_file(place("b/libb.so.1"), "INPUT(-lb)\n" + std::string(100, ' ')));
+  const auto found = gather();
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, HasSubstr("b/libb.so.1, which is no library"));
+  program_.libraries["liba.so.1"] = place("b/libb.so.1");
+  const auto read = gather();
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind, ErrorKind::failed);
+  EXPECT_THAT(read.error().message, HasSubstr("b/libb.so.1, which /usr/bin/program needs"));
 }
 
 } // namespace
