@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Helpers for the cases; sourced by each. A case runs with `set -euo pipefail` in an empty directory of its own.
-# It sees XAAS (the program), REPO (this repository) and XAAS_CACHE_DIR (its own).
+# Helpers for the cases; sourced by each. A case runs with `set -euo pipefail` in its own empty directory. XAAS is the program,
+# REPO this repository and XAAS_CACHE_DIR a cache of the case.
 
 set -euo pipefail
 
@@ -9,19 +9,19 @@ fail() {
   exit 1
 }
 
-skip() { # said aloud by the runner
+skip() { # the runner prints the reason
   echo "SKIPPED: $*"
   exit 77
 }
 
-needs() { # TOOL...: skips the case where one is not there
+needs() { # TOOL...: skips the case if one is missing
   local tool
   for tool in "$@"; do
     command -v "$tool" >/dev/null || skip "$tool is not installed"
   done
 }
 
-cuda_toolkit() { # the directory of one that Clang can compile with; fails where there is none
+cuda_toolkit() { # prints the directory of a toolkit that Clang can compile with; fails if there is none
   local directory
   for directory in "${CUDA_PATH:-}" /usr/local/cuda; do
     if [ -x "$directory/bin/ptxas" ] && [ -e "$directory/include/cuda_runtime.h" ] &&
@@ -33,7 +33,7 @@ cuda_toolkit() { # the directory of one that Clang can compile with; fails where
   return 1
 }
 
-fat_binary() { # PROGRAM: its images, "KIND ARCH" each, from the headers (the container is described in offload/fat_binary.h)
+fat_binary() { # PROGRAM: prints "KIND ARCH" of each image, from the headers that device/fat_binary.h describes
   local at=16 size kind header payload arch
   objcopy -O binary --only-section=.nv_fatbin "$1" fat
   size=$(stat -c %s fat)
@@ -47,29 +47,29 @@ fat_binary() { # PROGRAM: its images, "KIND ARCH" each, from the headers (the co
   done
 }
 
-starts() { # PROGRAM: it starts, and finds no GPU or works on it
+starts() { # PROGRAM: must start, and either find no GPU or work on it
   local code=0
   "$1" >output 2>&1 || code=$?
   [ $code -eq 77 ] || [ $code -eq 0 ] || fail "$1 ends with $code: $(cat output)"
 }
 
-expect_exit() { # CODE COMMAND...: runs it; its output stays visible
+expect_exit() { # CODE COMMAND...: the output stays visible
   local want=$1 got=0
   shift
   "$@" || got=$?
   [ "$got" -eq "$want" ] || fail "exit code $got instead of $want: $*"
 }
 
-expect_equal() { # WHAT GOT WANT; nothing is never what we want
+expect_equal() { # WHAT GOT WANT; an empty WANT is an error of the case
   [ -n "$3" ] || fail "$1: nothing to compare '$2' with"
   [ "$2" = "$3" ] || fail "$1: got '$2', want '$3'"
 }
 
-json() { # FILE FILTER: one value; fails where it is null or absent
+json() { # FILE FILTER: prints one value; fails if it is null or absent
   jq -er "$2" "$1" || fail "$1 has no $2"
 }
 
-assert_json() { # FILE FILTER: holds
+assert_json() { # FILE FILTER: the filter must be true
   jq -e "$2" "$1" >/dev/null || fail "$1: not true: $2; it is: $(cat "$1")"
 }
 
@@ -78,22 +78,22 @@ image_digest() { # LAYOUT TAG: of the manifest
     '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $tag) | .digest' "$1/index.json"
 }
 
-# LAYOUT TAG ARG...: in podman, with a store of our own so that nothing stays behind (driver vfs: overlay leaves mounts).
-# LAYOUT is relative and in lower case, because podman makes the image's name of it.
+# LAYOUT TAG ARG...: runs an image with podman and a temporary store (driver vfs, because overlay leaves mounts). LAYOUT is
+# relative and in lower case, because podman derives the image's name from it.
 run_image() {
   local image=oci:$1:$2 code=0 state
   shift 2
-  state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
+  state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman accepts at most 50 characters
   podman --root "$PWD/podman" --runroot "$state" --storage-driver vfs run --runtime runc --rm \
     --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network=none "$image" "$@" || code=$?
-  rm -rf "$state" 2>/dev/null || { # what watches the container may still write its last words
+  rm -rf "$state" 2>/dev/null || { # the container's monitor may still be writing
     sleep 1
     rm -rf "$state"
   }
   return $code
 }
 
-hip_device_libraries() { # their directory, where there is HIP that Clang can compile with them; fails where there is none
+hip_device_libraries() { # prints their directory; fails without a HIP that Clang can compile with
   local directory
   [ -e /usr/include/hip/hip_runtime.h ] || return 1
   for directory in /usr/lib/*/amdgcn/bitcode; do
@@ -105,7 +105,7 @@ hip_device_libraries() { # their directory, where there is HIP that Clang can co
   return 1
 }
 
-as_nobody() { # COMMAND...: as an ordinary user if we are root, with an empty environment and an empty PATH
+as_nobody() { # COMMAND...: runs it with an empty environment and PATH, and as an ordinary user if we are root
   local become=()
   if [ "$(id -u)" -eq 0 ]; then
     become=("$(command -v setpriv)" --reuid=65534 --regid=65534 --clear-groups)
@@ -113,12 +113,12 @@ as_nobody() { # COMMAND...: as an ordinary user if we are root, with an empty en
   "${become[@]}" "$(command -v env)" -i PATH=/nonexistent "$@"
 }
 
-result_of() { # FILE: the line of the example that must not depend on the machine
+result_of() { # FILE: prints the line of the example's output that is the same on every machine
   grep '^checksum ' "$1" || fail "no checksum in $1: $(cat "$1")"
 }
 
-# CODE TEXT COMMAND...: fails with that exit code and an error in our form that contains TEXT. What was printed on
-# standard error is then in the file `stderr`.
+# CODE TEXT COMMAND...: must fail with that exit code and an error in our format that contains TEXT. Standard error is
+# afterwards in the file `stderr`.
 expect_error() {
   local want=$1 text=$2 got=0
   shift 2
@@ -166,7 +166,7 @@ tiny_choices() {
 END
 }
 
-# LAYOUT TAG: the digests of all blobs of an image, the manifest first, then the config, then the layers
+# LAYOUT TAG: prints the digests of all blobs of an image: manifest, config, layers.
 image_blobs() {
   local manifest
   manifest=$(image_digest "$1" "$2")
@@ -178,8 +178,9 @@ blob() { # LAYOUT DIGEST: the path
   echo "$1/blobs/${2/://}"
 }
 
-# FILE [HTTP [CONFIG]]: a registry on the loopback that writes its log to FILE; HTTP is added to that part of its
-# configuration (YAML, in a line), CONFIG to the whole. Its HOST:PORT is then in `registry`, its process in `registry_pid`. It ends with the case.
+# FILE [HTTP [CONFIG]]: starts a registry on the loopback with FILE as its log. HTTP is added to the `http` section of its
+# configuration (YAML in one line), CONFIG to the top level. Sets `registry` to HOST:PORT and `registry_pid` to the process,
+# which ends with the case.
 start_registry() {
   local log=$1 i
   cat >"$log.yml" <<END
@@ -203,7 +204,7 @@ END
   fail "the registry does not start: $(cat "$log")"
 }
 
-# DIR: its files by HTTP on the loopback. The port is then in `port`, the process in `server`. It ends with the case.
+# DIR: serves its files over HTTP on the loopback. Sets `port`, and `server` to the process, which ends with the case.
 serve_files() {
   local i
   : >server.log
@@ -218,10 +219,10 @@ serve_files() {
   fail "no server for the files in $1: $(cat server.log)"
 }
 
-# FILE: the requests in a registry's log since the last call, "METHOD PATH STATUS BYTES" each
+# FILE: prints the requests in a registry's log since the last call, "METHOD PATH STATUS BYTES" each.
 new_requests() {
   local seen=${requests_seen:-0} size=
-  until [ "$size" = "$(stat -c %s "$1")" ]; do # it is written after the answer
+  until [ "$size" = "$(stat -c %s "$1")" ]; do # the registry writes it after its answer
     size=$(stat -c %s "$1")
     sleep 0.5
   done
@@ -229,7 +230,7 @@ new_requests() {
   grep 'HTTP/1.1" ' "$1" | tail -n +$((seen + 1)) | sed 's/.*"\([A-Z]*\) \([^ ]*\) HTTP\/1.1" \([0-9]*\) \([0-9]*\).*/\1 \2 \3 \4/'
 }
 
-# LAYOUT FILE: puts a file among the blobs and says its digest.
+# LAYOUT FILE: adds a file to the blobs and prints its digest.
 put_blob() {
   local digest
   digest=sha256:$(sha256sum <"$2" | cut -c1-64)
@@ -237,7 +238,7 @@ put_blob() {
   echo "$digest"
 }
 
-# LAYOUT TAG FILE TYPE: an entry of index.json for a manifest or an index; one with the tag is replaced.
+# LAYOUT TAG FILE TYPE: adds an entry for a manifest or an index to index.json; replaces one with the same tag.
 put_manifest() {
   local digest
   digest=$(put_blob "$1" "$3")
@@ -248,8 +249,8 @@ put_manifest() {
   mv index.new "$1/index.json"
 }
 
-# LAYOUT DIGEST KEY [SIGNED]: one more signature of the image DIGEST as `cosign sign --key` writes it (its SIGNATURE_SPEC.md),
-# by the private key in the file KEY; it says that the digest SIGNED is signed.
+# LAYOUT DIGEST KEY [SIGNED]: adds a signature of the image DIGEST as `cosign sign --key` writes it (its SIGNATURE_SPEC.md),
+# made with the private key in the file KEY. SIGNED replaces the digest in the signed payload.
 cosign_sign() {
   local tag=${2/:/-}.sig manifest layers='[]' payload config
   jq -jnc --arg digest "${4:-$2}" '{critical: {identity: {"docker-reference": "registry.example/app"},
@@ -275,7 +276,7 @@ cosign_sign() {
   put_manifest "$1" "$tag" manifest application/vnd.oci.image.manifest.v1+json
 }
 
-# LAYOUT TAG TAR [PATH]: an image of one layer, uncompressed because that is quick; PATH is its programs'.
+# LAYOUT TAG TAR [PATH]: makes an image of one layer, uncompressed to save time, with PATH as its search path.
 image_of_tar() {
   local layer config
   if [ ! -e "$1/oci-layout" ]; then
@@ -295,7 +296,7 @@ image_of_tar() {
   rm config.new manifest.new
 }
 
-# PACKAGE...: they, what a shell script and make need, and what all of these depend on, of Debian's packages here.
+# PACKAGE...: prints these Debian packages, those that shell scripts and make need, and all their installed dependencies.
 with_dependencies() {
   dpkg-query -W -f '${db:Status-Abbrev}|${Package}|${Pre-Depends}, ${Depends}\n' |
     awk -F'|' -v wanted="dash coreutils sed grep mawk make $*" '
@@ -318,8 +319,8 @@ with_dependencies() {
       END { count = split(wanted, first, " "); for (i = 1; i <= count; ++i) visit(first[i]) }'
 }
 
-# LAYOUT TAG PACKAGE...: an image with these packages, made without a network of the files that they have on this machine; what
-# no build reads is left out. `toolchain_path`, if set, is PATH in it. Skips the case where one is not there.
+# LAYOUT TAG PACKAGE...: makes an image from the files of these packages on this machine, without files that no build reads.
+# `toolchain_path`, if set, is PATH in it. Skips the case if a package is missing.
 toolchain_image() {
   local layout=$1 tag=$2 package packages link
   shift 2
@@ -333,7 +334,7 @@ toolchain_image() {
     printf '%s\n' "/var/lib/dpkg/info/$package.list" "/var/lib/dpkg/info/$package:$(dpkg --print-architecture).list"
   done >owned.new
   echo /var/lib/dpkg/status >>owned.new
-  find /etc/alternatives -type l -printf '%p %l %f\n' | # awk, c++: links that no package has
+  find /etc/alternatives -type l -printf '%p %l %f\n' | # links such as awk and c++ belong to no package
     awk 'NR == FNR { owned[$1]; next } $2 in owned { print $1; print "/usr/bin/" $3 }' owned.new - >>owned.new
   grep -vE -e '^/usr/(share/(doc|man|locale|info|lintian|bug|zoneinfo)|lib/(locale|valgrind)|lib/[^/]*/gconv)/' \
     -e '^/(s?bin|lib(32|64|x32)?)$' -e '/lto1$' -e '/lib(asan|tsan|lsan|ubsan|hwasan)[^/]*$' owned.new |
@@ -347,7 +348,7 @@ toolchain_image() {
   rm owned.new files.new toolchain.new
 }
 
-# The user who deploys where we are root, and a place of that user's: `elsewhere`, `as_user`. The image is where we are.
+# Sets `as_user`, the prefix of commands that deploy (as another user if we are root), and `elsewhere`, that user's directory.
 deploying_user() {
   elsewhere=$(mktemp -d /tmp/xaas-user-XXXXXX)
   as_user=(env "HOME=$elsewhere" "XAAS_CACHE_DIR=$elsewhere/cache" "TMPDIR=$elsewhere/tmp")

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# An image whose program says what it sees, and what must hold of it whatever runs it; sourced by the cases that run images.
+# An image with a program that prints its surroundings, and checks that hold under every runtime; sourced by the cases that run
+# images.
 
 probe_image() { # LAYOUT: builds it and deploys it there as `here`
   mkdir probe
@@ -87,7 +88,7 @@ check_probe() {
   says 1 env CUDA_VISIBLE_DEVICES=1 "$@" -- env CUDA_VISIBLE_DEVICES
   says '(unset)' env LD_LIBRARY_PATH=/lib "$@" -- env LD_LIBRARY_PATH
   says '(unset)' env LD_PRELOAD=libm.so.6 "$@" -- env LD_PRELOAD
-  # What the loader heeds is for the program, and not for the runtime on the host.
+  # Variables of the loader apply to the program, not to the runtime on the host.
   "$@" --env LD_PRELOAD=/nowhere/at/all.so -- 2>preload.log >/dev/null
   expect_equal "programs that were to preload" "$(grep -c /nowhere/at/all.so preload.log)" 1
   expect_equal "standard input" "$(echo through | "$@" -- cat)" through
@@ -101,7 +102,7 @@ check_probe() {
   expect_exit 5 "$@" -- exit 5
   expect_exit 143 "$@" -- raise 15
   expect_exit 137 "$@" -- raise 9
-  # Signals reach the program, which decides; one that was ignored stays so, but for Podman, which asks for all of them.
+  # Signals reach the program. An ignored signal stays ignored, except under Podman, which handles all of them.
   (if [ "${ignored_stays:-yes}" = yes ]; then trap '' HUP; fi && exec "$@" -- wait) >"$log" &
   process=$!
   until_said ready "$log"
@@ -123,7 +124,7 @@ until_said() { # TEXT FILE
   fail "no '$1' in $2: $(cat "$2")"
 }
 
-# COMMAND...: what is killed leaves no program behind
+# COMMAND...: when it is killed, its program ends, too.
 check_killed() {
   local process i
   "$@" -- wait >killed.log &
@@ -138,15 +139,15 @@ check_killed() {
   fail "the program lives on: $(pgrep -af '^/usr/local/bin/probe wait$')"
 }
 
-# A directory that is not below /tmp, which every image sees; removed at the end. In `elsewhere`.
+# Sets `elsewhere` to a directory outside /tmp, which every image sees. It is removed at the end.
 make_elsewhere() {
   elsewhere=$(mktemp -d /var/tmp/xaas-run-XXXXXX)
   chmod 755 "$elsewhere"
   trap 'rm -rf "$elsewhere"' EXIT
 }
 
-# Such a directory for an ordinary user, if we are root, and in `as_user` the words that make a command that user's, with a home
-# and a cache there.
+# The same for an ordinary user if we are root; `as_user` is the prefix that runs a command as that user, with a home and a cache
+# there.
 make_user() {
   make_elsewhere
   mkdir "$elsewhere/home" "$elsewhere/work"

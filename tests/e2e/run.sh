@@ -1,6 +1,7 @@
 #!/bin/bash
-# Runs the cases given, else all of tests/e2e/cases, each in a temporary directory of its own. The directory of a case
-# that failed is kept. Repeats what a case that passed says it left out (`not run: ...`). Exits 0 if none failed, 77 if all were skipped, else 1.
+# Runs the given cases, by default all of tests/e2e/cases, each in its own temporary directory. Keeps the directory of a failed
+# case. Prints which parts a passed case left out (`not run: ...`). Exits with 0 if none failed, with 77 if all were skipped,
+# and otherwise with 1.
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

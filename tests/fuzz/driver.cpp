@@ -1,9 +1,9 @@
-// Runs a fuzz target over seeds and damaged copies of them, always the same ones: bytes changed, pieces cut
-// out, repeated, exchanged for pieces of another seed.
+// Runs a fuzz target over seeds and damaged copies of them, the same in every run: with bytes changed, pieces
+// cut out or repeated, and pieces of other seeds put in.
 //
 //   fuzz_NAME DIRECTORY [COPIES]
 //
-// An input that the target does not survive is left in the file `crash-NUMBER` of the working directory.
+// An input that crashes the target is left in the file `crash-NUMBER` of the working directory.
 #include "fuzz.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What every target defines, for libFuzzer and for driver.cpp.
+// The function that every target defines, for libFuzzer and for driver.cpp.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The answer of a language model, as the body that a server sends and as the document in it. What was read of
-// the tree stays, what is added makes a spec that can be read.
+// The answer of a language model, as the body of a server's response and as the document in it. Findings in
+// the tree stay, and with the additions the spec is still valid.
 #include "fuzz.h"
 
 #include <xaas/llm/suggest.h>

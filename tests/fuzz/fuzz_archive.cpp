@@ -1,4 +1,4 @@
-// Archives that are fetched: tar, plain or compressed, and zip.
+// Downloaded archives: tar, plain or compressed, and zip.
 #include "fuzz.h"
 
 #include <xaas/oci/archive.h>

@@ -1,4 +1,4 @@
-// bundle.json: the records of an IR image. What is accepted is written and read again as the same.
+// bundle.json: the records of an IR image. An accepted bundle survives writing and reading.
 #include "fuzz.h"
 
 #include <xaas/image/bundle.h>

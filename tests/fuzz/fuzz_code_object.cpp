@@ -1,5 +1,4 @@
-// Bundles of AMD's code objects, and code objects. What can be read and written again is the same when it is
-// read once more.
+// AMD's code objects and bundles of them. An accepted bundle survives writing and reading.
 #include "fuzz.h"
 
 #include <xaas/device/code_object.h>

@@ -1,4 +1,4 @@
-// Fat binaries. What can be read and written again is the same when it is read once more.
+// Fat binaries. An accepted one survives writing and reading.
 #include "fuzz.h"
 
 #include <xaas/device/fat_binary.h>

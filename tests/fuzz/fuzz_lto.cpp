@@ -1,4 +1,5 @@
-// Bitcode as a link with LTO reads it: whatever becomes of the linker's process, an output or an error.
+// Bitcode that a link with LTO reads: the result is an output or an error, even if the linker process
+// crashes.
 #include "fuzz.h"
 
 #include <xaas/link/replay.h>

@@ -1,6 +1,6 @@
-// Manifests, configurations and indexes. An input is documents, each after those that it names, with a line
-// `---` between them; the last is the root. So that a change to one does not merely break a digest, `@N`
-// stands for the digest of document N (0 to 9, before it), and `#N` for its size.
+// Manifests, configurations and indexes. An input is a sequence of documents, separated by lines `---`, each
+// after those that it names; the last one is the root. `@N` stands for the digest of the earlier document N
+// (0 to 9) and `#N` for its size, so that a change to a document does more than break a digest.
 #include "fuzz.h"
 
 #include <xaas/oci/publication.h>

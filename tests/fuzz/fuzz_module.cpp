@@ -1,4 +1,5 @@
-// IR modules, lowered in a worker as deploying does: whatever becomes of the worker, an object or an error.
+// IR modules, lowered in a worker as in `xaas deploy`: the result is an object or an error, even if the
+// worker crashes.
 #include "fuzz.h"
 
 #include <xaas/lower/lower.h>

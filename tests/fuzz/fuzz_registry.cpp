@@ -1,5 +1,6 @@
-// References as people type them, and what a registry says to who is not known. What was read of a reference
-// is within its grammar, so that it can stand in a URL; and reading what it stands for gives it again.
+// References that users type, and a registry's challenges to unauthenticated requests. The parts of an
+// accepted reference follow its grammar, so that they are safe in a URL, and its canonical form parses to the
+// same.
 #include "fuzz.h"
 
 #include "base64.h"

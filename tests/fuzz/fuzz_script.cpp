@@ -1,4 +1,4 @@
-// Linker scripts: what names a file is seen, however it is written.
+// Linker scripts: every way to name a file is recognized.
 #include "fuzz.h"
 
 #include "script.h"

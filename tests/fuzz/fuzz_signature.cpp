@@ -1,5 +1,5 @@
-// What is read of a signature that a stranger may have made: the key's file, and a payload. What no key
-// signed must never be good.
+// The untrusted parts of a signature: the key file and the payload. A payload that no key signed must never
+// verify.
 #include "fuzz.h"
 
 #include <xaas/provenance/signature.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds all programs below $SRC/p into bin/ and lib/ of made/, with $CC, $CXX and $FC. What a program that does not build says is in
-# its file of failed/ there; the others are built.
+# Builds all programs below $SRC/p into made/bin and made/lib with $CC, $CXX and $FC. The log of a program that does not build is
+# left in made/failed, and the other programs are built.
 set -uo pipefail
 mkdir -p made && cd made || exit
 export BIN=$PWD/bin LIB=$PWD/lib F="-O2 -I$SRC" L="${L:-} -Wl,-rpath,\$ORIGIN/../lib"

@@ -1,15 +1,15 @@
 #!/bin/bash
-# Real applications from Debian's source packages, each: `xaas build` with every ISA level, `xaas deploy` for this
-# machine, run from the OCI layout under podman, the output compared with a native build's; then the figures: seconds and CPU
-# seconds of build and deploy beside a native build of one configuration in the same run, modules and units, sizes, run time
-# against portable and native builds and with --lto (taken in turn).
+# Real applications from Debian's source packages. For each: `xaas build` with every ISA level, `xaas deploy` for this
+# machine, and a run from the OCI layout under Podman, with the output compared to that of a native build. Then the figures:
+# seconds and CPU seconds of build and deploy beside those of a native build of one configuration in the same run, modules
+# and units, sizes, and run time against portable and native builds and with --lto, measured in turn.
 #
 #   tools/bench/applications.sh [--rounds N] [--table] [APPLICATION]...     all applications, if none is named
 #
 # With --table it prints the table of README.md in Markdown instead, and does only what that needs: run times of portable,
 # native and deployed programs, and the size of the IR image beside that of deployed images for all of its ISA levels.
 #
-# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+# Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
 table=no

@@ -1,11 +1,11 @@
 #!/bin/bash
-# `xaas inspect --schema paper` of Debian source packages beside documents that somebody wrote from the packages' own
+# `xaas inspect --schema paper` of Debian source packages, compared with documents written from the packages' own
 # documentation (tests/data/discovery): precision, recall and F1 over facts, seconds, memory, and whether a second run gives
 # the same bytes.
 #
-#   tools/bench/discovery.sh [--facts] [PACKAGE]...     all that have a document, if none is named
+#   tools/bench/discovery.sh [--facts] [PACKAGE]...     default: all that have a document
 #
-# How facts are counted: tools/score_discovery.py; --facts names those that are not right.
+# How facts are counted: tools/score_discovery.py; --facts lists the wrong ones.
 #
 # Needs root once, for source packages (deb-src).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

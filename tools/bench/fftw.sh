@@ -1,13 +1,13 @@
 #!/bin/bash
-# FFTW from Debian's source package, built in two ways: with CMake, where the instruction set is chosen when it is built, and
-# with its configure, where one library has codelets for each and chooses at run time. For both: the IR build beside native
-# builds, sharing, and for each configuration that this CPU runs FFTW's own tests with the deployed program; then the second
-# library again, deployed for a CPU without AVX and tested on one that qemu emulates.
+# FFTW from Debian's source package, built in two ways: with CMake, which selects the instruction set at build time, and with
+# configure, which builds codelets for each set and selects at run time. For both: the IR build beside native builds, sharing,
+# and FFTW's own tests of the deployed program for each configuration that this CPU runs. Then the second library again,
+# deployed for a CPU without AVX and tested on one that qemu emulates.
 #
 #   tools/bench/fftw.sh [--problems N] [fftw|fftw-autotools]...
 #
 # N: rounds of random problems of FFTW's check.pl, 30 as in `make check`. Needs root once, for source packages (deb-src) and
-# build dependencies. Can be taken up where it was interrupted: lib.sh.
+# build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 problems=30
 names=()

@@ -1,16 +1,16 @@
 #!/bin/bash
-# All tests on a fresh machine: a new root of Debian 12 with nothing but what tools/install-dependencies.sh asks for, and in it
+# All tests on a fresh machine: a new root of Debian 12 with only the packages of tools/install-dependencies.sh, and in it
 # tools/test.sh in a clean clone of HEAD.
 #
 #   tools/bench/fresh-machine.sh [--root DIRECTORY] [--ccache DIRECTORY] [CTEST-ARGUMENT...]
 #
-# --root     keeps the root there; a root from an earlier run is used again, with a new clone
-# --ccache   lends the build a compiler cache: this directory of ccache's, through this machine's ccache
-# CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_hip; all tests without one
+# --root     keeps the root there; a root from an earlier run is reused, with a new clone
+# --ccache   lends the build this directory of compiled objects, with this machine's ccache
+# CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_hip; default: all tests
 #
 # Needs root and apt's package sources of this machine, which must be a Debian 12. With a warm compiler cache, build and tests take 22
-# minutes on two cores, and the packages of a new root five more. The root is a mount and process namespace of its own with this machine's kernel, /dev, /sys and network: tests that a
-# kernel or a container around us does not let run are skipped there as they are here.
+# minutes on two cores; the packages of a new root take five more. The root has its own mount and process namespaces, and this
+# machine's kernel, /dev, /sys and network: tests that the kernel or a surrounding container prevents are skipped there, too.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 usage="usage: $0 [--root DIRECTORY] [--ccache DIRECTORY] [CTEST-ARGUMENT...]"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# The programs of examples/gpu through an IR image, beside nvcc: the bytes of device code for five architectures, in the IR image, as deployed for
-# one, and in nvcc's fat binary; seconds to deploy; and, where there is a GPU, what they compute and the time of their kernels against
-# `nvcc -O3 -arch=native` in the same run.
+# The programs of examples/gpu as an IR image, beside nvcc: bytes of device code for five architectures in the IR image, as
+# deployed for one, and in nvcc's fat binary; seconds to deploy; and, on a machine with a GPU, the results and the time of the
+# kernels against `nvcc -O3 -arch=native` in the same run.
 #
 #   tools/bench/gpu.sh [--rounds N]
 #
-# Minutes. Needs a CUDA toolkit below $CUDA_PATH or /usr/local/cuda, with nvcc.
+# Takes minutes. Needs a CUDA toolkit below $CUDA_PATH or /usr/local/cuda, with nvcc.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
 [ "${1:-}" != --rounds ] || rounds=$2

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Real CUDA applications from Debian's source packages, each: `xaas build` for five GPU architectures, its device code captured and none of
-# it native; deployed for each of them without the hardware; every kernel that nvcc makes for an architecture is in the machine
-# code for it and no other; the PTX passes NVIDIA's assembler; the program starts in the image and says that there is no GPU (where there is
-# one, it is asked the same). Then the figures: units and modules, seconds, and bytes of device code beside nvcc's fat binaries.
+# Real CUDA applications from Debian's source packages. For each: `xaas build` for five GPU architectures captures all device
+# code; deploying for each architecture needs no hardware; the machine code for an architecture has exactly the kernels that
+# nvcc makes for it; the PTX passes NVIDIA's assembler; the program starts in the image and reports a missing GPU, or uses the
+# one that is there. Then the figures: units and modules, seconds, and bytes of device code beside nvcc's fat binaries.
 #
-#   tools/bench/gpu_applications.sh [APPLICATION]...     darknet suitesparse gromacs; all, if none is named
+#   tools/bench/gpu_applications.sh [APPLICATION]...     darknet suitesparse gromacs; default: all
 #
 # Needs a CUDA toolkit below $CUDA_PATH or /usr/local/cuda, with nvcc, cuBLAS, cuRAND and cuFFT, and root once, for source packages (deb-src)
-# and build dependencies. Two take minutes, GROMACS half an hour of two cores. Can be taken up where it was interrupted: lib.sh.
+# and build dependencies. Two take minutes, GROMACS half an hour of two cores. Resumes after an interruption: lib.sh.
 # shellcheck disable=SC2034 # settings of an application are read by name
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=()
@@ -30,8 +30,8 @@ nvcc_codes=()
 for arch in "${nvcc_archs[@]}"; do nvcc_codes+=(-gencode "arch=compute_$arch,code=sm_$arch"); done
 nvcc_codes+=(-gencode "arch=compute_${nvcc_archs[-1]},code=compute_${nvcc_archs[-1]}")
 
-# Each application: its packages; how xaas builds it; what nvcc makes of its CUDA sources, as objects in the new directory $1; a run of
-# PROGRAM... that asks for the GPU, and what that says without one.
+# For each application: its packages; the options of `xaas build`; the objects that nvcc makes from its CUDA sources, in the new
+# directory $1; a run of PROGRAM... that asks for the GPU, and what it prints without one.
 darknet_packages() { :; }
 darknet_options=()
 darknet_nvcc() {
@@ -74,7 +74,7 @@ gromacs_run() { "$@" gmx -version; }
 gromacs_says='CUDA driver: +0\.0'
 
 # Into the new directory $2: the device code in a program or object, one file each, N.ARCH.cubin or N.ARCH.ptx. The container is described in
-# src/offload/fat_binary.cpp.
+# src/device/fat_binary.cpp.
 device_code() {
   mkdir "$2"
   objcopy -O binary --only-section=.nv_fatbin "$1" "$2/fat"

@@ -1,23 +1,23 @@
 #!/bin/bash
 # GROMACS from Debian's source package, with its five SIMD instruction sets for x86-64 as configurations: one IR build of all
-# beside a native build of each; sharing; a rebuild after one changed file; then for each configuration that this CPU runs a
-# deployed image, GROMACS' own regression tests with it, its trajectories, energies and speed against the native build's; the
-# IR build once more after a kill, and with every use of a known outcome compiled again.
+# beside a native build of each; sharing; a rebuild after one changed file. Then, for each configuration that this CPU runs, a
+# deployed image, GROMACS' own regression tests with it, and its trajectories, energies and speed against those of the native
+# build. Finally the IR build after a kill, and with a check that compiles every reused outcome again.
 #
 #   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing] [--no-kill]
 #
-# --configurations   SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512; all, if none is named
-# --ranks            parallel ranks of the regression tests, else GROMACS' own choice; they wait spinning, so give 1 where
+# --configurations   SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512; default: all
+# --ranks            parallel ranks of the regression tests, default: GROMACS' own choice; idle ranks spin, so use 1 where
 #                    other work runs beside the benchmark
 # --native-tests     GROMACS' own tests with the native programs too, to see which failures are its own
 # --no-...           without these builds
 #
-# Hours on few cores. Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was
-# interrupted: lib.sh.
+# Hours on few cores. Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption:
+# lib.sh.
 #
-# The peer of a deployed program is native code for the same CPU: the native builds have -march=native before GROMACS' own
-# flags, as lowering has the target's CPU. Builds that are compared are taken in turn: the first two native builds, the IR
-# build, the other native builds; of runs, each round has the native program and the deployed one.
+# A deployed program is compared with native code for the same CPU: the native builds have -march=native before GROMACS' own
+# flags, as lowering has the target's CPU. Builds are measured in turn: two native builds, the IR build, the other native
+# builds. Each round of runs has the native program and the deployed one.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 all=(SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512)
 configurations=("${all[@]}")

@@ -1,9 +1,9 @@
 #!/bin/bash
-# `xaas init` of real applications from Debian's source packages: the spec as it was written, without editing, builds with
-# values that a user chooses, deploys for this machine, `xaas verify` finds nothing, and a program of the image runs (of FFTW:
-# one that is linked to the image's library here). Seconds of each step.
+# `xaas init` of real applications from Debian's source packages: the unedited spec builds with values that a user chooses and
+# deploys for this machine, `xaas verify` finds nothing, and a program of the image runs (for FFTW: one that is linked here
+# with the image's library). Reports the seconds of each step.
 #
-#   tools/bench/init.sh [APPLICATION]...     minimap2 hmmer fftw3 kissfft sundials gromacs; all, if none is named
+#   tools/bench/init.sh [APPLICATION]...     minimap2 hmmer fftw3 kissfft sundials gromacs; default: all
 #
 # Needs root once, for source packages (deb-src) and build dependencies.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

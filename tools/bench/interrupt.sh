@@ -1,12 +1,11 @@
 #!/bin/bash
-# Builds and deploys of a real application from Debian's source package that are killed (SIGKILL) at random instants, with
-# one cache for all; then an undisturbed one after them, and two at once over an empty cache. Each must give the digest of an
-# undisturbed one with an empty cache, leave no process and no temporary directory, and what was compiled or lowered is not
-# compiled or lowered again.
+# Kills (SIGKILL) builds and deploys of a real application from Debian's source package at random instants, with one cache for
+# all; then runs an undisturbed one, and two at once over an empty cache. Each must give the digest of an undisturbed run with
+# an empty cache, leave no process and no temporary directory, and compile or lower nothing twice.
 #
 #   tools/bench/interrupt.sh [--kills N] [--seed N] [hmmer|fftw]        10 kills of hmmer
 #
-# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+# Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 kills=10 name=hmmer seed=$RANDOM
 while [ $# -gt 0 ]; do

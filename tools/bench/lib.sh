@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What the benchmarks of this directory share; sourced by them.
+# Functions of the benchmarks in this directory; sourced by them.
 #
-# Every step of a benchmark keeps its figures and its products in the benchmark's directory ($XAAS_BENCH_DIR, else one below
-# the temporary directory, which is kept). A finished step is not done again, an interrupted one is done again from its start.
-# Figures that belong to the program that is measured lie in a directory named after that program's digest, so that figures
-# of two programs never mix; one directory serves one machine.
+# Every step of a benchmark keeps its figures and products in the benchmark's directory ($XAAS_BENCH_DIR, by default one below
+# the temporary directory, which is kept). A finished step is not repeated; an interrupted one starts again. Figures of a
+# measured program lie in a directory named after the program's digest, so that figures of two programs never mix. A directory
+# serves one machine.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 xaas=${XAAS:-$root/build/release/bin/xaas}

@@ -1,12 +1,12 @@
 #!/bin/bash
-# LTO on every application of specs/applications that runs without a GPU, and on this repository's examples: each is built
-# once, for one configuration, deployed for this machine with and without --lto, and run; what both print must be equal. Then a
-# table: units with LTO, and those without and why.
+# LTO on every application of specs/applications that runs without a GPU, and on this repository's examples. Each is built for
+# one configuration, deployed for this machine with and without --lto, and run; both must print the same. Then a table: units
+# with LTO, and units without and why.
 #
-#   tools/bench/lto.sh [APPLICATION]...     all, if none is named
+#   tools/bench/lto.sh [APPLICATION]...     default: all
 #
-# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh. Run
-# times are those of applications.sh.
+# Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh. For
+# run times see applications.sh.
 # shellcheck disable=SC2034 # settings of an application are read by name
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 all=(soft-spheres lapack fftw fftw-autotools minimap2 hmmer mumps btllib mmseqs2 lammps gromacs)

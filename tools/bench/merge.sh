@@ -1,10 +1,11 @@
 #!/bin/bash
-# FFTW from Debian's source package: five of its configurations built by five processes, each with its own copy of the sources
-# and empty cache, and merged; against one build of the five with an empty cache. The two images must have one digest.
+# FFTW from Debian's source package: five processes build one configuration each, with their own copies of the sources and empty
+# caches, and `xaas merge` unites them; compared with one build of all five with an empty cache. Both images must have the
+# same digest.
 #
 #   tools/bench/merge.sh
 #
-# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+# Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 open_bench
 packages cmake ninja-build

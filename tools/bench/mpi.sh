@@ -1,13 +1,12 @@
 #!/bin/bash
 # Applications with MPI off and on as configurations, from Debian's source packages: HMMER (C, configure), MUMPS (Fortran and
-# C, make) and LAMMPS (C++, CMake in a directory beside the sources). Each: the IR build beside a native build of each
-# configuration; how much of it is IR, in Fortran too; what the configurations share; then each deployed: HMMER's own test
-# suite, MUMPS' own examples and LAMMPS' own benchmark problems with the deployed programs, and with MPI under mpirun with two
-# ranks, each rank in the deployed image.
+# C, make) and LAMMPS (C++, CMake in a directory beside the sources). For each: the IR build beside a native build of each
+# configuration; the share of IR, also in Fortran; what the configurations share. Then the deployed programs run HMMER's test
+# suite, MUMPS' examples and LAMMPS' benchmark problems; with MPI, under mpirun with two ranks, each in the deployed image.
 #
-#   tools/bench/mpi.sh [hmmer|mumps|lammps]...     all, if none is named
+#   tools/bench/mpi.sh [hmmer|mumps|lammps]...     default: all
 #
-# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+# Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 # shellcheck disable=SC2034 # settings of an application are read by name
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=()

@@ -1,15 +1,15 @@
 #!/bin/bash
-# Lowered machine code beside clang's: every source of real applications from Debian's source packages, for three CPUs; see
-# parity/parity.cpp. The commands are those of the application's own build.
+# Compares lowered machine code with Clang's: every source of real applications from Debian's source packages, for three CPUs
+# (parity/parity.cpp). The commands are those of the application's own build.
 #
-#   tools/bench/parity.sh [--arch aarch64] [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]...     all, if none is named
+#   tools/bench/parity.sh [--arch aarch64] [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]...     default: all
 #
-# --arch    of the code; x86_64, if none is given. aarch64: minimap2 and fftw; compiled only, so that no library of that
-#           architecture is needed but the C library (libc6-dev-arm64-cross)
-# --cpus    LLVM names; this machine's, haswell and znver3, if none is given; on aarch64 three levels and two CPUs
-# --files   at most so many sources of an application, chosen at random with a fixed seed; 200
+# --arch    of the code, default: x86_64. aarch64: minimap2 and fftw; compiled only, which needs no library of that
+#           architecture but the C library (libc6-dev-arm64-cross)
+# --cpus    LLVM names, default: this machine's, haswell and znver3; on aarch64 three levels and two CPUs
+# --files   most sources of an application, chosen at random with a fixed seed, default: 200
 #
-# Needs root once, for source packages (deb-src) and build dependencies. Can be taken up where it was interrupted: lib.sh.
+# Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 applications=() files=200 cpus=() arch=x86_64
 while [ $# -gt 0 ]; do

@@ -1,8 +1,8 @@
 #!/bin/bash
-# How fast are images pulled and pushed, and with how much memory? Copies an image of random bytes (XAAS_BENCH_MIB, 1024 unless set, in
-# four layers) between a registry on the loopback and a layout: `xaas copy` and `skopeo copy` in turn, XAAS_BENCH_RUNS (5) times each,
-# after one run that is not counted. Prints the median seconds of each, the median of the ratios of the pairs, and the
-# largest resident memory of each. Needs docker-registry, skopeo, umoci and perl (Debian packages of these names).
+# Speed and memory of pulls and pushes. Copies an image of random bytes (XAAS_BENCH_MIB, default: 1024, in four layers) between a
+# registry on the loopback and a layout: `xaas copy` and `skopeo copy` in turn, XAAS_BENCH_RUNS (default: 5) times each, after one
+# run that does not count. Prints the median seconds of each, the median of the ratios of the pairs, and the largest resident
+# memory of each. Needs docker-registry, skopeo, umoci and perl (Debian packages of these names).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 xaas=$(realpath "${XAAS:-$root/build/release/bin/xaas}")

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Does `xaas detect` describe the node that it runs on when it runs in a job, does examples/slurm deploy for every partition, and
-# does `xaas run` run there? Starts a Slurm of one node on the loopback (munge, slurmctld, slurmd, all with files of their own below a
-# temporary directory), runs detect by srun and by sbatch, checks what it says, deploys an example for both partitions, runs images as
-# ranks, with signals and exit codes, and ends and removes all of it. Needs root, and Slurm (Debian: slurm-wlm, munge); without them
-# it is skipped: exit code 77.
+# Batch jobs of Slurm: `xaas detect` describes the node of its job, examples/slurm deploys for every partition, and `xaas run`
+# works in a job. Starts a Slurm of one node on the loopback (munge, slurmctld and slurmd with files below a temporary
+# directory), runs detect with srun and sbatch, checks its output, deploys an example for both partitions, runs images as ranks,
+# with signals and exit codes, and removes everything. Needs root and Slurm (Debian: slurm-wlm, munge); skipped without them,
+# with exit code 77.
 #
-# Slurm's plugins for control groups are off: a container has none to give away.
+# Slurm's plugins for control groups are off because a container cannot delegate any.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 xaas=$(realpath "${XAAS:-$root/build/release/bin/xaas}")

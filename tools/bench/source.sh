@@ -1,12 +1,12 @@
 #!/bin/bash
 # Real applications as source images: HMMER, FFTW, LAPACK and GROMACS from Debian's source packages, on a base of Debian packages
-# (mmdebstrap), deployed as an ordinary user; a second deploy; the application's own tests in what was deployed; its run time beside that
-# of a native build by hand in the same tree, with the same compiler and options. GROMACS also as an IR image, deployed beside it.
+# (mmdebstrap), deployed as an ordinary user; a second deploy; the application's own tests in the deployed image; its run time
+# beside that of a native build in the same tree, with the same compiler and options. GROMACS also as an IR image.
 #
-#   tools/bench/source.sh [APPLICATION...]      hmmer fftw lapack gromacs; the first three, if none is named
+#   tools/bench/source.sh [APPLICATION...]      hmmer fftw lapack gromacs; default: the first three
 #
-# Half an hour on two cores, GROMACS an hour more. Needs root: for source packages (deb-src), mmdebstrap, and to become another user (nobody).
-# Can be taken up where it was interrupted: lib.sh.
+# Half an hour on two cores, GROMACS an hour more. Needs root for source packages (deb-src), for mmdebstrap, and to become another user (nobody).
+# Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 open_bench
 packages mmdebstrap umoci bubblewrap perl

@@ -1,12 +1,12 @@
 #!/bin/bash
-# GROMACS from Debian's source package through a registry on the loopback, with the bytes counted: five SIMD configurations in one IR
-# image, pushed; `inspect` of it; one configuration deployed from registry to registry; once more; by a second user with `--reuse`
-# and nothing in the cache; copied as a squashfs, and run. Says what is more than it should be, and then ends with 1.
+# Counts the bytes between `xaas` and a registry on the loopback, with GROMACS from Debian's source package: five SIMD
+# configurations in one IR image, pushed; `inspect` of it; one configuration deployed from registry to registry; once more; by a
+# second user with `--reuse` and an empty cache; copied as a squashfs, and run. Exits with 1 if one of the counts is too large.
 #
-#   tools/bench/wire.sh [SIMD]       the configuration that is deployed: the best for this machine, unless it is named
+#   tools/bench/wire.sh [SIMD]       the configuration to deploy, default: the best for this machine
 #
 # About an hour on two cores. Needs root once, for source packages (deb-src) and build dependencies, and docker-registry, skopeo, perl.
-# Can be taken up where it was interrupted: lib.sh.
+# Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 open_bench
 packages cmake ninja-build libfftw3-dev libomp-22-dev docker-registry skopeo perl squashfs-tools bubblewrap

@@ -1,5 +1,5 @@
 #!/bin/bash
-# One name for two architectures: an index, written by one build or merged from two, from which each machine gets its own image.
+# One name for two architectures: an index, written by one build or by `xaas merge`. Each machine gets its own image.
 source "$E2E/lib.sh"
 needs jq make clang-22 llvm-objdump-22 qemu-aarch64 docker-registry skopeo
 [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] && [ -e /usr/lib/gcc-cross/aarch64-linux-gnu ] ||
@@ -80,7 +80,7 @@ deployed new haswell ymm yes amd64 "$amd64"
 "$XAAS" deploy oci:app:ir --system haswell.json --dry-run -q >chosen
 expect_equal "by a description" "$(cat chosen)" isa=x86-64-v3
 
-# In a registry: nothing of the other architecture moves. An image that was deployed is found there.
+# In a registry: nothing of the other architecture moves, and the deployed image is found again.
 start_registry log
 at=docker://$registry
 "$XAAS" merge oci:apart:x86_64 oci:apart:aarch64 -o "$at/sum:ir" -q --format json >merged.json
@@ -100,7 +100,7 @@ assert_json remote.json '.kind == "index" and .digest == "'"$digest"'"'
 "$XAAS" merge "$at/sum:ir" part-1.tar -o oci:merged:remote -q --format json >merged.json
 expect_equal "merged from a registry" "$(json merged.json .digest)" "$digest"
 
-# What does not fit.
+# Errors.
 expect_error 2 "none of the ISA levels armv8-a is one of x86_64" "$XAAS" build src --arch $both --isa armv8-a -o oci:out:x -q
 expect_error 2 "none of the given configurations is for aarch64" "$XAAS" build src --arch $both --config isa=x86-64 -o oci:out:x -q
 expect_error 2 "nonsense" "$XAAS" build src --arch $both --config isa=nonsense -o oci:out:x -q

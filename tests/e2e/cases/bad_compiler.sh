@@ -1,5 +1,5 @@
 #!/bin/bash
-# No compiler, the wrong one, and options that it does not know.
+# A missing compiler, a wrong one, and options that it does not know.
 source "$E2E/lib.sh"
 needs make clang-22
 
@@ -16,7 +16,7 @@ chmod 755 other
 expect_error 8 'is Clang 14.0.6' env XAAS_CLANG="$PWD/other" "$XAAS" build src -o oci:app:ir -q
 XAAS_CLANG=clang-22 "$XAAS" build src -o oci:good:ir -q
 
-# Where the one that the program was built with is not there either.
+# The compiler from the program's own build is missing, too.
 if command -v bwrap >/dev/null && bwrap --dev-bind / / true 2>/dev/null; then
   expect_error 8 'clang-22 is needed' bwrap --dev-bind / / --tmpfs "$(dirname "$(realpath "$(command -v clang-22)")")" \
     "$XAAS" build src -o oci:app:ir -q

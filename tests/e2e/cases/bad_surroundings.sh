@@ -1,6 +1,6 @@
 #!/bin/bash
-# A build that writes where it must not (its sources, the machine's prefix, the home directory), that cannot read what it
-# needs, or that asks questions: refused with the file's name, or harmless.
+# A build that writes outside its build tree (sources, the machine's prefix, the home directory), that cannot read
+# its inputs, or that asks questions: refused with the file's name, or harmless.
 source "$E2E/lib.sh"
 needs jq make cmake clang-22
 
@@ -8,7 +8,7 @@ hint() { # TEXT
   grep '^hint: ' stderr | grep -qF -- "$1" || fail "no hint '$1': $(cat stderr)"
 }
 
-# A CMake project that generates a file among its sources, then the same with a copy for each configuration.
+# A CMake project that generates a file in its source tree; then with a copy of the sources for each configuration.
 mkdir generating
 printf '#include "version.h"\nint main(void) { return VERSION; }\n' >generating/main.c
 echo '#define VERSION 0' >generating/version.h.in
@@ -28,23 +28,23 @@ before=$(find generating -printf '%p %T@ %s\n' | sort)
 "$XAAS" build generating -o oci:app:ir -q --format json >build.json
 assert_json build.json '.sharing.units == 2 and .sharing.modules == 1'
 expect_equal "the sources after building" "$(find generating -printf '%p %T@ %s\n' | sort)" "$before"
-# Output among the sources is no source: an image, a log that is written meanwhile, what was left by an earlier run.
+# Output in the source tree is not a source: an image, a log that is being written, leftovers of an earlier run.
 (cd generating && "$XAAS" build . -o oci:app:ir -q 2>&1 | tee build.txt && "$XAAS" build . -o oci-archive:app.tar -q >out)
 expect_equal "digest from within" "$(image_digest generating/app ir)" "$(image_digest app ir)"
 
-# Nor does a copy have it.
+# A copy does not contain it either.
 tiny_project within
 sed -i 's/^hello.o: hello.c$/&\n\ttest ! -e app/' within/Makefile
 (cd within && "$XAAS" build . -o oci:app:ir -q >out && "$XAAS" build . -o oci:app:ir -q >out)
 
-# Edited meanwhile, through an absolute path: also where the build has a copy.
+# Sources edited during the build through an absolute path, also where the build has a copy.
 tiny_project src
 sed -i "s|^hello.o: hello.c\$|&\n\techo '/* more */' >>$PWD/src/hello.c|" src/Makefile
 expect_error 1 'hello.c (changed)' "$XAAS" build src -o oci:app:ir -q
 tiny_project src
 [ "$(find app -name index.json | wc -l)" -eq 1 ] || fail "a refused build wrote an image"
 
-# An install step without DESTDIR: everything, and a part. The prefix is one of our own.
+# An install step that ignores DESTDIR, for all files and for some. The prefix is a temporary one.
 mkdir -p prefix/bin
 echo "{\"name\": \"hello\", \"build\": {\"system\": \"make\"}, \"isa\": [], \"image\": {\"prefix\": \"$PWD/prefix\"}}" >src/xaas.json
 sed -i "s|\$(DESTDIR)\$(PREFIX)|$PWD/prefix|" src/Makefile
@@ -56,7 +56,7 @@ sed -i 's/^install: hello$/&\n\tinstall -D hello.c $(DESTDIR)$(PREFIX)\/share\/h
 expect_error 1 "the build installed into $PWD/prefix of this machine: bin/hello (added)" "$XAAS" build src -o oci:app:ir -q
 hint DESTDIR
 
-# Home is not the caller's.
+# The build has its own home directory.
 mkdir home
 tiny_project homely
 cat >homely/xaas.json <<'END'
@@ -77,7 +77,7 @@ ask 'until [ "$answer" ]; do echo "Accept the licence?"; read answer; done'
 hint 'standard input is empty'
 ask 'read answer </dev/tty'
 
-# What cannot be read, by an ordinary user.
+# Unreadable inputs, as an ordinary user.
 cp "$XAAS" xaas
 chmod 755 xaas
 mkdir -m 1777 tmp

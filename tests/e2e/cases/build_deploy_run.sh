@@ -1,6 +1,6 @@
 #!/bin/bash
-# The whole way: an application becomes an IR image, the image is deployed for this machine, and what comes out runs in a
-# container with the same result as an ordinary build.
+# The whole way: an application becomes an IR image, is deployed for this machine, and runs in a container with the
+# result of an ordinary build.
 source "$E2E/lib.sh"
 needs jq podman runc cmake ninja clang-22
 

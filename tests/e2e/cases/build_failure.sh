@@ -1,5 +1,5 @@
 #!/bin/bash
-# A build that fails says so in the compiler's words first, then which configuration failed, and keeps the log.
+# A failed build shows the compiler's messages first, then names the configuration, and keeps the log.
 source "$E2E/lib.sh"
 needs make clang-22
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What is known is not compiled again, and gives the same image; a change compiles what it reaches.
+# Known units are not compiled again and give the same image; a change compiles only the units that it affects.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22
 
@@ -37,13 +37,13 @@ for tag in again checked fresh both two; do
   expect_equal "digest of $tag" "$(image_digest app $tag)" "$(image_digest app first)"
 done
 
-# Only main.c and two.c see the header; only a changed value is another module.
+# Only main.c and two.c include the header; only a changed value changes a module.
 printf '#define VALUE 2\n#define UNUSED 1\n' >src/value.h
 build touched
 compiled=$(($(jq '[.configurations[].compiled] | add' touched.json) - $(jq '[.configurations[].compiled] | add' again.json)))
 expect_equal "compiles after a change" "$compiled" 2 # the second configuration knows the first's
 
-# A cache that others may write is not read.
+# A cache that other users can write is not read.
 chmod 777 "$XAAS_CACHE_DIR/capture"
 "$XAAS" build src -o oci:app:distrust --format json >distrust.json 2>distrust.err
 grep -q "users other than you can write" distrust.err || fail "no word about the cache: $(cat distrust.err)"

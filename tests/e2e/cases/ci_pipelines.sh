@@ -1,6 +1,5 @@
 #!/bin/bash
-# The pipelines in examples/ci: their files are YAML, their shell texts are such, and the jobs of both do here, with
-# a registry of this machine, what they are there for.
+# The pipelines in examples/ci: valid YAML, valid shell, and the jobs of both do their work here with a local registry.
 source "$E2E/lib.sh"
 needs jq make cmake ninja clang-22 docker-registry openssl perl python3
 python3 -c 'import yaml' 2>/dev/null || skip "python3 has no module yaml"
@@ -22,7 +21,7 @@ for script in "$REPO"/examples/ci/*.sh "$REPO"/tools/release.sh; do
 done
 expect_exit 2 "$REPO/examples/ci/prepare.sh" nothing
 
-# The application: only what a job installs is there already.
+# The application. The packages that a job installs are already there.
 cp -R "$REPO/examples/soft-spheres" project
 mkdir project/ci
 cp "$REPO/examples/ci/log-in.sh" project/ci
@@ -78,7 +77,7 @@ for forge in github gitlab; do
   [ -n "$(find $forge/tmp -path '*xaas-cache/*' -type f | head -n 1)" ] || fail "nothing was kept for the next run"
 done
 
-# Our own release: what is run is tools/release.sh, which needs a build and is not tried here.
+# Our own release pipeline runs tools/release.sh, which needs a build and is left out.
 mkdir release
 python3 "$E2E/pipelines.py" "$REPO/.github/workflows/release.yml" github.json release
 for step in release/*/*.sh; do bash -n "$step"; done
@@ -86,7 +85,7 @@ grep -q 'tools/release.sh "' release/*/*.sh || fail "the workflow does not call 
 expect_exit 1 "$REPO/tools/release.sh" 99.0 made
 [ ! -e made ] || fail "something was made for a version that is not ours"
 
-# A pipeline whose shell text is broken does not pass: neither does one that puts an expression into it.
+# Broken shell text fails, and so does an expression inside shell text.
 sed 's/xaas build \./if &/' "$REPO/examples/ci/gitlab/.gitlab-ci.yml" >broken.yml
 mkdir broken
 python3 "$E2E/pipelines.py" broken.yml gitlab.json broken

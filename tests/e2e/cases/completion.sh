@@ -1,12 +1,12 @@
 #!/bin/bash
-# Completions, as the shells themselves work them out.
+# Completions, as each shell computes them.
 source "$E2E/lib.sh"
 
 touch here.tar node.json
 mkdir layout
 expect_exit 2 "$XAAS" completion tcsh
 
-# bash, also where ":" and "=" break words.
+# bash, also if ":" and "=" break words.
 "$XAAS" completion bash >xaas.bash
 bash_completes() { # LINE: one answer a line
   bash --norc -c 'source ./xaas.bash; COMP_LINE=$1 COMP_POINT=${#1}; _xaas; printf "%s\n" "${COMPREPLY[@]}"' bash "$1" | sort
@@ -50,7 +50,7 @@ for command in $("$XAAS" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1
   expect_among bash_completes "xaas $command -" $options
 done
 
-# fish says itself what it would offer.
+# fish prints what it would offer.
 "$XAAS" completion fish >xaas.fish
 if command -v fish >/dev/null; then
   fish_completes() { # LINE

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Several writers of one layout: every tag is there afterwards, whole, and what it would be alone.
+# Several writers of one layout: afterwards every tag is there, complete, and equal to that of a lone writer.
 source "$E2E/lib.sh"
 needs jq make clang-22
 

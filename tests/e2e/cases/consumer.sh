@@ -1,6 +1,6 @@
 #!/bin/bash
-# An installed library is usable where it was deployed: its pkg-config file, its CMake package and its archive, from the
-# unpacked tree, without a trace of where it was built.
+# An installed library can be used where it was deployed: its pkg-config file, CMake package and archive, from the
+# unpacked tree, without a trace of the build directory.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 pkg-config readelf
 

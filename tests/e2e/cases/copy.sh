@@ -1,5 +1,5 @@
 #!/bin/bash
-# Copies between all transports keep every digest, and other tools read what was copied; so do we what they wrote.
+# Copies between all transports keep every digest. Other tools read our copies, and we read theirs.
 source "$E2E/lib.sh"
 needs jq make clang-22 docker-registry skopeo umoci buildah podman curl mksquashfs unsquashfs
 
@@ -22,7 +22,7 @@ done
 expect_equal "the archive of a copy" "$(sha256sum <here.tar)" \
   "$("$XAAS" copy oci:back:here again.tar -q >/dev/null && sha256sum <again.tar)"
 umoci unpack --rootless --image back:here unpacked
-state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
+state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman accepts at most 50 characters
 trap 'kill $registry_pids 2>/dev/null || true; rm -rf "$state"' EXIT
 store=(--root "$PWD/store" --runroot "$state" --storage-driver vfs)
 podman "${store[@]}" pull -q oci-archive:here.tar >/dev/null
@@ -51,7 +51,7 @@ expect_error 8 'squashfs-tools' env PATH="$PWD/tools" "$XAAS" copy oci:app:here 
 expect_error 2 'not empty' "$XAAS" copy oci:app:here rootfs:tree
 expect_error 2 'can be written, not read' "$XAAS" copy rootfs:tree oci:x:y
 
-# Docker's formats: kept between registries, OCI's in layouts and archives.
+# Docker's formats are kept between registries, and converted to OCI's in layouts and archives.
 skopeo copy -q --dest-tls-verify=false --format v2s2 oci:app:here "$at/docker:v1"
 docker_digest=$(skopeo inspect --tls-verify=false "$at/docker:v1" --format '{{.Digest}}')
 "$XAAS" copy "$at/docker:v1" "$at/docker:v2" --format json -q >copied.json
@@ -64,7 +64,7 @@ assert_json "$(blob docker "$(image_digest docker v1)")" \
 umoci unpack --rootless --image docker:v1 unpacked-docker
 diff -r --no-dereference unpacked/rootfs unpacked-docker/rootfs
 
-# What others built, and zstd.
+# Images of other builders, and zstd.
 container=$(buildah "${store[@]}" from scratch)
 buildah "${store[@]}" copy -q "$container" src/xaas.json /x.json >/dev/null
 buildah "${store[@]}" commit -q "$container" "oci:$PWD/built:v1" >/dev/null
@@ -76,7 +76,7 @@ skopeo copy -q --dest-compress-format zstd oci:app:here oci:zstd:v1
 "$XAAS" copy "$at/zstd:v1" rootfs:zstd-tree -q >/dev/null
 diff -r --no-dereference tree zstd-tree
 
-# An index with all that it lists, one of its images, and an artifact that nobody knows.
+# An index with everything that it lists, one of its images, and an artifact of an unknown type.
 ir=$(blob app "$(image_digest app ir)") here=$(blob app "$(image_digest app here)")
 entry() {
   jq -nc --arg digest "sha256:$(basename "$1")" --argjson size "$(stat -c %s "$1")" --arg arch "$2" \
@@ -94,7 +94,7 @@ skopeo copy -q --src-tls-verify=false --all "$at/elsewhere:multi" oci:skopeo:mul
 expect_equal "the image for riscv64" "$(image_digest multi one)" "$(image_digest app ir)"
 expect_error 3 'linux/s390x' "$XAAS" copy oci:multi:all --arch s390x oci:multi:none
 
-# No space: said before anything is written.
+# A full disk is reported before anything is written.
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=256k none small 2>/dev/null; then
   expect_error 9 'free' "$XAAS" copy "$at/team/app:ir" oci-archive:small/app.tar
   expect_error 9 'free' "$XAAS" copy "$at/team/app:ir" oci:small/app
@@ -104,7 +104,7 @@ else
   echo "not run: a file system without space (needs root)"
 fi
 
-# Two at once, and one that is killed: the layout stays whole.
+# Two copies at once, and a killed one: the layout stays intact.
 for ((i = 0; i < 4; ++i)); do
   "$XAAS" copy "$at/team/app:ir" oci:many:t$i -q >/dev/null &
   copies[i]=$!

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What `xaas inspect` says of an IR image: machine flags, feature-sensitive sources, native objects, the link kit, and
-# the layers that deploying a configuration reads.
+# What `xaas inspect` reports about an IR image: machine flags, feature-sensitive sources, native objects, the link kit,
+# and the layers that deploying a configuration reads.
 source "$E2E/lib.sh"
 needs jq make clang-22
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Any byte of an IR image that is not what its digest says: refused, and nothing is written.
+# An IR image with any byte that does not match its digest is refused, and nothing is written.
 source "$E2E/lib.sh"
 needs jq make clang-22 skopeo
 
@@ -35,14 +35,14 @@ expect_error 2 'no OCI archive' "$XAAS" deploy oci-archive:part.tar:ir -o oci:ou
 echo '{' >bad/index.json
 expect_error 7 index.json "$XAAS" deploy oci:bad:ir -o oci:out:x
 
-# A pipe in place of a file, which a reader would wait for.
+# A pipe in place of a file, which would block a reader.
 rm bad/index.json
 mkfifo bad/index.json
 expect_error 7 'index.json: not a regular file' timeout 60 "$XAAS" deploy oci:bad:ir -o oci:out:x
 mkfifo spec.json
 expect_error 2 'spec.json: not a regular file' timeout 60 "$XAAS" build spec.json -o oci:out:x
 
-# A key that is there twice means one thing to one reader and another to the next.
+# Readers disagree about the meaning of a repeated key.
 manifest=$(image_digest app ir)
 sed 's/"layers":/"layers":[],"layers":/' "$(blob app "$manifest")" >twice.json
 put_manifest app twice twice.json application/vnd.oci.image.manifest.v1+json

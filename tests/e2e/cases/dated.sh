@@ -1,6 +1,6 @@
 #!/bin/bash
-# SOURCE_DATE_EPOCH dates the image and every file in it; files belong to root, in order, without directories of the
-# build machine; without it an image is of 1970.
+# SOURCE_DATE_EPOCH dates the image and every file in it; without it an image is from 1970. Files belong to root, are sorted,
+# and bring no directories of the build machine.
 source "$E2E/lib.sh"
 needs jq make clang-22 tar zstd
 

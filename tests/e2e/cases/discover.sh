@@ -1,6 +1,6 @@
 #!/bin/bash
-# `xaas inspect` of a source tree says what can be chosen and where that is written; nothing of the tree is executed; `xaas
-# init` makes a spec of it that builds. Both give the same bytes twice.
+# `xaas inspect` of a source tree reports the choices and where they are written, and executes nothing of the tree.
+# `xaas init` writes a spec from them that builds. Both give the same bytes twice.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22
 
@@ -46,7 +46,7 @@ assert_json inspect.json '.specializations[1].values | map(.value) == ["none", "
 "$XAAS" inspect src --schema paper >paper.json
 assert_json paper.json '.simd_vectorization.AVX2.build_flag == "-DWAVES_SIMD=AVX2" and (has("version") | not)'
 
-# CMake's own word for it, if asked; then the project's files are executed.
+# On request CMake confirms the choices; this executes the project's files.
 "$XAAS" inspect src --configure --configure-argument -DWAVES_DOUBLE=ON --format json >configured.json
 [ -e executed ] || fail "nothing was configured"
 assert_json configured.json '.configure.confirmed == 2 and .configure.not_reached == 0'
@@ -75,7 +75,7 @@ assert_json empty.json '.specializations == [] and .build.system == null'
 grep -q "no build system" notes || fail "nothing is said of an unknown build system"
 expect_exit 4 "$XAAS" init empty
 
-# A tree without a spec builds with what is found.
+# A tree without a spec builds with the findings.
 rm src/xaas.json
 "$XAAS" build src -o oci:found:ir --isa x86-64 -q 2>notes >/dev/null
 grep -q "has no xaas.json" notes || fail "nothing is said of the missing spec"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# `xaas inspect` of a real application, GROMACS: all that its install guide says can be chosen is found
-# (tests/data/guides/gromacs.json, written from the guide), with a place for each, the same bytes twice, and
-# the draft of `xaas init` is a spec that can be read. Its sources come from Debian.
+# `xaas inspect` of a real application, GROMACS, from Debian's sources: finds every choice that its install guide
+# documents (tests/data/guides/gromacs.json, written from the guide), each with a place, and gives the same bytes twice.
+# The draft of `xaas init` is a valid spec.
 source "$E2E/lib.sh"
 needs jq apt-get
 
@@ -22,7 +22,7 @@ missing=$(jq -r --slurpfile guide "$guide" '
   ($guide[0].packages | map(ascii_downcase)) - [.packages[].name | ascii_downcase] | join(" ")' found.json)
 [ -z "$missing" ] || fail "packages that the guide has: $missing"
 assert_json found.json '[.specializations[], .options[], .packages[]] | all(.evidence | length > 0)'
-# A place is where the option is named.
+# The option is named at its place.
 jq -r '.options[] | select(.name | startswith("GMX_")) | [.name, .evidence[0].file, .evidence[0].line] | @tsv' found.json >places
 [ "$(wc -l <places)" -gt 50 ] || fail "only $(wc -l <places) options"
 elsewhere=0
@@ -30,7 +30,7 @@ while IFS=$'\t' read -r option path number; do
   [ "$(sed -n "${number}p" "gromacs/$path" | wc -l)" -eq 1 ] || fail "$option: no line $number in $path"
   sed -n "${number},$((number + 2))p" "gromacs/$path" | grep -q "$option" || elsewhere=$((elsewhere + 1))
 done <places
-# But for names that macros put together.
+# Except names that macros compose.
 [ $elsewhere -le 5 ] || fail "$elsewhere options have a place that does not name them"
 "$XAAS" inspect gromacs --schema paper >paper.json
 assert_json paper.json ".internal_build == $(jq -c .internal "$guide")"

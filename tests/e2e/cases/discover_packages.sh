@@ -1,7 +1,7 @@
 #!/bin/bash
-# `xaas inspect --schema paper` of Debian source packages of four build systems, beside documents that were written from
-# the packages' own documentation (tests/data/discovery): F1 of 0.9 or more, in under two seconds of CPU time and 400 MB
-# of address space, and the same bytes twice. tools/bench/discovery.sh has all packages, also those that are not there yet.
+# `xaas inspect --schema paper` of Debian source packages of four build systems, compared with documents that were written
+# from the packages' own documentation (tests/data/discovery): F1 of at least 0.9 in less than two seconds of CPU time and
+# 400 MB of address space, and the same bytes twice. tools/bench/discovery.sh covers all packages.
 source "$E2E/lib.sh"
 needs jq apt-get python3
 

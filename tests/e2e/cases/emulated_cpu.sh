@@ -1,5 +1,5 @@
 #!/bin/bash
-# A deployed program runs on the CPU that it was deployed for and says so; detection sees the CPU that it runs on.
+# A deployed program runs on the CPU that it was deployed for and reports it; detection sees the CPU that it runs on.
 source "$E2E/lib.sh"
 needs jq make clang-22 qemu-x86_64
 
@@ -18,7 +18,7 @@ check nehalem Nehalem
 expect_equal configuration "$(json deploy.json .configuration.isa)" x86-64
 check x86-64 qemu64
 
-# On a lesser CPU it says what is missing, in place of SIGILL; so does a library that another program loads.
+# On a lesser CPU it reports the missing feature instead of SIGILL; so does a library that another program loads.
 refuses() { # QEMU FEATURE PROGRAM...
   local code=0
   qemu-x86_64 -cpu "$1" "${@:3}" >out 2>err || code=$?
@@ -31,7 +31,7 @@ refuses Nehalem avx -L "$PWD/haswell" haswell/usr/local/bin/hello 1 2
 refuses Haswell "avx512f, avx512dq" -L "$PWD/level4" level4/usr/local/bin/hello 1 2
 readelf -Wn level4/usr/local/bin/hello | grep -q 'x86 ISA used: .*x86-64-v4' || fail "no ISA level in the program"
 
-# A library that another program loads, with an initialiser of its own.
+# A library with an initializer that another program loads.
 mkdir library
 printf 'long twice(long a) { return 2 * a; }\n' >library/twice.c
 cat >library/own.c <<'END'
@@ -60,7 +60,7 @@ is_detected() {
 is_detected SandyBridge sandybridge x86-64-v2 sse4.2,avx,pclmul,aes avx2,fma,bmi2,movbe
 is_detected Haswell haswell x86-64-v3 avx,avx2,fma,bmi,bmi2,movbe,lzcnt avx512f,sha,sse4a
 is_detected EPYC znver1 x86-64-v3 avx2,fma,sse4a,clflushopt avx512f,fma4,vaes
-# A hidden feature takes the level and all that is built on it with it; the name stays.
+# A hidden feature also removes the level and every feature that implies it; the CPU's name stays.
 is_detected Haswell,-movbe haswell x86-64-v2 avx2,fma movbe
 is_detected EPYC,-avx znver1 x86-64-v2 sse4.2,sse4a avx,avx2,fma,f16c
 is_detected Nehalem nehalem x86-64-v2 sse4.2,popcnt avx,aes,xsave

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Fortran and C that call each other, with modules, preprocessing and OpenMP: shared between ISA levels, the same image from
-# two directories, the result of a native build.
+# two directories, and the result of a native build.
 source "$E2E/lib.sh"
 needs jq cmake ninja make clang-22 flang-22 bwrap
 source "$E2E/heat.sh"
@@ -36,7 +36,7 @@ END
 "$XAAS" build cmake -o oci:heat:cmake -q --format json >build.json
 "$XAAS" inspect oci:heat:cmake --format json >inspected.json
 assert_json inspected.json '[.configurations[] | select(.units == 5 and .native_objects == 0 and .programs == 2)] | length == 4'
-# Nothing but the directive makes a difference: five modules, and another one of the file that has it.
+# Only the directive makes a difference: five modules, and a second one for the file with the directive.
 assert_json inspected.json '.sharing.units == 20 and .sharing.modules <= 7'
 for threads in off on; do
   "$XAAS" deploy oci:heat:cmake --set threads=$threads -o "rootfs:tree-$threads" -q

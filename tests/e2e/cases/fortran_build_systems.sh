@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fortran with Autotools and Meson, as shell commands, and without a Fortran compiler.
+# Fortran with Autotools, with Meson, with shell commands, and without a Fortran compiler.
 source "$E2E/lib.sh"
 needs jq make meson ninja clang-22 flang-22 bwrap autoreconf libtoolize
 source "$E2E/heat.sh"
@@ -57,8 +57,8 @@ assert_json build.json '.configurations[0].units == 4 and .native_objects == []'
 "$XAAS" deploy oci:heat:commands -o rootfs:tree-commands -q
 expect_equal commands "$(run_heat "$PWD/tree-commands" heat)" "$want"
 
-# Without flang, a build that needs Fortran says what is missing; one that only asks whether there is some goes on.
-no_flang() { # a machine without it: in a root where its files are not
+# Without flang, a build that needs Fortran reports what is missing; a build that only checks for Fortran continues.
+no_flang() { # a root without its files stands for such a machine
   bwrap --dev-bind / / --tmpfs /usr/lib/llvm-22/include/flang --ro-bind /dev/null /usr/lib/llvm-22/bin/flang \
     --ro-bind /dev/null /usr/lib/llvm-22/bin/flang-22 -- "$@"
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Device code of CUDA: captured once for each architecture, kept once where it is equal, and made for the GPU that is asked for.
+# CUDA device code: captured once for each architecture, stored once where it is equal, and compiled for the requested GPU.
 source "$E2E/lib.sh"
 needs jq make cmake clang++-22 objcopy od
 cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
@@ -10,7 +10,7 @@ deploy() { # GPUS DIRECTORY OPTION...
 
 "$XAAS" build "$REPO/examples/gpu" -o oci:image:ir --format json --gpu sm_70,sm_75,sm_80,sm_90,sm_100 >build.json
 "$XAAS" inspect oci:image:ir --format json >image.json
-# Two programs, each once for the host and five times for GPUs; neither asks which GPU it is for.
+# Two programs, each with one unit for the host and five for GPUs; neither depends on the GPU.
 assert_json image.json '.configurations[0].units == 12 and .configurations[0].modules == 4 and .configurations[0].native_objects == 0'
 assert_json image.json '.specializations[] | select(.name == "gpu") | [.values[].value] == ["sm_70", "sm_75", "sm_80", "sm_90", "sm_100"]'
 
@@ -22,12 +22,12 @@ for gpu in sm_75 sm_80 sm_90 sm_100; do
     starts $gpu/usr/local/bin/$program
   done
 done
-# A GPU that the build had no code for, newer than what it had; several in one machine; two of a kind.
+# A GPU newer than those of the build; several in one machine; two of one kind.
 deploy sm_89 newer
 expect_equal "code for sm_89" "$(fat_binary newer/usr/local/bin/lookup)" "elf 89"
 deploy sm_90,sm_80,sm_90 two
 expect_equal "code for two GPUs" "$(fat_binary two/usr/local/bin/lookup | sort)" $'elf 80\nelf 90'
-# PTX where the assembler does not know the GPU, or is not wanted.
+# PTX where the assembler does not know the GPU, or is disabled.
 deploy sm_70 sm_70
 assert_json sm_70.json '.gpu_code == [{gpu: "sm_70", arch: "sm_70", ptx: .gpu_code[0].ptx, runtime: .gpu_code[0].runtime}]'
 expect_equal "code for sm_70" "$(fat_binary sm_70/usr/local/bin/stream)" "ptx 70"
@@ -47,8 +47,8 @@ deploy sm_90 afresh --no-cache
 expect_equal "digest without the cache" "$(json afresh.json .digest)" "$(json sm_90.json .digest)"
 assert_json afresh.json '.modules.lowered == 4'
 
-# What a source says of one architecture is in the code for it, and the PTX is that of Clang; a source without kernels is one like
-# any other; what one architecture has of its own is kept once more.
+# Code for one architecture only is in the code for that architecture, and the PTX is Clang's. A source without kernels is an
+# ordinary one. A module that differs for one architecture is stored separately.
 mkdir src
 cat >src/own.cu <<'END'
 __constant__ float factors[16];
@@ -86,7 +86,7 @@ for gpu in sm_80 sm_90; do
   cmp <(sed -e '/^$/d' ours.ptx) <(sed -e '/^$/d' clang.ptx) || fail "for $gpu another PTX than Clang's"
 done
 
-# What cannot be.
+# Errors.
 expect_error 3 'this system has no GPU' "$XAAS" deploy oci:image:ir -o oci:image:x --system <("$XAAS" detect --format json | jq '.gpus = []')
 grep -q -e '--gpu' stderr || fail "no way out is named: $(cat stderr)"
 expect_error 2 'sm_91' "$XAAS" deploy oci:image:ir -o oci:image:x --gpu sm_91
@@ -98,7 +98,7 @@ with_driver() { "$XAAS" detect --format json | jq --arg driver "$1" '.gpus = [{v
 with_driver 470.57.02
 expect_error 3 '470.57.02' "$XAAS" deploy oci:image:ir -o oci:image:x --system system.json
 with_driver 535.54.03
-# PTX could be of a version that the driver takes; the run-time library of the toolkit is what it is.
+# PTX could be of a version that the driver accepts, but the toolkit's run-time library is fixed.
 case $(sed -n 's/^#define CUDA_VERSION \([0-9]*\)$/\1/p' "$cuda/include/cuda.h") in
 13*) expect_error 3 'run-time library of CUDA 13.' "$XAAS" deploy oci:image:ir -o rootfs:old --system system.json --ptxas none ;;
 *)
@@ -119,7 +119,7 @@ with_driver 535.54.03
 "$XAAS" verify oci:image:sm_90 --system system.json --format json >verified.json && fail "an old driver takes new machine code"
 assert_json verified.json '[.problems[].kind] == ["gpu"]'
 
-# What nvcc is called for: a makefile, with its options; what Clang cannot express is nvcc's own work, and counted.
+# A makefile that calls nvcc with its options. nvcc compiles what Clang cannot express, and this is counted.
 if command -v nvcc >/dev/null || [ -x "$cuda/bin/nvcc" ]; then
   mkdir by_nvcc
   cp src/own.cu src/plain.cu by_nvcc
@@ -141,11 +141,11 @@ END
   jq '.build.arguments = ["PLAIN=-rdc=true -Xptxas -dlcm=cg"]' by_nvcc/xaas.json >spec.new && mv spec.new by_nvcc/xaas.json
   "$XAAS" build by_nvcc -o oci:nvcc:rdc -q >/dev/null
   "$XAAS" inspect oci:nvcc:rdc --format json >rdc.json
-  # What Clang cannot express nvcc makes, and links, too.
+  # nvcc compiles and links what Clang cannot express.
   assert_json rdc.json '[.native_objects[].reason] | length == 2 and any(contains("that nvcc compiled"))'
 fi
 
-# What is asked of the assembler goes with the code: the most registers, debugging; what it has no word for stays nvcc's or Clang's work.
+# Options of the assembler stay with the code: the register limit, debugging. nvcc or Clang handles the other ones.
 mkdir asked
 cp src/own.cu src/plain.cu asked
 cat >asked/Makefile <<END

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Kernels that a program loads as files: made again for the GPU that is asked for, under the same name and in the same form. What the
-# build did not make through the front door, and SPIR-V, which is for every GPU, stay as they are.
+# Kernels that a program loads from files: compiled for the requested GPU under the same name and in the same format. Files
+# that the build made without the front door, and SPIR-V, which fits every GPU, stay as they are.
 source "$E2E/lib.sh"
 needs jq make clang-22 clang++-22 od
 cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
@@ -37,7 +37,8 @@ END
 cat >src/main.c <<'END'
 int main(void) { return 0; }
 END
-# A file of another's build, and what this build's own commands make. Files are named .NAME so that their content tells what they are.
+# A file from another build, and files that this build's own commands make. They are called .NAME, so that only their contents
+# tell their type.
 "$cuda/bin/nvcc" -ptx -arch=sm_86 src/kernel.cu -o src/another.ptx
 "$cuda/bin/nvcc" -cubin -arch=sm_86 src/kernel.cu -o src/another.cubin
 cat >src/Makefile <<'END'
@@ -87,7 +88,7 @@ expect_equal "architectures of nvcc.fatbin" "$(archs nvcc.fatbin)" sm_80,sm_90
 expect_equal "architectures of only.ptx" "$(archs only.ptx)" sm_90
 assert_json image.json '[.device_files[] | select(.architectures == []) | .path | split("/")[-1]] ==
   ["another.cubin", "another.ptx", "changed.ptx", "link.spv", "plain.spv"]'
-# SPIR-V is for every GPU, and nothing is missing of it.
+# SPIR-V fits every GPU and is complete.
 assert_json image.json '[.native_objects[].name | split("/")[-1]] == ["another.cubin", "another.ptx", "changed.ptx"]'
 assert_json image.json '.configurations[0].units == 11 and .configurations[0].native_objects == 3'
 assert_json build.json '[.native_objects[].reason | select(contains("device code (ptx)"))] | length == 2'
@@ -101,7 +102,7 @@ for file in nvcc.cubin clang.cubin; do
   expect_equal "machine code in $file" "$(flags_of $share/$file)" "$("$cuda/bin/ptxas" -arch=sm_90 $share/nvcc.ptx -o want.cubin && flags_of want.cubin)"
 done
 expect_equal "magic number of nvcc.fatbin" "$(od -An -tx4 -N4 $share/nvcc.fatbin | tr -d ' ')" ba55ed50
-# As Clang makes it; and what is carried, byte for byte.
+# The result is Clang's; carried files are the same byte for byte.
 clang++-22 -O2 --cuda-path="$cuda" --cuda-device-only --cuda-gpu-arch=sm_90 -DONLY -S src/kernel.cu -o want.ptx 2>/dev/null
 same $share/only.ptx want.ptx
 clang-22 -O2 --target=nvptx64-nvidia-cuda -march=sm_80 -S src/bare.c -o want.ptx 2>/dev/null
@@ -114,19 +115,19 @@ grep -q renamed $share/changed.ptx && expect_equal "changed.ptx" "$(target_of $s
 expect_equal "SPIR-V" "$(od -An -tx4 -N4 $share/plain.spv | tr -d ' ')" 07230203
 assert_json sm_90.json '[.gpu_code[] | select(.file)] | length == 2'
 
-# A file for a GPU that its IR does not serve stays what it is; so does every file where no device code is wanted.
+# A file stays as it is if its IR cannot serve the GPU, or if no device code is requested.
 expect_equal "only.ptx for sm_80" "$(target_of sm_80/usr/local/share/only.ptx)" sm_90
 deploy none none
 expect_equal "nvcc.ptx for no GPU" "$(target_of none/usr/local/share/nvcc.ptx)" sm_80
 expect_equal "digest" "$(deploy sm_90 again && json again.json .digest)" "$(json sm_90.json .digest)"
 assert_json again.json '.modules.lowered == 0'
 
-# Several GPUs: PTX for the lower one, a fat binary for both; a cubin is for one, and there is no machine code without an assembler.
+# Several GPUs: PTX for the lower one, a fat binary for both. A cubin serves one GPU, and machine code needs an assembler.
 expect_error 3 'clang.cubin: one cubin is for one GPU' "$XAAS" deploy oci:image:ir --gpu sm_80,sm_90 -o rootfs:two
 expect_error 3 'clang.cubin: it is machine code, and there is no ptxas' "$XAAS" deploy oci:image:ir --gpu sm_90 --ptxas none -o rootfs:text
 expect_error 3 'no device code of the image serves sm_75' "$XAAS" deploy oci:image:ir --gpu sm_75 -o rootfs:older
 sed -i -e 's/nvcc.cubin nvcc.fatbin/nvcc.fatbin/' -e 's/clang.ptx clang.cubin/clang.ptx/' src/Makefile
-# The architectures of --gpu in the place of the build's own.
+# The architectures of --gpu replace those of the build.
 "$XAAS" build src --gpu sm_75,sm_90 -o oci:image:ir -q >/dev/null
 "$XAAS" inspect oci:image:ir --format json >image.json
 for file in nvcc.ptx nvcc.fatbin clang.ptx only.ptx bare.ptx; do expect_equal "architectures of $file" "$(archs $file)" sm_75,sm_90; done
@@ -166,7 +167,7 @@ system ''
 "$XAAS" verify oci:image:sm_90 --system system.json >verified
 grep -q '^not known: whether the image has code for the GPU a GPU' verified || fail "not said: $(cat verified)"
 
-# What only the assembler finds is found when code is made, or on request by the build.
+# Errors that only the assembler finds: when deploying, or on request when building.
 mkdir -p wrong/src
 cat >wrong/src/kernel.cu <<'END'
 extern "C" __global__ void scale(float *x) {

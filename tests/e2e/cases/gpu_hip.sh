@@ -1,5 +1,5 @@
 #!/bin/bash
-# Device code of HIP: captured for each architecture, kept once where it is equal, and made for the AMD GPU that is asked for.
+# HIP device code: captured for each architecture, stored once where it is equal, and compiled for the requested AMD GPU.
 source "$E2E/lib.sh"
 needs jq make cmake clang++-22 clang-offload-bundler-22 llvm-objdump-22 objcopy
 bitcode=$(hip_device_libraries) || skip "no HIP (libamdhip64-dev) or no device libraries for it (rocm-device-libs)"
@@ -16,7 +16,7 @@ code_object() { # PROGRAM GPU FILE
 deploy() { # GPUS DIRECTORY OPTION...
   "$XAAS" deploy oci:image:ir --gpu "$1" -o "rootfs:$2" --format json "${@:3}" >"$2.json"
 }
-starts() { # PROGRAM: it starts, and finds no GPU or works on it
+starts() { # PROGRAM: must start, and either find no GPU or work on it
   local code=0
   "$1" >output 2>&1 || code=$?
   [ $code -eq 77 ] || [ $code -eq 0 ] || fail "$1 ends with $code: $(cat output)"
@@ -24,7 +24,7 @@ starts() { # PROGRAM: it starts, and finds no GPU or works on it
 
 "$XAAS" build "$REPO/examples/gpu/hip.json" -o oci:image:ir --format json >build.json
 "$XAAS" inspect oci:image:ir --format json >image.json
-# Two programs, each once for the host and four times for GPUs; neither asks which GPU it is for.
+# Two programs, each with one unit for the host and four for GPUs; neither depends on the GPU.
 assert_json image.json '.configurations[0].units == 10 and .configurations[0].modules == 4 and .configurations[0].native_objects == 0'
 assert_json image.json '.specializations[] | select(.name == "gpu") | [.values[].value] == ["gfx906", "gfx908", "gfx90a", "gfx1030"]'
 
@@ -50,7 +50,7 @@ assert_json again.json '.modules.lowered == 0'
 deploy gfx90a afresh --no-cache
 expect_equal "digest without the cache" "$(json afresh.json .digest)" "$(json gfx90a.json .digest)"
 
-# Each architecture's own code, of a makefile; instructions are those of Clang's own compile. hipcc is the front door, too.
+# A makefile with code for single architectures; the instructions are those of Clang's own compile. hipcc is the front door, too.
 mkdir src
 cat >src/own.cpp <<'END_OF_SOURCE'
 #include <hip/hip_runtime.h>
@@ -118,7 +118,7 @@ as_clang gfx90a -ffast-math -fgpu-flush-denormals-to-zero
 "$XAAS" inspect oci:own:ir --format json >own.json
 assert_json own.json '.specializations[] | select(.name == "gpu") | [.values[].value] == ["gfx90a"]'
 
-# In one command; the build runs what it made. As a part of a program that is CUDA, too: a GPU gets its vendor's.
+# Compiled and linked in one command, and run by the build. In a program that also has CUDA, a GPU gets its vendor's code.
 mkdir one
 cp src/*.cpp one
 cat >one/Makefile <<'END_OF_MAKEFILE'
@@ -148,12 +148,12 @@ else
   echo "not run: a program of HIP and CUDA: there is no CUDA toolkit"
 fi
 
-# Code for one setting of a GPU is Clang's own work, and counted.
+# Code for one setting of a GPU is compiled by Clang and counted.
 asked '--offload-arch=gfx90a:xnack+'
 "$XAAS" build asked.json --source src -o oci:own:native -q >/dev/null
 "$XAAS" inspect oci:own:native --format json >native.json
 assert_json native.json '[.native_objects[] | select(.reason | contains("xnack"))] | length > 0'
-# Code that is linked by itself is IR.
+# Separately linked code is IR.
 asked '--offload-arch=gfx90a -fgpu-rdc'
 "$XAAS" build asked.json --source src -o oci:own:linked -q >/dev/null
 "$XAAS" inspect oci:own:linked --format json >linked.json
@@ -161,7 +161,7 @@ assert_json linked.json '.configurations[0].native_objects == 0'
 "$XAAS" deploy oci:own:linked --gpu gfx90a -o rootfs:linked-root -q >/dev/null
 expect_equal "code that is linked by itself" "$(code_objects linked-root/usr/local/bin/own)" "gfx90a "
 
-# What cannot be.
+# Errors.
 expect_error 3 'this system has no GPU' "$XAAS" deploy oci:image:ir -o oci:image:x --system <("$XAAS" detect --format json | jq '.gpus = []')
 grep -q -e '--gpu' stderr || fail "no way out is named: $(cat stderr)"
 expect_error 3 'code for AMD GPUs' "$XAAS" deploy oci:image:ir -o oci:image:x --gpu sm_90

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Relocatable device code: units call each other's device functions, the link is made for the GPU when deploying. By clang, by nvcc with
-# each of its ways to link, by CMake.
+# Relocatable device code: units call each other's device functions, and deploying links them for the GPU. With clang, with
+# each way that nvcc links, and with CMake.
 source "$E2E/lib.sh"
 needs jq make cmake clang++-22 objcopy od
 cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
@@ -73,7 +73,7 @@ for gpus in sm_75 sm_90 sm_100 sm_80,sm_90; do
   expect_equal "library for $gpus" "$(fat_binary "$gpus/usr/local/lib/libshared.so")" "$want"
 done
 grep -q '/usr/local/lib/libb.a has no device code' notes || fail "nothing is said of the archive: $(cat notes)"
-# One module for the GPU: nothing is called, nothing is left to find.
+# One module for the GPU: no calls and no external symbols are left.
 "$XAAS" deploy oci:image:ir --gpu sm_90 --ptxas none -o rootfs:text --format json >text.json
 for program in $programs; do
   expect_equal "$program as PTX" "$(fat_binary "text/usr/local/bin/$program")" "ptx 90"
@@ -110,7 +110,7 @@ assert_json cmake.json '.configurations[0].native_objects == 0'
 "$XAAS" deploy oci:cmake:ir --gpu sm_90 -o rootfs:cmake-root
 expect_equal "by CMake" "$(fat_binary cmake-root/usr/local/bin/program)" "elf 90"
 
-# What nobody defines is said when the code is assembled, with the program's name.
+# Assembling reports an undefined symbol with the program's name.
 sed -i 's/^__device__ float twice.*//; s/twice(out\[0\])/out[0]/' project/b.cu
 "$XAAS" build project -o oci:incomplete:ir
 expect_error 1 twice "$XAAS" deploy oci:incomplete:ir --gpu sm_90 -o rootfs:never

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Builds that find nvcc and its toolkit in the many ways that projects do: they go on with the front door, and what they compile is
-# captured. What only nvcc compiles is carried, and counted.
+# Builds find nvcc and its toolkit in many ways; all end up at the front door, which captures what they compile. Code that
+# only nvcc compiles is carried and counted.
 source "$E2E/lib.sh"
 needs jq make cmake clang++-22 objcopy
 cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
@@ -27,7 +27,7 @@ spec() { # DIRECTORY SYSTEM ARGUMENT...
     install: [{from: "program", to: "bin/program"}]}, isa: []}' --args -- "${@:3}" >"$1/xaas.json"
 }
 
-# nvcc says where its toolkit is: that is the one with the front door, also for what takes an nvcc by that path.
+# nvcc reports the location of its toolkit: one with the front door in place of nvcc.
 program says
 cat >says/Makefile <<'END'
 TOP := $(shell nvcc --dryrun program.cu 2>&1 | sed -n 's/^#. TOP=//p')
@@ -39,7 +39,7 @@ spec says make
 build says
 captured says 3
 
-# CMake's old module: it asks nvcc, or believes what it is told.
+# CMake's old module asks nvcc or uses its settings.
 if cmake --help-module FindCUDA >/dev/null 2>&1; then
   program old
   echo '#include <cuda_runtime.h>' >old/plain.cpp
@@ -79,7 +79,7 @@ first=$(image_digest language.image ir)
 build language
 expect_equal "digest of the second image" "$(image_digest language.image ir)" "$first"
 
-# What Clang does not compile and nvcc does.
+# Code that nvcc compiles and Clang does not.
 program own
 cat >>own/program.cu <<'END'
 #ifndef __NVCC__
@@ -95,11 +95,11 @@ END
 spec own make
 build own
 assert_json own.json '.configurations[0].units == 0 and ([.native_objects[] | select(.reason | contains("nvcc compiles and Clang does not"))] | length == 1)'
-# What neither compiles is an error.
+# Code that neither compiles is an error.
 echo '#error nobody' >>own/program.cu
 expect_error 1 'own' "$XAAS" build own -o oci:own.image:none
 
-# An nvcc that is called by its own path is not seen, even where the front door is its host compiler: what it makes is counted.
+# An nvcc called by its own path is not captured, even with the front door as its host compiler; its objects are counted.
 program apart
 cat >apart/Makefile <<END
 program: program.o
@@ -111,7 +111,7 @@ spec apart make
 build apart
 assert_json apart.json '.configurations[0].units == 0 and ([.native_objects[] | select(.reason | contains("nvcc made"))] | length == 1)'
 
-# Both sides in one file of assembly, as Clang writes it.
+# Host and device code in one assembly file, as Clang writes it.
 program text
 rm text/cuda.h
 sed -i '/include "cuda.h"/d; s/FACTOR/3/' text/program.cu

@@ -26,12 +26,12 @@ for command in "" "${commands[@]/#/-}"; do
     grep -qx "\.SH $title" "$page" || fail "$page has no $title"
   done
 done
-# What applies, and only that.
+# Help lists the options that apply, and no others.
 grep -q XAAS_CLANG pages/man1/xaas-build.1 || fail "xaas-build(1) does not know XAAS_CLANG"
 ! grep -q XAAS_CLANG pages/man1/xaas-verify.1 || fail "xaas-verify(1) speaks of XAAS_CLANG"
 grep -q 'access denied' pages/man1/xaas-deploy.1 || fail "xaas-deploy(1) has no exit status 5"
 ! grep -q 'access denied' pages/man1/xaas-cache.1 || fail "xaas-cache(1) speaks of registries"
-# Every setting is in the page of the file.
+# The page of the configuration file documents every setting.
 for key in $("$XAAS" config show | sed -n 's/^\([a-z_]*\) .*/\1/p'); do
   grep -q "\"$key\"" pages/man5/xaas-config.json.5 || fail "xaas-config.json(5) has no $key"
 done
@@ -39,7 +39,7 @@ done
   man --warnings -E UTF-8 -l -Tutf8 -Z "$page" >/dev/null 2>warnings
   [ ! -s warnings ] || fail "$page: $(cat warnings)"
 done
-# There is no date: the same sources give the same pages.
+# Pages have no date: the same sources give the same pages.
 ! command -v mandoc >/dev/null || for page in "${pages[@]}"; do
   mandoc -Tlint -W warning "$page" 2>&1 | grep -v 'missing date' >warnings || true
   [ ! -s warnings ] || fail "$page: $(cat warnings)"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Deploying needs the image and nothing else: no sources, no compiler, no other program, no privilege.
+# Deploying needs only the image: no sources, no compiler, no other program, no privilege.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 env
 

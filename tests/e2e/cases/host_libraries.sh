@@ -1,14 +1,14 @@
 #!/bin/bash
-# What the application would rather have from the host: said by deploying, recorded without the host, taken by running where it
-# fits, and else not, with the reason.
+# Libraries that the application prefers from the host: deploying reports them, works without the host, and `xaas run` takes
+# them where they fit; otherwise it says why not.
 source "$E2E/lib.sh"
 mpicc=mpicc mpirun=mpirun
-for name in mpicc mpirun; do # Debian's own names of MPICH's; mpicc may be another library's
+for name in mpicc mpirun; do # Debian's names of MPICH's wrappers; mpicc may belong to another library
   ! command -v "$name.mpich" >/dev/null || declare "$name=$name.mpich"
 done
 needs jq make clang-22 bwrap patchelf perl "$mpicc" "$mpirun"
 
-# A small library, and second builds of it in the machine's places.
+# A small library, and other builds of it in the machine's directories.
 tiny() { # DIR NAME CODE...: libtiny.so.1 there
   mkdir -p "$1"
   printf '%s\n' "const char *tiny_name(void) { return \"$2\"; }" "${@:3}" >"$1/tiny.c"
@@ -36,7 +36,7 @@ END
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 deploy=("$XAAS" deploy oci:app:ir -q)
 
-# What is said follows the machine, what is written does not.
+# The report depends on the machine; the image does not.
 with=(env LD_LIBRARY_PATH="$PWD/same")
 "${with[@]}" "${deploy[@]}" --dry-run --explain >with.text
 grep -qx "  tiny    of the host   the same soname: $PWD/same/libtiny.so.1" with.text || fail "not told: $(cat with.text)"
@@ -64,7 +64,7 @@ assert_json plan.json '.host == [{what: "tiny", from: "host", found: "'"$PWD"'/s
 assert_json plan.json '.command | index("/.xaas/host/libtiny.so.1") and (index("/.xaas/host/libc.so.6") | not)'
 "${with[@]}" "${run[@]}" --print --launcher srun -q 2>/dev/null >line
 expect_equal "line for srun" "$(cat line)" "srun $XAAS run --host tiny --runtime bwrap oci:app:here"
-# A symbol that the program uses is not there.
+# A symbol of the program is missing.
 lacks="tiny of the image: the image's /usr/local/bin/app uses tiny_count of libtiny.so.1, which the host's $PWD/less/libtiny.so.1 does not have"
 LD_LIBRARY_PATH=$PWD/less "${run[@]}" >out 2>err
 expect_equal "with a symbol missing" "$(cat out)" "image 1"
@@ -75,16 +75,16 @@ expect_error 3 "loads no library fftw3" "${run[@]}" --host fftw3
 expect_error 3 "belongs to the C library" "${run[@]}" --host libc.so.6
 expect_error 2 "no name of a library" "${run[@]}" --host tiny,../x
 expect_error 2 "contradict" "${run[@]}" --host mpi --mpi image
-# A tree says nothing of preferences; they are named.
+# A tree does not record preferences, so the command line names them.
 "${deploy[@]}" -o rootfs:tree >/dev/null
 expect_equal "a tree" "$("${with[@]}" "$XAAS" run -q --runtime bwrap rootfs:tree -- /usr/local/bin/app)" "image 1"
 expect_equal "a tree, by name" "$("${with[@]}" "$XAAS" run -q --runtime bwrap --host libtiny.so.1 rootfs:tree -- /usr/local/bin/app)" "host 2"
-# What a stranger's image says.
+# Untrusted annotations.
 jq '.annotations["dev.xaas.host"] = "[{\"what\":\"x\",\"sonames\":[\"../../etc/passwd\"]}]"' "$(blob app "$(image_digest app here)")" >bad.json
 put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json
 expect_error 7 "is not the name of a library" "$XAAS" run --runtime bwrap oci:app:bad
 
-# An MPI that the spec prefers, under the machine's own launcher and without one. The host's says another version.
+# An MPI that the spec prefers, with the machine's launcher and without. The host's library reports another version.
 mkdir which
 cat >which/which.c <<'END'
 #include <mpi.h>

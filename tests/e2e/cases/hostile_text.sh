@@ -1,16 +1,16 @@
 #!/bin/bash
-# What an image, an argument or a tool says reaches no terminal as a command to it: escapes, C1 and bidirectional controls are
-# quoted, in what is printed and in errors; JSON has the text as it is.
+# Text from images, arguments and tools never reaches a terminal as a command: escapes, C1 and bidirectional controls are
+# quoted in output and errors. JSON has the text unchanged.
 source "$E2E/lib.sh"
 needs jq make clang-22 perl
 
 evil=$'\e]0;title\a\e[2J\xc2\x9b31m\xe2\x80\xae\x7f'
-# FILE...: nothing in them that a terminal obeys; new lines and tabulators are fine
+# FILE...: must contain no control characters for terminals except newlines and tabs
 plain() {
   perl -0777 -ne 'exit 1 if /[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|\xd8\x9c/' "$@" ||
     fail "not quoted: $(cat -v "$@")"
 }
-# COMMAND...: whatever it does, what it prints is plain, and has the text TITLE of the escape in it
+# COMMAND...: its output must be plain, whatever its exit code, and contain TITLE, the text of the escape
 quotes() {
   local code=0
   "$@" >printed 2>errors </dev/null || code=$?
@@ -20,14 +20,14 @@ quotes() {
 }
 
 tiny_project src
-# A linker script says what it likes.
+# A linker script with chosen text.
 printf 'ASSERT(0, "%s")\n' "$evil" >src/bad.ld
 jq --arg evil "$evil" '.image.entrypoint = ["/usr/local/bin/hello", $evil]' src/xaas.json >changed
 mv changed src/xaas.json
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o oci:app:here -q >/dev/null
 
-# An image whose author chose the annotations.
+# An image with hostile annotations.
 manifest=$(image_digest app here)
 jq -c --arg evil "$evil" '.annotations |= with_entries(if .key | test("version|format") then . else .value = $evil end)' "$(blob app "$manifest")" >bad.json
 put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json

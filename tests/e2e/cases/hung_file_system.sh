@@ -1,5 +1,5 @@
 #!/bin/bash
-# A file system whose server is gone, which stops whoever touches it: detection leaves it out, says so, and finds all else.
+# A file system without its server blocks every process that touches it: detection leaves it out, says so, and finds the rest.
 source "$E2E/lib.sh"
 needs jq python3 umount
 [ "$(id -u)" -eq 0 ] || skip "only root can mount"
@@ -19,7 +19,7 @@ END
 python3 server.py "$PWD/hung" &
 server=$!
 end_server() {
-  kill -9 $server 2>/dev/null || true # what waits for it goes on, with an error
+  kill -9 $server 2>/dev/null || true # waiting processes continue with an error
   umount -l "$PWD/hung" 2>/dev/null || true
 }
 trap end_server EXIT

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Images that a command cannot take: not there, not ours, of another kind, of a newer format or LLVM.
+# Images that a command cannot use: missing, not ours, of another kind, of a newer format or LLVM.
 source "$E2E/lib.sh"
 needs jq make clang-22 zstd umoci tar
 
@@ -17,7 +17,7 @@ umoci new --image other:one >/dev/null
 expect_error 2 'not an image that xaas made' "$XAAS" deploy oci:other:one -o oci:app:out
 "$XAAS" inspect oci:other:one --format json | jq -e '.kind == "other" and .layers == []' >/dev/null
 
-# LAYOUT FILTER: rewrites bundle.json of the image app:ir by a jq filter into a layout of its own
+# LAYOUT FILTER: copies the image app:ir into a new layout, with bundle.json changed by a jq filter
 rewrite() {
   local manifest config index old layer diff
   cp -r app "$1"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What an install step does to files, and the kinds of files that there are: stripping, RUNPATH, versioned shared
-# libraries, archives, headers, generated sources, programs that the build runs, assembly.
+# What install steps do to files, and the kinds of files: stripping, RUNPATH, versioned shared libraries, archives, headers,
+# generated sources, programs that the build runs, assembly.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 readelf ar
 
@@ -69,10 +69,10 @@ expect_equal "pkg-config file" "$(head -n 1 $lib/pkgconfig/part.pc)" prefix=/usr
 libc=$(dirname "$(find "$PWD/tree" -name libc.so.6)")
 expect_equal result "$(tree/lib64/ld-linux-x86-64.so.2 --library-path "$libc" tree/usr/local/bin/tool)" 42
 ! grep -rqaF xaas-build tree || fail "the build's directory is in $(grep -rlaF xaas-build tree)"
-# The archive is usable where there is a compiler.
+# A compiler can use the archive.
 printf 'int still(int);\nint main(void) { return still(21); }\n' >user.c
 clang-22 user.c $lib/libstill.a -o user && ./user
-# Nothing depends on where the build happened.
+# Nothing depends on the build directory.
 mkdir other
 TMPDIR=$PWD/other "$XAAS" build src -o oci:again:ir -q >table
 expect_equal "digest from another place" "$(image_digest again ir)" "$(image_digest app ir)"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stopped at any moment: the exit code says by what, nothing temporary stays behind, and the next run gives what an
-# undisturbed one gives. Also when it had no time to clean up.
+# A run stopped at any moment: the exit code tells the signal, no temporary file stays behind, and the next run gives the
+# result of an undisturbed one, even if the killed run could not clean up.
 source "$E2E/lib.sh"
 needs jq make clang-22 setsid
 
@@ -31,7 +31,7 @@ clean() {
   expect_equal "left in TMPDIR after $1" "$(ls -A tmp | wc -l)" 0
   expect_equal "left in the layout after $1" "$(find app -name '*tmp*' | wc -l)" 0
 }
-# Background jobs of a script ignore SIGINT; `env` puts that back.
+# Background jobs of a script ignore SIGINT; `env` restores the default.
 plain=(env --default-signal=INT)
 expect_equal "SIGINT in a build" "$(stopped INT 0.7 "${plain[@]}" "$XAAS" build src -o oci:app:other -q 2>err)" 130
 grep -q '^xaas: error: .*interrupted' err || fail "not said: $(cat err)"
@@ -42,14 +42,14 @@ for signal in INT TERM; do
   for after in 0.03 0.1 0.15; do
     code=$(stopped $signal $after "${plain[@]}" "$XAAS" deploy oci:app:ir -o oci:app:other --cpu x86-64-v2 -q)
     case $signal:$code in
-    INT:130 | TERM:143 | *:0) ;; # 0: it was faster
+    INT:130 | TERM:143 | *:0) ;; # 0: it ended before
     *) fail "SIG$signal after $after s: exit code $code" ;;
     esac
     clean "SIG$signal in deploy after $after s"
   done
 done
 
-# Killed, which cannot be caught, at random instants: nothing of the build runs on, not even what left its process group.
+# SIGKILL at random instants: no process of the build survives, not even one outside its process group.
 still_running() { # the build's processes, zombies aside
   local directory
   while read -r directory; do
@@ -77,10 +77,10 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
   done
   expect_equal "processes of a killed build" "$(still_running | wc -c)" 0
 done
-# Once where an outcome is in the cache, which is more than the mark that there is one.
+# Once with an outcome in the cache, which is more than the mark of its key.
 setsid "$XAAS" build src -o oci:app:killed -q >/dev/null &
 process=$!
-until kill -0 -- -"$process" 2>/dev/null; do sleep 0.01; done # it leads a group of its own
+until kill -0 -- -"$process" 2>/dev/null; do sleep 0.01; done # the leader of its process group
 while [ -z "$(find "$XAAS_CACHE_DIR" -type f -size +200c 2>/dev/null)" ]; do sleep 0.02; done
 kill -KILL -- -"$process"
 wait "$process" || true
@@ -96,7 +96,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 killed 3 "$XAAS" deploy oci:app:ir -o rootfs:killed --cpu x86-64-v2 -q
 
-# The next run removes what killed ones left, and nothing else: not what another user's or a running program has there.
+# The next run removes leftovers of killed runs, and no files of other users or running processes.
 mkdir -p tmp/xaas-build-mine
 "$XAAS" build src -o oci:beside:ir -q >beside.out &
 beside=$!

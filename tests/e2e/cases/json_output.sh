@@ -4,7 +4,7 @@ source "$E2E/lib.sh"
 needs jq make clang-22
 
 tiny_choices src
-only_json() { # FILE COMMAND...: nothing but one document on standard output
+only_json() { # FILE COMMAND...: prints exactly one document on standard output
   local file=$1
   shift
   "$@" --format json >"$file" 2>stderr || fail "$*: $(cat stderr)"
@@ -23,7 +23,7 @@ assert_json build.json '(.image == "oci:app:ir") and (.digest | test("^sha256:[0
   and all(.configurations[]; (.id | type) == "string" and .units == 1 and .modules == 1 and .native_objects == 0 and .programs == 1
     and (.seconds | type) == "number")
   and .sharing.units == 4 and .sharing.modules == 2'
-# The steps of a configuration are part of its time, and those of all of the image's.
+# The time of a configuration includes its steps, and the image's steps include those of all configurations.
 assert_json build.json 'def near($sum): . >= $sum - 0.001;
   all(.configurations[]; (.steps | keys == ["build", "configure", "harvest", "install"])
     and .steps.build.wall > 0 and .steps.build.cpu > 0 and .steps.configure.cpu >= 0

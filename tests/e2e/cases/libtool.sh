@@ -1,6 +1,6 @@
 #!/bin/bash
-# Libtool: objects compiled twice, a convenience library, a library that needs another one (linked again when it is
-# installed), `.la` and pkg-config files, several programs; and what uses them from the deployed tree.
+# Libtool: objects compiled twice, a convenience library, a library that needs another one (linked again at install time),
+# `.la` and pkg-config files, several programs, and users of the deployed tree.
 source "$E2E/lib.sh"
 needs jq make clang-22 autoreconf automake libtoolize pkg-config readelf ar
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A language model may add specialization points: what it says is checked, marked and reported; a recorded answer is used
-# again without network; no answer is an error; without --llm nothing is different.
+# A language model may add specialization points: its answer is checked, marked and reported. A recorded answer is reused
+# without a network, no answer is an error, and without --llm nothing changes.
 source "$E2E/lib.sh"
 needs jq python3 openssl cmake ninja clang-22
 
@@ -18,7 +18,7 @@ install(TARGETS waves)
 END
 printf 'int main(void) { return 0; }\n' >src/waves.c
 
-# A server with a chat endpoint, with and without TLS, whose answer is a file; it says its ports and keeps what it was sent.
+# A server with a chat endpoint, with and without TLS. It answers with a file, prints its ports and stores the requests.
 cat >server.py <<'END'
 import http.server, ssl, sys, threading
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -82,7 +82,7 @@ grep -q "Authorization: Bearer sk-very-secret" sent || fail "the key was not sen
 [ "$(jq 'del(.llm, .specializations)' asked.json)" = "$(jq 'del(.specializations)' plain.json)" ] || fail "more has changed"
 [ "$(jq '.specializations[0]' asked.json)" = "$(jq '.specializations[0]' plain.json)" ] || fail "a point that was read has changed"
 
-# No answer is no result.
+# Without an answer there is no result.
 echo 403 >status
 expect_error 5 "HTTP status 403" "$XAAS" inspect src --llm "http://127.0.0.1:$port" --model tiny
 grep -q "hint: .*without --llm" stderr || fail "no way out is named"
@@ -94,7 +94,7 @@ expect_error 7 "not valid JSON" "$XAAS" init src --llm "http://127.0.0.1:$port" 
 [ ! -e src/xaas.json ] || fail "a spec was written without the answer"
 mv answer.good answer
 
-# Certificates are verified, against the authorities that are named.
+# Certificates are verified against the configured authorities.
 expect_error 6 "https://localhost:$tls_port" "$XAAS" inspect src --llm "https://localhost:$tls_port" --model tiny
 SSL_CERT_FILE=cert.pem "$XAAS" inspect src --llm "https://localhost:$tls_port" --model tiny -q >/dev/null 2>&1
 CURL_CA_BUNDLE=cert.pem "$XAAS" inspect src --llm "https://localhost:$tls_port" --model tiny -q >/dev/null 2>&1
@@ -104,7 +104,7 @@ wait $server 2>/dev/null || true
 expect_error 6 "http://127.0.0.1:$port/v1/chat/completions" "$XAAS" inspect src --llm "http://127.0.0.1:$port" --model tiny
 unset XAAS_LLM_KEY
 
-# The recorded answer, without network.
+# The recorded answer needs no network.
 "$XAAS" inspect src --llm-replay record.json --offline --format json >replayed.json 2>/dev/null
 [ "$(jq '.llm.replayed = false' replayed.json)" = "$(cat asked.json)" ] || fail "the replay gives another answer"
 "$XAAS" inspect src --llm-replay record.json 2>/dev/null >table

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Deploying with LTO: what a program calls in another file, in an archive too, is part of it; what is installed as an object is
-# one; units whose options or assembly a link cannot have take no part, and that is said; same results, same digest.
+# Deploying with LTO: calls into other files and archives become part of the program; an installed object stays an object;
+# units whose options or assembly LTO cannot carry take no part and are reported. Same results, same digest.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 objdump
 
@@ -35,7 +35,7 @@ printf 'int inner(int a) { return a * 3 + 1; }\n' >src/inner.c
 printf 'int unused(int a) { return a; }\n' >src/unused.c
 printf 'static int part(int a) { return a / 3; }\nint outer(int a) { return part(a) + 5; }\n' >src/outer.c
 printf 'int public_part(int a) { return a * 7; }\n' >src/public.c
-# Nobody names `entry`: its section does.
+# Only the section keeps `entry`; no symbol refers to it.
 printf 'int started;\nstatic void start(void) { started = 8; }\nvoid (*entry)(void) __attribute__((section(".init_array"))) = start;\n' >src/table.c
 printf 'int slow(int a) { return a + 2; }\n' >src/slow.c
 printf '__asm__(".globl place\\n.section .rodata\\nplace: .long 42\\n.text");\nextern const int place;\nint directive(void) { return place; }\n' \

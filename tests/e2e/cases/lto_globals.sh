@@ -1,6 +1,6 @@
 #!/bin/bash
-# What LLVM keeps special globals for survives LTO: `used` and `retain`, inline variables and static members with dynamic
-# initialisers, priorities of constructors, tables that a program walks, ifuncs, target_clones, aliases, weak and common
+# Globals that LLVM treats specially survive LTO: `used` and `retain`, inline variables and static members with dynamic
+# initializers, priorities of constructors, tables that a program walks, ifuncs, target_clones, aliases, weak and common
 # symbols, comdats, thread-local variables, annotations. The output is that of a native build.
 source "$E2E/lib.sh"
 needs jq make clang-22 clang++-22
@@ -120,7 +120,7 @@ make -C native CC=clang-22 CXX=clang++-22 >make.log 2>&1 || fail "$(cat make.log
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:plain -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:lto --lto -q --format json >lto.json
-# LLVM's whole-program analysis crashes on ifuncs that others may see: the unit with one is an object.
+# LLVM's whole-program analysis crashes on visible ifuncs: a unit with one stays an object.
 assert_json lto.json '.lto == {units: 4, without: {"inline assembly with more than instructions, an ifunc, or -fshort-wchar": 1}}'
 run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/lib/x86_64-linux-gnu:$1/usr/lib/x86_64-linux-gnu:$1/usr/local/lib" "$1/usr/local/bin/globals"; }
 native/globals >native.out

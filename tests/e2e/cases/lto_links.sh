@@ -1,7 +1,7 @@
 #!/bin/bash
-# What a link says about symbols holds with LTO: --wrap, --defsym, --exclude-libs, version scripts, --whole-archive, `ld -r`,
-# symbol aliases, weak definitions, thread-local variables, initialisers across files. Programs that share objects compile
-# them once for each other, and that changes no byte.
+# Symbol options of a link hold with LTO: --wrap, --defsym, --exclude-libs, version scripts, --whole-archive, `ld -r`,
+# symbol aliases, weak definitions, thread-local variables, initializers across files. Programs that share objects compile
+# them once, without changing a byte.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 clang++-22 nm
 
@@ -51,7 +51,7 @@ int count(void) { return ++calls; }
 static int aliased(int a) { return a * 13; }
 int alias(int) __attribute__((alias("aliased")));
 END
-# Another definition of the same name, which the linker leaves.
+# A second definition of the same name, which the linker ignores.
 printf '__attribute__((weak)) int weak(int a) { return a - 7; }\nint uses_weak(int a) { return weak(a); }\n' >src/weak.c
 printf 'void register_one(void);\n__attribute__((constructor)) static void start(void) { register_one(); }\n' >src/registered.c
 printf 'int hidden(int a) { return a + 3; }\n' >src/hidden.c
@@ -68,7 +68,7 @@ END
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:plain -q >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:lto --lto -q --format json >lto.json
-# What `ld -r` reads stays an object.
+# Inputs of `ld -r` stay objects.
 assert_json lto.json '.lto == {units: 9, without: {}} and .modules == {lowered: 9, cached: 2}'
 run() { "$1/lib64/ld-linux-x86-64.so.2" --library-path "$1/lib/x86_64-linux-gnu:$1/usr/lib/x86_64-linux-gnu:$1/usr/local/lib" "$1/usr/local/bin/$2"; }
 for program in one two; do

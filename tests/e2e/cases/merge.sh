@@ -1,5 +1,5 @@
 #!/bin/bash
-# Configurations built by separate jobs, in directories of their own, and merged: the image of one build of all of them.
+# Configurations that separate jobs build in their own directories and `xaas merge` unites: the image of one build of all.
 source "$E2E/lib.sh"
 needs jq cmake ninja make clang-22
 mkdir tmp
@@ -7,7 +7,7 @@ export TMPDIR=$PWD/tmp
 
 chosen=(threads=none,isa=x86-64 threads=none,isa=x86-64-v3 threads=openmp,isa=x86-64-v2 threads=openmp,isa=x86-64-v3
   threads=openmp,isa=x86-64-v4)
-job() { # N CONFIGURATION: another machine, as far as a build can tell
+job() { # N CONFIGURATION: a build cannot tell this from another machine
   mkdir -p "job-$1/deep/er" "job-$1/tmp"
   cp -r "$REPO/examples/soft-spheres" "job-$1/deep/er/src-$1"
   (cd "job-$1" && XAAS_CACHE_DIR=$PWD/cache TMPDIR=$PWD/tmp "$XAAS" build "deep/er/src-$1" --config "$2" -o oci:out:ir -j 1 -q >/dev/null)
@@ -17,7 +17,7 @@ for n in 0 1 2 3 4; do
   job $n "${chosen[n]}"
   images+=("oci:job-$n/out:ir")
 done
-cp -r "$REPO/examples/soft-spheres" spheres # a copy has no revision, as those of the jobs
+cp -r "$REPO/examples/soft-spheres" spheres # a copy has no revision, like those of the jobs
 "$XAAS" build spheres "${chosen[@]/#/--config=}" -o oci:whole:ir -q --format json >built.json
 whole=$(json built.json .digest)
 
@@ -33,7 +33,7 @@ expect_equal "configurations" "$(jq -c '[.images[0].configurations[] | {id, unit
   "$(jq -c '[.configurations[] | {id, units, modules, programs}]' built.json)"
 assert_json merged.json '.inputs[3] == {image: "oci:job-3/out:ir", digest: .inputs[3].digest, arch: "x86_64", configurations: ["isa=x86-64-v3,threads=openmp"]}'
 
-# In another order, in steps, with one twice, and from and to archives.
+# In another order, in steps, with a repeated image, from and to archives.
 "$XAAS" merge "${images[4]}" "${images[1]}" "${images[0]}" "${images[3]}" "${images[2]}" "${images[1]}" -o oci:merged:other -q >/dev/null
 expect_equal "another order" "$(image_digest merged other)" "$whole"
 "$XAAS" merge "${images[3]}" "${images[0]}" -o part.tar -q >/dev/null
@@ -42,12 +42,12 @@ expect_equal "in steps" "$(json steps.json .digest)" "$whole"
 "$XAAS" merge oci:whole:ir -o oci:merged:alone -q | tail -n 1 >alone
 expect_equal "an image alone" "$(cat alone)" "oci:merged:alone $whole"
 
-# What it makes works.
+# The merged image works.
 "$XAAS" deploy oci:merged:ir -o rootfs:here -q >/dev/null
 here/usr/local/bin/soft-spheres >output
 result_of output >/dev/null
 
-# Levels by --isa: the point has those of all.
+# Levels of --isa: the merged point has all of them.
 tiny_choices src
 for level in x86-64-v3 x86-64; do
   "$XAAS" build src --isa $level -o oci:levels:$level -q >/dev/null
@@ -56,7 +56,7 @@ done
 "$XAAS" merge oci:levels:x86-64-v3 oci:levels:x86-64 -o oci:levels:merged -q >/dev/null
 expect_equal "levels" "$(image_digest levels merged)" "$(image_digest levels both)"
 
-# Programs that keep the path of their build directory: two jobs at the same time in one directory for temporary files.
+# Programs that contain the path of their build directory: two concurrent jobs in one temporary directory.
 mkdir placed
 cat >placed/CMakeLists.txt <<'EOF'
 cmake_minimum_required(VERSION 3.20)
@@ -82,7 +82,7 @@ assert_json placed.json '[.warnings[] | select(.kind == "path")] | length >= 2'
 "$XAAS" merge oci:placed-b:ir oci:placed-a:ir -o oci:placed-merged:ir -q >/dev/null
 expect_equal "programs that keep a path" "$(image_digest placed-merged ir)" "$(json placed.json .digest)"
 
-# The date is that of the latest.
+# The merged image has the latest date.
 for n in 1 2; do
   speed=$([ $n = 1 ] && echo safe || echo fast)
   SOURCE_DATE_EPOCH=$((n * 1000)) "$XAAS" build src --config "isa=x86-64,speed=$speed" \
@@ -95,7 +95,7 @@ expect_equal "the later date" "$(image_digest dated merged)" "$(image_digest dat
 SOURCE_DATE_EPOCH=1000 "$XAAS" merge oci:dated:2 oci:dated:1 -o oci:dated:merged -q >/dev/null
 expect_equal "a date" "$(image_digest dated merged)" "$(image_digest dated both-1)"
 
-# The same configuration, built of other sources, with other flags.
+# The same configuration from other sources and with other flags.
 cp -r src other
 sed -i 's/1000/2000/' other/hello.c
 "$XAAS" build other --isa x86-64 -o oci:levels:other -q >/dev/null

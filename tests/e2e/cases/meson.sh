@@ -1,5 +1,5 @@
 #!/bin/bash
-# Meson: it asks the compiler for its linker, and links shared libraries by RUNPATH.
+# Meson: asks the compiler for its linker, and links shared libraries by RUNPATH.
 source "$E2E/lib.sh"
 needs jq clang-22 meson ninja readelf
 

@@ -1,9 +1,9 @@
 #!/bin/bash
-# MPI by its compiler wrappers (make, CC=mpicc) and by CMake's FindMPI, in C and Fortran: captured, shared between MPI on and
-# off, and run by two ranks, each in the deployed image.
+# MPI through compiler wrappers (make, CC=mpicc) and through CMake's FindMPI, in C and Fortran: captured, shared between MPI on
+# and off, and run by two ranks, each in the deployed image.
 source "$E2E/lib.sh"
 mpicc=mpicc mpifort=mpifort mpirun=mpirun
-for name in mpicc mpifort mpirun; do # Debian's own names of MPICH's; mpicc may be another library's
+for name in mpicc mpifort mpirun; do # Debian's names of MPICH's wrappers; mpicc may belong to another library
   ! command -v "$name.mpich" >/dev/null || declare "$name=$name.mpich"
 done
 needs jq make cmake ninja clang-22 flang-22 bwrap "$mpicc" "$mpifort" "$mpirun"
@@ -119,7 +119,7 @@ assert_json build.json '.configurations[0].units == 2 and .native_objects == []'
 "$XAAS" deploy oci:fortran:ir -o rootfs:fortran-tree -q
 expect_equal Fortran "$(run_ranks "$PWD/fortran-tree" sum)" "total 3 of 2 from 1"
 
-# The wrapper for Fortran, which Debian's MPICH gives options of gfortran.
+# Debian's MPICH adds options of gfortran to its Fortran wrapper.
 mkdir commands && cp cmake/main.f90 cmake/work.c commands/
 cat >commands/xaas.json <<END
 {"name": "sum", "isa": [], "build": {"system": "commands",

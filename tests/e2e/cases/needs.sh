@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a value needs of the host is told from what the image brings: chosen, explained, recorded and verified so.
+# What a value needs from the host, as opposed to what the image brings: selected, explained, recorded and verified.
 source "$E2E/lib.sh"
 needs jq make clang-22
 
@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
 }
 END
 sed -i 's/ -o .*/& $(LIBS)/' src/Makefile
-spec() { # LIBRARY: that maths=libm says to bring
+spec() { # LIBRARY: that maths=libm claims to bring
   cat >src/xaas.json <<END
 {"name": "hello", "build": {"system": "make", "arguments": ["LIBS=-Wl,--as-needed -lm"]}, "isa": [],
  "specializations": [
@@ -32,7 +32,7 @@ spec() { # LIBRARY: that maths=libm says to bring
     "values": [{"value": "off"}, {"value": "host", "requires": {"mpi": "mpich-12"}}]}]}
 END
 }
-# What the image does not bring is not said of it.
+# A library that the image does not bring is not attributed to it.
 spec nosuchlibrary
 expect_error 1 "maths=libm says that the image brings the library nosuchlibrary" "$XAAS" build src -o oci:app:ir -q
 spec m
@@ -72,7 +72,7 @@ assert_json old.deploy '.configuration.gpu == "none" and (.values[] | select(.va
   and .reason == "the driver of the nvidia GPU is 520.1; 530 or later is needed")'
 expect_error 3 "mpi=host: this system has no MPI" deploy none --dry-run --system bare.json --set mpi=host
 
-# Recorded, and asked of the machine where it is to run.
+# Recorded, and checked on the machine that runs it.
 deploy out.deploy -o oci:app:out --system rich.json --set mpi=host --set maths=libm
 "$XAAS" inspect oci:app:out --format json >out.json
 assert_json out.json '.requires.mpi == "mpich-12" and .requires.driver == "530"'

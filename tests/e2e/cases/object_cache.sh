@@ -1,5 +1,5 @@
 #!/bin/bash
-# What was lowered is not lowered again, and gives the same image; a configuration lowers only what is its own.
+# Cached objects are not lowered again and give the same image; a configuration lowers only its own units.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22
 
@@ -51,13 +51,13 @@ for tag in one two; do
   expect_equal "digest of $tag" "$(image_digest app $tag)" "$(image_digest app first)"
 done
 
-# A damaged entry is as good as none.
+# A damaged entry counts as a miss.
 find "$XAAS_CACHE_DIR/objects" -type f | while read -r entry; do printf x | dd of="$entry" bs=1 seek=60 conv=notrunc status=none; done
 deploy damaged --set size=small
 expect_objects damaged 2 0
 expect_equal "digest" "$(image_digest app damaged)" "$(image_digest app first)"
 
-# A cache that others may write is neither read nor written, and that is said.
+# A cache that other users can write is neither read nor written, with a warning.
 chmod 777 "$XAAS_CACHE_DIR/objects"
 "$XAAS" deploy oci:app:ir -o oci:app:distrust --set size=small --format json >distrust.json 2>distrust.err
 expect_objects distrust 2 0

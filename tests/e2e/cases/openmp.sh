@@ -1,6 +1,6 @@
 #!/bin/bash
-# OpenMP off and on as a specialization point: what does not ask for OpenMP is compiled with another command line and is
-# the same IR module; what does is not shared, whether by a pragma, by a call, or by the macro.
+# OpenMP off and on as a specialization point: units without OpenMP get another command line and yet share an IR module; units
+# with a pragma, a call or the macro do not.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22
 
@@ -48,7 +48,7 @@ END
 
 "$XAAS" build src -o oci:app:ir -q --check-sharing
 "$XAAS" inspect oci:app:ir --format json >json
-# main and plain are shared; loop, call and macro are there twice.
+# main and plain are shared; loop, call and macro have two modules each.
 assert_json json '.sharing.units == 10 and .sharing.modules == 8 and .sharing.sources == 5 and .sharing.sensitive == null'
 for value in off on; do
   "$XAAS" deploy oci:app:ir -o rootfs:tree-$value --set openmp=$value -q

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Target regions of OpenMP: with the CPU itself as the device they run here; for a GPU of NVIDIA the code is looked at.
+# Target regions of OpenMP: they run here with the CPU as the device; for an NVIDIA GPU the case inspects the code.
 source "$E2E/lib.sh"
 needs jq make clang-22
 [ -e /usr/lib/llvm-22/lib/libomptarget.so ] || skip "LLVM's run-time library of OpenMP offloading (liboffload-22-dev) is not installed"
@@ -68,20 +68,20 @@ on_device="sum 999000 other 499500 plain 6 on the device"
 "$XAAS" build project -o oci:image:ir --format json >build.json
 "$XAAS" inspect oci:image:ir --format json >image.json
 assert_json image.json 'all(.configurations[]; .units == 6 and .native_objects == 0)'
-assert_json image.json 'all(.specializations[]; .name != "gpu")' # the CPU is none
+assert_json image.json 'all(.specializations[]; .name != "gpu")' # the CPU is not one
 "$XAAS" deploy oci:image:ir -o oci:deployed:here --format json >here.json
 assert_json here.json '.target.gpu == []'
 expect_equal "in a container" "$("$XAAS" run oci:deployed:here --runtime bwrap --env OMP_TARGET_OFFLOAD=MANDATORY -- /usr/local/bin/sum)" "$on_device"
 "$XAAS" deploy oci:image:ir --cpu haswell --lto -o rootfs:lto -q >/dev/null
 expect_equal "with LTO" "$("$XAAS" run rootfs:lto --runtime bwrap --env OMP_TARGET_OFFLOAD=MANDATORY -- /usr/local/bin/sum)" "$on_device"
-"$XAAS" deploy oci:image:ir --gpu none -o rootfs:none -q >/dev/null # of GPUs: there is no other
+"$XAAS" deploy oci:image:ir --gpu none -o rootfs:none -q >/dev/null # of GPUs: there are no others
 expect_equal "without a GPU" "$("$XAAS" run rootfs:none --runtime bwrap --env OMP_TARGET_OFFLOAD=MANDATORY -- /usr/local/bin/sum)" "$on_device"
 # Clang names regions by device and inode of their file; the image of a copy is the same.
 cp -r project copy
 "$XAAS" build copy -o oci:copied:ir --format json >copy.json
 expect_equal "digest of a copy's image" "$(json copy.json .digest)" "$(json build.json .digest)"
 
-# For a GPU: with the device's run-time library of LLVM 19, which Debian has, and the one function that LLVM 22 has new, as bitcode.
+# For a GPU: with Debian's device run-time library of LLVM 19, plus the one function that is new in LLVM 22, as bitcode.
 cuda=$(cuda_toolkit) || { echo "NOT TESTED: regions for GPUs: no CUDA toolkit"; exit 0; }
 export CUDA_PATH=$cuda
 mkdir runtime
@@ -128,7 +128,7 @@ expect_error 3 "only machine code" "$XAAS" deploy oci:gpu:ir --gpu sm_80 --ptxas
 "$XAAS" deploy oci:gpu:ir --gpu none -o rootfs:gpu-none -q >/dev/null
 expect_equal "without code for GPUs" "$("$XAAS" run rootfs:gpu-none --runtime bwrap -- /usr/local/bin/sum)" "${on_device/device/host}"
 
-# For a GPU of AMD's: its device libraries are linked with LLVM's.
+# For an AMD GPU: its device libraries are linked with LLVM's.
 [ -e /usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc ] ||
   { echo "NOT TESTED: regions for AMD's GPUs: rocm-device-libs is not installed"; exit 0; }
 runtime_for libomptarget-amdgpu-gfx90a.bc --target=amdgcn-amd-amdhsa -mcpu=gfx90a -mcode-object-version=5
@@ -145,7 +145,7 @@ for region in main other; do
   grep -q "OBJECT.*__omp_offloading_.*_${region}_l.*\.kd" gfx90a.elf || fail "no kernel descriptor of $region"
 done
 expect_equal "on a machine without that GPU" "$("$XAAS" run rootfs:gfx90a --runtime bwrap -- /usr/local/bin/sum)" "${on_device/device/host}"
-# Without the run-time library of the device: said when it is compiled.
+# Compiling reports a missing device run-time library.
 jq '.build.arguments = ["DEVICE=--offload-arch=gfx90a"]' project/xaas.json >spec.new && mv spec.new project/xaas.json
 expect_exit 1 "$XAAS" build project -o oci:amdless:ir >output 2>&1 && grep -q 'libompdevice.a' output ||
   fail "the library that is missing is not named: $(cat output)"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# An IR image for AArch64, built here with a cross C library, and deployed for CPUs with and without SVE: each gets its
-# instructions, runs under emulation with the same results, and `xaas verify` knows which it needs.
+# An IR image for AArch64, built here with a cross C library and deployed for CPUs with and without SVE: each gets its
+# instructions, runs under emulation with the same results, and `xaas verify` knows what it needs.
 source "$E2E/lib.sh"
 needs jq skopeo cmake ninja meson autoreconf clang-22 clang++-22 qemu-aarch64
 [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] && [ -e /usr/lib/gcc-cross/aarch64-linux-gnu ] ||
@@ -100,7 +100,7 @@ expect_equal "with LTO" "$(run lto max)" "4500.0 499498 1 caught"
 expect_exit 3 "$XAAS" verify oci:app:neoverse-v1 --cpu cortex-a72 -q
 expect_exit 3 "$XAAS" deploy oci:app:ir -o oci:app:none --cpu haswell -q
 
-# The other build systems know for whom they build.
+# The other build systems know the target architecture.
 mkdir tools
 cat >tools/main.c <<'END'
 #include <stdio.h>

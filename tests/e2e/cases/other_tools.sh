@@ -1,5 +1,5 @@
 #!/bin/bash
-# What other tools make of our images.
+# Other tools read our images.
 source "$E2E/lib.sh"
 needs jq make clang-22 skopeo umoci podman runc
 
@@ -17,7 +17,7 @@ skopeo copy -q --preserve-digests oci:app:here oci-archive:here.tar:here
 skopeo copy -q --preserve-digests oci-archive:here.tar:here oci:back:here
 expect_equal "digest after copying" "$(image_digest back here)" "$digest"
 skopeo copy -q oci:app:here dir:plain
-# Archives of ours and of others.
+# Our archives, and those of other tools.
 "$XAAS" deploy oci:app:ir -o oci-archive:ours.tar:here -q
 skopeo inspect oci-archive:ours.tar:here >inspected.json
 expect_equal "digest of our archive" "$(json inspected.json .Digest)" "$digest"
@@ -29,7 +29,7 @@ umoci unpack --rootless --image app:here bundle >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:tree -q
 expect_equal "program in umoci's tree and in ours" "$(sha256sum <tree/usr/local/bin/hello)" \
   "$(sha256sum <bundle/rootfs/usr/local/bin/hello)"
-# Ours also has places for what runtimes mount.
+# Ours also has mount points for runtimes.
 (cd tree && rmdir dev home proc sys tmp && rm etc/passwd etc/group etc/hosts etc/resolv.conf && rmdir etc && find . | LC_ALL=C sort) >ours
 (cd bundle/rootfs && find . | LC_ALL=C sort) >theirs
 cmp ours theirs || fail "the trees differ: $(diff ours theirs)"

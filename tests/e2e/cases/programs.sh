@@ -1,7 +1,7 @@
 #!/bin/bash
-# Hundreds of small programs, from the tables in tests/programs, print the same as Clang's own for three CPUs, deployed with and
-# without --lto. A program prints the same on every CPU, so Clang's is made once; with REFERENCES=all for each CPU. With PROGRAMS=REGEX
-# only those whose names match.
+# Hundreds of small programs, from the tables in tests/programs, print the same as those of plain Clang for three CPUs, deployed
+# with and without --lto. A program prints the same on every CPU, so Clang builds it once; with REFERENCES=all, for each CPU.
+# PROGRAMS=REGEX limits the case to programs with matching names.
 source "$E2E/lib.sh"
 needs jq python3 clang-22 clang++-22 qemu-x86_64
 
@@ -32,13 +32,13 @@ run_programs() { # DIRECTORY OUTPUTS TARGET [LEVEL]: all, or those from a config
     code=0
     LD_LIBRARY_PATH=$1/lib timeout 60 "${how[@]}" "$1/bin/$name" >"$2/$name" 2>/dev/null </dev/null || code=$?
     printf '\nexit code %s\n' $code >>"$2/$name"
-  done <list 2>/dev/null # what bash says of signals
+  done <list 2>/dev/null # messages of bash about signals
 }
 compare() { # GOT TARGET WHAT
   local name want
   want=want-$2
   [ -d "$want" ] || want="want-native"
-  # Those that were not asked for have no reference.
+  # Unselected programs have no reference.
   for name in $(LC_ALL=C diff -q "$want" "$1" | sed -n "s,^Files $want/\\(.*\\) and .* differ\$,\\1,p"); do
     echo "$name differs $3:"
     diff "$want/$name" "$1/$name" | head -n 12 | sed 's/^/    /' || true

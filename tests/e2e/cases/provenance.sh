@@ -44,21 +44,21 @@ for tag in ir here; do
 done
 expect_equal "name" "$(annotation here dev.xaas.made-from.name)" hello:1.2
 
-# Another checkout of the same: the same image. A change: another one, which says so.
+# Another checkout of the same revision gives the same image; a changed tree gives another one, which records the change.
 git clone -q src other
 XAAS_CACHE_DIR=$PWD/cache-2 "$XAAS" build other -o oci:app:other -q >/dev/null
 expect_equal "digest of another checkout's image" "$(image_digest app other)" "$(image_digest app ir)"
 echo '/* changed */' >>other/hello.c
 "$XAAS" build other -o oci:app:dirty -q >/dev/null
 expect_equal "revision of changed sources" "$(annotation dirty org.opencontainers.image.revision)" "$commit-dirty"
-# The spec decides where it says something.
+# Values in the spec take precedence.
 jq '. + {revision: "v1.2"}' src/xaas.json >named.json
 "$XAAS" build named.json --source src -o oci:app:named -q >/dev/null
 expect_equal "revision of the spec" "$(annotation named org.opencontainers.image.revision)" v1.2
 jq '. + {source: "hello.git"}' src/xaas.json >bad.json
 expect_error 2 '/source' "$XAAS" build bad.json --source src -o oci:app:bad
 
-# A git that is not there is none that fails.
+# A missing git is not an error.
 mkdir bin
 for tool in make clang-22 sh env rm cp mkdir install; do ln -sf "$(command -v $tool)" bin/; done
 PATH=$PWD/bin "$XAAS" build src -o oci:app:no-git -q >/dev/null

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Images in a registry: written and read, with skopeo as the judge of both; only what is needed moves.
+# Images in a registry: written and read, with skopeo as the judge of both; only the needed bytes move.
 source "$E2E/lib.sh"
 needs jq make clang-22 docker-registry skopeo podman curl
 
@@ -12,7 +12,7 @@ expect_equal "digest of the IR image" "$(json built.json .digest)" "$(image_dige
 skopeo copy -q --src-tls-verify=false "$at/team/app:ir" oci:copied:ir
 expect_equal "digest of skopeo's copy" "$(image_digest copied ir)" "$(image_digest app ir)"
 
-# What inspect moves: manifest, configuration and the layer of metadata.
+# `inspect` moves the manifest, the config and the layer of metadata.
 new_requests log >/dev/null
 "$XAAS" inspect "$at/team/app:ir" --format json -q >remote.json
 new_requests log >requests
@@ -27,12 +27,12 @@ rest=$(($(stat -c %s "$manifest") + $(jq .config.size "$manifest") + 2)) # and t
 expect_equal "bytes that inspect moves" "$moved" $((metadata + rest))
 echo "inspect moved $moved of $whole bytes"
 [ $((moved * 50)) -lt "$whole" ] || fail "inspect moves $moved bytes of $whole"
-# Once more: what was read is known.
+# Once more: everything is in the cache.
 "$XAAS" inspect "$at/team/app:ir" -q >/dev/null
 expect_equal "requests of the second inspect" "$(new_requests log | cut -d' ' -f2 | sed 's/.*\/v2/\/v2/' | tr '\n' ' ')" \
   "/v2/ /v2/team/app/manifests/ir "
 
-# Deploying moves the layers of its configuration, and the closure does not travel at all: it is mounted.
+# Deploying moves only the layers of its configuration; the closure is mounted.
 "$XAAS" deploy oci:app:ir --set isa=x86-64 --cpu x86-64 -o oci:app:here -q >/dev/null
 "$XAAS" deploy "$at/team/app:ir" --set isa=x86-64 --cpu x86-64 -o "$at/other/app:here" --format json -q >deployed.json
 new_requests log >requests
@@ -46,7 +46,7 @@ while read -r digest; do
   jq -ne --argjson used "$used" --arg digest "$digest" '$used | index($digest)' >/dev/null ||
     grep -q "other/app/blobs/$digest" requests || fail "deploy read $digest: $(cat requests)"
 done < <(sed -n 's/^GET .*\/blobs\/\(sha256:[0-9a-f]*\) 200 .*/\1/p' requests)
-# Again: nothing is sent but the manifest.
+# Again: only the manifest is sent.
 "$XAAS" deploy "$at/team/app:ir" --set isa=x86-64 --cpu x86-64 -o "$at/other/app:again" -q >/dev/null
 expect_equal "uploads of the second deploy" "$(new_requests log | grep -c '^PUT ')" 1
 
@@ -55,7 +55,7 @@ skopeo copy -q --src-tls-verify=false "$at/other/app:here" oci:copied:here
 run_image copied here /usr/local/bin/hello >output
 grep -q '^hello ' output || fail "the deployed image says: $(cat output)"
 
-# What others write: Docker's format, zstd, an index, a digest.
+# Images of other tools: Docker's format, zstd, an index, a digest.
 skopeo copy -q --dest-tls-verify=false --format v2s2 oci:app:here "$at/others:docker"
 skopeo copy -q --dest-tls-verify=false --dest-compress-format zstd --dest-compress-level 3 oci:app:here "$at/others:zstd"
 for tag in docker zstd; do
@@ -82,9 +82,9 @@ expect_error 4 'manifest latest' "$XAAS" inspect "$at/nobody/nothing"
 expect_error 2 'upper-case' "$XAAS" inspect "$at/Team/app"
 expect_error 2 'not a digest' "$XAAS" deploy oci:app:ir -o "$at/x@$ir"
 expect_error 6 '--offline' "$XAAS" inspect "$at/team/app:ir" --offline
-"$XAAS" inspect "$at/others@$ir" --offline -q >/dev/null # all of it is known
+"$XAAS" inspect "$at/others@$ir" --offline -q >/dev/null # everything is in the cache
 
-# A registry that others can reach wants TLS.
+# A registry beyond the loopback needs TLS.
 machine=$(hostname -I 2>/dev/null | cut -d' ' -f1)
 if [ -n "$machine" ] && [ "${machine#*:}" = "$machine" ]; then
   registry_address=0.0.0.0 start_registry open

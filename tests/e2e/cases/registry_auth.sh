@@ -1,6 +1,6 @@
 #!/bin/bash
-# A registry with passwords and certificates of its own: who may do what, where the credentials come from, and that
-# no secret is told.
+# A registry with passwords and its own certificates: who may do what, where the credentials come from, and that no
+# message contains a secret.
 source "$E2E/lib.sh"
 needs jq make clang-22 docker-registry skopeo openssl perl
 
@@ -27,14 +27,14 @@ expect_hint() { # TEXT
   grep '^hint: ' stderr | grep -qF -- "$1" || fail "no hint '$1': $(cat stderr)"
 }
 
-# A certificate that nobody vouches for, however near the registry is.
+# An untrusted certificate is refused, even on the loopback.
 expect_error 6 "$registry" "$XAAS" inspect "$at:ir"
 expect_hint "certs.d/$registry"
-# Nobody may come in, and that is said before anything is built.
+# Access without credentials is denied, before anything is built.
 expect_error 5 "$registry/team/app denied" "$XAAS" build src -o "$at:ir" --cert-dir certs -vv
 expect_hint "podman login $registry"
 expect_error 5 denied "$XAAS" inspect "$at:ir" --tls-verify=false
-# The same by settings, for this registry only; the command line goes before.
+# The same with settings, for this registry only; the command line takes precedence.
 mkdir -p home/.config/xaas
 echo "{\"registries\": {\"$registry\": {\"cert_dir\": \"$PWD/certs\"}}}" >home/.config/xaas/config.json
 expect_error 5 denied "$XAAS" inspect "$at:ir"
@@ -50,7 +50,7 @@ mkdir -p "home/.config/containers/certs.d/$registry"
 cp certs/ca.crt "home/.config/containers/certs.d/$registry"
 expect_error 5 denied "$XAAS" inspect "$at:ir"
 
-# What `skopeo login` keeps.
+# The file that `skopeo login` writes.
 skopeo login --authfile auth.json --cert-dir certs -u me --password-stdin "$registry" <<<"$secret" >/dev/null
 grep -q auth auth.json || fail "skopeo kept nothing: $(cat auth.json)"
 "$XAAS" build src -o "$at:ir" --authfile auth.json -vv >told 2>&1
@@ -80,7 +80,7 @@ PATH=$PWD/bin:$PATH "$XAAS" inspect "$at:ir" -vv >>told 2>&1
 expect_error 8 docker-credential-test "$XAAS" inspect "$at:ir"
 cat stderr >>told
 
-# A wrong password, and an old one in the cache of blobs that must not be there.
+# A wrong password; no password is in the cache of blobs.
 jq --arg host "$registry" --arg auth "$(printf 'me:%s-wrong' "$secret" | base64)" \
   -n '{auths: {($host): {auth: $auth}}}' >wrong.json
 expect_error 5 denied "$XAAS" inspect "$at:ir" --authfile wrong.json -vv

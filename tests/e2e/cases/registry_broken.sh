@@ -1,11 +1,11 @@
 #!/bin/bash
-# Connections that break in the middle of a blob, in both directions: what came stays, the rest is asked for.
+# Connections that break in the middle of a blob, in both directions: received bytes stay, and only the rest is requested.
 source "$E2E/lib.sh"
 needs jq make clang-22 docker-registry perl
 
 cat >proxy.pl <<'END'
 # PORT BYTES: forwards to PORT of the loopback. While a line is in the file `cuts`, a connection ends after BYTES in one
-# direction, and takes a line away. Says its own port.
+# direction, and one line is removed. Prints its own port.
 use strict;
 use Fcntl ":flock";
 use IO::Select;

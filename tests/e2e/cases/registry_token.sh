@@ -1,6 +1,6 @@
 #!/bin/bash
-# A registry that believes a token server: who may do what, tokens that run out half-way, blobs that are mounted, and
-# that the password goes to the token server only.
+# A registry with a token server: who may do what, tokens that expire half-way, mounted blobs, and that only the token server
+# gets the password.
 source "$E2E/lib.sh"
 needs jq make clang-22 docker-registry openssl perl
 
@@ -94,7 +94,7 @@ login two.json "$registry/private" keeper "$secret-k"
 login strict.json "$registry/team" reader "$secret-r"
 login strict.json "$registry/private" strict "$secret-k"
 jq -n --arg key "$registry" --arg identity "$identity" '{auths: {($key): {identitytoken: $identity}}}' >identity.json
-asked() { # TEXT: a token was asked for so, since the last call
+asked() { # TEXT: a request for a token since the last call contains it
   grep -qxF -- "$1" asked || fail "the token server was not asked '$1': $(cat asked)"
   : >asked
 }
@@ -114,7 +114,7 @@ tiny_choices src
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 digest=$(image_digest app ir)
 
-# One who may do all: push, inspect, deploy within the registry, pull.
+# A user with all rights: push, inspect, deploy within the registry, pull.
 as me.json build src -o "$at/team/app:ir"
 asked 'GET me wants repository:team/app:pull,push gets team/app:pull,push'
 as me.json inspect "$at/team/app:ir"
@@ -124,7 +124,7 @@ as me.json verify "$at/team/app:here"
 as me.json copy "$at/team/app:ir" oci:back:ir
 expect_equal "digest of what came back" "$(image_digest back ir)" "$digest"
 
-# Between two repositories no blob moves: one token serves for both.
+# Between two repositories no blob moves: one token covers both.
 new_requests log >/dev/null
 : >asked
 as me.json copy "$at/team/app:ir" "$at/other/app:ir"
@@ -134,7 +134,7 @@ grep -q '^POST /v2/other/app/blobs/uploads/?mount=sha256.*from=team%2Fapp.* 201 
   fail "nothing was mounted: $(cat requests)"
 if grep '^P[UA]T.* /v2/other/app/blobs' requests; then fail "a blob was sent: $(cat requests)"; fi
 
-# Who may not read there what he may write here: the blobs are sent.
+# Without read access to the other repository the blobs are sent.
 as two.json copy "$at/team/app:ir" "$at/private/app:ir"
 as two.json copy "$at/private/app:ir" oci:private:ir
 expect_equal "digest of what was sent" "$(image_digest private ir)" "$digest"
@@ -143,7 +143,7 @@ as strict.json copy "$at/team/app:ir" "$at/private/again:ir"
 as strict.json copy "$at/private/again:ir" oci:private:again
 expect_equal "digest of what was sent anew" "$(image_digest private again)" "$digest"
 
-# Who may only read, whose password is wrong, who gives none.
+# Read access only, a wrong password, no password.
 : >asked
 as reader.json inspect "$at/team/app:ir"
 asked 'GET reader wants repository:team/app:pull gets team/app:pull'
@@ -164,12 +164,12 @@ refused nobody.json inspect "$at/team/app:ir"
 refused nobody.json copy oci:app:ir "$at/public/app:new"
 expect_error 4 'new' "$XAAS" inspect "$at/team/app:new" --authfile me.json
 
-# An identity token is changed for one.
+# An identity token is exchanged for a token.
 : >asked
 as identity.json copy "$at/team/app:ir" "$at/team/app:again"
 asked 'POST me wants repository:team/app:pull,push gets team/app:pull,push'
 
-tokens() { # TEXT: how often a token was asked for so
+tokens() { # TEXT: how many requests for a token contained it
   grep -cxF -- "$1" asked || true
 }
 as me.json copy oci:app:ir "$at/fast/app:ir"
@@ -197,7 +197,7 @@ expect_equal "digest of the slower one" "$(image_digest slower ir)" "$digest"
 [ "$(tokens 'GET me wants repository:slow/app:pull gets slow/app:pull')" -gt "$read" ] ||
   fail "no token was got anew for reading: $(cat asked)"
 
-# What was told to people, to the registry, and kept.
+# No secret in messages, in requests to the registry, or in files.
 grep -q 'Authorization: Bearer ' sent || fail "the forwarder saw no token"
 grep -qF "$registry" sent && ! grep -qF "$direct" sent || fail "requests went past the forwarder"
 for password in "$secret" "$secret-r" "$secret-k" "$identity"; do

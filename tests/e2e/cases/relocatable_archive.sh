@@ -1,6 +1,6 @@
 #!/bin/bash
-# The relocatable archive runs in an empty root, where there is no libc, no /proc and no /dev, from any place and through
-# links, whatever the host's libraries and loader settings are; making it twice gives the same bytes.
+# The relocatable archive runs in an empty root without libc, /proc and /dev, from any place and through links, whatever the
+# host's libraries and loader settings are. Making it twice gives the same bytes.
 source "$E2E/lib.sh"
 needs clang-22 readelf strip chroot unshare tar jq make
 
@@ -27,7 +27,7 @@ for program in "/opt/place/$name/bin/xaas" /tools/relative /tools/absolute "/lin
   expect_equal "$program --version" "$(in_root "$program" --version)" "$want"
 done
 
-# Libraries that would break the program if anything of them were read.
+# Broken libraries, which the program must not load.
 mkdir -p root/lib/x86_64-linux-gnu root/usr/lib root/etc
 for library in libc.so.6 libm.so.6 libstdc++.so.6 libcrypto.so.3; do
   for place in root/lib root/lib/x86_64-linux-gnu root/usr/lib; do
@@ -37,7 +37,7 @@ done
 echo /lib/libm.so.6 >root/etc/ld.so.preload
 expect_equal "among broken libraries" "$(in_root /tools/relative --version 2>&1)" "$want"
 
-# Deploying in that root, by a program that has nothing there but the archive and the image.
+# Deploying in that root, which has only the archive and the image.
 printf 'int main(void) { return 0; }\n' >main.c
 printf 'p: main.c\n\t$(CC) -O2 main.c -o p\n' >Makefile
 printf '{"name": "tiny", "isa": [], "build": {"system": "make", "install": [{"from": "p", "to": "bin/p"}]}}' >xaas.json
@@ -50,7 +50,7 @@ in_root /tools/relative deploy oci:/image:ir -o oci:/image:haswell --cpu haswell
 expect_equal "deployed in an empty root" "$("$XAAS" inspect oci:root/image:haswell --format json | jq -r .digest)" \
   "$("$XAAS" inspect oci:outside:haswell --format json | jq -r .digest)"
 
-# What it loads by name is there, too: nobody answers, but it could ask.
+# libcurl, which is loaded by name, is there, too: the request is sent and refused.
 expect_error 6 "http://127.0.0.1:9/" in_root /tools/relative inspect /source --llm http://127.0.0.1:9 --model none
 
 mv "root/opt/place/$name/libexec" root/opt/gone

@@ -19,7 +19,7 @@ expect_equal "digest of the deployed image" "$(image_digest two/second v3)" "$(i
 "$XAAS" deploy oci:first:ir -o oci:first:v2 --cpu x86-64-v2
 [ "$(image_digest first v2)" != "$(image_digest first v3)" ] || fail "two targets gave one image"
 
-# A program that keeps the path of its build directory: the same for the same directory for temporary files.
+# A program that contains the path of its build directory: the same for the same temporary directory.
 mkdir placed tmp
 cat >placed/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What one user deployed into a registry or layout is what the next one gets, and nothing is lowered again.
+# Users share deployed images through a registry or layout: the next user gets the same image, and nothing is lowered again.
 source "$E2E/lib.sh"
 needs jq make clang-22 docker-registry skopeo curl
 
@@ -14,7 +14,7 @@ deploy() { # CACHE ARG...
 }
 tags() { curl -fsS "http://$registry/v2/$1/tags/list" | jq -c '.tags | sort'; }
 
-# The first user: not there yet, so it is deployed, and left for others.
+# The first user deploys the image and shares it.
 deploy one "$at/app:ir" "${here[@]}" --reuse "$at/site" --dry-run
 assert_json deployed.json 'has("reused") and .reused == null'
 deploy one "$at/app:ir" "${here[@]}" --reuse "$at/site" -o "$at/site:here"
@@ -25,7 +25,7 @@ key=$(tags site | jq -er '.[] | select(startswith("xaas-"))')
 expect_equal "tags" "$(tags site)" "[\"here\",\"$key\"]"
 reused=$at/site:$key@$digest
 
-# The second one, with a cache of its own: only the deployed image moves, besides what opening the IR image reads.
+# The second user has another cache: only the deployed image moves, and what opening the IR image reads.
 "$XAAS" inspect "$at/app:ir" --format json -q >ir.json
 new_requests log >/dev/null
 deploy two "$at/app:ir" "${here[@]}" --reuse "$at/site" -o oci:two:here
@@ -61,7 +61,7 @@ assert_json deployed.json '.reused == "'"$reused"'" and .digest == null'
 expect_equal "a dry run" "$("$XAAS" deploy "$at/app:ir" "${here[@]}" --reuse "$at/site" --dry-run -q)" \
   "isa=x86-64,speed=safe"$'\n'"would be reused: $reused"
 
-# Everything that makes another image is another tag.
+# Every input that changes the image changes the tag.
 n=2
 for other in "--set isa=x86-64 --cpu haswell" "--set isa=x86-64-v3 --cpu haswell" "--set isa=x86-64 --cpu x86-64 --lto" \
   "--set isa=x86-64,speed=fast --cpu x86-64-v4"; do
@@ -76,12 +76,12 @@ for other in "--set isa=x86-64 --cpu haswell" "--set isa=x86-64-v3 --cpu haswell
 done
 SOURCE_DATE_EPOCH=77 deploy two "$at/app:ir" "${here[@]}" --reuse "$at/site" -o oci:two:dated
 assert_json deployed.json '.reused == null'
-# Not what does not: the IR image from elsewhere, a value that would have been chosen anyway, the system's file.
+# Other inputs do not: the IR image from another place, a value that would be selected anyway, the system's file.
 "$XAAS" detect --cpu x86-64 -o x86-64.json -q
 deploy two oci:app:ir --set speed=safe --system x86-64.json --reuse "$at/site" -o oci:two:here
 expect_equal "reused" "$(json deployed.json .reused)" "$reused"
 
-# A layout does as well. Two at once; the later ones find it.
+# With a layout: two deploys at once; later ones reuse the image.
 deploy one oci:app:ir "${here[@]}" --reuse oci:shared -o oci:shared:first & first=$!
 XAAS_CACHE_DIR=$PWD/cache-three "$XAAS" deploy oci:app:ir "${here[@]}" --reuse oci:shared -o oci:shared:second -q >/dev/null
 wait $first
@@ -90,7 +90,7 @@ expect_equal "tags of the layout" "$(jq -r '.manifests[].annotations["org.openco
 deploy four oci:app:ir "${here[@]}" --reuse oci:./shared/ -o oci:mine:here
 expect_equal "reused" "$(json deployed.json .reused)" "oci:./shared/:$key@$digest"
 
-# A wrong image under the tag is said and not taken; the place is put in order where the output lies in it.
+# A wrong image under the tag is reported and not used; it is replaced if the output is in the same place.
 refused() { # WHY ARG...
   XAAS_CACHE_DIR=$PWD/cache-two "$XAAS" deploy oci:app:ir "${here[@]}" "${@:2}" --format json >deployed.json 2>notes
   grep -q ":$key is not reused: .*$1" notes || fail "no word of '$1': $(cat notes)"
@@ -133,7 +133,7 @@ cmp "$(blob fresh "$(image_digest fresh x)")" "$(blob mine "$digest")"
 refused 'digest' --reuse oci:wrong -o rootfs:fresh-tree
 fresh-tree/usr/local/bin/hello >/dev/null
 
-# No network, no registry, no right place.
+# No network, no registry, and an invalid place.
 refused 'offline' --reuse "$at/site" -o oci:two:x --offline
 kill $registry_pid
 refused '127.0.0.1' --reuse "$at/site" -o oci:two:x

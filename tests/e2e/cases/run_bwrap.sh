@@ -1,5 +1,5 @@
 #!/bin/bash
-# Running an image with bwrap, as root and as an ordinary user: what the program sees, signals, exit codes, nothing left behind.
+# Running an image with bwrap, as root and as an ordinary user: what the program sees, signals, exit codes, no leftovers.
 source "$E2E/lib.sh"
 source "$E2E/probe.sh"
 needs jq make clang-22 bwrap setpriv pgrep
@@ -18,7 +18,7 @@ says no "${run[@]}" --bind "$PWD/seen:/ro:ro" -- write /ro/file
 cd "$base"
 rm -rf "$elsewhere"
 
-# Unpacked once; not again for the next run, and never in part.
+# The image is unpacked once and as a whole; the next run reuses the tree.
 expect_equal "number of trees" "$(find "$XAAS_CACHE_DIR/trees" -name '*.use' | wc -l)" 1
 "$XAAS" cache info --format json >info.json
 assert_json info.json '.caches[] | select(.name == "trees") | .entries == 1 and .bytes > 0'
@@ -27,7 +27,7 @@ for ((i = 0; i < 6; ++i)); do
 done
 wait
 for ((i = 0; i < 6; ++i)); do expect_equal "run $i of several" "$(cat "many.$i")" image; done
-# A tree in use stays, another goes.
+# A tree in use stays, an unused one is removed.
 "${run[@]}" -- wait >wait.log &
 process=$!
 until_said ready wait.log
@@ -38,7 +38,7 @@ expect_exit 7 wait $process
 "$XAAS" cache prune --max-size 0 --format json >prune.json
 assert_json prune.json '.removed_bytes > 0 and (.caches[] | select(.name == "trees") | .entries == 0)'
 
-# A tree as it is: it has no program of its own.
+# A plain tree has no default program.
 "$XAAS" deploy oci:app:ir -o rootfs:tree -q >/dev/null
 expect_error 2 "names none" "$XAAS" run --runtime bwrap rootfs:tree
 says image "$XAAS" run -q --runtime bwrap rootfs:tree --env OF_IMAGE=image -- /usr/local/bin/probe env OF_IMAGE
@@ -74,7 +74,7 @@ check_probe "${run[@]}"
 check_killed "${run[@]}"
 says "$("${as_user[@]}" id -u) $("${as_user[@]}" id -g)" "${run[@]}" -- uid
 says no "${run[@]}" -- see "$elsewhere/home"
-if [ "$(id -u)" -eq 0 ]; then # a tree of somebody else
+if [ "$(id -u)" -eq 0 ]; then # a tree of another user
   "$XAAS" copy -q "oci:$layout:here" "rootfs:$base/theirs" >/dev/null
   chmod 755 "$base"
   tree=("${as_user[@]}" "$XAAS" run -q --runtime bwrap "rootfs:$base/theirs" --entrypoint /usr/local/bin/probe)

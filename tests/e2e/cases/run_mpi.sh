@@ -1,10 +1,10 @@
 #!/bin/bash
-# The host's MPI in the place of the image's: taken where it fits, refused with a reason where it does not. The host's is a
-# second MPICH, which says another version.
+# The host's MPI in place of the image's: used where it fits, otherwise refused with the reason. The host's is a second
+# MPICH, which reports another version.
 source "$E2E/lib.sh"
 source "$E2E/probe.sh"
 mpicc=mpicc mpirun=mpirun
-for name in mpicc mpirun; do # Debian's own names of MPICH's; mpicc may be another library's
+for name in mpicc mpirun; do # Debian's names of MPICH's wrappers; mpicc may belong to another library
   ! command -v "$name.mpich" >/dev/null || declare "$name=$name.mpich"
 done
 needs jq make clang-22 bwrap ch-run setpriv patchelf perl readelf "$mpicc" "$mpirun"
@@ -60,7 +60,7 @@ expect_equal "two ranks, image" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[
 expect_equal "two ranks, host" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}" --mpi host)" "$second, 3 of 2"
 expect_equal "two ranks" "$(LD_LIBRARY_PATH=$other "$mpirun" -n 2 "${run[@]}")" "$second, 3 of 2"
 expect_equal "two ranks, this machine's own" "$("$mpirun" -n 2 "${run[@]}" --mpi host)" "$version, 3 of 2"
-# Each in a user namespace of its own.
+# Each rank in its own user namespace.
 make_user
 chmod -R a+rX .
 for runtime in bwrap charliecloud; do
@@ -72,7 +72,7 @@ for runtime in bwrap charliecloud; do
   done
 done
 
-# What is decided, and said.
+# The decision and its report.
 LD_LIBRARY_PATH=$other "$XAAS" run --runtime bwrap oci:app:here --mpi host --print --format json -q >plan.json
 assert_json plan.json '.mpi == {abi: "mpich-12", from: "host"} and (.notes[0] | contains("'"$other"'"))'
 assert_json plan.json '.command | index(["--setenv", "LD_LIBRARY_PATH", "/.xaas/host"])'
@@ -96,7 +96,7 @@ while read -r libc; do
 done < <(find "$PWD/old" -name libc.so.6)
 refuses() { # TEXT TREE
   LD_LIBRARY_PATH=$other expect_error 3 "$1" "$XAAS" run --runtime bwrap --mpi host "rootfs:$2" --print -- /usr/local/bin/which
-  # Else it is the image's, and that is said.
+  # Otherwise the image's library is used, and reported.
   LD_LIBRARY_PATH=$other PMI_RANK=0 "$XAAS" run --runtime bwrap "rootfs:$2" --print --format json -- /usr/local/bin/which >plan.json
   assert_json plan.json ".mpi.from == \"image\" and (.notes | any(contains(\"$1\")))"
 }

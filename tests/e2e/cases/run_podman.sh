@@ -9,7 +9,7 @@ probe_image app
 layout=$PWD/app
 make_elsewhere
 cd "$elsewhere"
-state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
+state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman accepts at most 50 characters
 trap 'rm -rf "$state" "$elsewhere"' EXIT
 mkdir bin
 cat >bin/podman <<END

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The command lines that Apptainer and enroot get, from programs of their names that say what they were told; which runtime is
-# taken; what a launcher would be told.
+# The command lines for Apptainer and enroot, recorded by programs with their names; the choice of the runtime; the command
+# lines for launchers.
 source "$E2E/lib.sh"
 source "$E2E/probe.sh"
 needs jq make clang-22
@@ -36,7 +36,7 @@ grep -qF "[--env][OF_HOST][--env][OF_IMAGE=image]" line || grep -qF "[--env][OF_
 grep -qE "\[$(basename "$tree")\]\[/usr/local/bin/probe\]\[a\]$" line || fail "enroot: $(cat line)"
 grep -qx "ENROOT_DATA_PATH=$(dirname "$tree")" ../environment || fail "enroot does not find the tree"
 
-# In the order that is asked for, the first that serves.
+# The first usable one, in the requested order.
 for order in enroot,apptainer apptainer,enroot; do
   "$XAAS" run --print --format json --runtime "$order" "oci:$layout:here" -q >plan.json
   expect_equal "the first that serves of $order" "$(json plan.json .runtime)" apptainer

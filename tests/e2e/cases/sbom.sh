@@ -1,6 +1,6 @@
 #!/bin/bash
-# What an image consists of, as SPDX: the application's files, the run-time closure, what was linked statically; printed, written
-# to a file, and attached to the deployed image in a layout and in a registry.
+# The contents of an image as SPDX: the application's files, the run-time closure, static libraries; printed, written to a
+# file, and attached to the deployed image in a layout and in a registry.
 source "$E2E/lib.sh"
 needs jq make clang-22 sha1sum
 dpkg -S /usr/lib/x86_64-linux-gnu/libz.a >/dev/null 2>&1 || skip "zlib1g-dev of Debian is not installed"
@@ -48,7 +48,7 @@ assert_json sbom.json '.packages[] | select(.SPDXID == "SPDXRef-Application") | 
 assert_json sbom.json '.packages[] | select(.SPDXID == "SPDXRef-Source") | .downloadLocation == "https://example.org/squeeze.git" and .versionInfo == "v1.2"'
 assert_json sbom.json "any(.packages[]; .SPDXID == \"SPDXRef-IR-Image\" and .checksums[0].checksumValue == \"$(image_digest app ir | cut -d: -f2)\")"
 assert_json sbom.json "any(.packages[]; .SPDXID == \"SPDXRef-Image\" and .checksums[0].checksumValue == \"$(image_digest app here | cut -d: -f2)\")"
-# Everything that is named is there.
+# Every reference resolves.
 assert_json sbom.json '([.packages[], .files[] | .SPDXID] + ["SPDXRef-DOCUMENT"]) as $ids | ($ids | unique | length) == ($ids | length) and
   all(.relationships[]; (.spdxElementId | IN($ids[])) and (.relatedSpdxElement | IN($ids[])))'
 
@@ -64,7 +64,7 @@ expect_equal "files" "$(jq -r '.files[] | "\(.fileName) \(.checksums[0].checksum
 expect_equal "verification code" "$(jq -r '.packages[] | select(.SPDXID == "SPDXRef-Image") | .packageVerificationCode.packageVerificationCodeValue' sbom.json)" \
   "$(cut -d' ' -f2 files | LC_ALL=C sort | tr -d '\n' | sha1sum | cut -d' ' -f1)"
 
-# Whoever looks at the image finds the same.
+# `inspect` of the image gives the same.
 "$XAAS" inspect oci:app:here --sbom >inspected.json
 cmp sbom.json inspected.json
 "$XAAS" inspect oci:app:ir --sbom >ir.json

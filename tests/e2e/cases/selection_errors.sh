@@ -1,5 +1,5 @@
 #!/bin/bash
-# Choices that do not fit the machine are refused with the reason and with the way out.
+# Choices that do not fit the machine are refused with the reason and a way out.
 source "$E2E/lib.sh"
 needs jq make clang-22
 
@@ -25,7 +25,7 @@ expect_error 3 x86-64-v3 "$XAAS" deploy oci:app:new -o oci:app:out --cpu x86-64-
 grep -q 'isa=x86-64-v3,speed=fast' stderr && grep -q 'isa=x86-64-v3,speed=safe' stderr || fail "no reasons: $(cat stderr)"
 expect_equal "tags" "$(jq -r '[.manifests[].annotations["org.opencontainers.image.ref.name"]] | sort | join(" ")' app/index.json)" "ir new"
 
-# What is chosen: the best that the CPU has, by default and by request.
+# Selected: the best that the CPU supports, by default and on request.
 chosen() { # ARG...
   "$XAAS" deploy oci:app:ir --dry-run --format json -q "$@" | jq -r '.configuration | to_entries | map(.key + "=" + .value) | join(",")'
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Settings of a site, a user, a project, the environment and the command line.
+# Settings of the site, the user, the project, the environment and the command line.
 source "$E2E/lib.sh"
 needs jq
 
@@ -28,7 +28,7 @@ expect_equal "a flag" "$(setting offline --offline)" '[true,"command-line","--of
 expect_equal "a flag that is off" "$(XAAS_OFFLINE=1 setting offline --offline=false)" '[false,"command-line","--offline"]'
 "$XAAS" config show | grep -q '^jobs  *3  *project: xaas-config.json$' || fail "no such line: $("$XAAS" config show)"
 
-# A project asks for less only.
+# A project may set fewer keys.
 echo '{"cache_directory": "/tmp/x"}' >xaas-config.json
 expect_error 2 "xaas-config.json: /cache_directory: the file of a project cannot set this" "$XAAS" detect -q
 echo '{"jobs": 3}' >xaas-config.json
@@ -39,7 +39,7 @@ grep -q "^xaas: note: xaas-config.json: .*not read" note || fail "no note: $(cat
 assert_json shown.json '.settings[] | select(.key == "jobs") | .value == 4'
 cd ..
 
-# What cannot be right is not passed over, and help does not need it.
+# An invalid setting is an error, except for --help.
 echo '{"jbos": 4}' >$user
 expect_error 2 "$PWD/$user: /jbos: unknown key" "$XAAS" config show
 grep -q 'did you mean `jobs`' stderr || fail "no hint: $(cat stderr)"
@@ -56,7 +56,7 @@ fi
 expect_exit 2 "$XAAS" config
 expect_exit 2 "$XAAS" config edit
 
-# They hold: temporary files, the network, a registry's certificates, niceness.
+# Settings take effect: temporary files, the network, a registry's certificates, niceness.
 echo "{\"temporary_directory\": \"$PWD/nowhere\"}" >site/config.json
 echo '{}' >$user
 printf '{"name": "x", "build": {"system": "commands", "install": "install -D /bin/true $DESTDIR/x; nice >%s/niceness; echo $JOBS >%s/jobs"}, "isa": []}' "$PWD" "$PWD" >work/xaas.json

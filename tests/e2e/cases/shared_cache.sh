@@ -1,5 +1,5 @@
 #!/bin/bash
-# A cache that somebody else filled: read after the own, never written, and only if it can be believed.
+# A cache that another user filled: read after one's own, never written, and used only if it can be trusted.
 source "$E2E/lib.sh"
 needs jq cmake ninja clang-22
 
@@ -8,7 +8,7 @@ tiny_project src
 chmod 755 . site
 mkdir -m 755 site/objects site/capture
 own=$XAAS_CACHE_DIR
-# The site fills it, as anybody fills a cache.
+# The site fills it by deploying.
 XAAS_CACHE_DIR=$PWD/site "$XAAS" build src -o oci:app:ir -q >/dev/null
 XAAS_CACHE_DIR=$PWD/site "$XAAS" deploy oci:app:ir -o oci:app:site -q >/dev/null
 before=$(find site -type f -exec stat -c '%n %Y %Z' {} + | sort)
@@ -35,7 +35,7 @@ assert_json info.json '[.shared[] | select(.entries > 0 and .trouble == null) | 
 "$XAAS" cache prune --max-size 0 >/dev/null
 expect_equal "after pruning" "$(find site -type f -exec stat -c '%n %Y %Z' {} + | sort)" "$before"
 
-# Not with --no-cache, and not where others may write it; that is said.
+# Not with --no-cache, and not if other users can write it, with a warning.
 "$XAAS" deploy oci:app:ir -o oci:app:fresh --no-cache -q --format json >fresh.json
 assert_json fresh.json '.modules == {lowered: 1, cached: 0}'
 chmod 775 site/objects
@@ -49,7 +49,7 @@ rm -rf "$own"
 XAAS_SHARED_CACHE_DIR=$PWD/nowhere deploy nowhere
 grep -q "shared cache is not read: .*nowhere" nowhere.err || fail "no word of it: $(cat nowhere.err)"
 
-# Another user's: only if root's own file names it.
+# Another user's cache: only if root's configuration names it.
 [ "$(id -u)" -eq 0 ] || exit 0
 rm -rf "$own"
 chown -R 65534 site

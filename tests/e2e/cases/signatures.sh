@@ -1,5 +1,5 @@
 #!/bin/bash
-# Images that must be signed: cosign's signatures with a key, in layouts, archives and registries. They are made with openssl.
+# Images that must be signed: signatures of cosign with a key, made with openssl, in layouts, archives and registries.
 source "$E2E/lib.sh"
 needs jq make clang-22 openssl
 
@@ -14,7 +14,7 @@ tiny_project src
 ir=$(image_digest app ir)
 cp -r app unsigned
 
-# Not signed: nothing is deployed. 7 also where there is none at all: what must be signed and is not is not what it should be.
+# An unsigned image is not deployed: exit code 7, as for a wrong signature.
 expect_error 7 'not signed' "$XAAS" deploy oci:app:ir -o oci:out:x --verify-key key.pub
 [ ! -e out ] || fail "something was written"
 expect_error 7 'not signed' "$XAAS" deploy oci:app:ir --dry-run --verify-key key.pub
@@ -41,7 +41,7 @@ expect_error 7 'not by this key' "$XAAS" deploy oci:several:ir -o oci:out:x --ve
 cosign_sign several "$ir" key
 "$XAAS" deploy oci:several:ir -o oci:out:several --verify-key key.pub -q >/dev/null
 
-# A payload that was changed, a signature that was, and one of an image that was.
+# A changed payload, a changed signature, and a changed image.
 for damage in payload signature image; do
   rm -rf damaged && cp -r key.layout damaged
   manifest=$(blob damaged "$(image_digest damaged "${ir/:/-}.sig")")
@@ -59,19 +59,19 @@ for damage in payload signature image; do
   expect_error 7 "checking the signature of oci:damaged:ir" "$XAAS" deploy oci:damaged:ir -o oci:out:x --verify-key key.pub
 done
 
-# Keys that are none.
+# Invalid keys.
 expect_error 4 nowhere.pub "$XAAS" deploy oci:key.layout:ir -o oci:out:x --verify-key nowhere.pub
 expect_error 2 'private key' "$XAAS" deploy oci:key.layout:ir -o oci:out:x --verify-key key
 expect_error 2 'not a public key' "$XAAS" deploy oci:key.layout:ir -o oci:out:x --verify-key src/hello.c
 
-# The signature in a layout is no image of its own for who gives no tag.
+# Without a tag, the signature in a layout does not count as an image.
 "$XAAS" deploy oci:key.layout -o oci:out:untagged --verify-key key.pub -q >/dev/null
 # An archive with both.
 tar -C key.layout -cf signed.tar oci-layout index.json blobs
 "$XAAS" deploy signed.tar -o oci:out:archive --verify-key key.pub -q >/dev/null
 expect_error 7 'not by this key' "$XAAS" deploy signed.tar -o oci:out:x --verify-key other.pub
 
-# An image in an index: either of them signed will do, another digest will not.
+# An image in an index: a signature of either is enough.
 cp -r unsigned multi
 jq -nc --arg digest "$ir" --argjson size "$(stat -c %s "$(blob multi "$ir")")" '{schemaVersion: 2,
   mediaType: "application/vnd.oci.image.index.v1+json", manifests: [{digest: $digest, size: $size,
@@ -88,13 +88,13 @@ cosign_sign multi-2 "$ir" key
 "$XAAS" deploy oci:multi-2:multi -o oci:out:multi --verify-key key.pub --format json -q >deployed.json
 expect_equal "what is signed" "$(json deployed.json .signature.image)" "$ir"
 
-# `verify` asks the same of a deployed image.
+# `verify` checks the signature of a deployed image.
 expect_error 7 'not signed' "$XAAS" verify oci:out:key --verify-key key.pub
 cosign_sign out "$(image_digest out key)" key
 "$XAAS" verify oci:out:key --verify-key key.pub --format json -q >verified.json
 expect_equal "what is signed" "$(json verified.json .signature.image)" "$(image_digest out key)"
 
-# In a registry; the signature goes there as cosign's own does.
+# In a registry, in the place where cosign stores signatures.
 command -v docker-registry >/dev/null && command -v skopeo >/dev/null || exit 0
 start_registry log
 at=docker://$registry

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Building on the target with CMake, Autotools and Meson; C++ with a library of its own and a plugin; Fortran; what CMake's
-# FetchContent would download.
+# Building on the target with CMake, Autotools and Meson; C++ with its own library and a plugin; Fortran; downloads of CMake's
+# FetchContent.
 source "$E2E/lib.sh"
 needs jq bwrap autoconf automake cmake meson
 toolchain_image tools all gcc g++ gfortran cmake ninja-build meson autoconf automake pkg-config perl-base
@@ -16,7 +16,7 @@ spec() { # DIRECTORY SYSTEM [MORE]
     image: {entrypoint: ["/usr/local/bin/solver"]}} + $more' >"$1/xaas.json"
 }
 
-# C++ with a shared library that it finds by RPATH, and a plugin of the toolchain's that it loads by name.
+# C++ with a shared library found by RPATH, and a plugin of the toolchain loaded by name.
 mkdir cxx
 cat >cxx/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.16)
@@ -57,7 +57,7 @@ if [ "$(uname -m)" = x86_64 ]; then
   [ ! -e cxx.root/usr/bin/cmake ] && [ ! -e cxx.root/usr/bin/g++ ] || fail "the toolchain is there"
 fi
 
-# Fortran, its run-time library among what is taken along.
+# Fortran, with its run-time library in the closure.
 mkdir fortran
 cat >fortran/main.f90 <<'END'
 program main
@@ -87,7 +87,7 @@ sed 's/auto/meson/' auto/main.c >meson/main.c
 spec meson meson
 check meson meson
 
-# FetchContent finds what it would download among the sources: it was fetched when the image was built.
+# FetchContent finds its downloads among the sources, where building the image put them.
 needs python3
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 mkdir -p web parts-2/include content

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Another toolchain for the same application: the image of Clang, with the directory of its programs on the image's PATH.
+# Another toolchain for the same application: an image of Clang, with the directory of its programs on the image's PATH.
 source "$E2E/lib.sh"
 needs jq bwrap gcc clang-22
 toolchain_image tools gcc gcc libc6-dev

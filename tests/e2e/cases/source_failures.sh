@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds on the target that fail, hang or take more than they may: what is said, what is kept, and what is not touched.
+# Builds on the target that fail, hang or exceed their limits: the message, the files that are kept, and those not touched.
 source "$E2E/lib.sh"
 needs jq bwrap gcc pgrep
 toolchain_image tools gcc gcc libc6-dev
@@ -26,7 +26,7 @@ fails() { # NAME TEXT [NAME=VALUE...]
   clean "$1"
 }
 
-# The compiler's own words, and a log that stays.
+# The compiler's message, and a log that is kept.
 image broken <<'END'
 echo 'int main(void) { return wrong; }' >a.c && $CC -c a.c
 END
@@ -35,7 +35,7 @@ grep -q "a.c:1:.*error: .*wrong" stderr || fail "the compiler's message is not s
 log=$(sed -n 's/.*the log is \([^ ]*\.log\).*/\1/p' stderr)
 grep -q "error: .*wrong" "$log" || fail "not in the log: $(cat "$log")"
 
-# It writes where it may not, and finds nothing of this machine's.
+# Writes outside the build tree fail, and nothing of this machine is visible.
 echo mine >"$elsewhere/mine"
 chmod 777 "$elsewhere"
 image outside <<END
@@ -70,7 +70,7 @@ END
 deploy network >/dev/null
 clean network
 
-# Who would get something from there is told where to name it.
+# A failed download is answered with a hint at the spec.
 image downloads <<'END'
 cat >a.c <<'EOF'
 #include <netdb.h>
@@ -86,7 +86,7 @@ END
 fails downloads "the log is"
 grep -q '^hint: .*`fetch` of the spec' stderr || fail "the hint does not say fetch: $(cat stderr)"
 
-# Nobody answers; nobody waits.
+# A build that waits for input gets none.
 image input <<'END'
 read answer && exit 1
 [ -z "$answer" ]
@@ -142,7 +142,7 @@ if deploy itself >log 2>&1; then
 fi
 clean leads
 
-# A link among what the build itself installed, through which the rest would be written.
+# An installed symbolic link that would redirect the other files.
 for place in usr usr/local; do
   image through '{"install": [{"from": "x", "to": "bin/x"}]}' <<END
 echo x >x
@@ -154,7 +154,7 @@ END
   clean through
 done
 
-# What an image does not have.
+# File types that an image cannot contain.
 image pipe '{"install": [{"from": "x", "to": "bin/x"}]}' <<'END'
 mkfifo x
 END
@@ -176,7 +176,7 @@ echo 'int f(void) { return 0; }' >f.c && $CC -shared -fPIC f.c -o libmissing.so
 echo 'int f(void); int main(void) { return f(); }' >a.c && $CC a.c -L. -lmissing -o a
 END
 fails library "libmissing.so"
-# A toolchain without a compiler, or without the one that is named.
+# A toolchain without a compiler, or without the named one.
 mkdir empty
 cp -L /bin/true empty/true
 tar -C empty -cf empty.tar true

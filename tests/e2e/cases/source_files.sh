@@ -1,6 +1,6 @@
 #!/bin/bash
-# Which files get into a source image: what .gitignore names stays out, secrets are refused with file and line, what the spec
-# fetches is there, and the build on the target sees exactly that.
+# Which files get into a source image: files that .gitignore names stay out, secrets are refused with file and line, downloads
+# of the spec are there, and the build on the target sees exactly these files.
 source "$E2E/lib.sh"
 needs jq git python3 openssl
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY CURL_CA_BUNDLE SSL_CERT_FILE
@@ -20,7 +20,7 @@ ZSTD=$(command -v zstd) || skip "zstd is not installed"
 build all >/dev/null
 expect_equal "sources" "$(files_of all)" "Makefile hello.c xaas.json "
 
-# What a .gitignore names.
+# Files that a .gitignore names.
 printf '*.o\n/out/\n' >src/.gitignore
 mkdir -p src/out src/sub
 touch src/hello.o src/out/x src/sub/y.o src/sub/out
@@ -53,7 +53,7 @@ build meant >/dev/null
 expect_equal "sources" "$(files_of meant)" ".gitignore Makefile hello.c key.pem sub/out sub/token.c xaas.json "
 rm src/key.pem src/sub/token.c src/.env
 
-# What would be something else where the image is deployed.
+# Absolute links and special files, which would differ on the target machine.
 ln -s /etc/hostname src/host
 expect_error 1 "src/host: is a link to /etc/hostname" build link
 rm src/host
@@ -63,7 +63,7 @@ expect_error 1 "src/pipe: is a special file" build pipe
 mv rules src/.gitignore
 rm src/pipe
 
-# What is fetched.
+# Downloads.
 mkdir web
 echo data >web/data.bin
 serve_files web
@@ -83,7 +83,7 @@ fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin ../data.bin
 expect_error 2 "/fetch/0/to" build outside
 fetching "$(sha256sum <web/data.bin | cut -c1-64)" data.bin hello.c # it is there already
 expect_error 1 "hello.c" build twice
-# Archives that are unpacked: without the one directory in which all of it lies, whatever a .gitignore says.
+# Archives are unpacked without their top directory, and a .gitignore does not apply.
 mkdir -p fmt-1/src
 echo 'int a;' >fmt-1/src/a.o
 printf '#!/bin/sh\n' >fmt-1/configure
@@ -127,7 +127,7 @@ hostile outside 'bad.type, bad.linkname = tarfile.SYMTYPE, "/etc/hostname"'
 hostile beside 'bad.type, bad.linkname = tarfile.SYMTYPE, "../hello.c"'
 hostile pipe 'bad.type = tarfile.FIFOTYPE'
 [ ! -e x ] && [ ! -e ../x ] || fail "an archive wrote outside"
-# A server that leads from https to plain HTTP.
+# A redirect from https to plain HTTP.
 openssl req -x509 -newkey rsa:2048 -nodes -keyout tls.key -out tls.crt -days 1 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 2>/dev/null
 printf 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:%s/data.bin\r\nContent-Length: 0\r\n\r\n' "$port" >away
 : >tls.log

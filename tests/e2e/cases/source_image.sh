@@ -1,6 +1,6 @@
 #!/bin/bash
-# A source image: what is in it, and what comes out of it: deployed by an ordinary user, for this machine and for another CPU; what
-# comes out has nothing of the toolchain but what the program needs.
+# A source image and the images deployed from it, by an ordinary user, for this machine and for another CPU: the deployed ones
+# have nothing of the toolchain but what the program needs.
 source "$E2E/lib.sh"
 needs jq bwrap gcc
 toolchain_image tools gcc gcc libc6-dev
@@ -17,7 +17,7 @@ expect_error 2 "needs a toolchain" "$XAAS" build src --kind source -o oci:app:no
 "$XAAS" build src --kind source --base oci:tools:gcc -o oci:again:source -q >/dev/null
 expect_equal "the same again" "$(image_digest again source)" "$(image_digest app source)"
 
-# What it says of itself.
+# Its description.
 "$XAAS" inspect oci:app:source --format json >source.json
 assert_json source.json '.version == 1 and .kind == "source" and .name == "hello" and .llvm == null'
 assert_json source.json '[.specializations[].name] == ["speed"] and (has("sharing") | not)'
@@ -29,7 +29,7 @@ expect_equal "the toolchain's layer" "$(json source.json '.layers[0].digest')" "
 "$XAAS" inspect oci:app:source >source.txt
 grep -q '^toolchain *sha256:[0-9a-f]* (' source.txt || fail "not shown: $(cat source.txt)"
 
-# Chosen as ever, built only where it is asked for.
+# Selection is as usual; --dry-run builds nothing.
 "$XAAS" deploy oci:app:source --dry-run --explain --cpu haswell --format json >dry.json
 assert_json dry.json '.form == "source" and .build == null and .digest == null and .configuration == {"speed": "safe"}'
 "$XAAS" deploy oci:app:source --dry-run --explain --cpu skylake-avx512 >dry.txt
@@ -52,7 +52,7 @@ deploy -o oci:here:again --cpu haswell -j 1 >again.json
 expect_equal "the same again" "$(json again.json .digest)" "$(json safe.json .digest)"
 deploy -o oci:here:v2 --cpu x86-64-v2 --sbom sbom.json >v2.json
 assert_json v2.json '.build.flags == ["-march=x86-64-v2"]'
-# Without what a virtual machine hides.
+# Without features that a virtual machine hides.
 "$XAAS" detect --cpu haswell --format json | jq '.cpu.features -= ["bmi2", "fma"]' >system.json
 deploy -o oci:here:lacking --system system.json >lacking.json
 assert_json lacking.json '.build.flags[0] == "-march=haswell" and (.build.flags | index("-mno-bmi2") != null and index("-mno-fma") != null)'
@@ -60,7 +60,7 @@ expect_equal "what runs" "$("${as_user[@]}" "$XAAS" run -q --runtime bwrap oci:h
 "${as_user[@]}" "$XAAS" verify oci:here:v2 --cpu x86-64-v2 >/dev/null
 [ -z "$(ls -A tmp)" ] || fail "left in TMPDIR: $(ls -A tmp)"
 
-# Neither compilers nor sources in what comes out, and no path of this machine.
+# The deployed image has no compilers, no sources and no path of this machine.
 "${as_user[@]}" "$XAAS" copy -q oci:here:v2 rootfs:root >/dev/null
 (cd root && find . -type f -size +0) | LC_ALL=C sort >files
 grep -qx './usr/local/bin/hello' files || fail "no program: $(cat files)"
@@ -74,7 +74,7 @@ expect_equal "made from" "$(json deployed.json .made_from)" "$(image_digest "$la
 assert_json sbom.json 'any(.packages[]; .name == "libc6" and (.versionInfo | length > 0)) and all(.packages[]; .name != "gcc-12")'
 assert_json sbom.json 'any(.files[]; .fileName == "./usr/local/bin/hello")'
 
-# What was deployed before is taken instead of building.
+# An existing deployed image is reused instead of a build.
 deploy -o oci:shared:one --reuse oci:shared --cpu x86-64-v2 >one.json
 assert_json one.json '.reused == null'
 deploy -o oci:shared:two --reuse oci:shared --cpu x86-64-v2 >two.json

@@ -1,5 +1,5 @@
 #!/bin/bash
-# An image that says that its layers are another's (diff_ids of its config): what was unpacked of it serves nobody else.
+# An image that claims the layers of another one (diff_ids of its config): its unpacked files serve no other image.
 source "$E2E/lib.sh"
 needs jq bwrap gcc
 toolchain_image tools gcc gcc libc6-dev
@@ -8,7 +8,7 @@ tiny_project src
 sed -i 's/hello %.6f/impostor %.6f/' src/hello.c
 "$XAAS" build src --kind source --base oci:tools:gcc -o oci:app:other -q >/dev/null
 
-# The config and all else of the good image, with the sources of the other.
+# The config and layers of the good image, but with the sources of the other.
 good=$(blob app "$(image_digest app good)") other=$(blob app "$(image_digest app other)")
 jq -c --slurpfile other "$other" '.layers[-1] |= (.digest = $other[0].layers[-1].digest | .size = $other[0].layers[-1].size)' "$good" >manifest
 digest=sha256:$(sha256sum <manifest | cut -c1-64)
@@ -25,7 +25,7 @@ deploying_user
 layout=$PWD/app
 cd "$elsewhere"
 deploy() { "${as_user[@]}" "$XAAS" deploy "oci:$layout:$1" -o "oci:here:$1" --runtime bwrap -q >/dev/null; }
-# Refused where its layers are unpacked; the others find nothing of it.
+# Unpacking its layers fails, and other images see nothing of it.
 expect_error 7 "the configuration says $diff_id" deploy bad
 expect_equal "source trees" "$(find "$elsewhere/cache/trees" -maxdepth 2 -name .xaas -exec test -e '{}/source/hello.c' ';' -print | wc -l)" 0
 deploy good

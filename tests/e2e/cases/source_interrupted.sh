@@ -19,7 +19,7 @@ want=$(image_digest one x)
 expect_equal "two at once" "$(image_digest two x)" "$want"
 expect_equal "trees" "$(find "$XAAS_CACHE_DIR/trees" -name '*.use' | wc -l)" 2
 
-still_running() { # of the builds, by what is mounted for them; zombies aside
+still_running() { # prints the builds, found by their mounts, without zombies
   local directory
   while read -r directory; do
     grep -qs '^State:.Z' "$directory/status" || tr '\0' ' ' <"$directory/cmdline" || true
@@ -33,7 +33,7 @@ gone() { # WHEN: nothing of a build runs soon
   done
   fail "after a kill $1 these run: $(still_running)"
 }
-begun() { # the build, of which we see that it runs
+begun() { # the build has visibly started
   local i
   for ((i = 0; i < 1000; ++i)); do
     case $(still_running) in *make*) return 0 ;; esac
@@ -50,7 +50,7 @@ stop() { # WHEN
   wait "$process" || true
   gone "$1"
 }
-# While the toolchain is unpacked, then while it is used.
+# Killed while the toolchain is unpacked, then while it is used.
 rm -rf "$XAAS_CACHE_DIR/trees"
 for after in 0.05 0.4 0.2 0.8; do
   start
@@ -68,7 +68,7 @@ expect_equal "after kills" "$(image_digest after x)" "$want"
 expect_equal "left in TMPDIR" "$(ls -A tmp | wc -l)" 0
 expect_equal "trees" "$(find "$XAAS_CACHE_DIR/trees" -mindepth 1 -maxdepth 1 | wc -l)" 4
 
-# Asked to stop, it cleans up itself.
+# After SIGTERM or SIGINT it cleans up.
 for signal in INT:130 TERM:143; do
   start
   begun

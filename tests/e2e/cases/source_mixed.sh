@@ -1,5 +1,5 @@
 #!/bin/bash
-# IR for what IR can serve, sources for the rest, in one image.
+# IR where IR can serve and sources for the rest, in one image.
 source "$E2E/lib.sh"
 needs jq make clang-22 bwrap gcc
 toolchain_image tools gcc gcc libc6-dev
@@ -25,7 +25,7 @@ assert_json mixed.json 'all(.layers[]; if .role == "base" or .role == "source" t
 "$XAAS" inspect oci:app:mixed >mixed.txt
 grep -Eq '^isa=x86-64,kind=closed +source +- ' mixed.txt || fail "not shown: $(cat mixed.txt)"
 
-# What has IR is chosen, although the other is the default; nothing of the toolchain is read for it.
+# Configurations with IR are preferred to a default without; nothing of the toolchain is read.
 "$XAAS" deploy oci:app:mixed -o oci:here:open --cpu haswell --format json -q >open.json
 assert_json open.json '.form == "ir" and .build == null and .configuration.kind == "open" and .modules.lowered == 1'
 assert_json open.json 'any(.values[]; .value == "closed" and (.reason | endswith("which has IR and need not be built here")))'
@@ -45,7 +45,7 @@ for kind in open closed; do # the toolchain is no base of what comes out
   expect_equal "what runs" "$("$XAAS" run -q --runtime bwrap "oci:here:$kind")" "$kind 7.484471"
 done
 expect_error 3 "kind=odd" "$XAAS" deploy oci:app:mixed -o oci:here:x --set kind=odd --cpu haswell
-# A specification that has the sources alone.
+# A spec with sources only.
 "$XAAS" build src --kind source -o oci:app:source -q >/dev/null
 "$XAAS" deploy oci:app:source --dry-run --cpu haswell --format json >source.json
 assert_json source.json '.form == "source" and .configuration == {"kind": "closed"} and all(.selection[]; .reason | test("built from source") | not)'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a source image is built in makes no difference to what comes out, whoever deploys.
+# The deployed image does not depend on the runtime that built it, nor on the user.
 source "$E2E/lib.sh"
 needs jq gcc bwrap
 toolchain_image tools gcc gcc libc6-dev
@@ -20,13 +20,13 @@ for runtime in bwrap:bwrap namespaces:sh charliecloud:ch-run; do
   made=$((made + 1))
 done
 [ $made -gt 0 ] || skip "nothing to build in"
-# The first that is there, of those that are asked for.
+# The first available one of the requested runtimes.
 "${as_user[@]}" "$XAAS" deploy "oci:$layout:source" -o oci:here:x --cpu x86-64-v3 --runtime apptainer,namespaces --format json -q >first.json
 assert_json first.json '.build.runtime == "apptainer" or .build.runtime == "namespaces"'
 expect_error 8 "podman: no podman on PATH" env PATH=/nonexistent "$XAAS" deploy "oci:$layout:source" -o oci:here:x --cpu x86-64-v3 --runtime podman
 
 if [ "$(id -u)" -eq 0 ] && command -v podman runc >/dev/null; then
-  state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman takes no path of more than 50 characters
+  state=$(mktemp -d /tmp/xaas-run-XXXXXX) # podman accepts at most 50 characters
   trap 'rm -rf "$state" "$elsewhere"' EXIT
   mkdir bin
   printf '#!/bin/sh\nexec %s --root "%s" --runroot "%s" --storage-driver vfs "$@"\n' "$(command -v podman)" "$PWD/podman" "$state" >bin/podman
@@ -38,7 +38,7 @@ if [ "$(id -u)" -eq 0 ] && command -v podman runc >/dev/null; then
   expect_equal "what runs" "$(run_image result podman)" "hello 7.484471"
 fi
 
-# With what this machine has: asked for by name, and said.
+# With this machine's own tools: only on request, and reported.
 cd "$elsewhere"
 "${as_user[@]}" "$XAAS" deploy "oci:$layout:source" -o oci:here:host --cpu x86-64-v2 --runtime host --format json >host.json 2>host.log
 assert_json host.json '.build.runtime == "host" and .build.flags == ["-march=x86-64-v2"]'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Files for the user have the modes that the user's mask allows; those in an image do not depend on it.
+# The umask applies to the user's files and not to those in an image.
 source "$E2E/lib.sh"
 needs jq make clang-22
 

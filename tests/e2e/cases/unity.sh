@@ -1,6 +1,6 @@
 #!/bin/bash
 # Unity builds, which compile generated files that include the sources; a generated header; both kinds of assembly; an
-# object library used twice; a plugin that is loaded by name; several programs; each with both generators of CMake.
+# object library used twice; a plugin loaded by name; several programs; each with both generators of CMake.
 source "$E2E/lib.sh"
 needs jq cmake ninja make clang-22
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a person can get wrong on the command line or in a spec: the exit code, the place, and what was meant.
+# Mistakes on the command line and in specs: the exit code, the place, and a suggestion.
 source "$E2E/lib.sh"
 needs jq make clang-22
 
@@ -57,7 +57,7 @@ expect_error 2 hasswell "$XAAS" detect --cpu hasswell
 hint haswell
 expect_error 4 node.json "$XAAS" deploy oci:nowhere:ir --system node.json --dry-run
 
-# Combinations are counted, not made; a limit that cannot be meant is refused.
+# Combinations are counted without being enumerated; an absurd limit is refused.
 jq -n '{name: "a", isa: [], build: {system: "make"},
         specializations: [range(40) | {name: "p\(.)", values: [{value: "a"}, {value: "b"}]}]}' >many.json
 expect_error 2 '1099511627776 configurations are more than the limit of 64' timeout 20 "$XAAS" build many.json --source src -o oci:app:ir
@@ -66,17 +66,17 @@ expect_error 2 'more than the limit of 1000' timeout 20 "$XAAS" build many.json 
 for limit in 0 -1 many 1000000000; do
   expect_error 2 "$limit" build src --max-configurations "$limit"
 done
-# An argument list that no program takes.
+# An argument list that is too long.
 jq -n '{name: "a", isa: [], build: {system: "make", arguments: [range(25000) | "A\(.)=" + ("x" * 100)]}}' >long.json
 expect_error 1 'Argument list too long: 25' build long.json --source src
 jq -n '{name: "a", isa: [], build: {system: "make", arguments: [range(25000) | "A\(.)=" + ("x" * 200)]}}' >long.json
 expect_error 2 'long.json' build long.json --source src
-# Two files under one name, by the spec's own words and by what is there.
+# Two files with one name, in the spec and on disk.
 spec '{"name": "a", "isa": [], "build": {"system": "make", "install": [{"from": "hello", "to": "bin/a"}, {"from": "hello.c", "to": "bin/./a"}]}}'
 expect_error 2 '/build/install/1/to: "bin/./a" is installed twice' build bad.json --source src
 spec '{"name": "a", "isa": [], "build": {"system": "make", "install": [{"from": "hello", "to": "bin/a"}, {"from": "hello.c", "to": "bin/a/b"}]}}'
 expect_error 2 '`bin/a/b`: usr/local/bin/a is installed as a file' build bad.json --source src
-# Not what they are taken for.
+# Files of another type than expected.
 expect_error 4 'src/' build src/xaas.json/
 mkdir -p tree/xaas.json
 expect_error 4 'tree/xaas.json: it is a directory' build tree

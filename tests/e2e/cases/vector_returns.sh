@@ -1,7 +1,7 @@
 #!/bin/bash
-# Vectors of more than 128 bits as results: their registers depend on the instruction set, and a program may have code for
-# several. Every way of calling is tried with every kind of type, in IR images of two levels deployed for three CPUs, with and
-# without LTO; native Clang gives the same output for the CPU itself.
+# Functions that return vectors of more than 128 bits: the registers depend on the instruction set, and a program may have code
+# for several. Tries every way of calling with every kind of type, in IR images of two levels deployed for three CPUs, with and
+# without LTO; the output is that of native Clang for the CPU.
 source "$E2E/lib.sh"
 needs jq make clang-22
 

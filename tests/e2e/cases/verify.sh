@@ -1,6 +1,5 @@
 #!/bin/bash
-# Whether a deployed image can run: on the CPU that it was deployed for, on others, without a library, with instructions that
-# somebody forced on it.
+# Whether a deployed image can run: on its CPU, on others, without a library, with instructions that were forced on it.
 source "$E2E/lib.sh"
 needs jq make clang-22 umoci
 
@@ -38,21 +37,21 @@ expect_exit 3 verify haswell --cpu nehalem
 assert_json haswell.json '.runs == false and ([.problems[] | select(.kind == "feature") | .message] | any(endswith("nehalem lacks avx2")))'
 expect_error 3 "it cannot run on nehalem" "$XAAS" verify oci:app:haswell --cpu nehalem
 
-# What the source did not ask for itself: the same image with another word about it.
+# Instructions that the source did not request: the same image with another annotation.
 umoci config --image app:haswell --tag forced --config.label x=y \
   --manifest.annotation "dev.xaas.code={\"/usr/local/bin/hello\": {\"own\": [], \"assembly\": false, \"native\": false}}" 2>umoci.err ||
   fail "umoci: $(cat umoci.err)"
 expect_exit 3 verify forced
 assert_json forced.json '.problems | length == 1 and .[0].kind == "instruction" and .[0].file == "/usr/local/bin/hello" and (.[0].message | contains("haswell lacks avx512f"))'
 
-# A library goes missing.
+# A missing library.
 umoci unpack --rootless --image app:haswell bundle >/dev/null 2>&1 || umoci unpack --image app:haswell bundle >/dev/null
 rm "$(find bundle/rootfs -name libc.so.6)"
 umoci repack --image app:broken bundle >/dev/null 2>&1
 expect_exit 3 verify broken
 assert_json broken.json '.problems | any(.kind == "library" and (.message | contains("libc.so.6")))'
 
-# The C library in the program: it chooses at run time as it likes.
+# A static C library selects its functions at run time.
 tiny_project static
 sed -i 's/ -o / -static -o /' static/Makefile
 "$XAAS" build static -o oci:fixed:ir -q >/dev/null

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What of the build machine may be in an image is said at the end of a build, with the file that brought it in.
+# A build ends with warnings about everything of the build machine that may be in the image, and names the file that brought it.
 source "$E2E/lib.sh"
 needs jq cmake ninja make clang-22 autoreconf automake meson
 
@@ -55,7 +55,7 @@ grep -q '^xaas: warning: /usr/local/lib/pkgconfig/tool.pc:2: has the path of the
 [ ! -s stderr ] || fail "-q is not quiet: $(cat stderr)"
 "$XAAS" inspect oci:app:ir --format json >inspected.json
 assert_json inspected.json '.machine_flags.units.native == 4'
-# The Makefile generator writes down what it read elsewhere.
+# The Makefile generator records paths of files that it read.
 echo '{"name": "tool", "build": {"system": "cmake", "arguments": ["-GUnix Makefiles"]}, "isa": []}' >cmake/xaas.json
 build cmake
 expect_equal "warnings with makefiles" "$(warnings)" "$(cat want)"
@@ -90,7 +90,7 @@ echo '{"name": "tool", "build": {"system": "meson"}, "isa": []}' >meson/xaas.jso
 build meson
 expect_equal "warnings of Meson" "$(warnings)" "probe meson.build:3"
 
-# Many of one kind are not all shown, and hide no other; flags that only the spec has; a path in a program and in its RPATH.
+# Only some of many equal warnings are shown, and they hide no others; flags of the spec; a path in a program and in its RPATH.
 mkdir make
 for i in $(seq 9); do echo "CPU$i := \$(shell lscpu | head -n $i)"; done >make/Makefile
 cat >>make/Makefile <<'END'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Bytes on the wire, counted between the program and a registry: only what is needed moves, in either direction.
-# XAAS_TEST_MIB: how large the large image is.
+# Bytes on the wire, counted between the program and a registry: only the needed ones move, in either direction.
+# XAAS_TEST_MIB: size of the large image.
 source "$E2E/lib.sh"
 needs jq make clang-22 docker-registry perl skopeo umoci
 mib=${XAAS_TEST_MIB:-24}
@@ -14,7 +14,7 @@ for ((i = 0; i < 100; ++i)); do
 done
 at=docker://127.0.0.1:$(cat counter.port)
 moved() { # sets `up` and `down`: the bytes since the last call
-  sleep 0.3 # they are written when the connection has ended
+  sleep 0.3 # they are written when the connection ends
   read -r up down < <(awk '{ up += $1; down += $2 } END { print up + 0, down + 0 }' moved)
   : >moved
 }
@@ -24,7 +24,7 @@ at_most() { # WHAT BYTES LIMIT
 }
 : >moved
 
-# Five configurations, each with data of its own, and as much again that all share.
+# Five configurations with their own data, and as much shared data.
 mkdir src
 cat >src/Makefile <<'END'
 all: app
@@ -65,12 +65,12 @@ at_most "pushing the deployed image, whose closure is there" "$up" $((applicatio
 moved
 at_most "the second deploy of the same image" $((up + down)) 100000
 
-# A layer of another configuration only, with what this one has already.
+# Another configuration: only its own layer moves, the rest is in the cache.
 "$XAAS" deploy "$at/app:ir" --set choice=4 -o oci:out:v4 -q >/dev/null
 moved
 at_most "deploying another configuration" "$down" $((layers - mib * 1048576 / 6 + layers / 10))
 
-# An image that is not ours, and large: what it is, not what it holds.
+# A large image of another kind: `inspect` reads only its description.
 umoci init --layout other
 umoci new --image other:v1
 head -c $((mib * 1048576)) /dev/urandom >large
