@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs what building xaas and running its tests needs, on Debian 12 as root. The package sources must offer LLVM 22.
-# Does nothing where everything is there. With --build-only: without what only the tests need.
+# Installs the packages for building and testing xaas, on Debian 12 as root. The package sources must offer LLVM 22. Installs
+# nothing if all packages are there. --build-only leaves out the packages that only tests and checks need.
 set -euo pipefail
 
 build=(
@@ -9,8 +9,8 @@ build=(
   nlohmann-json3-dev libcli11-dev libspdlog-dev libvalijson-dev libgtest-dev libgmock-dev
   libarchive-dev libseccomp-dev libssl-dev zlib1g-dev libzstd-dev libxml2-dev libz3-dev libcurl4-openssl-dev
 )
-# Runtimes and other readers of our images, the build systems that we drive, libraries of applications that we build, what
-# applications of Fortran and MPI need.
+# Runtimes and other readers of our images, build systems, libraries of the applications that tests build, Fortran, MPI, and the
+# tools of tools/lint.sh.
 tests=(
   skopeo docker-registry umoci podman buildah runc squashfs-tools bubblewrap charliecloud curl openssl perl python3-yaml jq xxd patchelf binutils xz-utils zstd util-linux procps
   qemu-user libc6-dev-arm64-cross libstdc++-12-dev-arm64-cross mmdebstrap autoconf automake libtool meson dpkg-dev

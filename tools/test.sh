@@ -1,5 +1,5 @@
 #!/bin/bash
-# Everything up to all tests passed: dependencies (not with --no-install), build with the `ci` preset, ctest with the other arguments.
+# Installs the dependencies, unless --no-install comes first; builds the `ci` preset; runs ctest with the other arguments.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,7 +18,7 @@ results=$PWD/build/ci/Testing/results.xml
 rm -f "$results"
 code=0
 ctest --preset ci --parallel "$(nproc)" --output-junit "$results" "$@" || code=$?
-# Once more at the end of the log, where readers look first: why tests were skipped, and the last lines of the failed ones.
+# At the end of the log, where readers look first: the reasons of skipped tests, and the last lines of failed ones.
 [ ! -s "$results" ] || python3 tools/test_results.py "$results"
 echo "== seconds: build $((built - start)), tests $((SECONDS - built))"
 exit $code
