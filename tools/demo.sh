@@ -1,7 +1,7 @@
 #!/bin/bash
-# Everything up to a specialised container that ran here: installs the dependencies (not with --no-install), builds the
-# tool, builds an example into an IR image, deploys it for this machine, and compares what comes out with the same
-# sources compiled portably and natively. Exits non-zero if any step fails or the results differ.
+# From nothing to a specialized container: installs the dependencies (not with --no-install), builds the program, builds an
+# example into an IR image, deploys and runs it on this machine, and compares its results with those of portable and native
+# builds of the same sources. Exits non-zero if a step fails or the results differ.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -53,9 +53,9 @@ say "xaas inspect"
 say "xaas deploy: for this machine"
 "$xaas" deploy "$image:ir" -o "$image:here" --explain
 
-# podman, else the unpacked image in a mount namespace.
-# A store of our own, so that nothing stays behind: the driver vfs, because overlay's mounts would. The path is relative,
-# because podman makes the image's name of it and takes no upper case.
+# Runs a program of the image with podman, or else in the unpacked image in a mount namespace.
+# A temporary store, with the driver vfs because overlay leaves mounts. The path is relative, because podman derives the image's
+# name from it and accepts no upper case.
 in_podman() (
   cd "$work"
   exec podman --root "$work/podman" --runroot "$work/podman-run" --storage-driver vfs run --runtime runc --rm \

@@ -3,8 +3,8 @@
 #
 #   tools/make-archive.sh BUILD_DIR OUTPUT.tar.gz [PROGRAM]
 #
-# What `cmake --install BUILD_DIR` installs goes in; PROGRAM, if given, stands in for the installed program (for tests).
-# The same input gives the same bytes: SOURCE_DATE_EPOCH dates the files, else 1970.
+# Contains the files that `cmake --install BUILD_DIR` installs; PROGRAM, for tests, replaces the installed program. The same input
+# gives the same bytes: the files have the date SOURCE_DATE_EPOCH, by default 1970.
 set -euo pipefail
 export LC_ALL=C
 
@@ -53,8 +53,8 @@ cp "$source/LICENSE" "$root/share/doc/xaas/LICENSE"
 cp "$program" "$libexec/xaas"
 strip --strip-all "$libexec/xaas"
 
-# The libraries that the program needs, and they, and so on. Where the loader would look, but never in its directories for
-# particular CPUs (glibc-hwcaps): the archive runs on others.
+# The libraries of the program, and theirs in turn, found where the loader looks, but never in its directories for particular CPUs
+# (glibc-hwcaps), because the archive runs on others.
 ldconfig -p | sed -n 's/^\t\([^ ]*\) (libc6,x86-64) => \(.*\)/\1 \2/p' >"$work/cache"
 find_library() { # NAME NEEDED-BY
   local directory entry origin
@@ -98,8 +98,8 @@ loader=${loader:-$(awk -v name=$loader_name '$1 == name {print $2; exit}' "$work
 [ -n "$loader" ] || fail "no loader $loader_name"
 
 # The loader has the host's library directories and /etc/ld.so.preload written into it. No option turns them off, and a
-# preloaded library of another libc, or a name service module, would crash the program. Places of the same length
-# where there are no libraries take their place.
+# preloaded library of another libc, or a name service module, would crash the program. Paths of the same length without
+# libraries replace them.
 pattern='/lib/x86_64-linux-gnu/\x00/usr/lib/x86_64-linux-gnu/\x00/lib/\x00/usr/lib/\x00'
 nowhere='/dev/null/xaas-no-lib/\x00/dev/null/xaas-no-usr-lib/\x00/sys/\x00/sys/dev/\x00'
 cp -L "$loader" "$libexec/$loader_name"

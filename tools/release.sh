@@ -4,8 +4,8 @@
 #
 #   tools/release.sh VERSION DIR
 #
-# VERSION is the one in CMakeLists.txt, and HEAD's tag vVERSION, if it has tags. DIR must not have such files already. The files are dated
-# as the commit. Needs what tools/install-dependencies.sh --build-only installs.
+# VERSION must be the one in CMakeLists.txt, and HEAD's tag must be vVERSION if it has tags. DIR must not contain these files. The
+# files have the date of the commit. Needs the packages of tools/install-dependencies.sh --build-only.
 set -euo pipefail
 export LC_ALL=C
 
@@ -45,7 +45,7 @@ cmake --build --preset release >"$work/log" 2>&1 || { tail -n 50 "$work/log" >&2
 tools/make-archive.sh build/release "$work/$archive"
 git archive --format=tar --prefix="xaas-$version/" HEAD | gzip -n -9 >"$work/$sources"
 
-# What was made is what it should be.
+# Checks of the result.
 mkdir "$work/unpacked"
 tar -xzf "$work/$archive" -C "$work/unpacked" --strip-components=1
 said=$("$work/unpacked/bin/xaas" --version | head -n 1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Says what became of tests: why some were skipped in whole or in part, what the failed ones printed last, and how many there were of each.
+"""Summarizes test results: the reasons of skipped tests and parts, the last lines of failed tests, and the counts.
 
-    tools/test_results.py FILE    as `ctest --output-junit FILE` wrote it
+    tools/test_results.py FILE    written by `ctest --output-junit FILE`
 """
 import re
 import sys

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a Debian source package was made from, without Debian's patches: tools/upstream_sources.sh PACKAGE DIRECTORY
-# The checksum is the one that Debian signs for. As root, the machine's package sources are asked for sources, too.
+# Fetches the upstream sources of a Debian source package, without Debian's patches: tools/upstream_sources.sh PACKAGE DIRECTORY
+# The checksum is the one that Debian signs. As root, enables source packages in the machine's package sources.
 set -euo pipefail
 package=$1 directory=$2
 uris() { apt-get --print-uris source "$package" 2>/dev/null | tr -d "'" | grep -E '\.orig\.tar\.[a-z0-9]+ ' | head -1; }
@@ -17,7 +17,7 @@ mkdir -p "$directory.new"
   { rm -rf "$directory.new"; echo "$0: $file cannot be fetched" >&2; exit 4; }
 mkdir "$directory.new/tree"
 tar xf "$directory.new/$file" -C "$directory.new/tree"
-# Most archives have one directory at their top.
+# Most archives have a single top directory.
 top=("$directory.new/tree"/*)
 if [ ${#top[@]} -eq 1 ] && [ -d "${top[0]}" ]; then mv "${top[0]}" "$directory"; else mv "$directory.new/tree" "$directory"; fi
 rm -rf "$directory.new"

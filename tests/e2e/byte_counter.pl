@@ -1,5 +1,5 @@
-# byte_counter.pl PORT: forwards to PORT of the loopback, and appends "UP DOWN", the bytes of a connection, to the file `moved` when it
-# ends. Writes its own port into the file `counter.port`.
+# byte_counter.pl PORT: forwards connections to PORT of the loopback. When one ends, appends "UP DOWN", its bytes, to the file
+# `moved`. Writes its own port to the file `counter.port`.
 use strict;
 use Fcntl ':flock';
 use IO::Select;

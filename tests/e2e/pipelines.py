@@ -1,10 +1,10 @@
-"""The shell texts of a pipeline (GitHub Actions or GitLab CI), as jobs that run here.
+"""Extracts the shell text of a pipeline (GitHub Actions or GitLab CI) as jobs that run here.
 
     pipelines.py FILE STAND_INS.json DIRECTORY
 
 Writes, for each job and each value of its matrix, a directory DIRECTORY/NN-NAME with `environment` (to be sourced) and
-the steps `0.sh`, `1.sh`, ... STAND_INS is what the forge would know: expressions of GitHub (`github.sha`), or
-variables of GitLab. What is neither known nor handled here is an error. Paths below /tmp come to lie below DIRECTORY.
+the steps `0.sh`, `1.sh`, ... STAND_INS has the values that the forge would provide: expressions of GitHub (`github.sha`), or
+variables of GitLab. Everything unknown is an error. Paths below /tmp are moved below DIRECTORY.
 """
 import itertools
 import json
@@ -80,7 +80,7 @@ def gitlab(document, known):
     stages = document["stages"]
     for name in sorted(jobs, key=lambda name: stages.index(jobs[name]["stage"])):
         job = jobs[name]
-        # Each entry of the list is a matrix of its own.
+        # Each entry of the list is a separate matrix.
         for matrix in itertools.chain.from_iterable(map(instances, job.get("parallel", {}).get("matrix", [{}]))):
             environment = dict(known)
             for key, value in {**document["variables"], **job.get("variables", {}), **matrix}.items():

@@ -3,9 +3,9 @@
 #   perl token_server.pl
 #
 # Reads `users.json`: {"USER": {"password": "...", "identity": "...", "may": {"REPOSITORY PREFIX": "pull,push"}}}; the user
-# "" is whoever gives no password; with `all_or_nothing` a user gets no token for a part of what was asked. Signs with
-# `signer.key`, for which `chain.pem` vouches. A token serves for as many seconds as the file `lifetime` says, else 300. Says its
-# port in `token.port`, and in `asked` who asked for what and got what.
+# "" stands for requests without a password; with `all_or_nothing` a user gets no token for a part of the requested rights. Signs
+# with `signer.key`; `chain.pem` has its certificates. A token is valid for the seconds in the file `lifetime`, by default 300.
+# Writes its port to `token.port`, and each request and its answer to `asked`.
 use strict;
 use warnings;
 use IO::Socket::INET;

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Writes an application of many small programs: tables of this directory -> sources, a build and a spec for xaas.
+"""Writes an application of many small programs: sources, a build and a spec for xaas, from the tables in this directory.
 
     make.py DIRECTORY [REGEX]      only programs whose names match
 
 A table is text. `==# ` begins a comment, `=== NAME` a program; lines `@ ...` say how it is made, `--- FILE` begins a file of it:
 
     @ for A/B x/y z/w      once for each; @A@ and @B@ are replaced everywhere. Several make all combinations.
-    @ class NAME           of what class it is; else the table's name
-    @ use FILE...          files of use/ are files of it, too
-    @ flags FILE OPTION... when compiling FILE; `*` is each
-    @ link OPTION...       when linking
-    @ needs NAME...        programs, or absolute paths of files; without one it is skipped, with a word
-    @ cpu                  it asks what the CPU is: runs on an emulated one of the target
-    @ level NAME           only from a configuration of that ISA level
+    @ class NAME           its class, by default the name of the table
+    @ use FILE...          adds files of use/ to it
+    @ flags FILE OPTION... for compiling FILE; `*` stands for every file
+    @ link OPTION...       for linking
+    @ needs NAME...        programs, or absolute paths of files; reported and skipped if one is missing
+    @ cpu                  it queries the CPU, so it runs on an emulated one of the target
+    @ level NAME           only in a configuration of that ISA level
     @ bare                 its sources do not begin with `#include "common.h"`
 
 A file `build` is a shell script that makes $OUT; without one each source is compiled and all are linked. It sees $CC, $CXX, $FC,
