@@ -36,12 +36,12 @@ cmake --build --preset release --target xaas
 xaas=$PWD/build/release/bin/xaas
 "$xaas" --version
 
-compile() { # NAME FLAGS: the example by hand
+compile() { # NAME FLAGS: builds the example without xaas
   cmake -S "examples/$example" -B "$work/$1" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS="$2" -DCMAKE_CXX_FLAGS="$2" >"$work/$1.log" 2>&1 &&
     cmake --build "$work/$1" >>"$work/$1.log" 2>&1 || { cat "$work/$1.log" >&2; exit 1; }
 }
-say "compiling examples/$example by hand: -O3, and -O3 -march=native"
+say "compiling examples/$example without xaas: -O3, and -O3 -march=native"
 compile portable ""
 compile native "-march=native"
 

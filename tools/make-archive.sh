@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the relocatable archive: the program, its libraries and its loader, for machines with an older or another libc.
+# Makes the relocatable archive: the program with its libraries and loader, for machines with an older or another libc.
 #
 #   tools/make-archive.sh BUILD_DIR OUTPUT.tar.gz [PROGRAM]
 #
@@ -42,7 +42,7 @@ if [ -z "$program" ]; then
   program=$work/installed/bin/xaas
   [ -x "$program" ] || fail "cmake --install $build installed no bin/xaas"
   [ ! -d "$work/installed/share" ] || cp -R "$work/installed/share/." "$root/share/"
-  # Other names of the program stay names of the launcher.
+  # Links to the program become links to the launcher.
   for link in "$work/installed/bin"/*; do
     if [ -L "$link" ] && [ "$(basename "$(readlink -f "$link")")" = xaas ]; then
       ln -s xaas "$root/bin/$(basename "$link")"

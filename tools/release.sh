@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes a release: a clean clone of this repository's HEAD, built, its relocatable archive with manual pages, its source, and the
-# checksums of both.
+# Makes a release from a clean clone of HEAD: the relocatable archive with manual pages, the source archive, and their
+# checksums.
 #
 #   tools/release.sh VERSION DIR
 #
@@ -19,16 +19,16 @@ fail() {
   echo "$0: $*" >&2
   exit 1
 }
-git -C "$source" rev-parse --quiet --verify HEAD >/dev/null || fail "$source is no clone that git reads"
+git -C "$source" rev-parse --quiet --verify HEAD >/dev/null || fail "$source is not a readable git repository"
 named=$(git -C "$source" show HEAD:CMakeLists.txt | sed -n 's/^project(xaas VERSION \([0-9.]*\).*/\1/p')
 [ "$named" = "$version" ] || fail "CMakeLists.txt has version '$named', not '$version'"
 tags=$(git -C "$source" tag --points-at HEAD)
-[ -z "$tags" ] || grep -qxF "v$version" <<<"$tags" || fail "HEAD has the tags $(xargs <<<"$tags"), and v$version is none of them"
+[ -z "$tags" ] || grep -qxF "v$version" <<<"$tags" || fail "HEAD has the tags $(xargs <<<"$tags"), but not v$version"
 mkdir -p "$2"
 output=$(cd "$2" && pwd)
 archive=xaas-$version-linux-x86_64.tar.gz sources=xaas-$version.tar.gz
 for file in "$archive" "$sources" SHA256SUMS; do
-  [ ! -e "$output/$file" ] || fail "$output/$file is there already"
+  [ ! -e "$output/$file" ] || fail "$output/$file exists already"
 done
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/xaas-release-XXXXXX")
@@ -40,8 +40,8 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 echo "xaas $version, commit $(git rev-parse HEAD)"
 
-cmake --preset release -DXAAS_BUILD_TESTS=OFF >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "it cannot be configured"; }
-cmake --build --preset release >"$work/log" 2>&1 || { tail -n 50 "$work/log" >&2; fail "it cannot be built"; }
+cmake --preset release -DXAAS_BUILD_TESTS=OFF >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "configuring failed"; }
+cmake --build --preset release >"$work/log" 2>&1 || { tail -n 50 "$work/log" >&2; fail "building failed"; }
 tools/make-archive.sh build/release "$work/$archive"
 git archive --format=tar --prefix="xaas-$version/" HEAD | gzip -n -9 >"$work/$sources"
 
@@ -51,7 +51,7 @@ tar -xzf "$work/$archive" -C "$work/unpacked" --strip-components=1
 said=$("$work/unpacked/bin/xaas" --version | head -n 1)
 case $said in
 *"$version"*) ;;
-*) fail "the program in the archive says that it is '$said'" ;;
+*) fail "the program in the archive has version '$said'" ;;
 esac
 for page in xaas.1 xaas-build.1 xaas-deploy.1; do
   [ -s "$work/unpacked/share/man/man1/$page" ] || fail "$archive has no manual page $page"

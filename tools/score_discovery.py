@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares a document of `xaas inspect --schema paper` with one that somebody wrote.
+"""Compares a document of `xaas inspect --schema paper` with one written by hand.
 
     score_discovery.py TRUTH FOUND [--facts]
 
-A fact is a category, a name in it and one attribute that has a value. Equal: right. Found with another value, or found only:
-wrong. In the truth only: missed. Prints precision|recall|F1|right|wrong|missed; --facts names those that are not right.
+A fact is a category, a name in it and an attribute with a value. Equal in both: right. Found with another value, or not in the
+truth: wrong. Only in the truth: missed. Prints precision|recall|F1|right|wrong|missed; --facts lists the facts that are not right.
 """
 import json
 import sys

@@ -11,12 +11,12 @@ LAST_LINES = 40
 
 
 def why_skipped(output):
-    """What a case of tests/e2e or a GoogleTest said when it skipped itself."""
+    """The reason that a case of tests/e2e or a GoogleTest gives for skipping."""
     case = re.search(r"^SKIP +[^:\n]*: (.*)", output, re.MULTILINE)
     unit = re.search(r": Skipped\n((?:.*\n)*?)\n", output)
     if case:
         return case[1]
-    return " ".join(unit[1].split()) if unit else "it does not say why"
+    return " ".join(unit[1].split()) if unit else "no reason given"
 
 
 def main():

@@ -10,11 +10,11 @@ if [ -z "$line" ] && [ "$(id -u)" -eq 0 ]; then
   apt-get update -qq || true
   line=$(uris || true)
 fi
-[ -n "$line" ] || { echo "$0: no source package $package here" >&2; exit 4; }
+[ -n "$line" ] || { echo "$0: no source package $package" >&2; exit 4; }
 read -r uri file _ sum <<<"$line"
 mkdir -p "$directory.new"
 (cd "$directory.new" && /usr/lib/apt/apt-helper -o APT::Sandbox::User=root download-file "$uri" "$PWD/$file" "$sum" >/dev/null) ||
-  { rm -rf "$directory.new"; echo "$0: $file cannot be fetched" >&2; exit 4; }
+  { rm -rf "$directory.new"; echo "$0: cannot download $file" >&2; exit 4; }
 mkdir "$directory.new/tree"
 tar xf "$directory.new/$file" -C "$directory.new/tree"
 # Most archives have a single top directory.

@@ -1,19 +1,18 @@
-/* Starts xaas from the relocatable archive with the archive's own loader and libraries.
+/* Starts xaas from the relocatable archive with the loader and the libraries of the archive.
  *
- * A program built on Debian 12 needs a glibc that clusters do not have yet, and its loader's path is written
- * into it as an absolute one. So what lies in bin/ is this static program, which looks where it lies itself
- * and starts
+ * A program built on Debian 12 needs a newer glibc than many clusters have, and contains the absolute path of
+ * its loader. So bin/ contains this static program, which finds its own location and runs
  *
  *     ../libexec/xaas/ld-linux-x86-64.so.2 --inhibit-cache --library-path ../libexec/xaas/lib --argv0 NAME
  *         ../libexec/xaas/xaas ARGUMENT...
  *
- * With --library-path the loader does not look at LD_LIBRARY_PATH, which therefore stays as it is: compilers
- * and build tools that xaas starts may need it. LD_PRELOAD and LD_AUDIT would load the host's libraries
- * beside another libc and go. Static glibc instead of a shell script, because a script's interpreter is
- * itself a program of the host.
+ * With --library-path the loader ignores LD_LIBRARY_PATH. The variable stays set, because compilers and build
+ * tools that xaas starts may need it. LD_PRELOAD and LD_AUDIT are removed: they would load libraries of the
+ * host beside another libc. A shell script cannot replace this program, because its interpreter is a program
+ * of the host.
  *
- * /proc/self/exe of xaas is then the loader. XAAS_LAUNCHER tells it where this program is, for starting itself
- * again.
+ * /proc/self/exe of xaas is then the loader. XAAS_LAUNCHER has the path of this program, so that xaas can
+ * start itself again.
  */
 #include <errno.h>
 #include <limits.h>
@@ -39,14 +38,14 @@ static int concatenate(char* to, const char* first, const char* second) {
   return 1;
 }
 
-/* Replaces a path by what it leads to if its last part is a symbolic link, as often as needed. Links among
-   the directories before it need nothing: `..` behind them means the parent of where they lead. */
+/* Follows the symbolic links in the last component of a path. Links in the directories before it can stay:
+   `..` after them means the parent of their target. */
 static int follow_links(char* path) {
   char target[PATH_MAX], next[PATH_MAX];
   for (int count = 0; count < 40; ++count) {
     const ssize_t length = readlink(path, target, sizeof target - 1);
     if (length < 0)
-      return errno == EINVAL; /* no link: done */
+      return errno == EINVAL; /* not a link: done */
     target[length] = '\0';
     char* slash = strrchr(path, '/');
     if (target[0] != '/' && slash) {
@@ -61,8 +60,8 @@ static int follow_links(char* path) {
   return 0;
 }
 
-/* From the path of this program: its absolute path in `self`, and where the rest of the archive is in `root`.
- */
+/* From the path of this program: `self` is its absolute path, `root` the directory with the rest of the
+ * archive. */
 static int find_root(const char* start, char* self, char* root) {
   if (!start || strlen(start) >= PATH_MAX)
     return 0;
@@ -90,7 +89,7 @@ int main(int count, char** arguments) {
   static char self[PATH_MAX], root[PATH_MAX], loader[PATH_MAX], libraries[PATH_MAX], program[PATH_MAX];
   const char* name = (const char*)getauxval(AT_EXECFN);
   if (!find_root(name, self, root) && !find_root("/proc/self/exe", self, root)) {
-    say("xaas: error: the directory libexec/xaas of the archive is not beside bin: ");
+    say("xaas: error: no directory libexec/xaas of the archive beside bin: ");
     say(name ? name : "?");
     say("\nhint: move or link the unpacked archive as a whole\n");
     return 1;
@@ -98,7 +97,7 @@ int main(int count, char** arguments) {
   const char** next = calloc((size_t)count + 8, sizeof *next);
   if (!next || !concatenate(loader, root, LOADER) || !concatenate(libraries, root, "lib") ||
       !concatenate(program, root, "xaas")) {
-    say("xaas: error: path too long, or no memory\n");
+    say("xaas: error: path too long or out of memory\n");
     return 1;
   }
   unsetenv("LD_PRELOAD");
