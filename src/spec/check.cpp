@@ -2,6 +2,7 @@
 #include "schema.h"
 
 #include <xaas/base/text.h>
+#include <xaas/target/architectures.h>
 #include <xaas/target/cpu.h>
 #include <xaas/target/gpu.h>
 
@@ -32,8 +33,8 @@ bool is_cpu(const std::string& name) {
                      [&](const std::string& arch) { return bool(target::features_of(arch, name)); });
 }
 
-// Words to suggest: the levels, and what a few CPUs rich in features have. A feature that none of them has is
-// only missing as a suggestion.
+// Words to suggest: the ISA levels and the features of a few CPUs with many. A feature that none of them has
+// is only missing as a suggestion.
 std::vector<std::string> known_cpu_words() {
   std::vector<std::string> words = all_levels();
   for (const std::string& arch : architectures())
@@ -75,9 +76,9 @@ private:
       const std::string& point = application_.points[i].name;
       const std::string place = at("/specializations", i) + "/name";
       if (point == "isa")
-        return wrong(place, "\"isa\" is the name of the built-in point", "list its levels under `isa`");
+        return wrong(place, "\"isa\" names the built-in point", "list its levels under `isa`");
       if (!names.insert(point).second)
-        return wrong(place, "\"" + point + "\" is the name of two points");
+        return wrong(place, "\"" + point + "\" names two points");
     }
     return {};
   }
@@ -87,7 +88,7 @@ private:
       return {};
     for (size_t i = 0; i < application_.isa->size(); ++i)
       if (const std::string& level = (*application_.isa)[i]; !is_level(level))
-        return wrong(at("/isa", i), "\"" + level + "\" is no ISA level", suggestion(level, all_levels()));
+        return wrong(at("/isa", i), "\"" + level + "\" is not an ISA level", suggestion(level, all_levels()));
     return {};
   }
 
@@ -111,12 +112,12 @@ private:
     for (size_t i = 0; i < point.prefer.size(); ++i)
       for (size_t j = 0; j < point.prefer[i].cpu.size(); ++j)
         if (const std::string& name = point.prefer[i].cpu[j]; !names_a_cpu(name))
-          return wrong(at(at(place + "/prefer", i) + "/cpu", j), "\"" + name + "\" is no CPU that LLVM knows",
-                       suggested_cpu(name));
+          return wrong(at(at(place + "/prefer", i) + "/cpu", j),
+                       "\"" + name + "\" is not a CPU that LLVM knows", suggested_cpu(name));
     return {};
   }
 
-  // The nearest name of a CPU of any architecture; of a family ("znver*"), if the word ends in a `*`.
+  // The nearest CPU name of any architecture, or the nearest family ("znver*") if the word ends in `*`.
   static std::string suggested_cpu(const std::string& word) {
     const bool is_family = word.ends_with('*');
     std::vector<std::string> names;
@@ -135,9 +136,8 @@ private:
       if (all[i].from == Requirement::From::image && !all[i].version.empty())
         return wrong(at(place, i) + "/version",
                      "\"" + all[i].version +
-                         "\": the image brings the library that was "
-                         "on the build machine, whichever version it has",
-                     "leave `version` out");
+                         "\": the image contains the library of the build machine, in whatever version",
+                     "remove `version`");
     return {};
   }
 
@@ -150,7 +150,7 @@ private:
                       [&](const std::string& arch) { return target::is_feature(arch, word); }))
         continue;
       if (is_cpu(word))
-        return wrong(place, "\"" + word + "\" is a level or CPU, and stands alone",
+        return wrong(place, "\"" + word + "\" is an ISA level or a CPU, and must be the only element",
                      "list features, or one level");
       std::string hint = suggestion(word, known_cpu_words());
       return wrong(place, "\"" + word + "\" is neither a CPU feature nor an ISA level that LLVM knows",
@@ -173,12 +173,12 @@ private:
               known.push_back(candidate.value);
         }
         if (known.empty())
-          return wrong(place + pointer_token(point), "\"" + point + "\" is no specialization point",
+          return wrong(place + pointer_token(point), "\"" + point + "\" is not a specialization point",
                        suggestion(point, points));
       }
       if (std::find(known.begin(), known.end(), value) == known.end()) {
         std::string hint = suggestion(value, known);
-        return wrong(place + pointer_token(point), "\"" + value + "\" is no value of point " + point,
+        return wrong(place + pointer_token(point), "\"" + value + "\" is not a value of point " + point,
                      hint.empty() ? "its values: " + join(known, ", ") : hint);
       }
     }
@@ -191,13 +191,13 @@ private:
     return {};
   }
 
-  // Follows `requires.values` from every value. Coming back to the point where we started means that the
-  // value requires itself, or another value of its own point and so can never be had.
+  // Follows `requires.values` from every value. A path back to the point of that value means that the value
+  // requires itself, or another value of its own point, and can never be chosen.
   Result<void> cycles() const {
     for (size_t i = 0; i < application_.points.size(); ++i)
       for (size_t j = 0; j < application_.points[i].values.size(); ++j) {
         const SpecializationPoint& point = application_.points[i];
-        const std::string path = way_back(point.name, point.values[j]);
+        const std::string path = path_to(point.name, point.values[j]);
         if (!path.empty())
           return wrong(at(at("/specializations", i) + "/values", j) + "/requires/values",
                        "a cycle: " + point.name + "=" + point.values[j].value + path);
@@ -212,9 +212,9 @@ private:
     return nullptr;
   }
 
-  // The shortest way from `value` to any value of the point `start`, as " requires a=b requires ...", or
-  // nothing.
-  std::string way_back(const std::string& start, const Value& value) const {
+  // The shortest path from `value` to any value of the point `start`, as " requires a=b requires ..."; empty:
+  // there is none.
+  std::string path_to(const std::string& start, const Value& value) const {
     struct Step {
       const Value* value;
       size_t before; // index of the step that led here
@@ -245,7 +245,7 @@ private:
                                      [](unsigned char c) { return std::isalnum(c) || c == '_'; });
       if (equals == std::string::npos || !named)
         return wrong(at(place, i), "\"" + arguments[i] + "\" is not NAME=value",
-                     "with the build system commands, arguments become environment variables");
+                     "with the build system `commands`, arguments are environment variables");
     }
     return {};
   }
@@ -256,9 +256,9 @@ private:
     if (build.system == BuildSystem::commands) {
       XAAS_CHECK(variables(build.arguments, "/build/arguments"));
       if (!build.targets.empty())
-        return wrong("/build/targets", "the build system commands has no targets");
+        return wrong("/build/targets", "the build system `commands` has no targets");
       if (build.install_command == "target" || build.install_target)
-        return wrong("/build/install", "the build system commands has no install target",
+        return wrong("/build/install", "the build system `commands` has no install target",
                      "give a shell command or a list of files");
       if (build.install_command.empty() && build.install.empty())
         return wrong("/build/install", "missing: nothing would be installed",
@@ -268,17 +268,17 @@ private:
     for (const auto& [key, command] : {std::pair("/build/configure", &build.configure_command),
                                        std::pair("/build/build", &build.build_command)})
       if (!command->empty())
-        return wrong(key, "\"" + *command + "\": a shell command needs the build system commands, not " +
+        return wrong(key, "\"" + *command + "\": a shell command needs the build system `commands`, not " +
                               to_string(build.system));
     if (!build.install_command.empty() && build.install_command != "target")
       return wrong("/build/install",
                    "\"" + build.install_command + "\" is neither \"target\" nor a list of files",
-                   "a shell command needs the build system commands");
+                   "a shell command needs the build system `commands`");
     build.install_command.clear();
     return {};
   }
 
-  // A relative path in normal form that names a file below its root; empty if it is none.
+  // The normal form of a relative path to a file below its root; empty if it is not one.
   static std::string normal_relative(const std::string& path) {
     const fs::path normal = fs::path(path).lexically_normal();
     if (normal.is_absolute() || normal.empty() || !normal.has_filename() || normal == "." ||
@@ -292,13 +292,13 @@ private:
     if (build.directory.empty())
       return {};
     if (build.system == BuildSystem::commands)
-      return wrong("/build/directory", "the build system commands begins in the sources' own directory",
-                   "give the commands `cd " + build.directory + "`");
+      return wrong("/build/directory", "the build system `commands` starts in the source directory",
+                   "start the commands with `cd " + build.directory + "`");
     fs::path normal = fs::path(build.directory).lexically_normal();
     if (!normal.has_filename()) // "cmake/"
       normal = normal.parent_path();
     if (normal.is_absolute() || *normal.begin() == "..")
-      return wrong("/build/directory", "\"" + build.directory + "\" is no directory below the sources",
+      return wrong("/build/directory", "\"" + build.directory + "\" is not a directory below the sources",
                    "give a path relative to the sources, without `..`");
     build.directory = normal == "." ? "" : normal.generic_string();
     return {};
@@ -311,10 +311,10 @@ private:
       const std::string place = at("/build/install", i);
       const std::string from = normal_relative(file.from), to = normal_relative(file.to);
       if (from.empty())
-        return wrong(place + "/from", "\"" + file.from + "\" is no file below the build directory",
+        return wrong(place + "/from", "\"" + file.from + "\" is not a file below the build directory",
                      "give a path relative to the build directory, without `..`");
       if (to.empty())
-        return wrong(place + "/to", "\"" + file.to + "\" is no file below the prefix",
+        return wrong(place + "/to", "\"" + file.to + "\" is not a file below the prefix",
                      "give a path relative to the prefix, without `..`");
       if (!names.insert(to).second)
         return wrong(place + "/to", "\"" + file.to + "\" is installed twice");
@@ -326,10 +326,10 @@ private:
   Result<void> toolchain() const {
     const Toolchain& toolchain = application_.toolchain;
     if (!toolchain.base.empty() && !toolchain.packages.empty())
-      return wrong("/toolchain/packages", "there is a base image, too",
-                   "give one of them: an image, or the packages that one is made of");
+      return wrong("/toolchain/packages", "the toolchain already has a base image",
+                   "give either an image or the packages to make one from");
     if (!toolchain.suite.empty() && toolchain.packages.empty())
-      return wrong("/toolchain/suite", "there are no packages that come from it", "name some in `packages`");
+      return wrong("/toolchain/suite", "there are no packages to take from it", "name some in `packages`");
     return {};
   }
 
@@ -339,10 +339,10 @@ private:
       std::string& to = application_.fetch[i].to;
       const std::string place = at("/fetch", i) + "/to", normal = normal_relative(to);
       if (normal.empty())
-        return wrong(place, "\"" + to + "\" is no place below the sources",
+        return wrong(place, "\"" + to + "\" is not a path below the sources",
                      "give a path relative to the sources, without `..`");
       if (!names.insert(normal).second)
-        return wrong(place, "\"" + to + "\" is there twice");
+        return wrong(place, "\"" + to + "\" is given twice");
       to = normal;
     }
     return {};
@@ -356,18 +356,17 @@ private:
       if (!names.insert(preference.what).second)
         return wrong(place, "\"" + preference.what + "\" is preferred twice");
       if (preference.what == "mpi" && !preference.sonames.empty())
-        return wrong(place + "/sonames", "the libraries of an MPI follow from its ABI",
-                     "write \"mpi\" alone");
+        return wrong(place + "/sonames", "the ABI of an MPI determines its libraries", "write \"mpi\" alone");
     }
     return {};
   }
 
-  // An absolute path in normal form without a slash at the end.
+  // The normal form of an absolute path, without a trailing slash.
   Result<std::string> absolute(const std::string& path, const std::string& place) const {
     for (const fs::path& part : fs::path(path))
       if (part == "..")
-        return wrong(place, "\"" + path + "\" has `..` in it");
-    // POSIX leaves the meaning of two leading slashes open; here they are one.
+        return wrong(place, "\"" + path + "\" contains `..`");
+    // POSIX leaves the meaning of two leading slashes open; here they mean one.
     std::string normal = fs::path("/" + path.substr(path.find_first_not_of('/') == std::string::npos
                                                         ? path.size()
                                                         : path.find_first_not_of('/')))
@@ -393,7 +392,7 @@ private:
 } // namespace
 
 const std::vector<std::string>& architectures() {
-  static const std::vector<std::string> names = {"x86_64", "aarch64"};
+  static const std::vector<std::string> names = target::architectures();
   return names;
 }
 

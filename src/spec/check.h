@@ -1,4 +1,4 @@
-// What a schema cannot say about an application spec.
+// Checks of an application spec that a schema cannot express.
 #pragma once
 
 #include <xaas/spec/application.h>
@@ -8,13 +8,12 @@
 
 namespace xaas::spec {
 
-// Checks names, references between points, features, install paths and what only one build system takes.
-// Brings install paths, the prefix and the runtime paths into normal form and, with a build system of its
-// own, drops the word "target" from `install`, which is the default. `name` stands in front of the pointer in
-// every error.
+// Checks names, references between points, features, install paths and members that only one build system
+// accepts. Normalizes the install paths, the prefix and the runtime paths, and drops the default "target"
+// from `install`. `name` precedes the pointer in every error.
 Result<void> check(Application& application, const std::string& name);
 
-// Every architecture that we know ISA levels of.
+// The architectures that have ISA levels.
 const std::vector<std::string>& architectures();
 
 // True if `name` is an ISA level of any architecture.

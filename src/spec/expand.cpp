@@ -1,4 +1,4 @@
-// Specialization points into configurations.
+// The configurations of specialization points.
 #include "schema.h"
 
 #include <xaas/base/text.h>
@@ -13,7 +13,7 @@ namespace {
 using Assignment = std::map<std::string, std::string>;
 using Points = std::vector<SpecializationPoint>;
 
-// For each point the index of its value: what configurations are ordered by.
+// The index of the value of each point: the order of configurations.
 using Indices = std::vector<size_t>;
 
 const SpecializationPoint* find(const Points& points, const std::string& name) {
@@ -30,7 +30,7 @@ Result<void> check_assignment(const Points& points, const Assignment& values) {
       for (const SpecializationPoint& other : points)
         known.push_back(other.name);
       return make_error(ErrorKind::usage,
-                        name + "=" + value + ": \"" + name + "\" is no specialization point",
+                        name + "=" + value + ": \"" + name + "\" is not a specialization point",
                         suggestion(name, known));
     }
     if (point->find(value))
@@ -39,7 +39,7 @@ Result<void> check_assignment(const Points& points, const Assignment& values) {
       known.push_back(other.value);
     std::string hint = suggestion(value, known);
     return make_error(ErrorKind::usage,
-                      name + "=" + value + ": \"" + value + "\" is no value of point " + name,
+                      name + "=" + value + ": \"" + value + "\" is not a value of point " + name,
                       hint.empty() ? "its values: " + join(known, ", ") : hint);
   }
   return {};
@@ -52,7 +52,7 @@ bool matches(const Assignment& wanted, const Configuration& configuration) {
   });
 }
 
-// Why a configuration is not to be built; empty if it is.
+// Why a configuration is not built; empty: it is.
 std::string contradiction(const Application& application, const Points& points,
                           const Configuration& configuration) {
   for (const Assignment& excluded : application.exclude)
@@ -87,7 +87,7 @@ Indices complete(const Points& points, const Assignment& values) {
 Error too_many(const std::string& count, size_t limit) {
   return make_error(ErrorKind::usage,
                     count + " configurations are more than the limit of " + std::to_string(limit),
-                    "name the ones to build with --config or `configurations`, or raise the limit with "
+                    "list the ones to build with --config or `configurations`, or raise the limit with "
                     "--max-configurations");
 }
 
@@ -113,8 +113,8 @@ Result<std::vector<Indices>> combinations(const Points& points, size_t limit) {
   return all;
 }
 
-// The named configurations in point order, each once. One of the spec with a value or `isa` that this build
-// has not is left out: a spec can name those of several architectures.
+// The listed configurations in point order, each once. A configuration of the spec with a value or `isa` that
+// this build lacks is left out, because a spec can list those of several architectures.
 Result<std::vector<Indices>> named(const Application& application, const Points& points,
                                    const std::vector<Assignment>& chosen) {
   std::vector<Indices> all;

@@ -1,4 +1,4 @@
-// The model as JSON: what parse_application and parse_point read back.
+// The model as JSON, in the form that parse_application and parse_point read.
 #include "check.h"
 
 #include <xaas/spec/application.h>

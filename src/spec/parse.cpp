@@ -185,7 +185,7 @@ Result<Application> read_document(const JsonReader& reader) {
   return application;
 }
 
-// An error of the reader's kind at a place below it.
+// An error of the kind of `reader`, at a place below it.
 Error wrong_at(const JsonReader& reader, const std::string& place, const std::string& message,
                std::string hint = {}) {
   Error error = reader.wrong("");
@@ -196,7 +196,7 @@ Error wrong_at(const JsonReader& reader, const std::string& place, const std::st
 
 Result<void> check_values(const SpecializationPoint& point, const JsonReader& reader) {
   if (point.values.empty())
-    return wrong_at(reader, "/values", "point " + point.name + " has no value");
+    return wrong_at(reader, "/values", "point " + point.name + " has no values");
   std::vector<std::string> known;
   for (size_t i = 0; i < point.values.size(); ++i) {
     const std::string& value = point.values[i].value;
@@ -207,7 +207,7 @@ Result<void> check_values(const SpecializationPoint& point, const JsonReader& re
   }
   const auto no_value = [&](const std::string& place, const std::string& value) {
     std::string hint = suggestion(value, known);
-    return wrong_at(reader, place, "\"" + value + "\" is no value of point " + point.name,
+    return wrong_at(reader, place, "\"" + value + "\" is not a value of point " + point.name,
                     hint.empty() ? "its values: " + join(known, ", ") : hint);
   };
   if (!point.default_.empty() && !point.find(point.default_))
@@ -264,7 +264,7 @@ Result<SpecializationPoint> parse_point(const JsonReader& reader) {
   if (reader.has("default") && !reader.json()["default"].is_null()) {
     XAAS_TRY(point.default_, reader.string_at("default"));
     if (point.default_.empty())
-      return wrong_at(reader, "/default", "\"\" is no value of point " + point.name);
+      return wrong_at(reader, "/default", "\"\" is not a value of point " + point.name);
   }
   XAAS_TRY(const JsonReader array, reader.at("values"));
   XAAS_TRY(const std::vector<JsonReader> values, array.items());
@@ -292,7 +292,7 @@ bool is_library_name(const std::string& name) {
          });
 }
 
-// Of images of strangers, too: names become names of files.
+// Also reads untrusted images; the names become file names.
 Result<HostPreference> parse_host_preference(const JsonReader& reader) {
   HostPreference preference;
   if (reader.json().is_string()) {
@@ -305,7 +305,7 @@ Result<HostPreference> parse_host_preference(const JsonReader& reader) {
   names.push_back(preference.what);
   for (const std::string& name : names)
     if (!is_library_name(name))
-      return wrong_at(reader, "", "\"" + name + "\" is no name of a library");
+      return wrong_at(reader, "", "\"" + name + "\" is not the name of a library");
   return preference;
 }
 

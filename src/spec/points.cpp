@@ -57,15 +57,14 @@ SpecializationPoint isa_point(const std::vector<std::string>& levels) {
   return point;
 }
 
-// Whether what a value needs of a CPU is of this architecture; what no architecture has is somebody else's
-// error.
+// True if the CPU requirement of a value fits this architecture. check() reports words that fit none.
 static bool is_for(const std::string& arch, const Requirement& required) {
   return std::all_of(required.cpu.begin(), required.cpu.end(), [&](const std::string& word) {
     return target::is_feature(arch, word) || target::features_of(arch, word);
   });
 }
 
-// A point without the values of other architectures.
+// The point without the values of other architectures.
 static SpecializationPoint of_architecture(SpecializationPoint point, const std::string& arch) {
   std::erase_if(point.values, [&](const Value& value) { return !is_for(arch, value.requires_); });
   for (Preference& preference : point.prefer)
@@ -82,11 +81,11 @@ Result<std::vector<SpecializationPoint>> all_points(const Application& applicati
   for (const std::string& level : isa_override)
     if (std::find(known.begin(), known.end(), level) == known.end()) {
       std::string hint = suggestion(level, known);
-      return make_error(ErrorKind::usage, "\"" + level + "\" is no ISA level of " + arch,
+      return make_error(ErrorKind::usage, "\"" + level + "\" is not an ISA level of " + arch,
                         hint.empty() ? "known levels: " + join(known, ", ") : hint);
     }
-  // Taken from the list of known levels, so that they are weakest first however they were written. Levels of
-  // other architectures, which a spec for several of them lists, are left out.
+  // Filters the known levels, so the result is ordered weakest first. This also drops the levels of other
+  // architectures, which a spec for several architectures lists.
   std::vector<std::string> levels;
   for (const std::string& level : known) {
     const std::vector<std::string>* wanted = !isa_override.empty() ? &isa_override

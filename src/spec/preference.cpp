@@ -1,4 +1,4 @@
-// Which CPUs a word of `prefer` speaks of.
+// The CPUs that a word of `prefer` names.
 #include "check.h"
 
 #include <xaas/base/glob.h>
@@ -14,7 +14,7 @@ bool is_pattern(const std::string& word) {
   return word.find('*') != std::string::npos;
 }
 
-// Nothing: `name` is no level of this architecture.
+// nullopt: `name` is not a level of this architecture.
 std::optional<size_t> level_index(const std::string& arch, const std::string& name) {
   const std::vector<std::string> levels = target::isa_levels(arch);
   const auto found = std::find(levels.begin(), levels.end(), name);
@@ -44,7 +44,7 @@ bool names_a_cpu(const std::string& word) {
     return true;
   return std::any_of(architectures().begin(), architectures().end(), [&](const std::string& arch) {
     if (!is_pattern(word)) {
-      // An architecture with extensions is a target for LLVM, but no CPU.
+      // An architecture with extensions is a target for LLVM, but not a CPU.
       const Result<target::Cpu> cpu = target::cpu_by_name(arch, word);
       return cpu && cpu->name == word;
     }

@@ -1,7 +1,6 @@
-// valijson decides whether a document fits the schema, and where the first misfit is. Its texts speak of
-// constraints
-// ("Value type not permitted by 'type' constraint"), so what people read is made here, from the schema at
-// that place.
+// valijson decides whether a document fits the schema and finds the place of the first error. Its messages
+// are about constraints ("Value type not permitted by 'type' constraint"), so this file makes its own from
+// the schema at that place.
 #include "schema.h"
 
 #include <xaas/base/text.h>
@@ -22,7 +21,7 @@
 namespace xaas::spec {
 namespace {
 
-// std::regex recurses for each character and dumping a document for each level, so both are limited.
+// std::regex recurses for each character, dump() for each level; the limits bound both.
 constexpr size_t max_depth = 16;
 constexpr size_t max_string = 4096;
 
@@ -77,7 +76,7 @@ Result<void> check_limits(const Json& document, const std::string& name) {
   return {};
 }
 
-// The part of a schema that describes a place of the document. nullptr: none does.
+// Finds the part of a schema that describes a place of the document; nullptr: none.
 class SchemaWalk {
 public:
   explicit SchemaWalk(const Json& root) : root_(root) {}
@@ -147,7 +146,7 @@ std::optional<Finding> wrong_string(const Json& value, const Json& schema) {
   if (schema.contains("enum")) {
     const auto known = schema["enum"].get<std::vector<std::string>>();
     if (std::find(known.begin(), known.end(), value.get<std::string>()) == known.end())
-      return Finding{"", quoted(value) + " is none of " + join(known, ", "),
+      return Finding{"", quoted(value) + " is not one of " + join(known, ", "),
                      suggestion(value.get<std::string>(), known)};
   }
   if (schema.contains("minLength") && value.get_ref<const std::string&>().empty())
@@ -156,7 +155,7 @@ std::optional<Finding> wrong_string(const Json& value, const Json& schema) {
     const std::string pattern = schema["pattern"];
     if (!std::regex_search(value.get_ref<const std::string&>(), std::regex(pattern)))
       return Finding{
-          "", quoted(value) + (pattern == "^/" ? " is no absolute path" : " does not match " + pattern),
+          "", quoted(value) + (pattern == "^/" ? " is not an absolute path" : " does not match " + pattern),
           schema.contains("description") ? schema["description"].get<std::string>() : ""};
   }
   return std::nullopt;
@@ -212,7 +211,7 @@ std::optional<Finding> describe(const Json& value, const Json& schema, const Sch
   return std::nullopt;
 }
 
-// valijson's place ("<root>", "[build]", "[0]") as a pointer, and what is wrong there.
+// Converts the place of valijson ("<root>", "[build]", "[0]") to a pointer, and describes the error there.
 Error explain(const Json& document, const Json& schema, const valijson::ValidationResults::Error& error,
               const std::string& name) {
   const SchemaWalk walk(schema);
@@ -259,7 +258,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 Result<void> validate(const Json& document, std::string_view schema_text, const std::string& name) {
   XAAS_CHECK(check_limits(document, name));
   try {
-    // The adapter knows nlohmann::json only, whose keys are sorted.
+    // The adapter only supports nlohmann::json, whose keys are sorted.
     const nlohmann::json plain_schema = nlohmann::json::parse(schema_text);
     const nlohmann::json plain = document;
     valijson::Schema schema;

@@ -1,4 +1,4 @@
-// What validation against a schema and our own checks share.
+// Shared by the validation against a schema and the checks beyond it.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -10,7 +10,7 @@
 
 namespace xaas::spec {
 
-// The text of specs/schema/application.schema.json, which the program carries inside.
+// The text of specs/schema/application.schema.json, embedded in the program.
 std::string_view application_schema();
 
 // "NAME: POINTER: message", without the pointer for the whole document.
@@ -20,7 +20,7 @@ Error error_at(const std::string& name, const std::string& pointer, const std::s
 // One reference token of a JSON pointer (RFC 6901), with the leading slash.
 std::string pointer_token(std::string_view key);
 
-// "did you mean X?", or nothing if no candidate is near.
+// "did you mean X?", or empty if no candidate is near.
 std::string suggestion(const std::string& word, const std::vector<std::string>& candidates);
 
 } // namespace xaas::spec

@@ -1,7 +1,6 @@
 // The application spec: how an application is configured, built and installed, and its specialization points.
 //
-// Source: docs/application-spec.md and specs/schema/application.schema.json, which every document is checked
-// against.
+// Source: docs/application-spec.md, and specs/schema/application.schema.json, which validates every document.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -16,7 +15,7 @@
 
 namespace xaas::spec {
 
-// What a value needs of a system. Everything that is given must hold.
+// What a value requires of a system. All given members must be met.
 struct Requirement {
   std::vector<std::string> cpu; // features, or exactly one ISA level
   struct Gpu {
@@ -25,9 +24,9 @@ struct Requirement {
   };
   std::optional<Gpu> gpu;
   std::string mpi;                 // an ABI, such as "mpich-12"; empty: none
-  enum class From { host, image }; // who has it
+  enum class From { host, image }; // who provides a library
   struct Library {
-    std::string name, version; // version: at least this one; empty: any. Of a library of the image: empty
+    std::string name, version; // version: the minimum; empty: any. Empty for a library of the image
     From from = From::host;
     bool operator==(const Library&) const = default;
   };
@@ -39,21 +38,22 @@ struct Requirement {
 
 struct Value {
   std::string value;
-  std::vector<std::string> arguments; // given to the build system, as they are
+  std::vector<std::string> arguments; // passed to the build system unchanged
   Requirement requires_;
-  bool from_source = false; // IR cannot serve it: configurations with it are built on the target
+  bool from_source = false; // has no IR: configurations with it are built on the target
 };
 
-// "On such CPUs these values are better, best first."
+// "On these CPUs, these values are better, best first."
 struct Preference {
-  // LLVM names of CPUs, in which `*` stands for any characters, or ISA levels: every CPU that has the level.
+  // CPUs by LLVM name, where `*` matches any characters, or ISA levels, which match every CPU that has the
+  // level.
   std::vector<std::string> cpu;
   std::vector<std::string> values;
-  // The first of `cpu` that speaks of this CPU, by any of its names; nullptr: none does.
+  // The first element of `cpu` that matches this CPU by any of its names; nullptr: none.
   const std::string* find(const target::Cpu& on) const;
 };
 
-// True if a word of Preference::cpu is a level of any architecture, or names a CPU that LLVM knows.
+// True if a word of Preference::cpu is an ISA level of any architecture or matches a CPU that LLVM knows.
 bool names_a_cpu(const std::string& word);
 
 // One build-time choice. Values are listed weakest first.
@@ -69,58 +69,59 @@ struct SpecializationPoint {
 enum class BuildSystem { cmake, autotools, make, meson, commands };
 std::string to_string(BuildSystem system);
 
-// One file that is installed by hand: `from` relative to the build directory, `to` relative to the prefix.
+// A file to install: `from` relative to the build directory, `to` relative to the prefix.
 struct InstallFile {
   std::string from, to;
 };
 
 struct Build {
   BuildSystem system = BuildSystem::cmake;
-  std::string directory; // of the build system's first file, relative to the sources; empty: theirs
-  std::vector<std::string> arguments; // given to every configuration
+  std::string
+      directory; // of the build system's top file, relative to the sources; empty: the source directory
+  std::vector<std::string> arguments; // for every configuration
   std::map<std::string, std::string> environment;
-  std::vector<std::string> targets;                              // empty: the build system's own default
-  bool copy = false;                                             // each configuration gets its own sources
-  std::vector<InstallFile> install;                              // empty: the build system's own install
-  bool install_target = false;                                   // its own install, and `install` after it
-  std::string configure_command, build_command, install_command; // of "commands" only
+  std::vector<std::string> targets; // empty: the default of the build system
+  bool copy = false;                // each configuration gets its own copy of the sources
+  std::vector<InstallFile> install; // empty: the install step of the build system
+  bool install_target = false;      // that install step, then `install`
+  std::string configure_command, build_command, install_command; // only for "commands"
 };
 
 struct Image {
   std::string base = "scratch";
-  std::string prefix = "/usr/local"; // absolute, normalised
+  std::string prefix = "/usr/local"; // absolute, normalized
   std::vector<std::string> entrypoint;
   std::map<std::string, std::string> env;
 };
 
-// What the configurations of a source image are built with, on the target.
+// The toolchain that builds the configurations of a source image on the target.
 struct Toolchain {
-  std::string base;                  // an image; empty: it is made of packages
-  std::vector<std::string> packages; // Debian's, by name; empty: `base`
-  std::string suite;                 // of the packages ("bookworm"); empty: the build machine's
+  std::string base;                  // an image; empty: made from `packages`
+  std::vector<std::string> packages; // names of Debian packages; empty: `base`
+  std::string suite;                 // of the packages ("bookworm"); empty: that of the build machine
   std::string c, cxx, fortran; // compilers: names on the toolchain's PATH, or paths; empty: gcc or clang
-  std::string path;            // PATH of the build; empty: the base's, else the usual directories
+  std::string path;            // PATH of the build; empty: that of the base, or the usual directories
   bool operator==(const Toolchain&) const = default;
 };
 
-// Something that may come from the host where that has it in the same ABI. The image brings its own all the
-// same: it runs anywhere.
+// A library that may come from the host if the host has it with the same ABI. The image contains its own copy
+// anyway, so it runs anywhere.
 struct HostPreference {
   std::string what;                 // "mpi", or the name of a library: "fftw3"
-  std::vector<std::string> sonames; // of the library; empty: those that are known to belong to the name
+  std::vector<std::string> sonames; // of the library; empty: the known sonames of that name
   bool operator==(const HostPreference&) const = default;
 };
-Json to_json(const HostPreference& preference); // a string where there are no sonames
-// A name of a library or of its file: letters, digits and . _ + -, no path.
+Json to_json(const HostPreference& preference); // a string if there are no sonames
+// True for a name of a library or of its file: letters, digits and . _ + -, no path.
 bool is_library_name(const std::string& name);
 Result<HostPreference> parse_host_preference(const JsonReader& reader);
 
-// A file that is got when a source image is built, so that the target needs no network.
+// A file to download when a source image is built, so that the target needs no network.
 struct Download {
   std::string url;     // http or https
   std::string sha256;  // of the file: 64 hexadecimal digits
   std::string to;      // relative to the sources
-  bool unpack = false; // it is an archive, and `to` the directory that it becomes
+  bool unpack = false; // unpack the archive into the directory `to`
   bool operator==(const Download&) const = default;
 };
 
@@ -141,67 +142,60 @@ private:
 
 struct Application {
   std::string name, version = "0", license;
-  std::string source, revision; // where the sources are kept, and which they are; empty: not said
+  std::string source, revision; // location and revision of the sources; empty: unknown
   Build build;
-  std::vector<std::string>
-      gpu; // architectures that device code is compiled for; empty: as the build itself says
-  std::vector<SpecializationPoint> points; // the application's own, without the built-in `isa`
-  std::optional<std::vector<std::string>>
-      isa; // levels; absent: all of the architecture; empty: no such point
+  std::vector<std::string> gpu;                // architectures for device code; empty: those of the build
+  std::vector<SpecializationPoint> points;     // the application's own, without the built-in `isa`
+  std::optional<std::vector<std::string>> isa; // levels; nullopt: all of the architecture; empty: no point
   std::vector<std::map<std::string, std::string>> exclude;
   std::vector<std::map<std::string, std::string>> configurations; // empty: all combinations
-  std::vector<std::string> runtime; // absolute paths of files or directories that no ELF file names
+  std::vector<std::string> runtime; // absolute paths of files or directories that no ELF file references
   Image image;
   Toolchain toolchain;
-  std::vector<std::string>
-      include; // patterns of files that belong to a source image though .gitignore names them
+  std::vector<std::string> include; // patterns of files that a source image contains despite .gitignore
   std::vector<Download> fetch;
   std::vector<HostPreference> host;
 };
 
-// Reads and validates a spec. Comments are allowed. Every error is a usage error that names `name` and the
-// JSON pointer of the place: an unknown key (with a suggestion), a wrong type, a value that names no point, a
-// default that is no value, a duplicate name, a cycle in `requires.values`, an install path that leaves the
-// prefix.
+// Reads and validates a spec. Comments are allowed. Every error is a usage error with `name` and the JSON
+// pointer of the place: an unknown key (with a suggestion), a wrong type, a reference to an unknown point or
+// value, a duplicate name, a cycle in `requires.values`, an install path outside the prefix.
 Result<Application> parse_application(const std::string& text, const std::string& name);
-Result<Application> read_application(const fs::path& path); // not_found if there is no such file
+Result<Application> read_application(const fs::path& path); // not_found: no such file
 
-// The spec as JSON that parse_application reads back; keys in a fixed order, defaults written out.
+// The spec as JSON that parse_application reads; keys in a fixed order, with defaults.
 Json to_json(const Application& application);
 
-// The built-in point `isa` for these levels (weakest first): value V requires cpu V; default: the weakest; no
-// arguments, because the compiler front door applies it.
+// The built-in point `isa` for these levels (weakest first). Each value requires its level; the weakest is
+// the default. It has no arguments because the compiler front door applies it.
 SpecializationPoint isa_point(const std::vector<std::string>& levels);
 
-// All points of an application on an architecture: its own, then `isa` if it has levels. `isa_override`, if
-// not empty, replaces the spec's levels (given on the command line); an unknown level is a usage error.
-// Levels come out weakest first, however they were written. Levels of the spec and values of its points that
-// need another architecture's CPU are left out, and so is a point with no others; a default among them
-// becomes the first value that stays.
+// All points of an application for an architecture: its own, then `isa` if it has levels, weakest first.
+// `isa_override` (from the command line), if not empty, replaces the levels of the spec; an unknown level is
+// a usage error. Levels and values that require a CPU of another architecture are left out, and so are points
+// without other values. If that removes a default, the first remaining value becomes the default.
 Result<std::vector<SpecializationPoint>> all_points(const Application& application, const std::string& arch,
                                                     const std::vector<std::string>& isa_override);
 
 Json to_json(const Requirement& required);
 Result<Requirement> parse_requirement(const JsonReader& reader);
 
-// Points as they appear in `inspect` and in a bundle.
+// A point in the form of `inspect` and of a bundle.
 Json to_json(const SpecializationPoint& point);
 Result<SpecializationPoint> parse_point(const JsonReader& reader);
 
-// The configurations to build, in point order with earlier points varying slowest and values in their listed
-// order. `chosen` (from --config K=V,...) replaces the spec's `configurations`; in both, missing points take
-// their default, else their first value. Combinations that `exclude` matches or that contradict a value's
-// `requires.values` are left out; of `chosen` such a one is a usage error, because somebody asked for it by
-// name. An entry of the spec whose `isa` is not among the levels of `points` is left out. Usage errors: an
-// unknown point or value, nothing left, more than `limit` combinations (counted before they are made; the
-// message names the limit and the option that raises it).
+// The configurations to build, in point order: earlier points vary slowest, values in the order of the spec.
+// `chosen` (from --config K=V,...) replaces the `configurations` of the spec; in both, a missing point takes
+// its default or else its first value. Combinations that `exclude` matches or that contradict
+// `requires.values` are left out, but are a usage error in `chosen`. Entries of the spec whose `isa` is not a
+// level of `points` are left out. Usage errors: an unknown point or value, no configuration left, more than
+// `limit` combinations (counted before they are generated; the message has the option that raises the limit).
 Result<std::vector<Configuration>> expand(const Application& application,
                                           const std::vector<SpecializationPoint>& points,
                                           const std::vector<std::map<std::string, std::string>>& chosen,
                                           size_t limit);
 
-// The arguments of a configuration: those of the spec's build, then those of each point's value in point
-// order.
+// The arguments of a configuration: those of the build, then those of each value in point order.
 std::vector<std::string> arguments_of(const Application& application,
                                       const std::vector<SpecializationPoint>& points,
                                       const Configuration& configuration);

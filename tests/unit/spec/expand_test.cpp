@@ -55,7 +55,7 @@ TEST(Expand, Exclude) {
               ElementsAre("simd=avx2,threads=on", "simd=tiled,threads=on"));
 }
 
-TEST(Expand, ConfigurationsOfTheSpecAndThoseChosen) {
+TEST(Expand, ConfigurationsOfTheSpecAndOfTheCommandLine) {
   const Application application =
       parsed(no_isa + R"(, "configurations": [{"simd": "avx2"}, {"threads": "off"}, {"simd": "avx2"}])");
   EXPECT_THAT(ids(expand(application, application.points, {}, 100)),
@@ -64,7 +64,7 @@ TEST(Expand, ConfigurationsOfTheSpecAndThoseChosen) {
               ElementsAre("simd=none,threads=on", "simd=tiled,threads=on"));
 }
 
-TEST(Expand, RefusesWhatCannotBeBuilt) {
+TEST(Expand, RefusesConfigurationsThatCannotBeBuilt) {
   const Application application = parsed(no_isa);
   const auto refused = [&](std::map<std::string, std::string> chosen) {
     const auto result = expand(application, application.points, {std::move(chosen)}, 100);
@@ -82,7 +82,7 @@ TEST(Expand, RefusesWhatCannotBeBuilt) {
   EXPECT_THAT(result.error().message, HasSubstr("the spec excludes threads=on"));
 }
 
-TEST(Expand, LimitIsCountedBeforeAnythingIsMade) {
+TEST(Expand, CombinationsAreCountedBeforeTheyAreGenerated) {
   Application application = parsed(no_isa);
   EXPECT_TRUE(expand(application, application.points, {}, 6));
   const auto refused = expand(application, application.points, {}, 5);
@@ -165,7 +165,7 @@ TEST(Points, ValuesOfOtherArchitecturesAreLeftOut) {
   EXPECT_THAT((*x86)[0].prefer[0].values, ElementsAre("none"));
   EXPECT_THAT(ids(expand(*application, *x86, {}, 100)),
               ElementsAre("simd=none,tile=amx", "simd=avx2,tile=amx"));
-  EXPECT_FALSE(expand(*application, *x86, {{{"simd", "neon"}}}, 100)); // asked for by name
+  EXPECT_FALSE(expand(*application, *x86, {{{"simd", "neon"}}}, 100)); // listed explicitly
 }
 
 TEST(Arguments, OfTheSpecThenOfEachPoint) {

@@ -39,13 +39,13 @@ constexpr const char* solver = R"({
   "image": {"base": "scratch", "prefix": "/opt//solver/", "entrypoint": ["/opt/solver/bin/solver"], "env": {"A": "b"}}
 })";
 
-// A spec with these members beside name and build.
+// A spec with these members besides name and build.
 Result<Application> with(const std::string& members, const std::string& build = R"("system": "cmake")") {
   return parse_application(
       R"({"name": "a", "build": {)" + build + "}" + (members.empty() ? "" : ", ") + members + "}", "x.json");
 }
 
-// A spec with points "a" (values 1, 2) and "b" (values 1, 2), where the given text is put into a=1 and b=1.
+// A spec with points "a" and "b" (values 1 and 2 each), with the given text in a=1 and b=1.
 Result<Application> two_points(const std::string& in_a, const std::string& in_b,
                                const std::string& members = "") {
   return with(R"("specializations": [{"name": "a", "values": [{"value": "1")" + in_a +
@@ -60,7 +60,7 @@ void expect_usage(const Result<Application>& result, const std::string& start, c
   EXPECT_THAT(result.error().hint, HasSubstr(hint));
 }
 
-TEST(Parse, ReadsTheSpecsThatWeShip) {
+TEST(Parse, ReadsTheShippedSpecs) {
   size_t specs = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(XAAS_SPECS) / "applications")) {
     const auto parsed = read_application(entry.path());
@@ -101,7 +101,7 @@ TEST(Parse, DefaultsNeedNameAndSystemOnly) {
   EXPECT_TRUE(with("", R"("system": "make", "install": "target")"));
 }
 
-TEST(Parse, JsonComesBack) {
+TEST(Parse, JsonRoundTrip) {
   const auto parsed = parse_application(solver, "xaas.json");
   ASSERT_TRUE(parsed) << parsed.error().message;
   const Json json = to_json(*parsed);
@@ -156,14 +156,15 @@ TEST(Parse, MissingKeysAndEmptyLists) {
 
 TEST(Parse, UnknownWords) {
   expect_usage(with("", R"("system": "cmkae")"),
-               "x.json: /build/system: \"cmkae\" is none of cmake, autotools", "`cmake`");
+               "x.json: /build/system: \"cmkae\" is not one of cmake, autotools", "`cmake`");
   expect_usage(with(R"("specializations": [{"name": "a,b=c", "values": [{"value": "1"}]}])"),
                "x.json: /specializations/0/name: \"a,b=c\" does not match");
   expect_usage(with(R"("specializations": [{"name": "a", "values": [{"value": "1,b=2"}]}])"),
                "x.json: /specializations/0/values/0/value: \"1,b=2\" does not match");
   expect_usage(with("", R"("system": "cmake", "environment": {"A B": "c"})"),
                "x.json: /build/environment/A B: \"A B\" does not match");
-  expect_usage(with(R"("isa": ["x86-64-v9"])"), "x.json: /isa/0: \"x86-64-v9\" is no ISA level", "`x86-64");
+  expect_usage(with(R"("isa": ["x86-64-v9"])"), "x.json: /isa/0: \"x86-64-v9\" is not an ISA level",
+               "`x86-64");
   expect_usage(with(R"("isa": ["x86-64-v2", "x86-64-v2"])"), "x.json: /isa/1: \"x86-64-v2\" is given twice");
 }
 
@@ -180,7 +181,7 @@ TEST(Parse, CpuWordsAreFeaturesOrOneLevel) {
   expect_usage(cpu(R"(["avx2", "x86-64-v3"])"), place + "\"x86-64-v3\" is a level or CPU");
   expect_usage(with(R"("specializations": [{"name": "a", "values": [{"value": "1"}],
                        "prefer": [{"cpu": ["neoverse-x9"], "values": ["1"]}]}])"),
-               "x.json: /specializations/0/prefer/0/cpu/0: \"neoverse-x9\" is no CPU");
+               "x.json: /specializations/0/prefer/0/cpu/0: \"neoverse-x9\" is not a CPU");
 }
 
 TEST(Parse, CpusOfAPreference) {
@@ -198,10 +199,10 @@ TEST(Parse, CpusOfAPreference) {
         std::pair("znvr*", "`znver*`"), std::pair("neoverse_n*", "`neoverse-n*`"),
         std::pair("", "supported-cpus"), std::pair("zn*9*q", "any characters"),
         std::pair("armv8.6-a", "did you mean"), std::pair("avx2", "")})
-    expect_usage(prefer(bad), place + "\"" + bad + "\" is no CPU that LLVM knows", hint);
+    expect_usage(prefer(bad), place + "\"" + bad + "\" is not a CPU that LLVM knows", hint);
 }
 
-TEST(Preference, SpeaksOfTheCpuByAnyOfItsNames) {
+TEST(Preference, MatchesTheCpuByAnyOfItsNames) {
   const auto speaks = [](const std::string& word, const std::string& arch, const std::string& cpu) {
     const Preference rule{{"no-such-cpu", word}, {"1"}};
     const std::string* found = rule.find(*target::cpu_by_name(arch, cpu));
@@ -221,13 +222,13 @@ TEST(Preference, SpeaksOfTheCpuByAnyOfItsNames) {
   EXPECT_FALSE(speaks("znver3*3", "x86_64", "znver3"));
   EXPECT_FALSE(speaks("*lakelake", "x86_64", "skylake"));
   EXPECT_FALSE(speaks("haswell", "x86_64", "broadwell"));
-  // A level: every CPU that has it.
+  // A level matches every CPU that has it.
   EXPECT_TRUE(speaks("x86-64-v3", "x86_64", "znver4"));
   EXPECT_TRUE(speaks("x86-64-v4", "x86_64", "x86-64-v4"));
   EXPECT_FALSE(speaks("x86-64-v4", "x86_64", "haswell"));
   EXPECT_TRUE(speaks("armv8-a", "aarch64", "neoverse-v2"));
   EXPECT_FALSE(speaks("armv8-a", "x86_64", "znver4"));
-  // The features decide what a CPU has, not its name: a virtual machine may hide some.
+  // Features decide, not the name of the CPU: a virtual machine may hide some.
   target::Cpu hidden = *target::cpu_by_name("x86_64", "znver4");
   std::erase(hidden.features, "avx512bw");
   EXPECT_EQ((Preference{{"x86-64-v4"}, {"1"}}.find(hidden)), nullptr);
@@ -246,13 +247,13 @@ TEST(Parse, LibrariesOfTheImage) {
   EXPECT_EQ(to_json(image->points[0])["values"][0]["requires"].dump(),
             R"({"library":[{"name":"fftw3","from":"image"}]})");
   const std::string place = "x.json: /specializations/0/values/0/requires/library/0/";
-  expect_usage(library(R"(, "from": "imge")"), place + "from: \"imge\" is none of host, image", "`image`");
+  expect_usage(library(R"(, "from": "imge")"), place + "from: \"imge\" is not one of host, image", "`image`");
   expect_usage(library(R"(, "from": "image", "version": "3.3")"),
                place + "version: \"3.3\": the image brings", "leave `version` out");
   EXPECT_TRUE(library(R"(, "from": "host", "version": "3.3")"));
 }
 
-TEST(Parse, WhatMayComeFromTheHost) {
+TEST(Parse, LibrariesThatMayComeFromTheHost) {
   const auto host = [](const std::string& list) { return with(R"("host": )" + list); };
   const std::string text =
       R"(["mpi",{"library":"fftw3","sonames":["libfftw3.so.3","libfftw3_omp.so.3"]},"blas"])";
@@ -278,27 +279,27 @@ TEST(Parse, WhatMayComeFromTheHost) {
 
 TEST(Parse, DanglingNames) {
   expect_usage(with(R"("specializations": [{"name": "a", "default": "offf", "values": [{"value": "off"}]}])"),
-               "x.json: /specializations/0/default: \"offf\" is no value of point a", "`off`");
+               "x.json: /specializations/0/default: \"offf\" is not a value of point a", "`off`");
   expect_usage(with(R"("specializations": [{"name": "a", "values": [{"value": "1"}],
                        "prefer": [{"cpu": ["haswell"], "values": ["1", "two"]}]}])"),
-               "x.json: /specializations/0/prefer/0/values/1: \"two\" is no value");
+               "x.json: /specializations/0/prefer/0/values/1: \"two\" is not a value");
   expect_usage(two_points(R"(, "requires": {"values": {"c": "1"}})", ""),
-               "x.json: /specializations/0/values/0/requires/values/c: \"c\" is no specialization point");
+               "x.json: /specializations/0/values/0/requires/values/c: \"c\" is not a specialization point");
   expect_usage(two_points("", "", R"("exclude": [{"a": "1"}, {"a": "1", "b": "3"}])"),
-               "x.json: /exclude/1/b: \"3\" is no value of point b");
+               "x.json: /exclude/1/b: \"3\" is not a value of point b");
   expect_usage(two_points("", "", R"("configurations": [{"thread": "1"}])"),
-               "x.json: /configurations/0/thread: \"thread\" is no specialization point");
+               "x.json: /configurations/0/thread: \"thread\" is not a specialization point");
   EXPECT_TRUE(two_points("", "", R"("exclude": [{"isa": "x86-64-v4", "b": "1"}])"));
   expect_usage(two_points("", "", R"("isa": ["x86-64"], "exclude": [{"isa": "x86-64-v4"}])"),
-               "x.json: /exclude/0/isa: \"x86-64-v4\" is no value of point isa");
+               "x.json: /exclude/0/isa: \"x86-64-v4\" is not a value of point isa");
   expect_usage(two_points("", "", R"("isa": [], "exclude": [{"isa": "x86-64-v4"}])"),
-               "x.json: /exclude/0/isa: \"isa\" is no specialization point");
+               "x.json: /exclude/0/isa: \"isa\" is not a specialization point");
 }
 
 TEST(Parse, Duplicates) {
   const std::string point = R"({"name": "a", "values": [{"value": "1"}]})";
   expect_usage(with(R"("specializations": [)" + point + ", " + point + "]"),
-               "x.json: /specializations/1/name: \"a\" is the name of two points");
+               "x.json: /specializations/1/name: \"a\" names two points");
   expect_usage(with(R"("specializations": [{"name": "a", "values": [{"value": "1"}, {"value": "1"}]}])"),
                "x.json: /specializations/0/values/1/value: \"1\" is given twice");
   expect_usage(with(R"("specializations": [{"name": "isa", "values": [{"value": "1"}]}])"),
@@ -309,7 +310,7 @@ TEST(Parse, Cycles) {
   expect_usage(
       two_points(R"(, "requires": {"values": {"b": "1"}})", R"(, "requires": {"values": {"a": "1"}})"),
       "x.json: /specializations/0/values/0/requires/values: a cycle: a=1 requires b=1 requires a=1");
-  // Not a circle of values, but a=1 can never be had.
+  // Not a cycle of values, but a=1 can never be chosen.
   expect_usage(
       two_points(R"(, "requires": {"values": {"b": "1"}})", R"(, "requires": {"values": {"a": "2"}})"),
       "x.json: /specializations/0/values/0/requires/values: a cycle");
@@ -349,9 +350,9 @@ TEST(Parse, TheBuildSystemBeginsBelowTheSources) {
 
 TEST(Parse, PrefixAndRuntimeAreAbsolute) {
   expect_usage(with(R"("image": {"prefix": "opt/x"})"),
-               "x.json: /image/prefix: \"opt/x\" is no absolute path");
+               "x.json: /image/prefix: \"opt/x\" is not an absolute path");
   expect_usage(with(R"("image": {"prefix": "/opt/../../x"})"), "x.json: /image/prefix: ");
-  expect_usage(with(R"("runtime": ["lib"])"), "x.json: /runtime/0: \"lib\" is no absolute path");
+  expect_usage(with(R"("runtime": ["lib"])"), "x.json: /runtime/0: \"lib\" is not an absolute path");
   EXPECT_EQ(with(R"("image": {"prefix": "//opt/./x/"})")->image.prefix, "/opt/x");
   EXPECT_EQ(with(R"("image": {"prefix": "///"})")->image.prefix, "/");
 }
@@ -364,7 +365,7 @@ TEST(Parse, KeysOfOneBuildSystem) {
   expect_usage(with("", R"("system": "commands", "build": "make")"), "x.json: /build/install: missing");
   expect_usage(with("", R"("system": "commands", "install": "target")"), "x.json: /build/install: ");
   expect_usage(with("", R"("system": "commands", "install": ["target", {"from": "a", "to": "b"}])"),
-               "x.json: /build/install: the build system commands has no install target");
+               "x.json: /build/install: the build system `commands` has no install target");
   expect_usage(with("", R"("system": "make", "install": ["all"])"), "x.json: /build/install/0: \"all\"",
                "target");
   expect_usage(with("", R"("system": "commands", "install": "a", "targets": ["b"])"),
@@ -384,7 +385,7 @@ TEST(Parse, HostileDocuments) {
   expect_usage(with('"' + std::string(100000, 'a') + R"(": 1)"), "x.json: a key is a string of 100000 bytes");
   expect_usage(with(R"("version": "a\u0000b")"), "x.json: /version: a string with a NUL");
   expect_usage(parse_application("", "x.json"), "x.json: not valid JSON");
-  // The longest string that is allowed goes through the regular expressions.
+  // The longest allowed string passes the regular expressions.
   const std::string longest(4096, 'a');
   EXPECT_TRUE(with(R"("specializations": [{"name": ")" + longest + R"(", "values": [{"value": "1"}]}])"));
 }

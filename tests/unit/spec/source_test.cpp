@@ -1,4 +1,4 @@
-// What a spec says of building on the target.
+// The parts of a spec for building on the target.
 #include <xaas/spec/application.h>
 
 #include <xaas/base/json.h>
@@ -54,7 +54,7 @@ TEST(SourceSpec, ReadsEveryKey) {
             "docker://example.org/gcc:12");
 }
 
-TEST(SourceSpec, JsonComesBack) {
+TEST(SourceSpec, JsonRoundTrip) {
   for (const std::string& text : {std::string(everything), std::string(R"("toolchain": {"base": "oci:gcc"})"),
                                   std::string(R"("toolchain": {"compilers": {"cxx": "c++"}})")}) {
     const auto parsed = with(text);
@@ -73,7 +73,7 @@ TEST(SourceSpec, JsonComesBack) {
   EXPECT_EQ(plain.dump().find("from_source"), std::string::npos);
 }
 
-TEST(SourceSpec, APointAloneComesBack) {
+TEST(SourceSpec, PointRoundTrip) {
   const auto parsed = with(everything);
   ASSERT_TRUE(parsed);
   const Json json = to_json(parsed->points.at(0));
