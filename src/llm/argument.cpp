@@ -58,7 +58,7 @@ std::optional<Argument> configure(std::string_view text) {
     const std::string_view rest = text.substr(form.begin.size());
     const size_t equals = rest.find('=');
     const std::string_view name = rest.substr(0, equals);
-    // --disable-x=y means nothing.
+    // --disable-x=y has no meaning.
     if (!is_name(name, "_.+-") || (equals != std::string_view::npos && form.value == "OFF"))
       return std::nullopt;
     return Argument{std::string(form.option) + std::string(name),
@@ -71,7 +71,7 @@ bool is_word_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
-// The name behind "enable-" or "with-", and which of them; both empty of a variable.
+// The name after "enable-" or "with-", and the prefix; both empty for a variable.
 std::pair<std::string, std::string> feature_of(const std::string& option) {
   for (const char* kind : {"enable", "with"})
     if (option.starts_with(std::string(kind) + "-"))

@@ -1,4 +1,4 @@
-// What an argument of a build says: which option it sets, to what.
+// Parses build arguments: the option that one sets, and its value.
 #pragma once
 
 #include <xaas/spec/application.h>
@@ -9,19 +9,19 @@
 namespace xaas::llm {
 
 struct Argument {
-  std::string option; // as the findings name options
+  std::string option; // the name of the option in the findings
   std::string value;  // "ON" and "OFF" of --enable-x and --disable-x
 };
 
-// Nothing: it has no form that this build system takes.
+// nullopt: the build system accepts no argument of this form.
 std::optional<Argument> parse_argument(spec::BuildSystem system, const std::string& text);
 
-// Whether the line has the option's name as a word of its own.
+// True if the line contains the name of the option as a word.
 bool names_option(const std::string& line, const std::string& option);
-// Whether it has that, or a word of the name that says something ("gpu" of APP_ENABLE_GPU), whatever the
-// case. Words of the project's name, in lower case, say nothing: every option may begin with them.
+// True if the line contains the name or a specific word of it ("gpu" of APP_ENABLE_GPU), in any case. Words
+// of the project name (`project`, in lower case) do not count, because any option can start with them.
 bool mentions_option(const std::string& line, const std::string& option, const std::string& project);
-// Whether the text has `word` with neither letter, digit nor underscore beside it.
+// True if the text contains `word` without an adjacent letter, digit or underscore.
 bool has_word(const std::string& text, const std::string& word);
 
 } // namespace xaas::llm

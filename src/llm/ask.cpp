@@ -19,7 +19,7 @@ bool may_pass(int status) {
   return status == 408 || status == 429 || status >= 500;
 }
 
-// The server's words, without the key that it may have quoted.
+// The message of the server; a quoted key is masked.
 std::string words_of(const http::Response& response, const std::string& key) {
   std::string text = server_message(response.body);
   for (size_t at = key.empty() ? std::string::npos : text.find(key); at != std::string::npos;
@@ -33,21 +33,21 @@ Error explain(const http::Response& response, const Endpoint& endpoint) {
   const std::string words = words_of(response, endpoint.key);
   switch (response.status) {
   case 401:
-  case 403: // servers quote parts of a key here, so their words are left out
-    return make_error(
-        ErrorKind::denied, status + ": access denied",
-        endpoint.key.empty()
-            ? "no key was sent; XAAS_LLM_KEY has the key of the server"
-            : "the key that was sent is from XAAS_LLM_KEY, or from the variable of the API's vendor");
+  case 403: // servers quote parts of a key here, so their message is omitted
+    return make_error(ErrorKind::denied, status + ": access denied",
+                      endpoint.key.empty()
+                          ? "no key was sent; set XAAS_LLM_KEY to the key of the server"
+                          : "the key came from XAAS_LLM_KEY, or from the variable of the API's vendor");
   case 404:
     return make_error(ErrorKind::not_found, status + words,
-                      "the URL's path or the model's name may be wrong");
+                      "the path of the URL or the name of the model may be wrong");
   case 400:
   case 413:
   case 422:
-    return make_error(ErrorKind::failed, status + words,
-                      "--llm-max-prompt makes the request smaller; the model must know structured output and "
-                      "temperature 0");
+    return make_error(
+        ErrorKind::failed, status + words,
+        "--llm-max-prompt makes the request smaller; the model must support structured output and "
+        "temperature 0");
   default:
     if (response.status >= 300 && response.status < 400)
       return make_error(ErrorKind::network, status + ": redirects are not followed");
@@ -55,7 +55,7 @@ Error explain(const http::Response& response, const Endpoint& endpoint) {
   }
 }
 
-// How long to wait before request `number` (from 2 on). Nothing: longer than we wait.
+// The wait before request `number` (from 2 on); nullopt: longer than the limit.
 std::optional<std::chrono::seconds> pause(const http::Response& response, unsigned number, int64_t now) {
   const auto asked = http::retry_after(response, now);
   if (!asked)
@@ -90,7 +90,8 @@ Result<Reply> ask(const Endpoint& endpoint, const std::string& body, std::chrono
     }
     const auto wait = pause(response, number + 1, world.now());
     if (!wait) {
-      error.message += " (it asks to wait for longer than " + std::to_string(longest_wait.count()) + " s)";
+      error.message +=
+          " (the server asks to wait longer than " + std::to_string(longest_wait.count()) + " s)";
       return error;
     }
     XAAS_CHECK(world.sleep(*wait));
@@ -121,14 +122,14 @@ Result<Record> read_record(const fs::path& path) {
   const JsonReader reader(json, path.string());
   XAAS_TRY(const JsonReader version, reader.at("version"));
   if (version.json() != 1)
-    return make_error(ErrorKind::unsatisfied, path.string() + ": is no record of version 1");
+    return make_error(ErrorKind::unsatisfied, path.string() + ": not a record of version 1");
   Record record;
   XAAS_TRY(record.url, reader.string_at("url"));
   XAAS_TRY(record.model, reader.string_at("model"));
   XAAS_TRY(const std::string style, reader.string_at("style"));
   const auto known = style_of(style);
   if (!known)
-    return make_error(ErrorKind::integrity, path.string() + "/style: is none that is known");
+    return make_error(ErrorKind::integrity, path.string() + "/style: unknown style");
   record.style = *known;
   XAAS_TRY(JsonReader request, reader.at("request"));
   record.request = request.json();

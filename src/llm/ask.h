@@ -1,4 +1,4 @@
-// One question, over the network or from a record of an earlier run.
+// One request over the network, and records of requests.
 #pragma once
 
 #include "endpoint.h"
@@ -10,12 +10,12 @@
 namespace xaas::llm {
 
 struct Reply {
-  std::string body; // of an answer with status 200
+  std::string body; // of a response with status 200
   double seconds = 0;
   unsigned requests = 0;
 };
 
-// Sends the body; asks at most twice more where the server says that it is busy or in trouble.
+// Sends the body. Retries at most twice if the server reports that it is busy or failing.
 Result<Reply> ask(const Endpoint& endpoint, const std::string& body, std::chrono::seconds timeout,
                   const World& world);
 
@@ -26,7 +26,7 @@ struct Record {
   Json request;
   Reply reply;
 };
-// Integrity error: the answer is no UTF-8, which a JSON file cannot hold.
+// Integrity error: the answer is not UTF-8, which JSON requires.
 Result<void> write_record(const fs::path& path, const Record& record);
 Result<Record> read_record(const fs::path& path);
 

@@ -1,7 +1,7 @@
-// A model invents options that sound right, and may have been told to by a file that it read. So nothing is
-// taken that cannot be found in the tree: evidence must be a line that speaks of the option, an option must
-// be known to the findings or stand in that line, a flag or a value out of a list must stand somewhere, too.
-// And no argument says a path, a program or anything that a shell or make would expand.
+// A model invents plausible options, and a file in the tree may have told it to. So everything must be found
+// in the tree: evidence must be a line that mentions the option; an option must be in the findings or on that
+// line; so must a flag, or a value from a list. No argument can set a path or a program, or contain anything
+// that a shell or make expands.
 #include "check.h"
 
 #include "argument.h"
@@ -19,7 +19,7 @@ namespace {
 constexpr size_t most_points = 64, most_values = 32, most_arguments = 8, most_evidence = 16;
 constexpr size_t longest_name = 64, longest_argument = 256, longest_reason = 1000;
 
-// Control characters, and what changes the order or lines of a text (UTF-8 of U+0080 to U+009F, U+2028 to
+// Control characters, and characters that reorder or break lines (UTF-8 of U+0080 to U+009F, U+2028 to
 // U+202E, U+2066 to U+2069).
 bool has_control(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
@@ -42,7 +42,7 @@ bool consists_of(const std::string& text, std::string_view others) {
   });
 }
 
-// As the application spec has names.
+// The names that an application spec accepts.
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= longest_name && std::isalnum(static_cast<unsigned char>(text[0])) &&
          consists_of(text, "._+-");
@@ -101,7 +101,7 @@ private:
 
   std::string frame() {
     if (!is_name(name_) || name_ == "isa")
-      return "its name is none that a point can have";
+      return "its name is not valid for a point";
     checked_.reason = json_["reason"].get<std::string>();
     if (checked_.reason.size() > longest_reason || has_control(checked_.reason))
       return "its reason is too long or has control characters";
@@ -124,23 +124,22 @@ private:
 
   std::string parse(Parsed& parsed) const {
     if (!is_value_name(parsed.value.value))
-      return "its name is none that a value can have";
+      return "its name is not valid for a value";
     for (const Parsed& other : parsed_)
       if (other.value.value == parsed.value.value)
-        return "is named twice";
+        return "it is listed twice";
     if (parsed.value.arguments.size() > most_arguments)
       return "it has too many arguments";
     for (const std::string& text : parsed.value.arguments) {
       const auto argument =
           text.size() > longest_argument ? std::nullopt : parse_argument(*findings_.system, text);
       if (!argument)
-        return "an argument has no form that " + spec::to_string(*findings_.system) +
-               " takes: " + display(text);
+        return spec::to_string(*findings_.system) + " accepts no argument of this form: " + display(text);
       if (!consists_of(argument->value,
                        findings_.system == spec::BuildSystem::cmake ? "_.+:,=- ;" : "_.+:,=- "))
-        return "an argument has characters that are not taken: " + display(text);
+        return "an argument has characters that are not allowed: " + display(text);
       if (Guide::get().is_reserved(argument->option))
-        return argument->option + " is not for specialization points to set";
+        return argument->option + " cannot be set by a specialization point";
       parsed.arguments.push_back(*argument);
     }
     return {};
@@ -152,12 +151,13 @@ private:
       const bool sane = json["line"].is_number_unsigned() && json["line"].get<uint64_t>() <= UINT32_MAX;
       const int64_t number = sane ? json["line"].get<int64_t>() : -1;
       const std::string where = display(file) + ":" + json["line"].dump();
-      const auto line = has_control(file)
-                            ? Result<std::string>(make_error(ErrorKind::integrity, "is no file of the tree"))
-                            : tree_.line(file, number);
+      const auto line =
+          has_control(file)
+              ? Result<std::string>(make_error(ErrorKind::integrity, "is not a file of the tree"))
+              : tree_.line(file, number);
       if (!line)
         (void)reject("", "evidence " + where + ": " + line.error().message);
-      else if (!speaks_of_an_option(*line))
+      else if (!mentions_an_option(*line))
         (void)reject("", "evidence " + where + ": the line does not name the option");
       else {
         checked_.evidence.push_back({file, static_cast<unsigned>(number)});
@@ -166,7 +166,7 @@ private:
     }
   }
 
-  bool speaks_of_an_option(const std::string& line) const {
+  bool mentions_an_option(const std::string& line) const {
     for (const Parsed& value : parsed_)
       for (const Argument& argument : value.arguments)
         if (mentions_option(line, argument.option, project_))
@@ -197,11 +197,11 @@ private:
     const discover::Option* const option = find_option(findings_, argument.option);
     const bool closed = option && option->kind != discover::Option::Kind::text;
     if (!closed && Guide::get().has_reserved_prefix(argument.option))
-      return argument.option + " is not for specialization points to set";
+      return argument.option + " cannot be set by a specialization point";
     if (!option && !in_evidence([&](const std::string& line) { return names_option(line, argument.option); }))
-      return argument.option + " is no option that was read, and stands in no line of the evidence";
+      return argument.option + " is neither in the findings nor on a line of the evidence";
     if (option && option->takes_place)
-      return argument.option + " says where something is, not whether it is used";
+      return argument.option + " sets the location of something, not whether it is used";
     if (option && is_declared(argument.value, *option))
       return {};
     const bool is_switch =
@@ -214,8 +214,8 @@ private:
         word.push_back(c);
         continue;
       }
-      if (!word.empty() && !stands_somewhere(word, option))
-        return word + " stands neither in the evidence nor in what was read of " + argument.option;
+      if (!word.empty() && !is_found(word, option))
+        return word + " is neither in the evidence nor in the findings for " + argument.option;
       word.clear();
     }
     return {};
@@ -227,8 +227,8 @@ private:
     });
   }
 
-  // Numbers need not: an option that takes one takes others, too. One of several values must.
-  bool stands_somewhere(const std::string& word, const discover::Option* option) const {
+  // A number need not appear, unless the option is a choice: an option that takes one number takes others.
+  bool is_found(const std::string& word, const discover::Option* option) const {
     const bool is_number =
         std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
     if (is_number && (!option || option->kind != discover::Option::Kind::choice))
@@ -239,14 +239,14 @@ private:
     return in_evidence(has) || (option && has(option->help));
   }
 
-  // What is known of the value's name; of a switch, of the point's name.
+  // Finds the needs by the name of the value, or by that of the point for a switch.
   std::string find_needs(Parsed& parsed) const {
     const bool on = !parsed.arguments.empty() &&
                     std::all_of(parsed.arguments.begin(), parsed.arguments.end(),
                                 [](const Argument& argument) { return Guide::get().is_on(argument.value); });
     const auto needs = discover::needs_of(on ? name_ : parsed.value.value);
     if (!needs)
-      return "it is of an architecture that is not ours";
+      return "it is for an unsupported architecture";
     parsed.value.requires_ = *needs;
     return {};
   }

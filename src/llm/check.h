@@ -1,4 +1,4 @@
-// Which points of an answer hold, against the tree and the findings.
+// Checks the points of an answer against the tree and the findings.
 #pragma once
 
 #include "tree_lines.h"
@@ -9,15 +9,15 @@
 
 namespace xaas::llm {
 
-// A point of which everything was checked that can be checked without knowing the other points.
+// A point that passed every check that does not involve other points.
 struct CheckedPoint {
   spec::SpecializationPoint point;
-  std::set<std::string> options; // that its arguments set
+  std::set<std::string> options; // set by its arguments
   std::string reason;
   std::vector<discover::Place> evidence;
 };
 
-// `document` fits the schema. What does not hold goes to `rejected`.
+// `document` fits the schema. `rejected` gets the points and values that fail a check.
 std::vector<CheckedPoint> check(const Json& document, const discover::Findings& findings, TreeLines& tree,
                                 std::vector<Rejection>& rejected);
 

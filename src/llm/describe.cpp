@@ -1,6 +1,6 @@
-// A model has a window, and servers on small machines a narrow one. So the text has a limit, and what is
-// told first is what the model should judge: options, with the line that declares them. Whole files come
-// last, because they have most of it a second time.
+// The context window of a model is limited, on small machines to very little, so the text has a limit. It
+// starts with what the model should judge: the options, with the lines that declare them. Whole files come
+// last, because they mostly repeat it.
 #include "describe.h"
 
 #include "guide.h"
@@ -12,7 +12,7 @@ namespace xaas::llm {
 
 namespace {
 
-constexpr size_t longest_text = 300; // bytes of one help text, condition or line
+constexpr size_t longest_text = 300; // bytes of a help text, condition or line
 constexpr size_t most_values = 40, most_conditions = 6;
 
 std::string at(const discover::Place& place) {
@@ -64,12 +64,12 @@ Json describe(const discover::DiscoveredPoint& found) {
   return json;
 }
 
-// Fills a document up to its limit.
+// Fills a document up to a limit.
 class Writer {
 public:
   explicit Writer(uint64_t limit) : left_(limit) {}
 
-  // Items up to `share` of what is left, in percent.
+  // Adds items up to `share` percent of the remaining space.
   template <typename Items, typename Make>
   void add(const char* key, const Items& items, unsigned share, const Make& make) {
     const uint64_t allowed = left_ * share / 100;
@@ -139,7 +139,7 @@ void Writer::add_files(TreeLines& tree, const std::vector<std::string>& files) {
                         std::to_string(files.size()) + " files");
 }
 
-// Of the findings, those with most of them first, then by name.
+// The files of the findings: most findings first, then by name.
 std::vector<std::string> files_of(const discover::Findings& findings) {
   std::vector<std::pair<std::string, size_t>> counts;
   const auto count = [&](const discover::Place& place) {

@@ -1,4 +1,4 @@
-// What the model is told of a build: the findings, and the text of the files that they are from.
+// The description of a build for the model: the findings and the text of their files.
 #pragma once
 
 #include "tree_lines.h"
@@ -17,8 +17,8 @@ struct Description {
   std::vector<std::string> left_out; // "120 of 400 options", for people
 };
 
-// A function of its arguments and of the tree alone. At most `limit` bytes, but for a frame of less than
-// 4 KiB: each kind of finding has a share, and what shares leave over is the files'.
+// A function of its arguments and of the tree. At most `limit` bytes plus a frame of less than 4 KiB: each
+// kind of finding has a share, and the files get the rest.
 Description describe(TreeLines& tree, const discover::Findings& findings,
                      const discover::Discovery& discovery, uint64_t limit);
 

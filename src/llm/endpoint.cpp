@@ -25,8 +25,8 @@ Result<Style> complete(http::Url& url, const std::optional<Style>& wanted) {
   for (const Form& form : forms)
     if (url.path.ends_with(form.path)) {
       if (wanted && *wanted != form.style)
-        return make_error(ErrorKind::usage, "--llm-style " + to_string(*wanted) + ": the URL's path " +
-                                                url.path + " is of style " + to_string(form.style));
+        return make_error(ErrorKind::usage, "--llm-style " + to_string(*wanted) + ": the path " + url.path +
+                                                " of the URL is of style " + to_string(form.style));
       return form.style;
     }
   const Style style = wanted.value_or(Style::openai);
@@ -40,18 +40,18 @@ Result<std::string> find_key(Style style, const http::Url& url, const World& wor
   const auto get = [&](const char* name) { return world.environment(name); };
   const char* name = "XAAS_LLM_KEY";
   const char* value = get(name);
-  if (!value) { // set and empty: none
+  if (!value) { // empty: no key
     name = form_of(style).key;
     value = get(name);
     if (value && *value && url.scheme != "https" && !url.is_loopback())
-      return make_error(ErrorKind::usage,
-                        std::string("the key in ") + name + " would travel unencrypted to " + url.host,
-                        "use https; or set XAAS_LLM_KEY to the key to send, or to nothing for none");
+      return make_error(
+          ErrorKind::usage, std::string("the key in ") + name + " would be sent unencrypted to " + url.host,
+          "use https; or set XAAS_LLM_KEY to the key to send, or to an empty string for no key");
   }
   const std::string key = value ? value : "";
   if (std::any_of(key.begin(), key.end(), [](unsigned char c) { return c <= ' ' || c >= 127; }))
     return make_error(ErrorKind::usage,
-                      std::string("the key in ") + name + " has a character that no key has");
+                      std::string("the key in ") + name + " has a character that is not allowed in a key");
   return key;
 }
 

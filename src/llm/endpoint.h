@@ -1,4 +1,4 @@
-// Where a request goes, and what identifies us there.
+// The destination of a request, and its credentials.
 #pragma once
 
 #include <xaas/llm/suggest.h>
@@ -6,15 +6,16 @@
 namespace xaas::llm {
 
 struct Endpoint {
-  std::string url;   // to send to
+  std::string url;   // the destination
   std::string shown; // for messages and files: without credentials
   Style style = Style::openai;
   std::vector<http::Header> headers;
-  std::string key; // empty: none; to be kept out of everything but the headers
+  std::string key; // empty: none; used in the headers only
 };
 
-// The path says the style; a path that is no endpoint's gets one appended: /v1/chat/completions or
-// /v1/messages. Usage errors: no such URL, a path of the other style, a key that would travel in the open.
+// The path determines the style; a path that is not that of an endpoint gets /v1/chat/completions or
+// /v1/messages appended. Usage errors: an invalid URL, a path of the other style, a key that would be sent
+// unencrypted.
 Result<Endpoint> make_endpoint(const Options& options, const World& world);
 
 } // namespace xaas::llm

@@ -11,16 +11,16 @@ namespace xaas::llm {
 namespace {
 
 constexpr const char* document_name = "specialization_points";
-constexpr int most_tokens = 8192; // of an answer; the messages API wants a number
+constexpr int most_tokens = 8192; // of an answer; the messages API requires a limit
 
 Json plain_schema() {
   Json schema = Json::parse(suggestions_schema());
-  schema.erase("$schema"); // what is left is what structured outputs know
+  schema.erase("$schema"); // structured outputs support only the rest
   schema.erase("title");
   return schema;
 }
 
-// Copies of a document recurse for each level.
+// Copying a document recurses for each level.
 Result<void> check_depth(const std::string& text) {
   constexpr int deepest = 64;
   int depth = 0;
@@ -42,14 +42,13 @@ Result<void> check_depth(const std::string& text) {
   return {};
 }
 
-// Model servers quote what they got, so their text is cut.
 Error no_document(const std::string& what, const std::string& hint = {}) {
   return make_error(ErrorKind::failed, what, hint);
 }
 
 Error cut_off() {
   return no_document("the answer was cut off: the model reached its limit of tokens",
-                     "another model, or a limit that the server lets you raise");
+                     "use another model, or raise the limit on the server");
 }
 
 Error refused(const std::string& words) {
@@ -76,7 +75,7 @@ Result<Answer> read_openai(const Json& envelope) {
   XAAS_TRY(const JsonReader list, reader.at("choices"));
   XAAS_TRY(const auto choices, list.items());
   if (choices.empty())
-    return no_document("the answer is empty: it has no choice");
+    return no_document("the answer is empty: it has no choices");
   const JsonReader& choice = choices.front();
   XAAS_TRY(const JsonReader message, choice.at("message"));
   if (!message.json().is_object())
@@ -119,7 +118,7 @@ Result<Answer> read_anthropic(const Json& envelope) {
     answer.answer_tokens = count(envelope, "output_tokens");
     return answer;
   }
-  return no_document("the answer is empty: the model did not use the tool that it was to answer with");
+  return no_document("the answer is empty: the model did not call the tool for the answer");
 }
 
 } // namespace

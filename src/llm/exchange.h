@@ -1,4 +1,4 @@
-// Requests and answers in the form of each style of endpoint.
+// Requests and answers in the form of each endpoint style.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -9,8 +9,7 @@
 
 namespace xaas::llm {
 
-// The body of a request for an answer of the schema. Temperature 0: the same question should have the same
-// answer.
+// The body of a request for an answer that fits the schema, with temperature 0 for reproducible answers.
 Json request_body(Style style, const std::string& model, const std::string& description);
 
 struct Answer {
@@ -18,11 +17,11 @@ struct Answer {
   std::optional<uint64_t> prompt_tokens, answer_tokens;
 };
 
-// From the body of an answer with status 200. Errors: integrity, it is no JSON or has not the style's form;
-// failed, it has no document: empty, refused, cut off.
+// Reads the body of a response with status 200. Errors: integrity if it is not JSON of this style; failed if
+// it has no document, because it is empty, refused or cut off.
 Result<Answer> read_answer(Style style, const std::string& body);
 
-// What a server says of an error, on one line; empty: nothing that we know how to read.
+// The error message of a server on one line; empty: unknown form.
 std::string server_message(const std::string& body);
 
 } // namespace xaas::llm

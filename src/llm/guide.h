@@ -1,4 +1,4 @@
-// specs/llm.json in memory: what the model is told, and words that the checks need.
+// specs/llm.json in memory: the instructions for the model, and word lists for the checks.
 #pragma once
 
 #include <xaas/spec/application.h>
@@ -20,7 +20,7 @@ public:
   bool is_weak(const std::string& word) const { return weak_.count(word) > 0; } // in lower case
   bool is_on(const std::string& value) const;
   bool is_off(const std::string& value) const;
-  // Variables that choose programs of the build or that the build system keeps for itself.
+  // Variables that choose programs of the build or that the build system reserves.
   bool is_reserved(const std::string& option) const;
   bool has_reserved_prefix(const std::string& option) const;
 
@@ -32,7 +32,7 @@ private:
   std::vector<std::string> prefixes_;
 };
 
-// At most `limit` bytes, cut between characters (UTF-8); what was cut ends in "...".
+// At most `limit` bytes, cut between UTF-8 characters; a cut text ends in "...".
 std::string shorten(const std::string& text, size_t limit);
 
 } // namespace xaas::llm

@@ -28,7 +28,7 @@ std::optional<Choice::Group> group_of(const std::string& category) {
   return std::nullopt;
 }
 
-// Two spellings of one value of an option.
+// True for two spellings of one value.
 bool same_value(const std::string& a, const std::string& b) {
   const Guide& guide = Guide::get();
   return a == b || (guide.is_on(a) && guide.is_on(b)) || (guide.is_off(a) && guide.is_off(b));
@@ -48,7 +48,7 @@ public:
       if (checked.options.count(other.option) > 0 || sets_option_of(checked, other))
         return reject(checked, "", "it sets an option of the point " + other.point.name);
       if (other.point.name == checked.point.name)
-        return reject(checked, "", "the name is taken by the point of " + other.option);
+        return reject(checked, "", "its name is that of the point for " + other.option);
     }
     add_point(std::move(checked));
   }
@@ -58,7 +58,7 @@ private:
     suggestions_.rejected.push_back({checked.point.name, value, reason});
   }
 
-  // Points that the model added have all their options in the arguments alone.
+  // The options of points that the model added are only in their arguments.
   bool sets_option_of(const CheckedPoint& checked, const DiscoveredPoint& other) const {
     for (const spec::Value& value : other.point.values)
       for (const std::string& text : value.arguments)
@@ -91,7 +91,7 @@ private:
       }
     if (added.empty())
       return reject(checked, "",
-                    "the point " + found.point.name + " of " + found.option + " was read with these values");
+                    "the point " + found.point.name + " of " + found.option + " already has these values");
     found.point.values.insert(found.point.values.begin(), added.begin(), added.end());
     suggestions_.accepted.push_back(std::move(addition));
   }
@@ -99,17 +99,17 @@ private:
   void add_point(CheckedPoint checked) {
     constexpr size_t most_points = 64; // of a spec
     if (checked.point.values.size() < 2)
-      return reject(checked, "", "a choice has two values at least");
+      return reject(checked, "", "a point needs at least two values");
     if (points_.size() >= most_points)
-      return reject(checked, "", "there are " + std::to_string(most_points) + " points already");
+      return reject(checked, "", "there are already " + std::to_string(most_points) + " points");
     if (std::string& named = checked.point.default_; !named.empty() && !checked.point.find(named)) {
-      reject(checked, named, "as default: it is none of the values that are left");
+      reject(checked, named, "as default: it is not one of the remaining values");
       named.clear();
     }
     correct_default(checked);
     put_unneeding_first(checked.point.values);
     if (checked.point.default_.empty())
-      checked.point.default_ = checked.point.values.front().value; // as discovery does
+      checked.point.default_ = checked.point.values.front().value; // like discovery
     Addition addition{checked.point.name, true, {}, checked.reason, checked.evidence};
     for (const spec::Value& value : checked.point.values) {
       addition.values.push_back(value.value);
@@ -120,7 +120,7 @@ private:
                        std::move(checked.evidence)});
   }
 
-  // A value of which no need is known always fits, so it comes before those with needs.
+  // A value without known needs always fits, so it precedes those with needs.
   static void put_unneeding_first(std::vector<spec::Value>& values) {
     std::vector<spec::Value> sorted;
     for (const bool wanted : {true, false})
@@ -130,7 +130,7 @@ private:
     values = std::move(sorted);
   }
 
-  // What a build without arguments has is read where it can be.
+  // Replaces the default by that of a build without arguments, if the findings have it.
   void correct_default(CheckedPoint& checked) {
     const auto is_initial = [&](const spec::Value& value) {
       return !value.arguments.empty() &&
@@ -148,11 +148,11 @@ private:
     if (initial == values.end() || initial->value == checked.point.default_)
       return;
     if (!checked.point.default_.empty())
-      reject(checked, checked.point.default_, "as default: the build's own is " + initial->value);
+      reject(checked, checked.point.default_, "as default: that of the build is " + initial->value);
     checked.point.default_ = initial->value;
   }
 
-  // For the document of the published evaluation.
+  // Adds the value to the document of the published evaluation.
   void add_choice(const CheckedPoint& checked, const spec::Value& value) {
     const auto group = group_of(checked.point.category);
     if (!group || value.arguments.empty() || Guide::get().is_off(value.value))
@@ -177,7 +177,7 @@ private:
   const discover::Findings& findings_;
   Suggestions& suggestions_;
   std::vector<DiscoveredPoint>& points_;
-  const size_t read_; // the first points are those that were read
+  const size_t read_; // number of discovered points, which come first
 };
 
 } // namespace

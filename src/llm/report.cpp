@@ -100,7 +100,8 @@ std::string with_comments(const Json& application, const Suggestions& suggestion
         if (!addition.is_new && is_in(addition.values, value["value"]))
           value = first(comment, value);
     }
-  // The comments are strings of JSON so far, each on a line of its own: no line break can be in them.
+  // Turns the JSON strings with the comments into comments. dump() writes each on one line without line
+  // breaks.
   const std::string begin = "\"" + std::string(comment_key) + "\": \"";
   std::string text;
   for (std::string line : split(json.dump(2, ' ', false, Json::error_handler_t::replace), '\n')) {

@@ -40,13 +40,13 @@ World complete(World world) {
 Result<Reply> replay(const Options& options, const Json& request, const Record& record) {
   if (request != record.request)
     return make_error(ErrorKind::integrity,
-                      options.replay.string() + ": the record is of another request: the tree, the model or "
-                                                "the program has changed since it was made",
+                      options.replay.string() + ": the record is of another request; the tree, the model or "
+                                                "the program changed after it was made",
                       "--llm-record with --llm URL makes a new one");
   return record.reply;
 }
 
-// Asks over the network; keeps the record before anybody looks into the answer.
+// Asks over the network, and writes the record before the answer is parsed.
 Result<Reply> ask_and_record(const Options& options, const World& world, const std::string& body,
                              const Json& request, Suggestions& suggestions) {
   XAAS_TRY(const Endpoint endpoint, make_endpoint(options, world));
@@ -63,7 +63,7 @@ Result<Json> valid_points(const Answer& answer) {
     return answer.points;
   Error error = std::move(valid).error();
   error.kind = ErrorKind::integrity;
-  error.hint.clear(); // it would be for who writes the document
+  error.hint.clear(); // hints are for authors of documents
   return error;
 }
 
@@ -71,8 +71,7 @@ Result<Suggestions> suggest_unguarded(const fs::path& tree, const discover::Find
                                       const discover::Discovery& discovery, Options options,
                                       const World& world) {
   if (!findings.system)
-    return make_error(ErrorKind::not_found,
-                      "source tree " + tree.string() + ": no build system that is known");
+    return make_error(ErrorKind::not_found, "source tree " + tree.string() + ": no known build system");
   std::optional<Record> record;
   Suggestions suggestions;
   suggestions.discovery = discovery;
@@ -93,7 +92,7 @@ Result<Suggestions> suggest_unguarded(const fs::path& tree, const discover::Find
   suggestions.left_out = std::move(description.left_out);
   const std::string body = request_body(suggestions.style, options.model, description.text)
                                .dump(-1, ' ', false, Json::error_handler_t::replace);
-  const Json request = Json::parse(body); // what is not UTF-8 is replaced
+  const Json request = Json::parse(body); // dump() replaced invalid UTF-8
   XAAS_TRY(const Reply reply, record ? replay(options, request, *record)
                                      : ask_and_record(options, world, body, request, suggestions));
   auto answered = read_answer(suggestions.style, reply.body).in(suggestions.url);

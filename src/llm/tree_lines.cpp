@@ -13,16 +13,16 @@ TreeLines::TreeLines(const fs::path& root) {
 TreeLines::File TreeLines::read(const std::string& file) const {
   const fs::path path = file;
   if (file.empty() || path.is_absolute() || file.find('\0') != std::string::npos)
-    return {"is no path inside the tree", {}};
+    return {"is not a path inside the tree", {}};
   for (const fs::path& part : path)
     if (part == "..")
-      return {"is no path inside the tree", {}};
+      return {"is not a path inside the tree", {}};
   std::error_code code;
   const fs::path real = fs::canonical(root_ / path, code);
   if (code || !fs::is_regular_file(real, code))
-    return {"is no file of the tree", {}};
+    return {"is not a file of the tree", {}};
   if (relative_under(real, root_).empty())
-    return {"is no path inside the tree", {}};
+    return {"is not a path inside the tree", {}};
   const auto text = read_file(real, discover::Limits().file_bytes);
   if (!text)
     return {"cannot be read", {}};

@@ -1,4 +1,4 @@
-// Lines of the files of a tree, for evidence.
+// The lines of the files of a tree, for evidence.
 #pragma once
 
 #include <xaas/base/file.h>
@@ -14,10 +14,10 @@ class TreeLines {
 public:
   explicit TreeLines(const fs::path& root);
 
-  // Why there is no such line is the error. A path that leaves the tree, also through a link, is no path of
-  // a file of it; nothing is read for it.
+  // The error says why there is no such line. A path that leaves the tree, even through a link, is an error
+  // and nothing is read.
   Result<std::string> line(const std::string& file, int64_t number);
-  // All lines; none if there is no such file, or none that is read.
+  // All lines; none if the file does not exist or cannot be read.
   const std::vector<std::string>& lines(const std::string& file);
 
 private:

@@ -62,7 +62,7 @@ TEST_F(ModelTest, AsksAnAnthropicEndpoint) {
   EXPECT_NE(point(result->discovery, "turbo"), nullptr);
 }
 
-TEST_F(ModelTest, ThePathSaysTheStyleOrIsCompleted) {
+TEST_F(ModelTest, ThePathDeterminesTheStyleOrIsCompleted) {
   const std::string answer = HttpServer::answer(200, openai(document({})).dump());
   const std::string other = HttpServer::answer(200, anthropic(document({})).dump());
   for (const char* path : {"", "/", "/v1", "/v1/", "/v1/chat/completions"}) {
@@ -77,7 +77,7 @@ TEST_F(ModelTest, ThePathSaysTheStyleOrIsCompleted) {
   EXPECT_EQ(ask({answer}, "/v1/chat/completions").error().kind, ErrorKind::usage);
 }
 
-TEST_F(ModelTest, KeysGoToWhomTheyAreFor) {
+TEST_F(ModelTest, KeysOfVendorsAreNotSentUnencrypted) {
   const std::string answer = HttpServer::answer(200, openai(document({})).dump());
   ASSERT_TRUE(ask({answer}));
   EXPECT_THAT(requests_[0], Not(HasSubstr("Authorization")));
@@ -90,7 +90,7 @@ TEST_F(ModelTest, KeysGoToWhomTheyAreFor) {
   environment_["XAAS_LLM_KEY"] = "a\r\nHost: b";
   EXPECT_EQ(ask({answer}).error().kind, ErrorKind::usage);
 
-  // A vendor's key in the open, to another machine.
+  // A key of a vendor, unencrypted to another machine.
   environment_ = {{"OPENAI_API_KEY", "vendor"}};
   unsigned sent = 0;
   world_.send = [&](const http::Request&) {
@@ -112,7 +112,7 @@ TEST_F(ModelTest, KeysGoToWhomTheyAreFor) {
   EXPECT_EQ(sent, 2u);
 }
 
-TEST_F(ModelTest, AsksAgainWhereTheServerIsBusyAndWaitsAsItSays) {
+TEST_F(ModelTest, RetriesABusyServerAfterTheRequestedWait) {
   const std::string good = HttpServer::answer(200, openai(document({})).dump());
   auto result = ask({HttpServer::answer(429, "{}", "Retry-After: 7\r\n"), HttpServer::answer(503, ""), good});
   ASSERT_TRUE(result) << result.error().message;
@@ -123,7 +123,7 @@ TEST_F(ModelTest, AsksAgainWhereTheServerIsBusyAndWaitsAsItSays) {
   EXPECT_THAT(pauses_, ElementsAre(20));
 }
 
-TEST_F(ModelTest, GivesUpAfterTwoMoreTries) {
+TEST_F(ModelTest, GivesUpAfterTwoRetries) {
   const auto result = ask({HttpServer::answer(503, "{\"error\": {\"message\": \"no\\nroom\"}}")});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ErrorKind::network);
@@ -169,7 +169,7 @@ TEST_F(ModelTest, StatusDecidesTheKindOfError) {
   }
 }
 
-TEST_F(ModelTest, NobodyListens) {
+TEST_F(ModelTest, NoServer) {
   int port = 0;
   {
     const HttpServer gone([](const std::string&) { return std::string(); });
@@ -203,7 +203,7 @@ TEST_F(ModelTest, AnAnswerThatIsTooLargeIsRefused) {
   EXPECT_THAT(result.error().message, HasSubstr("more than 4194304 bytes"));
 }
 
-TEST_F(ModelTest, AnswersThatAreNone) {
+TEST_F(ModelTest, UnusableAnswers) {
   Json cut = openai("{}"), filtered = openai("{}"), refusal = openai("{}"), silent = openai("{}"),
        empty = openai("{}"), blank = openai(" \n"), prose = openai("Here are the points:");
   cut["choices"][0]["finish_reason"] = "length";
@@ -239,7 +239,7 @@ TEST_F(ModelTest, AnswersThatAreNone) {
   }
 }
 
-TEST_F(ModelTest, AnthropicAnswersThatAreNone) {
+TEST_F(ModelTest, UnusableAnthropicAnswers) {
   Json cut = anthropic("{}"), refusal = anthropic("{}"), words = anthropic("{}"), other = anthropic("{}");
   cut["stop_reason"] = "max_tokens";
   refusal["stop_reason"] = "refusal";
@@ -261,7 +261,7 @@ TEST_F(ModelTest, AnthropicAnswersThatAreNone) {
   }
 }
 
-TEST_F(ModelTest, DeepNestingAndWhatIsNotUtf8AreRefused) {
+TEST_F(ModelTest, DeepNestingAndInvalidUtf8AreRefused) {
   const std::string deep(200'000, '[');
   for (const std::string& body :
        {deep, openai(deep).dump(),
@@ -303,7 +303,7 @@ class RecordTest : public ModelTest {
 protected:
   void SetUp() override {
     ModelTest::SetUp();
-    options_.record = tree() / ".git" / "record.json"; // which discovery does not look into
+    options_.record = tree() / ".git" / "record.json"; // which discovery does not read
     ASSERT_TRUE(make_directories(options_.record.parent_path()));
   }
   Result<Suggestions> replay() {
@@ -346,7 +346,7 @@ TEST_F(RecordTest, ARecordOfAnotherRequestIsRefused) {
   const auto changed = replay();
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().kind, ErrorKind::integrity);
-  EXPECT_THAT(changed.error().message, HasSubstr("of another request: the tree"));
+  EXPECT_THAT(changed.error().message, HasSubstr("of another request; the tree"));
   EXPECT_THAT(changed.error().hint, HasSubstr("--llm-record"));
 }
 
@@ -374,7 +374,7 @@ TEST_F(RecordTest, DamagedRecords) {
   EXPECT_EQ(replay().error().kind, ErrorKind::integrity);
 }
 
-TEST_F(RecordTest, AnAnswerThatIsNoneIsRecordedAllTheSame) {
+TEST_F(RecordTest, UnusableAnswersAreRecorded) {
   EXPECT_FALSE(ask({HttpServer::answer(200, "<html>")}));
   const auto replayed = replay();
   ASSERT_FALSE(replayed);

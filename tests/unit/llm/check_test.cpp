@@ -1,4 +1,4 @@
-// What is taken of an answer, what is not, and what it changes.
+// The accepted and the rejected parts of an answer, and their effects.
 #include "llm/testing.h"
 
 #include <unistd.h>
@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-TEST_F(ModelTest, WhatWasReadIsAsItWasReadWhateverTheModelSays) {
+TEST_F(ModelTest, TheModelCannotChangeDiscoveredPoints) {
   const discover::Findings findings = read();
   const discover::Discovery before = discover::classify(findings);
   ASSERT_EQ(before.points.size(), 2u); // openmp, simd
@@ -29,7 +29,7 @@ TEST_F(ModelTest, WhatWasReadIsAsItWasReadWhateverTheModelSays) {
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->discovery.points.size(), 2u);
   EXPECT_EQ(spec::to_json(result->discovery.points[0].point), spec::to_json(before.points[0].point));
-  // One value is new; it comes first, so that no machine prefers it to what was read.
+  // One value is new. It comes first, so that no machine prefers it to the discovered ones.
   const discover::DiscoveredPoint& after = result->discovery.points[1];
   EXPECT_THAT(values(after), ElementsAre("SSE4", "none", "AVX2", "AVX_512"));
   Json rest = spec::to_json(after.point);
@@ -41,7 +41,7 @@ TEST_F(ModelTest, WhatWasReadIsAsItWasReadWhateverTheModelSays) {
   EXPECT_FALSE(result->accepted[0].is_new);
   EXPECT_THAT(result->accepted[0].values, ElementsAre("SSE4"));
   ASSERT_EQ(result->rejected.size(), 1u);
-  EXPECT_THAT(result->rejected[0].reason, HasSubstr("was read with these values"));
+  EXPECT_THAT(result->rejected[0].reason, HasSubstr("already has these values"));
 }
 
 TEST_F(ModelTest, NeedsComeFromTheKnowledge) {
@@ -56,16 +56,16 @@ TEST_F(ModelTest, NeedsComeFromTheKnowledge) {
   ASSERT_TRUE(result) << result.error().message;
   const discover::DiscoveredPoint* const added = point(result->discovery, "solver");
   ASSERT_NE(added, nullptr);
-  EXPECT_THAT(values(*added), ElementsAre("exact", "AVX2")); // what needs nothing is the weakest
+  EXPECT_THAT(values(*added), ElementsAre("exact", "AVX2")); // the value without needs is the weakest
   EXPECT_THAT(added->point.values[1].requires_.cpu, Not(IsEmpty()));
-  EXPECT_EQ(added->point.default_, "AVX2"); // -DWAVES_SOLVER=fast is the build's own
+  EXPECT_EQ(added->point.default_, "AVX2"); // -DWAVES_SOLVER=fast is the default of the build
   ASSERT_EQ(result->rejected.size(), 2u);
   EXPECT_EQ(result->rejected[0].value, "VSX");
-  EXPECT_THAT(result->rejected[0].reason, HasSubstr("an architecture that is not ours"));
-  EXPECT_THAT(result->rejected[1].reason, HasSubstr("the build's own is AVX2"));
+  EXPECT_THAT(result->rejected[0].reason, HasSubstr("an unsupported architecture"));
+  EXPECT_THAT(result->rejected[1].reason, HasSubstr("that of the build is AVX2"));
 }
 
-TEST_F(ModelTest, AnOptionThatOnlyStandsInTheEvidenceIsTaken) {
+TEST_F(ModelTest, AnOptionThatIsOnlyInTheEvidenceIsAccepted) {
   Json hidden = turbo();
   hidden["evidence"] = Json::array({place("CMakeLists.txt", 9)});
   hidden["values"] = Json::array({value("off", {}), value("on", {"-DWAVES_HIDDEN:BOOL=ON"})});
@@ -76,28 +76,28 @@ TEST_F(ModelTest, AnOptionThatOnlyStandsInTheEvidenceIsTaken) {
   EXPECT_EQ(point(result->discovery, "turbo")->option, "WAVES_HIDDEN");
 }
 
-TEST_F(ModelTest, InventedEvidenceIsNotTaken) {
+TEST_F(ModelTest, InventedEvidenceIsRejected) {
   write("secret.txt", "WAVES_TURBO\n");
   ASSERT_TRUE(make_directories(tree() / "sub"));
   ASSERT_EQ(symlink("/etc", (tree() / "etc").c_str()), 0);
   ASSERT_EQ(symlink("/etc/passwd", (tree() / "passwd").c_str()), 0);
   const std::vector<std::pair<Json, std::string>> places = {
-      {place("../../etc/passwd", 1), "no path inside the tree"},
-      {place("sub/../CMakeLists.txt", 4), "no path inside the tree"},
-      {place("/etc/passwd", 1), "no path inside the tree"},
-      {place((tree() / "CMakeLists.txt").string(), 4), "no path inside the tree"},
-      {place("etc/passwd", 1), "no path inside the tree"},
-      {place("passwd", 1), "no path inside the tree"},
-      {place("", 1), "no path inside the tree"},
-      {place("absent.txt", 1), "no file of the tree"},
-      {place("sub", 1), "no file of the tree"},
-      {place("CMakeLists.txt\n", 4), "no file of the tree"},
+      {place("../../etc/passwd", 1), "not a path inside the tree"},
+      {place("sub/../CMakeLists.txt", 4), "not a path inside the tree"},
+      {place("/etc/passwd", 1), "not a path inside the tree"},
+      {place((tree() / "CMakeLists.txt").string(), 4), "not a path inside the tree"},
+      {place("etc/passwd", 1), "not a path inside the tree"},
+      {place("passwd", 1), "not a path inside the tree"},
+      {place("", 1), "not a path inside the tree"},
+      {place("absent.txt", 1), "not a file of the tree"},
+      {place("sub", 1), "not a file of the tree"},
+      {place("CMakeLists.txt\n", 4), "not a file of the tree"},
       {place("CMakeLists.txt", 0), "no line 0"},
       {place("CMakeLists.txt", -1), "no line -1"},
       {place("CMakeLists.txt", 4000), "no line 4000"},
       {Json{{"file", "CMakeLists.txt"}, {"line", UINT64_MAX}}, "no line -1"},
       {place("CMakeLists.txt", 1), "does not name the option"},
-      {place("CMakeLists.txt", 3), "does not name the option"}}; // has WAVES_ of the project alone
+      {place("CMakeLists.txt", 3), "does not name the option"}}; // only has WAVES_, the name of the project
   for (const auto& [json, words] : places) {
     Json damaged = turbo();
     damaged["evidence"] = Json::array({json});
@@ -114,35 +114,35 @@ TEST_F(ModelTest, InventedEvidenceIsNotTaken) {
   EXPECT_EQ(result->rejected.size(), 1u);
 }
 
-TEST_F(ModelTest, ArgumentsThatAreNotTaken) {
+TEST_F(ModelTest, RejectedArguments) {
   const std::vector<std::pair<std::string, std::string>> arguments = {
-      {"-DWAVES_INVENTED=ON", "no option that was read"},
-      {"-DWAVES_TURBO=$ENV{HOME}", "characters that are not taken"},
-      {"-DWAVES_TURBO=$(shell id)", "characters that are not taken"},
-      {"-DWAVES_TURBO=`id`", "characters that are not taken"},
-      {"-DWAVES_TURBO=../x", "characters that are not taken"},
-      {"-DWAVES_TURBO=a\nb", "characters that are not taken"},
-      {"-DWAVES_TURBO=@file", "characters that are not taken"},
-      {"-DWAVES_TURBO=AVX9", "AVX9 stands neither in the evidence nor"},
-      {"-DWAVES_SIMD=AVX_1024", "AVX_1024 stands neither"},
-      {"-DWAVES_SIMD=ON", "ON stands neither"},
-      {"-DWAVES_SIMD=256", "256 stands neither"},
-      {"-DWAVES_SOLVER=quick", "quick stands neither"},
-      {"-DWAVES_SIMD=AVX2 -fplugin=x", "-fplugin=x stands neither"},
-      {"-DWAVES_PATH=x", "says where something is"},
-      {"-DCMAKE_C_COMPILER=gcc", "not for specialization points"},
-      {"-DCC=gcc", "not for specialization points"},
-      {"-DWAVES_TURBO", "no form that cmake takes"},
-      {"WAVES_TURBO=ON", "no form that cmake takes"},
-      {"-P", "no form that cmake takes"},
-      {"-C", "no form that cmake takes"},
-      {"--preset=x", "no form that cmake takes"},
-      {"-DWAVES TURBO=ON", "no form that cmake takes"},
-      {"", "no form that cmake takes"},
-      {"-DWAVES_TURBO=" + std::string(300, 'x'), "no form that cmake takes"}};
+      {"-DWAVES_INVENTED=ON", "neither in the findings"},
+      {"-DWAVES_TURBO=$ENV{HOME}", "characters that are not allowed"},
+      {"-DWAVES_TURBO=$(shell id)", "characters that are not allowed"},
+      {"-DWAVES_TURBO=`id`", "characters that are not allowed"},
+      {"-DWAVES_TURBO=../x", "characters that are not allowed"},
+      {"-DWAVES_TURBO=a\nb", "characters that are not allowed"},
+      {"-DWAVES_TURBO=@file", "characters that are not allowed"},
+      {"-DWAVES_TURBO=AVX9", "AVX9 is neither in the evidence nor"},
+      {"-DWAVES_SIMD=AVX_1024", "AVX_1024 is neither in the evidence"},
+      {"-DWAVES_SIMD=ON", "ON is neither in the evidence"},
+      {"-DWAVES_SIMD=256", "256 is neither in the evidence"},
+      {"-DWAVES_SOLVER=quick", "quick is neither in the evidence"},
+      {"-DWAVES_SIMD=AVX2 -fplugin=x", "-fplugin=x is neither in the evidence"},
+      {"-DWAVES_PATH=x", "sets the location of something"},
+      {"-DCMAKE_C_COMPILER=gcc", "cannot be set by a specialization point"},
+      {"-DCC=gcc", "cannot be set by a specialization point"},
+      {"-DWAVES_TURBO", "cmake accepts no argument of this form"},
+      {"WAVES_TURBO=ON", "cmake accepts no argument of this form"},
+      {"-P", "cmake accepts no argument of this form"},
+      {"-C", "cmake accepts no argument of this form"},
+      {"--preset=x", "cmake accepts no argument of this form"},
+      {"-DWAVES TURBO=ON", "cmake accepts no argument of this form"},
+      {"", "cmake accepts no argument of this form"},
+      {"-DWAVES_TURBO=" + std::string(300, 'x'), "cmake accepts no argument of this form"}};
   for (const auto& [argument, words] : arguments) {
     Json damaged = turbo();
-    // All of these are in the evidence, as far as an option is.
+    // The evidence contains every option of these.
     damaged["evidence"] = Json::array({place("CMakeLists.txt", 4), place("CMakeLists.txt", 6),
                                        place("CMakeLists.txt", 10), place("CMakeLists.txt", 2)});
     damaged["values"][1]["arguments"] = Json::array({argument});
@@ -150,7 +150,7 @@ TEST_F(ModelTest, ArgumentsThatAreNotTaken) {
   }
 }
 
-TEST_F(ModelTest, CompilerFlagsMustStandInTheEvidence) {
+TEST_F(ModelTest, CompilerFlagsMustBeInTheEvidence) {
   write("CMakeLists.txt", "project(waves)\nset(WAVES_FLAGS \"\" CACHE STRING \"such as -mfma\")\n"
                           "option(WAVES_OPENMP \"\" ON)\nset(WAVES_SIMD none CACHE STRING \"\")\n"
                           "set_property(CACHE WAVES_SIMD PROPERTY STRINGS none AVX2)\n");
@@ -163,10 +163,10 @@ TEST_F(ModelTest, CompilerFlagsMustStandInTheEvidence) {
   ASSERT_NE(point(result->discovery, "turbo"), nullptr);
   EXPECT_THAT(values(*point(result->discovery, "turbo")), ElementsAre("plain", "fma"));
   ASSERT_GE(result->rejected.size(), 1u);
-  EXPECT_THAT(result->rejected[0].reason, HasSubstr("-ffast-math stands neither"));
+  EXPECT_THAT(result->rejected[0].reason, HasSubstr("-ffast-math is neither in the evidence"));
 }
 
-TEST_F(ModelTest, PointsThatAreNotTaken) {
+TEST_F(ModelTest, RejectedPoints) {
   const auto damage = [](const std::function<void(Json&)>& change) {
     Json json = turbo();
     change(json);
@@ -186,9 +186,9 @@ TEST_F(ModelTest, PointsThatAreNotTaken) {
        "its reason"},
       {damage([](Json& p) { p["reason"] = std::string(1001, 'a'); }), "its reason"},
       {damage([](Json& p) { p["values"] = Json::array(); }), "no value is left"},
-      {damage([](Json& p) { p["values"].erase(0); }), "two values at least"},
-      {damage([](Json& p) { p["values"][1] = p["values"][0]; }), "is named twice"},
-      {damage([](Json& p) { p["values"][1]["value"] = "a b"; }), "its name is none that a value can have"},
+      {damage([](Json& p) { p["values"].erase(0); }), "at least two values"},
+      {damage([](Json& p) { p["values"][1] = p["values"][0]; }), "is listed twice"},
+      {damage([](Json& p) { p["values"][1]["value"] = "a b"; }), "its name is not valid for a value"},
       {damage([](Json& p) {
          p["values"][0]["arguments"] = Json::array();
          p["values"][1]["arguments"] = Json::array();
@@ -205,14 +205,14 @@ TEST_F(ModelTest, PointsThatAreNotTaken) {
        }),
        "too much evidence"},
       {damage([](Json& p) { p["evidence"] = Json::array(); }), "no evidence is left"},
-      {damage([](Json& p) { p["name"] = "openmp"; }), "the name is taken by the point of WAVES_OPENMP"},
+      {damage([](Json& p) { p["name"] = "openmp"; }), "its name is that of the point for WAVES_OPENMP"},
       {damage([](Json& p) { p["values"][1]["arguments"].push_back("-DWAVES_OPENMP=ON"); }),
        "it sets an option of the point openmp"}};
   for (const auto& [json, words] : points)
     EXPECT_THAT(rejection({json}), HasSubstr(words)) << json;
 }
 
-TEST_F(ModelTest, WrongTypesAndCategoriesAreNoAnswer) {
+TEST_F(ModelTest, WrongTypesAndCategoriesAreErrors) {
   for (const char* key : {"name", "category", "reason", "evidence", "values", "default"}) {
     Json missing = turbo(), wrong = turbo();
     missing.erase(key);
@@ -239,7 +239,7 @@ TEST_F(ModelTest, ManyPointsAndTheSamePointTwice) {
   EXPECT_EQ(many->rejected.front().reason, "136 points above the limit of 64");
 }
 
-TEST_F(ModelTest, ADefaultThatIsNoneOfTheValues) {
+TEST_F(ModelTest, ADefaultThatIsNotAValue) {
   Json damaged = turbo();
   damaged["evidence"] = Json::array({place("CMakeLists.txt", 9)});
   damaged["values"] = Json::array({value("off", {}), value("on", {"-DWAVES_HIDDEN=ON"})});
@@ -281,7 +281,7 @@ TEST_F(ModelTest, OtherBuildSystems) {
   EXPECT_THAT(values(*point(result->discovery, "turbo")), ElementsAre("off", "on"));
 }
 
-TEST_F(ModelTest, WhatWasAddedIsMarked) {
+TEST_F(ModelTest, AdditionsAreMarked) {
   Json simd = turbo(), evil = turbo();
   simd["name"] = "simd";
   simd["evidence"] = Json::array({place("CMakeLists.txt", 8)});
@@ -302,7 +302,7 @@ TEST_F(ModelTest, WhatWasAddedIsMarked) {
   EXPECT_EQ(points[1]["values"][1], plain[1]["values"][0 + 1]);
   EXPECT_EQ(points[2]["source"], "language-model");
 
-  // The spec says it in comments, reads back, and is without them what it would have been.
+  // The spec has comments and parses; without them, it is unchanged.
   const spec::Application draft = discover::draft(read(), result->discovery, "x86_64");
   const std::string text = with_comments(spec::to_json(draft), *result);
   EXPECT_THAT(text, HasSubstr("// named by the language model small: Vector kernels. (CMakeLists.txt:8)\n"));
@@ -313,7 +313,7 @@ TEST_F(ModelTest, WhatWasAddedIsMarked) {
   EXPECT_EQ(with_comments(spec::to_json(draft), Suggestions()), spec::to_json(draft).dump(2) + "\n");
 }
 
-TEST_F(ModelTest, ATreeOfWhichNothingElseIsKnownMakesASpec) {
+TEST_F(ModelTest, ATreeWithoutOtherFindingsMakesASpec) {
   write("CMakeLists.txt", "project(waves)\nif(WAVES_HIDDEN)\nendif()\n");
   Json hidden = turbo();
   hidden["evidence"] = Json::array({place("CMakeLists.txt", 2)});
@@ -327,7 +327,7 @@ TEST_F(ModelTest, ATreeOfWhichNothingElseIsKnownMakesASpec) {
   EXPECT_TRUE(parsed) << parsed.error().message;
 }
 
-TEST_F(ModelTest, TheDocumentOfTheEvaluationHasWhatWasAdded) {
+TEST_F(ModelTest, TheDocumentOfTheEvaluationHasTheAdditions) {
   const auto result = ask_about({turbo()});
   ASSERT_TRUE(result);
   const Json paper = discover::paper_document(read(), result->discovery);

@@ -1,4 +1,4 @@
-// What the tests of the llm module share: a tree, and a model behind a server of the test's own.
+// Shared by the tests of the llm module: a tree, and a model behind a local server.
 #pragma once
 
 #include "discover/testing.h"
@@ -46,7 +46,7 @@ protected:
   static Json value(const std::string& name, const std::vector<std::string>& arguments) {
     return Json{{"value", name}, {"arguments", arguments}};
   }
-  // A point that holds; tests damage it.
+  // A valid point; tests damage it.
   static Json turbo() {
     return Json{
         {"name", "turbo"},
@@ -72,7 +72,7 @@ protected:
                 {"usage", {{"input_tokens", 1000}, {"output_tokens", 50}}}};
   }
 
-  // Asks a server that gives these raw answers, one each, the last for good.
+  // Asks a server that returns these raw answers in order, and repeats the last.
   Result<Suggestions> ask(std::vector<std::string> answers,
                           const std::string& path = "/v1/chat/completions") {
     size_t next = 0;
@@ -86,7 +86,7 @@ protected:
   Result<Suggestions> ask_about(const std::vector<Json>& points) {
     return ask({HttpServer::answer(200, openai(document(points)).dump())});
   }
-  // The reasons for which nothing was taken of these points.
+  // The reasons for rejecting all of these points.
   std::string rejection(const std::vector<Json>& points) {
     const auto result = ask_about(points);
     if (!result)
