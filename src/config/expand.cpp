@@ -10,7 +10,7 @@ namespace xaas::config {
 
 namespace {
 
-// Batch jobs and cron may come without USER and HOME.
+// Batch jobs and cron may not set USER and HOME.
 std::optional<std::string> variable(const std::string& name, const Environment& environment) {
   if (std::optional<std::string> value = environment(name.c_str()); value && !value->empty())
     return value;
@@ -64,7 +64,7 @@ Result<std::string> expand(const std::string& path, const Environment& environme
   return expanded;
 }
 
-// As the schema has them, which files are checked against.
+// The same bounds as in the schema, which files are checked against.
 static std::pair<uint64_t, uint64_t> bounds_of(std::string_view key) {
   if (key == "nice")
     return {0, 19};

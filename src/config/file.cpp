@@ -1,6 +1,7 @@
-// One file of settings: who may have written it, whether it fits the schema, what it says.
+// One settings file: its trust, its unknown keys, its schema, its values.
 #include "values.h"
 
+#include <xaas/base/text.h>
 #include <xaas/base/trust.h>
 #include <xaas/spec/validate.h>
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr uint64_t file_limit = uint64_t(1) << 20;
 
-// A project's file can only ask for less, so nobody minds who can replace it; it is enough who wrote it.
+// A project's file can only ask for less, so it suffices to trust its owner, not everyone who can replace it.
 Result<void> check_owner(const File& file, const std::vector<uid_t>& owners) {
   XAAS_CHECK(check_trusted(file.path, owners));
   return file.origin == Origin::project ? Result<void>() : check_trusted_place(file.path, owners);
@@ -23,18 +24,50 @@ Error wrong(const File& file, const std::string& key, const std::string& what, s
   return make_error(ErrorKind::usage, file.path.string() + ": /" + key + ": " + what, std::move(hint));
 }
 
-// May sources of strangers say this?
+// Refuses settings that untrusted sources must not change.
 Result<void> check_harmless(const File& file, const Json& json) {
   for (const auto& [key, value] : json.items()) {
     if (key != "jobs" && key != "offline")
       return wrong(
           file, key, "the file of a project cannot set this",
-          "it comes with sources of others, so it may only ask for less: `jobs`, and `offline`: true; "
-          "the rest belongs into your own configuration (~/.config/xaas/config.json)");
+          "it may come with untrusted sources, so it can only set `jobs` and `offline`: true; other settings "
+          "belong in ~/.config/xaas/config.json");
     if (value == false)
       return wrong(file, key, "the file of a project cannot switch this off");
   }
   return {};
+}
+
+// Removes the keys of an object that are not `known`, with a warning for each. `place` is the object's JSON
+// pointer.
+void remove_unknown(Json& object, const std::vector<std::string>& known, const std::string& place,
+                    File& file) {
+  constexpr size_t longest = 60;
+  std::vector<std::string> unknown;
+  for (const auto& [key, value] : object.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      unknown.push_back(key);
+  for (const std::string& key : unknown) {
+    object.erase(key);
+    const std::string shown = key.size() > longest ? key.substr(0, longest) + "..." : key;
+    const std::string near = nearest(shown, known);
+    file.warnings.push_back(file.path.string() + ": " + place + "/" + shown + ": unknown key \"" + shown +
+                            "\"" + (near.empty() ? "" : "; did you mean `" + near + "`?"));
+  }
+}
+
+void remove_unknown(Json& json, File& file) {
+  if (!json.is_object())
+    return;
+  std::vector<std::string> known = {"registries"};
+  for (const Definition& definition : definitions())
+    known.emplace_back(definition.key);
+  remove_unknown(json, known, "", file);
+  if (!json.contains("registries") || !json["registries"].is_object())
+    return;
+  for (auto& [host, registry] : json["registries"].items())
+    if (registry.is_object())
+      remove_unknown(registry, {"tls_verify", "cert_dir"}, "/registries/" + host, file);
 }
 
 } // namespace
@@ -51,16 +84,20 @@ Result<void> Settings::read_file(File file, const Sources& sources) {
     if (file.origin != Origin::project)
       return std::move(trusted).error().in("configuration");
     file.trouble = trusted.error().message;
-    files_.push_back(std::move(file));
-    return {};
+  } else {
+    XAAS_CHECK(use(file, sources));
+    file.used = true;
   }
-  XAAS_TRY(const std::string text, xaas::read_file(file.path, file_limit).in("configuration"));
-  XAAS_TRY(const Json json, parse_json(text, file.path.string(), true));
-  XAAS_CHECK(spec::validate(json, config_schema(), file.path.string()));
-  XAAS_CHECK(apply(json, file, sources));
-  file.used = true;
   files_.push_back(std::move(file));
   return {};
+}
+
+Result<void> Settings::use(File& file, const Sources& sources) {
+  XAAS_TRY(const std::string text, xaas::read_file(file.path, file_limit).in("configuration"));
+  XAAS_TRY(Json json, parse_json(text, file.path.string(), true));
+  remove_unknown(json, file);
+  XAAS_CHECK(spec::validate(json, config_schema(), file.path.string()));
+  return apply(json, file, sources);
 }
 
 Result<void> Settings::apply(const Json& json, const File& file, const Sources& sources) {

@@ -11,7 +11,7 @@ namespace xaas::config {
 
 namespace {
 
-// A variable that is set and empty says "none" where there is no built-in value to go back to.
+// An empty variable means "none" for settings without a built-in value, and counts as unset for others.
 bool empty_is_none(const Definition& definition) {
   const std::string key = definition.key;
   return key == "shared_cache" || key == "reuse" || key == "verify_key";
@@ -42,11 +42,11 @@ Result<Settings> Settings::read(const Sources& sources) {
   for (const Definition& definition : definitions())
     settings.settings_.push_back(
         {definition.key, built_in_value(definition, sources.environment), Origin::built_in, {}});
-  XAAS_CHECK(settings.read_file({Origin::site, sources.site, false, {}}, sources));
-  XAAS_CHECK(settings.read_file({Origin::user, sources.user, false, {}}, sources));
-  XAAS_CHECK(settings.read_file({Origin::project, sources.project, false, {}}, sources));
+  XAAS_CHECK(settings.read_file({Origin::site, sources.site, false, {}, {}}, sources));
+  XAAS_CHECK(settings.read_file({Origin::user, sources.user, false, {}, {}}, sources));
+  XAAS_CHECK(settings.read_file({Origin::project, sources.project, false, {}, {}}, sources));
   XAAS_CHECK(settings.apply_environment(sources));
-  // Its own file of settings is no word of root for a user; one that root wrote is.
+  // Only a site file that root wrote vouches for the shared cache; XAAS_SITE_CONFIG can name any file.
   struct stat status{};
   settings.vouched_ = settings.at("shared_cache").origin == Origin::site &&
                       stat(sources.site.c_str(), &status) == 0 && status.st_uid == 0;

@@ -1,4 +1,4 @@
-// Texts as values of settings.
+// Conversion of text to the values of settings.
 #pragma once
 
 #include <xaas/config/settings.h>
@@ -9,14 +9,14 @@ std::string_view config_schema(); // specs/schema/config.schema.json
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
-// A path of a file of settings: `~/` at its beginning and `${NAME}` anywhere are replaced. `what` names the
-// place in errors: a variable that is not set, a path that is not absolute in the end.
+// Expands a path of a settings file: a leading `~/` and every `${NAME}`. `what` names the place in errors: a
+// variable that is not set, a path that is not absolute after expansion.
 Result<std::string> expand(const std::string& path, const Environment& environment, const std::string& what);
 
-// What a variable or an option says, as a value of a setting. Usage error that begins with `what`.
+// The text of a variable or an option as the value of a setting. A usage error begins with `what`.
 Result<Json> parse_value(const Definition& definition, const std::string& text, const std::string& what);
 
-// What holds if nobody says anything.
+// The value where no file, variable or option sets one.
 Json built_in_value(const Definition& definition, const Environment& environment);
 
 } // namespace xaas::config

@@ -66,7 +66,7 @@ TEST_F(Config, WithoutAnythingValuesAreBuiltIn) {
   EXPECT_EQ(good().cache_directory(), "/var/x/xaas");
 }
 
-TEST_F(Config, EachSourceGoesBeforeTheNext) {
+TEST_F(Config, LaterSourcesOverrideEarlierOnes) {
   write(sources_.site, R"({"login_jobs": 1, "cache_max_size": "1K", "nice": 1, "jobs": 50})");
   EXPECT_EQ(good().at("jobs").origin, Origin::site);
   write(sources_.user, R"({"login_jobs": 2, "cache_max_size": "2K", "jobs": 40})");
@@ -88,7 +88,7 @@ TEST_F(Config, EachSourceGoesBeforeTheNext) {
   EXPECT_EQ(settings.nice(), 1);
 }
 
-TEST_F(Config, NullAndEmptyVariablesTakeBackWhatASiteSays) {
+TEST_F(Config, NullAndEmptyVariablesUndoTheSite) {
   write(sources_.site, R"({"reuse": "oci:/apps/images", "login_jobs": 2, "shared_cache": "/apps/cache"})");
   EXPECT_EQ(good().reuse(), "oci:/apps/images");
   variables_["XAAS_REUSE"] = "";
@@ -106,7 +106,7 @@ TEST_F(Config, PathsAreExpanded) {
   write(sources_.site, R"({"cache_directory": "/scratch/${USER}/x${USER}", "authfile": "~/auth.json"})");
   EXPECT_EQ(good().cache_directory(), "/scratch/alice/xalice");
   EXPECT_EQ(good().authfile(), "/home/alice/auth.json");
-  variables_.erase("USER"); // as in cron: the user's database knows
+  variables_.erase("USER"); // as in cron; then the user database has it
   EXPECT_THAT(good().cache_directory().string(), testing::StartsWith("/scratch/"));
   for (const char* path : {"${NOWHERE}/x", "${USER", "${SHELL_}x"}) {
     write(sources_.site, Json{{"cache_directory", path}}.dump());
@@ -117,9 +117,8 @@ TEST_F(Config, PathsAreExpanded) {
   }
 }
 
-TEST_F(Config, WhatDoesNotFitIsNamedWithFileAndPlace) {
+TEST_F(Config, WrongValuesNameFileAndPlace) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"cache_dir": "/x"})", "/cache_dir: unknown key"},
       {R"({"jobs": "4"})", "/jobs: expected an integer"},
       {R"({"jobs": 0})", "/jobs: "},
       {R"({"jobs": 1.5})", "/jobs: expected an integer"},
@@ -129,7 +128,8 @@ TEST_F(Config, WhatDoesNotFitIsNamedWithFileAndPlace) {
       {R"({"cache_max_size": "99999999999T"})", "/cache_max_size: "},
       {R"({"runtimes": ["podman", 1]})", "/runtimes/1: expected a string"},
       {R"({"runtimes": ["podman", "podman"]})", "/runtimes"},
-      {R"({"registries": {"h": {"tls": false}}})", "/registries/h/tls: unknown key"},
+      {R"({"registries": {"h": {"tls_verify": 0}}})", "/registries/h/tls_verify: expected a boolean"},
+      {R"({"unknown": 1, "jobs": "4"})", "/jobs: expected an integer"},
       {R"({"registries": {"h/x": {}}})", "/registries"},
       {R"({"offline": "yes"})", "/offline: expected a boolean"},
       {R"([])", "expected an object"},
@@ -144,6 +144,34 @@ TEST_F(Config, WhatDoesNotFitIsNamedWithFileAndPlace) {
     }
     fs::remove(file);
   }
+}
+
+TEST_F(Config, UnknownKeysAreWarnings) {
+  const std::string text =
+      R"({"cache_directroy": "/x", "nice": 3, "later": {"a": [[]]}, "registries": {"h": {"tls_verfy": true, "cert_dir": "/c"}}})";
+  for (const fs::path& file : {sources_.site, sources_.user}) {
+    write(file, text);
+    const Settings settings = good();
+    EXPECT_EQ(settings.nice(), 3);
+    EXPECT_EQ(settings.registries().at("h").cert_dir, "/c");
+    EXPECT_EQ(settings.registries().at("h").tls_verify, std::nullopt);
+    const File& read = settings.files()[file == sources_.site ? 0 : 1];
+    EXPECT_TRUE(read.used);
+    EXPECT_THAT(
+        read.warnings,
+        testing::ElementsAre(
+            file.string() +
+                ": /cache_directroy: unknown key \"cache_directroy\"; did you mean `cache_directory`?",
+            file.string() + ": /later: unknown key \"later\"",
+            file.string() +
+                ": /registries/h/tls_verfy: unknown key \"tls_verfy\"; did you mean `tls_verify`?"));
+    fs::remove(file);
+  }
+  write(sources_.project, R"({"jbos": 4, "jobs": 2})");
+  EXPECT_EQ(good().jobs(), 2u);
+  EXPECT_EQ(good().files()[2].warnings.size(), 1u);
+  write(sources_.user, R"({")" + std::string(100'000, 'x') + R"(": 1})");
+  EXPECT_LT(good().files()[1].warnings.at(0).size(), 1000u);
 }
 
 TEST_F(Config, VariablesAndOptionsAreChecked) {
@@ -189,7 +217,7 @@ TEST_F(Config, AProjectCanOnlyAskForLess) {
   EXPECT_EQ(good().at("jobs").origin, Origin::user);
 }
 
-TEST_F(Config, WhatDiffersForARegistryIsMerged) {
+TEST_F(Config, RegistrySettingsAreMerged) {
   write(
       sources_.site,
       R"({"registries": {"a.example:5000": {"tls_verify": false, "cert_dir": "/etc/a"}, "b.example": {"tls_verify": false}}})");
@@ -209,7 +237,7 @@ TEST_F(Config, WhatDiffersForARegistryIsMerged) {
   EXPECT_EQ(found, 1u);
 }
 
-TEST_F(Config, FilesThatOthersCanChangeAreNotBelieved) {
+TEST_F(Config, FilesThatOthersCanChangeAreNotTrusted) {
   for (const unsigned mode : {0664u, 0646u, 0666u}) {
     for (const fs::path& file : {sources_.site, sources_.user}) {
       write(file, R"({"jobs": 2})");
@@ -228,16 +256,16 @@ TEST_F(Config, FilesThatOthersCanChangeAreNotBelieved) {
     fs::remove(sources_.project);
   }
   write(sources_.user, R"({"jobs": 2})");
-  sources_.owners = {geteuid() + 1}; // as if somebody else had written it
+  sources_.owners = {geteuid() + 1}; // as if another user had written it
   EXPECT_THAT(bad().message, HasSubstr("belongs to user"));
   sources_.owners = {geteuid()};
-  chmod(directory_.path().c_str(), 0777); // in which it could be replaced
+  chmod(directory_.path().c_str(), 0777); // others could replace the file
   EXPECT_THAT(bad().message, HasSubstr(directory_.path().string() + ": others"));
   chmod(directory_.path().c_str(), 01777);
   EXPECT_EQ(good().jobs(), 2u);
 }
 
-TEST_F(Config, OnlyRootVouchesForTheSharedCacheOfAnybody) {
+TEST_F(Config, OnlyRootVouchesForASharedCache) {
   write(sources_.site, R"({"shared_cache": "/apps/cache"})");
   EXPECT_EQ(good().shared_cache_is_vouched_for(), geteuid() == 0);
   variables_["XAAS_SHARED_CACHE_DIR"] = "/apps/cache";
@@ -247,7 +275,7 @@ TEST_F(Config, OnlyRootVouchesForTheSharedCacheOfAnybody) {
   EXPECT_FALSE(good().shared_cache_is_vouched_for());
 }
 
-TEST(Trust, TheOwnerOfTheProgramIsBelieved) {
+TEST(Trust, TheOwnerOfTheProgramIsTrusted) {
   const std::vector<uid_t> owners = trusted_owners("/proc/self/exe");
   EXPECT_THAT(owners, testing::Contains(uid_t(0)));
   EXPECT_THAT(owners, testing::Contains(geteuid()));
