@@ -52,7 +52,7 @@ std::string explain(const Selection& selection) {
     values.push_back({name, state_of(value), value.reason});
     for (const Need& need : value.needs)
       if (need.kind != Need::Kind::cpu)
-        needs.push_back({name, std::string("of the ") + name_of(need.from), text_of(need)});
+        needs.push_back({name, std::string("from the ") + name_of(need.from), text_of(need)});
   }
   for (const Rejection& rejection : selection.rejected)
     rejected.push_back({rejection.configuration, rejection.reason});

@@ -1,4 +1,4 @@
-// What a requirement needs, and what of it a system has.
+// The needs of a requirement, matched with a system.
 #include <xaas/base/text.h>
 #include <xaas/base/version.h>
 #include <xaas/select/select.h>
@@ -16,7 +16,7 @@ std::string this_cpu(const SystemDescription& system) {
   return "this CPU (" + (system.cpu.name.empty() ? system.arch : system.cpu.name) + ")";
 }
 
-// The parts that are there, then the evidence: "NVIDIA H200, sm_90, driver 550.54.15 (/proc/driver/...)".
+// The parts that are known, then the evidence: "NVIDIA H200, sm_90, driver 550.54.15 (/proc/driver/...)".
 std::string described(std::vector<std::string> parts, const std::string& evidence) {
   std::erase(parts, "");
   return join(parts, ", ") + (evidence.empty() ? "" : " (" + evidence + ")");
@@ -49,7 +49,7 @@ Need cpu_need(const std::vector<std::string>& required, const SystemDescription&
   return need;
 }
 
-// "nvidia GPU of architecture sm_90", as far as it is asked for.
+// "nvidia GPU of architecture sm_90", with the parts that are required.
 std::string words_for(const spec::Requirement::Gpu& gpu) {
   return (gpu.vendor.empty() ? "" : gpu.vendor + " ") + "GPU" +
          (gpu.arch.empty() ? "" : " of architecture " + gpu.arch);
@@ -61,7 +61,8 @@ std::string described(const system::Gpu& gpu) {
                    gpu.evidence);
 }
 
-// A machine's GPU has a number alone: "sm_100a" is wanted of an sm_100, "sm_100f" of one of its family.
+// A system description names a GPU by number alone (sm_100). It serves "sm_100a", and "sm_100f" of its
+// family.
 bool has_arch(const std::string& gpu, const std::string& wanted) {
   const Result<target::GpuArch> has = target::parse_gpu_arch(gpu), asked = target::parse_gpu_arch(wanted);
   if (!has || !asked || asked->features == target::GpuArch::Features::common)
@@ -69,8 +70,8 @@ bool has_arch(const std::string& gpu, const std::string& wanted) {
   return target::device_code_serves(*asked, *has);
 }
 
-// Of the GPUs that do not do, the nearest one decides what is said: one with another driver, then one of
-// which the architecture is not known.
+// If no GPU meets the need, the closest one decides the message: one with another driver, then one of unknown
+// architecture.
 Need gpu_need(const spec::Requirement::Gpu& required, const SystemDescription& system) {
   const std::string words = words_for(required);
   Need need{Need::Kind::gpu, Need::From::host, words, false, {}, {}};

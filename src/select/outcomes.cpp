@@ -8,7 +8,7 @@ namespace {
 
 using spec::Configuration;
 
-// Values of other points that `value` needs and that were not chosen.
+// The value of another point that `value` requires and that was not chosen; empty: none.
 std::string contradiction(const spec::Value& value, const Configuration& chosen) {
   for (const auto& [point, wanted] : value.requires_.values)
     if (const std::string* other = chosen.find(point); other && *other != wanted)
@@ -53,18 +53,18 @@ private:
     return result;
   }
 
-  // The value ranks above the chosen one: no configuration that has it can be chosen.
+  // For a value that ranks above the chosen one: why no configuration with it can be chosen.
   std::string not_available(size_t index, const spec::Value& value, bool built) const {
     if (std::string why = contradiction(value, selection_.configuration); !why.empty())
       return why;
     if (!built)
       return "the image has no configuration with it";
     if (!is_built(points_[index].point->name, value.value, index))
-      return "the image has no configuration with it and with the values chosen for the points before";
+      return "the image has no configuration with it and the values chosen for earlier points";
     return "the configurations with it have other values that cannot be chosen";
   }
 
-  // Whether a configuration has this value, and of the first `before` points what was chosen.
+  // True if a configuration has this value, and the chosen values of the first `before` points.
   bool is_built(const std::string& name, const std::string& value, size_t before) const {
     return std::any_of(available_.begin(), available_.end(), [&](const Configuration& configuration) {
       for (size_t i = 0; i < before; ++i)

@@ -59,8 +59,8 @@ void add_others(RankedPoint& result, const SpecializationPoint& point, const Sys
     add(result, value.value, "first satisfied value", "which is listed before it");
 }
 
-// Building takes the target's time and its tools, so that what has IR comes first; a GPU is worth it. Not
-// where the spec says for this CPU what is better.
+// Building from source takes time on the target, so values with IR rank first. Exceptions: values that use a
+// GPU, which is worth the time, and the first `preferred` values, which the spec prefers on this CPU.
 void put_ir_first(RankedPoint& result, size_t preferred) {
   const auto is_built_here = [&](const RankedValue& ranked) {
     return result.point->find(ranked.value)->from_source;

@@ -1,7 +1,7 @@
-// Every point ranks its values for this system, best first; what the system does not satisfy, or what was not
-// set by hand, has no rank. Among the configurations that were built and whose values all have ranks, the one
-// with the lexicographically smallest ranks in point order wins. Deciding point by point instead would fail
-// where the best value of one point was not built together with the best value of another.
+// Each point ranks its values for this system, best first. Values that the system does not satisfy have no
+// rank; neither do the others of a point whose value the user set. Among the configurations whose values all
+// have ranks, the one with the lexicographically smallest ranks in point order wins. Deciding point by point
+// would fail where the best value of one point was not built together with the best value of another.
 #include "rank.h"
 
 #include <xaas/base/text.h>
@@ -74,7 +74,7 @@ private:
     return best;
   }
 
-  // What is available comes from an image: it must speak of these points and values.
+  // The available configurations come from an untrusted image: check that they have these points and values.
   Result<void> check_available() const {
     if (available_.empty())
       return make_error(ErrorKind::unsatisfied, "the image has no configuration");
@@ -83,12 +83,11 @@ private:
         const std::string* value = configuration.find(point.point->name);
         if (!value || !point.point->find(*value))
           return make_error(ErrorKind::integrity, "configuration " + configuration.id() +
-                                                      " has no value of point " + point.point->name +
-                                                      " that the image knows");
+                                                      " has no known value of point " + point.point->name);
       }
       if (configuration.values().size() != points_.size())
-        return make_error(ErrorKind::integrity, "configuration " + configuration.id() +
-                                                    " has a value of a point that the image does not know");
+        return make_error(ErrorKind::integrity,
+                          "configuration " + configuration.id() + " has a value of an unknown point");
     }
     return {};
   }
@@ -104,21 +103,21 @@ private:
       }
       if (!found)
         return make_error(ErrorKind::usage,
-                          name + "=" + value + ": \"" + name + "\" is no specialization point",
-                          name == "gpu" ? "--gpu " + value + " chooses the GPUs that device code is made for"
+                          name + "=" + value + ": \"" + name + "\" is not a specialization point",
+                          name == "gpu" ? "--gpu " + value + " chooses the GPUs to generate device code for"
                                         : suggested(name, names, "its points: "));
       if (found->find(value))
         continue;
       for (const spec::Value& known : found->values)
         values.push_back(known.value);
       return make_error(ErrorKind::usage,
-                        name + "=" + value + ": \"" + value + "\" is no value of point " + name,
+                        name + "=" + value + ": \"" + value + "\" is not a value of point " + name,
                         suggested(value, values, "its values: "));
     }
     return {};
   }
 
-  // A value that was set and that this system does not satisfy. The hint has the value that would be chosen.
+  // The error for a value that the user set and the system does not satisfy. The hint has the alternative.
   Error not_satisfied(const std::map<std::string, std::string>& set, const std::string& name,
                       const std::string& why) const {
     std::string hint = "leave the choice to xaas";
@@ -153,7 +152,7 @@ private:
                       not_built(points));
   }
 
-  // A hint, where a point has nothing for this system only because the value was not built.
+  // The hint for a point whose values for this system exist but were not built; empty: there is none.
   std::string not_built(const std::vector<RankedPoint>& points) const {
     for (const RankedPoint& point : points) {
       const std::string& name = point.point->name;
@@ -162,13 +161,13 @@ private:
       });
       if (!has_one && !point.values.empty())
         return name + "=" + point.values[0].value +
-               " would fit; the image was built without it (`xaas build --config " + name + "=" +
+               " would fit, but the image was built without it (`xaas build --config " + name + "=" +
                point.values[0].value + "`)";
     }
     return {};
   }
 
-  // Why a configuration cannot be chosen; empty if it can.
+  // Why a configuration cannot be chosen; empty: it can.
   static std::string reasons_against(const std::vector<RankedPoint>& points,
                                      const Configuration& configuration) {
     std::vector<std::string> reasons;
@@ -186,8 +185,7 @@ private:
     for (const RankedPoint& point : points) {
       const std::string& value = *best.find(point.point->name);
       const size_t rank = *point.rank(value);
-      // A worse value than the system could have: the better ones were not built with what earlier points
-      // chose.
+      // With a rank above 0, better values were not built together with the choices of earlier points.
       const std::string reason = rank == 0
                                      ? point.values[0].reason
                                      : "the image has no " + point.point->name + "=" + point.values[0].value +

@@ -1,5 +1,5 @@
-// What holds for every spec and every system: checked on random ones, against a slow and simple
-// implementation of the rules; and points from a hostile image.
+// Properties of every spec and every system, checked on random ones against a slow and simple implementation of
+// the rules; and points from a hostile image.
 #include <xaas/select/select.h>
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ Case random_case(unsigned seed) {
   return result;
 }
 
-// The values of a point, best first, as docs/application-spec.md says it.
+// The values of a point, best first, by the rules of docs/application-spec.md.
 std::vector<std::string> order(const SpecializationPoint& point, const SystemDescription& system) {
   std::vector<std::string> wanted;
   for (const spec::Preference& rule : point.prefer)
@@ -124,7 +124,7 @@ std::vector<std::string> order(const SpecializationPoint& point, const SystemDes
   return result;
 }
 
-// By the rules, without any cleverness; "": nothing fits.
+// A direct implementation of the rules; "": nothing fits.
 std::string best(const Case& given) {
   std::vector<Configuration> left = given.available;
   for (const SpecializationPoint& point : given.points) {
@@ -179,7 +179,7 @@ void check_outcomes(const Case& given, const Selection& selection) {
     EXPECT_FALSE(rejection.reason.empty());
 }
 
-TEST(Property, TheBestThatTheRulesAllow) {
+TEST(Property, SelectionFollowsTheRules) {
   size_t fitting = 0;
   for (unsigned seed = 0; seed < 800; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -224,7 +224,7 @@ TEST(Property, TheOrderOfConfigurationsDoesNotMatter) {
   }
 }
 
-TEST(Property, TheSameByHand) {
+TEST(Property, SettingTheSelectedValuesChangesNothing) {
   for (unsigned seed = 0; seed < 500; ++seed) {
     const Case given = random_case(seed);
     const auto selection = select(given.points, given.available, given.system, {});
@@ -239,7 +239,7 @@ TEST(Property, TheSameByHand) {
       ASSERT_TRUE(one) << seed << ": " << one.error().message;
       EXPECT_EQ(one->configuration, selection->configuration) << seed;
     }
-    // Any value by hand: that value, or a refusal.
+    // Setting any value gives that value or an error.
     for (const Outcome& outcome : selection->values) {
       const auto set = select(given.points, given.available, given.system, {{outcome.point, outcome.value}});
       if (set)
@@ -255,7 +255,7 @@ Result<SpecializationPoint> point_of(const Json& json) {
   return spec::parse_point(JsonReader(json, "point"));
 }
 
-// Every part of a point of an image is damaged in turn: it is refused, or chosen from without harm.
+// Damages each part of a point of an image in turn: it is refused, or selection still works.
 TEST(Hostile, DamagedPoints) {
   const Json good = Json::parse(R"({"name":"simd","category":"cpu","default":"a","values":[
       {"value":"a","arguments":[],"requires":{}},
@@ -288,7 +288,7 @@ TEST(Hostile, DamagedPoints) {
   EXPECT_GT(taken, 20u);
 }
 
-TEST(Hostile, NamesThatNobodyHas) {
+TEST(Hostile, UnknownNames) {
   SpecializationPoint point{"p", "cpu", "", {{"a", {}, {}}, {"b", {}, {}}}, {}};
   point.values[1].requires_.cpu = {"no-such-feature"};
   point.prefer = {{{"no-such-cpu", std::string(100000, '*') + "x"}, {"b"}}};
@@ -299,7 +299,7 @@ TEST(Hostile, NamesThatNobodyHas) {
       select({point}, {Configuration({{"p", "a"}}), Configuration({{"p", "b"}})}, strange, {});
   ASSERT_TRUE(selection) << selection.error().message;
   EXPECT_EQ(selection->configuration.id(), "p=a");
-  // Two points of one name, and a value of a point that is not there.
+  // Two points with one name, and a value of a missing point.
   EXPECT_EQ(select({point, point}, {Configuration({{"p", "a"}})}, strange, {}).error().kind,
             ErrorKind::integrity);
   point.values[0].requires_.values = {{"q", "1"}};

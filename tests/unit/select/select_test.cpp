@@ -149,7 +149,7 @@ TEST(Select, PreferenceOfACpu) {
   SystemDescription other = grace();
   other.cpu.name = "neoverse-v1";
   EXPECT_EQ(chosen({simd()}, other).configuration.id(), "simd=ARM_SVE");
-  // A preferred value that is not satisfied is passed over.
+  // A preferred value that is not satisfied is skipped.
   SystemDescription plain = grace();
   std::erase(plain.cpu.features, "neon");
   EXPECT_EQ(chosen({simd()}, plain).configuration.id(), "simd=ARM_SVE");
@@ -187,7 +187,7 @@ TEST(Select, ThisMachineHasItsOwnLevel) {
             "isa=" + level);
 }
 
-// What GROMACS itself advises for these CPUs, by the spec that we ship.
+// The shipped spec chooses what GROMACS advises for these CPUs.
 TEST(Select, GromacsOnEachCpu) {
   const auto gromacs = spec::read_application(fs::path(XAAS_SPECS) / "applications/gromacs.json");
   ASSERT_TRUE(gromacs) << gromacs.error().message;
@@ -249,11 +249,11 @@ TEST(Set, ByHand) {
 TEST(Set, UnknownPointOrValue) {
   const auto available = every({simd()});
   const auto point = refused({simd()}, available, haswell(), {{"smd", "None"}}, ErrorKind::usage);
-  EXPECT_THAT(point.message, HasSubstr("\"smd\" is no specialization point"));
+  EXPECT_THAT(point.message, HasSubstr("\"smd\" is not a specialization point"));
   EXPECT_THAT(point.hint, HasSubstr("`simd`"));
   EXPECT_THAT(refused({simd()}, available, haswell(), {{"simd", "AVX2_265"}}, ErrorKind::usage).hint,
               HasSubstr("`AVX2_256`"));
-  // What `inspect` shows among the points, but no configuration has.
+  // `inspect` lists this point, but no configuration has it.
   EXPECT_THAT(refused({simd()}, available, haswell(), {{"gpu", "sm_90"}}, ErrorKind::usage).hint,
               HasSubstr("--gpu sm_90"));
 }
@@ -335,7 +335,7 @@ TEST(Unmet, MpiByAbi) {
   EXPECT_THAT(unmet(required, system), IsEmpty());
 }
 
-TEST(Unmet, LibraryThatIsNotThereIsNotALibraryOfAnotherVersion) {
+TEST(Unmet, AMissingLibraryIsNotALibraryOfAnotherVersion) {
   SystemDescription system = haswell();
   const auto need = [&](const std::string& version) {
     spec::Requirement required;

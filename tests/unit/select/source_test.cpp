@@ -1,4 +1,4 @@
-// Configurations that are built on the target, beside those with IR.
+// Configurations that are built on the target, next to those with IR.
 #include <xaas/select/select.h>
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ Selection chosen(const SpecializationPoint& point, const system::SystemDescripti
   return result ? *std::move(result) : Selection{};
 }
 
-// What became of a value of the only point.
+// The result for a value of the only point.
 std::string reason_of(const Selection& selection, const std::string& value) {
   for (const Outcome& outcome : selection.values)
     if (outcome.value == value)
@@ -49,8 +49,8 @@ std::string reason_of(const Selection& selection, const std::string& value) {
   return "not there";
 }
 
-TEST(SelectSource, WhatHasIrComesFirst) {
-  // Also where the other is the default, or the last listed.
+TEST(SelectSource, ValuesWithIrComeFirst) {
+  // Also if the other value is the default or listed last.
   const SpecializationPoint fft{"fft", "fft", "mkl", {value("mkl", true), value("own")}, {}};
   const Selection selection = chosen(fft, machine());
   EXPECT_EQ(selection.configuration.id(), "fft=own");
@@ -60,7 +60,7 @@ TEST(SelectSource, WhatHasIrComesFirst) {
   EXPECT_EQ(chosen(simd, machine()).configuration.id(), "simd=sse2");
 }
 
-TEST(SelectSource, ItComesBeforeAllThatIsBuiltHere) {
+TEST(SelectSource, IrComesBeforeAllSourceBuilds) {
   const SpecializationPoint simd{
       "simd",
       "cpu",
@@ -68,7 +68,7 @@ TEST(SelectSource, ItComesBeforeAllThatIsBuiltHere) {
       {value("a", false, {"sse2"}), value("b", true, {"avx"}), value("c", false, {"avx2"})},
       {}};
   EXPECT_EQ(chosen(simd, machine()).configuration.id(), "simd=c");
-  // Where the image lacks the best, the next one with IR.
+  // If the image lacks the best value, the next one with IR is chosen.
   const Selection selection = chosen(simd, machine(), {"a", "b"});
   EXPECT_EQ(selection.configuration.id(), "simd=a");
   EXPECT_EQ(reason_of(selection, "b"), "ranks below simd=a, which has IR and need not be built here");
@@ -123,7 +123,7 @@ TEST(SelectSource, AGpuThatCodeWithASuffixIsFor) {
   }
 }
 
-TEST(SelectSource, WhatIsPreferredOnTheCpuDoesNotWait) {
+TEST(SelectSource, PreferredValuesDoNotWaitForIr) {
   SpecializationPoint fft{"fft", "fft", "own", {value("own"), value("mkl", true)}, {{{"haswell"}, {"mkl"}}}};
   Selection selection = chosen(fft, machine());
   EXPECT_EQ(selection.configuration.id(), "fft=mkl");
@@ -132,12 +132,12 @@ TEST(SelectSource, WhatIsPreferredOnTheCpuDoesNotWait) {
   EXPECT_EQ(chosen(fft, machine()).configuration.id(), "fft=own");
 }
 
-TEST(SelectSource, WhatIsSetByHandIsTaken) {
+TEST(SelectSource, ASetValueIsChosen) {
   const SpecializationPoint fft{"fft", "fft", "own", {value("own"), value("mkl", true)}, {}};
   EXPECT_EQ(chosen(fft, machine(), {}, {{"fft", "mkl"}}).configuration.id(), "fft=mkl");
 }
 
-// A hostile image may name anything as its configurations.
+// The configurations of a hostile image can have any names.
 TEST(SelectSource, ConfigurationsOfNoPointOrValueAreDamage) {
   const SpecializationPoint fft{"fft", "fft", "own", {value("own"), value("mkl", true)}, {}};
   for (const Configuration& odd :
@@ -149,9 +149,8 @@ TEST(SelectSource, ConfigurationsOfNoPointOrValueAreDamage) {
   }
 }
 
-// Without any IR, as deploy gives the points of a source image: values rank as ever, and nothing is said of
-// it.
-TEST(SelectSource, WithoutIrValuesRankAsEver) {
+// Without any IR, as in a source image, values rank as usual and no reason mentions the source.
+TEST(SelectSource, WithoutIrValuesRankAsUsual) {
   const SpecializationPoint simd{"simd", "cpu", "", {value("sse2"), value("avx2", false, {"avx2"})}, {}};
   const Selection selection = chosen(simd, machine());
   EXPECT_EQ(selection.configuration.id(), "simd=avx2");

@@ -1,5 +1,5 @@
-// What is offered, chosen and refused on six supercomputers, as the published prototype described them
-// (tests/data/systems), for applications whose specs we ship and for GROMACS' GPU back ends.
+// Choices and rejections on six supercomputers, as described by the published prototype (tests/data/systems), for
+// the shipped specs and for the GPU back ends of GROMACS.
 #include <xaas/select/select.h>
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ spec::Application with_gpus() {
   return application(fs::path(XAAS_TEST_DATA) / "specs/gromacs-gpu.json");
 }
 
-// As built for the machine's architecture; `all`: every combination, not only what the spec builds.
+// As built for the architecture of the machine; `all`: every combination, not only those that the spec builds.
 Result<Selection> selected(spec::Application application, const SystemDescription& system, bool all = false,
                            const std::map<std::string, std::string>& set = {},
                            const std::map<std::string, std::string>& brought = {}) {
@@ -92,7 +92,7 @@ TEST(Systems, TheirGpus) {
   EXPECT_EQ(machine("clariden-alps").arch, "aarch64");
   EXPECT_THAT(archs("lumi"), UnorderedElementsAre("amd gfx90a"));
   EXPECT_EQ(machine("lumi").gpus.at(0).model, "AMD Instinct MI250X");
-  EXPECT_THAT(archs("mn5"), UnorderedElementsAre("nvidia ")); // by PCI only
+  EXPECT_THAT(archs("mn5"), UnorderedElementsAre("nvidia ")); // detected by PCI only
 }
 
 TEST(Systems, GromacsSimd) {
@@ -119,7 +119,7 @@ TEST(Systems, NeonBeforeSve) {
   EXPECT_EQ(selection.choices.at(0).reason, "preferred on armv8-a (generic)");
   EXPECT_EQ(outcome(selection, "simd", "ARM_SVE").reason,
             "ranks below simd=ARM_NEON_ASIMD, which is preferred on armv8-a (generic)");
-  // Its CPU by name, and others; and the CPU that the length of the vectors fits.
+  // Its CPU by name, and others; and the CPU with that vector length.
   for (const auto& [cpu, best] :
        {std::pair("neoverse-v2", "ARM_NEON_ASIMD"), std::pair("grace", "ARM_NEON_ASIMD"),
         std::pair("neoverse-v1", "ARM_NEON_ASIMD"), std::pair("a64fx", "ARM_SVE")}) {
@@ -129,7 +129,7 @@ TEST(Systems, NeonBeforeSve) {
   }
 }
 
-// On no Intel CPU, and on none of AMD's since Zen.
+// Not on Intel CPUs, nor on AMD CPUs since Zen.
 TEST(Systems, Fma4OnlyWhereItIs) {
   for (const std::string& name : machines)
     for (const Outcome& each : chosen(shipped("gromacs"), machine(name), true).values)
@@ -170,7 +170,7 @@ TEST(Systems, WhatGromacsIsNotBuiltFor) {
   ASSERT_FALSE(nothing);
   EXPECT_EQ(nothing.error().kind, ErrorKind::unsatisfied);
   EXPECT_EQ(nothing.error().hint,
-            "simd=SSE2 would fit; the image was built without it (`xaas build --config simd=SSE2`)");
+            "simd=SSE2 would fit, but the image was built without it (`xaas build --config simd=SSE2`)");
   EXPECT_EQ(value_of(chosen(shipped("gromacs"), *old, true), "simd"), "SSE2");
   const auto piledriver = system::any_system("x86_64", "bdver2");
   ASSERT_TRUE(piledriver);
@@ -194,7 +194,7 @@ TEST(Systems, FftwAndHmmer) {
     selection = chosen(shipped("hmmer"), system);
     EXPECT_EQ(value_of(selection, "isa"), system.cpu.level) << name;
     EXPECT_EQ(value_of(selection, "mpi"), "off");
-    // The image brings MPICH: also where there is no MPI, or another one.
+    // The image contains MPICH, so it fits systems without MPI or with another one.
     EXPECT_THAT(possible(selection, "mpi"), UnorderedElementsAre("off", "on")) << name;
   }
 }
@@ -230,7 +230,7 @@ TEST(Systems, NvidiaLibrariesOnlyBesideAnNvidiaGpu) {
                                        [](const auto& library) { return library.name == "cufft"; });
     EXPECT_EQ(outcome(chosen(with_gpus(), system), "gpu-fft", "cuFFT").possible, has_one && has_cufft)
         << name;
-    // As a login node: libraries, and no GPU.
+    // Like a login node: libraries, but no GPU.
     system.libraries.push_back({"cufft", "11.0", "/usr/lib/libcufft.so"});
     std::erase_if(system.gpus, is_nvidia);
     const Selection without = chosen(with_gpus(), system);
@@ -267,12 +267,13 @@ TEST(Systems, OfTheImageAndOfTheHost) {
               AllOf(HasSubstr("an MPI with the ABI mpich-12: mpich ("), HasSubstr("/mpich-4.2.3")));
   const std::string text = explain(selection);
   EXPECT_THAT(text, HasSubstr("  fft=fftw3           chosen        default\n"));
-  EXPECT_THAT(text, HasSubstr("  fft=fftw3           of the image  the library fftw3f: libfftw3f.so.3\n"));
-  EXPECT_THAT(text, HasSubstr("  fft=mkl             of the host   the library MKL: MKL (/opt/aurora"));
+  EXPECT_THAT(text, HasSubstr("  fft=fftw3           from the image  the library fftw3f: libfftw3f.so.3\n"));
+  EXPECT_THAT(text, HasSubstr("  fft=mkl             from the host   the library MKL: MKL (/opt/aurora"));
   EXPECT_THAT(
       text,
-      HasSubstr("  gpu=CUDA            of the host   nvidia GPU, driver 450.36 or later: this system has no "
-                "nvidia GPU (it has intel pvc)\n"));
+      HasSubstr(
+          "  gpu=CUDA            from the host   nvidia GPU, driver 450.36 or later: this system has no "
+          "nvidia GPU (it has intel pvc)\n"));
   const Need gpu = outcome(chosen(with_gpus(), machine("clariden-alps")), "gpu", "CUDA-sm_90").needs.at(0);
   EXPECT_EQ(text_of(gpu),
             "nvidia GPU of architecture sm_90, driver 525.60 or later: NVIDIA GH200 120GB, sm_90, "
