@@ -23,7 +23,7 @@ foreach(lib IN LISTS CLANG_EXPORTED_TARGETS LLD_EXPORTED_TARGETS)
   endif()
 endforeach()
 
-# xaas_llvm: headers and the components that target descriptions need.
+# xaas_llvm: headers, and the components for target descriptions.
 add_library(xaas_llvm INTERFACE)
 target_include_directories(xaas_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 if(NOT LLVM_ENABLE_RTTI)
@@ -32,12 +32,12 @@ endif()
 llvm_map_components_to_libnames(XAAS_LLVM_TARGETPARSER targetparser support)
 target_link_libraries(xaas_llvm INTERFACE ${XAAS_LLVM_TARGETPARSER})
 
-# xaas_llvm_object: object files, too.
+# xaas_llvm_object: xaas_llvm and object files.
 llvm_map_components_to_libnames(XAAS_LLVM_OBJECT object)
 add_library(xaas_llvm_object INTERFACE)
 target_link_libraries(xaas_llvm_object INTERFACE xaas_llvm ${XAAS_LLVM_OBJECT})
 
-# xaas_clang: the compiler. All targets, because the exported libraries of Clang and lld name them all.
+# xaas_clang: the compiler with all targets, because the exported libraries of Clang and lld reference all of them.
 set(components passes lto option frontendoffloading frontenddriver frontendopenmp frontendhlsl coverage
   instrumentation profiledata windowsdriver symbolize debuginfodwarf dtlto bitreader bitwriter object)
 foreach(target IN LISTS LLVM_TARGETS_TO_BUILD ITEMS M68k Xtensa)

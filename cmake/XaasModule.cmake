@@ -1,8 +1,8 @@
 # xaas_add_module(NAME SOURCES file... [PUBLIC module...] [PRIVATE module...] [LIBRARIES target...])
 #
-# One static library `xaas_<NAME>` for the directory src/<NAME>. PUBLIC lists the modules that its public headers
-# include, PRIVATE those that only its sources include; every module may use `base`. An undeclared include does
-# not compile, because each module offers only its own include directory. tools/check_architecture.py compares
+# Defines the static library `xaas_<NAME>` for the directory src/<NAME>. PUBLIC lists the modules that its public
+# headers include, PRIVATE those that only its sources include; every module may use `base`. An undeclared include
+# does not compile, because each module exposes only its own include directory. tools/check_architecture.py compares
 # these lists with the includes and with docs/architecture.md.
 add_custom_target(xaas_modules)
 
@@ -11,7 +11,7 @@ function(xaas_add_module name)
   add_library(xaas_${name} STATIC ${arg_SOURCES})
   add_dependencies(xaas_modules xaas_${name})
   add_library(xaas::${name} ALIAS xaas_${name})
-  # Public headers of this module alone, as <xaas/NAME/...>.
+  # The public headers of only this module, as <xaas/NAME/...>.
   set(view "${PROJECT_BINARY_DIR}/include/${name}")
   file(MAKE_DIRECTORY "${view}/xaas")
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/include/xaas/${name}" "${view}/xaas/${name}" SYMBOLIC)

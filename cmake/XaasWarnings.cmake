@@ -1,4 +1,4 @@
-# Warnings as a target: every target of ours links it privately, nothing of others does.
+# The warning flags as a target, which every target of this project links privately.
 add_library(xaas_warnings INTERFACE)
 target_compile_options(xaas_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
   -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough -Wno-missing-designated-field-initializers)
