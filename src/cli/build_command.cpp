@@ -1,6 +1,7 @@
 #include "build_report.h"
 #include "caches.h"
 #include "images.h"
+#include "platform_options.h"
 #include "registry_options.h"
 #include "settings.h"
 
@@ -23,54 +24,57 @@ public:
   void options(CLI::App& app) override {
     app.add_option(
            "SPEC", spec_,
-           "Application spec, or a source directory: its xaas.json, else what `xaas init` would write")
+           "Application spec or source directory; a directory without xaas.json is built with the spec that "
+           "`xaas init` would write")
         ->required();
     app.add_option("-o,--output", output_,
                    "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG] or "
                    "docker://HOST/NAME[:TAG]")
         ->required()
         ->type_name("IMAGE");
-    app.add_option("--source", source_, "Directory of the sources; else the spec's own")->type_name("DIR");
-    app.add_option("--kind", kind_,
-                   "Kind of image: `ir`, or `source`, which has the sources and the tools that build them on "
-                   "the target")
+    app.add_option("--source", source_, "Source directory (default: the directory of the spec)")
+        ->type_name("DIR");
+    app.add_option(
+           "--kind", kind_,
+           "Kind of image: `ir`, or `source`, which contains the sources and the tools to build them on "
+           "the target")
         ->check(CLI::IsMember({"ir", "source"}))
         ->capture_default_str()
         ->type_name("KIND");
     app.add_option(
            "--base", base_,
-           "Image with the compilers and build tools of a source image, instead of the spec's toolchain")
+           "Image with the compilers and build tools for a source image; replaces the toolchain of the spec")
         ->type_name("IMAGE");
-    app.add_option("--isa", isa_, "ISA levels, instead of the spec's: x86-64,x86-64-v2,x86-64-v3,x86-64-v4")
+    app.add_option("--isa", isa_,
+                   "ISA levels; replaces those of the spec: x86-64,x86-64-v2,x86-64-v3,x86-64-v4")
         ->delimiter(',')
         ->type_name("LEVEL,...");
     app.add_option("--gpu", gpus_,
-                   "GPU architectures that device code is compiled for, instead of the spec's and the "
-                   "build's own: sm_80,sm_90,gfx90a")
+                   "GPU architectures to compile device code for; replaces those of the spec and of the "
+                   "build: sm_80,sm_90,gfx90a")
         ->delimiter(',')
         ->type_name("ARCH,...");
-    app.add_option("--config", configurations_, "Build this configuration only; can be repeated")
+    app.add_option("--config", configurations_, "Build only this configuration; can be repeated")
         ->type_name("K=V,...");
-    app.add_option(
-           "--arch", archs_,
-           "Architectures, x86_64 or aarch64, instead of the machine's own; of several the images are put "
-           "under one index. Another one's C library and compiler run-time must be there (Debian: "
-           "libc6-dev-arm64-cross, libstdc++-12-dev-arm64-cross)")
-        ->delimiter(',')
-        ->type_name("ARCH,...");
+    platforms_.add(app,
+                   "Architectures to build for, x86_64 or aarch64 (default: that of this machine); several "
+                   "images get a common index. Building for another architecture needs its C library and "
+                   "compiler run-time (Debian: libc6-dev-arm64-cross, libstdc++-12-dev-arm64-cross)",
+                   true);
     app.add_option("--max-configurations", max_configurations_, "Refuse to build more than N configurations")
         ->type_name("N")
         ->check(CLI::Range(1, 100'000))
         ->capture_default_str();
     app.add_flag("--check-sharing", check_sharing_,
-                 "Compile also what is known from other configurations and earlier builds, and compare");
+                 "Compile everything, even what other configurations and earlier builds have compiled, and "
+                 "compare the results");
     app.add_flag("--check-device-code", check_device_code_,
-                 "Make machine code of each distinct device code once, to find what only NVIDIA's assembler "
-                 "refuses; needs ptxas");
-    app.add_flag("--no-cache", no_cache_, "Use and keep nothing of earlier builds");
+                 "Assemble all device code once, to find errors that only NVIDIA's assembler reports; needs "
+                 "ptxas");
+    app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
     registry_.add(app);
-    app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
+    app.add_option("-j,--jobs", jobs_, "Number of parallel jobs (default: what this machine allows)")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
   }
@@ -79,23 +83,21 @@ public:
     use_common_umask();
     be_modest();
     TerminalProgress progress(common.quiet, common.verbosity);
-    if (archs_.empty())
-      archs_ = {target::host_arch()};
+    XAAS_TRY(std::vector<std::string> archs, platforms_.read());
+    if (archs.empty())
+      archs = {target::host_arch()};
     const uint64_t max_bytes = max_cache_bytes();
     std::optional<store::Cache> cache;
     if (!no_cache_)
       cache = open_cache("capture", progress);
     std::vector<build::Request> requests;
-    for (const std::string& arch : archs_) {
+    for (const std::string& arch : archs) {
       XAAS_TRY(build::Request request, request_for(arch, progress));
       request.cache = cache;
-      const bool again = std::any_of(requests.begin(), requests.end(),
-                                     [&](const build::Request& other) { return other.arch == arch; });
-      if (!again)
-        requests.push_back(std::move(request));
+      requests.push_back(std::move(request));
     }
     const Result<build::IndexReport> result = build_all(requests, progress);
-    if (cache) // also what a failed build kept counts
+    if (cache) // a failed build adds entries, too
       prune_caches(max_bytes);
     XAAS_TRY(const build::IndexReport report, result);
     print_report(report);
@@ -139,13 +141,13 @@ private:
     return request;
   }
 
-  // One image without an index is a report of its own.
+  // A single image has no index.
   Result<build::IndexReport> build_all(const std::vector<build::Request>& requests,
                                        TerminalProgress& progress) const {
     const bool from_source = kind_ == "source";
     if (requests.size() > 1 && from_source)
-      return make_error(ErrorKind::usage, "--kind source: an image for one architecture at a time",
-                        "build one for each, on a machine of that architecture");
+      return make_error(ErrorKind::usage, "--kind source: a source image has one architecture",
+                        "build one image per architecture, on a machine of that architecture");
     if (requests.size() > 1)
       return build::build_ir_index(requests, progress);
     XAAS_TRY(build::Report report, from_source ? build::build_source_image(requests.front(), progress)
@@ -170,7 +172,8 @@ private:
 
   RegistryOptions registry_;
   std::string spec_, output_, source_, base_, kind_ = "ir";
-  std::vector<std::string> archs_, isa_, gpus_, configurations_;
+  PlatformOptions platforms_;
+  std::vector<std::string> isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;
   bool strip_debug_ = false, check_sharing_ = false, check_device_code_ = false, no_cache_ = false;
   unsigned jobs_ = 0;

@@ -39,7 +39,7 @@ std::string wall_and_cpu(const Seconds& seconds) {
   return text;
 }
 
-// Where the time went: a row for each configuration, one for the image, one for all.
+// Where the time went: a row per configuration and one for the image.
 std::string times_table(const build::Report& report) {
   std::vector<std::vector<std::string>> rows = {
       {"SECONDS (CPU)", "CONFIGURE", "BUILD", "INSTALL", "HARVEST", "WRITE", "TOTAL"}};
@@ -141,7 +141,7 @@ std::string report_text(const build::Report& report, const std::string& image, b
   text += native_lines(natives, all);
   for (const std::string& each : report.loaders)
     text +=
-        "run-time library " + each + " loads parts by name (dlopen); name those in the spec's `runtime`\n";
+        "run-time library " + each + " loads parts by name (dlopen); list them under `runtime` in the spec\n";
   return text + of_sources + end;
 }
 
@@ -168,7 +168,7 @@ std::string report_text(const build::IndexReport& report, const std::string& ima
   return text + image + " " + report.digest.to_string() + "\n";
 }
 
-// Of each kind the first few, unless all are asked for: a long list of one must not hide another.
+// Without `all`, the first few of each kind, so that a long list of one kind does not hide another.
 std::string warnings_text(const std::vector<build::Warning>& warnings, bool all) {
   constexpr size_t shown = 4;
   std::map<std::string, size_t> counts;

@@ -1,4 +1,4 @@
-// What a build says at its end, as JSON and for people.
+// The report of a build, as JSON and as text.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -13,7 +13,7 @@ Json report_json(const build::Report& report, const std::string& image);
 
 Json report_json(const build::IndexReport& report, const std::string& image);
 
-// With `all` every name that is otherwise only counted.
+// `all`: list every name instead of a count.
 std::string report_text(const build::Report& report, const std::string& image, bool all);
 std::string report_text(const build::IndexReport& report, const std::string& image, bool all);
 std::string warnings_text(const std::vector<build::Warning>& warnings, bool all);

@@ -14,17 +14,17 @@ class CacheCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("ACTION", action_,
-                   "info: what is kept; prune: remove what was not used for the longest time")
+                   "info: show the contents; prune: remove the least recently used entries")
         ->required()
         ->check(CLI::IsMember({"info", "prune"}));
     app.add_option("--max-size", max_size_,
-                   "prune: leave at most this much, as in 2G; else the limit; 0: nothing")
+                   "prune: size to prune to, as in 2G (default: the limit); 0 removes everything")
         ->type_name("SIZE");
   }
 
   Result<void> run() override {
     if (!max_size_.empty() && action_ != "prune")
-      return make_error(ErrorKind::usage, "xaas cache " + action_ + ": --max-size is for prune");
+      return make_error(ErrorKind::usage, "xaas cache " + action_ + ": --max-size needs prune");
     const uint64_t limit = max_cache_bytes();
     uint64_t removed = 0;
     if (action_ == "prune") {
@@ -35,7 +35,7 @@ public:
       const uint64_t before = bytes_of(state());
       XAAS_CHECK(prune_all(max_bytes));
       const uint64_t after = bytes_of(state());
-      removed = before > after ? before - after : 0; // others may add meanwhile
+      removed = before > after ? before - after : 0; // other runs may add entries meanwhile
     }
     const std::vector<Row> rows = state();
     if (common.json())
@@ -47,7 +47,7 @@ public:
 
 private:
   struct Row {
-    std::string name, directory, trouble; // trouble: why it is not used
+    std::string name, directory, trouble; // trouble: why the cache is not used
     store::Cache::Use use;
   };
 
@@ -101,7 +101,7 @@ private:
     return row;
   }
 
-  // Of the shared cache, if one is set.
+  // The rows of the shared cache, if one is set.
   static std::vector<Row> shared_state() {
     std::vector<Row> rows;
     const fs::path directory = settings().shared_cache();

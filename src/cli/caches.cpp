@@ -47,7 +47,7 @@ std::string text_of(const Error& error) {
   return error.message + (error.hint.empty() ? "" : " (" + error.hint + ")");
 }
 
-// A directory without a cache of this name is in order, a directory that is not there is not.
+// A shared directory without a cache of this name is fine; a missing directory is not.
 void add_shared(store::Cache& cache, const std::string& name, TerminalProgress& progress) {
   const std::vector<std::string>& names = shared_cache_names();
   const fs::path directory = settings().shared_cache();
@@ -69,7 +69,7 @@ std::optional<store::Cache> open_cache(const std::string& name, TerminalProgress
     add_shared(*cache, name, progress);
     return *std::move(cache);
   }
-  progress.note("nothing is kept for later: " + text_of(cache.error()));
+  progress.note("the cache is not used: " + text_of(cache.error()));
   return std::nullopt;
 }
 
@@ -107,7 +107,7 @@ Result<std::vector<CompilerCache>> compiler_caches() {
   return caches;
 }
 
-// Gives the bytes that are left. A build that still uses what is removed compiles without it.
+// Returns the bytes that remain. A running build whose cache is removed continues without it.
 static Result<uint64_t> prune_compiler_caches(uint64_t max_bytes) {
   XAAS_TRY(const std::vector<CompilerCache> caches, compiler_caches());
   uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-// The cache directory: what builds and deploys keep for later ones.
+// The cache directory, which builds and deploys share with later ones.
 #pragma once
 
 #include "terminal.h"
@@ -17,45 +17,45 @@ namespace xaas::cli {
 // The setting `cache_directory`.
 fs::path cache_directory();
 
-// What kinds of things are kept there, each in a directory of its own: "capture" (outcomes of compiles),
-// "objects" (lowered objects), "blobs" (what was read from registries).
+// The caches in it, each with its own directory: "capture" (results of compiles), "objects" (lowered
+// objects), "blobs" (from registries).
 const std::vector<std::string>& cache_names();
 
-// "800M", "20G", "0": powers of 1024. What is no size: usage error that begins with `what`.
+// "800M", "20G", "0": powers of 1024. Anything else: a usage error that begins with `what`.
 Result<uint64_t> parse_size(const std::string& what, const std::string& text);
 
-// The setting `cache_max_size`: what all caches together may take.
+// The setting `cache_max_size`: the limit for all caches together.
 uint64_t max_cache_bytes();
 
-// Opens one of them, and makes it where there is none; it also reads the shared one, if there is one. Where
-// one cannot be used, that is said; without the own one nothing is opened.
+// Opens a cache of the user, and creates it if needed; it also reads the shared cache of that name. A cache
+// that cannot be used is noted; nullopt if it is that of the user.
 std::optional<store::Cache> open_cache(const std::string& name, TerminalProgress& progress);
 
-// Those of them that are also looked for below the setting `shared_cache`.
+// The caches that a shared cache (the setting `shared_cache`) can have.
 const std::vector<std::string>& shared_cache_names();
-// One of those; not_found where there is none of that name, or none is set.
+// Opens one of them; not_found if it does not exist or no shared cache is set.
 Result<store::SharedCache> open_shared_cache(const std::string& name);
 
-// Those that exist and can be used.
+// The caches that exist and can be used.
 std::vector<store::Cache> existing_caches();
 
-// Beside them: images that were unpacked to be run (run::TreeStore).
+// The directory beside them for images that were unpacked to be run (run::TreeStore).
 inline constexpr const char* trees_name = "trees";
 
-// And compiler caches of toolchains, each in a directory of its own.
+// The directory for the compiler caches of toolchains, each in its own directory.
 inline constexpr const char* compilers_name = "compilers";
 struct CompilerCache {
   fs::path directory;
   uint64_t bytes = 0;
   fs::file_time_type used;
 };
-Result<std::vector<CompilerCache>>
-compiler_caches(); // sorted, the one that was not used for the longest time first
+// Sorted, least recently used first.
+Result<std::vector<CompilerCache>> compiler_caches();
 
-// Brings them and the trees down to the limit, at the end of a command that may have kept something. Trees
-// may take half of it, and what the caches leave; compiler caches a quarter.
+// Prunes everything to the limit, at the end of a command that may have added entries. Compiler caches may
+// take a quarter of it; trees half, and what the caches leave.
 Result<void> prune_all(uint64_t max_bytes);
-// The same where an error is no trouble.
+// The same; errors are ignored.
 void prune_caches(uint64_t max_bytes);
 
 } // namespace xaas::cli

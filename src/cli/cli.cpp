@@ -32,20 +32,14 @@ void print_overview(std::ostream& stream) {
     if (!entry.hidden)
       rows.push_back({std::string("  ") + entry.name, entry.summary});
   stream << table(rows)
-         << "\n`xaas COMMAND --help` shows a command's options. `xaas --version` shows the version.\n";
-}
-
-const CommandEntry* find_command(const std::string& name) {
-  for (const CommandEntry& entry : commands())
-    if (name == entry.name)
-      return &entry;
-  return nullptr;
+         << "\n`xaas COMMAND --help` prints the options of a command, `xaas --version` the version.\n";
 }
 
 int unknown_command(const std::string& name) {
   std::vector<std::string> names;
   for (const CommandEntry& entry : commands())
-    names.push_back(entry.name);
+    if (!entry.hidden)
+      names.push_back(entry.name);
   const std::string near = nearest(name, names);
   print_error(
       make_error(ErrorKind::usage, "'" + name + "' is not a command",
@@ -53,7 +47,7 @@ int unknown_command(const std::string& name) {
   return usage_exit;
 }
 
-// A verbose log line per step of the libraries, for reports of trouble.
+// -v logs the steps of the libraries, for bug reports.
 void set_up_log(int verbosity) {
   auto logger = std::make_shared<spdlog::logger>(
       "xaas", std::make_shared<spdlog::sinks::ostream_sink_st>(std::cerr, true));
@@ -71,8 +65,8 @@ int finish(const Error& error) {
   return exit_code(error.kind);
 }
 
-// An option that the command does not have. Asked after parsing failed: the parser names what is missing
-// first.
+// The first option that the command does not have; empty: none. CLI11 reports missing arguments first, so an
+// unknown option would go unmentioned.
 std::string unknown_option(const CLI::App& app, int argc, const char* const* argv) {
   for (int i = 2; i < argc && std::string(argv[i]) != "--"; ++i) {
     const std::string argument = argv[i];
@@ -89,7 +83,7 @@ std::string unknown_option(const CLI::App& app, int argc, const char* const* arg
 Error parse_error(const CommandEntry& entry, const CLI::App& app, const std::string& what, int argc,
                   const char* const* argv) {
   const std::string command = std::string("xaas ") + entry.name;
-  const std::string help = "`" + command + " --help` shows its options";
+  const std::string help = "`" + command + " --help` prints its options";
   const std::string unknown = unknown_option(app, argc, argv);
   if (unknown.empty())
     return make_error(ErrorKind::usage, command + ": " + what, help);
@@ -102,14 +96,13 @@ Error parse_error(const CommandEntry& entry, const CLI::App& app, const std::str
                     near.empty() ? help : "did you mean `" + near + "`?");
 }
 
-// Errors are values; what is thrown all the same (no memory, a bug of ours) still ends with a message and an
-// exit code.
+// Exceptions that escape the libraries (no memory, a bug) still end in a message and an exit code.
 Result<void> run_guarded(Command& command, bool has_jobs) {
   try {
     return command.run();
   } catch (const std::bad_alloc&) {
     return make_error(ErrorKind::failed, "out of memory",
-                      has_jobs ? "fewer jobs at once (-j) need less" : std::string());
+                      has_jobs ? "fewer jobs (-j) need less memory" : std::string());
   } catch (const std::exception& error) {
     return make_error(ErrorKind::failed, std::string("internal error: ") + error.what());
   }
@@ -130,7 +123,7 @@ int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
   set_up_log(command->common.verbosity);
   install_interrupt_handler();
   if (entry.settings)
-    if (const Result<void> read = read_settings(*app); !read)
+    if (const Result<void> read = read_settings(*app, command->common.quiet); !read)
       return finish(read.error());
   const Result<void> result = run_guarded(*command, app->get_option_no_throw("--jobs") != nullptr);
   std::cout.flush();

@@ -1,4 +1,4 @@
-// One command: its options, one call into the library, the printing.
+// The interface of a command, and the table of all commands.
 #pragma once
 
 #include "terminal.h"
@@ -14,7 +14,7 @@
 
 namespace xaas::cli {
 
-// Options that every command has.
+// The options of every command.
 struct Common {
   std::string format = "table";
   bool quiet = false;
@@ -26,10 +26,10 @@ class Command {
 public:
   virtual ~Command() = default;
   virtual void options(CLI::App& app) = 0;
-  // Does the work. Prints data to standard output; an error is printed by the caller.
+  // Does the work and prints its results to standard output. The caller prints the error.
   virtual Result<void> run() = 0;
   Common common;
-  int exit_code = 0; // of the program, if run() succeeds; else the error decides
+  int exit_code = 0; // of the program if run() succeeds; otherwise the error decides
 
 protected:
   // One JSON document on standard output.
@@ -41,15 +41,19 @@ struct CommandEntry {
   const char* summary;
   const char* examples; // one per line
   std::unique_ptr<Command> (*make)();
-  bool hidden = false;          // not in --help: for packaging
-  const char* description = ""; // of the manual page, where the options do not say it all
-  bool settings = true;         // it reads the files of settings
+  const char* alias = nullptr; // an earlier name that still works; it appears nowhere
+  bool hidden = false;         // for packaging: not in --help, completions and manual
+  bool settings = true;        // it reads the settings files
 };
 
-// All commands in the order of --help. Help, manual and suggestions come from it.
+// All commands in the order of --help. The only source for help, manual pages, completions and "did you
+// mean".
 const std::vector<CommandEntry>& commands();
 
-// The options of a command, with the common ones; help shows examples first.
+// The command of that name or alias; nullptr: none.
+const CommandEntry* find_command(const std::string& name);
+
+// The parser of a command: its own options and the common ones.
 std::unique_ptr<CLI::App> make_app(const CommandEntry& entry, Command& command);
 
 std::unique_ptr<Command> make_build_command();
@@ -59,7 +63,7 @@ std::unique_ptr<Command> make_detect_command();
 std::unique_ptr<Command> make_deploy_command();
 std::unique_ptr<Command> make_copy_command();
 std::unique_ptr<Command> make_cache_command();
-std::unique_ptr<Command> make_verify_command();
+std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_run_command();

@@ -15,7 +15,7 @@ public:
         ->required()
         ->check(CLI::IsMember(completion_shells()));
     app.add_option("-o,--output", output_,
-                   "Write the script to FILE, instead of standard output; directories are made")
+                   "Write the script to FILE instead of standard output; creates missing directories")
         ->type_name("FILE");
   }
 

@@ -1,4 +1,4 @@
-// Scripts that need nothing but the shell: no library of completions, and no run of this program.
+// Self-contained completion scripts: they need no completion library and do not run this program.
 #include "completion_words.h"
 
 #include <xaas/base/text.h>
@@ -11,14 +11,14 @@ namespace {
 
 using Kind = CompletionWord::Kind;
 
-std::string in_quotes(const std::string& text) { // for all three shells
+std::string in_quotes(const std::string& text) { // valid in bash, zsh and fish
   std::string quoted = "'";
   for (const char c : text)
     quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";
 }
 
-// The part of a description up to its first clause: lists of completions have one line for it.
+// The first clause of a description, for the one-line lists of completions.
 std::string brief(const CompletionWord& word) {
   const size_t end = word.meaning.find_first_of(";\n");
   return word.meaning.substr(0, end);
@@ -26,7 +26,7 @@ std::string brief(const CompletionWord& word) {
 
 // --- bash
 
-// What an argument of this kind completes to, with `cur` the text so far.
+// The command that completes an argument of this kind; `cur` is the text so far.
 std::string bash_action(const CompletionWord& word) {
   switch (word.kind) {
   case Kind::values:
@@ -43,8 +43,8 @@ std::string bash_action(const CompletionWord& word) {
   return ":";
 }
 
-// Bash breaks words at ":" and "=", which are within ours: the words are made of the line again, and what
-// stands before the last break is left out of the answers.
+// Bash breaks words at ":" and "=", which our words contain. So the script splits the line itself and removes
+// the part before the last break from each answer.
 constexpr const char* bash_head = R"(# Completions of xaas for bash.
 _xaas_words() {
   COMPREPLY+=($(compgen -W "$1" -- "$cur"))
@@ -161,7 +161,7 @@ std::string zsh_action(const CompletionWord& word) {
 std::string zsh_specification(const CompletionWord& word) {
   const std::string value = ":" + zsh_escape(word.label, ":") + ":" + zsh_escape(zsh_action(word), ":");
   if (word.positional())
-    return in_quotes(value); // the next argument
+    return in_quotes(value);
   const std::string text = "[" + zsh_escape(brief(word), "[]:\\") + "]" + (word.label.empty() ? "" : value);
   std::string all;
   for (const std::string& name : word.names) {

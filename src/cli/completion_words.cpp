@@ -1,6 +1,7 @@
 #include "completion_words.h"
 
 #include <xaas/base/text.h>
+#include <xaas/target/architectures.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
@@ -10,9 +11,7 @@ namespace xaas::cli {
 
 namespace {
 
-const std::vector<std::string> architectures = {"x86_64", "aarch64"};
-
-// Of CLI::IsMember, which describes itself as "{a,b}".
+// The values of CLI::IsMember, which describes itself as "{a,b}".
 std::vector<std::string> allowed_values(const CLI::Option& option) {
   const std::string type = option.get_type_name(); // LABEL, then ":" and each check
   const size_t start = type.find('{'), end = type.find('}');
@@ -21,14 +20,16 @@ std::vector<std::string> allowed_values(const CLI::Option& option) {
   return split(type.substr(start + 1, end - start - 1), ',');
 }
 
-// Values that an option's check does not list.
+// The values of an option: those of its check, or names that LLVM knows.
 std::vector<std::string> values_of(const std::string& name, const CLI::Option& option) {
   std::vector<std::string> values = allowed_values(option);
-  if (name == "--arch")
-    values = architectures;
-  for (const std::string& arch : architectures) {
+  for (const std::string& arch : target::architectures()) {
     std::vector<std::string> more;
-    if (name == "--cpu")
+    if (name == "--arch")
+      more = {arch};
+    else if (name == "--platform")
+      more = {"linux/" + target::oci_architecture(arch)};
+    else if (name == "--cpu")
       more = target::cpu_names(arch);
     else if (name == "--isa")
       more = target::isa_levels(arch);
@@ -37,7 +38,7 @@ std::vector<std::string> values_of(const std::string& name, const CLI::Option& o
   return values;
 }
 
-// "oci:DIR[:TAG], docker://HOST/NAME": what an option's help says of images.
+// The image transports that an option's help names: "oci:DIR[:TAG], docker://HOST/NAME".
 std::vector<std::string> transports_in(const std::string& help) {
   std::vector<std::string> found;
   const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; };
@@ -55,8 +56,19 @@ std::vector<std::string> transports_in(const std::string& help) {
   return found;
 }
 
-CompletionWord word_of(const CLI::Option& option) {
+CompletionWord::Kind kind_of(const CompletionWord& word) {
   using Kind = CompletionWord::Kind;
+  if (!word.values.empty())
+    return Kind::values;
+  const std::string& label = word.label;
+  if (label == "IMAGE" || label == "TARGET" || (word.positional() && !word.transports.empty()))
+    return Kind::images;
+  if (label == "FILE" || label == "SPEC")
+    return Kind::files;
+  return label == "DIR" || label == "SRC" ? Kind::directories : Kind::any;
+}
+
+CompletionWord word_of(const CLI::Option& option) {
   CompletionWord word;
   word.meaning = option.get_description();
   std::string longest;
@@ -77,17 +89,8 @@ CompletionWord word_of(const CLI::Option& option) {
   }
   word.values = values_of(longest, option);
   word.transports = transports_in(word.meaning);
-  const std::string& label = word.label;
-  const bool image = label == "IMAGE" || label == "TARGET";
-  if (!word.values.empty())
-    word.kind = Kind::values;
-  else if (image || (word.positional() && !word.transports.empty()))
-    word.kind = Kind::images;
-  else if (label == "FILE" || label == "SPEC")
-    word.kind = Kind::files;
-  else if (label == "DIR" || label == "SRC")
-    word.kind = Kind::directories;
-  if (word.kind == Kind::images && word.transports.empty())
+  word.kind = kind_of(word);
+  if (word.kind == CompletionWord::Kind::images && word.transports.empty())
     word.transports = {"oci:", "oci-archive:", "docker://"};
   return word;
 }

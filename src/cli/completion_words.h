@@ -1,4 +1,4 @@
-// What can be completed, from the same option tables as --help.
+// Words that shells can complete, from the same option tables as --help.
 #pragma once
 
 #include "command.h"
@@ -10,12 +10,12 @@ namespace xaas::cli {
 
 // One option of a command, or one positional argument.
 struct CompletionWord {
-  std::vector<std::string> names; // "-o", "--output"; of a positional argument none
-  std::string label;              // FILE, IMAGE; empty: it takes no value
+  std::vector<std::string> names; // "-o", "--output"; empty: a positional argument
+  std::string label;              // FILE, IMAGE; empty: a flag
   std::string meaning;
   enum class Kind { any, values, files, directories, images } kind = Kind::any;
-  std::vector<std::string> values;     // those that are known
-  std::vector<std::string> transports; // of images: "oci:", "docker://"
+  std::vector<std::string> values;     // known values
+  std::vector<std::string> transports; // for images: "oci:", "docker://"
   bool positional() const { return names.empty(); }
 };
 
@@ -25,7 +25,7 @@ struct CompletionCommand {
 };
 std::vector<CompletionCommand> completion_commands();
 
-// The whole script for a shell: "bash", "zsh", "fish".
+// The completion script for a shell: "bash", "zsh" or "fish".
 std::string completion_script(const std::string& shell);
 const std::vector<std::string>& completion_shells();
 

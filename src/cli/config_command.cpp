@@ -13,11 +13,11 @@ namespace {
 class ConfigCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("ACTION", action_, "show: every setting, its value, and where it comes from")
+    app.add_option("ACTION", action_, "show: print every setting, its value and its origin")
         ->required()
         ->check(CLI::IsMember({"show"}));
     registry_.add(app);
-    app.add_option("-j,--jobs", jobs_, "Jobs at once, as other commands take it")
+    app.add_option("-j,--jobs", jobs_, "Number of parallel jobs, as for other commands")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
   }
@@ -43,7 +43,8 @@ private:
       files.push_back(Json{{"origin", config::name_of(file.origin)},
                            {"path", file.path.string()},
                            {"used", file.used},
-                           {"trouble", file.trouble.empty() ? Json() : Json(file.trouble)}});
+                           {"trouble", file.trouble.empty() ? Json() : Json(file.trouble)},
+                           {"warnings", file.warnings}});
     print(Json{{"version", 1}, {"settings", rows}, {"files", files}});
   }
 

@@ -1,4 +1,5 @@
 #include "images.h"
+#include "platform_options.h"
 #include "registry_options.h"
 
 #include <xaas/registry/images.h>
@@ -16,32 +17,34 @@ public:
     app.add_option("FROM", from_, "Image: oci:DIR[:TAG], oci-archive:FILE[:TAG], docker://HOST/NAME[:TAG]")
         ->required();
     app.add_option("TO", to_,
-                   "Where to: the same, or a file tree: rootfs:DIR (absent or empty), squashfs:FILE")
+                   "Destination: the same, or a file tree: rootfs:DIR (new or empty), squashfs:FILE")
         ->required();
-    app.add_option("--arch", arch_,
-                   "Of an index, only the image for this architecture (x86_64, aarch64); else all of them, "
-                   "and for a file tree this machine's")
-        ->type_name("ARCH");
+    platform_.add(app,
+                  "From an index, copy only the image for this architecture (x86_64, aarch64; default: all; "
+                  "for a file tree: that of this machine)",
+                  false);
     registry_.add(app);
   }
 
   Result<void> run() override {
     XAAS_TRY(const oci::Reference from, oci::parse_reference(from_));
     XAAS_TRY(const oci::Reference to, oci::parse_reference(to_));
+    XAAS_TRY(const std::vector<std::string> archs, platform_.read());
     std::optional<std::string> architecture;
-    if (!arch_.empty())
-      architecture = target::oci_architecture(arch_);
+    if (!archs.empty())
+      architecture = target::oci_architecture(archs.front());
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(false, progress);
     for (const fs::path& left : remove_abandoned())
-      progress.note("removed " + left.string() + ", which a killed run left");
+      progress.note("removed " + left.string() + ", left by a killed run");
     XAAS_TRY(const registry::Copied copied,
              registry::copy(from, to, architecture, target::oci_architecture(target::host_arch()), access,
                             progress)
                  .in("copying " + from_));
     if (copied.converted && !common.quiet)
-      print_note("Docker's formats became those of OCI, so the digest is another one: it was " +
-                 copied.source.to_string());
+      print_note(
+          "the manifest was converted from Docker's format to OCI's, which changed the digest; it was " +
+          copied.source.to_string());
     if (common.json())
       print(Json{{"version", 1},
                  {"image", to_},
@@ -56,7 +59,8 @@ public:
   }
 
 private:
-  std::string from_, to_, arch_;
+  std::string from_, to_;
+  PlatformOptions platform_;
   RegistryOptions registry_;
 };
 

@@ -35,89 +35,63 @@ public:
     app.add_option("--cpu", cpu_, "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
     app.add_option("--gpu", gpus_,
-                   "Deploy for these GPUs: architectures as LLVM names them (sm_90, gfx90a), or `none`")
+                   "Deploy for these GPUs: architectures by LLVM name (sm_90, gfx90a), or `none`")
         ->delimiter(',')
         ->type_name("ARCH,...");
     app.add_option(
            "--ptxas", ptxas_,
-           "NVIDIA's assembler, which makes machine code of device code; else that of the CUDA toolkit "
-           "that is found; `none`: leave it to the driver")
+           "NVIDIA's assembler for device code (default: that of the CUDA toolkit, if one is found); `none`: "
+           "leave assembling to the driver")
         ->type_name("FILE");
-    app.add_option("--set", set_, "Choose this value of a specialization point; can be repeated")
+    app.add_option(
+           "--set", set_,
+           "Choose this value of a specialization point; can be repeated. `isa` chooses the IR, not the CPU")
         ->type_name("K=V");
     add_verify_key(app, verify_key_);
-    app.add_option("--reuse", reuse_,
-                   "Look here first for the image, deployed before for such a machine: oci:DIR or "
-                   "docker://HOST/NAME; what is deployed with -o into the same place is found there")
+    app.add_option(
+           "--reuse", reuse_,
+           "First look here for an image that was deployed earlier for the same kind of machine: oci:DIR "
+           "or docker://HOST/NAME. Images written with -o to the same place are found later")
         ->type_name("IMAGE");
     app.add_option(
            "--runtime", runtimes_,
-           "What a source image is built in: " + join(enclose::builder_choices(), ", ") +
-               "; several are tried in order. `host`: with this machine's own compilers and libraries")
+           "Runtime to build a source image in: " + join(enclose::builder_choices(), ", ") +
+               "; several are tried in order. `host`: use the compilers and libraries of this machine")
         ->delimiter(',')
         ->type_name("NAME,...");
     app.add_option("--runtime-option", runtime_options_,
-                   "Option for that runtime, as --runtime-option=OPTION; can be repeated")
+                   "Pass an option to that runtime, as --runtime-option=OPTION; can be repeated")
         ->allow_extra_args(false)
         ->type_name("OPTION");
-    app.add_flag("--lto", lto_, "Optimise each program and library as a whole (ThinLTO); takes longer");
+    app.add_flag("--lto", lto_, "Optimize each program and library as a whole (ThinLTO); takes longer");
     app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
     CLI::Option* const dry =
-        app.add_flag("--dry-run", dry_run_, "Choose the configuration only; write nothing");
-    app.add_option("--sbom", sbom_, "Write what the deployed image consists of to FILE (SPDX 2.3, JSON)")
+        app.add_flag("--dry-run", dry_run_, "Only choose the configuration; write nothing");
+    app.add_option("--sbom", sbom_, "Write an SBOM of the deployed image to FILE (SPDX 2.3, JSON)")
         ->excludes(dry)
         ->type_name("FILE");
-    app.add_flag("--attach-sbom", attach_sbom_,
-                 "Attach the same to the deployed image, in its registry or layout, as an artifact that "
-                 "refers to it")
+    app.add_flag(
+           "--attach-sbom", attach_sbom_,
+           "Attach the SBOM to the deployed image in its registry or layout, as an artifact that refers to "
+           "the image")
         ->excludes(dry);
-    app.add_flag("--no-cache", no_cache_, "Use and keep no objects of earlier deploys");
+    app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
     registry_.add(app);
-    app.add_option("-j,--jobs", jobs_, "Jobs at once; else what this machine allows")
+    app.add_option("-j,--jobs", jobs_, "Number of parallel jobs (default: what this machine allows)")
         ->type_name("N")
         ->check(CLI::Range(1, 4096));
   }
 
   Result<void> run() override {
     deploy::Request request;
-    XAAS_TRY(request.image, oci::parse_reference(image_));
-    if (!output_.empty()) {
-      XAAS_TRY(request.output, oci::parse_reference(output_));
-    }
-    if (!sbom_.empty()) // better now than after the work
-      XAAS_CHECK(check_output(sbom_));
-    if (const std::string place = settings().reuse(); !place.empty()) {
-      XAAS_TRY(request.reuse, oci::parse_reference(place));
-    }
-    for (const std::string& text : set_) {
-      XAAS_TRY(auto assignments, spec::parse_assignments(text));
-      for (auto& [point, value] : assignments)
-        request.set[point] = value;
-    }
-    XAAS_TRY(request.verify_key, read_verify_key(settings().verify_key().string()));
-    XAAS_TRY(request.system, system_of(system_, cpu_));
-    XAAS_CHECK(set_gpus(request));
+    XAAS_CHECK(add_images(request));
+    XAAS_CHECK(add_choices(request));
     XAAS_TRY(request.time, source_date_epoch());
-    request.dry_run = dry_run_;
-    request.lto = lto_;
     request.jobs = jobs();
     be_modest();
     use_common_umask();
-    request.runtimes = runtimes();
-    request.runtime_options = runtime_options_;
-    request.limits = build_limits();
-    request.trees = cache_directory() / trees_name;
-    request.logs = cache_directory() / "logs";
-    if (!no_cache_)
-      request.compiler_cache = cache_directory() / compilers_name;
-    request.sbom = !sbom_.empty();
-    request.attach_sbom = attach_sbom_;
-    if (explain_ && !common.json())
-      request.selected = [](const select::Selection& selection, const std::vector<deploy::HostChoice>& host) {
-        std::cout << select::explain(selection) + explain(host) << std::flush;
-      };
-    if (system_.empty() && request.system.arch == target::host_arch())
-      request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
+    add_build(request);
+    add_selected(request);
     const uint64_t max_bytes = max_cache_bytes();
     TerminalProgress progress(common.quiet, common.verbosity);
     if (!no_cache_ && !dry_run_)
@@ -127,7 +101,7 @@ public:
                         (request.reuse && request.reuse->transport == oci::Transport::registry);
     request.access = registry_.read(!no_cache_ && remote, progress);
     const Result<deploy::Report> result = deploy::deploy(request, progress);
-    if (request.objects || request.access.blobs) // also what a failed deploy kept counts
+    if (request.objects || request.access.blobs) // a failed deploy adds entries, too
       prune_caches(max_bytes);
     XAAS_TRY(const deploy::Report report, result);
     if (!sbom_.empty()) {
@@ -144,7 +118,72 @@ public:
   }
 
 private:
-  // What was named by hand takes the place of what the description says; of its driver nothing is known.
+  // What is read and what is written.
+  Result<void> add_images(deploy::Request& request) const {
+    XAAS_TRY(request.image, oci::parse_reference(image_));
+    if (!output_.empty()) {
+      XAAS_TRY(request.output, oci::parse_reference(output_));
+    }
+    if (!sbom_.empty()) // report an unusable path before the work
+      XAAS_CHECK(check_output(sbom_));
+    if (const std::string place = settings().reuse(); !place.empty()) {
+      XAAS_TRY(request.reuse, oci::parse_reference(place));
+    }
+    XAAS_TRY(request.verify_key, read_verify_key(settings().verify_key().string()));
+    request.sbom = !sbom_.empty();
+    request.attach_sbom = attach_sbom_;
+    request.dry_run = dry_run_;
+    return {};
+  }
+
+  // The configuration and the target.
+  Result<void> add_choices(deploy::Request& request) const {
+    for (const std::string& text : set_) {
+      XAAS_TRY(auto assignments, spec::parse_assignments(text));
+      for (auto& [point, value] : assignments)
+        request.set[point] = value;
+    }
+    XAAS_TRY(request.system, system_of(system_, cpu_));
+    XAAS_CHECK(set_gpus(request));
+    request.lto = lto_;
+    if (system_.empty() && request.system.arch == target::host_arch())
+      request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
+    return {};
+  }
+
+  // How a configuration without IR is built.
+  void add_build(deploy::Request& request) const {
+    request.runtimes = runtimes();
+    request.runtime_options = runtime_options_;
+    request.limits = build_limits();
+    request.trees = cache_directory() / trees_name;
+    request.logs = cache_directory() / "logs";
+    if (!no_cache_)
+      request.compiler_cache = cache_directory() / compilers_name;
+  }
+
+  // `--set isa=LEVEL` looks like a way to deploy for an older machine, so a warning names the right one.
+  void add_selected(deploy::Request& request) const {
+    const auto level = request.set.find("isa");
+    const bool level_alone = level != request.set.end() && cpu_.empty() && system_.empty() && !common.quiet;
+    const bool explained = explain_ && !common.json();
+    if (!level_alone && !explained)
+      return;
+    const std::string warning = level_alone ? "--set isa=" + level->second +
+                                               " chooses the IR; code is still generated for this CPU (" +
+                                               request.system.cpu.name + "). Use --cpu " + level->second +
+                                               " to generate code for other machines"
+                                         : "";
+    request.selected = [warning, explained](const select::Selection& selection,
+                                         const std::vector<deploy::HostChoice>& host) {
+      if (!warning.empty())
+        print_warning(warning);
+      if (explained)
+        std::cout << select::explain(selection) + explain(host) << std::flush;
+    };
+  }
+
+  // --gpu replaces the GPUs of the description. Nothing is known of their driver.
   Result<void> set_gpus(deploy::Request& request) const {
     if (ptxas_ != "none")
       request.assembler = device::places_of_environment(ptxas_);
@@ -165,7 +204,7 @@ private:
     return {};
   }
 
-  // Of the settings those that can build; what was asked for here must be known.
+  // The runtimes of the settings that can build. Those of --runtime must all be known.
   std::vector<std::string> runtimes() const {
     std::vector<std::string> names = settings().runtimes();
     const std::vector<std::string> known = enclose::builder_choices();
@@ -240,9 +279,9 @@ private:
       return {};
     std::vector<std::vector<std::string>> rows;
     for (const deploy::HostChoice& choice : host)
-      rows.push_back({"  " + choice.what, std::string("of the ") + (choice.host ? "host" : "image"),
+      rows.push_back({"  " + choice.what, choice.host ? "from the host" : "from the image",
                       choice.reason + (choice.found.empty() ? "" : ": " + choice.found)});
-    return "libraries that may be the host's:\n" + table(rows);
+    return "libraries that may come from the host:\n" + table(rows);
   }
 
   static Json host_json(const std::vector<deploy::HostChoice>& host) {
@@ -280,31 +319,27 @@ private:
     return values;
   }
 
-  static void print_table(const deploy::Report& report) {
-    if (report.reused) {
-      std::cout << table({{"configuration", report.selection.configuration.id()},
-                          {"CPU", report.target.name},
-                          {"reused", *report.reused},
-                          {"time", human_seconds(report.seconds.total)}})
-                << report.image << " " << report.digest->to_string() << "\n";
-      return;
-    }
-    std::vector<std::vector<std::string>> rows;
-    if (report.signature)
-      rows.push_back({"signed", report.signature->image.to_string()});
-    if (report.from_source) {
-      rows.insert(rows.end(), {{"configuration", report.selection.configuration.id()},
-                               {"CPU", report.target.name},
-                               {"built in", report.runtime},
-                               {"compiler", report.compiler},
-                               {"flags", join(report.flags, " ")},
-                               {"time", human_seconds(report.seconds.total) + " (building " +
-                                            human_seconds(report.seconds.build) + ")"}});
-      std::cout << table(rows) << report.image << " " << report.digest->to_string() << "\n";
-      return;
-    }
-    rows.insert(rows.end(),
-                {{"configuration", report.selection.configuration.id()}, {"CPU", report.target.name}});
+  using Rows = std::vector<std::vector<std::string>>;
+
+  static Rows reused_rows(const deploy::Report& report) {
+    return {{"configuration", report.selection.configuration.id()},
+            {"CPU", report.target.name},
+            {"reused", *report.reused},
+            {"time", human_seconds(report.seconds.total)}};
+  }
+
+  static Rows built_rows(const deploy::Report& report) {
+    return {{"configuration", report.selection.configuration.id()},
+            {"CPU", report.target.name},
+            {"built in", report.runtime},
+            {"compiler", report.compiler},
+            {"flags", join(report.flags, " ")},
+            {"time", human_seconds(report.seconds.total) + " (building " +
+                         human_seconds(report.seconds.build) + ")"}};
+  }
+
+  static Rows lowered_rows(const deploy::Report& report) {
+    Rows rows = {{"configuration", report.selection.configuration.id()}, {"CPU", report.target.name}};
     for (const image::GpuCode& code : report.gpu_code)
       rows.push_back({"GPU", describe(code)});
     if (report.has_device_code && report.gpu_code.empty())
@@ -322,6 +357,15 @@ private:
     rows.push_back({"time", human_seconds(report.seconds.total) + " (lowering " +
                                 human_seconds(report.seconds.lower) + ", linking " +
                                 human_seconds(report.seconds.link) + ")"});
+    return rows;
+  }
+
+  static void print_table(const deploy::Report& report) {
+    Rows rows = report.reused        ? reused_rows(report)
+                : report.from_source ? built_rows(report)
+                                     : lowered_rows(report);
+    if (report.signature)
+      rows.insert(rows.begin(), {"signed", report.signature->image.to_string()});
     std::cout << table(rows);
     if (report.attached)
       std::cout << "SBOM " << report.attached->to_string() << "\n";

@@ -12,11 +12,11 @@ namespace {
 class DetectCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("-o,--output", output_, "Write the system description to this file")->type_name("FILE");
-    app.add_option("--cpu", cpu_, "Stand for another CPU: an LLVM name (haswell, znver4) or an ISA level")
+    app.add_option("-o,--output", output_, "Write the system description to FILE")->type_name("FILE");
+    app.add_option("--cpu", cpu_,
+                   "Describe this machine with another CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
-    app.add_option("--import", import_,
-                   "Describe the machine of this file, which the published prototype wrote")
+    app.add_option("--import", import_, "Convert a system description of the published prototype")
         ->type_name("FILE");
   }
 

@@ -2,6 +2,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/discover/discover.h>
+#include <xaas/target/architectures.h>
 
 #include <cstdlib>
 #include <iostream>
@@ -23,12 +24,12 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
     XAAS_TRY(const discover::Findings findings, discover::read_tree(argument));
     if (!findings.system)
       return make_error(ErrorKind::not_found,
-                        "source tree " + argument + ": has no xaas.json, and no build system that is known",
-                        "write an application spec (docs/application-spec.md) and give its path");
+                        "source tree " + argument + ": no xaas.json and no known build system",
+                        "write an application spec (docs/application-spec.md) and pass its path");
     spec.application = discover::draft(findings, discover::classify(findings), arch);
     for (const std::string& note : findings.notes)
       print_note(note);
-    print_note(argument + " has no xaas.json: building what `xaas init` would write");
+    print_note(argument + " has no xaas.json; using the spec that `xaas init` would write");
   } else {
     XAAS_TRY(spec.application, spec::read_application(spec.path));
   }
@@ -42,7 +43,7 @@ Result<system::SystemDescription> system_of(const std::string& file, const std::
   if (!file.empty()) {
     XAAS_TRY(description, system::read_system(file));
   } else {
-    // What deploying needs to know is read from files: it runs no program.
+    // Deploying needs only what can be read from files, so no program is run.
     system::Probes probes;
     probes.runtime_versions = false;
     description = system::detect(probes);
@@ -50,9 +51,9 @@ Result<system::SystemDescription> system_of(const std::string& file, const std::
   if (cpu.empty())
     return description;
   Result<system::SystemDescription> changed = system::with_cpu(description, cpu);
-  // A CPU of another architecture is in another machine, of which nothing else is known.
+  // A CPU of another architecture belongs to another machine, of which nothing else is known.
   if (!changed && file.empty())
-    for (const char* arch : {"x86_64", "aarch64"})
+    for (const std::string& arch : target::architectures())
       if (Result<system::SystemDescription> other = system::any_system(arch, cpu))
         return other;
   return changed;
@@ -68,7 +69,7 @@ Result<std::optional<int64_t>> source_date_epoch() {
 }
 
 Result<fs::path> program_path() {
-  // The launcher of the relocatable archive says where it is: /proc/self/exe is then the archive's loader.
+  // In the relocatable archive, /proc/self/exe is the loader; the launcher passes its own path.
   if (const std::string launcher = environment("XAAS_LAUNCHER"); !launcher.empty())
     return fs::path(launcher);
   std::error_code code;

@@ -1,4 +1,4 @@
-// What several commands do with images, sources and times.
+// Arguments that several commands share: specs, systems, times.
 #pragma once
 
 #include "command.h"
@@ -13,28 +13,28 @@
 
 namespace xaas::cli {
 
-// A spec and where it was read from.
+// A spec and its origin.
 struct SpecFile {
   spec::Application application;
   fs::path path;
   fs::path source; // the directory of the sources
 };
 
-// SPEC, or SRC: its xaas.json, else what discovery finds, which is said. `source_override` is --source;
-// `arch` what will be built.
+// Reads the argument SPEC or SRC: a spec, the xaas.json of a directory, or what discovery finds there (with a
+// note). `source_override` is --source, `arch` the architecture to build for.
 Result<SpecFile> read_spec(const std::string& argument, const std::string& source_override,
                            const std::string& arch);
 
-// The system that --system and --cpu describe: a file, else this machine; then the CPU's name.
+// The system of --system (default: this machine), with the CPU of --cpu.
 Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu);
 
-// Empty if it is not set.
+// An environment variable; empty if it is not set.
 std::string environment(const char* name);
 
 // SOURCE_DATE_EPOCH, if it is set. Usage error if it is not a number of seconds.
 Result<std::optional<int64_t>> source_date_epoch();
 
-// This program, as builds must call it.
+// The path of this program, for builds that call it.
 Result<fs::path> program_path();
 
 } // namespace xaas::cli

@@ -17,12 +17,13 @@ class InitCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("SRC", source_, "Source directory")->required();
-    app.add_option("-o,--output", output_, "Spec to write, instead of SRC/xaas.json; `-` is standard output")
+    app.add_option("-o,--output", output_, "Spec to write (default: SRC/xaas.json); `-` is standard output")
         ->type_name("FILE");
-    app.add_option("--build-system", system_, "The one to use of several: cmake, meson, autotools, make")
+    app.add_option("--build-system", system_,
+                   "Build system to read, if there are several: cmake, meson, autotools, make")
         ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
         ->type_name("SYSTEM");
-    app.add_flag("--force", force_, "Replace a spec that is there");
+    app.add_flag("--force", force_, "Replace an existing spec");
     llm_.add(app);
   }
 
@@ -30,14 +31,14 @@ public:
     XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
     XAAS_TRY(const discover::Findings findings, discover::read_tree(source_, build_system_of(system_)));
     if (!findings.system)
-      return make_error(
-          ErrorKind::not_found, "source tree " + source_ + ": no build system that is known",
-          "CMake, Meson, Autotools and make are; for another write a spec with \"system\": \"commands\"");
+      return make_error(ErrorKind::not_found, "source tree " + source_ + ": no known build system",
+                        "xaas knows CMake, Meson, Autotools and make; for others, write a spec with "
+                        "\"system\": \"commands\"");
     const fs::path path = output_.empty() ? fs::path(source_) / "xaas.json" : fs::path(output_);
     std::error_code code;
     if (output_ != "-" && fs::exists(path, code) && !force_)
-      return make_error(ErrorKind::usage, path.string() + ": is there already", "--force replaces it");
-    llm::Suggestions found; // of a model, or what was read alone
+      return make_error(ErrorKind::usage, path.string() + ": exists already", "--force replaces it");
+    llm::Suggestions found; // without a model: the findings alone
     found.discovery = discover::classify(findings);
     if (model) {
       announce(model, common.quiet);
@@ -65,7 +66,7 @@ public:
       return {};
     }
     std::cout << path.string() << ": " << discovery.points.size()
-              << " specialization points; look through them, and leave out the values that you do not want\n";
+              << " specialization points; review them and remove the values that you do not need\n";
     if (model)
       std::cout << text_of(llm::to_json(found));
     return {};

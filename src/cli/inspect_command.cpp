@@ -58,7 +58,7 @@ Result<Json> describe_deployed(const oci::Image& image) {
       {"layers", layers_json(image)}};
 }
 
-// Where a spec names a point: evidence of a finding is a file and a line.
+// The line on which a spec names a point, as evidence.
 int line_of(const std::string& text, const std::string& name) {
   const size_t position = text.find("\"" + name + "\"");
   return position == std::string::npos
@@ -70,27 +70,28 @@ int line_of(const std::string& text, const std::string& name) {
 class InspectCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("TARGET", target_,
-                   "An image, an application spec, or a source directory: its xaas.json, else what its build "
-                   "system and sources say")
+    app.add_option(
+           "TARGET", target_,
+           "Image, application spec or source directory; a directory without xaas.json is described by its "
+           "build system and sources")
         ->required();
     app.add_option("--schema", schema_,
-                   "`paper`: of a source directory, the JSON document of the published evaluation")
+                   "`paper`: describe a source directory in the JSON form of the published evaluation")
         ->check(CLI::IsMember({"paper"}))
         ->type_name("NAME");
     app.add_option("--build-system", system_,
-                   "Of a source directory that has several: cmake, meson, autotools, make")
+                   "Build system to read, if a source directory has several: cmake, meson, autotools, make")
         ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
         ->type_name("SYSTEM");
     app.add_flag(
         "--configure", configure_,
-        "Of a source directory with CMake: also run its configure step in a temporary directory, and "
-        "confirm what was read by CMake's cache and trace. This executes the project's build files");
+        "Also run the configure step of a CMake project in a temporary directory, and confirm the findings "
+        "with CMake's cache and trace. This executes the project's build files");
     app.add_option("--configure-argument", configure_arguments_,
-                   "Given to that step, such as -DNAME=VALUE; can be repeated")
+                   "Argument of that step, such as -DNAME=VALUE; can be repeated")
         ->needs("--configure")
         ->type_name("ARG");
-    app.add_flag("--sbom", sbom_, "Of an image: print what it consists of (SPDX 2.3, JSON)");
+    app.add_flag("--sbom", sbom_, "Print the SBOM of an image (SPDX 2.3, JSON)");
     registry_.add(app);
     llm_.add(app);
   }
@@ -100,24 +101,24 @@ public:
     const bool tree = fs::is_directory(target_, code) && is_spec();
     XAAS_TRY(const std::optional<llm::Options> model, llm_.read());
     if (model && !tree)
-      return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm is for a source directory");
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm needs a source directory");
     if (sbom_ && is_spec())
-      return make_error(ErrorKind::usage, "inspect " + target_ + ": --sbom describes an image");
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --sbom needs an image");
     if (configure_ && !tree)
-      return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure is for a source directory");
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure needs a source directory");
     announce(model, common.quiet);
     TreeOptions options{system_, std::nullopt, model};
     if (configure_)
       options.configure = configure_arguments_;
     if (!schema_.empty()) {
       if (!tree)
-        return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema describes a source directory");
+        return make_error(ErrorKind::usage, "inspect " + target_ + ": --schema needs a source directory");
       XAAS_TRY(const TreeDescription found, describe_tree_for_paper(target_, options));
       for (const std::string& note : found.notes)
         print_note(note);
       if (found.suggestions) {
         print_notes(*found.suggestions);
-        print_additions(*found.suggestions); // the document has no place for where it is from
+        print_additions(*found.suggestions); // the document has no field for the origin of a point
       }
       print(found.json);
       return {};
@@ -157,7 +158,7 @@ private:
     return inspect_index(std::move(opened));
   }
 
-  // What an index has for the architectures that we know, this machine's first.
+  // The images of an index for the known architectures, that of this machine first.
   Result<void> inspect_index(std::vector<std::unique_ptr<oci::Image>> opened) {
     const std::optional<Digest> digest = opened.front()->index_digest();
     Json images = Json::array();
@@ -196,7 +197,7 @@ private:
                 {"layers", layers_json(*opened)}};
   }
 
-  // Of an index that for the first architecture: an SBOM describes one image.
+  // An SBOM describes one image: of an index, the one for the first architecture.
   static Result<void> show_sbom(std::unique_ptr<oci::Image> opened) {
     std::optional<Result<provenance::Inventory>> inventory;
     if (image::kind_of(*opened) == "ir") {
@@ -211,7 +212,7 @@ private:
     return {};
   }
 
-  // A path to a file that is no archive, or to a directory that is no image layout.
+  // A spec or a source directory: a JSON file, or a directory that is not an image layout.
   bool is_spec() const {
     std::error_code code;
     if (fs::is_directory(target_, code))
@@ -278,7 +279,7 @@ private:
     }
     std::cout << "\n" << table(rows);
     if (json.contains("llm") && !json["llm"]["accepted"].empty())
-      std::cout << "* named by a language model\n";
+      std::cout << "* suggested by a language model\n";
   }
 
   static const char* mark_of(const Json& item) { return item.contains("source") ? "*" : ""; }

@@ -61,7 +61,7 @@ Json configurations_json(const image::ApplicationImage& ir, const image::Coverag
   return json;
 }
 
-// What builds on the target; null: nothing does.
+// The toolchain that builds on the target; null: nothing is built there.
 Json toolchain_json(const image::ApplicationImage& ir) {
   if (!ir.bundle().source_build)
     return {};
@@ -138,7 +138,7 @@ std::string percent(uint64_t part, uint64_t whole) {
   return whole ? std::to_string(part * 100 / whole) + " %" : "-";
 }
 
-// The layers by their number in the table of layers: "1-3 5".
+// The layers by number in the table of layers: "1-3 5".
 std::string layer_numbers(const Json& digests, const Json& layers) {
   std::vector<size_t> numbers;
   for (size_t i = 0; i < layers.size(); ++i)
@@ -183,7 +183,7 @@ std::string machine_text(const Json& machine) {
 
 std::string sensitive_text(const Json& sharing) {
   if (sharing["sensitive"].is_null())
-    return "not known: no two configurations differ in the instruction set only";
+    return "unknown: no two configurations differ only in the instruction set";
   return sharing["sensitive"].dump() + " of " + sharing["sources"].dump() +
          " sources (their IR differs between instruction sets)";
 }
@@ -256,8 +256,8 @@ Json points_json(const std::vector<spec::SpecializationPoint>& points) {
   return json;
 }
 
-// The built-in point of device code. It is in no configuration: each GPU of the target gets the value that
-// serves it best.
+// The built-in point of device code. It is not part of a configuration: each GPU of the target gets the value
+// that suits it best.
 void add_gpu_point(const std::set<std::string>& archs, std::vector<spec::SpecializationPoint>& points) {
   const bool taken =
       std::any_of(points.begin(), points.end(), [](const auto& point) { return point.name == "gpu"; });

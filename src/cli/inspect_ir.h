@@ -1,4 +1,4 @@
-// What an IR image holds, as JSON and for people.
+// The contents of an IR image, as JSON and as text.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -14,7 +14,7 @@ Json points_json(const std::vector<spec::SpecializationPoint>& points);
 
 Result<Json> describe_ir(const image::ApplicationImage& ir);
 
-// The parts of that document, as text. With `all` every name that is otherwise only counted.
+// The same document as text. `all`: list every name instead of a count.
 std::string coverage_text(const Json& json, bool all);
 
 } // namespace xaas::cli

@@ -1,4 +1,4 @@
-// What a source tree that has no spec says of itself.
+// The description of a source tree without a spec.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -14,19 +14,19 @@ namespace xaas::cli {
 
 struct TreeDescription {
   Json json;                                   // for `inspect`
-  std::vector<std::string> notes;              // what could not be read
+  std::vector<std::string> notes;              // parts that could not be read
   std::optional<llm::Suggestions> suggestions; // of a language model, if one was asked
 };
 struct TreeOptions {
-  std::string system; // cmake, meson, autotools, make; empty: the first that it has
+  std::string system; // cmake, meson, autotools or make; empty: the first that the tree has
   std::optional<std::vector<std::string>> configure; // also run its configure step, with these arguments
   std::optional<llm::Options> model;                 // also ask a language model
 };
 Result<TreeDescription> describe_tree(const std::string& directory, const TreeOptions& options);
-// The same as the document of `--schema paper`, in `json`.
+// The same; `json` is the document of `--schema paper`.
 Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const TreeOptions& options);
 
-// Of --build-system.
+// The value of --build-system.
 std::optional<spec::BuildSystem> build_system_of(const std::string& name);
 
 } // namespace xaas::cli

@@ -13,24 +13,25 @@ namespace xaas::cli {
 
 void LlmOptions::add(CLI::App& app) {
   CLI::Option* const url =
-      app.add_option("--llm", url_,
-                     "Also ask the language model behind URL: a chat endpoint, or a server that has one; "
-                     "XAAS_LLM_KEY has its key")
+      app.add_option(
+             "--llm", url_,
+             "Also ask the language model at URL, a chat endpoint or a server with one; the key is read "
+             "from XAAS_LLM_KEY")
           ->type_name("URL");
-  app.add_option("--model", model_, "The model's name, as its server knows it")->type_name("NAME");
-  app.add_option("--llm-style", style_, "openai or anthropic, where the URL's path does not say it")
+  app.add_option("--model", model_, "Name of the model on its server")->type_name("NAME");
+  app.add_option("--llm-style", style_, "openai or anthropic (default: by the path of the URL)")
       ->check(CLI::IsMember({"openai", "anthropic"}))
       ->type_name("STYLE");
-  app.add_option("--llm-timeout", timeout_, "Seconds that one request may take; 120")
+  app.add_option("--llm-timeout", timeout_, "Time limit of a request in seconds (default: 120)")
       ->check(CLI::Range(1u, 86400u))
       ->type_name("SECONDS");
-  app.add_option("--llm-max-prompt", prompt_,
-                 "How long the description of the build may be, as in 32K; 96K. What is left out is said")
+  app.add_option(
+         "--llm-max-prompt", prompt_,
+         "Size limit of the description of the build, as in 32K (default: 96K); omissions are reported")
       ->type_name("SIZE");
-  app.add_option("--llm-record", record_, "Write the request, without the key, and the answer to FILE")
+  app.add_option("--llm-record", record_, "Write the request (without the key) and the answer to FILE")
       ->type_name("FILE");
-  app.add_option("--llm-replay", replay_,
-                 "Take the answer from a FILE that --llm-record wrote, instead of asking")
+  app.add_option("--llm-replay", replay_, "Read the answer from a FILE of --llm-record instead of asking")
       ->type_name("FILE")
       ->excludes(url);
 }
@@ -38,17 +39,16 @@ void LlmOptions::add(CLI::App& app) {
 Result<std::optional<llm::Options>> LlmOptions::read() const {
   if (!given()) {
     if (!model_.empty() || !style_.empty() || !prompt_.empty() || !record_.empty())
-      return make_error(ErrorKind::usage,
-                        "options of a language model without --llm URL or --llm-replay FILE");
+      return make_error(ErrorKind::usage, "options of a language model need --llm URL or --llm-replay FILE");
     return std::optional<llm::Options>();
   }
   if (!url_.empty() && model_.empty())
     return make_error(ErrorKind::usage, "--llm: --model NAME is missing");
   if (!replay_.empty() && (!record_.empty() || !style_.empty()))
-    return make_error(ErrorKind::usage, "--llm-replay: --llm-record and --llm-style are for --llm URL");
+    return make_error(ErrorKind::usage, "--llm-replay: --llm-record and --llm-style need --llm URL");
   if (!url_.empty() && settings().offline())
     return make_error(ErrorKind::usage, "offline: --llm opens a network connection",
-                      "`xaas config show` says who set `offline`");
+                      "`xaas config show` shows where `offline` is set");
   llm::Options options;
   options.url = url_;
   options.model = model_;
@@ -72,7 +72,7 @@ void announce(const std::optional<llm::Options>& options, bool quiet) {
 
 void print_notes(const llm::Suggestions& suggestions) {
   for (const std::string& what : suggestions.left_out)
-    print_note("language model: not told of " + what);
+    print_note("language model: not shown " + what);
   for (const llm::Rejection& rejection : suggestions.rejected) {
     const std::string value = rejection.value.empty() ? "" : ", value " + rejection.value;
     std::cerr << "xaas: note: language model: left out: " +

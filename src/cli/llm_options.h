@@ -1,4 +1,4 @@
-// The options of a language model, which `inspect` and `init` share, and what is printed of its answer.
+// The language model options of `inspect` and `init`, and the printing of its answer.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -15,7 +15,7 @@ class LlmOptions {
 public:
   void add(CLI::App& app);
   bool given() const { return !url_.empty() || !replay_.empty(); }
-  // Nothing: no model is to be asked. Usage error: options that do not go together.
+  // nullopt: no model is to be asked. Usage error: contradicting options.
   Result<std::optional<llm::Options>> read() const;
 
 private:
@@ -23,16 +23,17 @@ private:
   unsigned timeout_ = 120;
 };
 
-// On standard error, that a model is asked now: it may take minutes. Nothing for a replay, or if `quiet`.
+// Reports on standard error that a model is being asked, which can take minutes; not for a replay or if
+// `quiet`.
 void announce(const std::optional<llm::Options>& options, bool quiet);
 
-// On standard error, what was not taken of the answer, and what the description left out.
+// Prints the rejected parts of the answer and the omissions of the description to standard error.
 void print_notes(const llm::Suggestions& suggestions);
 
-// On standard error, what was added: for output that cannot say it itself.
+// Prints the additions to standard error, for output formats without a field for them.
 void print_additions(const llm::Suggestions& suggestions);
 
-// For the table: what was asked, what it took, what was taken.
+// The report as a table: the request, its cost, the accepted points.
 std::string text_of(const Json& report);
 
 } // namespace xaas::cli

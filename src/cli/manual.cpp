@@ -1,6 +1,6 @@
-// Manual pages (man(7)) from the option tables that also give --help.
+// Manual pages (man(7)): the options come from the tables that also give --help, the texts from manual/*.txt.
 #include "command.h"
-#include "manual_tables.h"
+#include "manual_texts.h"
 
 #include <xaas/base/text.h>
 #include <xaas/config/settings.h>
@@ -24,13 +24,13 @@ std::string escape(const std::string& text) {
     else
       result += c;
   }
-  // A line that starts with a dot or an apostrophe would be a request.
+  // A leading dot or apostrophe would start a request.
   if (!result.empty() && (result[0] == '.' || result[0] == '\''))
     result.insert(0, "\\&");
   return result;
 }
 
-// Filled to lines that readers of the source can see whole, too.
+// Filled to the width of a terminal, so that the source of a page is readable, too.
 std::string paragraph(const std::string& text) {
   constexpr size_t width = 78;
   std::string filled, line;
@@ -61,7 +61,15 @@ std::string item(const std::string& term, const std::string& meaning) {
   return ".TP\n.B \"" + escape(term) + "\"\n" + paragraph(meaning);
 }
 
-// Those that apply; without a command all. No section where none does.
+// The description of a page; no section if it has no text.
+std::string description(const std::string& page) {
+  std::string text;
+  for (const std::string& each : manual_paragraphs(page))
+    text += (text.empty() ? ".SH DESCRIPTION\n" : ".PP\n") + paragraph(each);
+  return text;
+}
+
+// The entries that apply to the command; all entries without a command. No section if there are none.
 std::string section(const char* title, const std::vector<ManualEntry>& entries, const std::string& command,
                     const CLI::App* app) {
   std::string text;
@@ -92,19 +100,15 @@ std::string command_page(const CommandEntry& entry) {
     options += item(term, option->get_description());
   }
   return head("XAAS-" + to_upper(entry.name), std::string("xaas-") + entry.name, entry.summary) +
-         ".SH SYNOPSIS\n.B " + escape(synopsis) + "\n[OPTIONS]\n" +
-         (*entry.description ? ".SH DESCRIPTION\n" + paragraph(entry.description) : "") + ".SH OPTIONS\n" +
-         options + sections(entry.name, app.get()) + ".SH EXAMPLES\n" + verbatim(entry.examples) +
-         ".SH SEE ALSO\n.BR xaas (1)" + (entry.settings ? ",\n.BR xaas\\-config.json (5)\n" : "\n");
+         ".SH SYNOPSIS\n.B " + escape(synopsis) + "\n[OPTIONS]\n" + description(entry.name) +
+         ".SH OPTIONS\n" + options + sections(entry.name, app.get()) + ".SH EXAMPLES\n" +
+         verbatim(entry.examples) + ".SH SEE ALSO\n.BR xaas (1)" +
+         (entry.settings ? ",\n.BR xaas\\-config.json (5)\n" : "\n");
 }
 
 std::string overview_page() {
   std::string text = head("XAAS", "xaas", "specialize containers on the machine that runs them");
-  text += ".SH SYNOPSIS\n.B xaas\nCOMMAND [OPTIONS]\n.SH DESCRIPTION\n" +
-          paragraph("Ships an application as LLVM IR in an OCI image, and takes the performance decisions "
-                    "on the target: detects the machine, chooses the configuration, lowers the IR for "
-                    "exactly that CPU, links, and writes an ordinary OCI image.") +
-          ".SH COMMANDS\n";
+  text += ".SH SYNOPSIS\n.B xaas\nCOMMAND [OPTIONS]\n" + description("xaas") + ".SH COMMANDS\n";
   for (const CommandEntry& entry : commands())
     if (!entry.hidden)
       text += ".TP\n.BR xaas\\-" + escape(entry.name) + " (1)\n" + paragraph(entry.summary);
@@ -122,25 +126,12 @@ std::string variable_and_option(const config::Definition& definition) {
 
 std::string settings_page() {
   std::string text = head("XAAS-CONFIG.JSON", "xaas-config.json", "settings of xaas", 5);
-  text += ".SH DESCRIPTION\n" +
-          paragraph("A setting is taken from the first of these that has it: the command line, the "
-                    "environment, xaas-config.json in the current directory, ~/.config/xaas/config.json "
-                    "($XDG_CONFIG_HOME) of the user, /etc/xaas/config.json ($XAAS_SITE_CONFIG) of the site; "
-                    "else it is built in. `xaas config show` says which.") +
-          ".PP\n" +
-          paragraph("The files are JSON objects, with comments if you like. A path is absolute or begins "
-                    "with ~/ or ${NAME}, where ${NAME} stands for a variable of the environment. null is "
-                    "the built-in value again. An unknown key or a wrong value is an error.") +
-          ".PP\n" +
-          paragraph("The files of the site and the user must belong to root, the user or the owner of the "
-                    "program, and be writable by nobody else. The file in the current directory comes with "
-                    "sources of others: it may only have `jobs` and `offline`: true, and never gets more "
-                    "jobs than there would be without it.") +
-          ".SH SETTINGS\n";
+  text += description("xaas-config.json") + ".SH SETTINGS\n";
   for (const config::Definition& definition : config::definitions())
     text += item(definition.key, definition.meaning + variable_and_option(definition));
-  text += item("registries", "what differs for one registry, by HOST[:PORT]: tls_verify (false: any "
-                             "certificate will do, and plain HTTP), cert_dir");
+  text += item("registries",
+               "per-registry settings, by HOST[:PORT]: tls_verify (false: accept any certificate, and "
+               "plain HTTP), cert_dir");
   return text + ".SH EXAMPLES\n" +
          verbatim("{\n  \"cache_directory\": \"/scratch/${USER}/xaas-cache\",\n  \"login_jobs\": 4,\n"
                   "  \"registries\": {\"registry.local:5000\": {\"tls_verify\": false}}\n}") +
@@ -151,7 +142,7 @@ class ManualCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("--directory", directory_,
-                   "Where man1 and man5 with the pages go; made if they are not there")
+                   "Directory to write the pages to, in man1 and man5; created if it does not exist")
         ->required()
         ->type_name("DIR");
   }

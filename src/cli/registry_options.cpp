@@ -8,20 +8,21 @@ namespace xaas::cli {
 
 void RegistryOptions::add(CLI::App& app) {
   app.add_option("--authfile", authfile_,
-                 "Credentials of registries; else those that `podman login` or `docker login` keeps")
+                 "Registry credentials (default: those of `podman login` or `docker login`)")
       ->type_name("FILE");
-  app.add_option("--cert-dir", cert_dir_,
-                 "Certificates for a registry: authorities (*.crt), and who we are (*.cert, *.key)")
+  app.add_option(
+         "--cert-dir", cert_dir_,
+         "Certificates for registries: authorities (*.crt), client certificates and keys (*.cert, *.key)")
       ->type_name("DIR");
   tls_option_ = app.add_flag("--tls-verify", tls_verify_,
-                             "`--tls-verify=false`: take any certificate of a registry, and plain HTTP");
-  app.add_flag("--offline", offline_, "Open no network connection");
+                             "--tls-verify=false: accept any certificate from a registry, and plain HTTP");
+  app.add_flag("--offline", offline_, "Open no network connections");
 }
 
 registry::Access RegistryOptions::read(bool keep, TerminalProgress& progress) const {
   const config::Settings& set = settings();
   registry::Access access;
-  // One that is named here must be there; one that is set for all runs need not.
+  // A file named on the command line must exist; one from the settings need not.
   if (set.at("authfile").origin == config::Origin::command_line)
     access.authfile = set.authfile();
   else if (const std::string file = set.authfile(); !file.empty())

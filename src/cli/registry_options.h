@@ -1,4 +1,4 @@
-// How registries are reached: options of every command that takes an image.
+// The registry options of every command that takes an image.
 #pragma once
 
 #include "terminal.h"
@@ -16,9 +16,9 @@ namespace xaas::cli {
 class RegistryOptions {
 public:
   void add(CLI::App& app);
-  // `keep`: keep what is read from registries for later runs.
+  // `keep`: cache the blobs that are read from registries.
   registry::Access read(bool keep, TerminalProgress& progress) const;
-  // The options again, for a command line that is printed.
+  // Appends the options to a command line.
   void append(std::vector<std::string>& arguments) const;
 
 private:
@@ -27,7 +27,7 @@ private:
   const CLI::Option* tls_option_ = nullptr;
 };
 
-// After a command that may have kept something of an image in a registry.
+// Prunes the caches after a command that may have cached blobs of the image.
 void prune_after(const oci::Reference& reference);
 
 } // namespace xaas::cli

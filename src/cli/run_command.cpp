@@ -23,48 +23,51 @@ public:
            "Image to run: oci:DIR[:TAG], oci-archive:FILE[:TAG], docker://HOST/NAME[:TAG], a path, or "
            "rootfs:DIR (an unpacked tree)")
         ->required();
-    app.add_option("ARG", arguments_, "After `--`: arguments of the program, instead of the image's own");
-    app.add_option("--mpi", mpi_,
-                   "Whose MPI library the program loads: host, image, or auto (host where it fits and a "
-                   "launcher such as srun has started us)")
-        ->type_name("WHOSE")
+    app.add_option("ARG", arguments_, "Arguments of the program, after `--`; replace those of the image");
+    app.add_option(
+           "--mpi", mpi_,
+           "Which MPI library the program loads: that of the host, that of the image, or auto (the host's "
+           "if it is compatible and a launcher such as srun started xaas)")
+        ->type_name("host|image|auto")
         ->check(CLI::IsMember({"host", "image", "auto"}));
     app.add_option("--host", host_,
-                   "Libraries of the machine that the program loads instead of the image's: NAME,... (fftw3, "
-                   "libfftw3.so.3, mpi), none, or auto (those that the application prefers, where they fit)")
+                   "Libraries that the program loads from the host instead of the image: NAME,... (fftw3, "
+                   "libfftw3.so.3, mpi), none, or auto (those that the application prefers, if compatible)")
         ->type_name("auto|none|NAME,...");
     app.add_option("--runtime", runtimes_,
-                   "Run it with this: " + join(run::runtime_choices(), ", ") +
-                       "; several: the first that serves")
+                   "Container runtime: " + join(run::runtime_choices(), ", ") +
+                       "; of several, the first that works")
         ->type_name("NAME,...")
         ->allow_extra_args(false)
         ->delimiter(',');
     app.add_option("--runtime-option", runtime_options_,
-                   "Hand this to the runtime, in front of our options; can be repeated "
+                   "Pass this option to the runtime, before the options of xaas; can be repeated "
                    "(--runtime-option=--OPTION)")
         ->type_name("OPTION")
         ->allow_extra_args(false);
     app.add_option("--bind", binds_,
-                   "Show this file or directory of the machine in the image; can be repeated")
+                   "Bind this file or directory of the host into the container; can be repeated")
         ->type_name("SRC[:DST[:ro]]")
         ->allow_extra_args(false);
-    app.add_option("--env", variables_, "Set this variable for the program; can be repeated")
+    app.add_option("--env", variables_, "Set this environment variable for the program; can be repeated")
         ->type_name("K=V")
         ->allow_extra_args(false);
-    app.add_option("--entrypoint", entrypoint_, "Run this program instead of the image's; empty: none")
+    app.add_option("--entrypoint", entrypoint_, "Replace the entrypoint of the image; empty: none")
         ->type_name("PROGRAM");
-    app.add_option("--workdir", directory_, "Start in this directory; else in the current one")
+    app.add_option("--workdir", directory_,
+                   "Working directory in the container (default: the current directory)")
         ->type_name("DIR");
-    app.add_flag("--no-gpu", no_gpu_, "Show no GPU of the machine in the image");
-    app.add_flag("--no-check", no_check_,
-                 "Do not check that this machine has what the image was deployed for");
-    app.add_flag("--print", print_, "Print the command line and run nothing");
+    app.add_flag("--no-gpu", no_gpu_, "Hide the GPUs of the machine from the program");
+    app.add_flag(
+        "--no-check", no_check_,
+        "Do not check that this machine has the CPU features, libraries and devices that the image needs");
+    app.add_flag("--print", print_, "Print the command line instead of running it");
     app.add_option("--launcher", launcher_,
-                   "With --print: print how this starts it as MPI ranks: " +
+                   "With --print: print the command line for this MPI launcher: " +
                        join(run::launcher_choices(), ", "))
         ->type_name("NAME")
         ->check(CLI::IsMember(run::launcher_choices()));
-    app.add_option("--ranks", ranks_, "With --launcher: so many")
+    app.add_option("--ranks", ranks_, "With --launcher: number of ranks")
         ->type_name("N")
         ->check(CLI::Range(1, 1 << 24));
     registry_.add(app);
@@ -72,13 +75,13 @@ public:
 
   Result<void> run() override {
     if (!print_ && (!launcher_.empty() || ranks_ > 0))
-      return make_error(ErrorKind::usage, "xaas run: --launcher and --ranks are for --print");
+      return make_error(ErrorKind::usage, "xaas run: --launcher and --ranks need --print");
     TerminalProgress progress(common.quiet, common.verbosity);
     XAAS_TRY(run::Request request, request_of(progress));
     const run::Host host = run::this_host();
     const uint64_t max_bytes = max_cache_bytes();
     XAAS_TRY(const run::Plan plan, run::prepare(request, host, progress));
-    if (plan.use && plan.use->fresh()) // what cannot be removed is no reason not to run
+    if (plan.use && plan.use->fresh()) // errors of pruning do not stop the run
       prune_caches(max_bytes);
     if (print_)
       return print_plan(request, plan, host);
@@ -102,7 +105,7 @@ private:
     for (const std::string& text : variables_) {
       const size_t equals = text.find('=');
       if (equals == std::string::npos || equals == 0)
-        return make_error(ErrorKind::usage, "--env " + text + ": is not K=V");
+        return make_error(ErrorKind::usage, "--env " + text + ": not K=V");
       request.environment[text.substr(0, equals)] = text.substr(equals + 1);
     }
     for (const std::string& text : binds_) {
@@ -110,7 +113,7 @@ private:
       request.binds.push_back(std::move(bind));
     }
     if (!directory_.empty() && directory_.front() != '/')
-      return make_error(ErrorKind::usage, "--workdir " + directory_ + ": is no absolute path");
+      return make_error(ErrorKind::usage, "--workdir " + directory_ + ": not an absolute path");
     request.directory = directory_;
     request.runtimes = settings().runtimes();
     request.runtime_options = runtime_options_;
@@ -124,7 +127,7 @@ private:
     return request;
   }
 
-  // `none` and `mpi` speak of MPI, too, unless --mpi does.
+  // `none` and `mpi` decide about MPI as well, unless --mpi does.
   Result<void> add_host(run::Request& request) const {
     if (host_ == "auto")
       return {};
@@ -134,14 +137,15 @@ private:
       request.mpi = run::Mpi::image;
     for (const std::string& name : names) {
       if (!spec::is_library_name(name) || name == "auto" || name == "none")
-        return make_error(ErrorKind::usage, "--host " + host_ + ": \"" + name + "\" is no name of a library",
+        return make_error(ErrorKind::usage,
+                          "--host " + host_ + ": \"" + name + "\" is not the name of a library",
                           "auto, none, or names such as fftw3, libfftw3.so.3 or mpi");
       if (name != "mpi") {
         request.host->push_back(name);
         continue;
       }
       if (request.mpi == run::Mpi::image)
-        return make_error(ErrorKind::usage, "--host mpi and --mpi image contradict one another");
+        return make_error(ErrorKind::usage, "--host mpi contradicts --mpi image");
       request.mpi = run::Mpi::host;
     }
     return {};
@@ -182,7 +186,7 @@ private:
     return json;
   }
 
-  // Libraries as --host names them.
+  // The decision as an argument of --host.
   static std::string decided(const std::vector<run::HostChoice>& choices) {
     std::vector<std::string> names;
     for (const run::HostChoice& choice : choices)
@@ -191,7 +195,7 @@ private:
     return names.empty() ? "none" : join(names, ",");
   }
 
-  // This command again, for a launcher, with what was decided.
+  // The command line that a launcher starts: this command with every decision made.
   Result<std::vector<std::string>> own_arguments(const run::Plan& plan) const {
     XAAS_TRY(const fs::path program, program_path());
     std::vector<std::string> line = {program, "run"};

@@ -1,6 +1,7 @@
 #include "settings.h"
 
 #include "images.h"
+#include "terminal.h"
 
 #include <xaas/base/modesty.h>
 
@@ -15,8 +16,8 @@ std::optional<config::Settings>& current() {
   return held;
 }
 
-// For who looks there: temporary_root(), frontdoor::find_clang(), the build tools that we start.
-void hand_on(const config::Settings& read) {
+// temporary_root(), frontdoor::find_clang() and build tools read these variables.
+void export_variables(const config::Settings& read) {
   for (const config::Definition& definition : config::definitions()) {
     const std::string_view key = definition.key;
     if (key != "temporary_directory" && key != "clang" && key != "flang")
@@ -29,8 +30,8 @@ void hand_on(const config::Settings& read) {
 
 } // namespace
 
-Result<void> read_settings(const CLI::App& app) {
-  // Without /proc nobody knows whose program this is, and one owner less is believed.
+Result<void> read_settings(const CLI::App& app, bool quiet) {
+  // Without /proc the owner of this program is unknown and not trusted.
   const Result<fs::path> program = program_path();
   XAAS_TRY(config::Settings read,
            config::Settings::read(config::own_sources(program ? *program : fs::path())));
@@ -41,10 +42,14 @@ Result<void> read_settings(const CLI::App& app) {
     if (option && option->count() > 0)
       XAAS_CHECK(read.take_option(definition, option->results()));
   }
-  for (const config::File& file : read.files())
+  for (const config::File& file : read.files()) {
     if (!file.trouble.empty())
       print_note(file.trouble + "; it is not read");
-  hand_on(read);
+    for (const std::string& warning : file.warnings)
+      if (!quiet)
+        print_warning(warning);
+  }
+  export_variables(read);
   current() = std::move(read);
   return {};
 }

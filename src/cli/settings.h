@@ -7,17 +7,18 @@
 
 namespace xaas::cli {
 
-// Reads them, once, before a command runs; `app` has parsed the command line. What other programs and the
-// libraries take from the environment (TMPDIR, XAAS_CLANG, XAAS_FLANG) is put there.
-Result<void> read_settings(const CLI::App& app);
+// Reads the settings before a command runs; `app` has parsed the command line. Settings that libraries and
+// other programs read from the environment (TMPDIR, XAAS_CLANG, XAAS_FLANG) are exported. Warnings go to
+// standard error unless `quiet`.
+Result<void> read_settings(const CLI::App& app, bool quiet);
 
-// Built-in values before read_settings().
+// Before read_settings(): the built-in values.
 const config::Settings& settings();
 
-// How many jobs at once: -j, or the settings, or what the machine allows.
+// Number of parallel jobs: -j, the settings, or what the machine allows.
 unsigned jobs();
 
-// Outside a batch job others get the CPU first from now on (the setting `nice`).
+// Outside a batch job, lowers the priority of this process (the setting `nice`).
 void be_modest();
 
 } // namespace xaas::cli

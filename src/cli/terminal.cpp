@@ -26,7 +26,7 @@ bool can_redraw() {
   return isatty(2) && !(term && std::strcmp(term, "dumb") == 0);
 }
 
-// Of std::cout and std::cerr, past a PlainOutput.
+// The buffers behind a PlainOutput.
 std::streambuf *direct_output = nullptr, *direct_errors = nullptr;
 
 void write_direct(std::ostream& stream, std::streambuf* direct, const std::string& text) {
@@ -153,6 +153,10 @@ void print_note(const std::string& text) {
   std::cerr << "xaas: note: " << text << "\n";
 }
 
+void print_warning(const std::string& text) {
+  std::cerr << "xaas: warning: " << text << "\n";
+}
+
 void print_error(const Error& error) {
   if (!error.output.empty())
     std::cerr << error.output << (error.output.ends_with('\n') ? "" : "\n");
@@ -165,7 +169,7 @@ std::string table(std::vector<std::vector<std::string>> rows) {
   std::vector<size_t> widths;
   for (auto& row : rows)
     for (std::string& cell : row)
-      std::replace(cell.begin(), cell.end(), '\n', ' '); // so that a cell cannot pass for a row
+      std::replace(cell.begin(), cell.end(), '\n', ' ');
   for (const auto& row : rows)
     for (size_t i = 0; i < row.size(); ++i) {
       widths.resize(std::max(widths.size(), i + 1));

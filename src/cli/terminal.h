@@ -1,4 +1,4 @@
-// What a person sees while the program works: progress and messages on standard error.
+// Output for people: progress and messages on standard error, tables.
 #pragma once
 
 #include <xaas/base/plain_stream.h>
@@ -11,8 +11,8 @@
 
 namespace xaas::cli {
 
-// While it lives, all that is written to std::cout and std::cerr passes a PlainStream: images, registries,
-// tools and arguments say what they like, and so it need not be known of each text where it comes from.
+// While it exists, std::cout and std::cerr pass through a PlainStream. Text from images, registries, tools
+// and arguments is untrusted, and this way no caller has to track where a text comes from.
 class PlainOutput {
 public:
   PlainOutput();
@@ -21,15 +21,15 @@ public:
   ~PlainOutput();
 
 private:
-  std::streambuf *output_, *errors_; // those of std::cout and std::cerr before
+  std::streambuf *output_, *errors_; // the buffers of std::cout and std::cerr before
   PlainStream plain_output_, plain_errors_;
 };
 
-// To standard output as it is: JSON, which scripts read.
+// Prints JSON to standard output unchanged, for scripts.
 void print_json_text(const std::string& text);
 
-// On a terminal one line that is rewritten, with rate and time left; elsewhere a plain line per phase.
-// Nothing with `quiet`.
+// On a terminal, one line that is redrawn, with rate and time left; elsewhere a line per phase. `quiet`:
+// nothing.
 class TerminalProgress : public Progress {
 public:
   TerminalProgress(bool quiet, int verbosity);
@@ -44,7 +44,7 @@ private:
   void begin(const std::string& phase, uint64_t total, bool bytes);
   void draw();
   void clear();
-  std::string amount(uint64_t steps) const; // a number, or of bytes
+  std::string amount(uint64_t steps) const; // a count or a number of bytes
   bool quiet_, terminal_;
   bool bytes_ = false;
   int verbosity_;
@@ -53,23 +53,24 @@ private:
   std::chrono::steady_clock::time_point started_, drawn_;
 };
 
-// "xaas: note: ...", on standard error.
+// "xaas: note: ..." and "xaas: warning: ..." on standard error.
 void print_note(const std::string& text);
+void print_warning(const std::string& text);
 
-// What a tool said, if one failed; "xaas: error: ..."; and, where there is one, "hint: ...".
+// The output of the tool that failed, if any; "xaas: error: ..."; and "hint: ..." if there is a hint.
 void print_error(const Error& error);
 
-// Columns as wide as their widest cell, two blanks apart; no trailing blanks. A new line in a cell becomes a
-// blank: what an image says cannot pass for a row of its own.
+// Columns as wide as their widest cell, two blanks apart, without trailing blanks. A line break in a cell
+// becomes a blank, so that text from an image cannot imitate a row.
 std::string table(std::vector<std::vector<std::string>> rows);
 
-// Names joined by commas: all of them, or the first few and how many more there are.
+// Names joined by commas: all of them, or the first few and the number of the others.
 std::string few(const std::vector<std::string>& names, bool all);
 
 struct NativeLine {
   std::string name, reason;
 };
-// "native object NAME: REASON", one line for all with the same reason.
+// "native object NAME: REASON", one line per reason.
 std::string native_lines(const std::vector<NativeLine>& natives, bool all);
 
 std::string human_bytes(uint64_t bytes);   // "1.4 MiB"

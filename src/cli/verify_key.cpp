@@ -4,7 +4,7 @@ namespace xaas::cli {
 
 void add_verify_key(CLI::App& app, std::string& file) {
   app.add_option("--verify-key", file,
-                 "Use the image only if it is signed by this public key (PEM), as `cosign sign --key` does")
+                 "Use the image only if it is signed with this public key (PEM), as by `cosign sign --key`")
       ->type_name("FILE");
 }
 

@@ -1,4 +1,4 @@
-// The key by which an image must be signed: an option of commands that use images.
+// --verify-key: the key that must have signed an image.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -12,10 +12,10 @@
 namespace xaas::cli {
 
 void add_verify_key(CLI::App& app, std::string& file);
-// Nothing: the option was not given.
+// nullopt: the option was not given.
 Result<std::optional<provenance::PublicKey>> read_verify_key(const std::string& file);
 
-// What was signed, and by which key; null without a signature.
+// The signed digest and the key; null without a signature.
 Json to_json(const std::optional<provenance::Signature>& signature);
 
 } // namespace xaas::cli

@@ -68,7 +68,7 @@ step() { # NAME COMMAND...
   awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f\n", b - a }' >"$here/$1.time"
 }
 
-rows=("application|points|init, s|build, s|deploy, s|verify, s|proof")
+rows=("application|points|init, s|build, s|deploy, s|check, s|proof")
 for app in "${applications[@]}"; do
   say "$app"
   here=$work/$app/$program-init
@@ -80,10 +80,10 @@ for app in "${applications[@]}"; do
   read -ra choices <<<"$("${app}_choices")"
   step build "$xaas" build "$here/xaas.json" --source "$work/$app/source" -o "oci:$here/ir:ir" "${choices[@]}"
   step deploy deploy_cold "oci:$here/ir:ir" "oci:$here/deployed:here"
-  step verify "$xaas" verify "oci:$here/deployed:here"
+  step check "$xaas" check "oci:$here/deployed:here"
   unpack "$here/deployed" here "$here/root"
   proof=$("${app}_proof" "$here/root" | tail -1 | tr -s ' ') || die "$app: the proof failed"
-  rows+=("$app|$(jq '.specializations | length' "$here/xaas.json")|$(cat "$here/init.time")|$(cat "$here/build.time")|$(cat "$here/deploy.time")|$(cat "$here/verify.time")|$proof")
+  rows+=("$app|$(jq '.specializations | length' "$here/xaas.json")|$(cat "$here/init.time")|$(cat "$here/build.time")|$(cat "$here/deploy.time")|$(cat "$here/check.time")|$proof")
 done
 printf '\n'
 printf '%s\n' "${rows[@]}" | column -t -s '|'

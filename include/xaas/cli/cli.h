@@ -3,7 +3,7 @@
 
 namespace xaas::cli {
 
-// Runs the program. Returns its exit code, as docs/command-line.md lists them.
+// Runs the program and returns its exit code (docs/command-line.md).
 int run(int argc, const char* const* argv);
 
 } // namespace xaas::cli

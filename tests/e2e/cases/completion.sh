@@ -24,8 +24,10 @@ expect_among() { # FUNCTION LINE ANSWER...: these and others
   done
 }
 expect_completions bash_completes 'xaas dep' deploy
-expect_among bash_completes 'xaas ' build deploy detect verify cache config completion
+expect_among bash_completes 'xaas ' build deploy detect check cache config completion
 [ -z "$(bash_completes 'xaas man')" ] || fail "a hidden command is shown"
+[ -z "$(bash_completes 'xaas ver')" ] || fail "the earlier name of a command is shown"
+expect_completions bash_completes 'xaas copy --platform ' linux/amd64 linux/arm64
 expect_completions bash_completes 'xaas deploy --dry' --dry-run
 expect_among bash_completes 'xaas deploy -' -o --output --cpu --system -j --lto
 expect_completions bash_completes 'xaas deploy --cpu hasw' haswell

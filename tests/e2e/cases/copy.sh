@@ -92,6 +92,8 @@ expect_equal "digest of the index" "$(image_digest multi all)" "sha256:$(sha256s
 skopeo copy -q --src-tls-verify=false --all "$at/elsewhere:multi" oci:skopeo:multi
 "$XAAS" copy oci:multi:all --arch riscv64 oci:multi:one -q >/dev/null
 expect_equal "the image for riscv64" "$(image_digest multi one)" "$(image_digest app ir)"
+"$XAAS" copy oci:multi:all --platform linux/riscv64 oci:multi:platform -q >/dev/null
+expect_equal "the image for linux/riscv64" "$(image_digest multi platform)" "$(image_digest app ir)"
 expect_error 3 'linux/s390x' "$XAAS" copy oci:multi:all --arch s390x oci:multi:none
 
 # A full disk is reported before anything is written.

@@ -112,11 +112,11 @@ esac
 "$XAAS" inspect oci:image:sm_90 --format json >inspected.json
 assert_json inspected.json '.target.gpu == ["sm_90"] and .gpu_code[0].assembler != null'
 with_driver 580.65.06
-"$XAAS" verify oci:image:sm_90 --system system.json
-expect_error 3 '1 problem' "$XAAS" verify oci:image:sm_90 --system <(jq '.gpus[0].arch = "sm_80"' system.json)
-expect_error 3 '1 problem' "$XAAS" verify oci:image:sm_90 --system <(jq '.gpus = []' system.json)
+"$XAAS" check oci:image:sm_90 --system system.json
+expect_error 3 '1 problem' "$XAAS" check oci:image:sm_90 --system <(jq '.gpus[0].arch = "sm_80"' system.json)
+expect_error 3 '1 problem' "$XAAS" check oci:image:sm_90 --system <(jq '.gpus = []' system.json)
 with_driver 535.54.03
-"$XAAS" verify oci:image:sm_90 --system system.json --format json >verified.json && fail "an old driver takes new machine code"
+"$XAAS" check oci:image:sm_90 --system system.json --format json >verified.json && fail "an old driver takes new machine code"
 assert_json verified.json '[.problems[].kind] == ["gpu"]'
 
 # A makefile that calls nvcc with its options. nvcc compiles what Clang cannot express, and this is counted.

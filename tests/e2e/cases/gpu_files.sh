@@ -158,13 +158,13 @@ fi
 system() { "$XAAS" detect --format json | jq --arg arch "$1" '.gpus = [{vendor: "nvidia", model: "a GPU", arch: $arch,
   memory_bytes: 0, driver: "580", runtime: "", evidence: "test"}]' >system.json; }
 system sm_100
-"$XAAS" verify oci:image:sm_90 --system system.json && fail "machine code for sm_90 in the fat binary runs nowhere else"
+"$XAAS" check oci:image:sm_90 --system system.json && fail "machine code for sm_90 in the fat binary runs nowhere else"
 system sm_80
-expect_error 3 'problem' "$XAAS" verify oci:image:sm_90 --system system.json
+expect_error 3 'problem' "$XAAS" check oci:image:sm_90 --system system.json
 system sm_90
-"$XAAS" verify oci:image:sm_90 --system system.json
+"$XAAS" check oci:image:sm_90 --system system.json
 system ''
-"$XAAS" verify oci:image:sm_90 --system system.json >verified
+"$XAAS" check oci:image:sm_90 --system system.json >verified
 grep -q '^not known: whether the image has code for the GPU a GPU' verified || fail "not said: $(cat verified)"
 
 # Errors that only the assembler finds: when deploying, or on request when building.

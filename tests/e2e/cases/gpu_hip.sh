@@ -178,6 +178,6 @@ expect_error 1 'device libraries' env -u HIP_DEVICE_LIB_PATH ROCM_PATH="$PWD/hip
 assert_json inspected.json '.target.gpu == ["gfx90a"] and .gpu_code[0].code_object == "5"'
 "$XAAS" detect --format json | jq '.gpus = [{vendor: "amd", model: "MI250X", arch: "gfx90a", memory_bytes: 0, driver: "", runtime: "",
   evidence: "test"}]' >system.json
-"$XAAS" verify oci:image:gfx90a --system system.json
-expect_error 3 '1 problem' "$XAAS" verify oci:image:gfx90a --system <(jq '.gpus[0].arch = "gfx908"' system.json)
-expect_error 3 '1 problem' "$XAAS" verify oci:image:gfx90a --system <(jq '.gpus = []' system.json)
+"$XAAS" check oci:image:gfx90a --system system.json
+expect_error 3 '1 problem' "$XAAS" check oci:image:gfx90a --system <(jq '.gpus[0].arch = "gfx908"' system.json)
+expect_error 3 '1 problem' "$XAAS" check oci:image:gfx90a --system <(jq '.gpus = []' system.json)

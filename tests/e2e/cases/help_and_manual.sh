@@ -28,7 +28,7 @@ for command in "" "${commands[@]/#/-}"; do
 done
 # Help lists the options that apply, and no others.
 grep -q XAAS_CLANG pages/man1/xaas-build.1 || fail "xaas-build(1) does not know XAAS_CLANG"
-! grep -q XAAS_CLANG pages/man1/xaas-verify.1 || fail "xaas-verify(1) speaks of XAAS_CLANG"
+! grep -q XAAS_CLANG pages/man1/xaas-check.1 || fail "xaas-check(1) speaks of XAAS_CLANG"
 grep -q 'access denied' pages/man1/xaas-deploy.1 || fail "xaas-deploy(1) has no exit status 5"
 ! grep -q 'access denied' pages/man1/xaas-cache.1 || fail "xaas-cache(1) speaks of registries"
 # The page of the configuration file documents every setting.

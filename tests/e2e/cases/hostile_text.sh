@@ -47,7 +47,7 @@ quotes "$XAAS" deploy oci:app:ir -o oci:out:x --set "$evil=1"
 quotes "$XAAS" deploy oci:app:ir -o oci:out:x --cpu "$evil"
 quotes "$XAAS" copy "oci:app:$evil" oci:out:x
 quotes "$XAAS" merge "oci:$evil:x" oci:app:ir -o oci:out:x
-quotes "$XAAS" verify oci:app:here --cpu "$evil"
+quotes "$XAAS" check oci:app:here --cpu "$evil"
 quotes "$XAAS" run "rootfs:$evil"
 quotes "$XAAS" build src -v --config "$evil" -o oci:out:x
 mkdir tree

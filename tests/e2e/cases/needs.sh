@@ -46,8 +46,8 @@ jq '.gpus = [{"vendor": "nvidia", "model": "NVIDIA H200", "arch": "sm_90", "memo
 jq '.gpus[0].driver = "520.1"' rich.json >old.json
 
 "$XAAS" deploy oci:app:ir --dry-run --explain --system bare.json >bare.text
-grep -qx '  maths=libm  of the image  the library m: libm[.]so[.]6' bare.text || fail "not told: $(cat bare.text)"
-grep -qx '  gpu=cuda    of the host   nvidia GPU, driver 530 or later: this system has no GPU; nvidia GPU is needed' bare.text ||
+grep -qx '  maths=libm  from the image  the library m: libm[.]so[.]6' bare.text || fail "not told: $(cat bare.text)"
+grep -qx '  gpu=cuda    from the host   nvidia GPU, driver 530 or later: this system has no GPU; nvidia GPU is needed' bare.text ||
   fail "not told: $(cat bare.text)"
 grep -qx '  maths=libm  possible      ranks below maths=own, the default' bare.text || fail "not told: $(cat bare.text)"
 grep -qx '  mpi=host    not possible  this system has no MPI; one with the ABI mpich-12 is needed' bare.text ||
@@ -76,16 +76,16 @@ expect_error 3 "mpi=host: this system has no MPI" deploy none --dry-run --system
 deploy out.deploy -o oci:app:out --system rich.json --set mpi=host --set maths=libm
 "$XAAS" inspect oci:app:out --format json >out.json
 assert_json out.json '.requires.mpi == "mpich-12" and .requires.driver == "530"'
-verify() { # FILE ARG...
-  "$XAAS" verify oci:app:out --format json -q "${@:2}" >"$1"
+check() { # FILE ARG...
+  "$XAAS" check oci:app:out --format json -q "${@:2}" >"$1"
 }
-verify alone.verify
-assert_json alone.verify '.runs and ([.needs[] | [.point, .from, .met]] == [["gpu", "host", null], ["maths", "image", true], ["mpi", "host", null]])'
-verify rich.verify --system rich.json
-assert_json rich.verify '.runs and all(.needs[]; .met)'
-expect_exit 3 verify bare.verify --system bare.json
-assert_json bare.verify '(.runs | not) and ([.problems[] | select(.kind == "host") | .message] ==
+check alone.check
+assert_json alone.check '.runs and ([.needs[] | [.point, .from, .met]] == [["gpu", "host", null], ["maths", "image", true], ["mpi", "host", null]])'
+check rich.check --system rich.json
+assert_json rich.check '.runs and all(.needs[]; .met)'
+expect_exit 3 check bare.check --system bare.json
+assert_json bare.check '(.runs | not) and ([.problems[] | select(.kind == "host") | .message] ==
   ["gpu=cuda: this system has no GPU; nvidia GPU is needed", "mpi=host: this system has no MPI; one with the ABI mpich-12 is needed"])'
-"$XAAS" verify oci:app:out --system rich.json -q >text
-grep -qx 'mpi=host needs of the host: an MPI with the ABI mpich-12: mpich 4.2 (/opt/lib)' text || fail "not told: $(cat text)"
-grep -q '^maths=libm needs of the image: the library m: /usr/lib.*/libm.so.6$' text || fail "not told: $(cat text)"
+"$XAAS" check oci:app:out --system rich.json -q >text
+grep -qx 'mpi=host needs from the host: an MPI with the ABI mpich-12: mpich 4.2 (/opt/lib)' text || fail "not told: $(cat text)"
+grep -q '^maths=libm needs from the image: the library m: /usr/lib.*/libm.so.6$' text || fail "not told: $(cat text)"

@@ -72,7 +72,7 @@ assert_json info.json '[.caches[] | select(.entries > 0 and .bytes > 0 and .trou
 "$XAAS" cache prune --max-size 0 --format json >pruned.json
 assert_json pruned.json '.removed_bytes > 0 and ([.caches[].entries] | add == 0)'
 expect_error 2 "not a size" "$XAAS" cache prune --max-size many
-expect_error 2 "--max-size is for prune" "$XAAS" cache info --max-size 1G
+expect_error 2 "--max-size needs prune" "$XAAS" cache info --max-size 1G
 expect_exit 2 "$XAAS" cache clean
 XAAS_CACHE_MAX_SIZE=1 deploy small --set size=small
 expect_equal "entries over the limit" "$(find "$XAAS_CACHE_DIR/objects" -type f | wc -l)" 0

@@ -86,8 +86,8 @@ for cpu in cortex-a72 neoverse-v1 neoverse-v2; do
   "$XAAS" deploy oci:app:ir -o rootfs:$cpu --cpu $cpu --set simd=none -q >/dev/null
   "$XAAS" deploy oci:app:ir -o oci:app:$cpu --cpu $cpu -q --format json >$cpu.json
   assert_json $cpu.json '.configuration == {simd: "neon"}'
-  "$XAAS" verify oci:app:$cpu --cpu $cpu -q --format json >verify.json
-  assert_json verify.json '.runs and .deployed_for == "'$cpu'"'
+  "$XAAS" check oci:app:$cpu --cpu $cpu -q --format json >check.json
+  assert_json check.json '.runs and .deployed_for == "'$cpu'"'
   expect_equal "$cpu" "$(run $cpu max)" "4500.0 499498 1 caught"
   [ "$(uses $cpu chosen 'z[0-9]')" -gt 0 ] || fail "$cpu: a function's own target attribute is lost"
 done
@@ -97,7 +97,7 @@ expect_equal "cortex-a72 there" "$(run cortex-a72 cortex-a72)" "4500.0 499498 1 
 "$XAAS" deploy oci:app:ir -o rootfs:lto --cpu neoverse-v1 --lto -q >/dev/null
 expect_equal "with LTO" "$(run lto max)" "4500.0 499498 1 caught"
 
-expect_exit 3 "$XAAS" verify oci:app:neoverse-v1 --cpu cortex-a72 -q
+expect_exit 3 "$XAAS" check oci:app:neoverse-v1 --cpu cortex-a72 -q
 expect_exit 3 "$XAAS" deploy oci:app:ir -o oci:app:none --cpu haswell -q
 
 # The other build systems know the target architecture.

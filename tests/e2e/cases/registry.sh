@@ -50,7 +50,7 @@ done < <(sed -n 's/^GET .*\/blobs\/\(sha256:[0-9a-f]*\) 200 .*/\1/p' requests)
 "$XAAS" deploy "$at/team/app:ir" --set isa=x86-64 --cpu x86-64 -o "$at/other/app:again" -q >/dev/null
 expect_equal "uploads of the second deploy" "$(new_requests log | grep -c '^PUT ')" 1
 
-"$XAAS" verify "$at/other/app:here" -q >/dev/null
+"$XAAS" check "$at/other/app:here" -q >/dev/null
 skopeo copy -q --src-tls-verify=false "$at/other/app:here" oci:copied:here
 run_image copied here /usr/local/bin/hello >output
 grep -q '^hello ' output || fail "the deployed image says: $(cat output)"
@@ -61,7 +61,7 @@ skopeo copy -q --dest-tls-verify=false --dest-compress-format zstd --dest-compre
 for tag in docker zstd; do
   "$XAAS" inspect "$at/others:$tag" --format json -q >other.json
   assert_json other.json '.kind == "deployed" and .name == "hello" and .configuration.isa == "x86-64"'
-  "$XAAS" verify "$at/others:$tag" -q >/dev/null
+  "$XAAS" check "$at/others:$tag" -q >/dev/null
 done
 skopeo copy -q --dest-tls-verify=false oci:app:ir "$at/others:ir"
 curl -fsS -H 'Accept: application/vnd.oci.image.manifest.v1+json' "http://$registry/v2/others/manifests/ir" >ir.json

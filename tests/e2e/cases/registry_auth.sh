@@ -59,7 +59,7 @@ echo "{\"authfile\": \"$PWD/auth.json\"}" >home/.config/xaas/config.json
 "$XAAS" inspect "$at:ir" -vv >>told 2>&1
 rm home/.config/xaas/config.json
 REGISTRY_AUTH_FILE=$PWD/auth.json "$XAAS" deploy "$at:ir" -o "$at:here" -vv >>told 2>&1
-SSL_CERT_FILE=$PWD/certs/ca.crt HOME=/nonexistent "$XAAS" verify "$at:here" --authfile auth.json >>told 2>&1
+SSL_CERT_FILE=$PWD/certs/ca.crt HOME=/nonexistent "$XAAS" check "$at:here" --authfile auth.json >>told 2>&1
 skopeo copy -q --src-authfile auth.json --src-cert-dir certs "$at:here" oci:copied:here
 "$XAAS" deploy oci:app:ir -o oci:app:here -q >/dev/null
 expect_equal "digest" "$(image_digest copied here)" "$(image_digest app here)"

@@ -120,7 +120,7 @@ asked 'GET me wants repository:team/app:pull,push gets team/app:pull,push'
 as me.json inspect "$at/team/app:ir"
 asked 'GET me wants repository:team/app:pull gets team/app:pull'
 as me.json deploy "$at/team/app:ir" --set isa=x86-64 --cpu x86-64 -o "$at/team/app:here"
-as me.json verify "$at/team/app:here"
+as me.json check "$at/team/app:here"
 as me.json copy "$at/team/app:ir" oci:back:ir
 expect_equal "digest of what came back" "$(image_digest back ir)" "$digest"
 

@@ -89,14 +89,14 @@ expect_equal "size of the subject" "$(jq -r .subject.size "$manifest")" "$(stat 
 cmp sbom.json "$(blob app "$(jq -r '.layers[0].digest' "$manifest")")"
 "$XAAS" deploy oci:app:ir -o oci:app:here --attach-sbom -q >/dev/null
 expect_equal "artifacts after attaching twice" "$(jq '[.manifests[] | select(.artifactType)] | length' app/index.json)" 1
-"$XAAS" verify oci:app:here -q >/dev/null
+"$XAAS" check oci:app:here -q >/dev/null
 run_image_works() { command -v podman >/dev/null || return 0; run_image app here /usr/local/bin/squeeze >output && grep -q '^[0-9]' output; }
 run_image_works || fail "the image with an artifact beside it does not run"
 
 expect_error 2 'an SBOM can be attached' "$XAAS" deploy oci:app:ir -o oci-archive:x.tar --attach-sbom
 expect_error 2 'an SBOM can be attached' "$XAAS" deploy oci:app:ir -o rootfs:x --attach-sbom
 expect_error 2 '--sbom' "$XAAS" deploy oci:app:ir --dry-run --sbom x.json
-expect_error 2 '--sbom describes an image' "$XAAS" inspect src --sbom
+expect_error 2 '--sbom needs an image' "$XAAS" inspect src --sbom
 
 # In a registry that does not know referrers (docker-registry 2.8): an index under a tag.
 command -v docker-registry >/dev/null && command -v curl >/dev/null || exit 0

@@ -91,7 +91,7 @@ expect_equal "what is signed" "$(json deployed.json .signature.image)" "$ir"
 # `verify` checks the signature of a deployed image.
 expect_error 7 'not signed' "$XAAS" verify oci:out:key --verify-key key.pub
 cosign_sign out "$(image_digest out key)" key
-"$XAAS" verify oci:out:key --verify-key key.pub --format json -q >verified.json
+"$XAAS" check oci:out:key --verify-key key.pub --format json -q >verified.json
 expect_equal "what is signed" "$(json verified.json .signature.image)" "$(image_digest out key)"
 
 # In a registry, in the place where cosign stores signatures.

@@ -8,7 +8,7 @@ toolchain_image tools all gcc g++ gfortran cmake ninja-build meson autoconf auto
 check() { # NAME WANT: built, verified and run
   "$XAAS" build "$1" --kind source --base oci:tools:all -o "oci:app:$1" -q >/dev/null
   "$XAAS" deploy "oci:app:$1" -o "oci:here:$1" --cpu x86-64-v2 --runtime bwrap -q >/dev/null
-  "$XAAS" verify "oci:here:$1" --cpu x86-64-v2 >/dev/null
+  "$XAAS" check "oci:here:$1" --cpu x86-64-v2 >/dev/null
   expect_equal "$1" "$("$XAAS" run -q --runtime bwrap "oci:here:$1")" "$2"
 }
 spec() { # DIRECTORY SYSTEM [MORE]

@@ -57,7 +57,7 @@ assert_json v2.json '.build.flags == ["-march=x86-64-v2"]'
 deploy -o oci:here:lacking --system system.json >lacking.json
 assert_json lacking.json '.build.flags[0] == "-march=haswell" and (.build.flags | index("-mno-bmi2") != null and index("-mno-fma") != null)'
 expect_equal "what runs" "$("${as_user[@]}" "$XAAS" run -q --runtime bwrap oci:here:v2)" "hello 7.484471"
-"${as_user[@]}" "$XAAS" verify oci:here:v2 --cpu x86-64-v2 >/dev/null
+"${as_user[@]}" "$XAAS" check oci:here:v2 --cpu x86-64-v2 >/dev/null
 [ -z "$(ls -A tmp)" ] || fail "left in TMPDIR: $(ls -A tmp)"
 
 # The deployed image has no compilers, no sources and no path of this machine.

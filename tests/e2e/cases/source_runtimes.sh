@@ -43,4 +43,4 @@ cd "$elsewhere"
 "${as_user[@]}" "$XAAS" deploy "oci:$layout:source" -o oci:here:host --cpu x86-64-v2 --runtime host --format json >host.json 2>host.log
 assert_json host.json '.build.runtime == "host" and .build.flags == ["-march=x86-64-v2"]'
 expect_equal "what runs" "$("${as_user[@]}" "$XAAS" run -q --runtime bwrap oci:here:host)" "hello 7.484471"
-"$XAAS" verify oci:here:host --cpu x86-64-v2 >/dev/null
+"$XAAS" check oci:here:host --cpu x86-64-v2 >/dev/null

@@ -46,6 +46,13 @@ expect_error 2 --jobs "$XAAS" build src -o oci:app:ir -j 0
 expect_error 2 yaml "$XAAS" detect --format yaml
 expect_error 2 SOURCE_DATE_EPOCH env SOURCE_DATE_EPOCH=today "$XAAS" build src -o oci:app:ir
 
+expect_error 2 '--platform windows/amd64: the operating system is not linux' build src --platform windows/amd64
+hint linux/arm64
+expect_error 2 '--platform linux/arm64/v9: unknown variant of arm64' build src --platform linux/arm64/v9
+expect_error 2 '--platform linux: no architecture' "$XAAS" copy oci:app:ir oci:b:ir --platform linux
+expect_error 2 '--arch' build src --platform linux/arm64 --arch aarch64
+expect_error 2 'ppc64le' build src --platform linux/ppc64le
+
 expect_error 2 'ocii' "$XAAS" build src -o ocii:app:ir
 hint oci-archive:
 expect_error 2 'a b' "$XAAS" build src -o 'oci:app:a b'

@@ -11,16 +11,16 @@ namespace xaas::cli {
 
 namespace {
 
-class VerifyCommand : public Command {
+class CheckCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("IMAGE", image_,
                    "Deployed image: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
                    "docker://HOST/NAME[:TAG] or a path")
         ->required();
-    app.add_option("--system", system_, "The machine that this file describes (from `xaas detect`)")
+    app.add_option("--system", system_, "Check for the machine that this file describes (from `xaas detect`)")
         ->type_name("FILE");
-    app.add_option("--cpu", cpu_, "A machine with this CPU: an LLVM name (haswell, znver4) or an ISA level")
+    app.add_option("--cpu", cpu_, "Check for this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
     add_verify_key(app, verify_key_);
     registry_.add(app);
@@ -44,7 +44,7 @@ public:
       print_table(report);
     if (report.problems.empty())
       return {};
-    return make_error(ErrorKind::unsatisfied, "verifying " + image_ + ": it cannot run on " + report.on +
+    return make_error(ErrorKind::unsatisfied, "checking " + image_ + ": it cannot run on " + report.on +
                                                   ": " + std::to_string(report.problems.size()) +
                                                   (report.problems.size() == 1 ? " problem" : " problems"));
   }
@@ -87,6 +87,16 @@ private:
                {"files", files}});
   }
 
+  // Instructions beyond the CPU that are no problem; of files that deploying did not link only with -v.
+  void print_explained(const check::CheckedFile& file) const {
+    if (!file.explained || !(file.lowered || common.verbosity > 0))
+      return;
+    for (const auto& [feature, use] : file.beyond)
+      std::cout << file.path + (file.lowered ? ": chooses at run time: " : ": has ") + feature + ", " +
+                       std::to_string(use.instructions) + " instructions, in " + join(use.functions, ", ")
+                << "\n";
+  }
+
   void print_table(const check::Report& report) const {
     size_t lowered = 0;
     for (const check::CheckedFile& file : report.files)
@@ -97,24 +107,19 @@ private:
                         {"deployed for", report.cpu.name},
                         {"checked for", report.on},
                         {"files", std::to_string(report.files.size()) + " programs and libraries, " +
-                                      std::to_string(lowered) + " of them made by deploying"}});
+                                      std::to_string(lowered) + " of them linked by deploying"}});
     for (const check::CheckedFile& file : report.files)
-      for (const auto& [feature, use] : file.beyond)
-        if (file.explained && (file.lowered || common.verbosity > 0))
-          std::cout << file.path + (file.lowered ? ": chooses at run time: " : ": has ") + feature + ", " +
-                           std::to_string(use.instructions) + " instructions, in " + join(use.functions, ", ")
-                    << "\n";
+      print_explained(file);
     for (const check::ValueNeed& each : report.needs)
-      std::cout << each.point + "=" + each.value + " needs of the " + select::name_of(each.need.from) + ": " +
-                       (each.checked ? text_of(each.need) : each.need.what + " (not checked)")
+      std::cout << each.point + "=" + each.value + " needs from the " + select::name_of(each.need.from) +
+                       ": " + (each.checked ? text_of(each.need) : each.need.what + " (not checked)")
                 << "\n";
     for (const check::Problem& problem : report.problems)
       std::cout << "problem: " + (problem.file.empty() ? "" : problem.file + ": ") + problem.message << "\n";
     for (const std::string& each : report.unknown)
       std::cout << "not known: " + each << "\n";
     if (report.problems.empty())
-      std::cout << (report.unknown.empty() ? "it can run there\n"
-                                           : "nothing that is known speaks against it\n");
+      std::cout << (report.unknown.empty() ? "it can run there\n" : "it can run there as far as is known\n");
   }
 
   std::string image_, system_, cpu_, verify_key_;
@@ -123,8 +128,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Command> make_verify_command() {
-  return std::make_unique<VerifyCommand>();
+std::unique_ptr<Command> make_check_command() {
+  return std::make_unique<CheckCommand>();
 }
 
 } // namespace xaas::cli

@@ -18,37 +18,37 @@ END
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o oci:app:haswell --cpu haswell -q >/dev/null
 
-verify() { # TAG OPTION...: leaves TAG.json
-  "$XAAS" verify "oci:app:$1" -q --format json "${@:2}" >"$1.json"
+check() { # TAG OPTION...: leaves TAG.json
+  "$XAAS" check "oci:app:$1" -q --format json "${@:2}" >"$1.json"
 }
-verify haswell
+check haswell
 assert_json haswell.json '.runs and .deployed_for == "haswell" and .checked_for == "haswell" and .problems == []'
 assert_json haswell.json '.files[] | select(.path == "/usr/local/bin/hello") | .lowered and .explained and
   (.beyond[] | select(.feature == "avx512f") | .instructions > 0 and (.functions | index("wide") or index("main")))'
 assert_json haswell.json '.digest == "'"$(image_digest app haswell)"'"'
-"$XAAS" verify oci:app:haswell >table
+"$XAAS" check oci:app:haswell >table
 grep -q '^it can run there$' table || fail "not said: $(cat table)"
 grep -q '^/usr/local/bin/hello: chooses at run time: avx512f' table || fail "not said: $(cat table)"
-verify haswell --cpu znver4
+check haswell --cpu znver4
 "$XAAS" detect --cpu haswell -o haswell-node.json -q
-verify haswell --system haswell-node.json
+check haswell --system haswell-node.json
 
-expect_exit 3 verify haswell --cpu nehalem
+expect_exit 3 check haswell --cpu nehalem
 assert_json haswell.json '.runs == false and ([.problems[] | select(.kind == "feature") | .message] | any(endswith("nehalem lacks avx2")))'
-expect_error 3 "it cannot run on nehalem" "$XAAS" verify oci:app:haswell --cpu nehalem
+expect_error 3 "it cannot run on nehalem" "$XAAS" check oci:app:haswell --cpu nehalem
 
 # Instructions that the source did not request: the same image with another annotation.
 umoci config --image app:haswell --tag forced --config.label x=y \
   --manifest.annotation "dev.xaas.code={\"/usr/local/bin/hello\": {\"own\": [], \"assembly\": false, \"native\": false}}" 2>umoci.err ||
   fail "umoci: $(cat umoci.err)"
-expect_exit 3 verify forced
+expect_exit 3 check forced
 assert_json forced.json '.problems | length == 1 and .[0].kind == "instruction" and .[0].file == "/usr/local/bin/hello" and (.[0].message | contains("haswell lacks avx512f"))'
 
 # A missing library.
 umoci unpack --rootless --image app:haswell bundle >/dev/null 2>&1 || umoci unpack --image app:haswell bundle >/dev/null
 rm "$(find bundle/rootfs -name libc.so.6)"
 umoci repack --image app:broken bundle >/dev/null 2>&1
-expect_exit 3 verify broken
+expect_exit 3 check broken
 assert_json broken.json '.problems | any(.kind == "library" and (.message | contains("libc.so.6")))'
 
 # A static C library selects its functions at run time.
@@ -56,8 +56,8 @@ tiny_project static
 sed -i 's/ -o / -static -o /' static/Makefile
 "$XAAS" build static -o oci:fixed:ir -q >/dev/null
 "$XAAS" deploy oci:fixed:ir -o oci:fixed:haswell --cpu haswell -q >/dev/null
-"$XAAS" verify oci:fixed:haswell -q >table || fail "a static program: $(cat table)"
+"$XAAS" check oci:fixed:haswell -q >table || fail "a static program: $(cat table)"
 
-expect_error 2 "not a deployed image" "$XAAS" verify oci:app:ir
-expect_error 4 "no image tagged 'none'" "$XAAS" verify oci:app:none
-expect_error 2 "nonsense" "$XAAS" verify oci:app:haswell --cpu nonsense
+expect_error 2 "not a deployed image" "$XAAS" check oci:app:ir
+expect_error 4 "no image tagged 'none'" "$XAAS" check oci:app:none
+expect_error 2 "nonsense" "$XAAS" check oci:app:haswell --cpu nonsense
