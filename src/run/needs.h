@@ -7,7 +7,7 @@
 
 namespace xaas::run {
 
-// Reads only the image's annotations, so it costs nothing; `xaas verify` checks everything. unsatisfied for
+// Reads only the image's annotations, so it costs nothing; `xaas check` checks everything. unsatisfied for
 // another architecture, or features that `host` lacks. An image without annotations passes.
 Result<void> check_needs(const oci::Image& image, const target::Cpu& host);
 

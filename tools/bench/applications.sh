@@ -223,7 +223,7 @@ for application in "${applications[@]}"; do
     timed "$here/xaas.lto" deploy_cold "oci:$here/image:ir" "oci:$here/image:lto" --lto
     once "$here/rootfs-lto" unpack "$here/image" lto
   fi
-  "$xaas" verify "oci:$here/image:here" -q >"$here/verify" || die "$app: the deployed image cannot run: $(cat "$here/verify")"
+  "$xaas" check "oci:$here/image:here" -q >"$here/check" || die "$app: the deployed image cannot run: $(cat "$here/check")"
   once "$here/rootfs" unpack "$here/image" here
   once "$data" "${app}_data"
   say "$app: output"

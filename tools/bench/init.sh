@@ -1,6 +1,6 @@
 #!/bin/bash
 # `xaas init` of real applications from Debian's source packages: the unedited spec builds with values that a user chooses and
-# deploys for this machine, `xaas verify` finds nothing, and a program of the image runs (for FFTW: one that is linked here
+# deploys for this machine, `xaas check` finds nothing, and a program of the image runs (for FFTW: one that is linked here
 # with the image's library). Reports the seconds of each step.
 #
 #   tools/bench/init.sh [APPLICATION]...     minimap2 hmmer fftw3 kissfft sundials gromacs; default: all

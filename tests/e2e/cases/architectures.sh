@@ -100,7 +100,7 @@ assert_json remote.json '.kind == "index" and .digest == "'"$digest"'"'
 expect_equal "merged from a registry" "$(json merged.json .digest)" "$digest"
 
 # Errors.
-expect_error 2 "none of the ISA levels armv8-a is one of x86_64" "$XAAS" build src --arch $both --isa armv8-a -o oci:out:x -q
+expect_error 2 "none of the ISA levels armv8-a is one of x86_64" "$XAAS" build src --platform linux/amd64,linux/arm64 --isa armv8-a -o oci:out:x -q
 expect_error 2 "none of the given configurations is for aarch64" "$XAAS" build src --arch $both --config isa=x86-64 -o oci:out:x -q
 expect_error 2 "nonsense" "$XAAS" build src --arch $both --config isa=nonsense -o oci:out:x -q
 expect_error 2 "riscv64" "$XAAS" build src --arch x86_64,riscv64 -o oci:out:x -q

@@ -27,6 +27,12 @@ for command in "" "${commands[@]/#/-}"; do
   done
 done
 # Help lists the options that apply, and no others.
+# An earlier name still works, and appears nowhere.
+"$XAAS" verify --help | cmp - <("$XAAS" check --help)
+! "$XAAS" --help | grep -q verify || fail "the overview has the hidden name"
+[ ! -e pages/man1/xaas-verify.1 ] || fail "a page for the hidden name"
+expect_error 2 "xaas check: has no option --systm" "$XAAS" verify oci:a:b --systm x
+
 grep -q XAAS_CLANG pages/man1/xaas-build.1 || fail "xaas-build(1) does not know XAAS_CLANG"
 ! grep -q XAAS_CLANG pages/man1/xaas-check.1 || fail "xaas-check(1) speaks of XAAS_CLANG"
 grep -q 'access denied' pages/man1/xaas-deploy.1 || fail "xaas-deploy(1) has no exit status 5"

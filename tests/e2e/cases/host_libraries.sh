@@ -39,8 +39,8 @@ deploy=("$XAAS" deploy oci:app:ir -q)
 # The report depends on the machine; the image does not.
 with=(env LD_LIBRARY_PATH="$PWD/same")
 "${with[@]}" "${deploy[@]}" --dry-run --explain >with.text
-grep -qx "  tiny    of the host   the same soname: $PWD/same/libtiny.so.1" with.text || fail "not told: $(cat with.text)"
-grep -qx "  nosuch  of the image  this configuration loads none; it is unused or linked statically" with.text || fail "not told: $(cat with.text)"
+grep -qx "  tiny    from the host   the same soname: $PWD/same/libtiny.so.1" with.text || fail "not told: $(cat with.text)"
+grep -qx "  nosuch  from the image  this configuration loads none; it is unused or linked statically" with.text || fail "not told: $(cat with.text)"
 "${deploy[@]}" -o oci:app:here --format json >without.json
 assert_json without.json '[.host[] | [.what, .from, .found]] == [["mpi", "image", null], ["tiny", "image", null], ["nosuch", "image", null]]
   and .host[1].reason == "the system has no libtiny.so.1"'
@@ -74,7 +74,7 @@ expect_error 3 "this machine has no libtiny.so.1" "${run[@]}" --host tiny
 expect_error 3 "loads no library fftw3" "${run[@]}" --host fftw3
 expect_error 3 "belongs to the C library" "${run[@]}" --host libc.so.6
 expect_error 2 "no name of a library" "${run[@]}" --host tiny,../x
-expect_error 2 "contradict" "${run[@]}" --host mpi --mpi image
+expect_error 2 "--host mpi contradicts --mpi image" "${run[@]}" --host mpi --mpi image
 # A tree does not record preferences, so the command line names them.
 "${deploy[@]}" -o rootfs:tree >/dev/null
 expect_equal "a tree" "$("${with[@]}" "$XAAS" run -q --runtime bwrap rootfs:tree -- /usr/local/bin/app)" "image 1"

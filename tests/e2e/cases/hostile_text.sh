@@ -32,7 +32,7 @@ manifest=$(image_digest app here)
 jq -c --arg evil "$evil" '.annotations |= with_entries(if .key | test("version|format") then . else .value = $evil end)' "$(blob app "$manifest")" >bad.json
 put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json
 for tag in ir here bad; do
-  for command in inspect verify run "deploy -o oci:out:x" "inspect -v" "run --print"; do
+  for command in inspect check run "deploy -o oci:out:x" "inspect -v" "run --print"; do
     read -ra words <<<"$command"
     "$XAAS" "${words[@]}" "oci:app:$tag" >printed 2>errors </dev/null || [ $? -lt 128 ] || fail "$command $tag"
     plain printed errors

@@ -26,7 +26,7 @@ export XAAS_CACHE_DIR=$PWD/empty-cache
 "$XAAS" inspect oci:app:ir >/dev/null
 "$XAAS" deploy oci:app:ir -o oci:inside:ir --cpu x86-64-v3 -q >/dev/null
 "$XAAS" deploy oci:app:source -o oci:inside:source --cpu x86-64-v3 --runtime bwrap -q >/dev/null
-"$XAAS" verify oci:inside:ir --cpu x86-64-v3 >/dev/null
+"$XAAS" check oci:inside:ir --cpu x86-64-v3 >/dev/null
 "$XAAS" copy oci:inside:ir rootfs:tree -q >/dev/null
 END_INSIDE
 "${isolated[@]}" bash inside.sh

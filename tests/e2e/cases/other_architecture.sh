@@ -1,6 +1,6 @@
 #!/bin/bash
 # An IR image for AArch64, built here with a cross C library and deployed for CPUs with and without SVE: each gets its
-# instructions, runs under emulation with the same results, and `xaas verify` knows what it needs.
+# instructions, runs under emulation with the same results, and `xaas check` knows what it needs.
 source "$E2E/lib.sh"
 needs jq skopeo cmake ninja meson autoreconf clang-22 clang++-22 qemu-aarch64
 [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] && [ -e /usr/lib/gcc-cross/aarch64-linux-gnu ] ||

@@ -40,9 +40,20 @@ assert_json shown.json '.settings[] | select(.key == "jobs") | .value == 4'
 cd ..
 
 # An invalid setting is an error, except for --help.
-echo '{"jbos": 4}' >$user
-expect_error 2 "$PWD/$user: /jbos: unknown key" "$XAAS" config show
-grep -q 'did you mean `jobs`' stderr || fail "no hint: $(cat stderr)"
+echo '{"jbos": 4, "nice": 3, "registries": {"r.example": {"tls_verfy": false, "cert_dir": "/c"}}}' >$user
+"$XAAS" config show --format json >shown.json 2>warnings
+expect_equal "warnings" "$(cat warnings)" "xaas: warning: $PWD/$user: /jbos: unknown key \"jbos\"; did you mean \`jobs\`?
+xaas: warning: $PWD/$user: /registries/r.example/tls_verfy: unknown key \"tls_verfy\"; did you mean \`tls_verify\`?"
+assert_json shown.json '.files[1] | .used and (.warnings | length) == 2'
+assert_json shown.json '[.settings[] | select(.origin == "user") | [.key, .value]] == [["nice", 3], ["registries.r.example.cert_dir", "/c"]]'
+"$XAAS" detect --format json >detected.json 2>warnings
+assert_json detected.json '.version == 1'
+expect_equal "warnings of detect" "$(grep -c '^xaas: warning: ' warnings)" 2
+"$XAAS" detect -q >/dev/null 2>warnings
+[ ! -s warnings ] || fail "-q is not quiet: $(cat warnings)"
+# Wrong values are errors, but help does not read the file.
+echo '{"jbos": 4, "jobs": "4"}' >$user
+expect_error 2 "$PWD/$user: /jobs: expected an integer" "$XAAS" config show
 "$XAAS" config --help >/dev/null
 echo '{"jobs": 4}' >$user
 chmod 662 $user

@@ -89,7 +89,7 @@ cosign_sign multi-2 "$ir" key
 expect_equal "what is signed" "$(json deployed.json .signature.image)" "$ir"
 
 # `verify` checks the signature of a deployed image.
-expect_error 7 'not signed' "$XAAS" verify oci:out:key --verify-key key.pub
+expect_error 7 'not signed' "$XAAS" check oci:out:key --verify-key key.pub
 cosign_sign out "$(image_digest out key)" key
 "$XAAS" check oci:out:key --verify-key key.pub --format json -q >verified.json
 expect_equal "what is signed" "$(json verified.json .signature.image)" "$(image_digest out key)"
