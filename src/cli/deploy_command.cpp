@@ -170,12 +170,12 @@ private:
     if (!level_alone && !explained)
       return;
     const std::string warning = level_alone ? "--set isa=" + level->second +
-                                               " chooses the IR; code is still generated for this CPU (" +
-                                               request.system.cpu.name + "). Use --cpu " + level->second +
-                                               " to generate code for other machines"
-                                         : "";
+                                                  " chooses the IR; code is still generated for this CPU (" +
+                                                  request.system.cpu.name + "). Use --cpu " + level->second +
+                                                  " to generate code for other machines"
+                                            : "";
     request.selected = [warning, explained](const select::Selection& selection,
-                                         const std::vector<deploy::HostChoice>& host) {
+                                            const std::vector<deploy::HostChoice>& host) {
       if (!warning.empty())
         print_warning(warning);
       if (explained)

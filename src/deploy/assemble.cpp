@@ -1,7 +1,7 @@
 #include "assemble.h"
-#include <xaas/device/make.h>
 
 #include <xaas/base/process.h>
+#include <xaas/device/make.h>
 #include <xaas/link/replay.h>
 #include <xaas/lower/cpu_guard.h>
 #include <xaas/lower/lower.h>

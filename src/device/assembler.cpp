@@ -1,6 +1,7 @@
 #include <xaas/device/assembler.h>
 
 #include "assembler_process.h"
+
 #include <xaas/base/text.h>
 
 #include <csignal>

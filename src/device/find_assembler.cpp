@@ -1,7 +1,7 @@
-#include <xaas/device/assembler.h>
-
 #include "assembler_process.h"
+
 #include <xaas/base/text.h>
+#include <xaas/device/assembler.h>
 
 #include <algorithm>
 #include <cstdlib>

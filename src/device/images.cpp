@@ -1,7 +1,7 @@
 #include "images.h"
-
 #include "amd.h"
 #include "lowering.h"
+
 #include <xaas/base/parallel.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>

@@ -1,8 +1,8 @@
 #include "linking.h"
-
 #include "amd.h"
 #include "lowering.h"
 #include "planning.h"
+
 #include <xaas/base/process.h>
 #include <xaas/device/code_object.h>
 #include <xaas/device/fat_binary.h>

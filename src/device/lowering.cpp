@@ -1,6 +1,6 @@
 #include "lowering.h"
-
 #include "amd.h"
+
 #include <xaas/base/text.h>
 #include <xaas/ir/options.h>
 

@@ -1,11 +1,11 @@
 // Choosing a runtime for builds, and running one step in it.
 #include "enclosing.h"
 #include "guard.h"
-#include <xaas/runtimes/knowledge.h>
-#include <xaas/runtimes/tree_paths.h>
 
 #include <xaas/base/text.h>
 #include <xaas/enclose/enclose.h>
+#include <xaas/runtimes/knowledge.h>
+#include <xaas/runtimes/tree_paths.h>
 #include <xaas/system/containers.h>
 
 #include <algorithm>

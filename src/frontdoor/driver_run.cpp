@@ -15,8 +15,6 @@
 // Rejected: reading the command line ourselves, because languages, output names and device jobs follow from
 // dozens of options; `clang -###`, because its text would have to be parsed.
 #include "driver_run.h"
-#include <xaas/session/log.h>
-
 #include "c/compile.h"
 #include "device/compile.h"
 #include "device/jobs.h"
@@ -25,6 +23,7 @@
 #include "hip/hip_arguments.h"
 #include "link.h"
 #include "openmp/openmp_arguments.h"
+
 #include <xaas/known/include_names.h>
 #include <xaas/session/log.h>
 

@@ -5,12 +5,11 @@
 #include "fortran/compile.h"
 #include "hip/hipcc.h"
 #include "link.h"
-#include <xaas/frontdoor/toolchains.h>
 
 #include <xaas/frontdoor/front_door.h>
+#include <xaas/frontdoor/toolchains.h>
 #include <xaas/ir/back_ends.h>
 #include <xaas/session/session.h>
-#include <xaas/frontdoor/toolchains.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 #include "link.h"
 #include "working_object.h"
-#include <xaas/harvest/identify.h>
 
 #include <xaas/base/utf8.h>
+#include <xaas/harvest/identify.h>
 #include <xaas/link/command_line.h>
 #include <xaas/link/replay.h>
 

@@ -1,11 +1,11 @@
 #include "working_object.h"
-#include <xaas/harvest/identify.h>
-#include <xaas/session/log.h>
 
 #include <xaas/base/json.h>
+#include <xaas/harvest/identify.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
+#include <xaas/session/log.h>
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "c/compile.h"
-#include <xaas/known/known.h>
 
 #include <xaas/ir/unit.h>
+#include <xaas/known/known.h>
 
 #include <functional>
 

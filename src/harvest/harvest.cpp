@@ -1,11 +1,10 @@
-#include <xaas/harvest/identify.h>
-
 #include <xaas/base/directory.h>
 #include <xaas/base/json.h>
 #include <xaas/base/text.h>
 #include <xaas/base/utf8.h>
-#include <xaas/harvest/harvest.h>
 #include <xaas/harvest/device_file.h>
+#include <xaas/harvest/harvest.h>
+#include <xaas/harvest/identify.h>
 #include <xaas/session/log.h>
 
 #include <algorithm>

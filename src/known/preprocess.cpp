@@ -25,6 +25,7 @@
 // become annotations, tokens are looked at again, keywords become identifiers). So only what is the same in
 // both is recorded, and if that is impossible (pragmas with macros in them), the listener has no result.
 #include "token_recorder.h"
+
 #include <xaas/known/include_names.h>
 #include <xaas/known/places.h>
 #include <xaas/known/preprocess.h>

@@ -27,6 +27,7 @@
 // place; waiting for the handler of a pragma inside a compile, which consumes words that a listener never
 // sees.
 #include "token_recorder.h"
+
 #include <xaas/known/places.h>
 
 #include <clang/Basic/Builtins.h>

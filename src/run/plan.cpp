@@ -5,13 +5,13 @@
 #include "gpus.h"
 #include "host_libraries.h"
 #include "needs.h"
-#include <xaas/loader/loading.h>
-#include <xaas/runtimes/environment.h>
-#include <xaas/runtimes/tree_paths.h>
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
+#include <xaas/loader/loading.h>
+#include <xaas/runtimes/environment.h>
+#include <xaas/runtimes/tree_paths.h>
 #include <xaas/system/system.h>
 #include <xaas/target/cpu.h>
 

@@ -2,15 +2,14 @@
 #include "c/frontend.h"
 #include "device/units.h"
 #include "working_object.h"
+
+#include <xaas/ir/options.h>
 #include <xaas/known/invocation.h>
 #include <xaas/known/known.h>
 #include <xaas/known/places.h>
 #include <xaas/known/read_once.h>
 #include <xaas/known/stable_files.h>
 #include <xaas/session/log.h>
-
-#include <xaas/ir/options.h>
-#include <xaas/known/invocation.h>
 
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Frontend/CompilerInstance.h>

@@ -1,8 +1,8 @@
 #include "c/frontend.h"
-#include <xaas/known/include_names.h>
 
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/vector_returns.h>
+#include <xaas/known/include_names.h>
 #include <xaas/link/note.h>
 
 #include <clang/AST/ASTContext.h>

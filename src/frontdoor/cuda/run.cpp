@@ -1,6 +1,4 @@
 #include "cuda/run.h"
-#include <xaas/session/log.h>
-
 #include "c/compile.h"
 #include "cuda/nvcc.h"
 #include "cuda/options.h"

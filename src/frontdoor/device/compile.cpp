@@ -1,13 +1,13 @@
 #include "device/compile.h"
 #include "c/frontend.h"
 #include "installed_toolkit.h"
-#include <xaas/harvest/identify.h>
-#include <xaas/known/stable_files.h>
 
+#include <xaas/harvest/identify.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/options.h>
-#include <xaas/target/gpu.h>
 #include <xaas/known/invocation.h>
+#include <xaas/known/stable_files.h>
+#include <xaas/target/gpu.h>
 
 #include <clang/Basic/TargetOptions.h>
 #include <clang/Frontend/CompilerInvocation.h>

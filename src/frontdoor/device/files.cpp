@@ -1,14 +1,12 @@
 #include "device/files.h"
-
 #include "arguments.h"
-
 #include "c/compile.h"
 #include "device/compile.h"
 
 #include <xaas/base/json.h>
+#include <xaas/harvest/device_file.h>
 #include <xaas/link/note.h>
 #include <xaas/session/log.h>
-#include <xaas/harvest/device_file.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 #include "find_links.h"
 #include "planning.h"
+
 #include <xaas/device/make.h>
 
 #include <gmock/gmock.h>

@@ -286,8 +286,8 @@ TEST_F(FrontDoor, OptionsThatIrCannotCarryMakeNativeObjects) {
        {"-fsanitize=undefined", "--coverage", "-fprofile-generate", "-mllvm -inline-threshold=10", "-m32"}) {
     sh(std::string("rm -f ../build/a.o; $CC -O2 ") + flags + " -c a.c -o ../build/a.o");
     EXPECT_TRUE(link::find_note_bytes(read("build/a.o")).empty()) << flags;
-    const auto files =
-        (sh("rm -rf ../dest; mkdir ../dest; cp ../build/a.o ../dest"), harvest::harvest(session_, path("dest")));
+    const auto files = (sh("rm -rf ../dest; mkdir ../dest; cp ../build/a.o ../dest"),
+                        harvest::harvest(session_, path("dest")));
     ASSERT_TRUE(files) << files.error().message;
     EXPECT_EQ(files->at(0).kind, link::InstalledFile::Kind::file) << flags;
     const auto reasons = fs::directory_iterator(session_.directory / "native");

@@ -3,9 +3,9 @@
 #include "hip/hip_arguments.h"
 #include "hip/hipcc.h"
 
-#include <xaas/frontdoor/toolchains.h>
 #include <xaas/base/file.h>
 #include <xaas/base/text.h>
+#include <xaas/frontdoor/toolchains.h>
 
 #include <gmock/gmock.h>
 

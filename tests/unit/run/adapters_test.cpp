@@ -3,6 +3,7 @@
 #include "gpus.h"
 #include "host_libraries.h"
 #include "needs.h"
+
 #include <xaas/runtimes/environment.h>
 
 #include <gmock/gmock.h>

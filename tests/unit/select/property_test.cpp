@@ -1,5 +1,5 @@
-// Properties of every spec and every system, checked on random ones against a slow and simple implementation of
-// the rules; and points from a hostile image.
+// Properties of every spec and every system, checked on random ones against a slow and simple implementation
+// of the rules; and points from a hostile image.
 #include <xaas/select/select.h>
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Choices and rejections on six supercomputers, as described by the published prototype (tests/data/systems), for
-// the shipped specs and for the GPU back ends of GROMACS.
+// Choices and rejections on six supercomputers, as described by the published prototype (tests/data/systems),
+// for the shipped specs and for the GPU back ends of GROMACS.
 #include <xaas/select/select.h>
 
 #include <gmock/gmock.h>
@@ -36,7 +36,8 @@ spec::Application with_gpus() {
   return application(fs::path(XAAS_TEST_DATA) / "specs/gromacs-gpu.json");
 }
 
-// As built for the architecture of the machine; `all`: every combination, not only those that the spec builds.
+// As built for the architecture of the machine; `all`: every combination, not only those that the spec
+// builds.
 Result<Selection> selected(spec::Application application, const SystemDescription& system, bool all = false,
                            const std::map<std::string, std::string>& set = {},
                            const std::map<std::string, std::string>& brought = {}) {
