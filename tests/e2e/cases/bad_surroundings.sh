@@ -88,7 +88,7 @@ chmod 0 generating/main.c
 sed -i 's/"copy": true, //; s/"isa".*"build"/"isa": [], "build"/' generating/xaas.json
 sed -i '/configure_file/d' generating/CMakeLists.txt
 expect_error 1 main.c user build generating -o oci:tmp/app:ir -q
-hint 'generating/main.c of the sources cannot be read'
+hint 'generating/main.c in the sources cannot be read'
 sed -i 's/"system"/"copy": true, "system"/' generating/xaas.json
 expect_error 9 generating/main.c user build generating -o oci:tmp/app:ir -q
 hint 'read permission'

@@ -43,7 +43,7 @@ diff -r --no-dereference tree from-squashfs
 expect_equal "digest of a deployed squashfs" "$(json deployed.json .digest)" "$(image_digest app here)"
 cmp one.sqfs three.sqfs
 echo precious >four.sqfs
-expect_error 2 'no squashfs' "$XAAS" copy oci:app:here squashfs:four.sqfs
+expect_error 2 'not a squashfs file' "$XAAS" copy oci:app:here squashfs:four.sqfs
 expect_equal "a file that is no squashfs" "$(cat four.sqfs)" precious
 mkdir tools
 for tool in env sh; do ln -s "$(command -v $tool)" tools/; done

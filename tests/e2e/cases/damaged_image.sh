@@ -31,7 +31,7 @@ for part in 3 2 1; do
   expect_error 7 part.tar "$XAAS" deploy oci-archive:part.tar:ir -o oci:out:x
 done
 : >part.tar
-expect_error 2 'no OCI archive' "$XAAS" deploy oci-archive:part.tar:ir -o oci:out:x
+expect_error 2 'not an OCI archive' "$XAAS" deploy oci-archive:part.tar:ir -o oci:out:x
 echo '{' >bad/index.json
 expect_error 7 index.json "$XAAS" deploy oci:bad:ir -o oci:out:x
 

@@ -72,7 +72,7 @@ expect_exit 2 "$XAAS" inspect oci:app:ir --schema paper
 mkdir empty
 "$XAAS" inspect empty --format json >empty.json 2>notes
 assert_json empty.json '.specializations == [] and .build.system == null'
-grep -q "no build system" notes || fail "nothing is said of an unknown build system"
+grep -q "no known build system" notes || fail "no note of an unknown build system"
 expect_exit 4 "$XAAS" init empty
 
 # A tree without a spec builds with the findings.

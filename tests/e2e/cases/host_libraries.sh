@@ -73,7 +73,7 @@ LD_LIBRARY_PATH=$PWD/less expect_error 3 "uses tiny_count of libtiny.so.1" "${ru
 expect_error 3 "this machine has no libtiny.so.1" "${run[@]}" --host tiny
 expect_error 3 "loads no library fftw3" "${run[@]}" --host fftw3
 expect_error 3 "belongs to the C library" "${run[@]}" --host libc.so.6
-expect_error 2 "no name of a library" "${run[@]}" --host tiny,../x
+expect_error 2 "not the name of a library" "${run[@]}" --host tiny,../x
 expect_error 2 "--host mpi contradicts --mpi image" "${run[@]}" --host mpi --mpi image
 # A tree does not record preferences, so the command line names them.
 "${deploy[@]}" -o rootfs:tree >/dev/null

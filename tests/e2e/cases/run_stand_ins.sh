@@ -43,6 +43,6 @@ for order in enroot,apptainer apptainer,enroot; do
 done
 "$XAAS" run --print --launcher srun --ranks 8 --runtime apptainer "oci:$layout:here" -q -- a 'b c' >line
 expect_equal "line for srun" "$(cat line)" "srun -n 8 $XAAS run --runtime apptainer oci:$layout:here -- a 'b c'"
-expect_error 2 "for --print" "$XAAS" run --launcher srun "oci:$layout:here"
+expect_error 2 "need --print" "$XAAS" run --launcher srun "oci:$layout:here"
 expect_error 2 "SRC[:DST[:ro|rw]]" "$XAAS" run --bind :x "oci:$layout:here"
 expect_error 4 "there is no" "$XAAS" run --bind "$base/nothing" "oci:$layout:here"

@@ -227,7 +227,7 @@ TEST_F(ClosureTest, FilesThatAreNoLibraries) {
   ASSERT_TRUE(write_file(place("b/libb.so.1"), "INPUT(-lb)\n" + std::string(100, ' ')));
   const auto found = gather();
   ASSERT_FALSE(found);
-  EXPECT_THAT(found.error().message, HasSubstr("b/libb.so.1, which is no library"));
+  EXPECT_THAT(found.error().message, HasSubstr("b/libb.so.1, which is not a library"));
   program_.libraries["liba.so.1"] = place("b/libb.so.1");
   const auto read = gather();
   ASSERT_FALSE(read);

@@ -31,7 +31,8 @@ TEST(Manual, EntriesHaveAMeaningAndNameKnownCommandsAndOptions) {
   for (const CommandEntry& entry : commands()) {
     known.insert(entry.name);
     const std::unique_ptr<Command> command = entry.make();
-    for (const CLI::Option* option : make_app(entry, *command)->get_options())
+    const auto app = make_app(entry, *command); // owns the options
+    for (const CLI::Option* option : app->get_options())
       for (const std::string& name : option->get_lnames())
         known.insert("--" + name);
   }

@@ -91,8 +91,10 @@ TEST_F(Program, TheKindOfAnErrorDecidesTheExitCode) {
   expect(4, {"inspect", "oci:nowhere:x"}, "nowhere");
   expect(4, {"verify", "oci:nowhere:x"}, "nowhere");
   expect(6, {"inspect", "docker://localhost:1/x:y", "--offline"}, "offline");
-  write(directory_.path() / "damaged.tar", "no archive");
-  expect(7, {"inspect", "oci-archive:damaged.tar"}, "damaged.tar");
+  ASSERT_TRUE(make_directories(directory_.path() / "damaged"));
+  write(directory_.path() / "damaged" / "oci-layout", R"({"imageLayoutVersion": "1.0.0"})");
+  write(directory_.path() / "damaged" / "index.json", "not JSON");
+  expect(7, {"inspect", "oci:damaged:x"}, "index.json");
   write(user_, R"({"jobs": "4"})");
   expect(2, {"detect"}, "/jobs: expected an integer");
   chmod(user_.c_str(), 0666);

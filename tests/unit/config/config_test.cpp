@@ -260,7 +260,7 @@ TEST_F(Config, FilesThatOthersCanChangeAreNotTrusted) {
   EXPECT_THAT(bad().message, HasSubstr("belongs to user"));
   sources_.owners = {geteuid()};
   chmod(directory_.path().c_str(), 0777); // others could replace the file
-  EXPECT_THAT(bad().message, HasSubstr(directory_.path().string() + ": others"));
+  EXPECT_THAT(bad().message, HasSubstr(directory_.path().string() + ": users other than"));
   chmod(directory_.path().c_str(), 01777);
   EXPECT_EQ(good().jobs(), 2u);
 }

@@ -85,7 +85,7 @@ TEST_F(AssemblerTest, ThatDoesNotSayItsVersionIsPassedOver) {
   all.path = {path("bin"), "relative", ""};
   ASSERT_TRUE(make_directories(path("bin")));
   ASSERT_TRUE(write_file(path("bin/ptxas"), "#!/bin/sh\necho ptxas\n", 0755));
-  EXPECT_THAT(found(all), AllOf(HasSubstr("no ptxas that works"), HasSubstr("bin/ptxas does not say")));
+  EXPECT_THAT(found(all), AllOf(HasSubstr("no ptxas that works"), HasSubstr("bin/ptxas does not report")));
   program("local/cuda/bin/ptxas", "12.8.93");
   EXPECT_EQ(found(all), "12.8.93 local/cuda/bin/ptxas");
   // A file that cannot be executed does not count.

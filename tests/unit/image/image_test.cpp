@@ -232,10 +232,10 @@ TEST(Bundle, DamagedFilesWithDeviceCodeAreRefused) {
     return parsed ? "" : parsed.error().message;
   };
   EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "elf"; }), HasSubstr("/device/form"));
-  EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "spirv"; }), HasSubstr("not made again"));
+  EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "spirv"; }), HasSubstr("files of this form have no units"));
   EXPECT_THAT(refused([](Json& file) { file["device"]["units"] = {{"gfx90a", file["digest"]}}; }),
               HasSubstr("gfx90a"));
-  EXPECT_THAT(refused([](Json& file) { file["kind"] = "unit"; }), HasSubstr("no plain file"));
+  EXPECT_THAT(refused([](Json& file) { file["kind"] = "unit"; }), HasSubstr("only a plain file"));
   const Fixture fixture = with_device_file("sm_90", "x86_64-pc-linux-gnu");
   EXPECT_EQ(usage_of(fixture.bundle, fixture.bundle.configurations[0]).error().kind, ErrorKind::integrity);
 }

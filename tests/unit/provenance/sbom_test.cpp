@@ -217,7 +217,7 @@ TEST(Inventories, OfADeployedImage) {
   };
   EXPECT_EQ(taken().error().kind, ErrorKind::usage);
   image.annotations = {{"dev.xaas.kind", "deployed"}};
-  EXPECT_THAT(taken().error().message, HasSubstr("does not say"));
+  EXPECT_THAT(taken().error().message, HasSubstr("does not list its packages"));
   image.annotations["dev.xaas.packages"] = "{}";
   EXPECT_EQ(taken().error().kind, ErrorKind::integrity);
   const image::PackageUse libm = use("libm6", "2", {"/usr/lib/libm.so.6"}, {"/usr/bin/solver"}, true);

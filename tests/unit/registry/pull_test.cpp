@@ -251,7 +251,7 @@ TEST_F(Pull, AServerThatIsNoRegistryIsSaidToBeNone) {
   const auto opened = open();
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().kind, ErrorKind::network);
-  EXPECT_THAT(opened.error().message, HasSubstr("no registry"));
+  EXPECT_THAT(opened.error().message, HasSubstr("not a registry"));
 }
 
 } // namespace

@@ -178,7 +178,7 @@ TEST(Parse, CpuWordsAreFeaturesOrOneLevel) {
   const std::string place = "x.json: /specializations/0/values/0/requires/cpu: ";
   expect_usage(cpu(R"(["avx2", "avx512ff"])"), place + "\"avx512ff\" is neither", "`avx512f`");
   expect_usage(cpu(R"("x86-64-v33")"), place + "\"x86-64-v33\" is neither", "did you mean");
-  expect_usage(cpu(R"(["avx2", "x86-64-v3"])"), place + "\"x86-64-v3\" is a level or CPU");
+  expect_usage(cpu(R"(["avx2", "x86-64-v3"])"), place + "\"x86-64-v3\" is an ISA level or a CPU");
   expect_usage(with(R"("specializations": [{"name": "a", "values": [{"value": "1"}],
                        "prefer": [{"cpu": ["neoverse-x9"], "values": ["1"]}]}])"),
                "x.json: /specializations/0/prefer/0/cpu/0: \"neoverse-x9\" is not a CPU");
@@ -249,7 +249,7 @@ TEST(Parse, LibrariesOfTheImage) {
   const std::string place = "x.json: /specializations/0/values/0/requires/library/0/";
   expect_usage(library(R"(, "from": "imge")"), place + "from: \"imge\" is not one of host, image", "`image`");
   expect_usage(library(R"(, "from": "image", "version": "3.3")"),
-               place + "version: \"3.3\": the image brings", "leave `version` out");
+               place + "version: \"3.3\": the image contains", "remove `version`");
   EXPECT_TRUE(library(R"(, "from": "host", "version": "3.3")"));
 }
 
@@ -303,7 +303,7 @@ TEST(Parse, Duplicates) {
   expect_usage(with(R"("specializations": [{"name": "a", "values": [{"value": "1"}, {"value": "1"}]}])"),
                "x.json: /specializations/0/values/1/value: \"1\" is given twice");
   expect_usage(with(R"("specializations": [{"name": "isa", "values": [{"value": "1"}]}])"),
-               "x.json: /specializations/0/name: \"isa\" is the name of the built-in point");
+               "x.json: /specializations/0/name: \"isa\" names the built-in point");
 }
 
 TEST(Parse, Cycles) {
