@@ -232,7 +232,8 @@ TEST(Bundle, DamagedFilesWithDeviceCodeAreRefused) {
     return parsed ? "" : parsed.error().message;
   };
   EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "elf"; }), HasSubstr("/device/form"));
-  EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "spirv"; }), HasSubstr("files of this form have no units"));
+  EXPECT_THAT(refused([](Json& file) { file["device"]["form"] = "spirv"; }),
+              HasSubstr("files of this form have no units"));
   EXPECT_THAT(refused([](Json& file) { file["device"]["units"] = {{"gfx90a", file["digest"]}}; }),
               HasSubstr("gfx90a"));
   EXPECT_THAT(refused([](Json& file) { file["kind"] = "unit"; }), HasSubstr("only a plain file"));

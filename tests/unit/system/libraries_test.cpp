@@ -119,7 +119,8 @@ TEST_F(Detect, LoaderConfiguration) {
     paths.push_back(library.path);
   EXPECT_THAT(paths, testing::UnorderedElementsAre("/one/libfftw3.so.3", "/two/libopenblas.so.0",
                                                    "/three/libhwloc.so.15"));
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("/etc/ld.so.conf: some files were not read"))); // it includes itself
+  EXPECT_THAT(found.notes,
+              ElementsAre(HasSubstr("/etc/ld.so.conf: some files were not read"))); // it includes itself
 }
 
 // A cache as ldconfig writes it.
