@@ -9,7 +9,7 @@ namespace xaas::build {
 // Name, version, sources and revision, and versions of the tool.
 Result<void> describe(const Request& request, image::Bundle& bundle);
 
-// Paths that we write ourselves. They are no part of the sources, even if they lie among them.
+// Paths that we write ourselves. They do not belong to the sources, even if they lie among them.
 std::vector<fs::path> own_paths(const Request& request, const fs::path& work);
 
 } // namespace xaas::build

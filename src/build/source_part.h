@@ -17,9 +17,9 @@ struct SourcePart {
 };
 
 // Some files of the layers lie in `work`, which must exist until the image has been written. `own_paths`:
-// paths that we write ourselves and that are no part of the sources. Errors: those of list_sources, downloads
-// and toolchain_layers; failed if there are secrets among the sources, listing all of them with file and
-// line.
+// paths that we write ourselves and that do not belong to the sources. Errors: those of list_sources,
+// downloads and toolchain_layers; failed if there are secrets among the sources, listing all of them with
+// file and line.
 Result<SourcePart> make_source_part(const Request& request, const std::vector<fs::path>& own_paths,
                                     const fs::path& work, Progress& progress);
 

@@ -92,7 +92,7 @@ public:
   // Disassembles the first instruction of `bytes`. Returns its size, or 0 if there is none.
   virtual uint64_t take(llvm::ArrayRef<uint8_t> bytes, uint64_t address,
                         std::vector<std::string>& lacking) = 0;
-  virtual uint64_t step() const = 0; // to skip bytes that are no instruction
+  virtual uint64_t step() const = 0; // to skip bytes that are not an instruction
 };
 
 class X86Judge : public Judge {

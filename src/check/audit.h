@@ -11,9 +11,9 @@
 namespace xaas::check {
 
 // Disassembles the executable sections: function by function where there are symbols, otherwise from the
-// beginning. Bytes that are no instruction are skipped. At most `max_functions` functions are named for each
-// feature. Also takes relocatable files. Integrity error for damaged ELF. The input is untrusted: call it in
-// a worker.
+// beginning. Bytes that are not an instruction are skipped. At most `max_functions` functions are named for
+// each feature. Also takes relocatable files. Integrity error for damaged ELF. The input is untrusted: call
+// it in a worker.
 Result<std::map<std::string, Use>> instructions_beyond(std::string_view elf, const target::Cpu& cpu,
                                                        size_t max_functions = 5);
 

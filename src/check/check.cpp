@@ -215,8 +215,8 @@ private:
     }
   }
 
-  // What chosen values need besides the CPU. A library that the image claims to bring but that is no file of
-  // it is linked into its programs.
+  // What chosen values need besides the CPU. A library that the image claims to bring, but does not have as
+  // a file, is linked into its programs.
   Result<void> check_needs(const Tree& tree) {
     XAAS_TRY(const std::vector<image::ChosenNeeds> chosen, image::needs_of(image_));
     for (const image::ChosenNeeds& each : chosen) {

@@ -14,7 +14,7 @@ Error damaged(llvm::Error error) {
   return make_error(ErrorKind::integrity, "damaged ELF file: " + llvm::toString(std::move(error)));
 }
 
-// Empty: there is no such section.
+// Empty: the file has no such section.
 Result<std::string_view> fat_binaries(std::string_view elf) {
   auto file = llvm::object::ELFFile<Elf>::create(llvm::StringRef(elf.data(), elf.size()));
   if (!file)

@@ -87,7 +87,7 @@ private:
                {"files", files}});
   }
 
-  // Instructions beyond the CPU that are no problem; of files that deploying did not link only with -v.
+  // Instructions beyond the CPU that are not a problem; of files that deploying did not link only with -v.
   void print_explained(const check::CheckedFile& file) const {
     if (!file.explained || !(file.lowered || common.verbosity > 0))
       return;

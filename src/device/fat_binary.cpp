@@ -225,7 +225,7 @@ StoredImage::Compression compression_of(uint64_t flags) {
 }
 
 Result<std::string> arch_of(uint64_t number, uint64_t flags) {
-  constexpr uint64_t first = 10, last = 9999; // other numbers are no architecture
+  constexpr uint64_t first = 10, last = 9999; // other numbers are not architectures
   const bool specific = flags & flag_specific, family = flags & flag_family;
   if (number < first || number > last || (specific && family))
     return damaged("an image for architecture " + std::to_string(number) + ", flags " +

@@ -15,7 +15,7 @@ struct Entry {
   std::string name, category;
   Choice::Group group = Choice::Group::parallel;
   bool built_in = false;
-  bool is_everywhere = false;  // part of the C library, so a search for it is no choice
+  bool is_everywhere = false;  // part of the C library, so a search for it is not a choice
   bool is_one_vendors = false; // one of several implementations of an interface
   spec::Requirement needs;
 };

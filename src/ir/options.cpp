@@ -178,7 +178,7 @@ void read_denormals(const clang::CodeGenOptions& codegen, UnitOptions& options) 
   });
 }
 
-// Nothing if `name` is no such field.
+// Nothing if `name` is not the name of a denormal mode.
 std::optional<Result<void>> set_denormals(const std::string& name, const std::string& value,
                                           clang::CodeGenOptions& codegen) {
   const auto* carried = find_fate<CarriedDenormalMode>(

@@ -86,7 +86,8 @@ public:
   // Starts a pragma and records its text. If macros_in_pragma(), its expansion must follow.
   void pragma(clang::SourceLocation location, clang::PragmaIntroducerKind kind);
   bool macros_in_pragma() const { return macros_in_pragma_; }
-  // The first word after the namespace (GCC, clang, or none) names the pragma. It is no use of the word.
+  // The first word after the namespace (GCC, clang, or none) names the pragma. It does not count as a use of
+  // the word.
   void pragma_name(std::string_view space, const clang::Token& first);
   void pragma_token(const clang::Token& token);
   // The pragma was the preprocessor's own and had this effect.

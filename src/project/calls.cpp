@@ -63,7 +63,7 @@ size_t end_of_call(Language language, std::string_view text, size_t start) {
   return text.size();
 }
 
-// Where the arguments start of a call of `name` at `i`; npos: there is no such call.
+// Where the arguments of a call of `name` at `i` start; npos: no such call at `i`.
 size_t arguments_of_call(const std::string& lower, size_t i, const std::string& name) {
   if (lower.compare(i, name.size(), name) != 0)
     return std::string::npos;

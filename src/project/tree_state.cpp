@@ -116,7 +116,7 @@ bool TreeState::differs(const Entry& left, const Entry& right) {
   if (left.device != right.device || left.inode != right.inode || left.size != right.size ||
       left.modified != right.modified)
     return true;
-  return left.changed != right.changed && left.links == right.links; // a new hard link is no change
+  return left.changed != right.changed && left.links == right.links; // a new hard link is not a change
 }
 
 std::vector<TreeState::Change> TreeState::changes(const TreeState& later) const {

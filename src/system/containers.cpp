@@ -40,7 +40,7 @@ int try_user_namespace() {
     helper.wait(1000);
   if (helper.succeeded())
     return std::atoi(helper.text().c_str());
-  return helper.process() > 0 ? EPERM : 0; // a helper that did not start is no evidence
+  return helper.process() > 0 ? EPERM : 0; // a helper that did not start proves nothing
 }
 
 // Checks the switches of distributions, then the kernel's limit, then tries. Every kernel has the limit,

@@ -68,7 +68,7 @@ kill_some() { # KIND FILE
   while [ $i -lt "$kills" ]; do
     random=$RANDOM # here: a subshell has random numbers of its own, whatever the seed
     after=$(part_of "$longest" 0 1 "$random")
-    # What the killed ones did makes the next one shorter; one that ended is no kill.
+    # The cache of killed runs makes later ones shorter; a run that finished does not count as killed.
     killed_after "$after" "$here/$1-killed" "$1-killed-cache" "$1-killed" || { longest=$after; continue; }
     i=$((i + 1))
     echo "killed after $after s; $(find "$here/$1-killed-cache" -type f 2>/dev/null | wc -l) files in the cache," \

@@ -49,13 +49,13 @@ private:
   int file_;
 };
 
-// mkdir -p. An existing directory is no error.
+// mkdir -p. An existing directory is not an error.
 Result<void> make_directories(const fs::path& path);
 
 // Copies content and permission bits of a regular file, by write and rename.
 Result<void> copy_file(const fs::path& from, const fs::path& to);
 
-// Removes a tree, even if directories in it lack write permission. A missing tree is no error.
+// Removes a tree, even if directories in it lack write permission. A missing tree is not an error.
 void remove_tree(const fs::path& path);
 
 // The directory for temporary files: $TMPDIR, else /tmp.

@@ -64,7 +64,7 @@ struct Warning {
   std::string kind; // "native", "probe", "machine", "path", as docs/command-line.md explains
   std::string
       file; // relative to the sources, or the path of an installed file (begins with `/`); empty: unknown
-  uint64_t line = 0; // from 1; 0: unknown, or the file is no text
+  uint64_t line = 0; // from 1; 0: unknown, or not a text file
   std::string message;
   auto operator<=>(const Warning&) const = default;
 };

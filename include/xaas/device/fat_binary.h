@@ -2,10 +2,9 @@
 // that fits the GPU. The wrapper that a program hands to __cudaRegisterFatBinary (fatbinary_section.h of the
 // toolkit: magic 0x466243b1, version 1, a pointer) points to one.
 //
-// NVIDIA does not document the container. What is known of it here was seen in what the `fatbinary` of CUDA
-// 13.0 and the nvcc of the same release write for given inputs, and agrees with what public readers of it
-// know (fatbin-decompress.c of Cricket, FORMAT_SPECIFICATION.md of nvopen-tools). All numbers are
-// little-endian.
+// NVIDIA does not document the container. This description comes from the output of `fatbinary` and nvcc of
+// CUDA 13.0 for given inputs, and agrees with public readers of the format (fatbin-decompress.c of Cricket,
+// FORMAT_SPECIFICATION.md of nvopen-tools). All numbers are little-endian.
 //
 //   file     u32 magic 0xba55ed50, u16 version 1, u16 size of this header (16), u64 size of what follows
 //   then each image, at a multiple of 8 bytes:
@@ -14,15 +13,15 @@
 //    4  u32 size of this header, with what belongs to it: 64 and more
 //    8  u64 size of the payload, which follows the header: a multiple of 8, filled up with zeros
 //   16  u32 size of the compressed payload without the filling; 0: not compressed
-//   20  u32 where in the header the additional part is, 64 where there is no name; 0: none
+//   20  u32 offset of the additional part in the header, 64 without a name; 0: none
 //   24  u16 minor, u16 major version: PTX's own; of an ELF file its ABI version, and 1
 //   28  u32 architecture: 90
-//   32  u32 where in the header the name is (`-ident`), u32 its length
+//   32  u32 offset of the name in the header (`-ident`), u32 its length
 //   40  u64 flags: 0x1 64 bit, 0x2 for debugging, 0x10 Linux, 0x2000 compressed by LZ4, 0x8000 by Zstandard,
 //       0x100000 specific architecture (`a`), 0x200000 family (`f`), 0x1000000 a cubin for sm_100 and later
 //   48  u64 0, in NVVM IR a number of unknown meaning
 //   56  u64 size of the payload before compression; 0: not compressed
-//   additional part: u32 where in the header its text is, u32 length, then the text, then zeros up to a
+//   additional part: u32 offset of its text in the header, u32 length, then the text, then zeros up to a
 //       multiple of 8. PTX: ptxas's options, empty by default, and a zero byte that the length does not
 //       count. A cubin for sm_100 and later that has a section `.nv.compat`: a zero byte that the length does
 //       not count, and that section's bytes.

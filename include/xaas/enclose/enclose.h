@@ -51,7 +51,7 @@ struct BuildLimits {
 
 struct Enclosure {
   std::string runtime;            // a name that choose_builder() returned
-  fs::path program;               // of the runtime; empty: the runtime is no program
+  fs::path program;               // of the runtime; empty: the runtime is not a program
   fs::path tree;                  // empty with "host"
   std::vector<BuildMount> mounts; // in this order; one may lie below an earlier one
   BuildLimits limits;

@@ -59,8 +59,8 @@ inline constexpr uint64_t layer_limit = uint64_t(64) << 30;
 
 // Reads a layer's entries in order. The blob must have been checked against its digest. A layer is an
 // integrity error if it is damaged, has a path or link that leaves the root or a whiteout of /.xaas, expands
-// to more than `limit` bytes, or has another uncompressed digest than `diff_id` (if given). An unknown media
-// type is unsatisfied. Whiteouts appear as plain files. An error of the callback ends the reading.
+// to more than `limit` bytes, or if its uncompressed digest is not `diff_id` (if given). An unknown media
+// type is unsatisfied. Whiteouts appear as plain files. An error of the callback stops the reading.
 Result<void> read_layer(const BlobPtr& blob, const std::string& media_type, const Digest* diff_id,
                         const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit = layer_limit);
 

@@ -100,7 +100,7 @@ struct Probes {
 };
 
 // Describes this machine. The version of the C library is that of the library under `root`, not of the one
-// that this program uses. Missing information is empty, which is no error. Works in child processes, so that
+// that this program uses. Missing information is empty, not an error. Works in child processes, so that
 // neither a hanging file system nor a crashing driver stops it; call it from a process with one thread. On
 // interruption it returns what it has.
 SystemDescription detect(const Probes& probes = {});

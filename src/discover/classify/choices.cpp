@@ -71,7 +71,7 @@ private:
     return std::find(words_.begin(), words_.end(), word) != words_.end();
   }
 
-  // The group that at least half of the values belong to; nothing if the option is no choice.
+  // The group that at least half of the values belong to; nothing if the option is not a choice.
   std::optional<Choice::Group> count_groups() const {
     std::map<Choice::Group, size_t> groups;
     size_t counted = 0, simd = 0;
@@ -101,7 +101,7 @@ private:
       return std::nullopt;
     if (is_called("gpu") && !fft)
       group = Choice::Group::gpu;
-    // The backends of a library are no choice of the application's.
+    // The backends of a library are not a choice of the application.
     if (group == Choice::Group::gpu && names_a_library())
       return std::nullopt;
     return group;

@@ -36,7 +36,7 @@ Words project_prefix(const Findings& findings) {
       }
     const auto best = std::max_element(times.begin(), times.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    // "enable" and "with" are no prefixes: options of configure and Meson begin with them.
+    // "enable" and "with" are not prefixes: options of configure and Meson begin with them.
     static const std::set<std::string> verbs = {"enable", "with", "use", "build", "tpl", "have"};
     constexpr size_t fewest = 3;
     if (best == times.end() || best->second < fewest || verbs.count(best->first) ||

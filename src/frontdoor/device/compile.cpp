@@ -65,7 +65,7 @@ std::optional<int64_t> number(std::string_view text) {
                                                                                    : std::nullopt;
 }
 
-// Reads the driver's arguments for the assembler as typed options. Failed: there is no such option.
+// Reads the driver's arguments for the assembler as typed options. Failed: an unknown option.
 Result<void> read_assembler_options(const std::vector<std::string>& arguments, ir::UnitOptions& options) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];

@@ -53,7 +53,7 @@ Result<FrontEndRun> run_front_end(const fs::path& flang, const Arguments& argume
   command.inherit_input = true;
   XAAS_TRY(const ProcessResult result, run_process(command));
   constexpr int first_signal = 128;
-  if (result.exit_code >= first_signal) // killed, which is no property of the source
+  if (result.exit_code >= first_signal) // killed, which does not depend on the source
     return make_error(ErrorKind::failed, "running " + flang.string() + ": it was ended by signal " +
                                              std::to_string(result.exit_code - first_signal));
   FrontEndRun done;

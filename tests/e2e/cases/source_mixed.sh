@@ -40,7 +40,7 @@ grep -q '^would be built from source$' dry.txt || fail "not said: $(cat dry.txt)
 "$XAAS" deploy oci:app:mixed -o oci:here:closed --cpu haswell --set kind=closed --format json -q >closed.json
 assert_json closed.json '.form == "source" and .configuration == {"isa": "x86-64", "kind": "closed"} and .build.flags[0] == "-march=haswell"'
 "$XAAS" check oci:here:closed --cpu haswell >/dev/null
-for kind in open closed; do # the toolchain is no base of what comes out
+for kind in open closed; do # the toolchain is not a base of the deployed image
   assert_json "$(blob here "$(image_digest here $kind)")" '.annotations | has("org.opencontainers.image.base.digest") | not'
   expect_equal "what runs" "$("$XAAS" run -q --runtime bwrap "oci:here:$kind")" "$kind 7.484471"
 done

@@ -63,7 +63,8 @@ TEST(GpuCode, CodeObjectsAreForOneGpu) {
   EXPECT_THAT(found({code}, "amd", "gfx90a:sramecc+:xnack-"), IsEmpty());
   EXPECT_THAT(found({code}, "amd", "gfx908"), ElementsAre(HasSubstr("gfx90a: code object version 5")));
   EXPECT_THAT(found({code}, "nvidia", "sm_80"), ElementsAre(HasSubstr("AMD GPUs")));
-  EXPECT_THAT(found({code, ptx}, "nvidia", "sm_80"), ElementsAre(HasSubstr("driver"))); // 6.3.6 is no driver
+  // 6.3.6 is not a driver version.
+  EXPECT_THAT(found({code, ptx}, "nvidia", "sm_80"), ElementsAre(HasSubstr("driver")));
   EXPECT_THAT(found({code, ptx}, "amd", "gfx90a"), IsEmpty());
 }
 

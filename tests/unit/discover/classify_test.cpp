@@ -99,7 +99,7 @@ find_package(Threads REQUIRED)
   ASSERT_EQ(found.points.size(), 1u);
   EXPECT_EQ(point(found, "mpi")->option, "BUILD_DISTRIBUTED");
   EXPECT_EQ(point(found, "mpi")->point.default_, "on");
-  ASSERT_EQ(found.choices.size(), 1u); // threads of the C library are no choice
+  ASSERT_EQ(found.choices.size(), 1u); // threads of the C library are not a choice
   EXPECT_EQ(found.choices[0].flag, "-DBUILD_DISTRIBUTED");
 }
 
@@ -146,7 +146,7 @@ option(TPL_BLAS_LIBRARIES "list of paths" OFF)
 set(LONG a CACHE STRING ")" + std::string(100'000, '(') +
                                    R"(")
 )");
-  ASSERT_EQ(found.points.size(), 1u); // one value is no choice, and a list of paths is no switch
+  ASSERT_EQ(found.points.size(), 1u); // one value is not a choice, a list of paths not a switch
   EXPECT_THAT(values(*point(found, "gpu-api")), ElementsAre("default", "opencl", "cuda", "hip"));
   EXPECT_EQ(point(found, "gpu-api")->point.default_, "default");
   EXPECT_TRUE(point(found, "gpu-api")->point.values[0].arguments.empty());

@@ -205,7 +205,7 @@ TEST(Send, ABodyCanComeAndGoInPieces) {
   EXPECT_THAT(seen, HasSubstr("Content-Length: 3000000\r\n"));
   EXPECT_TRUE(seen.ends_with("\r\n\r\n" + large));
 
-  // What the server says of an error is no body to take.
+  // The sink does not get the body of an error response.
   Request failing = to(server.url("/error"));
   failing.sink = request.sink;
   bytes = 0;

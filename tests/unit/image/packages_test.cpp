@@ -70,7 +70,8 @@ TEST(PackageUses, OfAConfiguration) {
   EXPECT_THAT(by_name["libc6-dev"].linked, ElementsAre("/usr/bin/solver"));
   EXPECT_THAT(by_name["libc6"].files, ElementsAre("/usr/lib/libm.so.6"));
   EXPECT_TRUE(by_name["libc6"].shared);
-  EXPECT_THAT(by_name["libc6"].linked, ElementsAre()); // links read libm.so, but it is no part of the program
+  // Links read libm.so, but it is not part of the program.
+  EXPECT_THAT(by_name["libc6"].linked, ElementsAre());
   EXPECT_EQ(by_name["lone.txt"].file, fixture.lone);
   EXPECT_EQ(by_name["lone.txt"].package.manager, "");
   EXPECT_FALSE(by_name["lone.txt"].shared);

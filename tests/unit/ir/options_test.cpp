@@ -145,7 +145,7 @@ std::vector<std::string> data_members(const std::string& header, const std::stri
       static const std::regex member(R"((?!\s*(enum|struct|using|static)\b)[^(]*?(\w+)(\[\d+\])?\s*)");
       std::smatch match;
       std::string declared = statement.substr(0, statement.find('='));
-      for (std::string before; before != declared;) // std::function<void(int)> is no function
+      for (std::string before; before != declared;) // std::function<void(int)> is not a function
         declared = std::regex_replace(before = declared, std::regex("<[^<>]*>"), "");
       if (std::regex_match(declared, match, member))
         members.push_back(match[2]);

@@ -261,7 +261,7 @@ TEST_F(Search, LibrariesForThisCpu) {
 }
 #endif
 
-// A tree is no root of this machine's loader; its links lead nowhere else.
+// A tree is separate from this machine: its absolute links stay inside the tree.
 TEST_F(Search, InATreeWithMergedUsr) {
   deep("three");
   fs::create_directories(path("tree/usr/lib/" + std::string(arch) + "-linux-gnu"));

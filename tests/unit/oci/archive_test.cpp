@@ -178,7 +178,7 @@ TEST_F(ArchiveTest, WhatIsTooLargeIsRefused) {
     expect_refused(archive, "together", 1'000'000);
     expect_refused(archive, "one", 500'000);
   }
-  // What is passed over, because it is no file's content.
+  // Skipped data counts, too, such as the content of a device.
   RawMember device{"dev/x", '3', std::string(600'000, 'x')};
   expect_refused(raw_tar({device}), "content of a device", 500'000);
 }

@@ -122,7 +122,7 @@ TEST_F(DetectCpu, NodesWithMemoryOnlyAreNotCounted) {
   EXPECT_EQ(detect(probes_).cpu.numa_nodes, 2u);
 }
 
-// A job's part of a node: the machine's figures stay, what is allowed is said beside them.
+// A job's part of a node: the figures of the machine stay; `allowed` has those of this process.
 TEST_F(DetectCpu, WhatThisProcessMayUse) {
   file("/sys/devices/system/cpu/online", "0-7\n");
   for (unsigned cpu = 0; cpu < 8; ++cpu)

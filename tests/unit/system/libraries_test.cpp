@@ -252,7 +252,7 @@ TEST_F(Detect, SpackTrees) {
   EXPECT_THAT(found.notes, IsEmpty());
 }
 
-// A path with a variable that is not set is no path: "$spack/opt/spack" is not /opt/spack.
+// A path with a variable that is not set is not a path: "$spack/opt/spack" is not /opt/spack.
 TEST_F(Detect, SpackTreesThatNobodyNames) {
   file("/etc/spack/config.yaml", "config:\n  install_tree: $spack/opt/spack\n");
   file("/opt/spack/.spack-db/index.json", spack_index({install("fftw", "3.3.10", "/a")}));

@@ -16,9 +16,9 @@
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
 #include <xaas/frontdoor/toolchains.h>
-#include <xaas/session/session.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
+#include <xaas/session/session.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +67,7 @@ constexpr const char* names[] = {"identical", "different", "not comparable", "na
 
 class Parity {
 public:
-  // `name`: the target, as it was asked for; a level of AArch64 is no CPU's name.
+  // `name`: the target as requested; an AArch64 level such as armv8-a is not the name of a CPU.
   Parity(fs::path root, target::Cpu target, const std::string& name, fs::path work, fs::path keep)
       : root_(std::move(root)), target_(std::move(target)), name_(name),
         for_target_((target_.arch == "aarch64" && !name.starts_with("armv") ? "-mcpu=" : "-march=") + name),

@@ -286,7 +286,7 @@ private:
         add_modules(call, path);
     for (const char* macro : {"AC_CHECK_LIB", "AC_SEARCH_LIBS"})
       for (const MacroCall& call : calls_of(text, macro)) {
-        // Any of several will do, so there is no choice.
+        // Several libraries are alternatives for configure, so the user has no choice.
         const size_t index = macro == std::string_view("AC_CHECK_LIB") ? 0 : 1;
         if (call.arguments.size() > index && split(one_line(call.arguments[index]), ' ').size() == 1)
           for (const std::string& name : split(one_line(call.arguments[index]), ' '))

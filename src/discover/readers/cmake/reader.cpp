@@ -359,7 +359,7 @@ private:
     const Returning returning(*this);
     enter(function.file);
     if (function.is_macro) {
-      // A macro's parameters are no variables, but that makes no difference here: they are removed at its
+      // A macro's parameters are not variables, but that makes no difference here: they are removed at its
       // end.
       std::map<std::string, std::optional<CMakeValue>> hidden;
       for (const auto& [name, value] : arguments) {

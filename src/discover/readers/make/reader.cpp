@@ -36,7 +36,7 @@ bool is_for_users(const std::string& path) {
   return false;
 }
 
-// Variables of make and compilers that every makefile has. They are no options of this application.
+// Variables of make and compilers that every makefile has. They are not options of this application.
 bool is_common(const std::string& name) {
   static const std::set<std::string> names = {
       "CC",       "CXX",      "FC",       "F77",     "F90",     "LD",        "AR",
