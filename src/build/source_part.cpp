@@ -141,7 +141,7 @@ Result<SourcePart> make_source_part(const Request& request, const std::vector<fs
                   sources.ignored.front().string() +
                   (lies_in_repository(request.source)
                        ? ""
-                       : "; this is no git checkout, and an archive may need them: `include` of the "
+                       : "; this is not a git checkout, and an archive may need them: `include` of the "
                          "application spec brings files back"));
   XAAS_TRY(part.layers.source, SourceLayer(request, work, progress).make(sources, part.report));
   XAAS_TRY(ToolchainLayers toolchain, toolchain_layers(request.application.toolchain, request.arch, work,

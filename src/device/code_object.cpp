@@ -133,7 +133,7 @@ private:
     for (size_t i = 0; i < map.Length; ++i) {
       XAAS_TRY(const Object key, next());
       if (key.Kind != Type::String)
-        return damaged_object("its metadata has a key that is no text");
+        return damaged_object("its metadata has a key that is not a string");
       XAAS_TRY(const Object value, next());
       XAAS_CHECK(entry(key.Raw.str(), value));
     }

@@ -214,7 +214,7 @@ Result<void> RootedTree::make_hard_link(const Place& from, const Place& place) {
     return make_symlink(place, read_link(from.directory.get(), from.name));
   if (!S_ISREG(status.st_mode))
     return make_error(ErrorKind::integrity, "unpacking '" + place.path() + "': it is a hard link to '" +
-                                                from.path() + "', which is no file");
+                                                from.path() + "', which is not a file");
   XAAS_CHECK(clear(place));
   if (linkat(from.directory.get(), from.name.c_str(), place.directory.get(), place.name.c_str(), 0) == 0)
     return {};

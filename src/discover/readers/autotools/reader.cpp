@@ -385,7 +385,7 @@ private:
       left.clear();
       help.clear();
     };
-    for (std::string line : split_lines(text)) {
+    for (const std::string& line : split_lines(text)) {
       ++number;
       // The argument of `echo` is its text.
       std::string shown = trim(line);
