@@ -37,7 +37,7 @@ void PlatformOptions::add(CLI::App& app, const std::string& meaning, bool severa
     if (several)
       option->delimiter(',');
     else
-      option->expected(1);
+      option->allow_extra_args(false)->expected(1); // a list would take the next argument, too
 }
 
 Result<std::vector<std::string>> PlatformOptions::read() const {
