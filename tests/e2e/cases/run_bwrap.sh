@@ -40,7 +40,7 @@ assert_json prune.json '.removed_bytes > 0 and (.caches[] | select(.name == "tre
 
 # A plain tree has no default program.
 "$XAAS" deploy oci:app:ir -o rootfs:tree -q >/dev/null
-expect_error 2 "names none" "$XAAS" run --runtime bwrap rootfs:tree
+expect_error 2 "names no program" "$XAAS" run --runtime bwrap rootfs:tree
 says image "$XAAS" run -q --runtime bwrap rootfs:tree --env OF_IMAGE=image -- /usr/local/bin/probe env OF_IMAGE
 says '[x]' "$XAAS" run -q --runtime bwrap rootfs:tree --entrypoint /usr/local/bin/probe -- x
 expect_error 4 "no program nothing" "$XAAS" run -q --runtime bwrap rootfs:tree -- nothing

@@ -22,15 +22,15 @@ expect_error 3 x86-64-v3 deploy --set isa=x86-64-v3 --cpu x86-64-v2
 # `isa` chooses the IR: without --cpu, the code is still for this CPU, and a warning says so.
 warning='code is still generated for this CPU'
 level=x86-64
-"$XAAS" deploy oci:app:ir --dry-run --set "isa=$level" >chosen 2>notes
+"$XAAS" deploy oci:app:ir --dry-run --set "isa=$level" >chosen 2>warnings
 grep -q "^xaas: warning: --set isa=$level chooses the IR; $warning .*Use --cpu $level " warnings || fail "no warning: $(cat warnings)"
-"$XAAS" deploy oci:app:ir --dry-run --set "isa=$level" --format json >chosen.json 2>notes
+"$XAAS" deploy oci:app:ir --dry-run --set "isa=$level" --format json >chosen.json 2>warnings
 grep -q "$warning" warnings || fail "no warning beside JSON: $(cat warnings)"
 assert_json chosen.json ".configuration.isa == \"$level\" and (has(\"warnings\") | not)"
 "$XAAS" detect -o node.json -q
 for options in "--cpu $level" "--system node.json" "-q"; do
   # shellcheck disable=SC2086
-  "$XAAS" deploy oci:app:ir --dry-run --set "isa=$level" $options >chosen 2>notes
+  "$XAAS" deploy oci:app:ir --dry-run --set "isa=$level" $options >chosen 2>warnings
   ! grep -q "$warning" warnings || fail "$options: a warning about this CPU: $(cat warnings)"
 done
 

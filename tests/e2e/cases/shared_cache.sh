@@ -41,7 +41,7 @@ assert_json fresh.json '.modules == {lowered: 1, cached: 0}'
 chmod 775 site/objects
 deploy open
 assert_json open.json '.modules.cached == 0'
-grep -q "shared cache is not read: .*others than its owner may write" open.err || fail "no word of it: $(cat open.err)"
+grep -q "shared cache is not read: .*users other than its owner can write to it" open.err || fail "no word of it: $(cat open.err)"
 "$XAAS" cache info --format json >info.json
 assert_json info.json '.shared[] | select(.name == "objects") | .trouble | contains("users other than its owner")'
 chmod 755 site/objects

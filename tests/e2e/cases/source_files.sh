@@ -26,7 +26,7 @@ mkdir -p src/out src/sub
 touch src/hello.o src/out/x src/sub/y.o src/sub/out
 "$XAAS" build src --kind source --base oci:tools:plain -o oci:app:ignored >/dev/null 2>log
 expect_equal "sources" "$(files_of ignored)" ".gitignore Makefile hello.c sub/out xaas.json "
-grep -q '^3 files that a .gitignore names are left out, hello.o among them' log || fail "not said: $(cat log)"
+grep -q '^3 files that a .gitignore names are left out, including hello.o' log || fail "not said: $(cat log)"
 jq '. + {include: ["out", "sub/*.o"]}' src/xaas.json >spec.new && cp spec.new src/xaas.json
 build included >/dev/null
 expect_equal "sources" "$(files_of included)" ".gitignore Makefile hello.c out/x sub/out sub/y.o xaas.json "
