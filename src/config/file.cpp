@@ -56,18 +56,25 @@ void remove_unknown(Json& object, const std::vector<std::string>& known, const s
   }
 }
 
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items())
+    keys.push_back(key);
+  return keys;
+}
+
+// The schema says which keys are known.
 void remove_unknown(Json& json, File& file) {
   if (!json.is_object())
     return;
-  std::vector<std::string> known = {"registries"};
-  for (const Definition& definition : definitions())
-    known.emplace_back(definition.key);
-  remove_unknown(json, known, "", file);
+  const Json settings = Json::parse(config_schema())["properties"];
+  remove_unknown(json, keys_of(settings), "", file);
   if (!json.contains("registries") || !json["registries"].is_object())
     return;
+  const Json& registry_schema = *settings["registries"]["patternProperties"].begin();
   for (auto& [host, registry] : json["registries"].items())
     if (registry.is_object())
-      remove_unknown(registry, {"tls_verify", "cert_dir"}, "/registries/" + host, file);
+      remove_unknown(registry, keys_of(registry_schema["properties"]), "/registries/" + host, file);
 }
 
 } // namespace
