@@ -2,6 +2,7 @@
 #include "installed_toolkit.h"
 
 #include <xaas/base/process.h>
+#include <xaas/frontdoor/toolchains.h>
 #include <xaas/session/session.h>
 
 #include <array>
