@@ -1,6 +1,7 @@
 #include "bundle_maker.h"
 
 #include <xaas/base/text.h>
+#include <xaas/frontdoor/start_files.h>
 #include <xaas/loader/dynamic.h>
 
 namespace xaas::build {
@@ -90,6 +91,7 @@ Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached)
                      ? "not compiled by the compiler front door (assembly, another compiler, prebuilt)"
                      : origin->second.reason;
   }
+  kit.start = start_files_.contains(file.digest) && !reached.libraries.contains(file.digest);
   const auto [known, added] = bundle_.kit.emplace(file.digest, kit);
   if (!added)
     known->second = image::joined(known->second, kit);
@@ -209,6 +211,7 @@ Result<void> BundleMaker::check_claims(const image::BundleConfiguration& configu
 Result<void> BundleMaker::add(const session::Session& session, image::BundleConfiguration configuration,
                               const std::vector<std::string>& runtime_extras) {
   XAAS_TRY(origins_, harvest::kit_origins(session));
+  XAAS_TRY(start_files_, frontdoor::start_files(session));
   Reached reached;
   for (const link::InstalledFile& file : configuration.installed) {
     const std::string name = fs::path(file.path).filename().string();

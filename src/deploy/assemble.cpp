@@ -37,7 +37,10 @@ struct Output {
 
 class Assembler {
 public:
-  Assembler(const AssemblyInputs& inputs, Objects objects) : inputs_(inputs), objects_(std::move(objects)) {}
+  Assembler(const AssemblyInputs& inputs, Objects objects)
+      : inputs_(inputs), objects_(std::move(objects)),
+        has_start_files_(std::any_of(inputs.bundle.kit.begin(), inputs.bundle.kit.end(),
+                                     [](const auto& entry) { return entry.second.start; })) {}
 
   Result<Assembly> run() {
     for (const link::InstalledFile& file : inputs_.configuration.installed)
@@ -267,15 +270,19 @@ private:
     return record;
   }
 
-  // Objects and archives of the build machine that may choose code at run time (libc.a). Those that the
-  // compiler adds to every program run on every CPU.
-  static bool is_foreign_code(const link::FileRef& file) {
+  // Objects and archives of the build machine that may choose code at run time (libc.a).
+  bool is_foreign_code(const link::FileRef& file) const {
+    return (file.name.ends_with(".o") || file.name.ends_with(".a")) && !is_start_file(file);
+  }
+
+  bool is_start_file(const link::FileRef& file) const {
+    if (has_start_files_)
+      return inputs_.bundle.kit.at(file.digest).start;
+    // The image was made before start files were recorded.
     for (const char* own : {"libgcc.a", "libgcc_eh.a", "libc_nonshared.a"})
       if (file.name == own)
-        return false;
-    if (file.name.ends_with(".o"))
-      return file.name.find("crt") == std::string::npos;
-    return file.name.ends_with(".a");
+        return true;
+    return file.name.ends_with(".o") && file.name.find("crt") != std::string::npos;
   }
 
   // The origin of the code of a file, including everything that was linked into it.
@@ -349,6 +356,7 @@ private:
 
   const AssemblyInputs& inputs_;
   Objects objects_;
+  bool has_start_files_; // whether the image records them
   device::DeviceCode device_;
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
   std::map<Digest, CodeOrigin> origins_;                                // of the records' outputs

@@ -77,7 +77,7 @@ public:
                                          printer);
     clang::ProcessWarningOptions(diagnostics, *options, *llvm::vfs::getRealFileSystem(), false);
     clang::driver::Driver driver(program_, llvm::sys::getDefaultTargetTriple(), diagnostics);
-    driver.setCheckInputsExist(true);
+    driver.setCheckInputsExist(!links_);
     std::unique_ptr<clang::driver::Compilation> compilation(driver.BuildCompilation(arguments));
     if (!compilation || compilation->containsError())
       return 1;
@@ -89,12 +89,11 @@ public:
       return 1;
     if (compilation->getArgs().hasArg(clang::options::OPT_v)) // as clang does; CMake reads it
       compilation->getJobs().Print(llvm::errs(), "\n", false);
-    if (listed_) {
+    if (listed_)
       *listed_ = device_commands(compilation->getJobs());
-      compilation->CleanupFileList(compilation->getTempFiles());
-      return 0;
-    }
-    const int code = run_jobs(*compilation);
+    if (links_)
+      *links_ = links(compilation->getJobs());
+    const int code = listed_ || links_ ? 0 : run_jobs(*compilation);
     compilation->CleanupFileList(compilation->getTempFiles());
     return code;
   }
@@ -102,6 +101,12 @@ public:
   // Like run(), but compiles nothing.
   int list(std::vector<DeviceCommand>& commands) {
     listed_ = &commands;
+    return run();
+  }
+
+  // Like run(), but runs nothing, so that the inputs need not exist.
+  int list(std::vector<LinkerArguments>& arguments) {
+    links_ = &arguments;
     return run();
   }
 
@@ -165,6 +170,14 @@ private:
     for (clang::driver::Command& job : jobs)
       commands.push_back(&job);
     return device_commands(commands);
+  }
+
+  static std::vector<LinkerArguments> links(const clang::driver::JobList& jobs) {
+    std::vector<LinkerArguments> found;
+    for (const clang::driver::Command& job : jobs)
+      if (job.getCreator().isLinkJob() && !is_of_device(job))
+        found.push_back(linker_arguments(strings(job.getArguments())));
+    return found;
   }
 
   // The compiles for GPUs among the jobs, each with the assembler job that follows it.
@@ -350,6 +363,7 @@ private:
   Arguments prepared_;
   std::vector<std::string> strings_;
   std::vector<DeviceCommand>* listed_ = nullptr;
+  std::vector<LinkerArguments>* links_ = nullptr;
 };
 
 } // namespace
@@ -366,6 +380,13 @@ std::vector<DeviceCommand> list_device_commands(const session::Session& session,
   std::vector<DeviceCommand> commands;
   return DriverRun(session, arguments, Compiler::clangxx).list(commands) == 0 ? commands
                                                                               : std::vector<DeviceCommand>();
+}
+
+std::vector<LinkerArguments> list_links(const session::Session& session,
+                                        const std::vector<std::string>& arguments) {
+  std::vector<LinkerArguments> links;
+  return DriverRun(session, arguments, Compiler::clang).list(links) == 0 ? links
+                                                                         : std::vector<LinkerArguments>();
 }
 
 int print_error(const Error& error) {

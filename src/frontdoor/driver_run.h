@@ -21,6 +21,13 @@ int run_driver(const session::Session& session, const std::vector<std::string>& 
 std::vector<DeviceCommand> list_device_commands(const session::Session& session,
                                                 const std::vector<std::string>& arguments);
 
+using LinkerArguments = std::vector<std::string>;
+
+// The linker command lines that clang would run for `arguments`, whose inputs need not exist; none if it
+// refuses them, in which case it prints why.
+std::vector<LinkerArguments> list_links(const session::Session& session,
+                                        const std::vector<std::string>& arguments);
+
 // Prints an error as a compiler would, and returns the exit code.
 int print_error(const Error& error);
 

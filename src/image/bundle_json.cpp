@@ -41,6 +41,8 @@ Json kit_json(const KitFile& file) {
     json["native"] = true;
     json["reason"] = file.reason;
   }
+  if (file.start)
+    json["start"] = true;
   return json;
 }
 
@@ -178,6 +180,7 @@ Result<KitFile> parse_kit_file(const JsonReader& reader) {
   XAAS_TRY(file.size, size.size());
   XAAS_TRY(file.native, reader.boolean_or("native", false));
   XAAS_TRY(file.reason, reader.string_or("reason", ""));
+  XAAS_TRY(file.start, reader.boolean_or("start", false));
   return file;
 }
 

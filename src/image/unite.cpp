@@ -383,7 +383,9 @@ private:
 
 KitFile joined(const KitFile& a, const KitFile& b) {
   const auto order = [](const KitFile& file) { return std::tuple(!file.native, file.name, file.reason); };
-  return order(b) < order(a) ? b : a;
+  KitFile file = order(b) < order(a) ? b : a;
+  file.start = a.start || b.start;
+  return file;
 }
 
 Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b) {

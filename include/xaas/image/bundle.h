@@ -25,6 +25,7 @@ struct KitFile {
   uint64_t size = 0;
   bool native = false; // made by the build: an input without IR
   std::string reason;  // why it has none, if known
+  bool start = false;  // the compiler adds it to every program, and it runs on every CPU: crt1.o, libgcc.a
 };
 
 // A package of the build machine that files of the link kit or the closure belong to.

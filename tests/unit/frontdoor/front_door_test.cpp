@@ -3,6 +3,8 @@
 #include "frontdoor/testing.h"
 
 #include <xaas/base/directory.h>
+#include <xaas/base/text.h>
+#include <xaas/frontdoor/start_files.h>
 #include <xaas/harvest/harvest.h>
 
 namespace xaas::frontdoor {
@@ -46,6 +48,25 @@ TEST_F(FrontDoor, AnswersProbesAsClang) {
                                 "-c a.c -o no/such/directory/a.o",
                                 "-Wno-such-warning -Werror -fsyntax-only a.c"})
     expect_same(arguments);
+}
+
+// libc.a has resolvers; the others run on every CPU.
+TEST_F(FrontDoor, KnowsStartFiles) {
+  const auto files = start_files(session_);
+  ASSERT_TRUE(files) << files.error().message;
+  const auto is_start_file = [&](const std::string& name) {
+    const auto content = read_file(trim(sh("$CLANG -print-file-name=" + name)));
+    EXPECT_TRUE(content) << name;
+    return content && files->contains(digest_of(*content));
+  };
+  for (const char* name : {"crt1.o", "Scrt1.o", "rcrt1.o", "gcrt1.o", "crti.o", "crtn.o", "crtbegin.o",
+                           "crtbeginS.o", "crtbeginT.o", "crtend.o", "crtendS.o", "crtfastmath.o", "libgcc.a",
+                           "libgcc_eh.a", "libc_nonshared.a"})
+    EXPECT_TRUE(is_start_file(name)) << name;
+  for (const char* name : {"libc.a", "libm-2.36.a", "libstdc++.a", "libpthread.a"})
+    if (fs::path(trim(sh(std::string("$CLANG -print-file-name=") + name))).is_absolute())
+      EXPECT_FALSE(is_start_file(name)) << name;
+  EXPECT_FALSE(is_start_file("libc.a"));
 }
 
 TEST_F(FrontDoor, ShowsItsCommands) {
