@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <unistd.h>
 
@@ -49,6 +50,19 @@ std::string directory_name(std::string name) {
       c = '-';
   return name.substr(0, 40);
 }
+
+// The installed programs that links of the build made.
+std::vector<std::string> executables_of(const image::Bundle& bundle,
+                                        const image::BundleConfiguration& configuration) {
+  std::vector<std::string> paths;
+  for (const link::InstalledFile& file : configuration.installed)
+    if (file.kind == link::InstalledFile::Kind::link &&
+        bundle.links.at(file.digest).kind == link::OutputKind::executable)
+      paths.push_back("/" + file.path);
+  return paths;
+}
+
+using Clock = std::chrono::steady_clock;
 
 class Builder {
 public:
@@ -85,7 +99,8 @@ public:
     if (request_.assembler)
       XAAS_CHECK(check_device_code(bundle_, content_, *request_.assembler, request_.jobs, progress_)
                      .in("checking device code of " + request_.application.name));
-    XAAS_CHECK(write());
+    if (request_.write_image)
+      XAAS_CHECK(write());
     XAAS_CHECK(fill_report());
     report_.seconds = watch_.seconds();
     return std::move(report_);
@@ -175,6 +190,42 @@ private:
     return build;
   }
 
+  // Ends a build early that writes into its sources: after the step that did, because files that a step makes
+  // there and removes again do no harm, or at once if that is wanted.
+  void observe(project::ConfigurationBuild& build) {
+    const fs::path compiled = project::compiled_source(build);
+    steps_.clear();
+    next_check_ = {};
+    build.watch = [this, compiled]() -> Result<void> {
+      if (request_.watch)
+        XAAS_CHECK(request_.watch());
+      return request_.until_first_write ? check_sources_now_and_then(compiled) : Result<void>();
+    };
+    build.succeeded = [this, compiled](const std::string& step) {
+      steps_.push_back(step);
+      return surroundings_.check_sources(compiled);
+    };
+  }
+
+  // A large tree takes long to read, so that at most a twentieth of the time goes into it.
+  Result<void> check_sources_now_and_then(const fs::path& compiled) {
+    const Clock::time_point start = Clock::now();
+    if (start < next_check_)
+      return {};
+    XAAS_CHECK(surroundings_.check_sources(compiled));
+    next_check_ = Clock::now() + 20 * (Clock::now() - start);
+    return {};
+  }
+
+  // Tells a caller that learns from failures. `otherwise` is the cause unless the sources were written.
+  Error reported(Error error, const project::ConfigurationBuild& build, FailedBuild::Cause otherwise) const {
+    if (request_.failed && error.kind != ErrorKind::interrupted)
+      request_.failed({build,
+                       surroundings_.sources_written() ? FailedBuild::Cause::sources_written : otherwise,
+                       steps_, error});
+    return error;
+  }
+
   Result<void> build_configuration(const spec::Configuration& configuration, const fs::path& directory) {
     const Stopwatch watch;
     project::ConfigurationBuild build = plan_build(configuration, directory);
@@ -191,6 +242,7 @@ private:
                    tools,
                    cuda_.empty() ? fs::path() : session.shadow_cuda(),
                    rocm_.root.empty() ? fs::path() : tools.parent_path() / "rocm"};
+    observe(build);
     build.environment = {{"XAAS_SESSION", session.directory.string()}, {"TMPDIR", temporary.string()}};
 
     ConfigurationReport report;
@@ -216,16 +268,22 @@ private:
   // error.
   Result<std::vector<link::InstalledFile>> run_build(const project::ConfigurationBuild& build,
                                                      const session::Session& session, Steps& steps) {
+    using Cause = FailedBuild::Cause;
     const Result<project::Built> built = project::build(build);
     if (!built)
-      return with_missing_flang(built.error(), session);
-    XAAS_CHECK(surroundings_.check(*built, project::compiled_source(build), progress_));
+      return reported(with_missing_flang(built.error(), session), build, cause_of_failure(build));
+    if (Result<void> clean = surroundings_.check(*built, project::compiled_source(build), progress_); !clean)
+      return reported(std::move(clean).error(), build, Cause::install);
     const Stopwatch harvesting;
-    XAAS_TRY(auto installed, harvest::harvest(session, build.destination));
+    Result<std::vector<link::InstalledFile>> found = harvest::harvest(session, build.destination);
+    if (!found)
+      return reported(std::move(found).error(), build, Cause::other);
+    std::vector<link::InstalledFile> installed = *std::move(found);
     if (installed.empty())
-      return make_error(
-          ErrorKind::failed, "the build installed nothing",
-          "give `build.install` in the application spec, or a build system with an install step");
+      return reported(
+          make_error(ErrorKind::failed, "the build installed nothing",
+                     "give `build.install` in the application spec, or a build system with an install step"),
+          build, Cause::install);
     steps = {built->times.configure, built->times.build, built->times.install, harvesting.seconds()};
     return installed;
   }
@@ -259,6 +317,15 @@ private:
     XAAS_TRY(const auto vector_returns, harvest::vector_returns(session));
     warnings_.add_vector_returns(vector_returns, sources);
     return {};
+  }
+
+  // Of project::build(): all steps can succeed and install nothing.
+  FailedBuild::Cause cause_of_failure(const project::ConfigurationBuild& build) const {
+    const bool installs = build.application->build.install_target || build.application->build.install.empty();
+    std::error_code code;
+    const bool all_succeeded = !steps_.empty() && steps_.back() == (installs ? "install" : "build");
+    return all_succeeded && fs::is_empty(build.destination, code) ? FailedBuild::Cause::install
+                                                                  : FailedBuild::Cause::step;
   }
 
   // A build that found no working Fortran compiler may not need one. It did if its output mentions Fortran.
@@ -338,6 +405,7 @@ private:
       each.modules = covered.modules;
       each.native_objects = covered.native_objects;
       each.programs = covered.programs;
+      each.executables = executables_of(bundle_, bundle_.configurations[i]);
       if (each.units == 0 && each.programs > 0)
         progress_.note("configuration " + each.id +
                        ": no program has IR; does the build use the compilers that it is given (CC, CXX)?");
@@ -369,6 +437,8 @@ private:
   std::map<Digest, std::set<Digest>> texts_; // by unit; several texts can give the same unit
   std::vector<std::string> differences_;
   Surroundings surroundings_;
+  std::vector<std::string> steps_; // of the current build that succeeded
+  Clock::time_point next_check_;   // of its sources
   std::optional<image::SourceLayers> source_layers_;
   Report report_;
   Stopwatch watch_;

@@ -10,11 +10,20 @@ Surroundings::Surroundings(const fs::path& source, fs::path prefix, std::vector<
     : source_(source), prefix_(std::move(prefix)), own_(std::move(own)),
       sources_(project::TreeState::read(source_, own_)) {}
 
+bool Surroundings::sources_written() const {
+  return !sources_.changes(project::TreeState::read(source_, own_)).empty();
+}
+
 Result<void> Surroundings::check(const project::Built& built, const fs::path& compiled_source,
                                  Progress& progress) const {
+  XAAS_CHECK(check_sources(compiled_source));
+  return check_prefix(built, progress);
+}
+
+Result<void> Surroundings::check_sources(const fs::path& compiled_source) const {
   const Changes written = sources_.changes(project::TreeState::read(source_, own_));
   if (written.empty())
-    return check_prefix(built, progress);
+    return {};
   const bool copied = compiled_source != source_;
   return make_error(
       ErrorKind::failed,

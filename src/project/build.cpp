@@ -1,13 +1,9 @@
-// Drives the five kinds of build system. docs/application-spec.md describes what each one gets.
-//
-// Where a build happens: CMake, Meson and configure scripts build out of tree, in the build directory. Make
-// and commands cannot, so the build directory becomes a private copy of the sources. The same applies to an
-// Autotools project whose generated files are missing or older than their sources, because autoreconf, or the
-// rules that Automake adds to every makefile, would write them into the sources. Any other project that
-// writes into its sources says so in its spec, and gets a copy besides its build directory.
+// Drives the five kinds of build system. docs/application-spec.md describes what each one gets. in_copy.h
+// says where a build happens.
 #include <xaas/project/project.h>
 
 #include "environment.h"
+#include "in_copy.h"
 #include "step.h"
 #include "tree.h"
 
@@ -32,75 +28,11 @@ Words operator+(Words left, const Words& right) {
 constexpr const char* no_destdir =
     "does its install step honour DESTDIR? else list the files in build.install";
 
-bool present(const fs::path& path) {
-  std::error_code code;
-  return fs::exists(path, code);
-}
-
 // HIP's CMake package needs a library of Clang's and, without it, fails with a message that names neither the
 // library nor its package. CMake's cache shows which search failed.
 bool misses_clang_builtins(const fs::path& build) {
   const Result<std::string> cache = read_file(build / "CMakeCache.txt");
   return cache && cache->find("\nCLANGRT_BUILTINS:FILEPATH=CLANGRT_BUILTINS-NOTFOUND\n") != std::string::npos;
-}
-
-bool newer(const fs::path& left, const fs::path& right) {
-  std::error_code code;
-  const fs::file_time_type one = fs::last_write_time(left, code);
-  if (code)
-    return false;
-  const fs::file_time_type other = fs::last_write_time(right, code);
-  return !code && one > other;
-}
-
-// Whether the file that Autotools generates from this one is older. Its makefiles would then generate it
-// again, next to it.
-bool outdates(const fs::path& input, const fs::path& macros) {
-  const fs::path directory = input.parent_path();
-  const std::string name = input.filename().string();
-  if (name == "Makefile.am")
-    return newer(input, directory / "Makefile.in");
-  if (name == "configure.ac" || name == "configure.in")
-    return newer(input, directory / "configure") || newer(input, directory / "aclocal.m4");
-  if (name == "aclocal.m4")
-    return newer(input, directory / "configure");
-  return input.extension() == ".m4" && newer(input, macros);
-}
-
-// The directory of the build system in a copy of the sources.
-fs::path top_of(const fs::path& source, const spec::Build& build) {
-  return build.directory.empty() ? source : source / build.directory;
-}
-
-// Whether Autotools would write into the tree.
-bool needs_regeneration(const fs::path& source) {
-  if (!present(source / "configure"))
-    return true;
-  std::error_code code;
-  for (auto it = fs::recursive_directory_iterator(source, code);
-       !code && it != fs::recursive_directory_iterator(); it.increment(code)) {
-    if (it->path().filename() == ".git")
-      it.disable_recursion_pending();
-    else if (outdates(it->path(), source / "aclocal.m4"))
-      return true;
-  }
-  return false;
-}
-
-// Whether the project builds among its sources, so that the build directory must be a copy of them.
-bool builds_in_copy(const ConfigurationBuild& build) {
-  switch (build.application->build.system) {
-  case spec::BuildSystem::make:
-  case spec::BuildSystem::commands:
-    return true;
-  case spec::BuildSystem::autotools:
-    return build.application->build.copy ||
-           needs_regeneration(top_of(build.source, build.application->build));
-  case spec::BuildSystem::cmake:
-  case spec::BuildSystem::meson:
-    break;
-  }
-  return false;
 }
 
 // Whether an argument sets the CMake variable: -DNAME=, -DNAME:TYPE= or with -D as a separate word.
@@ -239,8 +171,10 @@ private:
     for (const auto& [variable, value] : extra)
       environment[variable] = value;
     const fs::path from = seen(builds_in_copy(build_) ? top_ : directory_);
-    return timed(name,
-                 [&] { return run_step({name, arguments, from, environment}, build_.log, build_.place); });
+    XAAS_CHECK(timed(name, [&] {
+      return run_step({name, arguments, from, environment}, build_.log, build_.place, build_.watch);
+    }));
+    return build_.succeeded ? build_.succeeded(name) : Result<void>();
   }
 
   template <typename Work> Result<void> timed(const std::string& step, Work work) {
@@ -346,12 +280,31 @@ private:
         return make_error(ErrorKind::failed, "autoreconf made no `configure` in a copy of " +
                                                  top_of(build_.source, spec_).string());
     }
-    // Through the shell, because an unpacked archive or a checkout may have lost the executable bit.
-    Words configure = {"/bin/sh", seen(top_ / "configure"), "--prefix=" + prefix_};
+    XAAS_TRY(Words configure, interpreter_of(top_ / "configure"));
+    configure = configure + Words{seen(top_ / "configure"), "--prefix=" + prefix_};
     if (is_cross_build() && !has_argument("--host"))
       configure.push_back("--host=" + target::triple(build_.arch));
     XAAS_CHECK(step("configure", configure + build_.arguments));
     return make({"make"}, {});
+  }
+
+  // The interpreter that the script's first line names, else the shell. The script is not executed itself,
+  // because an unpacked archive or a checkout may have lost the executable bit.
+  Result<Words> interpreter_of(const fs::path& script) const {
+    const Result<std::string> text = read_file(script);
+    Words words;
+    if (text && text->starts_with("#!"))
+      words = split(text->substr(2, text->find('\n') - 2), ' ');
+    std::erase(words, "");
+    if (words.empty())
+      return Words{"/bin/sh"};
+    if (const std::optional<fs::path> program = find(words.front())) {
+      words.front() = program->string();
+      return words;
+    }
+    return make_error(ErrorKind::missing_tool,
+                      "`configure` is a script for " + words.front() + ", which does not exist",
+                      "install it");
   }
 
   Words make_variables() const {
@@ -471,12 +424,6 @@ private:
 };
 
 } // namespace
-
-fs::path compiled_source(const ConfigurationBuild& build) {
-  if (builds_in_copy(build))
-    return build.build;
-  return build.application->build.copy ? build.copy : build.source;
-}
 
 fs::path keep_log(const fs::path& log, const fs::path& directory, std::string name) {
   std::replace_if(name.begin(), name.end(), [](char c) { return c == '/' || c == ',' || c == '='; }, '-');

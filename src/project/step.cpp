@@ -160,7 +160,8 @@ static Result<void> check_output(const Step& step, const fs::path& log, uint64_t
       .with_output(lines_that_matter(tail.substr(0, 1000)));
 }
 
-Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place) {
+Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place,
+                      const std::function<Result<void>()>& watch) {
   std::string line = "\n$ cd " + quoted(step.directory.string()) + " &&";
   for (const std::string& argument : step.arguments)
     line += " " + quoted(argument);
@@ -172,7 +173,10 @@ Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* p
   command.environment = step.environment;
   command.inherit_environment = false;
   command.output = log;
-  command.watch = [&]() { return check_output(step, log, start); };
+  command.watch = [&]() -> Result<void> {
+    XAAS_CHECK(check_output(step, log, start));
+    return watch ? watch() : Result<void>();
+  };
   XAAS_TRY(const ProcessResult result,
            (place ? place->run(command) : run_process(command)).in(step.name + " step"));
   if (result.exit_code == 0)

@@ -3,6 +3,7 @@
 
 #include <xaas/project/project.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,9 +17,11 @@ struct Step {
   std::map<std::string, std::string> environment; // complete
 };
 
-// Runs the step. A non-zero exit is a `failed` error with the step and the exit code, and with the compiler's
-// messages as its output. So is a step that prints the same text forever. A place has no network.
-Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place);
+// Runs the step; `watch` as in ConfigurationBuild. A non-zero exit is a `failed` error with the step and the
+// exit code, and with the compiler's messages as its output. So is a step that prints the same text forever.
+// A place has no network.
+Result<void> run_step(const Step& step, const fs::path& log, const BuildPlace* place,
+                      const std::function<Result<void>()>& watch = {});
 
 // The path of a tool on the place's PATH, or a missing_tool error that names what needs it.
 Result<fs::path> need_tool(const std::string& name, const std::string& what, const BuildPlace* place);

@@ -7,17 +7,33 @@
 #include <xaas/device/assembler.h>
 #include <xaas/image/bundle.h>
 #include <xaas/oci/image.h>
+#include <xaas/project/project.h>
 #include <xaas/registry/images.h>
 #include <xaas/spec/application.h>
 #include <xaas/store/cache.h>
 
 #include <compare>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace xaas::build {
+
+// What a failed build of a configuration left. Its directories still exist.
+struct FailedBuild {
+  enum class Cause {
+    step,            // a step of the build system failed, or could not be run
+    sources_written, // the build wrote into its sources
+    install,         // it installed nothing, or into the prefix of this machine
+    other,
+  };
+  const project::ConfigurationBuild& build;
+  Cause cause;
+  std::vector<std::string> steps; // that succeeded: "configure", "build", "install"
+  const Error& error;
+};
 
 struct Request {
   spec::Application application;
@@ -38,6 +54,12 @@ struct Request {
   bool check_sharing = false;        // also compile what is known, and compare
   std::optional<device::Assembler> assembler; // must accept the device code; absent: no check
   int64_t time = 0;                           // of the image and the files in it, in seconds since 1970
+
+  // For callers that learn from builds.
+  bool write_image = true;        // else everything else is done, and the report's digest is that of no image
+  bool until_first_write = false; // end a build as soon as it writes into its sources
+  std::function<Result<void>()> watch = {}; // as in project::ConfigurationBuild
+  std::function<void(const FailedBuild&)> failed = {};
 };
 
 // Where the time of one configuration went.
@@ -51,6 +73,7 @@ struct ConfigurationReport {
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
   uint64_t compiled = 0,
            reused = 0; // front-end runs, and results from the cache; both include configure checks
+  std::vector<std::string> executables; // installed programs, by path
   Steps steps;
   Seconds seconds; // of all steps and the work between them
 };

@@ -11,6 +11,7 @@
 #include <xaas/spec/application.h>
 #include <xaas/target/cpu.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -55,6 +56,10 @@ struct ConfigurationBuild {
   const BuildPlace* place = nullptr;      // null: this machine
   std::map<std::string, std::string> environment; // in addition to the spec's
   unsigned jobs = 1;
+  // Called about once a second while a step runs. An error ends the build and is its result.
+  std::function<Result<void>()> watch = {};
+  // Called after each step ("configure", "build", "install") that succeeded, likewise.
+  std::function<Result<void>(const std::string& step)> succeeded = {};
 };
 
 // The directory in which the project's sources are compiled: for make, commands and in-tree builds a private
