@@ -172,13 +172,14 @@ private:
     return session;
   }
 
-  project::ConfigurationBuild plan_build(const spec::Configuration& configuration,
-                                         const fs::path& directory) const {
+  Result<project::ConfigurationBuild> plan_build(const spec::Configuration& configuration,
+                                                 const fs::path& directory) const {
+    XAAS_TRY(const target::Cpu level, spec::cpu_of(configuration, request_.arch));
     project::ConfigurationBuild build;
     build.gpus = request_.gpus.empty() ? request_.application.gpu : request_.gpus;
     build.application = &request_.application;
     build.arch = request_.arch;
-    build.arguments = spec::arguments_of(request_.application, bundle_.points, configuration);
+    build.arguments = spec::arguments_of(request_.application, configuration, level);
     build.source = request_.source;
     build.build = directory / "build";
     build.destination = directory / "destination";
@@ -228,7 +229,7 @@ private:
 
   Result<void> build_configuration(const spec::Configuration& configuration, const fs::path& directory) {
     const Stopwatch watch;
-    project::ConfigurationBuild build = plan_build(configuration, directory);
+    XAAS_TRY(project::ConfigurationBuild build, plan_build(configuration, directory));
     // A compiler that compiles and links in one run leaves its objects in TMPDIR. They are part of this
     // build.
     const fs::path temporary = directory / "tmp";

@@ -1,7 +1,7 @@
 #include "images.h"
 
 #include <xaas/base/text.h>
-#include <xaas/discover/discover.h>
+#include <xaas/discover/draft.h>
 #include <xaas/target/architectures.h>
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
       return make_error(ErrorKind::not_found,
                         "source tree " + argument + ": no xaas.json and no known build system",
                         "write an application spec (docs/application-spec.md) and pass its path");
-    spec.application = discover::draft(findings, discover::classify(findings), arch);
+    spec.application = discover::draft(findings, discover::classify(findings), arch).application;
     for (const std::string& note : findings.notes)
       print_note(note);
     print_note(argument + " has no xaas.json; using the spec that `xaas init` would write");

@@ -3,8 +3,7 @@
 #include "llm_options.h"
 
 #include <xaas/base/file.h>
-#include <xaas/base/text.h>
-#include <xaas/discover/discover.h>
+#include <xaas/discover/draft.h>
 #include <xaas/target/cpu.h>
 
 #include <iostream>
@@ -46,8 +45,10 @@ public:
       print_notes(found);
     }
     const discover::Discovery& discovery = found.discovery;
-    const std::string text =
-        llm::with_comments(spec::to_json(discover::draft(findings, discovery, target::host_arch())), found);
+    discover::Draft draft = discover::draft(findings, discovery, target::host_arch());
+    for (discover::Remark& remark : llm::remarks(found))
+      draft.remarks.push_back(std::move(remark));
+    const std::string text = discover::to_text(draft);
     for (const std::string& note : findings.notes)
       print_note(note);
     if (output_ == "-") {

@@ -148,7 +148,7 @@ private:
     project::ConfigurationBuild build;
     build.application = &application_;
     build.arch = source_.bundle().arch;
-    build.arguments = spec::arguments_of(application_, source_.bundle().points, configuration_);
+    build.arguments = spec::arguments_of(application_, configuration_, cpu_);
     build.source = sources;
     build.build = work_ / "build";
     build.copy = work_ / "copy";

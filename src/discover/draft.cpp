@@ -1,6 +1,17 @@
 // The draft of an application spec.
+//
+// A draft should be fast where it is deployed and build where it is written. So every ISA level is built, with the
+// instruction sets that the project can use at that level, and all else is left as the project has it: an
+// option that is off by default mostly needs something that the build machine may lack.
+//
+// A switch for one extension (ENABLE_AVX2) follows the point `isa`. Rejected: leaving it at its default, which
+// is slow if the project tests its own macro, and too new for a level if the default is on; a point of its
+// own, because n switches have 2^n combinations, of which those at odds with the level are wrong or useless.
+#include "draft_words.h"
+#include "knowledge.h"
+
 #include <xaas/base/text.h>
-#include <xaas/discover/discover.h>
+#include <xaas/discover/draft.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
@@ -9,6 +20,17 @@
 namespace xaas::discover {
 
 namespace {
+
+using Point = spec::SpecializationPoint;
+
+std::string at(const Place& place) {
+  return place.file + ":" + std::to_string(place.line);
+}
+
+bool can_have(const std::string& arch, const std::vector<std::string>& features) {
+  return std::all_of(features.begin(), features.end(),
+                     [&](const std::string& feature) { return target::is_feature(arch, feature); });
+}
 
 // A makefile without an install step: the spec installs the files that it links.
 void install_products(const Findings& findings, spec::Application& application) {
@@ -24,38 +46,213 @@ void install_products(const Findings& findings, spec::Application& application) 
                                     file_name(findings.products->programs.front())};
 }
 
+class Drafter {
+public:
+  Drafter(const Findings& findings, const Discovery& discovery, const std::string& arch)
+      : findings_(findings), discovery_(discovery), arch_(arch) {}
+
+  Draft run() {
+    describe_project();
+    for (const DiscoveredPoint& found : discovery_.points)
+      add(found);
+    add_configurations();
+    return std::move(draft_);
+  }
+
+private:
+  void describe_project() {
+    spec::Application& application = draft_.application;
+    application.name = to_lower(findings_.name);
+    for (char& c : application.name)
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
+        c = '-';
+    if (!findings_.version.empty())
+      application.version = findings_.version;
+    application.build.system = findings_.system.value_or(spec::BuildSystem::make);
+    application.build.directory = findings_.directory;
+    install_products(findings_, application);
+    remark("", "A draft for " + arch_ + ", written by `xaas init`. Review it, and name the program that a " +
+                   "container starts in image.entrypoint.");
+  }
+
+  void remark(const std::string& place, const std::string& text) { draft_.remarks.push_back({place, text}); }
+
+  void leave_out(const DiscoveredPoint& found, const std::string& name, const std::string& value,
+                 const std::string& reason) {
+    std::optional<Place> place;
+    if (!found.evidence.empty())
+      place = found.evidence.front();
+    draft_.left_out.push_back({name, value, reason, place});
+  }
+
+  void add(const DiscoveredPoint& found) {
+    Point point = found.point;
+    if (point.category == "cpu" && !keep_possible(found, point))
+      return;
+    const bool needs_cpu = std::any_of(point.values.begin(), point.values.end(),
+                                       [](const auto& value) { return !value.requires_.cpu.empty(); });
+    const std::string place = "/specializations/" + point.name;
+    remark(place, evidence_of(found));
+    if (needs_cpu && point.find("on"))
+      follow_switch(point);
+    else if (needs_cpu && !replaces_isa_ && is_complete(point))
+      replace_isa(point);
+    else if (needs_cpu)
+      follow_choice(found, point);
+    draft_.application.points.push_back(std::move(point));
+  }
+
+  // Removes the values that need a CPU of another architecture; false if nothing is left to choose.
+  bool keep_possible(const DiscoveredPoint& found, Point& point) {
+    const auto impossible = [&](const spec::Value& value) { return !can_have(arch_, value.requires_.cpu); };
+    const bool is_switch = point.find("on") != nullptr;
+    std::vector<std::string> lost;
+    for (const spec::Value& value : point.values)
+      if (impossible(value))
+        lost.push_back(value.value);
+    if (lost.empty())
+      return true;
+    const std::string reason = arch_ + " has no such instructions";
+    if (is_switch || point.values.size() - lost.size() < 2) {
+      leave_out(found, found.option, "", reason);
+      return false;
+    }
+    std::erase_if(point.values, impossible);
+    if (!point.default_.empty() && !point.find(point.default_))
+      point.default_.clear();
+    leave_out(found, point.name, join(lost, ", "), reason);
+    return true;
+  }
+
+  std::string evidence_of(const DiscoveredPoint& found) const {
+    std::vector<std::string> places;
+    for (const Place& place : found.evidence)
+      places.push_back(at(place));
+    std::string text = found.option + (places.empty() ? "" : " (" + join(places, ", ") + ")");
+    for (const Option& option : findings_.options)
+      if (option.name == found.option && !option.help.empty())
+        return text + ": " + option.help;
+    return text;
+  }
+
+  // A build that decides by itself (`auto`) would decide by the build machine.
+  void follow_switch(Point& point) {
+    std::erase_if(point.values, [](const spec::Value& value) { return value.value == "auto"; });
+    follow(point);
+    remark("/specializations/" + point.name, "On at the ISA levels that have " +
+                                                 join(point.find("on")->requires_.cpu, ", ") + ".");
+  }
+
+  void follow_choice(const DiscoveredPoint& found, Point& point) {
+    const bool has_other = std::any_of(point.values.begin(), point.values.end(), [](const auto& value) {
+      return value.requires_.cpu.empty() && !asks_the_machine(value.value);
+    });
+    std::vector<std::string> lost;
+    if (has_other)
+      std::erase_if(point.values, [&](const spec::Value& value) {
+        const bool asks = value.requires_.cpu.empty() && asks_the_machine(value.value);
+        if (asks)
+          lost.push_back(value.value);
+        return asks;
+      });
+    if (!lost.empty())
+      leave_out(found, point.name, join(lost, ", "), "the build machine would decide");
+    if (!point.values.front().requires_.cpu.empty()) // needs_of: weakest first
+      point.values.insert(point.values.begin(), spec::Value{"default", {}, {}});
+    follow(point);
+    remark("/specializations/" + point.name, "Each ISA level has the last value that it can run.");
+  }
+
+  static void follow(Point& point) {
+    point.follows_isa = true;
+    point.default_.clear();
+  }
+
+  // Whether some value is for each level: it needs something that the level has and the one below lacks. The
+  // weakest level is met by a value that every CPU of the architecture can run.
+  bool is_complete(const Point& point) const {
+    std::vector<std::string> below;
+    for (const std::string& level : target::isa_levels(arch_)) {
+      const auto features = target::features_of(arch_, level);
+      if (!features)
+        return false;
+      const bool met = std::any_of(point.values.begin(), point.values.end(), [&](const spec::Value& value) {
+        const std::vector<std::string> needs = target::with_implied(arch_, value.requires_.cpu);
+        return target::missing_features(needs, *features).empty() &&
+               (below.empty() ? !asks_the_machine(value.value)
+                              : !target::missing_features(needs, below).empty());
+      });
+      if (!met)
+        return false;
+      below = *features;
+    }
+    return true;
+  }
+
+  void replace_isa(const Point& point) {
+    replaces_isa_ = true;
+    draft_.application.isa = std::vector<std::string>();
+    const auto weakest = target::features_of(arch_, target::isa_levels(arch_).front());
+    const spec::Value* everywhere = nullptr; // the strongest that every CPU of the architecture can run
+    for (const spec::Value& value : point.values)
+      if (weakest && !asks_the_machine(value.value) &&
+          target::missing_features(value.requires_.cpu, *weakest).empty())
+        everywhere = &value;
+    for (const spec::Value& value : point.values)
+      if (&value == everywhere || !value.requires_.cpu.empty())
+        draft_.application.configurations.push_back({{point.name, value.value}});
+    remark("/isa", "No ISA levels: " + point.name + " has a value for each of them, and the project " +
+                       "compiles accordingly.");
+    remark("/configurations", "One for each instruction set that " + point.name + " has for " + arch_ +
+                                  "; the other points have their defaults.");
+  }
+
+  void add_configurations() {
+    const Point* example = nullptr;
+    for (const Point& point : draft_.application.points)
+      if (!point.follows_isa && point.values.size() > 1)
+        example = example ? example : &point;
+    if (!example || replaces_isa_)
+      return;
+    draft_.application.configurations.push_back({});
+    std::string other = example->values.back().value;
+    if (other == example->default_)
+      other = example->values.front().value;
+    remark("/configurations",
+           "Built: the default of every point, at each ISA level of " + arch_ +
+               ". Another entry could be {\"" + example->name + "\": \"" + other + "\"}.");
+  }
+
+  const Findings& findings_;
+  const Discovery& discovery_;
+  const std::string arch_;
+  Draft draft_;
+  bool replaces_isa_ = false; // a choice of the project's own does
+};
+
 } // namespace
 
-spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch) {
-  spec::Application application;
-  application.name = to_lower(findings.name);
-  for (char& c : application.name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
-      c = '-';
-  if (!findings.version.empty())
-    application.version = findings.version;
-  application.build.system = findings.system.value_or(spec::BuildSystem::make);
-  application.build.directory = findings.directory;
-  install_products(findings, application);
-  for (const DiscoveredPoint& found : discovery.points) {
-    application.points.push_back(found.point);
-    const bool is_choice = found.point.category == "cpu" && !found.point.find("on");
-    if (!is_choice || !application.configurations.empty())
+Draft draft(const Findings& findings, const Discovery& discovery, const std::string& arch) {
+  return Drafter(findings, discovery, arch).run();
+}
+
+void leave_out(Draft& draft, LeftOut what) {
+  spec::Application& application = draft.application;
+  const auto is_named = [&](const std::map<std::string, std::string>& values) {
+    const auto found = values.find(what.name);
+    return found != values.end() && (what.value.empty() || found->second == what.value);
+  };
+  for (Point& point : application.points) {
+    if (point.name != what.name)
       continue;
-    if (const spec::Value* const none = found.point.find("default"); none && none->arguments.empty())
-      application.configurations.push_back({{found.point.name, "default"}});
-    for (const spec::Value& value : found.point.values) {
-      const std::vector<std::string>& features = value.requires_.cpu;
-      if (!features.empty() && std::all_of(features.begin(), features.end(), [&](const auto& feature) {
-            return target::is_feature(arch, feature);
-          }))
-        application.configurations.push_back({{found.point.name, value.value}});
-    }
+    std::erase_if(point.values, [&](const auto& value) { return what.value.empty() || value.value == what.value; });
+    if (!point.find(point.default_))
+      point.default_.clear();
   }
-  if (application.configurations.empty() && !application.points.empty())
-    application.configurations.push_back(
-        {{application.points.front().name, application.points.front().default_}});
-  return application;
+  std::erase_if(application.points, [](const Point& point) { return point.values.empty(); });
+  std::erase_if(application.configurations, is_named);
+  std::erase_if(application.exclude, is_named);
+  draft.left_out.push_back(std::move(what));
 }
 
 } // namespace xaas::discover

@@ -8,7 +8,6 @@ namespace xaas::llm {
 namespace {
 
 constexpr const char* source = "language-model";
-constexpr const char* comment_key = "xaas:comment";
 
 Json places(const std::vector<discover::Place>& evidence) {
   Json json = Json::array();
@@ -30,12 +29,6 @@ std::string comment_of(const Addition& addition, const std::string& model) {
   for (const discover::Place& place : addition.evidence)
     where.push_back(place.file + ":" + std::to_string(place.line));
   return "named by the language model " + model + ": " + addition.reason + " (" + join(where, ", ") + ")";
-}
-
-Json first(const std::string& text, const Json& object) {
-  Json json = {{comment_key, text}};
-  json.update(object);
-  return json;
 }
 
 } // namespace
@@ -87,31 +80,18 @@ void mark(Json& points, const Suggestions& suggestions) {
     }
 }
 
-std::string with_comments(const Json& application, const Suggestions& suggestions) {
-  Json json = application;
-  for (const Addition& addition : suggestions.accepted)
-    for (Json& point : json["specializations"]) {
-      if (point["name"] != addition.point)
-        continue;
-      const std::string comment = comment_of(addition, suggestions.model);
-      if (addition.is_new)
-        point = first(comment, point);
-      for (Json& value : point["values"])
-        if (!addition.is_new && is_in(addition.values, value["value"]))
-          value = first(comment, value);
-    }
-  // Turns the JSON strings with the comments into comments. dump() writes each on one line without line
-  // breaks.
-  const std::string begin = "\"" + std::string(comment_key) + "\": \"";
-  std::string text;
-  for (std::string line : split(json.dump(2, ' ', false, Json::error_handler_t::replace), '\n')) {
-    const size_t indent = line.find_first_not_of(' ');
-    if (indent != std::string::npos && line.compare(indent, begin.size(), begin) == 0)
-      line = line.substr(0, indent) + "// " +
-             line.substr(indent + begin.size(), line.rfind('"') - indent - begin.size());
-    text += line + "\n";
+std::vector<discover::Remark> remarks(const Suggestions& suggestions) {
+  std::vector<discover::Remark> remarks;
+  for (const Addition& addition : suggestions.accepted) {
+    const std::string point = "/specializations/" + addition.point;
+    const std::string text = comment_of(addition, suggestions.model);
+    if (addition.is_new)
+      remarks.push_back({point, text});
+    else
+      for (const std::string& value : addition.values)
+        remarks.push_back({point + "/values/" + value, text});
   }
-  return text;
+  return remarks;
 }
 
 } // namespace xaas::llm

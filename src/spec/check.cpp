@@ -109,11 +109,34 @@ private:
       if (application_.build.system == BuildSystem::commands)
         XAAS_CHECK(variables(point.values[i].arguments, inner + "/arguments"));
     }
+    if (point.follows_isa)
+      XAAS_CHECK(follower(point, place));
     for (size_t i = 0; i < point.prefer.size(); ++i)
       for (size_t j = 0; j < point.prefer[i].cpu.size(); ++j)
         if (const std::string& name = point.prefer[i].cpu[j]; !names_a_cpu(name))
           return wrong(at(at(place + "/prefer", i) + "/cpu", j),
                        "\"" + name + "\" is not a CPU that LLVM knows", suggested_cpu(name));
+    return {};
+  }
+
+  // The level alone decides its value, so there must be one for every level, and nothing else to consider.
+  Result<void> follower(const SpecializationPoint& point, const std::string& place) const {
+    if (!point.default_.empty() || !point.prefer.empty())
+      return wrong(place + (point.default_.empty() ? "/prefer" : "/default"),
+                   "point " + point.name + " follows `isa`, so nothing else chooses its value",
+                   "remove `" + std::string(point.default_.empty() ? "prefer" : "default") + "`");
+    if (!point.values.front().requires_.cpu.empty())
+      return wrong(place + "/values/0/requires/cpu",
+                   "point " + point.name + " follows `isa` and has no value for levels without " +
+                       join(point.values.front().requires_.cpu, ", "),
+                   "put a value first that requires nothing");
+    for (size_t i = 0; i < point.values.size(); ++i) {
+      Requirement others = point.values[i].requires_;
+      others.cpu.clear();
+      if (!others.empty() || point.values[i].from_source)
+        return wrong(at(place + "/values", i),
+                     "a value of point " + point.name + ", which follows `isa`, can only require a CPU");
+    }
     return {};
   }
 
@@ -167,6 +190,9 @@ private:
       } else {
         std::vector<std::string> points = {"isa"};
         for (const SpecializationPoint& other : application_.points) {
+          if (other.follows_isa && other.name == point)
+            return wrong(place + pointer_token(point), "point " + point + " follows `isa` and is not chosen",
+                         "name the level: \"isa\"");
           points.push_back(other.name);
           if (other.name == point)
             for (const Value& candidate : other.values)

@@ -1,5 +1,6 @@
 // The model as JSON, in the form that parse_application and parse_point read.
 #include "check.h"
+#include "schema.h"
 
 #include <xaas/spec/application.h>
 #include <xaas/target/cpu.h>
@@ -102,6 +103,8 @@ Json to_json(const SpecializationPoint& point) {
   Json json = {{"name", point.name}, {"category", point.category}, {"default", nullptr}};
   if (!point.default_.empty())
     json["default"] = point.default_;
+  if (point.follows_isa)
+    json["follows"] = "isa";
   json["values"] = Json::array();
   for (const Value& value : point.values) {
     json["values"].push_back(
@@ -156,6 +159,10 @@ Json to_json(const Application& application) {
   for (const HostPreference& preference : application.host)
     json["host"].push_back(to_json(preference));
   return json;
+}
+
+Json to_short_json(const Application& application) {
+  return without_defaults(to_json(application), application_schema());
 }
 
 } // namespace xaas::spec

@@ -266,6 +266,7 @@ Result<SpecializationPoint> parse_point(const JsonReader& reader) {
     if (point.default_.empty())
       return wrong_at(reader, "/default", "\"\" is not a value of point " + point.name);
   }
+  point.follows_isa = reader.has("follows");
   XAAS_TRY(const JsonReader array, reader.at("values"));
   XAAS_TRY(const std::vector<JsonReader> values, array.items());
   for (const JsonReader& json : values) {

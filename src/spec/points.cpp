@@ -96,21 +96,42 @@ Result<std::vector<SpecializationPoint>> all_points(const Application& applicati
   }
   std::vector<SpecializationPoint> points;
   for (const SpecializationPoint& each : application.points)
-    if (SpecializationPoint point = of_architecture(each, arch); !point.values.empty())
+    if (SpecializationPoint point = of_architecture(each, arch); !point.follows_isa && !point.values.empty())
       points.push_back(std::move(point));
   if (!levels.empty())
     points.push_back(isa_point(levels));
   return points;
 }
 
-std::vector<std::string> arguments_of(const Application& application,
-                                      const std::vector<SpecializationPoint>& points,
-                                      const Configuration& configuration) {
+Result<target::Cpu> cpu_of(const Configuration& configuration, const std::string& arch) {
+  if (const std::string* const level = configuration.find("isa"))
+    return target::cpu_by_name(arch, *level);
+  const std::vector<std::string> levels = target::isa_levels(arch);
+  return target::cpu_by_name(arch, levels.empty() ? "generic" : levels.front());
+}
+
+static bool has_all(const target::Cpu& cpu, const std::vector<std::string>& words) {
+  return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+    const Result<std::vector<std::string>> features = target::features_of(cpu.arch, word);
+    const std::vector<std::string> needed =
+        target::is_feature(cpu.arch, word) || !features ? std::vector<std::string>{word} : *features;
+    return target::missing_features(needed, cpu.features).empty();
+  });
+}
+
+std::vector<std::string> arguments_of(const Application& application, const Configuration& configuration,
+                                      const target::Cpu& cpu) {
   std::vector<std::string> arguments = application.build.arguments;
-  for (const SpecializationPoint& point : points)
-    if (const std::string* chosen = configuration.find(point.name))
-      if (const Value* value = point.find(*chosen))
-        arguments.insert(arguments.end(), value->arguments.begin(), value->arguments.end());
+  for (const SpecializationPoint& point : application.points) {
+    const std::string* const chosen = configuration.find(point.name);
+    const Value* value = chosen ? point.find(*chosen) : nullptr;
+    if (point.follows_isa)
+      for (const Value& each : point.values)
+        if (has_all(cpu, each.requires_.cpu))
+          value = &each;
+    if (value)
+      arguments.insert(arguments.end(), value->arguments.begin(), value->arguments.end());
+  }
   return arguments;
 }
 

@@ -101,6 +101,17 @@ public:
     return nullptr;
   }
 
+  // The value that a missing member has; nullptr: none is known.
+  const Json* default_of(const Json& schema, const std::string& key) const {
+    if (!schema.contains("properties") || !schema["properties"].contains(key))
+      return nullptr;
+    const Json& property = schema["properties"][key];
+    if (property.contains("default"))
+      return &property["default"];
+    const Json* const resolved = resolve(&property);
+    return resolved && resolved->contains("default") ? &(*resolved)["default"] : nullptr;
+  }
+
   const Json* element(const Json& schema) const {
     return schema.contains("items") ? resolve(&schema["items"]) : nullptr;
   }
@@ -235,7 +246,31 @@ Error explain(const Json& document, const Json& schema, const valijson::Validati
   return error_at(name, pointer, quoted(*value) + ": " + error.description);
 }
 
+Json without_defaults(const Json& value, const Json* schema, const SchemaWalk& walk) {
+  if (!schema)
+    return value;
+  Json result = value;
+  if (value.is_array())
+    for (size_t i = 0; i < value.size(); ++i)
+      result[i] = without_defaults(value[i], walk.element(*schema), walk);
+  if (!value.is_object())
+    return result;
+  result = Json::object();
+  for (const auto& [key, inner] : value.items()) {
+    Json kept = without_defaults(inner, walk.member(*schema, key), walk);
+    if (const Json* const otherwise = walk.default_of(*schema, key); !otherwise || *otherwise != kept)
+      result[key] = std::move(kept);
+  }
+  return result;
+}
+
 } // namespace
+
+Json without_defaults(const Json& document, std::string_view schema_text) {
+  const Json schema = Json::parse(schema_text);
+  const SchemaWalk walk(schema);
+  return without_defaults(document, walk.resolve(&schema), walk);
+}
 
 std::string pointer_token(std::string_view key) {
   std::string token = "/";

@@ -13,6 +13,9 @@ namespace xaas::spec {
 // The text of specs/schema/application.schema.json, embedded in the program.
 std::string_view application_schema();
 
+// The document without the members that have their default, according to its schema.
+Json without_defaults(const Json& document, std::string_view schema);
+
 // "NAME: POINTER: message", without the pointer for the whole document.
 Error error_at(const std::string& name, const std::string& pointer, const std::string& message,
                std::string hint = {});

@@ -48,10 +48,10 @@ void answer(const Tree& tree, llm::Style style, const std::string& body) {
               "values that were read stay");
   }
   require(!llm::to_json(*result).dump().empty(), "a report");
-  const auto draft = discover::draft(tree.findings, result->discovery, "x86_64");
-  require(
-      static_cast<bool>(spec::parse_application(llm::with_comments(spec::to_json(draft), *result), "spec")),
-      "a spec");
+  discover::Draft draft = discover::draft(tree.findings, result->discovery, "x86_64");
+  for (discover::Remark& remark : llm::remarks(*result))
+    draft.remarks.push_back(std::move(remark));
+  require(static_cast<bool>(spec::parse_application(discover::to_text(draft), "spec")), "a spec");
 }
 
 } // namespace

@@ -48,9 +48,4 @@ std::optional<spec::Requirement> needs_of(const std::string& name);
 // The document in the JSON schema of the published evaluation: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);
 
-// An application spec with the discovered points, as a draft for its author. Its configurations are the
-// defaults of all points combined with, for one point that chooses instruction sets, each value that `arch`
-// can have. All combinations would be too many, and it is unknown which values exclude each other.
-spec::Application draft(const Findings& findings, const Discovery& discovery, const std::string& arch);
-
 } // namespace xaas::discover

@@ -8,7 +8,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
-#include <xaas/discover/discover.h>
+#include <xaas/discover/draft.h>
 #include <xaas/http/http.h>
 
 #include <chrono>
@@ -101,7 +101,7 @@ Json to_json(const Suggestions& suggestions);
 // that were added to a discovered point also get "evidence".
 void mark(Json& points, const Suggestions& suggestions);
 
-// An application spec as text, with a comment at each addition of the model.
-std::string with_comments(const Json& application, const Suggestions& suggestions);
+// A comment for each addition of the model.
+std::vector<discover::Remark> remarks(const Suggestions& suggestions);
 
 } // namespace xaas::llm

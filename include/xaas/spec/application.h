@@ -63,6 +63,8 @@ struct SpecializationPoint {
   std::string default_; // empty: none
   std::vector<Value> values;
   std::vector<Preference> prefer;
+  // Not a choice of its own: each ISA level has the last value whose CPU requirement it meets.
+  bool follows_isa = false;
   const Value* find(const std::string& value) const; // nullptr: no such value
 };
 
@@ -165,12 +167,14 @@ Result<Application> read_application(const fs::path& path); // not_found: no suc
 
 // The spec as JSON that parse_application reads; keys in a fixed order, with defaults.
 Json to_json(const Application& application);
+Json to_short_json(const Application& application); // without the keys that have their defaults
 
 // The built-in point `isa` for these levels (weakest first). Each value requires its level; the weakest is
 // the default. It has no arguments because the compiler front door applies it.
 SpecializationPoint isa_point(const std::vector<std::string>& levels);
 
-// All points of an application for an architecture: its own, then `isa` if it has levels, weakest first.
+// All choices of an application for an architecture: its own points, except those that follow `isa`, then
+// `isa` if it has levels, weakest first.
 // `isa_override` (from the command line), if not empty, replaces the levels of the spec; an unknown level is
 // a usage error. Levels and values that require a CPU of another architecture are left out, and so are points
 // without other values. If that removes a default, the first remaining value becomes the default.
@@ -185,20 +189,24 @@ Json to_json(const SpecializationPoint& point);
 Result<SpecializationPoint> parse_point(const JsonReader& reader);
 
 // The configurations to build, in point order: earlier points vary slowest, values in the order of the spec.
-// `chosen` (from --config K=V,...) replaces the `configurations` of the spec; in both, a missing point takes
-// its default or else its first value. Combinations that `exclude` matches or that contradict
-// `requires.values` are left out, but are a usage error in `chosen`. Entries of the spec whose `isa` is not a
-// level of `points` are left out. Usage errors: an unknown point or value, no configuration left, more than
+// `chosen` (from --config K=V,...) replaces the `configurations` of the spec; in both, a missing `isa` takes
+// each level, and another missing point its default or else its first value. Combinations that `exclude` matches or that contradict
+// `requires.values` are left out, but an element of `chosen` of which nothing is left is a usage error.
+// Entries of the spec with values or levels that `points` lack are left out. Usage errors: an unknown point or value, no configuration left, more than
 // `limit` combinations (counted before they are generated; the message has the option that raises the limit).
+// The error for no configuration says which values excluded which.
 Result<std::vector<Configuration>> expand(const Application& application,
                                           const std::vector<SpecializationPoint>& points,
                                           const std::vector<std::map<std::string, std::string>>& chosen,
                                           size_t limit);
 
-// The arguments of a configuration: those of the build, then those of each value in point order.
-std::vector<std::string> arguments_of(const Application& application,
-                                      const std::vector<SpecializationPoint>& points,
-                                      const Configuration& configuration);
+// The arguments of a configuration: those of the build, then those of each value in point order. Points that
+// follow `isa` have the value for `cpu`, or for the configuration's level (cpu_of()).
+std::vector<std::string> arguments_of(const Application& application, const Configuration& configuration,
+                                      const target::Cpu& cpu);
+
+// The ISA level of a configuration as a CPU; the weakest of `arch` if the configuration has none.
+Result<target::Cpu> cpu_of(const Configuration& configuration, const std::string& arch);
 
 // "K=V,K=V" into a map; usage error if malformed or if a key is given twice.
 Result<std::map<std::string, std::string>> parse_assignments(const std::string& text);
