@@ -47,7 +47,9 @@ Json to_json(const discover::Option& option, bool configured) {
                {"default", option.initial ? Json(*option.initial) : Json()},
                {"values", option.values},
                {"conditions", option.conditions},
-               {"advanced", option.internal}};
+               {"advanced", option.internal},
+               {"guessed", option.guessed},
+               {"required", option.required}};
   if (configured)
     json["configured"] = option.configured ? Json(*option.configured) : Json();
   json["evidence"] = Json::array({to_json(option.place)});

@@ -35,6 +35,8 @@ struct Option {
   std::vector<std::string> values; // of a choice; of make's booleans the words for on and, if known, off
   bool takes_place = false; // its value is a directory or file, so it says where something is, not whether
   bool internal = false;    // marked as advanced, which hides it from most users
+  bool guessed = false;     // a command declares it that is not in the tree
+  bool required = false;    // the build fails if nobody sets it
   std::vector<std::string> conditions;   // under which the option exists, in the build's own language
   std::optional<std::string> configured; // its value in the cache of a configure step, if one ran
   Place place;
