@@ -457,6 +457,8 @@ Result<void> check(const Request& request) {
   if (request.application.image.base != "scratch")
     return make_error(ErrorKind::usage, "base image '" + request.application.image.base +
                                             "': this version makes images on base `scratch` only");
+  if (!request.write_image)
+    return {};
   if (request.output.transport == oci::Transport::rootfs ||
       request.output.transport == oci::Transport::squashfs)
     return make_error(ErrorKind::usage,

@@ -49,7 +49,7 @@ std::vector<SpaceNeed> space_needs(const Request& request) {
   std::vector<SpaceNeed> needs = {
       {"temporary files", temporary_root(), 2 * bytes.code + (copied ? bytes.all : 0)}};
   constexpr uint64_t c_library = uint64_t(1) << 20; // compressed
-  if (request.output.transport != oci::Transport::registry)
+  if (request.write_image && request.output.transport != oci::Transport::registry)
     needs.push_back({"the image", request.output.path, c_library + bytes.code / 4});
   if (request.cache)
     needs.push_back({"kept compiles", request.cache->root(), bytes.code / 2});

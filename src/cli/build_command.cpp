@@ -4,6 +4,7 @@
 #include "platform_options.h"
 #include "registry_options.h"
 #include "settings.h"
+#include "try_options.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -73,6 +74,10 @@ public:
                  "ptxas");
     app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
+    try_.add(
+        app,
+        "Where a draft, the spec of a directory without xaas.json, does not build: learn from what fails, "
+        "as `xaas init --try` does, and build what it finds");
     registry_.add(app);
     app.add_option("-j,--jobs", jobs_, "Number of parallel jobs (default: what this machine allows)")
         ->type_name("N")
@@ -90,13 +95,21 @@ public:
     std::optional<store::Cache> cache;
     if (!no_cache_)
       cache = open_cache("capture", progress);
+    XAAS_TRY(const bool tries, try_.wanted());
+    if (tries && (archs.size() > 1 || kind_ == "source"))
+      return make_error(ErrorKind::usage, "--try: needs an IR image for one architecture");
     std::vector<build::Request> requests;
+    std::optional<SpecFile::FromTree> from_tree;
     for (const std::string& arch : archs) {
-      XAAS_TRY(build::Request request, request_for(arch, progress));
+      XAAS_TRY(SpecFile spec, read_spec(spec_, source_, arch));
+      from_tree = std::move(spec.from_tree);
+      XAAS_TRY(build::Request request, request_for(std::move(spec), arch, progress));
       request.cache = cache;
       requests.push_back(std::move(request));
     }
-    const Result<build::IndexReport> result = build_all(requests, progress);
+    Result<build::IndexReport> result = build_all(requests, progress);
+    if (!result && result.error().kind == ErrorKind::failed && tries && from_tree)
+      result = build_what_works(requests.front(), *from_tree, progress);
     if (cache) // a failed build adds entries, too
       prune_caches(max_bytes);
     XAAS_TRY(const build::IndexReport report, result);
@@ -105,17 +118,30 @@ public:
   }
 
 private:
-  Result<build::Request> request_for(const std::string& arch, TerminalProgress& progress) const {
-    XAAS_TRY(SpecFile spec, read_spec(spec_, source_, arch));
-    build::Request request;
+  // Builds with what a trial of the draft teaches.
+  Result<build::IndexReport> build_what_works(build::Request request, SpecFile::FromTree& from_tree,
+                                              TerminalProgress& progress) const {
+    print_note("the draft as it is does not build; trying others");
+    XAAS_TRY(const trial::Report tried,
+             try_.run(request.source, request.arch, false, from_tree.findings, from_tree.draft, progress));
+    for (const trial::Attempt& attempt : tried.attempts)
+      if (!attempt.learned.empty())
+        print_note("learned: " + attempt.learned);
+    if (tried.error)
+      return *tried.error;
+    request.application = from_tree.draft.application;
+    return build_all({request}, progress);
+  }
+
+  Result<build::Request> request_for(SpecFile spec, const std::string& arch,
+                                     TerminalProgress& progress) const {
+    XAAS_TRY(build::Request request, new_build_request(spec.source, arch));
     request.application = std::move(spec.application);
-    request.source = spec.source;
     if (!base_.empty()) {
       request.application.toolchain.base = base_;
       request.application.toolchain.packages.clear();
     }
     XAAS_TRY(request.output, oci::parse_reference(output_));
-    request.arch = arch;
     request.isa = isa_;
     request.gpus = gpus_;
     for (const std::string& gpu : gpus_)
@@ -128,9 +154,6 @@ private:
     request.max_configurations = max_configurations_;
     request.strip_debug = strip_debug_;
     request.jobs = jobs();
-    request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
-    XAAS_TRY(request.program, program_path());
-    request.logs = cache_directory() / "logs";
     request.check_sharing = check_sharing_;
     if (check_device_code_) {
       XAAS_TRY(request.assembler, device::find_assembler(device::places_of_environment()));
@@ -170,6 +193,7 @@ private:
         std::cerr << warnings_text(each.report.warnings, all);
   }
 
+  TryOptions try_;
   RegistryOptions registry_;
   std::string spec_, output_, source_, base_, kind_ = "ir";
   PlatformOptions platforms_;

@@ -1,7 +1,7 @@
 #include "images.h"
+#include "caches.h"
 
 #include <xaas/base/text.h>
-#include <xaas/discover/draft.h>
 #include <xaas/target/architectures.h>
 
 #include <cstdlib>
@@ -21,14 +21,16 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
   const bool tree = fs::is_directory(argument, code);
   spec.path = tree ? fs::path(argument) / "xaas.json" : fs::path(argument);
   if (tree && !fs::exists(spec.path, code)) {
-    XAAS_TRY(const discover::Findings findings, discover::read_tree(argument));
+    XAAS_TRY(discover::Findings findings, discover::read_tree(argument));
     if (!findings.system)
       return make_error(ErrorKind::not_found,
                         "source tree " + argument + ": no xaas.json and no known build system",
                         "write an application spec (docs/application-spec.md) and pass its path");
-    spec.application = discover::draft(findings, discover::classify(findings), arch).application;
     for (const std::string& note : findings.notes)
       print_note(note);
+    discover::Draft draft = discover::draft(findings, discover::classify(findings), arch);
+    spec.application = draft.application;
+    spec.from_tree = {std::move(findings), std::move(draft)};
     print_note(argument + " has no xaas.json; using the spec that `xaas init` would write");
   } else {
     XAAS_TRY(spec.application, spec::read_application(spec.path));
@@ -36,6 +38,18 @@ Result<SpecFile> read_spec(const std::string& argument, const std::string& sourc
   spec.source = source_override.empty() ? fs::absolute(spec.path).parent_path() : fs::path(source_override);
   spec.source = fs::weakly_canonical(spec.source, code);
   return spec;
+}
+
+Result<build::Request> new_build_request(const fs::path& source, const std::string& arch) {
+  build::Request request;
+  std::error_code code;
+  request.source = fs::weakly_canonical(source, code);
+  request.arch = arch;
+  request.jobs = default_jobs();
+  request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
+  XAAS_TRY(request.program, program_path());
+  request.logs = cache_directory() / "logs";
+  return request;
 }
 
 Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu) {

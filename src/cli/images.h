@@ -4,6 +4,8 @@
 #include "command.h"
 
 #include <xaas/base/file.h>
+#include <xaas/build/build.h>
+#include <xaas/discover/draft.h>
 #include <xaas/oci/image.h>
 #include <xaas/spec/application.h>
 #include <xaas/system/system.h>
@@ -18,12 +20,20 @@ struct SpecFile {
   spec::Application application;
   fs::path path;
   fs::path source; // the directory of the sources
+  struct FromTree {
+    discover::Findings findings;
+    discover::Draft draft;
+  };
+  std::optional<FromTree> from_tree = {}; // where discovery made it
 };
 
 // Reads the argument SPEC or SRC: a spec, the xaas.json of a directory, or what discovery finds there (with a
 // note). `source_override` is --source, `arch` the architecture to build for.
 Result<SpecFile> read_spec(const std::string& argument, const std::string& source_override,
                            const std::string& arch);
+
+// A request to build `source` here, without application and output.
+Result<build::Request> new_build_request(const fs::path& source, const std::string& arch);
 
 // The system of --system (default: this machine), with the CPU of --cpu.
 Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu);

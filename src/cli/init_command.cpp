@@ -1,8 +1,12 @@
 #include "command.h"
 #include "inspect_tree.h"
 #include "llm_options.h"
+#include "settings.h"
+#include "terminal.h"
+#include "try_options.h"
 
 #include <xaas/base/file.h>
+#include <xaas/base/umask.h>
 #include <xaas/discover/draft.h>
 #include <xaas/target/cpu.h>
 
@@ -23,6 +27,8 @@ public:
         ->check(CLI::IsMember({"cmake", "meson", "autotools", "make"}))
         ->type_name("SYSTEM");
     app.add_flag("--force", force_, "Replace an existing spec");
+    try_.add(app, "Build the draft, learn from what fails, and write a spec that builds. This runs the "
+                  "project's build on this machine");
     llm_.add(app);
   }
 
@@ -48,35 +54,58 @@ public:
     discover::Draft draft = discover::draft(findings, discovery, target::host_arch());
     for (discover::Remark& remark : llm::remarks(found))
       draft.remarks.push_back(std::move(remark));
-    const std::string text = discover::to_text(draft);
     for (const std::string& note : findings.notes)
       print_note(note);
-    if (output_ == "-") {
+    XAAS_TRY(const std::optional<trial::Report> tried, try_draft(findings, draft));
+    const std::string text = discover::to_text(draft);
+    if (output_ == "-")
       std::cout << text;
-      return {};
-    }
-    XAAS_CHECK(write_output(path, text));
-    if (common.json()) {
-      Json json = {{"version", 1},
-                   {"spec", path.string()},
-                   {"points", discovery.points.size()},
-                   {"notes", findings.notes}};
-      if (model)
-        json["llm"] = llm::to_json(found);
-      print(json);
-      return {};
-    }
-    std::cout << path.string() << ": " << discovery.points.size()
-              << " specialization points; review them and remove the values that you do not need\n";
-    if (model)
-      std::cout << text_of(llm::to_json(found));
-    return {};
+    else
+      XAAS_CHECK(write_output(path, text));
+    if (output_ != "-")
+      print_report(path, findings, found, model.has_value(), draft, tried);
+    // The draft is written all the same, because its author can go on from there.
+    return tried && tried->error ? Result<void>(*tried->error) : Result<void>();
   }
 
 private:
+  Result<std::optional<trial::Report>> try_draft(const discover::Findings& findings,
+                                                 discover::Draft& draft) const {
+    XAAS_TRY(const bool wanted, try_.wanted());
+    if (!wanted)
+      return std::optional<trial::Report>();
+    use_common_umask();
+    be_modest();
+    TerminalProgress progress(common.quiet, common.verbosity);
+    XAAS_TRY(trial::Report report, try_.run(source_, target::host_arch(), true, findings, draft, progress));
+    return std::optional(std::move(report));
+  }
+
+  void print_report(const fs::path& path, const discover::Findings& findings, const llm::Suggestions& found,
+                    bool model, const discover::Draft& draft,
+                    const std::optional<trial::Report>& tried) const {
+    const size_t points = draft.application.points.size();
+    if (common.json()) {
+      Json json = {{"version", 1}, {"spec", path.string()}, {"points", points}, {"notes", findings.notes}};
+      if (model)
+        json["llm"] = llm::to_json(found);
+      if (tried)
+        json["try"] = to_json(*tried);
+      print(json);
+      return;
+    }
+    std::cout << path.string() << ": " << points
+              << " specialization points; review them and remove the values that you do not need\n";
+    if (tried)
+      std::cout << text_of(*tried);
+    if (model)
+      std::cout << text_of(llm::to_json(found));
+  }
+
   std::string source_, output_, system_;
   bool force_ = false;
   LlmOptions llm_;
+  TryOptions try_;
 };
 
 } // namespace

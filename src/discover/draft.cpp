@@ -1,12 +1,13 @@
 // The draft of an application spec.
 //
-// A draft should be fast where it is deployed and build where it is written. So every ISA level is built, with the
-// instruction sets that the project can use at that level, and all else is left as the project has it: an
-// option that is off by default mostly needs something that the build machine may lack.
+// A draft should be fast where it is deployed and build where it is written. So every ISA level is built,
+// with the instruction sets that the project can use at that level, and all else is left as the project has
+// it: an option that is off by default mostly needs something that the build machine may lack.
 //
-// A switch for one extension (ENABLE_AVX2) follows the point `isa`. Rejected: leaving it at its default, which
-// is slow if the project tests its own macro, and too new for a level if the default is on; a point of its
-// own, because n switches have 2^n combinations, of which those at odds with the level are wrong or useless.
+// A switch for one extension (ENABLE_AVX2) follows the point `isa`. Rejected: leaving it at its default,
+// which is slow if the project tests its own macro, and too new for a level if the default is on; a point of
+// its own, because n switches have 2^n combinations, of which those at odds with the level are wrong or
+// useless.
 #include "draft_words.h"
 #include "knowledge.h"
 
@@ -139,8 +140,8 @@ private:
   void follow_switch(Point& point) {
     std::erase_if(point.values, [](const spec::Value& value) { return value.value == "auto"; });
     follow(point);
-    remark("/specializations/" + point.name, "On at the ISA levels that have " +
-                                                 join(point.find("on")->requires_.cpu, ", ") + ".");
+    remark("/specializations/" + point.name,
+           "On at the ISA levels that have " + join(point.find("on")->requires_.cpu, ", ") + ".");
   }
 
   void follow_choice(const DiscoveredPoint& found, Point& point) {
@@ -218,9 +219,8 @@ private:
     std::string other = example->values.back().value;
     if (other == example->default_)
       other = example->values.front().value;
-    remark("/configurations",
-           "Built: the default of every point, at each ISA level of " + arch_ +
-               ". Another entry could be {\"" + example->name + "\": \"" + other + "\"}.");
+    remark("/configurations", "Built: the default of every point, at each ISA level of " + arch_ +
+                                  ". Another entry could be {\"" + example->name + "\": \"" + other + "\"}.");
   }
 
   const Findings& findings_;
@@ -245,7 +245,8 @@ void leave_out(Draft& draft, LeftOut what) {
   for (Point& point : application.points) {
     if (point.name != what.name)
       continue;
-    std::erase_if(point.values, [&](const auto& value) { return what.value.empty() || value.value == what.value; });
+    std::erase_if(point.values,
+                  [&](const auto& value) { return what.value.empty() || value.value == what.value; });
     if (!point.find(point.default_))
       point.default_.clear();
   }

@@ -145,9 +145,9 @@ std::string to_text(const Draft& draft) {
     comments[remark.place].push_back(remark.text);
   for (const LeftOut& left : draft.left_out) {
     const auto& points = draft.application.points;
-    const bool in_point = std::any_of(points.begin(), points.end(),
-                                      [&](const auto& point) { return point.name == left.name; });
-    const std::string place = in_point        ? "/specializations/" + left.name
+    const bool in_point =
+        std::any_of(points.begin(), points.end(), [&](const auto& point) { return point.name == left.name; });
+    const std::string place = in_point         ? "/specializations/" + left.name
                               : points.empty() ? ""
                                                : "/specializations";
     comments[place].push_back(comment_of(left, in_point));

@@ -8,11 +8,6 @@
 
 namespace xaas::project {
 
-// Copies the tree `from` into the existing directory `to`. Permission bits and times are kept, so that make
-// comes to the same decisions. `.git`, sockets, pipes, devices and everything in `skip` (for builds inside
-// the sources) are left out. Symbolic links stay links, but none leads into the original tree.
-Result<void> copy_sources(const fs::path& from, const fs::path& to, const std::vector<fs::path>& skip);
-
 // A file or directory of the tree that this user may not read, or nothing.
 fs::path first_unreadable(const fs::path& tree);
 

@@ -78,8 +78,8 @@ Configuration configuration_of(const Points& points, const Indices& indices) {
   return Configuration(std::move(values));
 }
 
-// The indices of an entry of `configurations`: a missing `isa` takes every level, which all_points() puts last;
-// another missing point takes its default, else its first value.
+// The indices of an entry of `configurations`: a missing `isa` takes every level, which all_points() puts
+// last; another missing point takes its default, else its first value.
 std::vector<Indices> complete(const Points& points, const Assignment& values) {
   std::vector<Indices> all = {{}};
   for (const SpecializationPoint& point : points) {
@@ -108,9 +108,8 @@ public:
     if (reasons_.empty())
       return "";
     constexpr size_t most = 8;
-    std::vector<std::string> shown(reasons_.begin(),
-                                   reasons_.begin() +
-                                       static_cast<std::ptrdiff_t>(std::min(most, reasons_.size())));
+    std::vector<std::string> shown(
+        reasons_.begin(), reasons_.begin() + static_cast<std::ptrdiff_t>(std::min(most, reasons_.size())));
     if (reasons_.size() > most)
       shown.push_back("and " + std::to_string(reasons_.size() - most) + " more");
     return ": " + join(shown, "; ");
@@ -222,7 +221,8 @@ Result<std::vector<Configuration>> expand(const Application& application, const 
       configurations.push_back(std::move(configuration));
   }
   if (configurations.empty())
-    return make_error(ErrorKind::usage, application.name + ": no configuration is left to build" + left_out.text());
+    return make_error(ErrorKind::usage,
+                      application.name + ": no configuration is left to build" + left_out.text());
   return configurations;
 }
 

@@ -31,8 +31,8 @@ struct DiscoveredPoint {
   // If the point stands for one extension of an instruction set, on or off: its features (LLVM's names,
   // without those that they imply) and its architecture ("x86_64", "aarch64", "riscv64", "ppc64le", ...: as
   // in LLVM's triples). Empty: the point is something else.
-  std::vector<std::string> simd_features;
-  std::string simd_arch;
+  std::vector<std::string> simd_features = {};
+  std::string simd_arch = {};
 };
 
 struct Discovery {

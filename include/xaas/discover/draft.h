@@ -50,8 +50,8 @@ Draft draft(const Findings& findings, const Discovery& discovery, const std::str
 // it in `left_out`. A point whose default is removed has none; one without values is removed.
 void leave_out(Draft& draft, LeftOut what);
 
-// The draft as the text of a spec with comments. Keys that have their defaults are not written, and each value
-// is one line.
+// The draft as the text of a spec with comments. Keys that have their defaults are not written, and each
+// value is one line.
 std::string to_text(const Draft& draft);
 
 } // namespace xaas::discover

@@ -85,6 +85,11 @@ struct Built {
 // `build`, `destination`, `copy` and `log`.
 Result<Built> build(const ConfigurationBuild& build);
 
+// Copies the tree `from` into the existing directory `to`. Permission bits and times are kept, so that make
+// comes to the same decisions. `.git`, sockets, pipes, devices and everything in `skip` (for builds inside
+// the sources) are left out. Symbolic links stay links, but none leads into the original tree.
+Result<void> copy_sources(const fs::path& from, const fs::path& to, const std::vector<fs::path>& skip);
+
 // Moves the log of a failed build to `directory`, where it outlives the build, under a name made from `name`.
 // Empty: it could not be kept.
 fs::path keep_log(const fs::path& log, const fs::path& directory, std::string name);

@@ -190,11 +190,12 @@ Result<SpecializationPoint> parse_point(const JsonReader& reader);
 
 // The configurations to build, in point order: earlier points vary slowest, values in the order of the spec.
 // `chosen` (from --config K=V,...) replaces the `configurations` of the spec; in both, a missing `isa` takes
-// each level, and another missing point its default or else its first value. Combinations that `exclude` matches or that contradict
-// `requires.values` are left out, but an element of `chosen` of which nothing is left is a usage error.
-// Entries of the spec with values or levels that `points` lack are left out. Usage errors: an unknown point or value, no configuration left, more than
-// `limit` combinations (counted before they are generated; the message has the option that raises the limit).
-// The error for no configuration says which values excluded which.
+// each level, and another missing point its default or else its first value. Combinations that `exclude`
+// matches or that contradict `requires.values` are left out, but an element of `chosen` of which nothing is
+// left is a usage error. Entries of the spec with values or levels that `points` lack are left out. Usage
+// errors: an unknown point or value, no configuration left, more than `limit` combinations (counted before
+// they are generated; the message has the option that raises the limit). The error for no configuration says
+// which values excluded which.
 Result<std::vector<Configuration>> expand(const Application& application,
                                           const std::vector<SpecializationPoint>& points,
                                           const std::vector<std::map<std::string, std::string>>& chosen,
