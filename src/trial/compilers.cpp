@@ -93,7 +93,7 @@ class Reader {
 public:
   void read(const fs::path& file) {
     static const std::regex assignment(
-        R"(^\s*(?:export\s+|override\s+)?([A-Za-z_]\w*)\s*[:?]?:?=\s*([^#]*?)\s*$)");
+        R"(^\s*(?:export\s+|override\s+)?([A-Za-z_]\w*)\s*[:?]?:?=\s*([^#]*?)\s*(?:#.*)?$)");
     const Result<std::string> text = read_file(file, 1u << 20);
     std::istringstream lines(text ? *text : "");
     std::string line;

@@ -14,8 +14,7 @@ namespace xaas::trial {
 struct Classroom {
   const Failure& failure;
   const discover::Findings& findings;
-  const fs::path& source; // the tree
-  std::string arch;
+  const fs::path& source;                                      // the tree
   std::function<bool(const std::string& program)> has_program; // on PATH
 };
 

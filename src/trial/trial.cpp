@@ -148,7 +148,7 @@ private:
   }
 
   std::string learn_from(const Failure& failure) {
-    const Classroom room{failure, findings_, copy_, request_.build.arch,
+    const Classroom room{failure, findings_, copy_,
                          [](const std::string& program) { return find_program(program).has_value(); }};
     return learn(room, draft_);
   }
