@@ -1,13 +1,17 @@
 #include "surroundings.h"
 
 #include <xaas/link/note.h>
+#include <xaas/link/replay.h>
+
+#include <algorithm>
 
 namespace xaas::build {
 
 using Changes = std::vector<project::TreeState::Change>;
 
-Surroundings::Surroundings(const fs::path& source, fs::path prefix, std::vector<fs::path> own)
-    : source_(source), prefix_(std::move(prefix)), own_(std::move(own)),
+Surroundings::Surroundings(const fs::path& source, fs::path prefix, std::vector<fs::path> own,
+                           const store::ContentStore& content)
+    : source_(source), prefix_(std::move(prefix)), own_(std::move(own)), content_(content),
       sources_(project::TreeState::read(source_, own_)) {}
 
 bool Surroundings::sources_written() const {
@@ -33,16 +37,25 @@ Result<void> Surroundings::check_sources(const fs::path& compiled_source) const 
                "configuration its own copy; restore the sources first");
 }
 
-// Whether a file is code of this build, by its origin note.
-static bool is_built_here(const fs::path& path) {
+// Whether a file is code of this build, by its origin notes. Another build of this machine may install there
+// at the same time.
+bool Surroundings::is_built_here(const fs::path& path) const {
   std::error_code code;
   if (!fs::is_regular_file(path, code))
     return false;
   const Result<std::string> content = read_file(path);
   if (!content)
     return false;
-  const Result<std::vector<link::Note>> notes = link::read_notes(*content);
-  return (notes && !notes->empty()) || !link::find_note_bytes(*content).empty(); // the latter for an archive
+  const auto is_ours = [&](std::string_view elf) {
+    const Result<std::vector<link::Note>> notes = link::read_notes(elf);
+    return notes && std::any_of(notes->begin(), notes->end(),
+                                [&](const link::Note& note) { return content_.has(note.origin); });
+  };
+  if (!link::is_archive(*content))
+    return is_ours(*content);
+  const Result<std::vector<link::ArchiveMember>> members = link::read_archive(path);
+  return members && std::any_of(members->begin(), members->end(),
+                                [&](const link::ArchiveMember& member) { return is_ours(member.content); });
 }
 
 Result<void> Surroundings::check_prefix(const project::Built& built, Progress& progress) const {

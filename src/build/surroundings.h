@@ -4,6 +4,7 @@
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/project/project.h>
+#include <xaas/store/content_store.h>
 
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace xaas::build {
 class Surroundings {
 public:
   // Records the state before the first configuration. `own`: paths that we write ourselves.
-  Surroundings(const fs::path& source, fs::path prefix, std::vector<fs::path> own);
+  // `content` has the records of this build.
+  Surroundings(const fs::path& source, fs::path prefix, std::vector<fs::path> own,
+               const store::ContentStore& content);
 
   // True if the sources are no longer as they were.
   bool sources_written() const;
@@ -26,10 +29,12 @@ public:
   Result<void> check_sources(const fs::path& compiled_source) const;
 
 private:
+  bool is_built_here(const fs::path& path) const;
   Result<void> check_prefix(const project::Built& built, Progress& progress) const;
 
   fs::path source_, prefix_;
   std::vector<fs::path> own_;
+  const store::ContentStore& content_;
   project::TreeState sources_;
 };
 

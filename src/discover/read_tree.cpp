@@ -13,21 +13,64 @@ struct Found {
   std::string directory;
 };
 
-// At the top, or else in a directory that projects use for it.
-std::optional<Found> find_system(const TreeFiles& tree, std::optional<spec::BuildSystem> wanted) {
-  using System = spec::BuildSystem;
-  static const std::vector<std::pair<System, std::vector<const char*>>> files = {
-      {System::cmake, {"CMakeLists.txt"}},
-      {System::meson, {"meson.build"}},
-      {System::autotools, {"configure.ac", "configure.in", "configure"}},
-      {System::make, {"Makefile", "makefile", "GNUmakefile"}}};
+using System = spec::BuildSystem;
+using FilesOfSystems = std::vector<std::pair<System, std::vector<const char*>>>;
+
+// In the order in which a system is preferred.
+const FilesOfSystems& files_of_systems() {
+  static const FilesOfSystems files = {{System::cmake, {"CMakeLists.txt"}},
+                                       {System::meson, {"meson.build"}},
+                                       {System::autotools, {"configure.ac", "configure.in", "configure"}},
+                                       {System::make, {"Makefile", "makefile", "GNUmakefile"}}};
+  return files;
+}
+
+bool has_any(const TreeFiles& tree, const std::string& directory, const std::vector<const char*>& names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) {
+    return tree.has(directory.empty() ? name : directory + "/" + name);
+  });
+}
+
+// The directories with a file of the system nearest to the top, and how many files lie directly in each. Those
+// of tests, examples and documentation are left out.
+std::map<std::string, size_t> nearest_directories(const TreeFiles& tree, const std::vector<const char*>& names) {
+  constexpr std::ptrdiff_t deepest = 3;
+  std::map<std::string, size_t> found;
+  std::ptrdiff_t level = deepest + 1;
+  for (const std::string& path : tree.paths()) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos || is_for_developers(path))
+      continue;
+    const std::ptrdiff_t depth = std::count(path.begin(), path.end(), '/');
+    const std::string directory = path.substr(0, slash);
+    if (depth > level || !has_any(tree, directory, names))
+      continue;
+    if (depth < level)
+      found.clear();
+    level = depth;
+    ++found[directory];
+  }
+  return found;
+}
+
+// At the top, or else in a directory that projects use for it, or else in the one nearest to the top; of
+// several, the one with most files.
+std::optional<Found> find_system(const TreeFiles& tree, std::optional<System> wanted) {
   for (const std::vector<std::string>& directories :
        {std::vector<std::string>{""}, {"src", "cmake", "source", "build/cmake"}})
-    for (const auto& [system, names] : files)
+    for (const auto& [system, names] : files_of_systems())
       for (const std::string& directory : directories)
-        for (const char* name : names)
-          if ((!wanted || *wanted == system) && tree.has(directory.empty() ? name : directory + "/" + name))
-            return Found{system, directory};
+        if ((!wanted || *wanted == system) && has_any(tree, directory, names))
+          return Found{system, directory};
+  for (const auto& [system, names] : files_of_systems()) {
+    if (wanted && *wanted != system)
+      continue;
+    const std::map<std::string, size_t> directories = nearest_directories(tree, names);
+    const auto best = std::max_element(directories.begin(), directories.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (best != directories.end())
+      return Found{system, best->first};
+  }
   return std::nullopt;
 }
 

@@ -75,7 +75,7 @@ private:
   // A tree may have several build systems, of which a release keeps only some in order.
   Result<void> with_build_system(spec::BuildSystem system) {
     Result<discover::Findings> findings = discover::read_tree(request_.build.source, system);
-    if (!findings || !has_build_files(*findings))
+    if (!findings)
       return {};
     const discover::Draft before = draft_;
     const discover::Findings findings_before = findings_;
@@ -92,27 +92,6 @@ private:
     findings_ = findings_before;
     report_.error = error;
     return {};
-  }
-
-  bool has_build_files(const discover::Findings& findings) const {
-    const fs::path top = request_.build.source / findings.directory;
-    std::vector<std::string> files;
-    switch (*findings.system) {
-    case spec::BuildSystem::cmake:
-      files = {"CMakeLists.txt"};
-      break;
-    case spec::BuildSystem::meson:
-      files = {"meson.build"};
-      break;
-    case spec::BuildSystem::autotools:
-      files = {"configure", "configure.ac", "configure.in"};
-      break;
-    default:
-      files = {"Makefile", "makefile", "GNUmakefile"};
-    }
-    std::error_code code;
-    return std::any_of(files.begin(), files.end(),
-                       [&](const auto& file) { return fs::exists(top / file, code); });
   }
 
   // A draft that builds with compilers of its own choice makes no IR. It is the result if nothing better

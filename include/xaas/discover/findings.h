@@ -63,7 +63,7 @@ struct MakeProducts {
   std::vector<std::string>
       programs; // files that the default goal links, relative to the makefile's directory
   std::vector<std::string> libraries; // archives and shared libraries
-  bool has_install = false;           // a target `install`
+  bool has_install = false;           // a target `install` that installs below DESTDIR
 };
 
 // A named set of options that the project's authors use (CMake).

@@ -221,12 +221,25 @@ private:
 
 } // namespace
 
+// Whether any makefile of the tree names DESTDIR. A build that does not installs into this machine.
+static bool honours_destdir(const TreeFiles& tree) {
+  return std::any_of(tree.paths().begin(), tree.paths().end(), [&](const std::string& path) {
+    const std::string name = to_lower(path.substr(path.rfind('/') + 1));
+    if (!starts_with(name, "makefile") && !starts_with(name, "gnumakefile") && !ends_with(name, ".mk") &&
+        !starts_with(name, "make."))
+      return false;
+    const std::optional<std::string> text = tree.text(path);
+    return text && text->find("DESTDIR") != std::string::npos;
+  });
+}
+
 void read_make(const TreeFiles& tree, Findings& findings) {
   MakeReader(tree, findings).read();
   const std::string directory = findings.directory.empty() ? std::string() : findings.directory + "/";
   for (const char* name : {"GNUmakefile", "makefile", "Makefile"})
     if (tree.has(directory + name)) {
       findings.products = read_make_products(tree, directory + name, target::host_arch(), findings.notes);
+      findings.products->has_install &= honours_destdir(tree);
       break;
     }
 }

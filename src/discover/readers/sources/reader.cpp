@@ -63,15 +63,14 @@ bool is_source(const std::string& path) {
   return extensions.count(path.substr(dot + 1)) > 0;
 }
 
-// Tests and examples may use features that the application does not.
+} // namespace
+
 bool is_for_developers(const std::string& path) {
   for (size_t at = 0, slash; (slash = path.find('/', at)) != std::string::npos; at = slash + 1)
     if (Knowledge::get().is_for_developers(Knowledge::words_of(path.substr(at, slash - at))))
       return true;
   return false;
 }
-
-} // namespace
 
 void read_sources(const TreeFiles& tree, const Limits& limits, Findings& findings) {
   std::map<std::string, Sign> signs;
