@@ -55,7 +55,8 @@ public:
                    "build: sm_80,sm_90,gfx90a")
         ->delimiter(',')
         ->type_name("ARCH,...");
-    app.add_option("--config", configurations_, "Build only this configuration; can be repeated")
+    app.add_option("--config", configurations_,
+                   "Build only this configuration, at every ISA level unless it names one; can be repeated")
         ->type_name("K=V,...");
     platforms_.add(app,
                    "Architectures to build for, x86_64 or aarch64 (default: that of this machine); several "

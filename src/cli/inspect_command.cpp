@@ -67,6 +67,13 @@ int line_of(const std::string& text, const std::string& name) {
                        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n'));
 }
 
+Json with_evidence(const spec::SpecializationPoint& point, const SpecFile& spec, const std::string& text) {
+  Json json = spec::to_json(point);
+  json["evidence"] =
+      Json::array({Json{{"file", spec.path.filename().string()}, {"line", line_of(text, point.name)}}});
+  return json;
+}
+
 class InspectCommand : public Command {
 public:
   void options(CLI::App& app) override {
@@ -227,16 +234,19 @@ private:
     XAAS_TRY(const std::string text, read_file(spec.path));
     XAAS_TRY(const auto points, spec::all_points(spec.application, target::host_arch(), {}));
     Json list = Json::array();
-    for (const spec::SpecializationPoint& point : points) {
-      Json json = spec::to_json(point);
-      json["evidence"] =
-          Json::array({Json{{"file", spec.path.filename().string()}, {"line", line_of(text, point.name)}}});
-      list.push_back(std::move(json));
+    for (const spec::SpecializationPoint& point : points)
+      list.push_back(with_evidence(point, spec, text));
+    for (const spec::SpecializationPoint& point : spec.application.points)
+      if (point.follows_isa)
+        list.push_back(with_evidence(point, spec, text));
+    Json json{{"version", 1},
+              {"kind", tree ? "source-tree" : "spec"},
+              {"name", spec.application.name},
+              {"specializations", list}};
+    if (tree) {
+      XAAS_TRY(json["discovered"], discovered_points(target_, spec.application));
     }
-    return show(Json{{"version", 1},
-                     {"kind", tree ? "source-tree" : "spec"},
-                     {"name", spec.application.name},
-                     {"specializations", list}});
+    return show(json);
   }
 
   Result<void> show(const Json& json) {
@@ -251,6 +261,7 @@ private:
         rows.push_back({key, json[key].get<std::string>()});
     std::cout << table(rows);
     show_points(json);
+    show_discovered(json);
     if (json.contains("configurations"))
       std::cout << "\n" << coverage_text(json, common.verbosity > 0);
     show_target(json);
@@ -273,13 +284,28 @@ private:
       std::vector<std::string> values;
       for (const Json& value : point["values"])
         values.push_back(value["value"].get<std::string>() + mark_of(value));
+      const char* const otherwise = point.contains("follows") ? "follows isa" : "-";
       rows.push_back({point["name"].get<std::string>() + mark_of(point), point["category"].get<std::string>(),
-                      point["default"].is_string() ? point["default"].get<std::string>() : "-",
+                      point["default"].is_string() ? point["default"].get<std::string>() : otherwise,
                       join(values, " ")});
     }
     std::cout << "\n" << table(rows);
     if (json.contains("llm") && !json["llm"]["accepted"].empty())
       std::cout << "* suggested by a language model\n";
+  }
+
+  static void show_discovered(const Json& json) {
+    if (!json.contains("discovered") || json["discovered"].empty())
+      return;
+    std::vector<std::vector<std::string>> rows = {{"DISCOVERED", "OPTION", "PLACE", "IN THE SPEC"}};
+    for (const Json& point : json["discovered"]) {
+      std::string place = "-";
+      if (!point["evidence"].empty())
+        place = point["evidence"][0]["file"].get<std::string>() + ":" + point["evidence"][0]["line"].dump();
+      rows.push_back({point["name"].get<std::string>(), point["option"].get<std::string>(), place,
+                      point["used_by"].is_string() ? point["used_by"].get<std::string>() : "-"});
+    }
+    std::cout << "\n" << table(rows);
   }
 
   static const char* mark_of(const Json& item) { return item.contains("source") ? "*" : ""; }

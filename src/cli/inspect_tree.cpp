@@ -1,6 +1,10 @@
 #include "inspect_tree.h"
 
 #include <xaas/discover/discover.h>
+#include <xaas/spec/argument.h>
+
+#include <algorithm>
+#include <set>
 
 namespace xaas::cli {
 
@@ -56,6 +60,42 @@ Json to_json(const discover::Option& option, bool configured) {
   return json;
 }
 
+Json to_json(const discover::DiscoveredPoint& found) {
+  Json point = spec::to_json(found.point);
+  point["option"] = found.option;
+  point["evidence"] = Json::array();
+  for (const discover::Place& place : found.evidence)
+    point["evidence"].push_back(to_json(place));
+  return point;
+}
+
+// The options that arguments set.
+std::set<std::string> options_of(spec::BuildSystem system, const std::vector<std::string>& arguments) {
+  std::set<std::string> options;
+  for (const std::string& text : arguments)
+    if (const std::optional<spec::Argument> argument = spec::parse_argument(system, text))
+      options.insert(argument->option);
+  return options;
+}
+
+// What of a spec sets one of the options of a discovered point: a point, "build.arguments", or null.
+Json user_of(const discover::DiscoveredPoint& found, const spec::Application& application) {
+  const spec::BuildSystem system = application.build.system;
+  std::set<std::string> own;
+  for (const spec::Value& value : found.point.values)
+    own.merge(options_of(system, value.arguments));
+  const auto sets_one = [&](const std::vector<std::string>& arguments) {
+    const std::set<std::string> options = options_of(system, arguments);
+    return std::any_of(options.begin(), options.end(),
+                       [&](const std::string& option) { return own.contains(option); });
+  };
+  for (const spec::SpecializationPoint& point : application.points)
+    for (const spec::Value& value : point.values)
+      if (sets_one(value.arguments))
+        return point.name;
+  return sets_one(application.build.arguments) ? Json("build.arguments") : Json();
+}
+
 Json build_json(const discover::Findings& findings) {
   Json json = {
       {"system", findings.system ? Json(spec::to_string(*findings.system)) : Json()},
@@ -77,11 +117,7 @@ Result<TreeDescription> describe_tree(const std::string& directory, const TreeOp
   Json points = Json::array(), options = Json::array(), packages = Json::array(), signs = Json::array(),
        presets = Json::array(), flags = Json::array();
   for (const discover::DiscoveredPoint& found : tree.discovery.points) {
-    Json point = spec::to_json(found.point);
-    point["option"] = found.option;
-    point["evidence"] = Json::array();
-    for (const discover::Place& place : found.evidence)
-      point["evidence"].push_back(to_json(place));
+    Json point = to_json(found);
     points.push_back(std::move(point));
   }
   for (const discover::Option& option : findings.options)
@@ -126,6 +162,21 @@ Result<TreeDescription> describe_tree(const std::string& directory, const TreeOp
   if (description.suggestions)
     description.json["llm"] = llm::to_json(*description.suggestions);
   return description;
+}
+
+Result<Json> discovered_points(const std::string& directory, const spec::Application& application) {
+  // A tree may have several build systems, or none that is known, if the spec has commands.
+  Result<discover::Findings> findings = discover::read_tree(directory, application.build.system);
+  if (!findings && findings.error().kind == ErrorKind::not_found)
+    findings = discover::read_tree(directory);
+  if (!findings)
+    return std::move(findings).error();
+  Json points = Json::array();
+  for (const discover::DiscoveredPoint& found : discover::classify(*findings).points) {
+    points.push_back(to_json(found));
+    points.back()["used_by"] = user_of(found, application);
+  }
+  return points;
 }
 
 Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const TreeOptions& options) {

@@ -1,4 +1,4 @@
-// The description of a source tree without a spec.
+// The description of a source tree by its build system and sources.
 #pragma once
 
 #include <xaas/base/json.h>
@@ -25,6 +25,10 @@ struct TreeOptions {
 Result<TreeDescription> describe_tree(const std::string& directory, const TreeOptions& options);
 // The same; `json` is the document of `--schema paper`.
 Result<TreeDescription> describe_tree_for_paper(const std::string& directory, const TreeOptions& options);
+
+// The points that discovery finds in a tree with a spec: as in describe_tree(), each with `used_by`, the
+// point of the spec that sets its option, "build.arguments", or null.
+Result<Json> discovered_points(const std::string& directory, const spec::Application& application);
 
 // The value of --build-system.
 std::optional<spec::BuildSystem> build_system_of(const std::string& name);

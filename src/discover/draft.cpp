@@ -8,8 +8,9 @@
 // which is slow if the project tests its own macro, and too new for a level if the default is on; a point of
 // its own, because n switches have 2^n combinations, of which those at odds with the level are wrong or
 // useless.
+#include "classify/classification.h"
+#include "classify/typing.h"
 #include "draft_words.h"
-#include "knowledge.h"
 
 #include <xaas/base/text.h>
 #include <xaas/discover/draft.h>
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
 namespace xaas::discover {
 
@@ -47,6 +49,17 @@ void install_products(const Findings& findings, spec::Application& application) 
                                     file_name(findings.products->programs.front())};
 }
 
+// A name in the form that the schema wants.
+std::string name_of(const std::string& project) {
+  std::string name = to_lower(project);
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (char& c : name)
+    if (!is_plain(c) && std::string_view("._+-").find(c) == std::string_view::npos)
+      c = '-';
+  name.erase(name.begin(), std::find_if(name.begin(), name.end(), is_plain));
+  return name.empty() ? "application" : name;
+}
+
 class Drafter {
 public:
   Drafter(const Findings& findings, const Discovery& discovery, const std::string& arch)
@@ -63,17 +76,52 @@ public:
 private:
   void describe_project() {
     spec::Application& application = draft_.application;
-    application.name = to_lower(findings_.name);
-    for (char& c : application.name)
-      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
-        c = '-';
-    if (!findings_.version.empty())
+    application.name = name_of(findings_.name);
+    // Without a digit it is a macro or variable that could not be evaluated.
+    if (findings_.version.find_first_of("0123456789") != std::string::npos)
       application.version = findings_.version;
     application.build.system = findings_.system.value_or(spec::BuildSystem::make);
     application.build.directory = findings_.directory;
     install_products(findings_, application);
-    remark("", "A draft for " + arch_ + ", written by `xaas init`. Review it, and name the program that a " +
-                   "container starts in image.entrypoint.");
+    remark("", "A draft by `xaas init`, for " + arch_ + ". Review it" +
+                   (application.image.entrypoint.empty()
+                        ? ", and name the program that a container starts: \"image\": {\"entrypoint\": "
+                          "[\"/usr/local/bin/PROGRAM\"]}"
+                        : "") +
+                   ".");
+    add_license();
+    add_arguments();
+  }
+
+  void add_license() {
+    const std::optional<License>& license = findings_.license;
+    if (!license)
+      return;
+    draft_.application.license = license->expression;
+    if (license->expression.empty())
+      remark("", "No `license`: " + license->reason + ".");
+  }
+
+  // What makes the build fast and small without changing the programs.
+  void add_arguments() {
+    std::vector<std::string>& arguments = draft_.application.build.arguments;
+    if (draft_.application.build.system == spec::BuildSystem::meson) {
+      arguments.push_back("-Dbuildtype=release");
+      remark("/build", "Without a build type, Meson does not optimise.");
+    }
+    const Classification all(findings_);
+    std::vector<std::string> unwanted;
+    for (const Option& option : findings_.options) {
+      const bool is_switch = option.kind == Option::Kind::boolean || option.initial == "enabled";
+      if (!is_switch || !option.initial || !is_on(option) ||
+          !is_unwanted(without_neutral(all.words_of(option.name))))
+        continue;
+      const std::vector<std::string> off = arguments_of(all.system, option, false);
+      arguments.insert(arguments.end(), off.begin(), off.end());
+      unwanted.push_back(option.name + " (" + at(option.place) + ")");
+    }
+    if (!unwanted.empty())
+      remark("/build", "Tests and documentation are not needed in the image: " + join(unwanted, ", ") + ".");
   }
 
   void remark(const std::string& place, const std::string& text) { draft_.remarks.push_back({place, text}); }
@@ -105,8 +153,11 @@ private:
 
   // Removes the values that need a CPU of another architecture; false if nothing is left to choose.
   bool keep_possible(const DiscoveredPoint& found, Point& point) {
-    const auto impossible = [&](const spec::Value& value) { return !can_have(arch_, value.requires_.cpu); };
     const bool is_switch = point.find("on") != nullptr;
+    const bool is_foreign = is_switch && !found.simd_arch.empty() && found.simd_arch != arch_;
+    const auto impossible = [&](const spec::Value& value) {
+      return !can_have(arch_, value.requires_.cpu) || (is_foreign && value.value == "on");
+    };
     std::vector<std::string> lost;
     for (const spec::Value& value : point.values)
       if (impossible(value))
@@ -200,7 +251,8 @@ private:
           target::missing_features(value.requires_.cpu, *weakest).empty())
         everywhere = &value;
     for (const spec::Value& value : point.values)
-      if (&value == everywhere || !value.requires_.cpu.empty())
+      if (&value == everywhere ||
+          (weakest && !target::missing_features(value.requires_.cpu, *weakest).empty()))
         draft_.application.configurations.push_back({{point.name, value.value}});
     remark("/isa", "No ISA levels: " + point.name + " has a value for each of them, and the project " +
                        "compiles accordingly.");

@@ -113,6 +113,7 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
     }
   }
   take_values_from_help(findings);
+  read_license(tree, findings);
   read_sources(tree, limits, findings);
   XAAS_CHECK(check_interrupt());
   size_t named = 0;

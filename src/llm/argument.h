@@ -1,20 +1,14 @@
-// Parses build arguments: the option that one sets, and its value.
+// The options of build arguments, and the lines that name them.
 #pragma once
 
-#include <xaas/spec/application.h>
+#include <xaas/spec/argument.h>
 
-#include <optional>
 #include <string>
 
 namespace xaas::llm {
 
-struct Argument {
-  std::string option; // the name of the option in the findings
-  std::string value;  // "ON" and "OFF" of --enable-x and --disable-x
-};
-
-// nullopt: the build system accepts no argument of this form.
-std::optional<Argument> parse_argument(spec::BuildSystem system, const std::string& text);
+using spec::Argument;
+using spec::parse_argument;
 
 // True if the line contains the name of the option as a word.
 bool names_option(const std::string& line, const std::string& option);

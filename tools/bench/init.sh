@@ -25,13 +25,13 @@ minimap2_proof() {
   contained "$1" "$here" /usr/local/bin/minimap2 -V
 }
 hmmer_packages() { packages libdivsufsort-dev libsimde-dev autoconf automake libtool; }
-hmmer_choices() { echo --config sse=on,pthreads=on,mpi=off; }
+hmmer_choices() { echo --config pthreads=on,mpi=off; }
 hmmer_proof() {
   cp "$work/$app/source/tutorial/globins4.hmm" "$here/"
   contained "$1" "$here" /usr/local/bin/hmmstat "$here/globins4.hmm" | grep globins4
 }
 fftw3_packages() { :; }
-fftw3_choices() { echo --config single=off,avx2=on,sse2=on,pthreads=on; }
+fftw3_choices() { echo --config single=off,pthreads=on; }
 fftw3_proof() { # a transform of a cosine has its two peaks
   cat >"$here/proof.c" <<'END'
 #include <fftw3.h>

@@ -130,7 +130,7 @@ lammps_native() { # MPI PREFIX
   cmake --install "$2.objects"
   rm -rf "$2.objects"
 }
-lammps_configurations=(--config mpi=off --config mpi=on) # of the weakest ISA level
+lammps_configurations=(--config mpi=off,isa=x86-64 --config mpi=on,isa=x86-64) # of the weakest ISA level
 # lammps_problems DIRECTORY NATIVE DEPLOYED: what both commands print of the problems must be equal, times aside. The last digit
 # printed is one that the order of sums may change, but the order is the same.
 lammps_problems() {

@@ -82,11 +82,20 @@ struct Configured {
   double seconds = 0;
 };
 
+// What the tree says about its licence.
+struct License {
+  std::string expression; // SPDX; empty: it is unclear
+  std::string reason;     // how it is known, or why it is unclear
+  Place place;
+};
+
 struct Findings {
   std::optional<spec::BuildSystem> system;
-  std::string directory;       // of the build system's first file, relative; empty: the top of the tree
-  std::string name, version;   // of the project
-  std::string minimum_version; // of the build system
+  std::string directory;          // of the build system's first file, relative; empty: the top of the tree
+  std::string name, version;      // of the project
+  std::string minimum_version;    // of the build system
+  std::string stated_license;     // in the build files
+  std::optional<License> license; // nullopt: the tree has no text of one
   std::vector<std::string> languages; // "C", "CXX", "Fortran", "CUDA", ...
   std::vector<Option> options;        // in the order in which the build meets them, each once
   std::vector<Package> packages;

@@ -18,6 +18,7 @@ void read_meson(const TreeFiles& tree, Findings& findings);
 void read_autotools(const TreeFiles& tree, Findings& findings);
 void read_make(const TreeFiles& tree, Findings& findings);
 void take_values_from_help(Findings& findings); // after the reader of the build system
+void read_license(const TreeFiles& tree, Findings& findings); // after the reader of the build system
 void read_sources(const TreeFiles& tree, const Limits& limits, Findings& findings);
 
 } // namespace xaas::discover

@@ -63,9 +63,29 @@ expect_exit 2 "$XAAS" init src -q
 "$XAAS" init src -o - >spec.json
 cmp spec.json src/xaas.json || fail "another spec"
 unset MARK
-"$XAAS" build src -o oci:app:ir --isa x86-64 --config simd=AVX2,double=on --config simd=none,double=off -q >/dev/null
+grep -q '// WAVES_DOUBLE (CMakeLists.txt:4): double precision$' spec.json || fail "no comment with the place"
+
+# With a spec, discovery is shown beside it.
+"$XAAS" inspect src --format json >beside.json
+assert_json beside.json '.discovered | map([.name, .option, .used_by, .evidence[0].line]) ==
+  [["double", "WAVES_DOUBLE", "double", 4], ["simd", "WAVES_SIMD", "simd", 5]]'
+assert_json beside.json '.specializations | map([.name, .follows]) == [["double", null], ["isa", null], ["simd", "isa"]]'
+echo '{"name": "waves", "build": {"system": "cmake", "arguments": ["-DWAVES_DOUBLE=ON"]}}' >src/other.json
+mv src/xaas.json draft.json
+mv src/other.json src/xaas.json
+"$XAAS" inspect src --format json >other.json
+assert_json other.json '.discovered | map(.used_by) == ["build.arguments", null]'
+mv draft.json src/xaas.json
+
+# The instruction set of the project follows the level, and a configuration without a level means all of them.
+"$XAAS" build src -o oci:app:ir --isa x86-64,x86-64-v2,x86-64-v3 --config double=on -q >/dev/null
 "$XAAS" inspect oci:app:ir --format json >ir.json
-assert_json ir.json '.configurations | map(.id) == ["double=off,isa=x86-64,simd=none", "double=on,isa=x86-64,simd=AVX2"]'
+assert_json ir.json '.configurations | map(.id) == ["double=on,isa=x86-64", "double=on,isa=x86-64-v2", "double=on,isa=x86-64-v3"]'
+for level in x86-64:none x86-64-v2:none x86-64-v3:AVX2; do
+  "$XAAS" deploy oci:app:ir -o "rootfs:${level%:*}" --cpu "${level%:*}" -q >/dev/null
+  grep -qa "double ${level#*:}" "${level%:*}/usr/local/bin/waves" || fail "${level%:*} was not built with ${level#*:}"
+done
+expect_error 2 "simd=AVX2: point simd follows" "$XAAS" build src -o oci:none:ir --config simd=AVX2 -q
 
 expect_exit 4 "$XAAS" inspect src --build-system meson
 expect_exit 2 "$XAAS" inspect oci:app:ir --schema paper
@@ -80,5 +100,5 @@ rm src/xaas.json
 "$XAAS" build src -o oci:found:ir --isa x86-64 -q 2>notes >/dev/null
 grep -q "has no xaas.json" notes || fail "nothing is said of the missing spec"
 "$XAAS" inspect oci:found:ir --format json >found.json
-assert_json found.json '.configurations | map(.id) == ["double=off,isa=x86-64,simd=AVX2", "double=off,isa=x86-64,simd=AVX_512"]'
+assert_json found.json '.configurations | map(.id) == ["double=off,isa=x86-64"]'
 expect_exit 4 "$XAAS" build empty -o oci:none:ir -q

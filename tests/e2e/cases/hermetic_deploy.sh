@@ -4,7 +4,7 @@ source "$E2E/lib.sh"
 needs jq cmake ninja clang-22 env
 
 cp -r "$REPO/examples/soft-spheres" src
-"$XAAS" build src -o oci:app:ir --config threads=openmp
+"$XAAS" build src -o oci:app:ir --config threads=openmp,isa=x86-64
 "$XAAS" deploy oci:app:ir -o oci:app:before --cpu x86-64-v3
 want=$(image_digest app before)
 rm -rf src "$XAAS_CACHE_DIR"

@@ -242,15 +242,6 @@ find_package(LAPACK)
             (Json{{"library_name", "FFTW"}, {"build_flag", "-DSLV_BUILD_OWN_FFTW"}}));
 }
 
-TEST_F(ClassifyTest, ADraftIsASpecThatCanBeRead) {
-  const Discovery found = of_cmake("option(SOLVER_MPI \"\" OFF)\noption(SOLVER_OPENMP \"\" ON)\n");
-  const std::string text = spec::to_json(draft(findings, found, "x86_64")).dump();
-  const auto application = spec::parse_application(text, "draft");
-  ASSERT_TRUE(application) << application.error().message;
-  EXPECT_EQ(application->name, "solver");
-  EXPECT_EQ(application->points.size(), 2u);
-}
-
 TEST_F(ClassifyTest, OtherBuildSystems) {
   write("configure.ac", "AC_INIT([s],[1])\nAC_ARG_ENABLE([avx2], [AS_HELP_STRING([--enable-avx2],[AVX2])])\n"
                         "AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi],[MPI])])\n");

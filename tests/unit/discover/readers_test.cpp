@@ -204,7 +204,7 @@ main.o: CFLAGS = -O3
   EXPECT_THAT(findings.products->libraries, ElementsAre("libsolve.a"));
   EXPECT_FALSE(findings.products->has_install);
 
-  const spec::Application spec = draft(findings, classify(findings), "x86_64");
+  const spec::Application spec = draft(findings, classify(findings), "x86_64").application;
   ASSERT_EQ(spec.build.install.size(), 7u);
   EXPECT_EQ(spec.build.install[0].from, "bin/merge");
   EXPECT_EQ(spec.build.install[0].to, "bin/merge");
@@ -265,7 +265,7 @@ TEST_F(MakeTest, AnInstallStepIsUsed) {
   write("Makefile", "all: a\na: a.o\n\tcc -o a a.o\ninclude rules.mk\n");
   const Findings findings = read();
   EXPECT_TRUE(findings.products->has_install);
-  EXPECT_THAT(draft(findings, classify(findings), "x86_64").build.install, IsEmpty());
+  EXPECT_THAT(draft(findings, classify(findings), "x86_64").application.build.install, IsEmpty());
 }
 
 TEST_F(MakeTest, NoValueIsEndless) {

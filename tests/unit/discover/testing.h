@@ -2,7 +2,7 @@
 #pragma once
 
 #include <xaas/base/file.h>
-#include <xaas/discover/discover.h>
+#include <xaas/discover/draft.h>
 
 #include <gmock/gmock.h>
 

@@ -170,9 +170,116 @@ TEST(Points, ValuesOfOtherArchitecturesAreLeftOut) {
 
 TEST(Arguments, OfTheSpecThenOfEachPoint) {
   const Application application = parsed(no_isa);
+  const Configuration configuration({{"threads", "on"}, {"simd", "none"}});
+  const auto cpu = cpu_of(configuration, "x86_64");
+  ASSERT_TRUE(cpu);
+  EXPECT_EQ(cpu->name, "x86-64");
+  EXPECT_THAT(arguments_of(application, configuration, *cpu), ElementsAre("-DALL", "-T1", "-S0", "-Sx"));
+}
+
+Application with_follower(const std::string& members) {
+  auto result = parse_application(R"({"name": "a", "build": {"system": "cmake"}, "specializations": [
+      {"name": "avx2", "follows": "isa", "values": [{"value": "off", "arguments": ["-A0"]},
+        {"value": "on", "arguments": ["-A1"], "requires": {"cpu": ["avx2", "fma"]}},
+        {"value": "wide", "arguments": ["-A2"], "requires": {"cpu": "x86-64-v4"}},
+        {"value": "sve", "arguments": ["-A3"], "requires": {"cpu": ["sve"]}}]},
+      {"name": "threads", "default": "on", "values": [{"value": "off"}, {"value": "on", "arguments": ["-T1"]}]}])" +
+                                      members + "}",
+                                  "x.json");
+  EXPECT_TRUE(result) << result.error().message;
+  return *std::move(result);
+}
+
+TEST(Follows, EachLevelHasTheLastValueThatItCanRun) {
+  const Application application = with_follower("");
+  const auto points = all_points(application, "x86_64", {});
+  ASSERT_TRUE(points);
+  EXPECT_EQ(points->size(), 2u); // threads and isa
+  const auto all = expand(application, *points, {}, 100);
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->size(), 8u);
+  const auto arguments = [&](const std::string& arch, const std::string& level) {
+    const Configuration configuration({{"isa", level}, {"threads", "on"}});
+    return arguments_of(application, configuration, *cpu_of(configuration, arch));
+  };
+  EXPECT_THAT(arguments("x86_64", "x86-64"), ElementsAre("-A0", "-T1"));
+  EXPECT_THAT(arguments("x86_64", "x86-64-v2"), ElementsAre("-A0", "-T1"));
+  EXPECT_THAT(arguments("x86_64", "x86-64-v3"), ElementsAre("-A1", "-T1"));
+  EXPECT_THAT(arguments("x86_64", "x86-64-v4"), ElementsAre("-A2", "-T1"));
+  EXPECT_THAT(arguments("aarch64", "armv8-a"), ElementsAre("-A0", "-T1"));
+  EXPECT_THAT(arguments("aarch64", "armv8.2-a+sve"), ElementsAre("-A3", "-T1"));
+  // Without a level the weakest counts, and for a build on the target, its CPU.
+  EXPECT_THAT(arguments_of(application, Configuration(), *cpu_of({}, "x86_64")), ElementsAre("-A0"));
+  EXPECT_THAT(arguments_of(application, Configuration(), *target::cpu_by_name("x86_64", "znver4")),
+              ElementsAre("-A2"));
+  EXPECT_EQ(to_json(*parse_application(to_json(application).dump(), "again")), to_json(application));
+}
+
+TEST(Follows, IsNotChosen) {
+  const auto refused = [](const std::string& members) {
+    const auto result =
+        parse_application(R"({"name": "a", "build": {"system": "cmake"}, )" + members + "}", "x");
+    EXPECT_FALSE(result);
+    return result ? "" : result.error().message;
+  };
+  const auto point = [](const std::string& members) {
+    return R"("specializations": [{"name": "p", "follows": "isa", )" + members + "}]";
+  };
+  const std::string values = R"("values": [{"value": "off"}, {"value": "on", "requires": {"cpu": ["avx"]}}])";
+  EXPECT_THAT(refused(point(R"("default": "off", )" + values)), HasSubstr("/default: point p follows `isa`"));
+  EXPECT_THAT(refused(point(R"("prefer": [{"cpu": ["znver4"], "values": ["on"]}], )" + values)),
+              HasSubstr("/prefer: point p follows `isa`"));
+  EXPECT_THAT(refused(point(R"("values": [{"value": "on", "requires": {"cpu": ["avx"]}}])")),
+              HasSubstr("has no value for levels without avx"));
   EXPECT_THAT(
-      arguments_of(application, application.points, Configuration({{"threads", "on"}, {"simd", "none"}})),
-      ElementsAre("-DALL", "-T1", "-S0", "-Sx"));
+      refused(point(R"("values": [{"value": "a"}, {"value": "b", "requires": {"mpi": "mpich-12"}}])")),
+      HasSubstr("can only require a CPU"));
+  EXPECT_THAT(refused(point(values) + R"(, "configurations": [{"p": "on"}])"), HasSubstr("is not chosen"));
+  EXPECT_THAT(refused(R"("specializations": [{"name": "p", "follows": "cpu", "values": [{"value": "a"}]}])"),
+              HasSubstr("\"cpu\" is not one of isa"));
+  const Application application = with_follower("");
+  const auto points = all_points(application, "x86_64", {});
+  EXPECT_THAT(expand(application, *points, {{{"avx2", "on"}}}, 100).error().message,
+              HasSubstr("avx2=on: point avx2 follows `isa`"));
+}
+
+TEST(Isa, AConfigurationThatDoesNotNameItMeansAllLevels) {
+  const Application application = parsed(R"(, "isa": ["x86-64", "x86-64-v3"],
+                "configurations": [{"simd": "avx2"}, {"simd": "tiled", "isa": "x86-64-v3"}])");
+  const auto points = all_points(application, "x86_64", {});
+  EXPECT_THAT(ids(expand(application, *points, {}, 100)),
+              ElementsAre("isa=x86-64,simd=avx2,threads=on", "isa=x86-64-v3,simd=avx2,threads=on",
+                          "isa=x86-64-v3,simd=tiled,threads=on"));
+  EXPECT_THAT(ids(expand(application, *points, {{{"threads", "off"}}}, 100)),
+              ElementsAre("isa=x86-64,simd=none,threads=off", "isa=x86-64-v3,simd=none,threads=off"));
+  EXPECT_THAT(ids(expand(application, *points, {{}}, 100)),
+              ElementsAre("isa=x86-64,simd=none,threads=on", "isa=x86-64-v3,simd=none,threads=on"));
+  EXPECT_THAT(expand(application, *points, {{{"simd", "avx2"}}}, 1).error().message,
+              HasSubstr("2 configurations are more than the limit of 1"));
+}
+
+TEST(Isa, ALevelThatIsExcludedDoesNotExcludeTheOthers) {
+  const Application application = parsed(R"(, "isa": ["x86-64", "x86-64-v3"],
+    "exclude": [{"isa": "x86-64", "threads": "off"}, {"simd": "avx2"}])");
+  const auto points = all_points(application, "x86_64", {});
+  EXPECT_THAT(ids(expand(application, *points, {{{"threads", "off"}}}, 100)),
+              ElementsAre("isa=x86-64-v3,simd=none,threads=off"));
+  EXPECT_THAT(expand(application, *points, {{{"simd", "avx2"}}}, 100).error().message,
+              HasSubstr("cannot be built: the spec excludes simd=avx2"));
+}
+
+TEST(Expand, TheErrorSaysWhatExcludedWhat) {
+  const auto application =
+      parse_application(R"({"name": "a", "build": {"system": "cmake"}, "specializations": [
+      {"name": "simd", "values": [{"value": "none"}, {"value": "neon", "requires": {"cpu": ["neon"]}}]}],
+      "configurations": [{"simd": "neon"}, {"isa": "armv8-a"}, {"simd": "none", "isa": "x86-64"}],
+      "exclude": [{"isa": "x86-64", "simd": "none"}]})",
+                        "x");
+  ASSERT_TRUE(application);
+  const auto points = all_points(*application, "x86_64", {"x86-64"});
+  EXPECT_EQ(expand(*application, *points, {}, 100).error().message,
+            "a: no configuration is left to build: simd=neon requires neon, which another architecture has; "
+            "isa=armv8-a is not a level of this build (x86-64); the spec excludes isa=x86-64,simd=none");
 }
 
 TEST(Assignments, ParseAndRefuse) {

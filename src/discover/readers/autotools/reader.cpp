@@ -1,6 +1,7 @@
 // Reads the options of a configure script: the macros of configure.ac and of the project's own M4 files, with
 // their quoting (Autoconf manual, "External Software", "Package Options"). Without configure.ac, it reads the
 // help text of the script.
+#include "readers/autotools/macros.h"
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
@@ -36,73 +37,6 @@ bool is_of_the_tools(const std::string& name) {
                                               "with-PACKAGE",
                                               "enable-year2038"};
   return names.count(name) > 0;
-}
-
-struct MacroCall {
-  std::vector<std::string> arguments; // without their outer brackets
-  unsigned line = 0;
-};
-
-// The calls of a macro: `NAME(...)`, with arguments split at commas outside brackets and parentheses.
-std::vector<MacroCall> calls_of(const std::string& text, const std::string& macro) {
-  std::vector<MacroCall> calls;
-  size_t at = 0, counted = 0;
-  unsigned line = 1;
-  while ((at = text.find(macro, at)) != std::string::npos) {
-    const size_t start = at;
-    at += macro.size();
-    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    if ((start > 0 && is_part(text[start - 1])) || at >= text.size() || text[at] != '(')
-      continue;
-    // The text before it in its line, or only the end of it if the line is very long.
-    constexpr size_t near = 300;
-    const size_t low = start > near ? start - near : 0;
-    const size_t begin = text.substr(low, start - low).rfind('\n');
-    const std::string before =
-        trim(text.substr(low, start - low).substr(begin == std::string::npos ? 0 : begin + 1));
-    if (before.starts_with("dnl") || before.starts_with("#"))
-      continue;
-    line += static_cast<unsigned>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
-                                             text.begin() + static_cast<std::ptrdiff_t>(start), '\n'));
-    counted = start;
-    MacroCall call{{}, line};
-    std::string argument;
-    int brackets = 0, parentheses = 0;
-    for (++at; at < text.size(); ++at) {
-      const char c = text[at];
-      if (brackets == 0 && parentheses == 0 && (c == ',' || c == ')')) {
-        call.arguments.push_back(trim(argument));
-        argument.clear();
-        if (c == ')')
-          break;
-        continue;
-      }
-      if (c == '[' && brackets++ == 0 && parentheses == 0)
-        continue;
-      if (c == ']' && --brackets == 0 && parentheses == 0)
-        continue;
-      if (brackets == 0)
-        parentheses += c == '(' ? 1 : c == ')' ? -1 : 0;
-      argument.push_back(c);
-    }
-    calls.push_back(std::move(call));
-  }
-  return calls;
-}
-
-std::string without_quotes(std::string text) {
-  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == '[' || c == ']'; }),
-             text.end());
-  return text;
-}
-std::string one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text)
-    if (!std::isspace(static_cast<unsigned char>(c)))
-      line.push_back(c);
-    else if (!line.empty() && line.back() != ' ')
-      line.push_back(' ');
-  return trim(line);
 }
 
 // The value without the option, as the help gives it. Nothing if it does not.
@@ -261,11 +195,13 @@ private:
 
   void read_macros(const std::string& text, const std::string& path, bool first) {
     if (first) {
+      const std::string directory = path.substr(0, path.rfind('/') + 1);
+      const MacroWords words(tree_, directory, text);
       for (const MacroCall& call : calls_of(text, "AC_INIT")) {
         if (!call.arguments.empty())
-          findings_.name = call.arguments[0];
+          findings_.name = words.evaluate(call.arguments[0]);
         if (call.arguments.size() > 1)
-          findings_.version = call.arguments[1];
+          findings_.version = words.evaluate(call.arguments[1]);
       }
       for (const MacroCall& call : calls_of(text, "AC_PREREQ"))
         if (!call.arguments.empty())

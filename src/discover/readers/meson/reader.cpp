@@ -206,6 +206,7 @@ void add_build_file(const std::vector<MesonCall>& calls, const std::string& file
     if (call.function == "project" && findings.name.empty()) {
       findings.name = call.first();
       findings.version = call.text("version");
+      findings.stated_license = call.text("license");
       std::string minimum = call.text("meson_version");
       minimum.erase(0, minimum.find_first_of("0123456789"));
       findings.minimum_version = minimum;
