@@ -83,12 +83,7 @@ private:
     application.build.system = findings_.system.value_or(spec::BuildSystem::make);
     application.build.directory = findings_.directory;
     install_products(findings_, application);
-    remark("", "A draft by `xaas init`, for " + arch_ + ". Review it" +
-                   (application.image.entrypoint.empty()
-                        ? ", and name the program that a container starts: \"image\": {\"entrypoint\": "
-                          "[\"/usr/local/bin/PROGRAM\"]}"
-                        : "") +
-                   ".");
+    remark("", "A draft by `xaas init` for " + arch_ + ", to review.");
     add_license();
     add_arguments();
   }
@@ -271,8 +266,9 @@ private:
     std::string other = example->values.back().value;
     if (other == example->default_)
       other = example->values.front().value;
-    remark("/configurations", "Built: the default of every point, at each ISA level of " + arch_ +
-                                  ". Another entry could be {\"" + example->name + "\": \"" + other + "\"}.");
+    remark("/configurations", "{}: the default of every point, at each ISA level of " + arch_ +
+                                  ".\nAnother entry could be {\"" + example->name + "\": \"" + other +
+                                  "\"}.");
   }
 
   const Findings& findings_;

@@ -152,6 +152,9 @@ std::string to_text(const Draft& draft) {
                                                : "/specializations";
     comments[place].push_back(comment_of(left, in_point));
   }
+  if (draft.application.image.entrypoint.empty())
+    comments[""].emplace_back("Name the program that a container starts:\n"
+                              "\"image\": {\"entrypoint\": [\"/usr/local/bin/PROGRAM\"]}");
   Writer writer(std::move(comments));
   writer.write(json, "", "", "");
   return std::move(writer).text();

@@ -59,10 +59,10 @@ TEST_F(DraftTest, BuildsTheDefaultsAtEveryLevel) {
   EXPECT_THAT(built(draft),
               ElementsAre("isa=x86-64,mpi=off,openmp=on", "isa=x86-64-v2,mpi=off,openmp=on",
                           "isa=x86-64-v3,mpi=off,openmp=on", "isa=x86-64-v4,mpi=off,openmp=on"));
-  EXPECT_EQ(
-      text_of(draft),
-      R"(// A draft for x86_64, written by `xaas init`. Review it, and name the program that a container starts
-// in image.entrypoint.
+  EXPECT_EQ(text_of(draft),
+            R"(// A draft by `xaas init` for x86_64, to review.
+// Name the program that a container starts:
+// "image": {"entrypoint": ["/usr/local/bin/PROGRAM"]}
 {
   "name": "solver",
   "version": "2.1",
@@ -85,7 +85,8 @@ TEST_F(DraftTest, BuildsTheDefaultsAtEveryLevel) {
       ]
     }
   ],
-  // Built: the default of every point, at each ISA level of x86_64. Another entry could be {"mpi": "on"}.
+  // {}: the default of every point, at each ISA level of x86_64.
+  // Another entry could be {"mpi": "on"}.
   "configurations": [{}]
 }
 )");
@@ -96,6 +97,25 @@ TEST_F(DraftTest, WithoutPointsOnlyTheLevelsAreBuilt) {
   EXPECT_THAT(draft.application.configurations, IsEmpty());
   EXPECT_EQ(built(draft).size(), 4u);
   EXPECT_THAT(text_of(draft), HasSubstr("  \"build\": {\"system\": \"cmake\"}\n}"));
+}
+
+TEST_F(DraftTest, TestsAndDocumentationAreNotBuilt) {
+  const Draft draft = of_cmake("option(SOLVER_TEST \"\" ON)\noption(SOLVER_BUILD_DOCS \"\" OFF)\n"
+                               "option(SOLVER_UNIT_TESTS \"\" ON)\noption(SOLVER_TEST_MODE \"\" ON)\n");
+  EXPECT_THAT(draft.application.build.arguments, ElementsAre("-DSOLVER_TEST=OFF", "-DSOLVER_UNIT_TESTS=OFF"));
+  EXPECT_THAT(text_of(draft),
+              HasSubstr("SOLVER_TEST (CMakeLists.txt:3), SOLVER_UNIT_TESTS (CMakeLists.txt:5)."));
+}
+
+TEST_F(DraftTest, MesonOptimises) {
+  write("meson.build", "project('a', 'c', version: '1.0')\n");
+  write("meson_options.txt", "option('tests', type: 'feature', value: 'enabled')\n"
+                             "option('docs', type: 'boolean', value: true)\n"
+                             "option('threads', type: 'boolean', value: false)\n");
+  const Findings findings = read();
+  const Draft found = draft(findings, classify(findings), "x86_64");
+  EXPECT_THAT(found.application.build.arguments,
+              ElementsAre("-Dbuildtype=release", "-Dtests=disabled", "-Ddocs=false"));
 }
 
 TEST_F(DraftTest, SwitchesOfExtensionsFollowTheLevel) {

@@ -259,13 +259,9 @@ private:
 } // namespace
 
 void read_license(const TreeFiles& tree, Findings& findings) {
-  // An identifier has no blank, so "GPL 3" and "BSD" with a blank are not taken for one.
   if (const std::string& stated = findings.stated_license; is_expression(stated)) {
-    const bool is_known =
-        std::any_of(known_licenses().begin(), known_licenses().end(), [&](const auto& known) {
-          return stated.starts_with(known.id) && (!known.versions || stated.find("-o") != std::string::npos);
-        });
-    if (is_known) {
+    const std::vector<std::string> names = split(stated, ' ');
+    if (std::all_of(names.begin(), names.end(), is_known_word)) {
       findings.license = License{stated, "the build files state it", {}};
       return;
     }
