@@ -35,6 +35,23 @@ bool can_have(const std::string& arch, const std::vector<std::string>& features)
                      [&](const std::string& feature) { return target::is_feature(arch, feature); });
 }
 
+bool needs_cpu(const Point& point) {
+  return std::any_of(point.values.begin(), point.values.end(),
+                     [](const spec::Value& value) { return !value.requires_.cpu.empty(); });
+}
+
+// A point for one extension: on needs it, off does not.
+bool is_extension(const Point& point) {
+  const spec::Value* const on = point.find("on");
+  return on && !on->requires_.cpu.empty();
+}
+
+// A value for levels that no other value is for: what the build does if nobody sets the option.
+void put_default_first(Point& point) {
+  if (point.values.empty() || !point.values.front().requires_.cpu.empty())
+    point.values.insert(point.values.begin(), spec::Value{"default", {}, {}});
+}
+
 // A makefile without an install step: the spec installs the files that it links.
 void install_products(const Findings& findings, spec::Application& application) {
   if (!findings.products || findings.products->has_install)
@@ -107,6 +124,9 @@ private:
     const Classification all(findings_);
     std::vector<std::string> unwanted;
     for (const Option& option : findings_.options) {
+      if (option.required)
+        remark("",
+               "The build fails unless build.arguments sets " + option.name + " (" + at(option.place) + ").");
       const bool is_switch = option.kind == Option::Kind::boolean || option.initial == "enabled";
       if (!is_switch || !option.initial || !is_on(option) ||
           !is_unwanted(without_neutral(all.words_of(option.name))))
@@ -133,17 +153,25 @@ private:
     Point point = found.point;
     if (point.category == "cpu" && !keep_possible(found, point))
       return;
-    const bool needs_cpu = std::any_of(point.values.begin(), point.values.end(),
-                                       [](const auto& value) { return !value.requires_.cpu.empty(); });
-    const std::string place = "/specializations/" + point.name;
-    remark(place, evidence_of(found));
-    if (needs_cpu && point.find("on"))
+    remark("/specializations/" + point.name, evidence_of(found));
+    if (is_extension(point))
       follow_switch(point);
-    else if (needs_cpu && !replaces_isa_ && is_complete(point))
+    else if (needs_cpu(point) && is_only_one(found) && is_complete(point))
       replace_isa(point);
-    else if (needs_cpu)
+    else if (needs_cpu(point))
       follow_choice(found, point);
     draft_.application.points.push_back(std::move(point));
+  }
+
+  // Without levels, other points would have nothing to follow.
+  bool is_only_one(const DiscoveredPoint& found) const {
+    return std::none_of(
+        discovery_.points.begin(), discovery_.points.end(), [&](const DiscoveredPoint& other) {
+          return &other != &found &&
+                 std::any_of(other.point.values.begin(), other.point.values.end(), [&](const auto& value) {
+                   return !value.requires_.cpu.empty() && can_have(arch_, value.requires_.cpu);
+                 });
+        });
   }
 
   // Removes the values that need a CPU of another architecture; false if nothing is left to choose.
@@ -171,6 +199,11 @@ private:
     return true;
   }
 
+  bool is_guessed(const std::string& name) const {
+    return std::any_of(findings_.options.begin(), findings_.options.end(),
+                       [&](const Option& option) { return option.name == name && option.guessed; });
+  }
+
   std::string evidence_of(const DiscoveredPoint& found) const {
     std::vector<std::string> places;
     for (const Place& place : found.evidence)
@@ -178,7 +211,9 @@ private:
     std::string text = found.option + (places.empty() ? "" : " (" + join(places, ", ") + ")");
     for (const Option& option : findings_.options)
       if (option.name == found.option && !option.help.empty())
-        return text + ": " + option.help;
+        text += ": " + option.help;
+    if (is_guessed(found.option))
+      text += "\nGuessed: a command declares it that is not in the tree.";
     return text;
   }
 
@@ -186,8 +221,16 @@ private:
   void follow_switch(Point& point) {
     std::erase_if(point.values, [](const spec::Value& value) { return value.value == "auto"; });
     follow(point);
+    const std::vector<std::string>& features = point.find("on")->requires_.cpu;
+    std::vector<std::string> levels;
+    for (const std::string& level : target::isa_levels(arch_))
+      if (const auto own = target::features_of(arch_, level);
+          own && target::missing_features(features, *own).empty())
+        levels.push_back(level);
     remark("/specializations/" + point.name,
-           "On at the ISA levels that have " + join(point.find("on")->requires_.cpu, ", ") + ".");
+           levels.empty()
+               ? "Off: no ISA level has " + join(features, ", ") + "."
+               : "On at the ISA levels that have " + join(features, ", ") + ": " + join(levels, ", ") + ".");
   }
 
   void follow_choice(const DiscoveredPoint& found, Point& point) {
@@ -204,8 +247,7 @@ private:
       });
     if (!lost.empty())
       leave_out(found, point.name, join(lost, ", "), "the build machine would decide");
-    if (!point.values.front().requires_.cpu.empty()) // needs_of: weakest first
-      point.values.insert(point.values.begin(), spec::Value{"default", {}, {}});
+    put_default_first(point);
     follow(point);
     remark("/specializations/" + point.name, "Each ISA level has the last value that it can run.");
   }
@@ -237,7 +279,6 @@ private:
   }
 
   void replace_isa(const Point& point) {
-    replaces_isa_ = true;
     draft_.application.isa = std::vector<std::string>();
     const auto weakest = target::features_of(arch_, target::isa_levels(arch_).front());
     const spec::Value* everywhere = nullptr; // the strongest that every CPU of the architecture can run
@@ -260,7 +301,7 @@ private:
     for (const Point& point : draft_.application.points)
       if (!point.follows_isa && point.values.size() > 1)
         example = example ? example : &point;
-    if (!example || replaces_isa_)
+    if (!example || !draft_.application.configurations.empty())
       return;
     draft_.application.configurations.push_back({});
     std::string other = example->values.back().value;
@@ -275,7 +316,6 @@ private:
   const Discovery& discovery_;
   const std::string arch_;
   Draft draft_;
-  bool replaces_isa_ = false; // a choice of the project's own does
 };
 
 } // namespace
@@ -297,6 +337,8 @@ void leave_out(Draft& draft, LeftOut what) {
                   [&](const auto& value) { return what.value.empty() || value.value == what.value; });
     if (!point.find(point.default_))
       point.default_.clear();
+    if (point.follows_isa && !point.values.empty())
+      put_default_first(point);
   }
   std::erase_if(application.points, [](const Point& point) { return point.values.empty(); });
   std::erase_if(application.configurations, is_named);

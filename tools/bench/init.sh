@@ -83,7 +83,7 @@ for app in "${applications[@]}"; do
   step check "$xaas" check "oci:$here/deployed:here"
   unpack "$here/deployed" here "$here/root"
   proof=$("${app}_proof" "$here/root" | tail -1 | tr -s ' ') || die "$app: the proof failed"
-  rows+=("$app|$(jq '.specializations | length' "$here/xaas.json")|$(cat "$here/init.time")|$(cat "$here/build.time")|$(cat "$here/deploy.time")|$(cat "$here/check.time")|$proof")
+  rows+=("$app|$(spec_json "$here/xaas.json" | jq '.specializations | length')|$(cat "$here/init.time")|$(cat "$here/build.time")|$(cat "$here/deploy.time")|$(cat "$here/check.time")|$proof")
 done
 printf '\n'
 printf '%s\n' "${rows[@]}" | column -t -s '|'

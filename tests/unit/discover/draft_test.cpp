@@ -129,7 +129,7 @@ TEST_F(DraftTest, SwitchesOfExtensionsFollowTheLevel) {
   EXPECT_THAT(arguments(draft, "x86-64-v4"),
               ElementsAre("-DENABLE_SSE42=ON", "-DENABLE_AVX2=ON", "-DENABLE_AVX512=ON"));
   const std::string text = text_of(draft);
-  EXPECT_THAT(text, HasSubstr("// On at the ISA levels that have avx2, fma.\n"));
+  EXPECT_THAT(text, HasSubstr("// On at the ISA levels that have avx2, fma: x86-64-v3, x86-64-v4.\n"));
   EXPECT_THAT(text,
               HasSubstr("// Left out: ENABLE_NEON (CMakeLists.txt:6): x86_64 has no such instructions\n"));
   EXPECT_THAT(values(of_cmake("option(ENABLE_NEON \"\" ON)\n", "aarch64"), "neon"), ElementsAre("off", "on"));
@@ -163,6 +163,19 @@ set_property(CACHE SIMD PROPERTY STRINGS AUTO None SSE2 SSE4.1 AVX_256 AVX2_256 
   EXPECT_THAT(text, HasSubstr("// No ISA levels: simd has a value for each of them"));
 }
 
+TEST_F(DraftTest, BesideASwitchACompleteChoiceFollowsTheLevel) {
+  const Draft draft = of_cmake(R"(
+option(ENABLE_FMA4 "" OFF)
+set(SIMD AUTO CACHE STRING "")
+set_property(CACHE SIMD PROPERTY STRINGS AUTO None SSE2 SSE4.1 AVX2_256 AVX_512)
+)");
+  EXPECT_FALSE(draft.application.isa);
+  EXPECT_EQ(built(draft).size(), 4u);
+  EXPECT_THAT(arguments(draft, "x86-64"), ElementsAre("-DENABLE_FMA4=OFF", "-DSIMD=SSE2"));
+  EXPECT_THAT(arguments(draft, "x86-64-v4"), ElementsAre("-DENABLE_FMA4=OFF", "-DSIMD=AVX_512"));
+  EXPECT_THAT(text_of(draft), HasSubstr("// Off: no ISA level has fma4.\n"));
+}
+
 TEST_F(DraftTest, AnotherChoiceFollowsTheLevel) {
   const Draft draft = of_cmake(R"(
 set(SIMD auto CACHE STRING "")
@@ -186,6 +199,10 @@ TEST_F(DraftTest, LeavesOutValuesAndPoints) {
   leave_out(draft, {"openmp", "", "it is not wanted", {}});
   EXPECT_FALSE(point(draft, "openmp"));
   EXPECT_EQ(draft.application.configurations, Configurations{{}});
+  Draft simd = of_cmake("option(ENABLE_AVX2 \"\" ON)\n");
+  leave_out(simd, {"avx2", "off", "it does not compile", {}});
+  EXPECT_THAT(values(simd, "avx2"), ElementsAre("default", "on"));
+  text_of(simd);
   const std::string text = text_of(draft);
   EXPECT_THAT(text, HasSubstr("    // Left out: on: it does not compile:\n    // mpi.h: No such file\n"));
   EXPECT_THAT(text, HasSubstr("  // Left out: openmp: it is not wanted\n  \"specializations\""));
