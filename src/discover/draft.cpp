@@ -153,7 +153,13 @@ private:
     Point point = found.point;
     if (point.category == "cpu" && !keep_possible(found, point))
       return;
+    if (const std::string stronger = stronger_everywhere(found); !stronger.empty()) {
+      leave_out(found, found.option, "", "every " + arch_ + " has more, and " + stronger + " is for that");
+      return;
+    }
     remark("/specializations/" + point.name, evidence_of(found));
+    if (!needs_cpu(point))
+      avoid_needs(point);
     if (is_extension(point))
       follow_switch(point);
     else if (needs_cpu(point) && is_only_one(found) && is_complete(point))
@@ -161,6 +167,41 @@ private:
     else if (needs_cpu(point))
       follow_choice(found, point);
     draft_.application.points.push_back(std::move(point));
+  }
+
+  // Another extension that every CPU of the architecture has, too, and that includes this one. Projects have
+  // switches for both only where the weaker one is for special cases.
+  std::string stronger_everywhere(const DiscoveredPoint& found) const {
+    const auto weakest = target::features_of(arch_, target::isa_levels(arch_).front());
+    const auto is_everywhere = [&](const Point& point) {
+      return weakest && is_extension(point) &&
+             target::missing_features(point.find("on")->requires_.cpu, *weakest).empty();
+    };
+    if (!is_everywhere(found.point))
+      return {};
+    const std::vector<std::string>& own = found.point.find("on")->requires_.cpu;
+    for (const DiscoveredPoint& other : discovery_.points)
+      if (is_everywhere(other.point)) {
+        const std::vector<std::string>& features = other.point.find("on")->requires_.cpu;
+        if (target::missing_features(own, target::with_implied(arch_, features)).empty() &&
+            !target::missing_features(features, target::with_implied(arch_, own)).empty())
+          return other.option;
+      }
+    return {};
+  }
+
+  // A default that needs a GPU, say, would leave an image that no other machine can use.
+  void avoid_needs(Point& point) {
+    const spec::Value* const preset = point.find(point.default_);
+    if (!preset || preset->requires_.empty())
+      return;
+    for (const spec::Value& value : point.values)
+      if (value.requires_.empty()) {
+        remark("/specializations/" + point.name,
+               "The project's default is " + point.default_ + ", which not every machine can use.");
+        point.default_ = value.value;
+        return;
+      }
   }
 
   // Without levels, other points would have nothing to follow.

@@ -104,7 +104,7 @@ TEST_F(DraftTest, TestsAndDocumentationAreNotBuilt) {
                                "option(SOLVER_UNIT_TESTS \"\" ON)\noption(SOLVER_TEST_MODE \"\" ON)\n");
   EXPECT_THAT(draft.application.build.arguments, ElementsAre("-DSOLVER_TEST=OFF", "-DSOLVER_UNIT_TESTS=OFF"));
   EXPECT_THAT(text_of(draft),
-              HasSubstr("SOLVER_TEST (CMakeLists.txt:3), SOLVER_UNIT_TESTS (CMakeLists.txt:5)."));
+              HasSubstr("SOLVER_TEST (CMakeLists.txt:3),\n  // SOLVER_UNIT_TESTS (CMakeLists.txt:5).\n"));
 }
 
 TEST_F(DraftTest, MesonOptimises) {
@@ -133,6 +133,23 @@ TEST_F(DraftTest, SwitchesOfExtensionsFollowTheLevel) {
   EXPECT_THAT(text,
               HasSubstr("// Left out: ENABLE_NEON (CMakeLists.txt:6): x86_64 has no such instructions\n"));
   EXPECT_THAT(values(of_cmake("option(ENABLE_NEON \"\" ON)\n", "aarch64"), "neon"), ElementsAre("off", "on"));
+}
+
+TEST_F(DraftTest, OfExtensionsThatEveryCpuHasOnlyTheStrongestIsSet) {
+  const Draft draft =
+      of_cmake("option(ENABLE_SSE \"\" OFF)\noption(ENABLE_SSE2 \"\" OFF)\noption(ENABLE_AVX \"\" OFF)\n");
+  EXPECT_THAT(arguments(draft, "x86-64"), ElementsAre("-DENABLE_SSE2=ON", "-DENABLE_AVX=OFF"));
+  EXPECT_THAT(text_of(draft),
+              HasSubstr("// Left out: ENABLE_SSE (CMakeLists.txt:3): every x86_64 has more, and "
+                        "ENABLE_SSE2 is for that\n"));
+}
+
+TEST_F(DraftTest, ADefaultThatNeedsAGpuIsNotTaken) {
+  const Draft draft = of_cmake("option(SOLVER_CUDA \"\" ON)\n");
+  ASSERT_TRUE(point(draft, "cuda"));
+  EXPECT_EQ(point(draft, "cuda")->default_, "off");
+  EXPECT_THAT(text_of(draft),
+              HasSubstr("// The project's default is on, which not every machine can use.\n"));
 }
 
 TEST_F(DraftTest, ASwitchThatConfigureDecidesFollowsTheLevel) {
