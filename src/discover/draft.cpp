@@ -163,7 +163,7 @@ private:
     if (is_extension(point))
       follow_switch(point);
     else if (needs_cpu(point) && is_only_one(found) && is_complete(point))
-      replace_isa(point);
+      replace_isa(found, point);
     else if (needs_cpu(point))
       follow_choice(found, point);
     draft_.application.points.push_back(std::move(point));
@@ -274,7 +274,8 @@ private:
                : "On at the ISA levels that have " + join(features, ", ") + ": " + join(levels, ", ") + ".");
   }
 
-  void follow_choice(const DiscoveredPoint& found, Point& point) {
+  // Removes the values that leave the choice to the build machine, if there are others for every CPU.
+  void leave_out_asking(const DiscoveredPoint& found, Point& point) {
     const bool has_other = std::any_of(point.values.begin(), point.values.end(), [](const auto& value) {
       return value.requires_.cpu.empty() && !asks_the_machine(value.value);
     });
@@ -288,6 +289,10 @@ private:
       });
     if (!lost.empty())
       leave_out(found, point.name, join(lost, ", "), "the build machine would decide");
+  }
+
+  void follow_choice(const DiscoveredPoint& found, Point& point) {
+    leave_out_asking(found, point);
     put_default_first(point);
     follow(point);
     remark("/specializations/" + point.name, "Each ISA level has the last value that it can run.");
@@ -319,7 +324,8 @@ private:
     return true;
   }
 
-  void replace_isa(const Point& point) {
+  void replace_isa(const DiscoveredPoint& found, Point& point) {
+    leave_out_asking(found, point);
     draft_.application.isa = std::vector<std::string>();
     const auto weakest = target::features_of(arch_, target::isa_levels(arch_).front());
     const spec::Value* everywhere = nullptr; // the strongest that every CPU of the architecture can run
@@ -331,6 +337,7 @@ private:
       if (&value == everywhere ||
           (weakest && !target::missing_features(value.requires_.cpu, *weakest).empty()))
         draft_.application.configurations.push_back({{point.name, value.value}});
+    point.default_ = everywhere ? everywhere->value : "";
     remark("/isa", "No ISA levels: " + point.name + " has a value for each of them, and the project " +
                        "compiles accordingly.");
     remark("/configurations", "One for each instruction set that " + point.name + " has for " + arch_ +

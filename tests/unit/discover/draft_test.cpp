@@ -176,6 +176,8 @@ set_property(CACHE SIMD PROPERTY STRINGS AUTO None SSE2 SSE4.1 AVX_256 AVX2_256 
                           std::map<std::string, std::string>{{"simd", "AVX_512"}}));
   const std::string text = text_of(draft);
   EXPECT_THAT(text, HasSubstr("Left out: ARM_NEON_ASIMD"));
+  EXPECT_THAT(text, HasSubstr("Left out: AUTO (CMakeLists.txt:5): the build machine would decide"));
+  EXPECT_EQ(point(draft, "simd")->default_, "SSE2");
   EXPECT_THAT(text, HasSubstr("\"isa\": [],\n"));
   EXPECT_THAT(text, HasSubstr("// No ISA levels: simd has a value for each of them"));
 }
