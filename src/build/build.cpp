@@ -69,7 +69,8 @@ public:
   Builder(const Request& request, Progress& progress, const fs::path& work)
       : request_(request), progress_(progress), work_(work), content_(work / "store"),
         maker_(bundle_, content_, request.library_path),
-        surroundings_(request.source, request.application.image.prefix, own_paths(request_, work_), content_) {}
+        surroundings_(request.source, request.application.image.prefix, own_paths(request_, work_),
+                      content_) {}
 
   Result<Report> run() {
     XAAS_TRY(clang_, frontdoor::find_clang());

@@ -31,9 +31,10 @@ bool has_any(const TreeFiles& tree, const std::string& directory, const std::vec
   });
 }
 
-// The directories with a file of the system nearest to the top, and how many files lie directly in each. Those
-// of tests, examples and documentation are left out.
-std::map<std::string, size_t> nearest_directories(const TreeFiles& tree, const std::vector<const char*>& names) {
+// The directories with a file of the system nearest to the top, and how many files lie directly in each.
+// Those of tests, examples and documentation are left out.
+std::map<std::string, size_t> nearest_directories(const TreeFiles& tree,
+                                                  const std::vector<const char*>& names) {
   constexpr std::ptrdiff_t deepest = 3;
   std::map<std::string, size_t> found;
   std::ptrdiff_t level = deepest + 1;

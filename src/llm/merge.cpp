@@ -116,8 +116,11 @@ private:
       add_choice(checked, value);
     }
     suggestions_.accepted.push_back(std::move(addition));
-    points_.push_back({std::move(checked.point), join({checked.options.begin(), checked.options.end()}, " "),
-                       std::move(checked.evidence), {}, {}});
+    points_.push_back({std::move(checked.point),
+                       join({checked.options.begin(), checked.options.end()}, " "),
+                       std::move(checked.evidence),
+                       {},
+                       {}});
   }
 
   // A value without known needs always fits, so it precedes those with needs.

@@ -71,8 +71,18 @@ std::string without_directories(std::string text, const project::ConfigurationBu
   return text;
 }
 
+// The first line that explains a failure. CMake's first line only has the place.
 std::string first_line(const std::string& text) {
-  return trim(text.substr(0, text.find('\n')));
+  std::string line;
+  for (const std::string& each : split(text, '\n')) {
+    const std::string part = trim(each);
+    if (part.empty())
+      continue;
+    line += (line.empty() ? "" : " ") + part;
+    if (!line.starts_with("CMake Error") || !line.ends_with(":"))
+      break;
+  }
+  return line;
 }
 
 } // namespace

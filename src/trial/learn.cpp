@@ -109,10 +109,13 @@ std::string learn_warnings(const Classroom& room, discover::Draft& draft) {
   for (std::sregex_iterator it(room.failure.log.begin(), room.failure.log.end(), option), end; it != end;
        ++it)
     if ((*it)[1] != "error")
-      names.insert((*it)[1]);
+      names.insert("=" + (*it)[1].str());
+  // Behind the project's own flags this turns all of them into warnings, so that the next file does not fail.
+  if (has(room.failure.log, "[-Werror,"))
+    names.insert("");
   std::string added;
   for (const std::string& name : names)
-    added += " -Wno-error=" + name;
+    added += " -Wno-error" + name;
   bool changed = false;
   for (const char* variable : {"CFLAGS", "CXXFLAGS"}) {
     std::string& flags = build.environment[variable];
@@ -120,7 +123,7 @@ std::string learn_warnings(const Classroom& room, discover::Draft& draft) {
     if (flags.empty() && build.system == System::autotools && !names.empty())
       flags = "-g -O2";
     for (const std::string& name : names)
-      if (const std::string flag = "-Wno-error=" + name; !has(flags + " ", flag + " ")) {
+      if (const std::string flag = "-Wno-error" + name; !has(flags + " ", flag + " ")) {
         flags += (flags.empty() ? "" : " ") + flag;
         changed = true;
       }

@@ -85,6 +85,7 @@ private:
     draft_.remarks.push_back({"/build/system", "With " + spec::to_string(before.application.build.system) +
                                                    ", configuring fails: " + report_.attempts.back().error});
     report_.attempts.back().learned = "build.system: " + spec::to_string(system);
+    say_learned(report_.attempts.back());
     XAAS_CHECK(build_until_it_works());
     if (!report_.error)
       return {};

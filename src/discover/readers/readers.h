@@ -17,7 +17,7 @@ void read_cmake_presets(const TreeFiles& tree, Findings& findings); // after rea
 void read_meson(const TreeFiles& tree, Findings& findings);
 void read_autotools(const TreeFiles& tree, Findings& findings);
 void read_make(const TreeFiles& tree, Findings& findings);
-void take_values_from_help(Findings& findings); // after the reader of the build system
+void take_values_from_help(Findings& findings);               // after the reader of the build system
 void read_license(const TreeFiles& tree, Findings& findings); // after the reader of the build system
 void read_sources(const TreeFiles& tree, const Limits& limits, Findings& findings);
 

@@ -323,8 +323,8 @@ TEST_F(ModelTest, ATreeWithoutOtherFindingsMakesASpec) {
   const auto result = ask_about({hidden});
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->discovery.points.size(), 1u);
-  const auto parsed =
-      spec::parse_application(discover::to_text(discover::draft(read(), result->discovery, "x86_64")), "spec");
+  const auto parsed = spec::parse_application(
+      discover::to_text(discover::draft(read(), result->discovery, "x86_64")), "spec");
   EXPECT_TRUE(parsed) << parsed.error().message;
 }
 

@@ -66,7 +66,8 @@ TEST_F(LearnTest, WarningsThatAreErrorsAreWarningsAgain) {
   fails("build", "a.c:1:1: error: call to undeclared function 'f' [-Wimplicit-function-declaration]\n"
                  "b.cpp:2:2: error: variable length arrays [-Werror,-Wvla-cxx-extension]\n");
   EXPECT_NE(learn(spec::BuildSystem::autotools), "");
-  const std::string flags = "-g -O2 -Wno-error=implicit-function-declaration -Wno-error=vla-cxx-extension";
+  const std::string flags =
+      "-g -O2 -Wno-error -Wno-error=implicit-function-declaration -Wno-error=vla-cxx-extension";
   EXPECT_EQ(build().environment.at("CFLAGS"), flags);
   EXPECT_EQ(build().environment.at("CXXFLAGS"), flags);
   EXPECT_EQ(learn(spec::BuildSystem::autotools), "");

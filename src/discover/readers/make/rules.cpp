@@ -362,8 +362,8 @@ MakeProducts read_make_products(const TreeFiles& tree, const std::string& path, 
   if (makefile.is_spent())
     notes.push_back(path + ": its rules are too long to be evaluated to the end");
   else if (!products.has_install && products.programs.empty() && products.libraries.empty())
-    notes.push_back(
-        path + ": has no target `install` for DESTDIR, and its outputs are unknown; list the files in build.install");
+    notes.push_back(path + ": has no target `install` for DESTDIR, and its outputs are unknown; list the "
+                           "files in build.install");
   return products;
 }
 
