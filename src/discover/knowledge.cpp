@@ -1,6 +1,8 @@
 #include "knowledge.h"
 
 #include <xaas/base/text.h>
+#include <xaas/target/architectures.h>
+#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <cctype>
@@ -14,6 +16,11 @@ namespace {
 
 std::set<std::string> set_of(const Json& json) {
   return json.get<std::set<std::string>>();
+}
+
+bool are_features(const std::string& arch, const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(),
+                     [&](const auto& name) { return target::is_feature(arch, name); });
 }
 
 Choice::Group group_of(const std::string& name) {
@@ -47,12 +54,16 @@ Knowledge::Knowledge() {
     entry.built_in = item.value("built_in", false);
     entry.is_everywhere = item.value("everywhere", false);
     entry.is_one_vendors = item.value("one_vendors", false);
+    entry.is_layer = item.value("layer", false);
     if (item.contains("requires")) {
       const Json gpu = item["requires"]["gpu"];
       entry.needs.gpu = spec::Requirement::Gpu{gpu.value("vendor", ""), "", ""};
     }
     for (const Json& words : item["words"])
-      by_words_[words.get<std::string>()].push_back(entries_.size());
+      by_words_[words.get<std::string>()].push_back({entries_.size(), false});
+    if (item.contains("value_words"))
+      for (const Json& words : item["value_words"])
+        by_words_[words.get<std::string>()].push_back({entries_.size(), true});
     entries_.push_back(std::move(entry));
   }
   for (const Json& item : json["simd"]) {
@@ -60,6 +71,9 @@ Knowledge::Knowledge() {
     if (item.contains("requires"))
       entry.features = item["requires"].get<std::vector<std::string>>();
     entry.arch = item.value("arch", "");
+    for (const std::string& arch : target::architectures())
+      if (entry.arch.empty() && !entry.features.empty() && are_features(arch, entry.features))
+        entry.arch = arch;
     for (const Json& words : item["words"])
       simd_[words.get<std::string>()] = entry;
   }
@@ -100,9 +114,9 @@ const Entry* Knowledge::entry(const std::vector<std::string>& words,
     const auto found = by_words_.find(text);
     if (found == by_words_.end())
       continue;
-    for (const size_t index : found->second)
-      if (!group || entries_[index].group == *group)
-        return &entries_[index];
+    for (const Meaning& meaning : found->second)
+      if (group ? entries_[meaning.entry].group == *group : !meaning.as_value)
+        return &entries_[meaning.entry];
   }
   return nullptr;
 }
@@ -111,7 +125,13 @@ const SimdEntry* Knowledge::simd(const std::vector<std::string>& words) const {
   for (const std::string& text : {join(words, " "), key(words)})
     if (const auto found = simd_.find(text); found != simd_.end())
       return &found->second;
+  for (const auto& part : {words, split(key(words), ' ')})
+    if (const SimdEntry* const found = InstructionSets::get().find(part))
+      return found;
   return nullptr;
+}
+bool Knowledge::can_require(const SimdEntry& simd) {
+  return simd.arch.empty() || (!simd.features.empty() && are_features(simd.arch, simd.features));
 }
 
 std::string Knowledge::precision(const std::vector<std::string>& words) const {

@@ -1,6 +1,8 @@
 // specs/discovery.json in memory.
 #pragma once
 
+#include "instruction_sets.h"
+
 #include <xaas/discover/discover.h>
 
 #include <map>
@@ -17,12 +19,8 @@ struct Entry {
   bool built_in = false;
   bool is_everywhere = false;  // part of the C library, so a search for it is not a choice
   bool is_one_vendors = false; // one of several implementations of an interface
+  bool is_layer = false;       // an interface to other entries
   spec::Requirement needs;
-};
-
-struct SimdEntry {
-  std::vector<std::string> features;
-  std::string arch; // another architecture than ours; empty: ours
 };
 
 class Knowledge {
@@ -33,9 +31,12 @@ public:
   static std::vector<std::string> words_of(const std::string& name);
 
   // The entry that the words mean, ignoring neutral ones; nothing if other words are left. With `group`, only
-  // entries of it.
+  // entries of it, and also those that the words mean only as a value of an option.
   const Entry* entry(const std::vector<std::string>& words, std::optional<Choice::Group> group = {}) const;
+  // The instruction set that the words mean, ignoring neutral ones; nullptr if there is none.
   const SimdEntry* simd(const std::vector<std::string>& words) const;
+  // Whether a spec can require it: its architecture is one that xaas builds for.
+  static bool can_require(const SimdEntry& simd);
   std::string precision(const std::vector<std::string>& words) const; // empty: none
 
   bool is_off(const std::string& value) const;
@@ -57,7 +58,11 @@ private:
       developer_words_;
   std::map<std::string, std::vector<std::string>> libraries_with_gpus_;
   std::vector<Entry> entries_;
-  std::map<std::string, std::vector<size_t>> by_words_;
+  struct Meaning {
+    size_t entry;  // index
+    bool as_value; // only as a value of an option
+  };
+  std::map<std::string, std::vector<Meaning>> by_words_;
   std::map<std::string, SimdEntry> simd_;
   std::map<std::string, std::string> precision_;
 };

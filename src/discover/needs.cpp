@@ -7,7 +7,7 @@ std::optional<spec::Requirement> needs_of(const std::string& name) {
   const std::vector<std::string> words = Knowledge::words_of(name);
   spec::Requirement needs;
   if (const SimdEntry* const simd = knowledge.simd(words)) {
-    if (!simd->arch.empty())
+    if (!Knowledge::can_require(*simd))
       return std::nullopt;
     needs.cpu = simd->features;
   } else if (const Entry* const entry = knowledge.entry(words)) {

@@ -47,7 +47,8 @@ Json choices_of(const Discovery& discovery, Choice::Group group, Json (*describe
 Json other_libraries(const Findings& findings) {
   Json others = Json::object();
   for (const Package& package : findings.packages)
-    if (!Knowledge::get().entry(Knowledge::words_of(package.name)))
+    if (const Entry* const entry = Knowledge::get().entry(Knowledge::words_of(package.name));
+        !entry || entry->is_layer)
       others[package.name] = Json{{"version", or_null(package.version)},
                                   {"used_as_default", package.conditions.empty()},
                                   {"conditions", or_null(join(package.conditions, " AND "))},

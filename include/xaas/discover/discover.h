@@ -29,8 +29,8 @@ struct DiscoveredPoint {
   std::string option; // the build's option that sets it
   std::vector<Place> evidence;
   // If the point stands for one extension of an instruction set, on or off: its features (LLVM's names,
-  // without those that they imply) and its architecture ("x86_64", "aarch64", "riscv64", "ppc64le", ...: as
-  // in LLVM's triples). Empty: the point is something else.
+  // without those that they imply) and its architecture ("x86_64", "aarch64", "riscv64", "powerpc64le", ...:
+  // as in LLVM's triples). Empty: the point is something else.
   std::vector<std::string> simd_features = {};
   std::string simd_arch = {};
 };

@@ -49,6 +49,7 @@ struct Package {
   bool required = false;
   std::vector<std::string> conditions;
   Place place;
+  bool alternative = false; // a build without options does not use it
 };
 
 // Something that the sources use, perhaps without an option of the build.

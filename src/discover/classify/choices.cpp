@@ -58,7 +58,7 @@ public:
       return;
     if (*group == Choice::Group::simd)
       order_by_strength(found.point.values);
-    if (!add_none(found.point)) {
+    if (option_.required || !add_none(found.point)) {
       if (found.point.values.size() < 2)
         return; // there is nothing to choose
       set_default(found.point, option_.initial ? plain(*option_.initial) : "");
@@ -72,19 +72,26 @@ private:
   }
 
   // The group that at least half of the values belong to; nothing if the option is not a choice.
-  std::optional<Choice::Group> count_groups() const {
+  std::optional<Choice::Group> count_groups() {
     std::map<Choice::Group, size_t> groups;
     size_t counted = 0, simd = 0;
+    bool has_name = false; // some value is a name that has only one meaning
+    size_t models = 0;     // programming models for GPUs or the host, each value once
     for (const std::string& value : option_.values) {
       if (all_.knowledge.is_neutral_value(value))
         continue;
       ++counted;
       const Words words = Knowledge::words_of(plain(value));
-      simd += all_.knowledge.simd(words) != nullptr;
+      const SimdEntry* const set = all_.knowledge.simd(words);
+      simd += set && set->is_vector;
       for (const Choice::Group group :
            {Choice::Group::parallel, Choice::Group::gpu, Choice::Group::linear_algebra, Choice::Group::fft})
         groups[group] += all_.knowledge.entry(words, group) != nullptr;
+      models += is_model(words);
+      has_name |= all_.knowledge.entry(words) != nullptr;
     }
+    constexpr size_t several = 2;
+    is_mixed_ = groups[Choice::Group::gpu] > 0 && groups[Choice::Group::parallel] >= several;
     // The option's name weighs as much as a value.
     const bool fft = is_called("fft");
     groups[Choice::Group::fft] += fft ? groups[Choice::Group::linear_algebra] : 0;
@@ -97,7 +104,14 @@ private:
         group = each, best = count;
     // An option with nothing but instruction sets is a choice under any name.
     const bool only_simd = simd == counted && counted >= 3;
+    if (is_mixed_ && models > best) {
+      group = groups[Choice::Group::gpu] >= groups[Choice::Group::parallel] ? Choice::Group::gpu
+                                                                            : Choice::Group::parallel;
+      best = models;
+    }
     if (best == 0 || best * 2 < counted || !(only_simd || all_.knowledge.may_name_a_choice(words_)))
+      return std::nullopt;
+    if (group != Choice::Group::simd && !has_name)
       return std::nullopt;
     if (is_called("gpu") && !fft)
       group = Choice::Group::gpu;
@@ -107,10 +121,16 @@ private:
     return group;
   }
 
+  bool is_model(const Words& words) const {
+    return all_.knowledge.entry(words, Choice::Group::gpu) ||
+           all_.knowledge.entry(words, Choice::Group::parallel);
+  }
+
   bool names_a_library() const {
     return std::any_of(words_.begin(), words_.end(), [this](const std::string& word) {
-      return all_.knowledge.entry({word}, Choice::Group::linear_algebra) ||
-             all_.knowledge.entry({word}, Choice::Group::fft);
+      const Entry* const entry = all_.knowledge.entry({word});
+      return entry && (entry->is_layer || entry->group == Choice::Group::linear_algebra ||
+                       entry->group == Choice::Group::fft);
     });
   }
 
@@ -159,13 +179,17 @@ private:
   void add_value(const std::string& value, Choice::Group group, spec::SpecializationPoint& point) {
     const Words words = Knowledge::words_of(plain(value));
     const Entry* entry = all_.knowledge.entry(words, group);
-    if (!entry && group == Choice::Group::gpu) // among backends for GPUs, "OpenMP" means its offloading
+    // Among backends for GPUs, "OpenMP" means its offloading, unless there are other models for the host.
+    if (!entry && group == Choice::Group::gpu && !is_mixed_)
       entry = all_.knowledge.entry(Knowledge::words_of(plain(value) + " offload"), group);
+    if (!entry && is_mixed_)
+      if ((entry = all_.knowledge.entry(words)) != nullptr)
+        group = entry->group;
     spec::Value added;
     added.value = plain(value);
     added.arguments = {typed(all_.system, option_, plain(value))};
     if (const SimdEntry* const simd = all_.knowledge.simd(words); simd && group == Choice::Group::simd) {
-      if (!simd->arch.empty())
+      if (!Knowledge::can_require(*simd))
         added.arguments.clear(); // of another architecture
       else
         added.requires_.cpu = simd->features;
@@ -193,6 +217,7 @@ private:
   Classification& all_;
   const Option& option_;
   const Words words_;
+  bool is_mixed_ = false; // the values are programming models of both kinds, for GPUs and for the host
 };
 
 } // namespace

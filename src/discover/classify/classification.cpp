@@ -55,6 +55,10 @@ Classification::Classification(const Findings& found)
       prefix_(project_prefix(found)) {
   for (const Option& option : findings.options)
     by_name_[option.name] = &option;
+  for (const Option& option : findings.options)
+    if (const SimdEntry* const simd =
+            option.kind != Option::Kind::text ? knowledge.simd(words_of(option.name)) : nullptr)
+      has_vector_switch_ |= simd->is_vector && !simd->arch.empty();
   for (const Package& package : findings.packages)
     if (const Entry* const entry = knowledge.entry(Knowledge::words_of(package.name)))
       for (const std::string& condition : package.conditions)
@@ -91,14 +95,14 @@ std::string Classification::free_name(std::string name) const {
   return taken || clean == "isa" ? std::string() : clean;
 }
 
-void Classification::add_point(const Option& option, const std::string& name, const std::string& category,
-                               const spec::Requirement& needs) {
+DiscoveredPoint* Classification::add_point(const Option& option, const std::string& name,
+                                           const std::string& category, const spec::Requirement& needs) {
   DiscoveredPoint found;
   found.option = option.name;
   found.evidence = {option.place};
   found.point.name = free_name(name);
   if (found.point.name.empty())
-    return;
+    return nullptr;
   found.point.category = category;
   found.point.values = {{"off", arguments_of(system, option, false), {}},
                         {"on", arguments_of(system, option, true), needs}};
@@ -109,6 +113,7 @@ void Classification::add_point(const Option& option, const std::string& name, co
     found.point.default_ = "auto";
   }
   discovery.points.push_back(std::move(found));
+  return &discovery.points.back();
 }
 
 std::vector<const Option*> Classification::options_in(const std::string& condition) const {

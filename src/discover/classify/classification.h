@@ -34,9 +34,9 @@ public:
   // A name for a point, in the form that the schema wants; "" if it is taken.
   std::string free_name(std::string name) const;
 
-  // A point with the values `off` and `on`; nothing if its name is taken.
-  void add_point(const Option& option, const std::string& name, const std::string& category,
-                 const spec::Requirement& needs);
+  // A point with the values `off` and `on`; nullptr if its name is taken. Valid until the next one is added.
+  DiscoveredPoint* add_point(const Option& option, const std::string& name, const std::string& category,
+                             const spec::Requirement& needs);
 
   // The options that a condition names.
   std::vector<const Option*> options_in(const std::string& condition) const;
@@ -44,8 +44,12 @@ public:
   // Whether the search for an entry's package depends on the option.
   bool searches(const Option& option, const Entry& entry) const;
 
+  // Whether some option switches one set of vector instructions.
+  bool has_vector_switch() const { return has_vector_switch_; }
+
 private:
   Words prefix_;
+  bool has_vector_switch_ = false;
   std::map<std::string, const Option*> by_name_;
   std::map<const Entry*, std::set<const Option*>> searchers_;
 };

@@ -11,6 +11,8 @@ namespace {
 
 // Whether the build searches for the package with every option at its default.
 bool is_unasked(const Classification& all, const Package& package) {
+  if (package.alternative)
+    return false;
   for (const std::string& condition : package.conditions)
     for (const Option* option : all.options_in(condition))
       if (option->kind == Option::Kind::boolean &&
@@ -43,8 +45,10 @@ void add_package(Classification& all, const Package& package) {
   const Classification::Words words = Knowledge::words_of(package.name);
   all.discovery.uses_gpus |= all.knowledge.gpus_of_library(words) != nullptr;
   const Entry* const entry = all.knowledge.entry(words);
-  if (!entry)
+  if (!entry || entry->is_layer)
     return;
+  // Plain make has no searches: it names what it links.
+  const bool is_linked = all.system == spec::BuildSystem::make;
   for (Choice& known : all.discovery.choices)
     if (to_lower(known.name) == to_lower(entry->name) ||
         (known.group == Choice::Group::fft && to_lower(known.name).starts_with(to_lower(entry->name)))) {
@@ -63,14 +67,17 @@ void add_package(Classification& all, const Package& package) {
       all.add_point(*asker, entry->name, entry->category, entry->needs);
       return;
     }
-    if (!is_unasked(all, package) || entry->is_everywhere)
+    if (!is_unasked(all, package) || (entry->is_everywhere && !is_linked))
       return;
   }
   Choice& known = all.choice(entry->group, entry->name);
   known.version = package.version;
   known.place = package.place;
   // Any implementation of a library that several vendors offer will do.
-  known.by_default = is_unasked(all, package) && !entry->needs.gpu && !entry->is_one_vendors;
+  const bool is_always_used =
+      entry->group == Choice::Group::gpu && package.required && package.conditions.empty();
+  known.by_default =
+      is_always_used || (is_unasked(all, package) && !entry->needs.gpu && !entry->is_one_vendors);
   known.condition = join(package.conditions, " AND ");
 }
 

@@ -39,21 +39,28 @@ bool Switches::add_own_library(const Option& option, const Words& words) {
 
 bool Switches::add_simd(const Option& option, const Words& words) {
   const SimdEntry* const simd = all_.knowledge.simd(words);
-  if (!simd || option.kind != Option::Kind::boolean)
+  if (!simd || option.kind == Option::Kind::text)
+    return false;
+  // Another extension counts only in a project that switches vector instructions in the same way.
+  if (!simd->is_vector && !all_.has_vector_switch())
     return false;
   const Words telling = without_neutral(words);
   Choice& known = all_.choice(Choice::Group::simd, to_upper(join(telling, "-")));
   known.flag = typed_on(all_.system, option);
   known.by_default = is_on(option);
   known.place = option.place;
-  if (simd->arch.empty())
-    all_.add_point(option, join(telling, "-"), "cpu", needs_of(*simd));
+  if (!Knowledge::can_require(*simd))
+    return true;
+  if (DiscoveredPoint* const point = all_.add_point(option, join(telling, "-"), "cpu", needs_of(*simd))) {
+    point->simd_features = simd->features;
+    point->simd_arch = simd->arch;
+  }
   return true;
 }
 
 bool Switches::add_precision(const Option& option, const Words& words) {
   const std::string precision = all_.knowledge.precision(words);
-  if (precision.empty() || option.kind != Option::Kind::boolean)
+  if (precision.empty() || option.kind == Option::Kind::text)
     return false;
   all_.add_point(option, precision, "precision", {});
   return true;
@@ -97,6 +104,11 @@ void Switches::add_entry(const Option& option, const Words& words) {
     entry = all_.knowledge.entry(all_.knowledge.without(words, false, true));
   if (!entry)
     return;
+  if (entry->is_layer) {
+    if (!where && !option.takes_place && option.kind != Option::Kind::text)
+      all_.add_point(option, entry->name, entry->category, entry->needs);
+    return;
+  }
   Choice& known = all_.choice(entry->group, entry->name);
   if (known.place.file.empty())
     known.place = option.place;

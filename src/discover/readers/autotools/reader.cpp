@@ -1,6 +1,7 @@
 // Reads the options of a configure script: the macros of configure.ac and of the project's own M4 files, with
 // their quoting (Autoconf manual, "External Software", "Package Options"). Without configure.ac, it reads the
 // help text of the script.
+#include "readers/autotools/macro_contents.h"
 #include "readers/autotools/macros.h"
 #include "readers/readers.h"
 
@@ -228,15 +229,9 @@ private:
           for (const std::string& name : split(one_line(call.arguments[index]), ' '))
             add_package({name, "", false, {}, {path, call.line}});
       }
-    for (const char* macro : {"AX_MPI", "ACX_MPI", "AX_OPENMP", "AC_OPENMP", "AX_BLAS", "ACX_BLAS",
-                              "AX_LAPACK", "ACX_LAPACK", "AX_PTHREAD", "ACX_PTHREAD"})
-      if (const size_t at = text.find(macro); at != std::string::npos && path.ends_with(".ac"))
-        add_package({std::string(macro).substr(std::string(macro).find('_') + 1),
-                     "",
-                     false,
-                     {},
-                     {path, 1 + static_cast<unsigned>(std::count(
-                                    text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'))}});
+    if (path.ends_with(".ac") || path.ends_with(".in"))
+      for (auto& [name, line] : libraries_of_macros(text))
+        add_package({name, "", false, {}, {path, line}});
   }
 
   void add_package(Package package) {
@@ -289,6 +284,12 @@ private:
         option.initial = "OFF";
     }
     const std::string otherwise = call.arguments.size() > 3 ? call.arguments[3] : "";
+    if (option.kind == Option::Kind::boolean && !option.takes_place && call.arguments.size() > 2)
+      if (std::vector<std::string> values = values_of_case(call.arguments[2]); values.size() > 1) {
+        option.kind = Option::Kind::choice;
+        option.values = std::move(values);
+        option.initial.reset();
+      }
     const bool is_asked =
         otherwise.find("check") != std::string::npos || otherwise.find("auto") != std::string::npos;
     if (!option.initial && option.kind == Option::Kind::boolean && !is_asked)

@@ -320,7 +320,7 @@ void CMakeDeclarations::mark_as_advanced(const std::vector<CMakeWord>& words, co
       findings_.options[found->second].internal = true;
 }
 
-void CMakeDeclarations::project_command(const std::vector<CMakeWord>& words, const CMakeCommand&) {
+void CMakeDeclarations::project_command(const std::vector<CMakeWord>& words, const CMakeCommand& command) {
   if (words.empty())
     return;
   const std::string& name = words[0].text;
@@ -342,20 +342,23 @@ void CMakeDeclarations::project_command(const std::vector<CMakeWord>& words, con
         findings_.version = words[i + 1].text;
       ++i;
     } else {
-      add_language(words[i].text);
+      add_language(words[i].text, command);
     }
   if (state_.directory == state_.top && findings_.languages.size() == languages_before &&
       std::none_of(words.begin(), words.end(), [](const CMakeWord& word) { return word.text == "NONE"; }))
     for (const char* language : {"C", "CXX"})
-      add_language(language);
+      add_language(language, command);
 }
-void CMakeDeclarations::enable_language(const std::vector<CMakeWord>& words, const CMakeCommand&) {
+void CMakeDeclarations::enable_language(const std::vector<CMakeWord>& words, const CMakeCommand& command) {
   for (const CMakeWord& word : words)
-    add_language(word.text);
+    add_language(word.text, command);
 }
-void CMakeDeclarations::add_language(const std::string& name) {
+void CMakeDeclarations::add_language(const std::string& name, const CMakeCommand& command) {
   static const std::set<std::string> languages = {"C",   "CXX",  "Fortran", "CUDA",
                                                   "HIP", "OBJC", "ISPC",    "ASM"};
+  // Support for a GPU language is a use of its toolkit.
+  if ((name == "CUDA" || name == "HIP") && languages.count(name))
+    add_package(name, "", true, command);
   if (languages.count(name) &&
       std::find(findings_.languages.begin(), findings_.languages.end(), name) == findings_.languages.end())
     findings_.languages.push_back(name);

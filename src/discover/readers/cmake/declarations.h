@@ -38,6 +38,15 @@ public:
   // Whether it is one of these commands.
   bool execute(const CMakeCommand& command, const std::vector<CMakeWord>& words);
   void note_imported_targets(const CMakeCommand& command);
+  // A command whose definition is not in the tree: an option if the call looks like a declaration.
+  bool guess(const CMakeCommand& command, const std::vector<CMakeWord>& words);
+
+  // The words of a condition; `name` has the value of `of`, perhaps in another case; the command message().
+  void note_comparisons(const std::vector<CMakeWord>& words);
+  void note_alias(const std::string& name, const std::string& of);
+  void fatal_message(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  // After everything was read: the values that conditions compare options with.
+  void take_compared_values();
 
   // A call of the project's own function or macro. Its arguments may say more about the options that it
   // declares.
@@ -55,8 +64,8 @@ private:
   void unset_command(const std::vector<CMakeWord>& words, const CMakeCommand&);
   void set_property(const std::vector<CMakeWord>& words, const CMakeCommand& command);
   void mark_as_advanced(const std::vector<CMakeWord>& words, const CMakeCommand&);
-  void project_command(const std::vector<CMakeWord>& words, const CMakeCommand&);
-  void enable_language(const std::vector<CMakeWord>& words, const CMakeCommand&);
+  void project_command(const std::vector<CMakeWord>& words, const CMakeCommand& command);
+  void enable_language(const std::vector<CMakeWord>& words, const CMakeCommand& command);
   void minimum_required(const std::vector<CMakeWord>& words, const CMakeCommand&);
   void find_package(const std::vector<CMakeWord>& words, const CMakeCommand& command);
   void check_modules(const std::vector<CMakeWord>& words, const CMakeCommand& command);
@@ -74,7 +83,7 @@ private:
   void set_initial(Option& option, const CMakeWord& value);
   void declare_boolean(const std::string& name, const std::string& help, const CMakeWord& value,
                        const CMakeCommand& command);
-  void add_language(const std::string& name);
+  void add_language(const std::string& name, const CMakeCommand& command);
   void add_package(const std::string& name, const std::string& version, bool required,
                    const CMakeCommand& command);
   void add_flag(const std::string& flag, const CMakeCommand& command);
@@ -84,12 +93,16 @@ private:
   };
   Mention mention_in(const std::string& text) const;
 
+  void take_values_of_message(Option& option, const CMakeCommand& command);
+
   CMakeValues& values_;
   const CMakeState& state_;
   Findings& findings_;
   std::unordered_map<std::string, size_t> options_; // index in the findings
   std::unordered_map<std::string, size_t> packages_;
   std::unordered_map<std::string, bool> first_by_default_;
+  std::unordered_map<std::string, std::vector<std::string>> compared_; // the words, by variable
+  std::unordered_map<std::string, std::string> aliases_;
   std::vector<size_t> touched_; // options that the outermost call of a macro declares
   bool many_ = false;           // a note says so already
 };

@@ -48,6 +48,8 @@ public:
 
   void read() {
     run_directory(state_.top);
+    declarations_.take_compared_values();
+    note_guesses();
     if (values_.is_spent())
       findings_.notes.push_back("CMake: too many commands; the rest is not read");
   }
@@ -223,6 +225,14 @@ private:
     --depth_;
   }
 
+  void note_guesses() {
+    const auto guessed = std::count_if(findings_.options.begin(), findings_.options.end(),
+                                       [](const Option& option) { return option.guessed; });
+    if (guessed > 0)
+      findings_.notes.push_back(std::to_string(guessed) + (guessed == 1 ? " option is" : " options are") +
+                                " guessed, because the commands that declare them are not in the tree");
+  }
+
   void note_depth() {
     if (!deep_)
       findings_.notes.push_back(file_->path + ": nested more than " + std::to_string(max_depth) +
@@ -250,6 +260,7 @@ private:
       if (command.name != "else") {
         const std::vector<Word> words = values_.words_of(command);
         verdict = evaluate_condition(values_, words);
+        declarations_.note_comparisons(words);
         condition = text_of(command);
         if (negated.size() < 200)
           negated += (negated.empty() ? "NOT (" : " AND NOT (") + condition + ")";
@@ -396,10 +407,20 @@ private:
         {"include_guard", &Reader::include_guard},
         {"return", &Reader::return_command}};
     const std::vector<Word> words = values_.words_of(command);
-    if (const auto found = flow.find(command.name); found != flow.end())
+    if (command.name == "message")
+      declarations_.fatal_message(words, command);
+    else if (const auto found = flow.find(command.name); found != flow.end())
       (this->*found->second)(words);
-    else if (!declarations_.execute(command, words))
-      execute_value_command(values_, tree_, state_.directory, command, words);
+    else if (!declarations_.execute(command, words) && !declarations_.guess(command, words))
+      compute(command, words);
+  }
+
+  void compute(const CMakeCommand& command, const std::vector<Word>& words) {
+    // string(TOLOWER ${X} Y): conditions over Y are about X.
+    if (command.name == "string" && words.size() > 2 && !words[1].variable.empty() &&
+        (words[0].text == "TOUPPER" || words[0].text == "TOLOWER"))
+      declarations_.note_alias(words[2].text, words[1].variable);
+    execute_value_command(values_, tree_, state_.directory, command, words);
   }
 
   void include_command(const std::vector<Word>& words) {

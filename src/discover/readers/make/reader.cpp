@@ -1,6 +1,7 @@
 // Reads plain makefiles: the variables that their conditionals test, and those that a file for users sets or
 // offers in a comment ("# USE_OPENMP = 1").
 #include "readers/make/rules.h"
+#include "readers/make/use.h"
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
@@ -51,7 +52,7 @@ bool is_common(const std::string& name) {
 
 class MakeReader {
 public:
-  MakeReader(const TreeFiles& tree, Findings& findings) : tree_(tree), findings_(findings) {}
+  MakeReader(const TreeFiles& tree, Findings& findings) : tree_(tree), findings_(findings), uses_(findings) {}
 
   void read() {
     for (const std::string& path : tree_.paths()) {
@@ -60,6 +61,7 @@ public:
       if (const std::optional<std::string> text = tree_.text(path))
         read_file(*text, path);
     }
+    uses_.finish();
     for (auto& [name, option] : options_)
       if (tested_.count(name) || offered_.count(name))
         findings_.options.push_back(finished(std::move(option)));
@@ -84,51 +86,102 @@ private:
     unsigned number = 0;
     size_t at = 0;
     const bool for_users = is_for_users(path);
+    MakeBranches branches;
     while (at < text.size()) {
       const size_t end = std::min(text.find('\n', at), text.size());
       const std::string line = trim(text.substr(at, end - at));
       const bool recipe = text[at] == '\t';
       at = end + 1;
       ++number;
-      if (recipe)
+      if (recipe) {
+        uses_.add_line(line, {path, number}, branches.is_default());
         continue;
+      }
       if (line.empty()) {
         comment.clear();
         continue;
       }
       if (line[0] == '#') {
         const std::string inner = trim(line.substr(std::min(line.find_first_not_of('#'), line.size())));
+        if (inner.find('=') != std::string::npos)
+          uses_.add_line(inner, {path, number}, false);
         if (for_users && add_assignment(inner, path, number, comment, true))
           comment.clear();
         else
           comment.push_back(inner);
         continue;
       }
-      if (line.starts_with("if") || line.starts_with("else if"))
+      if (branches.read(line, default_of(line))) {
         add_condition(line, path, number);
-      else
+      } else {
+        uses_.add_line(line, {path, number}, branches.is_default());
         add_assignment(line, path, number, comment, false);
+      }
       comment.clear();
     }
   }
 
-  void add_condition(const std::string& line, const std::string& path, unsigned number) {
-    // ifdef X; ifeq ($(X),value), also with the sides swapped; ifeq "$(X)" "value".
-    static const std::regex defined(R"re(^(?:else\s+)?ifn?def\s+([A-Za-z_]\w*))re");
+  struct Test {
+    std::string name, value;
+    bool is_negated = false, has_value = false;
+  };
+  // ifdef X; ifeq ($(X),value), also with the sides swapped; ifeq "$(X)" "value"; ifneq (,$(filter
+  // value,$(X))).
+  static std::optional<Test> test_in(const std::string& line) {
+    static const std::regex defined(R"re(^(?:else\s+)?if(n?)def\s+([A-Za-z_]\w*))re");
     static const std::regex left(
-        R"re(^(?:else\s+)?ifn?eq\s*\(\s*"?\$[({](?:strip\s+\$[({])?([A-Za-z_]\w*)[)}]+"?\s*,\s*"?([^)"]*)"?\))re");
+        R"re(^(?:else\s+)?if(n?)eq\s*\(\s*"?\$[({](?:strip\s+\$[({])?([A-Za-z_]\w*)[)}]+"?\s*,\s*"?([^)"]*)"?\))re");
     static const std::regex right(
-        R"re(^(?:else\s+)?ifn?eq\s*\(\s*([^,$()]*?)\s*,\s*\$[({]([A-Za-z_]\w*)[)}]\s*\))re");
+        R"re(^(?:else\s+)?if(n?)eq\s*\(\s*([^,$()]*?)\s*,\s*\$[({]([A-Za-z_]\w*)[)}]\s*\))re");
     static const std::regex quoted(
-        R"re(^(?:else\s+)?ifn?eq\s+["']\$[({]([A-Za-z_]\w*)[)}]["']\s+["']([^"']*)["'])re");
+        R"re(^(?:else\s+)?if(n?)eq\s+["']\$[({]([A-Za-z_]\w*)[)}]["']\s+["']([^"']*)["'])re");
+    static const std::regex contains(
+        R"re(^(?:else\s+)?if(n?)eq\s*\(.*\$[({](?:filter|findstring)\s+([^,$]+),\s*\$[({]([A-Za-z_]\w*)[)}]\s*[)}])re");
     std::smatch match;
     const std::string start = line.substr(0, 300);
+    const auto found = [&](size_t name, size_t value) {
+      return Test{match[name], value ? trim(match[value].str()) : "", match[1].length() > 0, value > 0};
+    };
     if (std::regex_search(start, match, defined))
-      add_test(match[1], "", path, number);
-    else if (std::regex_search(start, match, left) || std::regex_search(start, match, quoted))
-      add_test(match[1], trim(match[2].str()), path, number);
-    else if (std::regex_search(start, match, right))
-      add_test(match[2], trim(match[1].str()), path, number);
+      return found(2, 0);
+    if (std::regex_search(start, match, left) || std::regex_search(start, match, quoted))
+      return found(2, 3);
+    if (std::regex_search(start, match, right))
+      return found(3, 2);
+    if (std::regex_search(start, match, contains)) {
+      Test test = found(3, 2);
+      test.is_negated = !test.is_negated; // the comparison is with nothing
+      return test;
+    }
+    return std::nullopt;
+  }
+
+  void add_condition(const std::string& line, const std::string& path, unsigned number) {
+    const std::optional<Test> test = test_in(line);
+    if (test && test->value.empty())
+      add_test(test->name, "", path, number);
+    else if (test)
+      for (const std::string& value : split(test->value, ' '))
+        add_test(test->name, value, path, number);
+  }
+
+  // What a condition gives if nobody sets a variable; nothing if that is unknown.
+  std::optional<bool> default_of(const std::string& line) const {
+    const std::optional<Test> test = test_in(line);
+    if (!test)
+      return std::nullopt;
+    if (const std::string system = to_lower(test->value); system == "linux")
+      return !test->is_negated;
+    else if (system == "darwin" || system == "windows_nt" || system == "freebsd" || system == "aix")
+      return test->is_negated;
+    const auto found = options_.find(test->name);
+    if (is_common(test->name) && found == options_.end())
+      return std::nullopt;
+    const std::string value = found == options_.end() ? "" : found->second.initial.value_or("");
+    if (value.find('$') != std::string::npos)
+      return std::nullopt;
+    const bool equal = test->has_value ? value == test->value : !value.empty();
+    return equal != test->is_negated;
   }
 
   // A variable that is compared with a value, or tested for being set.
@@ -152,14 +205,18 @@ private:
     const std::string start = line.substr(0, 300);
     if (!std::regex_match(start, match, assignment))
       return false;
-    const std::string name = match[1], value = trim(match[2].str());
+    const std::string name = match[1];
+    const size_t remark = match[2].str().find(" #");
+    const std::string value = trim(match[2].str().substr(0, remark));
     if (is_common(name) ||
         (offered && value.find(' ') != std::string::npos && value.find('-') == std::string::npos))
       return false;
     const bool user_file = is_for_users(path);
     Option& found = option(name, path, number);
     if (found.help.empty())
-      found.help = join(comment, " ").substr(0, 500);
+      found.help =
+          (remark == std::string::npos ? join(comment, " ") : trim(match[2].str().substr(remark + 2)))
+              .substr(0, 500);
     if (user_file)
       offered_.insert(name);
     if (!offered && !found.initial)
@@ -214,6 +271,7 @@ private:
 
   const TreeFiles& tree_;
   Findings& findings_;
+  MakeUses uses_;
   std::map<std::string, Option> options_;
   std::set<std::string> tested_, offered_;
   std::map<std::string, std::set<std::string>> offers_;
