@@ -54,6 +54,7 @@ Knowledge::Knowledge() {
     entry.built_in = item.value("built_in", false);
     entry.is_everywhere = item.value("everywhere", false);
     entry.is_one_vendors = item.value("one_vendors", false);
+    entry.is_headers = item.value("headers", false);
     entry.is_layer = item.value("layer", false);
     if (item.contains("requires")) {
       const Json gpu = item["requires"]["gpu"];

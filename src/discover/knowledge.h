@@ -19,6 +19,7 @@ struct Entry {
   bool built_in = false;
   bool is_everywhere = false;  // part of the C library, so a search for it is not a choice
   bool is_one_vendors = false; // one of several implementations of an interface
+  bool is_headers = false;     // only headers, so whose copy is used makes no difference
   bool is_layer = false;       // an interface to other entries
   spec::Requirement needs;
 };

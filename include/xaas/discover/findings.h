@@ -50,6 +50,7 @@ struct Package {
   std::vector<std::string> conditions;
   Place place;
   bool alternative = false; // a build without options does not use it
+  bool linked = false;      // the build names it in a link, without a search
 };
 
 // Something that the sources use, perhaps without an option of the build.

@@ -75,9 +75,11 @@ private:
   std::optional<Choice::Group> count_groups() {
     std::map<Choice::Group, size_t> groups;
     size_t counted = 0, simd = 0;
+    size_t named = 0;      // names with one meaning, and the project's own implementation
     bool has_name = false; // some value is a name that has only one meaning
     size_t models = 0;     // programming models for GPUs or the host, each value once
     for (const std::string& value : option_.values) {
+      named += is_own_version(value);
       if (all_.knowledge.is_neutral_value(value))
         continue;
       ++counted;
@@ -89,6 +91,7 @@ private:
         groups[group] += all_.knowledge.entry(words, group) != nullptr;
       models += is_model(words);
       has_name |= all_.knowledge.entry(words) != nullptr;
+      named += all_.knowledge.entry(words) != nullptr;
     }
     constexpr size_t several = 2;
     is_mixed_ = groups[Choice::Group::gpu] > 0 && groups[Choice::Group::parallel] >= several;
@@ -103,13 +106,16 @@ private:
       if (count > best)
         group = each, best = count;
     // An option with nothing but instruction sets is a choice under any name.
-    const bool only_simd = simd == counted && counted >= 3;
+    // Nothing but instruction sets, or only few other words among several.
+    const bool only_simd = simd > 0 && (simd == counted || (simd >= 3 && simd * 4 >= counted * 3));
     if (is_mixed_ && models > best) {
       group = groups[Choice::Group::gpu] >= groups[Choice::Group::parallel] ? Choice::Group::gpu
                                                                             : Choice::Group::parallel;
       best = models;
     }
-    if (best == 0 || best * 2 < counted || !(only_simd || all_.knowledge.may_name_a_choice(words_)))
+    const bool only_names = best == counted && named >= 2 && !names_an_entry();
+    if (best == 0 || best * 2 < counted ||
+        !(only_simd || only_names || all_.knowledge.may_name_a_choice(words_)))
       return std::nullopt;
     if (group != Choice::Group::simd && !has_name)
       return std::nullopt;
@@ -124,6 +130,13 @@ private:
   bool is_model(const Words& words) const {
     return all_.knowledge.entry(words, Choice::Group::gpu) ||
            all_.knowledge.entry(words, Choice::Group::parallel);
+  }
+
+  static bool is_own_version(const std::string& value) { return to_lower(value) == "internal"; }
+
+  bool names_an_entry() const {
+    return std::any_of(words_.begin(), words_.end(),
+                       [this](const std::string& word) { return all_.knowledge.entry({word}) != nullptr; });
   }
 
   bool names_a_library() const {
@@ -199,12 +212,16 @@ private:
     if (!added.arguments.empty() && is_value(added.value) && !point.find(added.value))
       point.values.push_back(added);
     const bool named = group == Choice::Group::simd || group == Choice::Group::fft || entry ||
+                       (group == Choice::Group::parallel && is_own_version(value)) ||
                        !all_.knowledge.is_neutral_value(value);
     if (!named ||
         (group != Choice::Group::simd && group != Choice::Group::fft && all_.knowledge.is_off(value)))
       return;
     Choice& known = all_.choice(group, entry && group != Choice::Group::fft ? entry->name : value);
-    all_.chosen_by_value.insert({known.group, known.name});
+    // Of two options with the same instruction sets, the first chooses.
+    if (const bool again = !all_.chosen_by_value.insert({known.group, known.name}).second;
+        again && group == Choice::Group::simd && known.place != option_.place)
+      return;
     known.flag = typed(all_.system, option_, value);
     const bool built_in = is_built_in(value) || (entry && entry->built_in);
     known.by_default = option_.initial && (*option_.initial == value || *option_.initial == plain(value) ||

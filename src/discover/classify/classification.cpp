@@ -116,6 +116,10 @@ DiscoveredPoint* Classification::add_point(const Option& option, const std::stri
   return &discovery.points.back();
 }
 
+bool Classification::is_project(const Entry& entry) const {
+  return knowledge.entry(Knowledge::words_of(findings.name)) == &entry;
+}
+
 std::vector<const Option*> Classification::options_in(const std::string& condition) const {
   std::vector<const Option*> options;
   std::string word;

@@ -38,6 +38,9 @@ public:
   DiscoveredPoint* add_point(const Option& option, const std::string& name, const std::string& category,
                              const spec::Requirement& needs);
 
+  // Whether the entry is the project itself.
+  bool is_project(const Entry& entry) const;
+
   // The options that a condition names.
   std::vector<const Option*> options_in(const std::string& condition) const;
 

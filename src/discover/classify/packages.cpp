@@ -45,10 +45,8 @@ void add_package(Classification& all, const Package& package) {
   const Classification::Words words = Knowledge::words_of(package.name);
   all.discovery.uses_gpus |= all.knowledge.gpus_of_library(words) != nullptr;
   const Entry* const entry = all.knowledge.entry(words);
-  if (!entry || entry->is_layer)
+  if (!entry || entry->is_layer || all.is_project(*entry))
     return;
-  // Plain make has no searches: it names what it links.
-  const bool is_linked = all.system == spec::BuildSystem::make;
   for (Choice& known : all.discovery.choices)
     if (to_lower(known.name) == to_lower(entry->name) ||
         (known.group == Choice::Group::fft && to_lower(known.name).starts_with(to_lower(entry->name)))) {
@@ -61,13 +59,13 @@ void add_package(Classification& all, const Package& package) {
     if (const Option* const asker = only_asker(all, package)) {
       Choice& known = all.choice(entry->group, entry->name);
       known.flag = typed_on(all.system, *asker);
-      known.by_default = is_on(*asker) && !entry->needs.gpu;
+      known.by_default = is_on(*asker) && (!entry->needs.gpu || asker->initial == "ON");
       known.version = package.version;
       known.place = asker->place;
       all.add_point(*asker, entry->name, entry->category, entry->needs);
       return;
     }
-    if (!is_unasked(all, package) || (entry->is_everywhere && !is_linked))
+    if (!is_unasked(all, package) || (entry->is_everywhere && !package.linked))
       return;
   }
   Choice& known = all.choice(entry->group, entry->name);

@@ -30,7 +30,9 @@ bool Switches::add_own_library(const Option& option, const Words& words) {
   if (!knowledge.has_own_word(words))
     return false;
   const Entry* const entry = knowledge.entry(knowledge.without(words, true, false));
-  if (entry && all_.discovery.own_library.empty() && option.kind == Option::Kind::boolean) {
+  if (!entry || entry->is_headers || option.kind == Option::Kind::text || option.takes_place)
+    return true;
+  if (all_.discovery.own_library.empty()) {
     all_.discovery.own_library = entry->name;
     all_.discovery.own_flag = typed_on(all_.system, option);
   }
@@ -102,7 +104,7 @@ void Switches::add_entry(const Option& option, const Words& words) {
   const bool where = !entry && all_.knowledge.has_where_word(words);
   if (where)
     entry = all_.knowledge.entry(all_.knowledge.without(words, false, true));
-  if (!entry)
+  if (!entry || all_.is_project(*entry))
     return;
   if (entry->is_layer) {
     if (!where && !option.takes_place && option.kind != Option::Kind::text)

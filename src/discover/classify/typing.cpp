@@ -1,5 +1,7 @@
 #include "classify/typing.h"
 
+#include <xaas/base/text.h>
+
 namespace xaas::discover {
 
 std::string typed(spec::BuildSystem system, const Option& option, const std::string& value) {
@@ -58,8 +60,9 @@ std::vector<std::string> arguments_of(spec::BuildSystem system, const Option& op
 }
 
 bool is_on(const Option& option) {
-  return !option.initial || *option.initial == "ON" || *option.initial == "enabled" ||
-         *option.initial == "auto";
+  const std::string initial = to_lower(option.initial.value_or("on"));
+  return initial == "on" || initial == "enabled" || initial == "auto" || initial == "yes" ||
+         initial == "true";
 }
 
 } // namespace xaas::discover

@@ -1,8 +1,8 @@
 // Reads the options of a configure script: the macros of configure.ac and of the project's own M4 files, with
 // their quoting (Autoconf manual, "External Software", "Package Options"). Without configure.ac, it reads the
 // help text of the script.
-#include "readers/autotools/macro_contents.h"
 #include "readers/autotools/macros.h"
+#include "readers/autotools/searches.h"
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
@@ -112,6 +112,13 @@ std::string negative_of(const std::string& name) {
   return (enable ? "--disable-" : "--without-") + name.substr(name.find('-') + 1);
 }
 
+// "--with-x=DIR   enable x (default is guess)": a switch that may also say where.
+bool is_about_use(const std::string& help) {
+  const std::string text = to_lower(help);
+  return text.starts_with("enable") || text.find("enable the use") != std::string::npos ||
+         text.find("default is guess") != std::string::npos || text.find("[guess]") != std::string::npos;
+}
+
 // An option, from its name, the left side of its help line, and the rest of that line.
 Option option_of(const std::string& name, const std::string& left, const std::string& help, Place place) {
   Option option;
@@ -130,7 +137,7 @@ Option option_of(const std::string& name, const std::string& left, const std::st
     for (const char* word : {"dir", "path", "prefix", "file", "lib", "root"})
       option.takes_place |= value.find(word) != std::string::npos;
     // "--with-x[=DIR]" is also a switch.
-    option.takes_place &= left.find("[=") == std::string::npos;
+    option.takes_place &= left.find("[=") == std::string::npos && !is_about_use(help);
   }
   if (const auto said = default_in_help(help))
     option.initial = *said ? "ON" : "OFF";
@@ -221,6 +228,10 @@ private:
     for (const MacroCall& call : calls_of(text, "PKG_CHECK_MODULES"))
       if (call.arguments.size() > 1)
         add_modules(call, path);
+    // The macros of the Autoconf archive try every library that there is; the project chooses none of them.
+    const std::string file = path.substr(path.rfind('/') + 1);
+    if (!first && (file.starts_with("ax_") || file.starts_with("acx_")))
+      return;
     for (const char* macro : {"AC_CHECK_LIB", "AC_SEARCH_LIBS"})
       for (const MacroCall& call : calls_of(text, macro)) {
         // Several libraries are alternatives for configure, so the user has no choice.
@@ -232,6 +243,16 @@ private:
     if (path.ends_with(".ac") || path.ends_with(".in"))
       for (auto& [name, line] : libraries_of_macros(text))
         add_package({name, "", false, {}, {path, line}});
+    // Autoconf manual: AC_OPENMP offers --disable-openmp.
+    for (const auto& [name, line] : libraries_of_macros(text))
+      if (name == "openmp" && text.find("AC_OPENMP") != std::string::npos) {
+        Option option;
+        option.name = "enable-openmp";
+        option.initial = "ON";
+        option.help = "use OpenMP";
+        option.place = {path, line};
+        add(std::move(option));
+      }
   }
 
   void add_package(Package package) {

@@ -137,7 +137,9 @@ void CMakeDeclarations::take_compared_values() {
       return !Knowledge::get().is_neutral_value(value);
     });
     const bool has_initial = std::any_of(values.begin(), values.end(), is_initial);
-    if (telling < 2 || !(has_initial || Knowledge::get().is_neutral_value(initial)))
+    const bool is_another = !initial.empty() && !has_initial;
+    if (telling < 1 || telling + (is_another ? 1 : 0) < 2 ||
+        !(has_initial || Knowledge::get().is_neutral_value(initial)))
       continue;
     option.kind = Option::Kind::choice;
     option.values = values;

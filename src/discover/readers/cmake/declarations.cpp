@@ -1,5 +1,6 @@
 #include "readers/cmake/declarations.h"
 #include "readers/cmake/condition.h"
+#include "readers/readers.h"
 
 #include <xaas/base/text.h>
 
@@ -36,10 +37,35 @@ bool CMakeDeclarations::execute(const CMakeCommand& command, const std::vector<C
 
 // Builds name the libraries of GPU toolkits by their imported targets (FindCUDAToolkit; ROCm's packages).
 void CMakeDeclarations::note_imported_targets(const CMakeCommand& command) {
-  for (const CMakeArgument& argument : command.arguments)
+  for (const CMakeArgument& argument : command.arguments) {
+    note_toolkit_variable(argument.text, command);
     for (const char* space : {"CUDA::", "roc::", "hip::"})
       if (argument.text.starts_with(space) && argument.text.find('$') == std::string::npos)
         add_package(argument.text.substr(std::string_view(space).size()), "", false, command);
+  }
+  if (command.name == "target_link_libraries" && !is_for_developers(state_.file))
+    for (const CMakeArgument& argument : command.arguments)
+      if (argument.text == "pthread" || argument.text == "-pthread" || argument.text == "-lpthread")
+        note_linked("pthread", command);
+}
+
+// ${CUDA_CUFFT_LIBRARIES}, ${CUDA_cufft_LIBRARY}: FindCUDA.
+void CMakeDeclarations::note_toolkit_variable(const std::string& text, const CMakeCommand& command) {
+  for (const std::string& prefix : {std::string("${CUDA_"), std::string("CUDA_")})
+    for (const std::string& suffix : {std::string("_LIBRARY"), std::string("_LIBRARIES")}) {
+      const size_t end = text.find(suffix);
+      if (!text.starts_with(prefix) || end == std::string::npos || end <= prefix.size())
+        continue;
+      const std::string name = to_lower(text.substr(prefix.size(), end - prefix.size()));
+      if (name.starts_with("cu") && name != "cuda")
+        add_package(name, "", false, command);
+    }
+}
+
+void CMakeDeclarations::note_linked(const std::string& name, const CMakeCommand& command) {
+  add_package(name, "", false, command);
+  if (const auto found = packages_.find(name); found != packages_.end())
+    findings_.packages[found->second].linked = true;
 }
 
 namespace {
@@ -199,9 +225,15 @@ void CMakeDeclarations::declare_boolean(const std::string& name, const std::stri
 }
 
 void CMakeDeclarations::option_command(const std::vector<CMakeWord>& words, const CMakeCommand& command) {
-  if (!words.empty())
-    declare_boolean(words[0].text, words.size() > 1 ? words[1].text : "",
-                    words.size() > 2 ? words[2] : CMakeWord{"OFF"}, command);
+  if (words.empty())
+    return;
+  const std::string help = words.size() > 1 ? words[1].text : "";
+  // Some projects declare texts in this way.
+  if (words.size() > 2 && words[2].known && words[2].literal && !words[2].text.empty() &&
+      truth_of_constant(words[2].text) == Truth::unknown && !values_.find(words[2].text))
+    declare_text(words[0].text, help, "STRING", words[2], command);
+  else
+    declare_boolean(words[0].text, help, words.size() > 2 ? words[2] : CMakeWord{"OFF"}, command);
 }
 
 void CMakeDeclarations::dependent_option(const std::vector<CMakeWord>& words, const CMakeCommand& command) {
@@ -259,22 +291,28 @@ void CMakeDeclarations::set_command(const std::vector<CMakeWord>& words, const C
     values_.add_cache(name, value);
     return;
   }
+  declare_text(name, help, type, {value.text, value.known, false}, command);
+  if (is_forced && state_.by_default && !is_new(name))
+    values_.set_cache(name, value);
+}
+
+void CMakeDeclarations::declare_text(const std::string& name, const std::string& help,
+                                     const std::string& type, const CMakeWord& value,
+                                     const CMakeCommand& command) {
   if (!may_add_option(name))
     return;
   const bool fresh = is_new(name) || (state_.by_default && !first_by_default_[name]);
   Option& option = add_option(name, command);
-  if (fresh) {
-    first_by_default_[name] = state_.by_default;
-    option.kind = Option::Kind::text;
-    option.help = help;
-    option.takes_place = type == "PATH" || type == "FILEPATH";
-    option.initial.reset();
-    set_initial(option, {value.text, value.known, false});
-    if (state_.by_default)
-      values_.set_cache(name, value);
-  }
-  if (is_forced && state_.by_default)
-    values_.set_cache(name, value);
+  if (!fresh)
+    return;
+  first_by_default_[name] = state_.by_default;
+  option.kind = Option::Kind::text;
+  option.help = help;
+  option.takes_place = type == "PATH" || type == "FILEPATH";
+  option.initial.reset();
+  set_initial(option, value);
+  if (state_.by_default)
+    values_.set_cache(name, {value.text, value.known});
 }
 
 void CMakeDeclarations::unset_command(const std::vector<CMakeWord>& words, const CMakeCommand&) {
@@ -303,11 +341,12 @@ void CMakeDeclarations::set_property(const std::vector<CMakeWord>& words, const 
     if (found == options_.end())
       continue;
     Option& option = findings_.options[found->second];
-    if (!option.values.empty())
-      continue;
+    // Branches for different machines may list different values.
     for (auto value = property + 2; value != words.end(); ++value)
       for (const std::string& part : split(value->text, ';'))
-        if (constexpr size_t most = 1000; !part.empty() && option.values.size() < most)
+        if (constexpr size_t most = 200;
+            !part.empty() && option.values.size() < most &&
+            std::find(option.values.begin(), option.values.end(), part) == option.values.end())
           option.values.push_back(part.substr(0, 200));
     if (!option.values.empty())
       option.kind = Option::Kind::choice;

@@ -83,6 +83,10 @@ private:
   void set_initial(Option& option, const CMakeWord& value);
   void declare_boolean(const std::string& name, const std::string& help, const CMakeWord& value,
                        const CMakeCommand& command);
+  void declare_text(const std::string& name, const std::string& help, const std::string& type,
+                    const CMakeWord& value, const CMakeCommand& command);
+  void note_toolkit_variable(const std::string& text, const CMakeCommand& command);
+  void note_linked(const std::string& name, const CMakeCommand& command);
   void add_language(const std::string& name, const CMakeCommand& command);
   void add_package(const std::string& name, const std::string& version, bool required,
                    const CMakeCommand& command);

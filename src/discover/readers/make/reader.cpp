@@ -56,7 +56,7 @@ public:
 
   void read() {
     for (const std::string& path : tree_.paths()) {
-      if (std::count(path.begin(), path.end(), '/') > 1 || !is_makefile(path))
+      if (!is_near_the_build(path) || !is_makefile(path))
         continue;
       if (const std::optional<std::string> text = tree_.text(path))
         read_file(*text, path);
@@ -71,6 +71,14 @@ public:
   }
 
 private:
+  // At most one level below the build's first file.
+  bool is_near_the_build(const std::string& path) const {
+    const std::string& top = findings_.directory;
+    const bool below = !top.empty() && path.starts_with(top + "/");
+    return std::count(path.begin(), path.end(), '/') <=
+           1 + (below ? 1 + std::count(top.begin(), top.end(), '/') : 0);
+  }
+
   Option& option(const std::string& name, const std::string& path, unsigned line) {
     const auto [found, added] = options_.try_emplace(name);
     if (added) {

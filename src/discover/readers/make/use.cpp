@@ -83,6 +83,7 @@ void MakeUses::add(const std::string& name, const Place& place, bool is_default)
   package.place = place;
   package.alternative = !is_default;
   package.required = is_default;
+  package.linked = true;
   findings_.packages.push_back(std::move(package));
 }
 

@@ -1,4 +1,4 @@
-#include "readers/autotools/macro_contents.h"
+#include "readers/autotools/searches.h"
 #include "knowledge.h"
 
 #include <xaas/base/text.h>
