@@ -1,7 +1,7 @@
 #!/bin/bash
 # `xaas inspect` of a real application, GROMACS, from Debian's sources: finds every choice that its install guide
 # documents (tests/data/guides/gromacs.json, written from the guide), each with a place, and gives the same bytes twice.
-# The draft of `xaas init` is a valid spec.
+# The draft of `xaas init` is a valid spec. The top CMakeLists.txt alone gives the same choices.
 source "$E2E/lib.sh"
 needs jq apt-get
 
@@ -34,6 +34,16 @@ done <places
 [ $elsewhere -le 5 ] || fail "$elsewhere options have a place that does not name them"
 "$XAAS" inspect gromacs --schema paper >paper.json
 assert_json paper.json ".internal_build == $(jq -c .internal "$guide")"
+
+# Without its modules, the top CMakeLists.txt still gives the choices: the shapes of the calls tell.
+mkdir one
+cp gromacs/CMakeLists.txt one
+"$XAAS" inspect one --format json >one.json
+assert_json one.json '[.options[] | select(.guessed) | .name] | contains(["GMX_GPU", "GMX_SIMD", "GMX_FFT_LIBRARY", "GMX_BUILD_OWN_FFTW"])'
+values_of() { jq -c --arg option "$2" '[.specializations[] | select(.option == $option) | .values[].value]' "$1"; }
+for option in GMX_GPU GMX_SIMD GMX_FFT_LIBRARY; do
+  [ "$(values_of one.json $option)" = "$(values_of found.json $option)" ] || fail "$option: other values without the modules"
+done
 
 "$XAAS" init gromacs -o draft.json -q
 grep -v '^ *//' draft.json >plain.json

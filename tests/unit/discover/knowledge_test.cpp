@@ -122,6 +122,47 @@ TEST_F(KnowledgeTest, LanguagesOfGpus) {
   EXPECT_EQ(asked.choices[0].flag, "-DSLV_FAST");
 }
 
+// FindCUDA's variables; a library that is linked without a search.
+TEST_F(KnowledgeTest, WhatTargetsLink) {
+  const Discovery found = of_cmake(R"(
+add_library(solve a.cpp)
+target_link_libraries(solve ${CUDA_CUFFT_LIBRARIES} ${CUDA_cublas_LIBRARY} pthread)
+)");
+  EXPECT_THAT(names(found, Choice::Group::fft), ElementsAre("cuFFT"));
+  EXPECT_THAT(names(found, Choice::Group::linear_algebra), ElementsAre("cuBLAS"));
+  EXPECT_THAT(names(found, Choice::Group::parallel), ElementsAre("pthreads"));
+}
+
+TEST_F(KnowledgeTest, TheProjectIsNoChoiceOfItself) {
+  write("CMakeLists.txt", "project(OpenBLAS C)\noption(USE_OPENBLAS \"\" ON)\noption(USE_MPI \"\" ON)\n");
+  const Discovery found = classify(read());
+  EXPECT_THAT(names(found, Choice::Group::linear_algebra), IsEmpty());
+  EXPECT_TRUE(point(found, "mpi"));
+}
+
+// Names that say what they are, under any option's name.
+TEST_F(KnowledgeTest, ValuesUnderAnyName) {
+  const Discovery found = of_cmake(R"(
+set(SLV_HIGHEST NONE CACHE STRING "")
+if(SLV_ARM)
+  set_property(CACHE SLV_HIGHEST PROPERTY STRINGS NONE NEON)
+else()
+  set_property(CACHE SLV_HIGHEST PROPERTY STRINGS NONE SSE2 AVX2)
+endif()
+set(SLV_TASKS TBB CACHE STRING "")
+set_property(CACHE SLV_TASKS PROPERTY STRINGS TBB INTERNAL PPL)
+option(SLV_LEVEL_OF_CODE "" "generic")
+if(SLV_LEVEL_OF_CODE STREQUAL "avx2")
+endif()
+)");
+  ASSERT_TRUE(point(found, "highest"));
+  EXPECT_THAT(values(*point(found, "highest")), ElementsAre("NONE", "NEON", "SSE2", "AVX2"));
+  EXPECT_THAT(names(found, Choice::Group::parallel), ElementsAre("TBB", "INTERNAL", "PPL"));
+  ASSERT_TRUE(point(found, "level-of-code"));
+  EXPECT_THAT(values(*point(found, "level-of-code")), ElementsAre("generic", "avx2"));
+  EXPECT_EQ(point(found, "level-of-code")->point.default_, "generic");
+}
+
 TEST_F(KnowledgeTest, WhatMakefilesLink) {
   write("Makefile", R"make(
 CC = mpicc
@@ -157,6 +198,8 @@ TEST_F(KnowledgeTest, MacrosAndCasesOfConfigure) {
   write("configure.ac", R"m4(AC_INIT([solver], [1.0])
 AX_CHECK_CUDA
 dnl AX_MPI
+AC_OPENMP
+AC_ARG_WITH([hip], [AS_HELP_STRING([--with-hip=(DIR)], [Enable the use of HIP (default is guess)])])
 AC_ARG_WITH([simd], AS_HELP_STRING([--with-simd=SET], [instruction set]),
   [case "$withval" in
      no) ;;
@@ -166,9 +209,13 @@ AC_ARG_WITH([simd], AS_HELP_STRING([--with-simd=SET], [instruction set]),
    esac])
 )m4");
   const Findings findings = read();
-  ASSERT_EQ(findings.packages.size(), 1u);
+  ASSERT_EQ(findings.packages.size(), 2u);
   EXPECT_EQ(findings.packages[0].name, "cuda");
   EXPECT_EQ(findings.packages[0].place, (Place{"configure.ac", 2}));
+  ASSERT_TRUE(option(findings, "enable-openmp"));
+  EXPECT_EQ(option(findings, "enable-openmp")->initial, "ON");
+  ASSERT_TRUE(option(findings, "with-hip"));
+  EXPECT_FALSE(option(findings, "with-hip")->takes_place);
   ASSERT_TRUE(option(findings, "with-simd"));
   EXPECT_THAT(option(findings, "with-simd")->values, ElementsAre("sse2", "avx2", "neon"));
 }
