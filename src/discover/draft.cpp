@@ -169,8 +169,9 @@ private:
     draft_.application.points.push_back(std::move(point));
   }
 
-  // Another extension that every CPU of the architecture has, too, and that includes this one. Projects have
-  // switches for both only where the weaker one is for special cases.
+  // The option for a later version of the same extension (SSE, SSE2), if every CPU of the architecture has
+  // both. Projects have switches for both only where the earlier one is for special cases: FFTW's
+  // --enable-sse is an error unless the precision is single.
   std::string stronger_everywhere(const DiscoveredPoint& found) const {
     const auto weakest = target::features_of(arch_, target::isa_levels(arch_).front());
     const auto is_everywhere = [&](const Point& point) {
@@ -181,12 +182,10 @@ private:
       return {};
     const std::vector<std::string>& own = found.point.find("on")->requires_.cpu;
     for (const DiscoveredPoint& other : discovery_.points)
-      if (is_everywhere(other.point)) {
-        const std::vector<std::string>& features = other.point.find("on")->requires_.cpu;
-        if (target::missing_features(own, target::with_implied(arch_, features)).empty() &&
-            !target::missing_features(features, target::with_implied(arch_, own)).empty())
-          return other.option;
-      }
+      if (is_everywhere(other.point))
+        for (const std::string& feature : other.point.find("on")->requires_.cpu)
+          if (own.size() == 1 && feature != own.front() && feature.starts_with(own.front()))
+            return other.option;
     return {};
   }
 
