@@ -2,6 +2,7 @@
 // says where a build happens.
 #include <xaas/project/project.h>
 
+#include "cmake_fortran.h"
 #include "environment.h"
 #include "in_copy.h"
 #include "step.h"
@@ -255,7 +256,8 @@ private:
         for (const char* language : {"C", "CXX"})
           arguments.push_back(std::string("-DCMAKE_") + language + "_COMPILER_" + variable + "=" + path);
     }
-    XAAS_CHECK(step("configure", arguments + build_.arguments));
+    XAAS_TRY(const Words fortran, cmake_fortran_arguments(build_));
+    XAAS_CHECK(step("configure", arguments + fortran + build_.arguments));
 
     Words compile = {program.string(), "--build", seen(directory_), "--parallel", jobs()};
     if (!spec_.targets.empty())
