@@ -11,6 +11,7 @@
 #include <xaas/check/check.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
+#include <xaas/oci/operation.h>
 #include <xaas/target/cpuid.h>
 
 #include <llvm/BinaryFormat/ELF.h>
@@ -355,16 +356,18 @@ const char* name_of(Problem::Kind kind) {
 Result<Report> check(const oci::Reference& reference, const std::optional<system::SystemDescription>& system,
                      Progress& progress, const registry::Access& access,
                      const std::optional<provenance::PublicKey>& key) {
-  const std::string what = "verifying " + reference.text;
+  const auto within = [&]<typename T>(Result<T> result) {
+    return oci::in_operation(std::move(result), "verifying", reference.text);
+  };
   const std::string arch = system ? system->arch : target::host_arch();
   XAAS_TRY(const std::unique_ptr<oci::Image> image,
            registry::open_image(reference, target::oci_architecture(arch), access));
   std::optional<provenance::Signature> signature;
   if (key) {
-    XAAS_TRY(signature, provenance::check_signature(*image, *key, access).in(what));
+    XAAS_TRY(signature, within(provenance::check_signature(*image, *key, access)));
   }
-  XAAS_TRY(const Recorded recorded, recorded_by(*image).in(what));
-  XAAS_TRY(Report report, Verification(*image, recorded, system).run(progress).in(what));
+  XAAS_TRY(const Recorded recorded, within(recorded_by(*image)));
+  XAAS_TRY(Report report, within(Verification(*image, recorded, system).run(progress)));
   report.signature = signature;
   return report;
 }

@@ -3,6 +3,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
 #include <xaas/image/application_image.h>
+#include <xaas/oci/operation.h>
 #include <xaas/registry/architectures.h>
 #include <xaas/store/content_store.h>
 #include <xaas/target/architectures.h>
@@ -200,7 +201,8 @@ Result<Report> merge_ir_images(const Request& request, Progress& progress) {
     return make_error(ErrorKind::usage,
                       request.output.text + ": an IR image cannot be unpacked into a directory",
                       "oci:DIR, oci-archive:FILE or docker://HOST/NAME");
-  XAAS_CHECK(registry::check_writable(request.output, request.access).in("writing " + request.output.text));
+  XAAS_CHECK(oci::in_operation(registry::check_writable(request.output, request.access), "writing",
+                               request.output.text));
   for (const fs::path& left : remove_abandoned())
     progress.note("removed " + left.string() + ", which a killed run left");
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(temporary_root(), "xaas-merge-"));

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <fstream>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,17 +39,19 @@ Result<void> make_squashfs(const fs::path& tree, const fs::path& file, int64_t t
 
 } // namespace
 
-Result<void> write_tree(const Reference& reference, const Layers& layers, int64_t time) {
+Result<void> write_tree(const Reference& reference, const Layers& layers, int64_t time,
+                        const std::string& description) {
   const UserUmask users;
+  const AddedFile file{tree_image_file, description};
   if (reference.transport == Transport::rootfs)
-    return unpack(layers, reference.path, MountPoints::add);
+    return unpack_with(layers, reference.path, file);
   if (reference.transport != Transport::squashfs)
     return make_error(ErrorKind::usage, reference.text + ": this transport does not write a tree");
   const fs::path parent = fs::absolute(reference.path).parent_path();
   XAAS_CHECK(make_directories(parent));
   // The many small files belong on a local disk; the single file is created beside its destination.
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create());
-  XAAS_CHECK(unpack(layers, work.path() / "rootfs", MountPoints::add));
+  XAAS_CHECK(unpack_with(layers, work.path() / "rootfs", file));
   remove_abandoned(parent, ".xaas-tmp-");
   XAAS_TRY(const TemporaryDirectory beside, TemporaryDirectory::create(parent, ".xaas-tmp-"));
   const fs::path made = beside.path() / "image";
@@ -56,6 +60,36 @@ Result<void> write_tree(const Reference& reference, const Layers& layers, int64_
   if (chmod(made.c_str(), with_umask(0644)) != 0 || std::rename(made.c_str(), reference.path.c_str()) != 0)
     return errno_error(errno, "writing " + reference.path.string());
   return {};
+}
+
+Result<void> check_squashfs(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream)
+    return errno_error(errno, "reading " + file.string());
+  char magic[4] = {};
+  if (!stream.read(magic, sizeof(magic)) || std::string_view(magic, sizeof(magic)) != "hsqs")
+    return make_error(ErrorKind::usage, file.string() + ": not a squashfs file");
+  return {};
+}
+
+Result<void> unpack_squashfs(const fs::path& file, const fs::path& directory) {
+  if (!find_program("unsquashfs"))
+    return make_error(ErrorKind::missing_tool, file.string() + ": unsquashfs is missing",
+                      "install the package squashfs-tools, or use rootfs:DIR, which needs no tool");
+  XAAS_TRY(const TemporaryDirectory beside,
+           TemporaryDirectory::create(directory.parent_path(), ".xaas-tmp-"));
+  const fs::path made = beside.path() / "rootfs";
+  const Command command{.arguments = {"unsquashfs", "-no-progress", "-no-xattrs", "-dest", made.string(),
+                                      fs::absolute(file).string()}};
+  XAAS_TRY(const ProcessResult result, xaas::run_process(command));
+  if (result.exit_code != 0) {
+    Error error = make_error(ErrorKind::failed, "unsquashfs exits with " + std::to_string(result.exit_code));
+    error.output = result.output;
+    return error;
+  }
+  std::error_code code;
+  fs::rename(made, directory, code);
+  return code ? errno_error(code.value(), "writing " + directory.string()) : Result<void>();
 }
 
 } // namespace xaas::oci

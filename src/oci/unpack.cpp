@@ -218,8 +218,20 @@ Result<Layers> open_layers(const Image& image, const std::vector<size_t>& indice
   return layers;
 }
 
-Result<void> unpack(const Layers& layers, const fs::path& directory, MountPoints mount_points) {
-  XAAS_TRY(NewTree made, NewTree::create(directory));
+namespace {
+
+Result<void> write_new(RootedTree& tree, const AddedFile& added) {
+  tree.start_layer();
+  XAAS_TRY(const RootedTree::Place place, tree.locate(added.path, true));
+  XAAS_TRY(const FileDescriptor file, tree.create_file(place));
+  if (write(file.get(), added.content.data(), added.content.size()) !=
+          static_cast<ssize_t>(added.content.size()) ||
+      fchmod(file.get(), 0644) != 0)
+    return errno_error(errno, "writing " + added.path);
+  return {};
+}
+
+Result<void> unpack_into(NewTree& made, const Layers& layers) {
   Budget budget{unpack_limit};
   for (const Layer& layer : layers) {
     made.tree().start_layer();
@@ -229,8 +241,22 @@ Result<void> unpack(const Layers& layers, const fs::path& directory, MountPoints
     XAAS_CHECK(stream_layer(layer.blob, layer.descriptor.media_type, &layer.diff_id, unpack_limit, apply)
                    .in("layer " + layer.descriptor.digest.to_string()));
   }
-  if (mount_points == MountPoints::add)
-    XAAS_CHECK(add_mount_points(made.tree()));
+  return {};
+}
+
+} // namespace
+
+Result<void> unpack(const Layers& layers, const fs::path& directory) {
+  XAAS_TRY(NewTree made, NewTree::create(directory));
+  XAAS_CHECK(unpack_into(made, layers));
+  return made.commit(made.root());
+}
+
+Result<void> unpack_with(const Layers& layers, const fs::path& directory, const AddedFile& file) {
+  XAAS_TRY(NewTree made, NewTree::create(directory));
+  XAAS_CHECK(unpack_into(made, layers));
+  XAAS_CHECK(add_mount_points(made.tree()));
+  XAAS_CHECK(write_new(made.tree(), file));
   return made.commit(made.root());
 }
 

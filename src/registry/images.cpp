@@ -3,6 +3,7 @@
 #include "shared_progress.h"
 
 #include <xaas/base/space.h>
+#include <xaas/oci/operation.h>
 #include <xaas/oci/tree.h>
 #include <xaas/registry/images.h>
 
@@ -44,10 +45,10 @@ Result<Digest> write_publication(const oci::Reference& reference, const oci::Pub
   SharedProgress shared(progress);
   shared.start_bytes("writing " + reference.text, publication.bytes());
   Result<Digest> written = reference.transport == oci::Transport::registry
-                               ? push(reference, publication, access, shared).in("writing " + reference.text)
+                               ? push(reference, publication, access, shared)
                                : oci::write_publication(reference, publication, access.transfers, shared);
   shared.finish();
-  return written;
+  return oci::in_operation(std::move(written), "writing", reference.text);
 }
 
 Result<Digest> write_image(const oci::Reference& reference, const oci::NewImage& image, const Access& access,
@@ -61,10 +62,12 @@ Result<Digest> write_image(const oci::Reference& reference, const oci::NewImage&
     layers.push_back({std::move(blob), layer.descriptor, layer.diff_id});
   }
   progress.start("writing " + reference.text, 0);
-  XAAS_CHECK(
-      oci::write_tree(reference, layers, time_of(image.config.created)).in("writing " + reference.text));
+  const Digest digest = oci::manifest_digest(image);
+  XAAS_CHECK(oci::in_operation(oci::write_tree(reference, layers, time_of(image.config.created),
+                                               oci::describe_tree(digest, image.config, image.annotations)),
+                               "writing", reference.text));
   progress.finish();
-  return oci::manifest_digest(image);
+  return digest;
 }
 
 Result<Digest> write_index(const oci::Reference& reference, const std::vector<oci::NewImage>& images,
@@ -105,11 +108,14 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
   std::vector<SpaceNeed> needs = {{"the file tree", to.path, copied.bytes}};
   if (to.transport == oci::Transport::squashfs)
     needs.push_back({"temporary files", temporary_root(), copied.bytes});
-  XAAS_CHECK(check_space(needs).in("writing " + to.text));
+  XAAS_CHECK(oci::in_operation(check_space(needs), "writing", to.text));
   progress.start_bytes("reading " + from.text, copied.bytes);
   XAAS_TRY(const oci::Layers layers, oci::open_layers(*image, progress));
   progress.start("writing " + to.text, 0);
-  XAAS_CHECK(oci::write_tree(to, layers, time_of(image->config().created)).in("writing " + to.text));
+  const std::string description =
+      oci::describe_tree(image->digest(), image->config(), image->manifest().annotations);
+  XAAS_CHECK(oci::in_operation(oci::write_tree(to, layers, time_of(image->config().created), description),
+                               "writing", to.text));
   progress.finish();
   return copied;
 }
@@ -119,7 +125,7 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
 Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
                     const std::optional<std::string>& architecture, const std::string& own_architecture,
                     const Access& access, Progress& progress) {
-  XAAS_CHECK(check_writable(to, access).in("writing " + to.text));
+  XAAS_CHECK(oci::in_operation(check_writable(to, access), "writing", to.text));
   if (is_tree(to))
     return copy_to_tree(from, to, architecture.value_or(own_architecture), access, progress);
   XAAS_TRY(oci::OpenedSource opened, open_source(from, architecture, access));
@@ -128,7 +134,7 @@ Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
   XAAS_TRY(const oci::Publication publication, oci::read_publication(source, opened.root, from, options));
   Copied copied{
       .source = publication.source, .blobs = publication.blobs.size(), .bytes = publication.bytes()};
-  XAAS_CHECK(check_space(space_needs(to, publication)).in("writing " + to.text));
+  XAAS_CHECK(oci::in_operation(check_space(space_needs(to, publication)), "writing", to.text));
   copied.converted = publication.root().digest != publication.source;
   XAAS_TRY(copied.digest, write_publication(to, publication, access, progress));
   return copied;

@@ -2,6 +2,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/target/cpuid.h>
+#include <xaas/target/lack.h>
 
 #include <algorithm>
 
@@ -22,25 +23,32 @@ std::vector<std::string> guarded(const std::string& arch, const std::vector<std:
 
 } // namespace
 
+std::vector<std::string> lacking(const oci::Image& image, const target::Cpu& host) {
+  const auto& annotations = image.manifest().annotations;
+  const auto features = annotations.find("dev.xaas.features");
+  if (features == annotations.end())
+    return {};
+  return target::missing_features(
+      guarded(host.arch, target::with_implied(host.arch, split(features->second, ','))), host.features);
+}
+
 Result<void> check_needs(const oci::Image& image, const target::Cpu& host) {
   const std::string hint = "`xaas deploy` makes an image for this machine; --no-check runs this one";
   if (image.config().architecture != target::oci_architecture(host.arch))
     return make_error(ErrorKind::unsatisfied,
                       "the image is for " + image.config().architecture + ", this machine is " + host.arch,
                       hint);
-  const auto& annotations = image.manifest().annotations;
-  const auto features = annotations.find("dev.xaas.features");
-  if (features == annotations.end())
-    return {};
-  const auto name = annotations.find("dev.xaas.cpu");
-  const std::vector<std::string> missing = target::missing_features(
-      guarded(host.arch, target::with_implied(host.arch, split(features->second, ','))), host.features);
+  const std::vector<std::string> missing = lacking(image, host);
   if (missing.empty())
     return {};
+  const auto name = image.manifest().annotations.find("dev.xaas.cpu");
+  const bool known = name != image.manifest().annotations.end() && !name->second.empty();
+  const std::string cpu =
+      known ? name->second
+            : target::isa_level(host.arch, split(image.manifest().annotations.at("dev.xaas.features"), ','));
   return make_error(ErrorKind::unsatisfied,
-                    "the image was deployed for " +
-                        (name == annotations.end() ? std::string("another CPU") : name->second) +
-                        ", this CPU (" + host.name + ") lacks " + join(missing, ", "),
+                    "the image was deployed for " + cpu + ": " +
+                        target::lack_text(host, "this CPU (" + host.name + ")", cpu, missing),
                     hint);
 }
 

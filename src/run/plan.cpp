@@ -5,11 +5,14 @@
 #include "gpus.h"
 #include "host_libraries.h"
 #include "needs.h"
+#include "programs.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
 #include <xaas/loader/loading.h>
+#include <xaas/oci/operation.h>
+#include <xaas/oci/tree.h>
 #include <xaas/runtimes/environment.h>
 #include <xaas/runtimes/tree_paths.h>
 #include <xaas/system/system.h>
@@ -36,7 +39,7 @@ public:
 
   Result<Plan> run() {
     XAAS_CHECK(open_tree());
-    XAAS_CHECK(choose_command());
+    choose_command();
     XAAS_CHECK(add_host_binds());
     XAAS_CHECK(choose_directory());
     XAAS_CHECK(add_user_binds());
@@ -60,33 +63,74 @@ public:
 
 private:
   Result<void> open_tree() {
-    if (request_.image.transport == oci::Transport::rootfs) {
-      std::error_code code;
-      program_.tree = fs::canonical(request_.image.path, code);
-      if (code)
-        return errno_error(code.value(), "reading " + request_.image.path.string());
-      if (!fs::is_directory(program_.tree, code))
-        return make_error(ErrorKind::usage, request_.image.text + ": not a directory");
-      return {};
-    }
+    if (request_.image.transport == oci::Transport::rootfs)
+      return open_directory();
+    if (request_.image.transport == oci::Transport::squashfs)
+      return open_squashfs();
     const target::Cpu cpu = target::host_cpu();
     XAAS_TRY(const std::unique_ptr<oci::Image> image,
              registry::open_image(request_.image, target::oci_architecture(cpu.arch), request_.access));
     if (image::kind_of(*image) == "ir")
       return make_error(ErrorKind::usage, request_.image.text + ": is an IR image and has no programs yet",
                         "`xaas deploy` makes a runnable image from it");
-    if (request_.check)
-      XAAS_CHECK(check_needs(*image, cpu));
+    XAAS_CHECK(take(*image, cpu));
     XAAS_TRY(const TreeStore store, TreeStore::open(request_.trees));
     XAAS_TRY(plan_.use, store.get(*image, progress_));
     program_.tree = plan_.use->tree();
-    config_ = image->config();
-    XAAS_TRY(preferred_, image::preferred_of_host(*image));
+    return {};
+  }
+
+  Result<void> open_directory() {
+    std::error_code code;
+    program_.tree = fs::canonical(request_.image.path, code);
+    if (code)
+      return errno_error(code.value(), "reading " + request_.image.path.string());
+    if (!fs::is_directory(program_.tree, code))
+      return make_error(ErrorKind::usage, request_.image.text + ": not a directory");
+    return read_description();
+  }
+
+  // The planning reads the tree, and not every runtime can mount the file, so it is unpacked like an image.
+  Result<void> open_squashfs() {
+    const fs::path& file = request_.image.path;
+    XAAS_CHECK(oci::check_squashfs(file));
+    XAAS_TRY(const Digest digest, digest_of_file(file).in("reading " + file.string()));
+    XAAS_TRY(const TreeStore store, TreeStore::open(request_.trees));
+    const auto make = [&](const fs::path& directory, Progress&) {
+      return oci::unpack_squashfs(file, directory);
+    };
+    XAAS_TRY(plan_.use, store.get_made(digest, make, progress_));
+    program_.tree = plan_.use->tree();
+    return read_description();
+  }
+
+  // Trees of other tools have none.
+  Result<void> read_description() {
+    const TreePlace place = find_in_tree(program_.tree, std::string("/") + oci::tree_image_file);
+    if (place.type != fs::file_type::regular)
+      return {};
+    constexpr uint64_t limit = uint64_t(8) << 20;
+    XAAS_TRY(const std::string text, read_file(place.outside, limit));
+    XAAS_TRY(const std::unique_ptr<oci::Image> image,
+             oci::open_described(request_.image, text, place.inside));
+    return take(*image, target::host_cpu());
+  }
+
+  // Checks the image, and takes what its tree does not tell.
+  Result<void> take(const oci::Image& image, const target::Cpu& cpu) {
+    if (request_.check) {
+      if (const auto missing = lacking(image, cpu); request_.details && !missing.empty())
+        progress_.note("this CPU (" + cpu.name + ") lacks " + join(missing, ", "));
+      XAAS_CHECK(check_needs(image, cpu));
+    }
+    config_ = image.config();
+    annotations_ = image.manifest().annotations;
+    XAAS_TRY(preferred_, image::preferred_of_host(image));
     return {};
   }
 
   // OCI image specification, config.md: Entrypoint, with Cmd as its arguments.
-  Result<void> choose_command() {
+  void choose_command() {
     std::vector<std::string> entrypoint = config_.entrypoint;
     if (request_.entrypoint) {
       entrypoint.clear();
@@ -97,10 +141,7 @@ private:
     program_.command = entrypoint;
     const std::vector<std::string>& arguments = own ? config_.cmd : request_.arguments;
     program_.command.insert(program_.command.end(), arguments.begin(), arguments.end());
-    if (program_.command.empty())
-      return make_error(ErrorKind::usage, "the image names no program to run",
-                        "give one: `xaas run " + request_.image.text + " -- PROGRAM ARG...`");
-    return {};
+    has_entrypoint_ = !entrypoint.empty();
   }
 
   Result<void> add_host_binds() {
@@ -206,6 +247,9 @@ private:
 
   // The path of the command inside.
   Result<std::string> find_command() const {
+    const std::string search = variable_of(program_.environment, "PATH");
+    if (program_.command.empty())
+      return no_program(ErrorKind::usage, "the image names no program to run", search);
     const std::string& name = program_.command.front();
     std::error_code code;
     const auto is_program = [&](const std::string& path) {
@@ -217,13 +261,26 @@ private:
           (fs::path(program_.directory) / name).lexically_normal(); // an absolute name replaces the directory
       if (is_program(path))
         return path;
-      return make_error(ErrorKind::not_found, "the image has no program " + path);
+      return no_program(ErrorKind::not_found, without_entrypoint() + "the image has no program " + path,
+                        search);
     }
-    for (const std::string& directory : split(variable_of(program_.environment, "PATH"), ':'))
+    for (const std::string& directory : split(search, ':'))
       if (const std::string path = directory + "/" + name; directory.starts_with("/") && is_program(path))
         return path;
-    return make_error(ErrorKind::not_found, "the image has no program " + name + " on its PATH (" +
-                                                variable_of(program_.environment, "PATH") + ")");
+    return no_program(
+        ErrorKind::not_found,
+        without_entrypoint() + "the image has no program " + name + " on its PATH (" + search + ")", search);
+  }
+
+  // Without an entry point, the first argument is the program, which may surprise.
+  std::string without_entrypoint() const {
+    return has_entrypoint_ || request_.entrypoint ? "" : "the image has no entry point, and ";
+  }
+
+  Error no_program(ErrorKind kind, const std::string& message, const std::string& search) const {
+    const std::vector<std::string> programs = programs_in(program_.tree, search, annotations_);
+    return make_error(kind, message + programs_text(programs),
+                      "`xaas run " + request_.image.text + " PROGRAM -- ARG...` starts one of the programs");
   }
 
   void add_gpus() {
@@ -324,10 +381,12 @@ private:
   const Host& host_;
   Progress& progress_;
   oci::ImageConfig config_;
+  std::map<std::string, std::string> annotations_;
   std::vector<image::PreferredOfHost> preferred_;
   Program program_;
   Plan plan_;
   bool launched_ = is_launched();
+  bool has_entrypoint_ = false; // the command has one, the image's or that of the request
 };
 
 } // namespace
@@ -401,7 +460,7 @@ Result<std::vector<std::string>> launcher_arguments(const std::string& name, con
 }
 
 Result<Plan> prepare(const Request& request, const Host& host, Progress& progress) {
-  return Planning(request, host, progress).run().in("running " + request.image.text);
+  return oci::in_operation(Planning(request, host, progress).run(), "running", request.image.text);
 }
 
 } // namespace xaas::run

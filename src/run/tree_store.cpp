@@ -53,14 +53,9 @@ uint64_t bytes_below(const fs::path& directory) {
   return bytes;
 }
 
-Result<void> unpack_layers(const TreeStore::OpenLayers& open, const fs::path& directory, Progress& progress) {
-  XAAS_TRY(const oci::Layers layers, open(progress));
-  return oci::unpack(layers, directory);
-}
-
-Result<void> make_tree(const TreeStore::OpenLayers& open, const fs::path& tree, int use, Progress& progress) {
+Result<void> make_tree(const TreeStore::MakeTree& make, const fs::path& tree, int use, Progress& progress) {
   progress.start("unpacking", 0);
-  const Result<void> unpacked = unpack_layers(open, tree, progress);
+  const Result<void> unpacked = make(tree, progress);
   progress.finish();
   if (!unpacked && !is_tree(tree)) // otherwise another run was faster, on another node or without locks
     return unpacked.error();
@@ -102,6 +97,14 @@ Result<TreeUse> TreeStore::get(const oci::Image& image, Progress& progress) cons
 }
 
 Result<TreeUse> TreeStore::get(const Digest& digest, const OpenLayers& open, Progress& progress) const {
+  const auto make = [&](const fs::path& directory, Progress& reading) -> Result<void> {
+    XAAS_TRY(const oci::Layers layers, open(reading));
+    return oci::unpack(layers, directory);
+  };
+  return get_made(digest, make, progress);
+}
+
+Result<TreeUse> TreeStore::get_made(const Digest& digest, const MakeTree& make, Progress& progress) const {
   const fs::path tree = root_ / digest.hex();
   const fs::path name = tree.string() + use_suffix;
   bool said = false, fresh = false;
@@ -121,7 +124,7 @@ Result<TreeUse> TreeStore::get(const Digest& digest, const OpenLayers& open, Pro
     const Locked whole = lock(file, LOCK_EX);
     if (whole != Locked::busy && is_at(file, name)) {
       if (!is_tree(tree)) {
-        XAAS_CHECK(make_tree(open, tree, file, progress));
+        XAAS_CHECK(make_tree(make, tree, file, progress));
         fresh = true;
       }
       continue; // take the shared lock again

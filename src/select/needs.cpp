@@ -4,6 +4,7 @@
 #include <xaas/select/select.h>
 #include <xaas/target/cpu.h>
 #include <xaas/target/gpu.h>
+#include <xaas/target/lack.h>
 
 #include <algorithm>
 
@@ -28,24 +29,32 @@ void meet(Need& need, std::string found) {
   need.lacks.clear();
 }
 
+// What a CPU must have: features, or a level or CPU with all of its features.
+struct Wanted {
+  std::vector<std::string> features;
+  std::string name; // of the level or CPU; empty: features by name
+  bool known = true;
+};
+Wanted wanted_of(const std::vector<std::string>& required, const std::string& arch) {
+  if (required.size() != 1 || target::is_feature(arch, required[0]))
+    return {required, "", true};
+  const auto known = target::features_of(arch, required[0]);
+  return known ? Wanted{*known, required[0], true} : Wanted{{}, required[0], false};
+}
+
 Need cpu_need(const std::vector<std::string>& required, const SystemDescription& system) {
   Need need{Need::Kind::cpu, Need::From::host, join(required, ", "), false, {}, {}};
-  std::vector<std::string> features = required;
-  std::string level;
-  if (required.size() == 1 && !target::is_feature(system.arch, required[0])) {
-    const auto known = target::features_of(system.arch, required[0]);
-    if (!known) {
-      need.lacks = this_cpu(system) + " is " + system.arch + " and lacks " + required[0];
-      return need;
-    }
-    features = *known;
-    level = " of " + required[0];
+  const Wanted wanted = wanted_of(required, system.arch);
+  if (!wanted.known) {
+    need.lacks = this_cpu(system) + " is " + system.arch + " and lacks " + wanted.name;
+    return need;
   }
-  const std::vector<std::string> missing = target::missing_features(features, system.cpu.features);
+  const std::vector<std::string> missing = target::missing_features(wanted.features, system.cpu.features);
   if (missing.empty())
     meet(need, this_cpu(system));
   else
-    need.lacks = this_cpu(system) + " lacks " + join(missing, ", ") + level;
+    need.lacks = target::lack_text({system.arch, system.cpu.name, system.cpu.features}, this_cpu(system),
+                                   wanted.name, missing);
   return need;
 }
 
@@ -217,6 +226,22 @@ std::vector<std::string> unmet(const spec::Requirement& required, const SystemDe
     if (!need.met)
       reasons.push_back(need.lacks);
   return reasons;
+}
+
+std::vector<std::string> missing_features(const std::vector<spec::SpecializationPoint>& points,
+                                          const SystemDescription& system) {
+  std::vector<std::string> lines;
+  for (const spec::SpecializationPoint& point : points)
+    for (const spec::Value& value : point.values) {
+      if (value.requires_.cpu.empty())
+        continue;
+      const Wanted wanted = wanted_of(value.requires_.cpu, system.arch);
+      const std::vector<std::string> missing = target::missing_features(wanted.features, system.cpu.features);
+      if (!missing.empty())
+        lines.push_back(point.name + "=" + value.value + " needs " + join(missing, ", ") + ", which " +
+                        this_cpu(system) + " lacks");
+    }
+  return lines;
 }
 
 Json to_json(const Need& need) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace xaas::select {
@@ -147,6 +148,13 @@ private:
                             ": the image has no such configuration; it has" + join(lines, ""),
                         "set fewer values, or build this configuration into the image");
     const std::string name = system_.cpu.name.empty() ? system_.arch : system_.cpu.name;
+    std::set<std::string> reasons;
+    for (const Configuration& configuration : available_)
+      reasons.insert(reasons_against(points, configuration));
+    if (available_.size() > 1 && reasons.size() == 1)
+      return make_error(ErrorKind::unsatisfied,
+                        "no configuration of the image fits this system (" + name + "): " + *reasons.begin(),
+                        not_built(points));
     return make_error(ErrorKind::unsatisfied,
                       "no configuration of the image fits this system (" + name + "):" + join(lines, ""),
                       not_built(points));

@@ -103,9 +103,13 @@ Result<Layers> open_layers(const Image& image, const std::vector<size_t>& indice
 // /dev, which belongs to the runtime, are skipped), more than 64 GiB of content, and a layer whose
 // uncompressed bytes do not match its `diff_id`. The directory appears at the end, complete; an error leaves
 // nothing behind. Keeps modes (without setuid, setgid and sticky bits) and file times; the caller owns
-// everything. With `add`, it adds mount points (see tree.h).
-enum class MountPoints { none, add };
-Result<void> unpack(const Layers& layers, const fs::path& directory,
-                    MountPoints mount_points = MountPoints::none);
+// everything.
+Result<void> unpack(const Layers& layers, const fs::path& directory);
+
+// The same, with the missing mount points (see tree.h) and a file, which replaces one of the layers.
+struct AddedFile {
+  std::string path, content;
+};
+Result<void> unpack_with(const Layers& layers, const fs::path& directory, const AddedFile& file);
 
 } // namespace xaas::oci

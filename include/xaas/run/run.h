@@ -69,6 +69,7 @@ struct Request {
   bool assume_launcher = false; // Mpi::automatic decides as if a launcher had started this process
   bool gpus = true;             // give the program the host's GPUs
   bool check = true;            // check that this machine has what the image was deployed for
+  bool details = false;         // if it has not, also report every missing CPU feature
   fs::path trees;               // where images are unpacked (TreeStore)
   registry::Access access;
 };

@@ -46,6 +46,11 @@ public:
 
   // The image's tree, unpacked first if necessary. Errors as for oci::unpack.
   Result<TreeUse> get(const oci::Image& image, Progress& progress = no_progress()) const;
+  // The tree that `make` makes in a directory that does not exist yet, whole or not at all. `name`: a digest
+  // that identifies its content.
+  using MakeTree = std::function<Result<void>(const fs::path& directory, Progress&)>;
+  Result<TreeUse> get_made(const Digest& name, const MakeTree& make,
+                           Progress& progress = no_progress()) const;
   // The tree of some layers, which are opened only if the tree is not there. `name`: the digest of a text
   // that identifies them.
   using OpenLayers = std::function<Result<oci::Layers>(Progress&)>;

@@ -26,7 +26,7 @@ struct Need {
   Kind kind = Kind::cpu;
   From from = From::host;
   std::string what;  // "nvidia GPU, driver 530 or later"
-  bool met = false;  // if not, `lacks` says why: "this CPU (haswell) lacks avx512f"
+  bool met = false;  // if not, `lacks` says why, in one line: "this CPU (haswell) lacks avx512f"
   std::string found; // what was found for it, with the evidence; may be empty
   std::string lacks;
 };
@@ -39,6 +39,11 @@ std::vector<Need> needs_of(const spec::Requirement& required, const system::Syst
 
 // One sentence per unmet need of `required` ("this CPU (haswell) lacks avx512f"); empty if all are met.
 std::vector<std::string> unmet(const spec::Requirement& required, const system::SystemDescription& system);
+
+// For each value whose CPU this system lacks, a line with every missing feature: "isa=x86-64-v4 needs
+// avx512bw, avx512cd, which this CPU (haswell) lacks".
+std::vector<std::string> missing_features(const std::vector<spec::SpecializationPoint>& points,
+                                          const system::SystemDescription& system);
 
 // Keys "kind", "from", "what", "met", "found" and "lacks"; the last two null if empty.
 Json to_json(const Need& need);

@@ -4,6 +4,7 @@
 #include "host_libraries.h"
 #include "needs.h"
 
+#include <xaas/base/text.h>
 #include <xaas/runtimes/environment.h>
 
 #include <gmock/gmock.h>
@@ -226,6 +227,16 @@ TEST(Needs, AMissingFeatureIsNamed) {
   EXPECT_THAT(refused.error().message,
               AllOf(HasSubstr("avx512f"), Not(HasSubstr("avx2,")), HasSubstr("znver5")));
   EXPECT_THAT(check_needs(Described("arm64", ""), haswell).error().message, HasSubstr("arm64"));
+}
+
+TEST(Needs, ManyMissingFeaturesAreOneLine) {
+  const target::Cpu haswell = *target::cpu_by_name("x86_64", "haswell");
+  const target::Cpu znver5 = *target::cpu_by_name("x86_64", "znver5");
+  const Described image("amd64", join(znver5.features, ","));
+  EXPECT_EQ(check_needs(image, haswell).error().message,
+            "the image was deployed for znver5: needs znver5; this CPU (haswell) has x86-64-v3");
+  EXPECT_THAT(lacking(image, haswell), Contains("avx512f"));
+  EXPECT_THAT(lacking(image, haswell), Contains("avx512vl"));
 }
 
 TEST(Launchers, SlurmIsToldTheProtocol) {

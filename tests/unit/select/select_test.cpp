@@ -14,6 +14,7 @@ namespace {
 using spec::Configuration;
 using spec::SpecializationPoint;
 using system::SystemDescription;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -265,7 +266,8 @@ TEST(Set, NotSatisfiedByThisSystem) {
   EXPECT_EQ(error.hint, "`--set simd=AVX2_256`, or leave the choice to xaas");
   const SpecializationPoint isa = spec::isa_point(target::isa_levels("x86_64"));
   const auto level = refused({isa}, every({isa}), haswell(), {{"isa", "x86-64-v4"}}, ErrorKind::unsatisfied);
-  EXPECT_THAT(level.message, HasSubstr("configuration isa=x86-64-v4: this CPU (haswell) lacks avx512"));
+  EXPECT_THAT(level.message,
+              HasSubstr("configuration isa=x86-64-v4: needs x86-64-v4; this CPU (haswell) has x86-64-v3"));
   EXPECT_EQ(level.hint, "`--set isa=x86-64-v3`, or leave the choice to xaas");
 }
 
@@ -289,6 +291,17 @@ TEST(Select, NothingFitsListsEveryReason) {
   const SpecializationPoint isa = spec::isa_point({"x86-64-v2"});
   EXPECT_THAT(refused({isa}, every({isa}), grace(), {}, ErrorKind::unsatisfied).message,
               HasSubstr("this CPU (neoverse-v2) is aarch64 and lacks x86-64-v2"));
+}
+
+TEST(Select, OneReasonForAllConfigurationsIsOneLine) {
+  const SpecializationPoint isa = spec::isa_point({"x86-64-v4"});
+  const auto error =
+      refused({threads(), isa}, every({threads(), isa}), haswell(), {}, ErrorKind::unsatisfied);
+  EXPECT_EQ(error.message, "no configuration of the image fits this system (haswell): isa=x86-64-v4: needs "
+                           "x86-64-v4; this CPU (haswell) has x86-64-v3");
+  EXPECT_THAT(missing_features({threads(), isa}, haswell()),
+              ElementsAre(AllOf(HasSubstr("isa=x86-64-v4 needs "), HasSubstr("avx512bw, avx512cd"),
+                                HasSubstr("which this CPU (haswell) lacks"))));
 }
 
 TEST(Select, DamagedOrEmptyImage) {
