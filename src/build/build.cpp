@@ -378,8 +378,7 @@ private:
     XAAS_TRY(const oci::NewImage image,
              image::make_application_image(bundle_, provider, request_.time, image::most_groups,
                                            std::move(source_layers_)));
-    XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_)
-                                 .in("writing " + request_.output.text));
+    XAAS_TRY(report_.digest, registry::write_image(request_.output, image, request_.access, progress_));
     progress_.finish();
     report_.write = watch.seconds();
     return {};
@@ -419,7 +418,7 @@ private:
     report_.module_bytes = coverage.module_bytes;
     for (const image::NativeObject& native : coverage.native_objects)
       report_.native_objects.push_back({native.name, native.reason});
-    report_.warnings = warnings_.finish(coverage);
+    report_.warnings = warnings_.finish(coverage, request_.arch);
     report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
     return {};
   }

@@ -39,8 +39,7 @@ Result<Report> build_source_image(const Request& request, Progress& progress) {
   };
   XAAS_TRY(const oci::NewImage image,
            image::make_application_image(bundle, none, own.time, image::most_groups, std::move(part.layers)));
-  XAAS_TRY(report.digest,
-           registry::write_image(own.output, image, own.access, progress).in("writing " + own.output.text));
+  XAAS_TRY(report.digest, registry::write_image(own.output, image, own.access, progress));
   progress.finish();
   report.write = writing.seconds();
   report.seconds = watch.seconds();

@@ -44,25 +44,36 @@ void blank_runpath(std::string& content) {
     std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(at), finish->runpath->size(), '\0');
 }
 
-std::string sources_text(const std::set<std::string>& sources) {
-  constexpr size_t shown = 3;
-  std::vector<std::string> names(sources.begin(), sources.end());
-  const size_t more = names.size() > shown + 1 ? names.size() - shown : 0;
-  names.resize(names.size() - more);
-  return std::to_string(sources.size()) + (sources.size() == 1 ? " source (" : " sources (") +
-         join(names, ", ") + (more ? " and " + std::to_string(more) + " more" : "") + ")";
-}
-
 std::string probe_message(const project::Finding& finding) {
   return "configuring ran a program" + std::string(finding.asks_cpu ? " that asks this machine's CPU" : "") +
          (finding.what.empty() ? "" : " (" + finding.what + ")") + "; the image is built for its answer";
 }
 
-Warning native_warning(const project::Finding& place, const std::set<std::string>& sources) {
-  return {
-      "native", place.file, place.line,
-      place.what + " for " + sources_text(sources) +
+// The flag is named by the only place that writes it. Of several, some may be in a branch that this build did
+// not take, so they are only candidates.
+Warning native_warning(const std::string& flag, const std::vector<project::Finding>& places,
+                       const std::set<std::string>& sources) {
+  Warning warning{
+      "native", "", 0,
+      flag + " for " + image::sources_text(sources) +
           ": it stands for the configuration's ISA level while building, and for the target when deploying"};
+  if (places.size() == 1) {
+    warning.file = places.front().file;
+    warning.line = places.front().line;
+    return warning;
+  }
+  std::vector<std::string> names;
+  for (const project::Finding& place : places)
+    if (!place.file.empty())
+      names.push_back(place.file + ":" + std::to_string(place.line));
+  if (!names.empty())
+    warning.message += "; it may come from " + join(names, " or ");
+  return warning;
+}
+
+// Whether a compiler for this architecture accepts the flag. Clang refuses -mcpu on x86.
+bool can_be_compiled(const std::string& flag, const std::string& arch) {
+  return flag != "-mcpu=native" || arch != "x86_64";
 }
 
 } // namespace
@@ -123,7 +134,8 @@ void WarningCollector::add_vector_returns(const std::map<std::string, unsigned>&
                " wide vectors in the registers of the configuration's ISA level on every target"});
 }
 
-std::vector<Warning> WarningCollector::finish(const image::Coverage& coverage) const {
+std::vector<Warning> WarningCollector::finish(const image::Coverage& coverage,
+                                              const std::string& arch) const {
   std::set<std::string> cpu, tune;
   for (const image::MachineFlagSource& each : coverage.machine_sources) {
     if (each.machine.cpu == "native")
@@ -135,17 +147,17 @@ std::vector<Warning> WarningCollector::finish(const image::Coverage& coverage) c
   for (const auto& [sources, tuning] : {std::pair(&cpu, false), std::pair(&tune, true)}) {
     if (sources->empty())
       continue;
-    bool found = false;
+    std::vector<project::Finding> places;
     for (const project::Finding& place : native_)
-      if ((place.what == "-mtune=native") == tuning) {
-        all.insert(native_warning(place, *sources));
-        found = true;
-      }
-    if (!found)
-      all.insert(native_warning(
-          {project::Finding::Kind::native, "", 0, tuning ? "-mtune=native" : "-march=native", false},
-          *sources));
+      if ((place.what == "-mtune=native") == tuning && can_be_compiled(place.what, arch))
+        places.push_back(place);
+    const std::string flag = places.size() == 1 ? places.front().what
+                             : tuning           ? "-mtune=native"
+                                                : "-march=native";
+    all.insert(native_warning(flag, places, *sources));
   }
+  if (const std::optional<Warning> slow = image::unoptimized_warning(coverage.unoptimized))
+    all.insert(*slow);
   return {all.begin(), all.end()};
 }
 

@@ -34,8 +34,8 @@ public:
                           const std::set<std::string>& sources);
   void add_leaks(const std::set<std::string>& leaking, const std::set<std::string>& sources);
 
-  // All warnings, sorted, including those of kind `native`, which are about the units of the whole image.
-  std::vector<Warning> finish(const image::Coverage& coverage) const;
+  // All warnings, sorted, including those about the units of the whole image, which is for `arch`.
+  std::vector<Warning> finish(const image::Coverage& coverage, const std::string& arch) const;
 
 private:
   std::set<Warning> warnings_;

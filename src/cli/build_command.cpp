@@ -5,6 +5,7 @@
 #include "registry_options.h"
 #include "settings.h"
 #include "try_options.h"
+#include "warnings.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>

@@ -1,11 +1,10 @@
 #include "build_report.h"
 #include "terminal.h"
+#include "warnings.h"
 
 #include <xaas/base/text.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <map>
 
 namespace xaas::cli {
 
@@ -52,16 +51,6 @@ std::string times_table(const build::Report& report) {
     add(each.id, each.steps, "", each.seconds);
   add("image", all_steps(report), wall_and_cpu(report.write), report.seconds);
   return table(rows);
-}
-
-Json warnings_json(const std::vector<build::Warning>& warnings) {
-  Json json = Json::array();
-  for (const build::Warning& each : warnings)
-    json.push_back(Json{{"kind", each.kind},
-                        {"file", each.file.empty() ? Json() : Json(each.file)},
-                        {"line", each.line ? Json(each.line) : Json()},
-                        {"message", each.message}});
-  return json;
 }
 
 } // namespace
@@ -132,9 +121,14 @@ std::string report_text(const build::Report& report, const std::string& image, b
     rows.push_back({each.id, std::to_string(each.units), std::to_string(each.modules),
                     std::to_string(each.native_objects), std::to_string(each.programs),
                     std::to_string(each.compiled), std::to_string(each.reused)});
-  std::string text = table(rows) + "\n" + times_table(report) + "\n" + std::to_string(report.modules) +
-                     " IR modules (" + human_bytes(report.module_bytes) + ") serve " +
-                     std::to_string(report.units) + " units (" + human_bytes(report.unit_bytes) + ")\n";
+  std::string text =
+      table(rows) +
+      "(UNITS: compiled sources; MODULES: the IR modules that serve them; NATIVE: inputs and "
+      "files without IR;\n PROGRAMS: installed programs and shared libraries; COMPILED, REUSED: "
+      "compiles, also those of configure checks)\n\n" +
+      times_table(report) + "\n" + std::to_string(report.modules) + " IR modules (" +
+      human_bytes(report.module_bytes) + ") serve " + std::to_string(report.units) + " units (" +
+      human_bytes(report.unit_bytes) + ")\n";
   std::vector<NativeLine> natives;
   for (const build::NativeReport& each : report.native_objects)
     natives.push_back({each.name, each.reason});
@@ -166,26 +160,6 @@ std::string report_text(const build::IndexReport& report, const std::string& ima
   for (const build::ArchitectureReport& each : report.images)
     text += report_text(each.report, each.arch, all) + "\n";
   return text + image + " " + report.digest.to_string() + "\n";
-}
-
-// Without `all`, the first few of each kind, so that a long list of one kind does not hide another.
-std::string warnings_text(const std::vector<build::Warning>& warnings, bool all) {
-  constexpr size_t shown = 4;
-  std::map<std::string, size_t> counts;
-  std::string text;
-  for (const build::Warning& each : warnings) {
-    if (++counts[each.kind] > shown && !all)
-      continue;
-    std::string place =
-        each.file.empty() ? "" : each.file + (each.line ? ":" + std::to_string(each.line) : "");
-    text += "xaas: warning: " + place + (place.empty() ? "" : ": ") + each.message + "\n";
-  }
-  size_t more = 0;
-  for (const auto& [kind, count] : counts)
-    more += count - std::min(count, shown);
-  if (more && !all)
-    text += "xaas: warning: and " + std::to_string(more) + " more; -v lists all\n";
-  return text;
 }
 
 } // namespace xaas::cli

@@ -16,6 +16,5 @@ Json report_json(const build::IndexReport& report, const std::string& image);
 // `all`: list every name instead of a count.
 std::string report_text(const build::Report& report, const std::string& image, bool all);
 std::string report_text(const build::IndexReport& report, const std::string& image, bool all);
-std::string warnings_text(const std::vector<build::Warning>& warnings, bool all);
 
 } // namespace xaas::cli

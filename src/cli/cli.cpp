@@ -10,10 +10,12 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string_view>
 
 namespace xaas::cli {
 
@@ -108,9 +110,21 @@ Result<void> run_guarded(Command& command, bool has_jobs) {
   }
 }
 
+// Moves the words after `--` into the command, and returns the number of words before.
+int separate(Command& command, int argc, const char* const* argv) {
+  const auto* const end = argv + argc;
+  const auto* const separator =
+      std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  if (!command.takes_rest() || separator == end)
+    return argc;
+  command.rest.assign(separator + 1, end);
+  return static_cast<int>(separator - argv);
+}
+
 int run_command(const CommandEntry& entry, int argc, const char* const* argv) {
   const std::unique_ptr<Command> command = entry.make();
   const std::unique_ptr<CLI::App> app = make_app(entry, *command);
+  argc = separate(*command, argc, argv);
   try {
     app->parse(argc - 1, argv + 1);
   } catch (const CLI::CallForHelp&) {

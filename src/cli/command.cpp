@@ -84,6 +84,7 @@ const std::vector<CommandEntry>& commands() {
       {"run", "Run an image with the runtime, devices and libraries of this machine",
        "xaas run oci:./solver:here\n"
        "xaas run oci:./solver:here -- --steps 100\n"
+       "xaas run oci:./solver:here mesh-tool -- --refine 2\n"
        "srun --mpi=pmi2 -n 64 xaas run oci:./solver:here --mpi host\n"
        "xaas run oci:./solver:here --print --launcher srun --ranks 64",
        make_run_command},

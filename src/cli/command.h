@@ -28,6 +28,9 @@ public:
   virtual void options(CLI::App& app) = 0;
   // Does the work and prints its results to standard output. The caller prints the error.
   virtual Result<void> run() = 0;
+  // Whether words after `--` are kept apart, in `rest`, from those before it.
+  virtual bool takes_rest() const { return false; }
+  std::vector<std::string> rest;
   Common common;
   int exit_code = 0; // of the program if run() succeeds; otherwise the error decides
 

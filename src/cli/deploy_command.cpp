@@ -3,6 +3,7 @@
 #include "registry_options.h"
 #include "settings.h"
 #include "verify_key.h"
+#include "warnings.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -114,6 +115,9 @@ public:
       print_table(report);
     else
       print_dry_run(report);
+    std::cout.flush();
+    if (!common.quiet)
+      std::cerr << warnings_text(report.warnings, common.verbosity > 0);
     return {};
   }
 
@@ -133,6 +137,7 @@ private:
     request.sbom = !sbom_.empty();
     request.attach_sbom = attach_sbom_;
     request.dry_run = dry_run_;
+    request.details = common.verbosity > 0;
     return {};
   }
 
@@ -271,7 +276,8 @@ private:
         {"selection", selection},
         {"rejected", rejected},
         {"values", values_json(report.selection)},
-        {"host", host_json(report.host)}});
+        {"host", host_json(report.host)},
+        {"warnings", warnings_json(report.warnings)}});
   }
 
   static std::string explain(const std::vector<deploy::HostChoice>& host) {

@@ -160,7 +160,9 @@ private:
       return show_sbom(std::move(opened.front()));
     if (opened.size() == 1) {
       XAAS_TRY(const Json json, describe(std::move(opened.front())));
-      return show(json);
+      XAAS_CHECK(show(json));
+      print_warnings(json);
+      return {};
     }
     return inspect_index(std::move(opened));
   }
@@ -176,6 +178,8 @@ private:
       json["architecture"] = architecture;
       images.push_back(std::move(json));
     }
+    for (const Json& json : images)
+      print_warnings(json);
     if (common.json()) {
       print(Json{{"version", 1},
                  {"kind", "index"},
@@ -247,6 +251,13 @@ private:
       XAAS_TRY(json["discovered"], discovered_points(target_, spec.application));
     }
     return show(json);
+  }
+
+  void print_warnings(const Json& json) const {
+    std::cout.flush();
+    if (!common.quiet && json.contains("warnings"))
+      for (const Json& warning : json["warnings"])
+        print_warning(warning["message"].get<std::string>());
   }
 
   Result<void> show(const Json& json) {

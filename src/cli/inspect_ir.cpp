@@ -1,5 +1,6 @@
 #include "inspect_ir.h"
 #include "terminal.h"
+#include "warnings.h"
 
 #include <xaas/base/text.h>
 #include <xaas/image/coverage.h>
@@ -167,12 +168,18 @@ std::string configurations_table(const Json& json) {
                     percent(transfer["shared_bytes"].get<uint64_t>(), bytes),
                     layer_numbers(transfer["layers"], json["layers"])});
   }
-  return table(rows);
+  return table(rows) +
+         "(UNITS: compiled sources; MODULES: the IR modules that serve them; NATIVE: inputs and "
+         "files without IR;\n PROGRAMS: installed programs and shared libraries; READS: what "
+         "deploying reads, in these LAYERS;\n SHARED: the part of it that other configurations "
+         "read, too)\n";
 }
 
-std::string machine_text(const Json& machine) {
+// Device code has no machine flags: it is always made for the target's GPU.
+std::string machine_text(const Json& machine, bool device_code) {
   const Json& units = machine["units"];
-  std::string text = units["open"].dump() + " units leave the CPU open";
+  std::string text =
+      units["open"].dump() + (device_code ? " units for the host" : " units") + " leave the CPU open";
   for (const auto& [key, what] : {std::pair<const char*, const char*>{"native", "say native"},
                                   {"fixed", "fix a CPU"},
                                   {"features", "have -m flags of single features"}})
@@ -201,18 +208,24 @@ std::string toolchain_text(const Json& toolchain) {
          "), sources " + bytes_of(toolchain, "source_bytes");
 }
 
+std::string natives_text(const Json& json) {
+  const size_t count = json["native_objects"].size();
+  return std::to_string(count) + (count && json["configurations"].size() > 1 ? " in all configurations" : "");
+}
+
 Rows facts(const Json& json) {
   if (!json.contains("sharing"))
     return {};
   const Json& sharing = json["sharing"];
-  Rows rows = {{"IR modules", sharing["modules"].dump() + " (" + bytes_of(sharing, "module_bytes") +
-                                  ", stored in " + bytes_of(sharing, "stored_bytes") + ") serve " +
-                                  sharing["units"].dump() + " units (" + bytes_of(sharing, "unit_bytes") +
-                                  ")"},
-               {"feature-sensitive", sensitive_text(sharing)},
-               {"machine flags", machine_text(json["machine_flags"])},
-               {"link kit", json["kit"]["files"].dump() + " files, " + bytes_of(json["kit"], "bytes")},
-               {"native objects", std::to_string(json["native_objects"].size())}};
+  Rows rows = {
+      {"IR modules", sharing["modules"].dump() + " (" + bytes_of(sharing, "module_bytes") + ", stored in " +
+                         bytes_of(sharing, "stored_bytes") + ") serve " + sharing["units"].dump() +
+                         " units (" + bytes_of(sharing, "unit_bytes") + ")"},
+      {"feature-sensitive", sensitive_text(sharing)},
+      {"machine flags", machine_text(json["machine_flags"], sharing["device_units"].get<uint64_t>() > 0)},
+      {"link kit", json["kit"]["files"].dump() + " files, " + bytes_of(json["kit"], "bytes") +
+                       (json["native_objects"].empty() ? "" : ", with native objects")},
+      {"native objects", natives_text(json)}};
   if (!json["device_files"].empty())
     rows.push_back({"device files", device_files_text(json["device_files"])});
   return rows;
@@ -234,6 +247,8 @@ std::string details(const Json& json) {
     text += "feature-sensitive " + source.get<std::string>() + "\n";
   for (const Json& source : json["machine_flags"]["sources"])
     text += "machine flags " + source["source"].get<std::string>() + ": " + flags_text(source) + "\n";
+  for (const Json& source : json["unoptimized_sources"])
+    text += "without -O " + source.get<std::string>() + "\n";
   return text;
 }
 
@@ -301,7 +316,10 @@ Result<Json> describe_ir(const image::ApplicationImage& ir) {
     json["native_objects"] = natives_json(coverage);
     json["device_files"] = device_files_json(coverage);
     json["kit"] = kit_json(coverage.kit);
+    json["unoptimized_sources"] = coverage.unoptimized;
   }
+  const std::optional<image::Warning> slow = image::unoptimized_warning(coverage.unoptimized);
+  json["warnings"] = warnings_json(slow ? std::vector<image::Warning>{*slow} : std::vector<image::Warning>());
   json["layers"] = layers_json(ir.image());
   return json;
 }

@@ -18,11 +18,12 @@ namespace {
 class RunCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option(
-           "IMAGE", image_,
-           "Image to run: oci:DIR[:TAG], oci-archive:FILE[:TAG], docker://HOST/NAME[:TAG], a path, or "
-           "rootfs:DIR (an unpacked tree)")
+    app.add_option("IMAGE", image_,
+                   "Image to run: oci:DIR[:TAG], oci-archive:FILE[:TAG], docker://HOST/NAME[:TAG], a path, "
+                   "rootfs:DIR (an unpacked tree) or squashfs:FILE")
         ->required();
+    app.add_option("PROGRAM", program_,
+                   "Program of the image to start instead of its entrypoint (as --entrypoint)");
     app.add_option("ARG", arguments_, "Arguments of the program, after `--`; replace those of the image");
     app.add_option(
            "--mpi", mpi_,
@@ -73,7 +74,17 @@ public:
     registry_.add(app);
   }
 
+  bool takes_rest() const override { return true; }
+
   Result<void> run() override {
+    if (!program_.empty() && entrypoint_)
+      return make_error(ErrorKind::usage,
+                        "xaas run: PROGRAM (" + program_ + ") and --entrypoint " + *entrypoint_ +
+                            " exclude each other",
+                        "arguments of the program follow `--`");
+    if (!program_.empty())
+      entrypoint_ = program_;
+    arguments_.insert(arguments_.end(), rest.begin(), rest.end());
     if (!print_ && (!launcher_.empty() || ranks_ > 0))
       return make_error(ErrorKind::usage, "xaas run: --launcher and --ranks need --print");
     TerminalProgress progress(common.quiet, common.verbosity);
@@ -122,6 +133,7 @@ private:
     request.assume_launcher = !launcher_.empty();
     request.gpus = !no_gpu_;
     request.check = !no_check_;
+    request.details = common.verbosity > 0;
     request.trees = cache_directory() / trees_name;
     request.access = registry_.read(request.image.transport == oci::Transport::registry, progress);
     return request;
@@ -230,7 +242,7 @@ private:
     return line;
   }
 
-  std::string image_, mpi_ = "auto", host_ = "auto", directory_, launcher_;
+  std::string image_, program_, mpi_ = "auto", host_ = "auto", directory_, launcher_;
   std::optional<std::string> entrypoint_;
   std::vector<std::string> arguments_, runtimes_, runtime_options_, binds_, variables_;
   bool no_gpu_ = false, no_check_ = false, print_ = false;

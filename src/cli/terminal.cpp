@@ -197,19 +197,30 @@ std::string few(const std::vector<std::string>& names, bool all) {
 }
 
 std::string native_lines(const std::vector<NativeLine>& natives, bool all) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups; // in the order of their first names
+  struct Group {
+    std::string reason;
+    size_t objects = 0;
+    std::vector<std::string> names; // of fewer objects if they differ between configurations
+  };
+  std::vector<Group> groups; // in the order of their first names
   for (const NativeLine& each : natives) {
-    auto group =
-        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == each.reason; });
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& one) { return one.reason == each.reason; });
     if (group == groups.end())
-      group = groups.insert(groups.end(), {each.reason, {}});
-    if (group->second.empty() || group->second.back() != each.name) // one name in several configurations
-      group->second.push_back(each.name);
+      group = groups.insert(groups.end(), {each.reason, 0, {}});
+    ++group->objects;
+    if (group->names.empty() || group->names.back() != each.name)
+      group->names.push_back(each.name);
   }
   std::string text;
-  for (const auto& [reason, names] : groups)
-    text += (names.size() == 1 ? "native object " : std::to_string(names.size()) + " native objects ") +
-            few(names, all) + ": " + reason + "\n";
+  for (const Group& group : groups) {
+    const std::string count = std::to_string(group.objects) + " native objects ";
+    const std::string names =
+        std::to_string(group.names.size()) + (group.names.size() == 1 ? " name" : " names");
+    text += (group.objects == 1 ? "native object " : count) +
+            (group.names.size() < group.objects ? "of " + names + ", " : "") + few(group.names, all) + ": " +
+            group.reason + "\n";
+  }
   return text;
 }
 

@@ -70,7 +70,8 @@ std::string few(const std::vector<std::string>& names, bool all);
 struct NativeLine {
   std::string name, reason;
 };
-// "native object NAME: REASON", one line per reason.
+// "native object NAME: REASON", one line per reason. Objects of one name, which differ between
+// configurations, are counted and have their name once: "4 native objects of 2 names, a.o, b.o: REASON".
 std::string native_lines(const std::vector<NativeLine>& natives, bool all);
 
 std::string human_bytes(uint64_t bytes);   // "1.4 MiB"

@@ -8,6 +8,7 @@
 #include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
 #include <xaas/device/make.h>
+#include <xaas/oci/operation.h>
 #include <xaas/oci/publication.h>
 #include <xaas/registry/referrers.h>
 
@@ -24,14 +25,8 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Adds the name of the image to an error. Errors about the image already begin with its name.
 template <typename T> Result<T> within(const std::string& image, Result<T> result) {
-  if (result)
-    return result;
-  Error error = std::move(result).error();
-  if (error.message.starts_with(image + ": "))
-    error.message.erase(0, image.size() + 2);
-  return std::move(error).in("deploying " + image);
+  return oci::in_operation(std::move(result), "deploying", image);
 }
 
 Result<const image::BundleConfiguration*> find_configuration(const image::Bundle& bundle,
@@ -238,6 +233,16 @@ Result<void> fetch(const image::ApplicationImage& source, const AssemblyInputs& 
   return source.fetch(wanted, inputs.configuration.configuration.id(), keep, inputs.progress);
 }
 
+// What people should know of an image with these installed files. `usage`: of a configuration with IR.
+void add_warnings(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
+                  const image::Usage& usage, Report& report) {
+  for (const std::optional<image::Warning>& warning :
+       {image::entrypoint_warning(bundle.image, image::programs_of(bundle, configuration)),
+        image::unoptimized_warning(image::unoptimized_sources(bundle, configuration, usage))})
+    if (warning)
+      report.warnings.push_back(*warning);
+}
+
 void report_assembly(const AssemblyInputs& inputs, const Assembly& assembly, Report& report) {
   report.lowered = assembly.lowered;
   report.cached += assembly.cached_device_code;
@@ -308,6 +313,7 @@ Result<void> produce_from_source(const Request& request, const image::Applicatio
   report.seconds.build = built.times.configure.wall + built.times.build.wall + built.times.install.wall;
   report.seconds.fetch = since(start) - report.seconds.build;
   report.host = host_choices(source.bundle(), &built.closure.files, request.system, request.library_path);
+  add_warnings(source.bundle(), built.configuration, {}, report);
   return finish(request, plan, report, progress, source, std::move(built));
 }
 
@@ -320,8 +326,8 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   if (request.reuse)
     XAAS_CHECK(check_place(*request.reuse).in(what));
   if (request.output)
-    XAAS_CHECK(
-        registry::check_writable(*request.output, request.access).in("writing " + request.output->text));
+    XAAS_CHECK(oci::in_operation(registry::check_writable(*request.output, request.access), "writing",
+                                 request.output->text));
   XAAS_TRY(auto opened,
            within(request.image.text,
                   registry::open_image(request.image, target::oci_architecture(request.system.arch),
@@ -341,6 +347,9 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   report.target = system::target_cpu(request.system);
   const std::vector<spec::Configuration> available = image::all_configurations(source.bundle());
   XAAS_TRY(const auto brought, within(request.image.text, brought_by(source.bundle())));
+  if (request.details)
+    for (const std::string& line : select::missing_features(source.bundle().points, request.system))
+      progress.note(line);
   XAAS_TRY(
       report.selection,
       select::select(points_of(source.bundle()), available, request.system, request.set, brought).in(what));
@@ -353,6 +362,8 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   if (request.selected)
     request.selected(report.selection, report.host);
   XAAS_TRY(const Plan plan, within(request.image.text, make_plan(request, source, report)));
+  if (ir)
+    add_warnings(source.bundle(), *ir, plan.usage, report);
   report.gpus = plan.device.gpus;
   report.has_device_code = plan.device.wants_device_code();
   report.gpu_code = {plan.device.code.begin(), plan.device.code.end()};

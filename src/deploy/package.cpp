@@ -7,6 +7,7 @@
 #include <xaas/base/version.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/packages.h>
+#include <xaas/image/warning.h>
 #include <xaas/link/note.h>
 #include <xaas/loader/search.h>
 #include <xaas/oci/layer.h>
@@ -126,8 +127,7 @@ void fill_config(const image::ApplicationImage& source, const Needs& needs, oci:
   image.config.architecture = source.image().config().architecture;
   image.config.entrypoint = wanted.entrypoint;
   std::map<std::string, std::string> variables = wanted.env;
-  if (!variables.count("PATH"))
-    variables["PATH"] = wanted.prefix + "/bin:/usr/local/bin:/usr/bin:/bin";
+  variables["PATH"] = image::path_of(wanted);
   // The image has no ld.so.cache, which ldconfig would make on a machine.
   if (!needs.library_directories.empty() && !variables.count("LD_LIBRARY_PATH"))
     variables["LD_LIBRARY_PATH"] =

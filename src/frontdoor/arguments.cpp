@@ -15,6 +15,10 @@ namespace {
 
 using namespace clang::options;
 
+bool is_optimization(const DriverOption& option) {
+  return option.id == OPT_O || option.id == OPT_O0 || option.id == OPT_O4 || option.id == OPT_Ofast;
+}
+
 bool changes_triple(const DriverOption& option) {
   return option.id == OPT_m32 || option.id == OPT_mx32 || option.id == OPT_m16 || option.id == OPT_target;
 }
@@ -148,6 +152,7 @@ public:
     if (option.id == OPT_INPUT || option.id == OPT__DASH_DASH)
       return keep(option.words);
     written.other_triple |= changes_triple(option);
+    written.optimization |= is_optimization(option);
     // HIP's CMake package adds this option for an installation below /usr; the C library's headers would then
     // precede C++'s.
     if (hip && option.id == OPT_isystem && option.value() == "/usr/include")

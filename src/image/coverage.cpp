@@ -1,5 +1,6 @@
 #include <xaas/image/application_image.h>
 #include <xaas/image/coverage.h>
+#include <xaas/image/warning.h>
 
 #include <algorithm>
 #include <tuple>
@@ -74,6 +75,7 @@ private:
     each.modules = usage.modules.size();
     each.native_objects = usage.native_objects;
     each.programs = usage.programs;
+    coverage_.unoptimized.merge(unoptimized_sources(bundle_, configuration, usage));
     std::map<std::string, Modules> by_source;
     for (const Digest& id : usage.units) {
       const ir::Unit& unit = bundle_.units.at(id);

@@ -84,6 +84,8 @@ Json to_json(const Unit& unit) {
     json["device"][arch] = id.to_string();
   if (!unit.offload.empty())
     json["offload"] = unit.offload;
+  if (unit.unoptimized) // absent otherwise, so that it changes no other unit's id
+    json["unoptimized"] = true;
   return json;
 }
 
@@ -113,7 +115,8 @@ Result<UnitOptions> parse_unit_options(const JsonReader& reader) {
 }
 
 Result<Unit> parse_unit(const JsonReader& reader) {
-  XAAS_CHECK(reader.only({"source", "module", "options", "machine", "libraries", "device", "offload"}));
+  XAAS_CHECK(reader.only(
+      {"source", "module", "options", "machine", "libraries", "device", "offload", "unoptimized"}));
   Unit unit;
   XAAS_TRY(unit.source, reader.string_at("source"));
   XAAS_TRY(const std::string module, reader.string_at("module"));
@@ -142,6 +145,7 @@ Result<Unit> parse_unit(const JsonReader& reader) {
     }
   }
   XAAS_CHECK(parse_offload(reader, unit));
+  XAAS_TRY(unit.unoptimized, reader.boolean_or("unoptimized", false));
   return unit;
 }
 

@@ -126,6 +126,7 @@ expect_error() {
   [ "$got" -eq "$want" ] || fail "exit code $got instead of $want: $*: $(cat stderr)"
   grep -q '^xaas: error: ' stderr || fail "no line 'xaas: error: ...': $*: $(cat stderr)"
   grep -qF -- "$text" stderr || fail "the error does not say '$text': $*: $(cat stderr)"
+  ! grep -E '^xaas: error: (.*[ :])?([a-z-]+:[^ ]+): ([a-z]+ing )?\2: ' stderr || fail "the error names the image twice: $*"
 }
 
 # DIR: a program of one C file, built by make, without specialization points.

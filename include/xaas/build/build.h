@@ -6,13 +6,13 @@
 #include <xaas/base/stopwatch.h>
 #include <xaas/device/assembler.h>
 #include <xaas/image/bundle.h>
+#include <xaas/image/warning.h>
 #include <xaas/oci/image.h>
 #include <xaas/project/project.h>
 #include <xaas/registry/images.h>
 #include <xaas/spec/application.h>
 #include <xaas/store/cache.h>
 
-#include <compare>
 #include <functional>
 #include <map>
 #include <optional>
@@ -82,15 +82,8 @@ struct NativeReport {
   std::string name, reason;
 };
 
-// A trace of this machine that may be in the image. The image's metadata has none.
-struct Warning {
-  std::string kind; // "native", "probe", "machine", "path", as docs/command-line.md explains
-  std::string
-      file; // relative to the sources, or the path of an installed file (begins with `/`); empty: unknown
-  uint64_t line = 0; // from 1; 0: unknown, or not a text file
-  std::string message;
-  auto operator<=>(const Warning&) const = default;
-};
+// Traces of this machine that may be in the image, whose metadata has none, and code that stays slow.
+using image::Warning;
 
 // What the target builds itself.
 struct SourceReport {

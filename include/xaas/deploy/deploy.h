@@ -14,6 +14,7 @@
 #include <xaas/device/assembler.h>
 #include <xaas/enclose/enclose.h>
 #include <xaas/image/deployed.h>
+#include <xaas/image/warning.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
 #include <xaas/provenance/sbom.h>
@@ -28,6 +29,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace xaas::deploy {
 
@@ -61,6 +63,7 @@ struct Request {
   bool no_gpu = false;
   bool lto = false;     // optimise each program and library as a whole (ThinLTO)
   bool dry_run = false; // only select
+  bool details = false; // also report every CPU feature that `system` lacks
   unsigned jobs = 1;
   std::optional<int64_t> time;               // of the deployed image; absent: that of the IR image
   std::optional<lower::ObjectCache> objects; // from earlier deploys; absent: everything is lowered
@@ -101,6 +104,7 @@ struct Report {
   uint64_t lowered = 0, cached = 0;     // objects that were lowered, and objects from the cache
   uint64_t native_objects = 0, links = 0;
   std::optional<Lto> lto;
+  std::vector<image::Warning> warnings; // about the deployed image, sorted
   Seconds seconds;
 };
 

@@ -67,9 +67,10 @@ struct Coverage {
   // Sources whose IR differs between two configurations that differ only in points of category cpu. Nothing
   // if there are no two such configurations, because then nothing was compared.
   std::optional<std::set<std::string>> sensitive;
-  MachineFlagCounts machine;                                         // over all configurations
-  std::vector<MachineFlagSource> machine_sources;                    // sorted by source
-  std::vector<NativeObject> native_objects;                          // sorted by name, then by reason
+  MachineFlagCounts machine;                      // over all configurations
+  std::vector<MachineFlagSource> machine_sources; // sorted by source
+  std::set<std::string> unoptimized;        // sources without -O, except in debug builds (image/warning.h)
+  std::vector<NativeObject> native_objects; // sorted by name, then by reason
   std::map<InstalledDeviceFile, std::set<std::string>> device_files; // with the configurations that have them
   KitSize kit;
 };

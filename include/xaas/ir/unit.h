@@ -53,6 +53,8 @@ struct Unit {
   // (ir/device_image.h). Otherwise the units' code for one device is linked on its own and registered at
   // start: "cuda" and "hip" (relocatable device code), "openmp" (target regions).
   std::string offload = {};
+  // No -O option was written, so nothing is optimized. (With -O0, somebody wanted that.)
+  bool unoptimized = false;
   bool has_device_image() const { return !device.empty() && offload.empty(); }
   bool operator==(const Unit&) const = default;
   Digest id() const; // names the unit: of to_json(*this)

@@ -49,6 +49,11 @@ std::string refusal_of(const clang::CompilerInvocation& invocation, const Writte
 
 } // namespace
 
+bool is_unoptimized(const ir::UnitOptions& options, const WrittenMachine& written) {
+  const auto level = options.codegen.find("OptimizationLevel");
+  return !written.optimization && (level == options.codegen.end() || level->second == 0);
+}
+
 ir::MachineFlags machine_flags(const clang::TargetOptions& options, const WrittenMachine& written) {
   ir::MachineFlags flags;
   const bool open = written.march.empty() || written.march == "native";
@@ -233,6 +238,7 @@ CompileResult capture_compile(const session::Session& session, const WrittenMach
   ir::Unit unit;
   unit.source = source == "-" ? "-" : portable_name(session, source);
   unit.machine = machine_flags(invocation->getTargetOpts(), written);
+  unit.unoptimized = is_unoptimized(*options, written);
   // If the result is `carried`, Clang makes the object, or reports in its own words why it cannot.
   Result<CompileResult> result =
       Capture(session, command, invocation, *std::move(options), unit, device).run(messages);

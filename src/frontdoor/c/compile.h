@@ -36,6 +36,9 @@ struct CompileResult {
 CompileResult capture_compile(const session::Session& session, const WrittenMachine& written,
                               const std::vector<std::string>& command, const DeviceCode& device);
 
+// True if neither an -O option nor anything else (-Xclang -O2) said how much to optimize.
+bool is_unoptimized(const ir::UnitOptions& options, const WrittenMachine& written);
+
 // -march and -mtune in the unit's form: flags that were not given stay open, and `native` stays a symbol.
 ir::MachineFlags machine_flags(const clang::TargetOptions& options, const WrittenMachine& written);
 

@@ -186,6 +186,7 @@ CompileResult capture_fortran(const session::Session& session, const WrittenMach
   ir::Unit unit;
   unit.source = portable_name(session, parsed->source);
   unit.machine = machine_flags(parsed->back_end->getTargetOpts(), written);
+  unit.unoptimized = is_unoptimized(*options, written);
   const Result<CompileResult> result = capture_command(
       session, flang, *parsed, UnitWriter(session, *std::move(options), unit, parsed->output));
   if (result)

@@ -75,10 +75,13 @@ expect_error 3 "loads no library fftw3" "${run[@]}" --host fftw3
 expect_error 3 "belongs to the C library" "${run[@]}" --host libc.so.6
 expect_error 2 "not the name of a library" "${run[@]}" --host tiny,../x
 expect_error 2 "--host mpi contradicts --mpi image" "${run[@]}" --host mpi --mpi image
-# A tree does not record preferences, so the command line names them.
+# A tree keeps the preferences of its image. For one of another tool, the command line names them.
 "${deploy[@]}" -o rootfs:tree >/dev/null
-expect_equal "a tree" "$("${with[@]}" "$XAAS" run -q --runtime bwrap rootfs:tree -- /usr/local/bin/app)" "image 1"
-expect_equal "a tree, by name" "$("${with[@]}" "$XAAS" run -q --runtime bwrap --host libtiny.so.1 rootfs:tree -- /usr/local/bin/app)" "host 2"
+expect_equal "a tree" "$("${with[@]}" "$XAAS" run -q --runtime bwrap rootfs:tree)" "host 2"
+expect_equal "a tree, none" "$("${with[@]}" "$XAAS" run -q --runtime bwrap --host none rootfs:tree)" "image 1"
+rm -r tree/.xaas
+expect_equal "another tree" "$("${with[@]}" "$XAAS" run -q --runtime bwrap rootfs:tree -- /usr/local/bin/app)" "image 1"
+expect_equal "another tree, by name" "$("${with[@]}" "$XAAS" run -q --runtime bwrap --host libtiny.so.1 rootfs:tree -- /usr/local/bin/app)" "host 2"
 # Untrusted annotations.
 jq '.annotations["dev.xaas.host"] = "[{\"what\":\"x\",\"sonames\":[\"../../etc/passwd\"]}]"' "$(blob app "$(image_digest app here)")" >bad.json
 put_manifest app bad bad.json application/vnd.oci.image.manifest.v1+json

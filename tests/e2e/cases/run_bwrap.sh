@@ -38,19 +38,23 @@ expect_exit 7 wait $process
 "$XAAS" cache prune --max-size 0 --format json >prune.json
 assert_json prune.json '.removed_bytes > 0 and (.caches[] | select(.name == "trees") | .entries == 0)'
 
-# A plain tree has no default program.
+# A tree keeps the entry point and the environment of its image. One of another tool has neither.
 "$XAAS" deploy oci:app:ir -o rootfs:tree -q >/dev/null
-expect_error 2 "names no program" "$XAAS" run --runtime bwrap rootfs:tree
-says image "$XAAS" run -q --runtime bwrap rootfs:tree --env OF_IMAGE=image -- /usr/local/bin/probe env OF_IMAGE
-says '[x]' "$XAAS" run -q --runtime bwrap rootfs:tree --entrypoint /usr/local/bin/probe -- x
-expect_error 4 "no program nothing" "$XAAS" run -q --runtime bwrap rootfs:tree -- nothing
+says image "$XAAS" run -q --runtime bwrap rootfs:tree -- env OF_IMAGE
+says '[x]' "$XAAS" run -q --runtime bwrap rootfs:tree probe -- x
+cp -r tree plain
+rm -r plain/.xaas
+expect_error 2 "names no program" "$XAAS" run --runtime bwrap rootfs:plain
+says image "$XAAS" run -q --runtime bwrap rootfs:plain --env OF_IMAGE=image -- /usr/local/bin/probe env OF_IMAGE
+says '(unset)' "$XAAS" run -q --runtime bwrap rootfs:plain --entrypoint /usr/local/bin/probe -- env OF_BOTH
+expect_error 4 "no program nothing" "$XAAS" run -q --runtime bwrap rootfs:plain -- nothing
 
 # Where the image has files of its own, the current directory does not hide them.
 mkdir tree/data
 touch tree/data/file
 if [ "$(id -u)" -eq 0 ] && [ ! -e /data ]; then
   mkdir /data
-  (cd /data && says / "$XAAS" run -q --runtime bwrap "rootfs:$OLDPWD/tree" -- /usr/local/bin/probe cwd) || { rmdir /data; fail "/data"; }
+  (cd /data && says / "$XAAS" run -q --runtime bwrap "rootfs:$OLDPWD/tree" -- cwd) || { rmdir /data; fail "/data"; }
   rmdir /data
 fi
 

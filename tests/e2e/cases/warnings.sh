@@ -24,7 +24,11 @@ int main(void) { unsigned a, b, c, d; return !__get_cpuid(1, &a, &b, &c, &d); }"
 try_run(PAGES PAGES_COMPILED ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/probes/pages.c)
 file(STRINGS /proc/cpuinfo flags REGEX "^flags")
 add_executable(tool main.c other.c)
-target_compile_options(tool PRIVATE -march=native)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64)")
+  target_compile_options(tool PRIVATE -march=native)
+else()
+  target_compile_options(tool PRIVATE -mcpu=native)
+endif()
 install(TARGETS tool DESTINATION bin)
 file(WRITE ${CMAKE_BINARY_DIR}/tool.pc "prefix=${CMAKE_INSTALL_PREFIX}\nbuilt_in=${CMAKE_BINARY_DIR}\nmade_of=${CMAKE_SOURCE_DIR}/main.c\n")
 install(FILES ${CMAKE_BINARY_DIR}/tool.pc DESTINATION lib/pkgconfig)
@@ -39,7 +43,7 @@ echo '{"name": "tool", "build": {"system": "cmake"}, "isa": ["x86-64", "x86-64-v
 build cmake
 cat >want <<'END'
 machine CMakeLists.txt:11
-native CMakeLists.txt:13
+native CMakeLists.txt:14
 path /usr/local/lib/link.pc:-
 path /usr/local/lib/pkgconfig/tool.pc:2
 path /usr/local/lib/pkgconfig/tool.pc:3
@@ -103,7 +107,7 @@ END
 printf '#include <stdio.h>\nint main(void) { puts(WHERE); }\n' >make/main.c
 echo '{"name": "tool", "build": {"system": "make", "arguments": ["CFLAGS=-mtune=native"]}, "isa": []}' >make/xaas.json
 build make
-expect_equal "warnings of make" "$(warnings | tail -n 3)" "$(printf 'native -:-\npath /usr/local/bin/tool:-\npath main.c:-')"
+expect_equal "warnings of make" "$(warnings | tail -n 4)" "$(printf 'native -:-\noptimization -:-\npath /usr/local/bin/tool:-\npath main.c:-')"
 expect_equal "lines about lscpu" "$(grep -c 'lscpu' stderr)" 4
 grep -q '^xaas: warning: and 5 more; -v lists all$' stderr || fail "no rest: $(cat stderr)"
 grep -q '^xaas: warning: /usr/local/bin/tool: ' stderr || fail "the path is hidden: $(cat stderr)"
@@ -112,3 +116,38 @@ expect_equal "lines with -v" "$(grep -c 'lscpu' stderr)" 9
 sed -i 's/-DWHERE=[^ ]*/-DWHERE=__FILE__/' make/Makefile
 build make
 expect_equal "a path that only the RUNPATH had" "$(warnings | grep -c path || true)" 0
+
+# Sources without an -O option, but not with -O0 and not in a debug build; inspect and deploy name them, too.
+mkdir slow
+cat >slow/Makefile <<'END'
+tool: main.c one.c two.c
+	$(CC) -O2 -c one.c
+	$(CC) -O0 -c two.c
+	$(CC) $(CFLAGS) -c main.c
+	$(CC) -o tool main.o one.o two.o
+install: tool
+	install -D tool $(DESTDIR)$(PREFIX)/bin/tool
+END
+printf 'int one(void);\nint two(void);\nint main(void) { return one() + two(); }\n' >slow/main.c
+echo 'int one(void) { return 1; }' >slow/one.c
+echo 'int two(void) { return -1; }' >slow/two.c
+cat >slow/xaas.json <<'END'
+{"name": "tool", "build": {"system": "make"}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/tool"]},
+ "specializations": [{"name": "kind", "category": "other", "default": "plain",
+   "values": [{"value": "plain", "arguments": []}, {"value": "fast", "arguments": ["CFLAGS=-O1"]},
+              {"value": "debug", "arguments": ["CFLAGS=-g", "DEBUG=1"]}]}]}
+END
+build slow
+slow='1 source (main.c) is compiled without an -O option'
+expect_equal "warnings of unoptimized sources" "$(warnings)" "optimization -:-"
+grep -qF "xaas: warning: $slow" stderr || fail "no warning: $(cat stderr)"
+"$XAAS" inspect oci:app:ir --format json >inspected.json 2>stderr
+assert_json inspected.json '.unoptimized_sources == ["main.c"] and [.warnings[].kind] == ["optimization"]'
+grep -qF "xaas: warning: $slow" stderr || fail "inspect does not warn: $(cat stderr)"
+"$XAAS" deploy oci:app:ir -o oci:app:here --format json >deployed.json 2>stderr
+assert_json deployed.json '[.warnings[] | [.kind, .file, .line]] == [["optimization", null, null]]'
+grep -qF "xaas: warning: $slow" stderr || fail "deploy does not warn: $(cat stderr)"
+for kind in fast debug; do
+  "$XAAS" deploy oci:app:ir -o oci:app:here --set kind=$kind --format json >deployed.json 2>stderr
+  assert_json deployed.json '.warnings == []'
+done

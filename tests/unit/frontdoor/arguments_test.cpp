@@ -70,6 +70,14 @@ TEST(Arguments, OtherTargets) {
     EXPECT_FALSE(arguments_of(words).written.other_triple) << join(words, " ");
 }
 
+TEST(Arguments, AnyOptionForOptimizationCounts) {
+  for (const Words& words :
+       {Words{"-O"}, {"-O0"}, {"-O2"}, {"-Og"}, {"-Os"}, {"-O4"}, {"-Ofast"}, {"-g", "-O3"}})
+    EXPECT_TRUE(arguments_of(words).written.optimization) << join(words, " ");
+  for (const Words& words : {Words{"-c", "a.c"}, {"-g"}, {"-o", "-O2"}, {"-Wl,-O2"}, {"-Xlinker", "-O1"}})
+    EXPECT_FALSE(arguments_of(words).written.optimization) << join(words, " ");
+}
+
 TEST(Arguments, NativeIsTheLevel) {
   EXPECT_THAT(line_of({"-march=native"}), HasSubstr(" -march=x86-64-v3 "));
   EXPECT_THAT(line_of({"-Xarch_host", "-march=native"}), HasSubstr(" -Xarch_host -march=x86-64-v3 "));

@@ -15,6 +15,7 @@ using ::testing::SizeIs;
 struct Source {
   std::string name, code; // equal code: equal IR
   ir::MachineFlags machine;
+  bool unoptimized = false;
 };
 
 // Bundles in which every configuration installs one program.
@@ -44,6 +45,7 @@ protected:
     ir::Unit unit;
     unit.source = source.name;
     unit.machine = source.machine;
+    unit.unoptimized = source.unoptimized;
     unit.module = put(source.code);
     unit.options = ir::UnitOptions{}.digest();
     bundle_.options[unit.options] = {};
@@ -137,6 +139,31 @@ TEST_F(CoverageOf, MachineFlagsAreCountedPerUnitAndListedPerSource) {
   EXPECT_THAT(found.machine_sources, ElementsAre(Field(&MachineFlagSource::source, "fixed.c"),
                                                  Field(&MachineFlagSource::source, "native.c"),
                                                  Field(&MachineFlagSource::source, "tuned.c")));
+}
+
+TEST_F(CoverageOf, SourcesWithoutOptimizationAreListedExceptInDebugBuilds) {
+  const auto slow = unit({"slow.f90", "slow", {}, true});
+  add({{"isa", "v1"}}, {slow, unit({"fast.c", "fast", {}})});
+  add({{"isa", "v2"}}, {slow});
+  add({{"isa", "v3"}}, {unit({"debugged.c", "debugged", {}, true})});
+  bundle_.configurations[2].arguments = {"-DX=1", "-DCMAKE_BUILD_TYPE=Debug"};
+  EXPECT_THAT(coverage().unoptimized, ElementsAre("slow.f90"));
+}
+
+TEST_F(CoverageOf, ArgumentsTellADebugBuild) {
+  add({{"isa", "v1"}}, {unit({"a.c", "a", {}, true})});
+  for (const char* argument :
+       {"-DCMAKE_BUILD_TYPE=Debug", "--buildtype=debug", "-Dbuildtype=debug", "DEBUG=1", "-DDEBUG=ON",
+        "--enable-debug", "--enable-debug=yes", "BUILD=debug"}) {
+    bundle_.configurations[0].arguments = {"-DA=B", argument};
+    EXPECT_THAT(coverage().unoptimized, IsEmpty()) << argument;
+  }
+  for (const char* argument :
+       {"-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "DEBUG=0", "--disable-debug",
+        "--enable-debug=no", "-DWITH_DEBUG=OFF", "debugger.c", ""}) {
+    bundle_.configurations[0].arguments = {argument};
+    EXPECT_THAT(coverage().unoptimized, SizeIs(1)) << argument;
+  }
 }
 
 TEST_F(CoverageOf, NativeObjectsHaveTheirReasonAndTheirConfigurations) {
