@@ -61,7 +61,8 @@ fi
 # What cannot run here is refused before it starts.
 "$XAAS" deploy oci:app:ir -o oci:app:other --cpu sierraforest -q >/dev/null
 if ! grep -qw avx_ne_convert /proc/cpuinfo; then
-  expect_error 3 "avxneconvert" "$XAAS" run --runtime bwrap oci:app:other -- x
+  expect_error 3 "the image was deployed for sierraforest: " "$XAAS" run --runtime bwrap oci:app:other -- x
+  expect_error 3 "avxneconvert" "$XAAS" run -v --runtime bwrap oci:app:other -- x
   expect_exit 126 "$XAAS" run -q --runtime bwrap --no-check oci:app:other -- x # the program itself refuses
 fi
 "$XAAS" run --runtime bwrap oci:app:here --print -- a 'b c' >line
