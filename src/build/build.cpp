@@ -51,17 +51,6 @@ std::string directory_name(std::string name) {
   return name.substr(0, 40);
 }
 
-// The installed programs that links of the build made.
-std::vector<std::string> executables_of(const image::Bundle& bundle,
-                                        const image::BundleConfiguration& configuration) {
-  std::vector<std::string> paths;
-  for (const link::InstalledFile& file : configuration.installed)
-    if (file.kind == link::InstalledFile::Kind::link &&
-        bundle.links.at(file.digest).kind == link::OutputKind::executable)
-      paths.push_back("/" + file.path);
-  return paths;
-}
-
 using Clock = std::chrono::steady_clock;
 
 class Builder {
@@ -197,6 +186,7 @@ private:
   void observe(project::ConfigurationBuild& build) {
     const fs::path compiled = project::compiled_source(build);
     steps_.clear();
+    configured_ = fs::file_time_type::min();
     next_check_ = {};
     build.watch = [this, compiled]() -> Result<void> {
       if (request_.watch)
@@ -205,6 +195,8 @@ private:
     };
     build.succeeded = [this, compiled](const std::string& step) {
       steps_.push_back(step);
+      if (step == "configure")
+        configured_ = fs::file_time_type::clock::now();
       return surroundings_.check_sources(compiled);
     };
   }
@@ -224,7 +216,7 @@ private:
     if (request_.failed && error.kind != ErrorKind::interrupted)
       request_.failed({build,
                        surroundings_.sources_written() ? FailedBuild::Cause::sources_written : otherwise,
-                       steps_, error});
+                       steps_, configured_, error});
     return error;
   }
 
@@ -406,7 +398,7 @@ private:
       each.modules = covered.modules;
       each.native_objects = covered.native_objects;
       each.programs = covered.programs;
-      each.executables = executables_of(bundle_, bundle_.configurations[i]);
+      each.program_names = image::programs_of(bundle_, bundle_.configurations[i]);
       if (each.units == 0 && each.programs > 0)
         progress_.note("configuration " + each.id +
                        ": no program has IR; does the build use the compilers that it is given (CC, CXX)?");
@@ -439,6 +431,7 @@ private:
   std::vector<std::string> differences_;
   Surroundings surroundings_;
   std::vector<std::string> steps_; // of the current build that succeeded
+  fs::file_time_type configured_;  // when its configure step had succeeded
   Clock::time_point next_check_;   // of its sources
   std::optional<image::SourceLayers> source_layers_;
   Report report_;

@@ -44,9 +44,9 @@ std::optional<Product::Kind> kind_of(const std::string& content, const std::stri
   return dynamic->shared ? Product::Kind::shared_library : Product::Kind::program;
 }
 
-bool may_be_product(const fs::directory_entry& entry) {
+bool may_be_product(const fs::directory_entry& entry, fs::file_time_type since) {
   std::error_code code;
-  if (entry.is_symlink(code) || !entry.is_regular_file(code))
+  if (entry.is_symlink(code) || !entry.is_regular_file(code) || entry.last_write_time(code) < since)
     return false;
   const std::string name = entry.path().filename();
   const bool executable = (entry.status(code).permissions() & fs::perms::owner_exec) != fs::perms::none;
@@ -87,7 +87,8 @@ std::string first_line(const std::string& text) {
 
 } // namespace
 
-std::vector<Product> products_in(const fs::path& directory, const std::string& arch) {
+std::vector<Product> products_in(const fs::path& directory, const std::string& arch,
+                                 fs::file_time_type since) {
   std::vector<Product> products;
   std::error_code code;
   const auto options = fs::directory_options::skip_permission_denied;
@@ -97,7 +98,7 @@ std::vector<Product> products_in(const fs::path& directory, const std::string& a
       it.disable_recursion_pending();
       continue;
     }
-    if (!may_be_product(*it))
+    if (!may_be_product(*it, since))
       continue;
     const Result<std::string> content = read_file(it->path());
     if (!content)
@@ -122,7 +123,7 @@ Failure failure_of(const build::FailedBuild& failed) {
   if (Result<std::string> log = read_file(failed.build.log, longest_log))
     failure.log = *std::move(log);
   if (failed.cause == Cause::install || failure.step == "install")
-    failure.products = products_in(failed.build.build, failed.build.arch);
+    failure.products = products_in(failed.build.build, failed.build.arch, failed.configured);
   return failure;
 }
 

@@ -25,13 +25,15 @@ struct Failure {
   std::vector<Product> products;
   std::map<std::string, std::string> values; // of the configuration
   bool natively = false;                     // the build succeeded, but with compilers of its own choice
+  bool unoptimized = false;                  // it succeeded, but compiled sources without an -O option
 };
 
 // Reads a failed build's directories, while they exist. Unreadable files count as missing.
 Failure failure_of(const build::FailedBuild& failed);
 
-// The products below a build directory, without those of the build system's own checks. Those in directories
-// of tests and examples are left out if there are others.
-std::vector<Product> products_in(const fs::path& directory, const std::string& arch);
+// The products below a build directory that are newer than `since`, without those of the build system's own
+// checks. Those in directories of tests and examples are left out if there are others.
+std::vector<Product> products_in(const fs::path& directory, const std::string& arch,
+                                 fs::file_time_type since);
 
 } // namespace xaas::trial

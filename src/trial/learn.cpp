@@ -218,10 +218,28 @@ std::string learn_make_compilers(const Classroom& room, discover::Draft& draft) 
   return learned.empty() ? "" : "build.arguments:" + learned;
 }
 
+// A makefile without -O in its flags.
+std::string learn_optimization(const Classroom& room, discover::Draft& draft) {
+  if (!room.failure.unoptimized)
+    return {};
+  bool changed = false;
+  for (const char* variable : {"CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS"}) {
+    std::string& flags = draft.application.build.environment[variable];
+    if (has(flags, "-O"))
+      continue;
+    flags = flags.empty() ? "-O3" : "-O3 " + flags;
+    changed = true;
+  }
+  if (!changed)
+    return {};
+  draft.remarks.push_back({"/build/environment", "The project's own flags do not optimize."});
+  return "build.environment: -O3, because the project's own flags do not optimize";
+}
+
 // Lessons from the surest sign to the vaguest.
-constexpr std::array lessons = {learn_copy,    learn_install,      learn_target, learn_own_configure,
-                                learn_policy,  learn_warnings,     learn_mpi,    learn_make_compilers,
-                                learn_options, learn_build_in_tree};
+constexpr std::array lessons = {learn_copy,         learn_install,  learn_target,       learn_own_configure,
+                                learn_policy,       learn_warnings, learn_mpi,          learn_make_compilers,
+                                learn_optimization, learn_options,  learn_build_in_tree};
 
 } // namespace
 
@@ -232,23 +250,23 @@ std::string learn(const Classroom& room, discover::Draft& draft) {
   return {};
 }
 
-std::string choose_entrypoint(const std::vector<std::string>& executables, discover::Draft& draft) {
+std::string choose_entrypoint(const std::vector<std::string>& programs, discover::Draft& draft) {
   spec::Application& application = draft.application;
-  if (!application.image.entrypoint.empty() || executables.empty())
+  if (!application.image.entrypoint.empty() || programs.empty())
     return {};
   const auto is_named_like_it = [&](const std::string& path) {
     return to_lower(fs::path(path).filename().string()) == application.name;
   };
-  const auto named = std::find_if(executables.begin(), executables.end(), is_named_like_it);
-  if (executables.size() > 1 && named == executables.end()) {
+  const auto named = std::find_if(programs.begin(), programs.end(), is_named_like_it);
+  if (programs.size() > 1 && named == programs.end()) {
     std::vector<std::string> names;
-    for (const std::string& path : executables)
+    for (const std::string& path : programs)
       names.push_back(fs::path(path).filename());
     draft.remarks.push_back({"", "Programs: " + join(names, ", ") + ". image.entrypoint can name one."});
     return {};
   }
-  application.image.entrypoint = {named == executables.end() ? executables.front() : *named};
-  draft.remarks.push_back({"/image/entrypoint", executables.size() == 1
+  application.image.entrypoint = {named == programs.end() ? programs.front() : *named};
+  draft.remarks.push_back({"/image/entrypoint", programs.size() == 1
                                                     ? "The only program."
                                                     : "The program with the project's name."});
   return "image.entrypoint: " + application.image.entrypoint.front();

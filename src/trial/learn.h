@@ -24,6 +24,6 @@ struct Classroom {
 std::string learn(const Classroom& room, discover::Draft& draft);
 
 // Names the program that a container starts, if the installed programs leave no doubt. The same result.
-std::string choose_entrypoint(const std::vector<std::string>& executables, discover::Draft& draft);
+std::string choose_entrypoint(const std::vector<std::string>& programs, discover::Draft& draft);
 
 } // namespace xaas::trial

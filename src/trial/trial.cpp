@@ -98,30 +98,30 @@ private:
   // A draft that builds with compilers of its own choice makes no IR. It is the result if nothing better
   // works.
   Result<void> build_until_it_works() {
-    std::optional<std::pair<discover::Draft, std::vector<std::string>>> without_ir;
+    std::optional<std::pair<discover::Draft, std::vector<std::string>>> poor;
     bool goes_on = true;
     for (size_t lesson = 0; goes_on; ++lesson) {
       XAAS_TRY(const Values first, first_configuration());
       XAAS_TRY(const bool built, attempt(first, ""));
-      if (built && !failure_.natively)
-        return accept(executables_);
+      if (built && !failure_.natively && !failure_.unoptimized)
+        return accept(programs_);
       if (built)
-        without_ir = {draft_, executables_};
+        poor = {draft_, programs_};
       if (lesson < most_lessons && !is_over())
         report_.attempts.back().learned = learn_from(failure_);
       goes_on = !report_.attempts.back().learned.empty();
       say_learned(report_.attempts.back());
     }
-    if (!without_ir) {
+    if (!poor) {
       report_.error = error_;
       return {};
     }
-    draft_ = std::move(without_ir->first);
-    return accept(without_ir->second);
+    draft_ = std::move(poor->first);
+    return accept(poor->second);
   }
 
-  Result<void> accept(const std::vector<std::string>& executables) {
-    report_.attempts.back().learned = choose_entrypoint(executables, draft_);
+  Result<void> accept(const std::vector<std::string>& programs) {
+    report_.attempts.back().learned = choose_entrypoint(programs, draft_);
     say_learned(report_.attempts.back());
     report_.error.reset();
     return {};
@@ -304,7 +304,9 @@ private:
 
   void note_success(const build::Report& built) {
     const build::ConfigurationReport& first = built.configurations.front();
-    executables_ = first.executables;
+    programs_ = first.program_names;
+    failure_.unoptimized = std::any_of(built.warnings.begin(), built.warnings.end(),
+                                       [](const auto& warning) { return warning.kind == "optimization"; });
     failure_.natively = first.units == 0 || first.native_objects > 0; // the latter may also be assembly
     if (failure_.natively)
       failure_.error = "the build does not use the compilers that it is given";
@@ -319,7 +321,7 @@ private:
   Report report_;
   Failure failure_; // of the last attempt
   Error error_;
-  std::vector<std::string> executables_; // of the last attempt that was built
+  std::vector<std::string> programs_; // of the last attempt that was built
   bool configuring_failed_ = false;
 };
 

@@ -32,6 +32,7 @@ struct FailedBuild {
   const project::ConfigurationBuild& build;
   Cause cause;
   std::vector<std::string> steps; // that succeeded: "configure", "build", "install"
+  fs::file_time_type configured;  // when "configure" had succeeded; else the earliest time
   const Error& error;
 };
 
@@ -73,7 +74,7 @@ struct ConfigurationReport {
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
   uint64_t compiled = 0,
            reused = 0; // front-end runs, and results from the cache; both include configure checks
-  std::vector<std::string> executables; // installed programs, by path
+  std::vector<std::string> program_names; // of installed programs (image::programs_of())
   Steps steps;
   Seconds seconds; // of all steps and the work between them
 };

@@ -106,6 +106,14 @@ learned compiler 'COMPILER=\$\(CC\) -O2'
 prints compiler compiler compiler
 assert_json <("$XAAS" inspect oci:compiler.ir:ir --format json) '.configurations[0].units == 1'
 
+# A makefile whose flags do not optimize.
+program slow/main.c slow
+printf 'CFLAGS += -Wall\nslow: main.o\n\t$(CC) -o slow main.o\n' >slow/Makefile
+tried slow
+learned slow '^build\.environment: -O3'
+"$XAAS" inspect oci:slow.ir:ir --format json >slow.inspect
+assert_json slow.inspect '.warnings | length == 0'
+
 # An option whose value does not build is left out, with the compiler's message.
 mkdir choice
 cat >choice/main.c <<'END'
@@ -139,9 +147,7 @@ grep -q NoSuchPackage broken.err || fail "the error does not name the package: $
 [ -s broken.json ] || fail "no draft"
 
 # The limit of time.
-mkdir slow
-printf 'slow:\n\tsleep 300\n' >slow/Makefile
-expect_exit 2 "$XAAS" init slow -o slow.json --try-time 1 2>slow.err
+expect_exit 2 "$XAAS" init slow -o limit.json --try-time 1 2>slow.err
 grep -q -- '--try-time is only for --try' slow.err || fail "$(cat slow.err)"
 
 # `build` does the same where a draft as it is does not build.
