@@ -23,7 +23,7 @@ open_bench
 packages python3 time
 
 # Of packages that have several build systems, the one that the document is about.
-build_system_of() { case $1 in fftw3 | hypre) echo --build-system autotools ;; kissfft | openblas | suitesparse) echo --build-system make ;; esac; }
+build_system_of() { case $1 in fftw3 | hdf5 | hypre) echo --build-system autotools ;; kissfft | openblas | suitesparse) echo --build-system make ;; esac; }
 
 score() { # TRUTH FOUND
   if [ $facts = yes ]; then "$root/tools/score_discovery.py" "$1" "$2" --facts; else "$root/tools/score_discovery.py" "$1" "$2"; fi
