@@ -40,6 +40,7 @@ const std::vector<CommandEntry>& commands() {
       {"init", "Write an application spec for a source tree, as a draft to edit",
        "xaas init src/solver\n"
        "xaas init src/solver -o solver.json\n"
+       "xaas init src/solver --try --try-time 20\n"
        "xaas init src/solver --llm http://localhost:11434 --model NAME",
        make_init_command},
       {"inspect", "Show what an image, an application spec or a source tree can be specialized for",
