@@ -178,9 +178,10 @@ private:
     const std::optional<Test> test = test_in(line);
     if (!test)
       return std::nullopt;
-    if (const std::string system = to_lower(test->value); system == "linux")
+    const std::string system = to_lower(test->value);
+    if (system == "linux")
       return !test->is_negated;
-    else if (system == "darwin" || system == "windows_nt" || system == "freebsd" || system == "aix")
+    if (system == "darwin" || system == "windows_nt" || system == "freebsd" || system == "aix")
       return test->is_negated;
     const auto found = options_.find(test->name);
     if (is_common(test->name) && found == options_.end())
