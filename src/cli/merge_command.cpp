@@ -3,6 +3,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/merge/merge.h>
+#include <xaas/oci/operation.h>
 
 #include <iostream>
 
@@ -41,7 +42,7 @@ public:
     for (const oci::Reference& image : request.images)
       prune_after(image);
     if (!result)
-      return Error(result.error()).in("merging into " + output_);
+      return oci::in_operation(result.error(), "merging into", output_);
     if (common.json())
       print_json(*result);
     else
