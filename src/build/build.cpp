@@ -51,6 +51,18 @@ std::string directory_name(std::string name) {
   return name.substr(0, 40);
 }
 
+// The installed programs that links of the build made. Scripts need an interpreter, which an image on base
+// scratch does not have.
+std::vector<std::string> executables_of(const image::Bundle& bundle,
+                                        const image::BundleConfiguration& configuration) {
+  std::vector<std::string> paths;
+  for (const link::InstalledFile& file : configuration.installed)
+    if (file.kind == link::InstalledFile::Kind::link &&
+        bundle.links.at(file.digest).kind == link::OutputKind::executable)
+      paths.push_back("/" + file.path);
+  return paths;
+}
+
 using Clock = std::chrono::steady_clock;
 
 class Builder {
@@ -398,7 +410,7 @@ private:
       each.modules = covered.modules;
       each.native_objects = covered.native_objects;
       each.programs = covered.programs;
-      each.program_names = image::programs_of(bundle_, bundle_.configurations[i]);
+      each.executables = executables_of(bundle_, bundle_.configurations[i]);
       if (each.units == 0 && each.programs > 0)
         progress_.note("configuration " + each.id +
                        ": no program has IR; does the build use the compilers that it is given (CC, CXX)?");

@@ -57,10 +57,14 @@ void install_products(const Findings& findings, spec::Application& application) 
   if (!findings.products || findings.products->has_install)
     return;
   const auto file_name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  // The build directory is a copy of the whole tree.
+  const auto in_copy = [&](const std::string& path) {
+    return (fs::path(findings.directory) / path).lexically_normal().string();
+  };
   for (const std::string& program : findings.products->programs)
-    application.build.install.push_back({program, "bin/" + file_name(program)});
+    application.build.install.push_back({in_copy(program), "bin/" + file_name(program)});
   for (const std::string& library : findings.products->libraries)
-    application.build.install.push_back({library, "lib/" + file_name(library)});
+    application.build.install.push_back({in_copy(library), "lib/" + file_name(library)});
   if (findings.products->programs.size() == 1)
     application.image.entrypoint = {application.image.prefix + "/bin/" +
                                     file_name(findings.products->programs.front())};

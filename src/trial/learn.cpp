@@ -68,24 +68,35 @@ spec::InstallFile installed(const Product& product) {
   return {product.path, (product.kind == Product::Kind::program ? "bin/" : "lib/") + name};
 }
 
+// Archives are parts of the programs; a project that only has archives is a library.
+std::vector<spec::InstallFile> install_list(const std::vector<Product>& products) {
+  const bool has_others = std::any_of(products.begin(), products.end(), [](const Product& each) {
+    return each.kind != Product::Kind::archive;
+  });
+  std::vector<spec::InstallFile> files;
+  std::set<std::string> taken;
+  for (const Product& product : products)
+    if (!(has_others && product.kind == Product::Kind::archive) && taken.insert(installed(product).to).second)
+      files.push_back(installed(product));
+  return files;
+}
+
+// Also replaces a list that names files which the build does not make.
 std::string learn_install(const Classroom& room, discover::Draft& draft) {
   spec::Build& build = draft.application.build;
   const bool fails = room.failure.cause == Cause::install || room.failure.step == "install";
-  if (!fails || !build.install.empty() || room.failure.products.empty())
+  const std::vector<spec::InstallFile> files = install_list(room.failure.products);
+  const auto is_listed = [&](const spec::InstallFile& file) {
+    return std::any_of(build.install.begin(), build.install.end(),
+                       [&](const auto& each) { return each.from == file.from && each.to == file.to; });
+  };
+  if (!fails || files.empty() || std::all_of(files.begin(), files.end(), is_listed))
     return {};
-  // Archives are parts of the programs; a project that only has archives is a library.
-  const bool has_others =
-      std::any_of(room.failure.products.begin(), room.failure.products.end(),
-                  [](const Product& each) { return each.kind != Product::Kind::archive; });
-  std::set<std::string> taken;
-  for (const Product& product : room.failure.products)
-    if (!(has_others && product.kind == Product::Kind::archive) && taken.insert(installed(product).to).second)
-      build.install.push_back(installed(product));
+  build.install = files;
   build.install_command.clear();
-  draft.remarks.push_back(
-      {"/build/install", "What the build makes, because its own install step fails: " + room.failure.error});
-  return "build.install: " + std::to_string(build.install.size()) +
-         " files that the build makes, because its own install step fails";
+  draft.remarks.push_back({"/build/install", "What the build makes: " + room.failure.error});
+  return "build.install: " + std::to_string(files.size()) + (files.size() == 1 ? " file" : " files") +
+         " that the build makes";
 }
 
 // A default goal that only prints help.
@@ -103,8 +114,8 @@ std::string learn_target(const Classroom& room, discover::Draft& draft) {
 std::string learn_warnings(const Classroom& room, discover::Draft& draft) {
   static const std::regex option(R"(error: [^\n]*\[(?:-Werror,)?-W([A-Za-z0-9+_-]+)(?:=[^\],]*)?\])");
   spec::Build& build = draft.application.build;
-  if (room.failure.step.empty() || build.system == System::make || build.system == System::commands)
-    return {}; // variables of a makefile hide those of the environment
+  if (room.failure.step.empty())
+    return {};
   std::set<std::string> names;
   for (std::sregex_iterator it(room.failure.log.begin(), room.failure.log.end(), option), end; it != end;
        ++it)

@@ -304,7 +304,7 @@ private:
 
   void note_success(const build::Report& built) {
     const build::ConfigurationReport& first = built.configurations.front();
-    programs_ = first.program_names;
+    programs_ = first.executables;
     failure_.unoptimized = std::any_of(built.warnings.begin(), built.warnings.end(),
                                        [](const auto& warning) { return warning.kind == "optimization"; });
     failure_.natively = first.units == 0 || first.native_objects > 0; // the latter may also be assembly

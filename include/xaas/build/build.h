@@ -74,7 +74,7 @@ struct ConfigurationReport {
   uint64_t units = 0, modules = 0, native_objects = 0, programs = 0;
   uint64_t compiled = 0,
            reused = 0; // front-end runs, and results from the cache; both include configure checks
-  std::vector<std::string> program_names; // of installed programs (image::programs_of())
+  std::vector<std::string> executables; // installed programs that links made, by path
   Steps steps;
   Seconds seconds; // of all steps and the work between them
 };

@@ -59,6 +59,20 @@ prints none two two
 [ ! -e none.tree/usr/local/bin/check ] || fail "a program of the tests is installed"
 grep -q 'Programs: one, two' none.json || fail "the draft does not list the programs: $(cat none.json)"
 
+# A makefile below the top: files to install are relative to the copy of the whole tree.
+program below/code/main.c below
+printf 'below: main.c\n\t$(CC) -O2 -o below main.c\n' >below/code/Makefile
+tried below
+prints below below below
+
+# Functions without a declaration, which old C allows.
+mkdir old
+printf 'main() { puts("old"); return 0; }\n' >old/main.c
+printf 'old: main.o\n\t$(CC) -O2 $(CFLAGS) -o old main.o\n' >old/Makefile
+tried old
+learned old 'Wno-error=implicit-int'
+prints old old old
+
 # A configure script for another shell, which refuses Autoconf's options and works only in its own directory.
 program bash/main.c bash
 cat >bash/configure <<'END'
