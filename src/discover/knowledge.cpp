@@ -43,6 +43,7 @@ Knowledge::Knowledge() {
   compilers_ = set_of(json["other_compilers"]);
   choice_words_ = set_of(json["choice_words"]);
   developer_words_ = set_of(json["developer_words"]);
+  assembly_words_ = set_of(json["assembly_words"]);
   for (const Json& item : json["libraries_with_gpus"])
     for (const Json& words : item["words"])
       libraries_with_gpus_[words.get<std::string>()] = item["provides"].get<std::vector<std::string>>();
@@ -72,6 +73,7 @@ Knowledge::Knowledge() {
     if (item.contains("requires"))
       entry.features = item["requires"].get<std::vector<std::string>>();
     entry.arch = item.value("arch", "");
+    entry.is_vector = !item.value("beside", false);
     for (const std::string& arch : target::architectures())
       if (entry.arch.empty() && !entry.features.empty() && are_features(arch, entry.features))
         entry.arch = arch;
@@ -168,6 +170,14 @@ bool Knowledge::has_own_word(const std::vector<std::string>& words) const {
 }
 bool Knowledge::has_where_word(const std::vector<std::string>& words) const {
   return std::any_of(words.begin(), words.end(), [this](const auto& word) { return where_.count(word) > 0; });
+}
+bool Knowledge::is_assembly(const std::vector<std::string>& words) const {
+  return !words.empty() && assembly_words_.count(words.back());
+}
+std::vector<std::string> Knowledge::telling(const std::vector<std::string>& words) const {
+  std::vector<std::string> kept = words;
+  std::erase_if(kept, [this](const std::string& word) { return neutral_.count(word) > 0; });
+  return kept.empty() ? words : kept;
 }
 std::vector<std::string> Knowledge::without(const std::vector<std::string>& words, bool own,
                                             bool where) const {

@@ -50,13 +50,17 @@ public:
   bool is_other_compiler(const std::vector<std::string>& words) const;
   bool has_own_word(const std::vector<std::string>& words) const;   // "internal", "bundled"
   bool has_where_word(const std::vector<std::string>& words) const; // "external", "dir"
+  // Whether an option of that name switches code in assembly: "asm", "arm4 asm".
+  bool is_assembly(const std::vector<std::string>& words) const;
+  // The words that tell one instruction set from another: all that are not neutral, or all.
+  std::vector<std::string> telling(const std::vector<std::string>& words) const;
   std::vector<std::string> without(const std::vector<std::string>& words, bool own, bool where) const;
 
 private:
   Knowledge();
   std::string key(const std::vector<std::string>& words) const; // without neutral words
   std::set<std::string> neutral_, where_, own_, off_values_, neutral_values_, compilers_, choice_words_,
-      developer_words_;
+      developer_words_, assembly_words_;
   std::map<std::string, std::vector<std::string>> libraries_with_gpus_;
   std::vector<Entry> entries_;
   struct Meaning {

@@ -56,9 +56,12 @@ Classification::Classification(const Findings& found)
   for (const Option& option : findings.options)
     by_name_[option.name] = &option;
   for (const Option& option : findings.options)
-    if (const SimdEntry* const simd =
-            option.kind != Option::Kind::text ? knowledge.simd(words_of(option.name)) : nullptr)
-      has_vector_switch_ |= simd->is_vector && !simd->arch.empty();
+    if (option.kind != Option::Kind::text) {
+      const Words words = words_of(option.name);
+      const SimdEntry* const simd = knowledge.simd(words);
+      has_vector_switch_ |= simd && simd->is_vector && !simd->arch.empty();
+      has_assembly_switch_ |= !simd && knowledge.is_assembly(words);
+    }
   for (const Package& package : findings.packages)
     if (const Entry* const entry = knowledge.entry(Knowledge::words_of(package.name)))
       for (const std::string& condition : package.conditions)

@@ -49,10 +49,12 @@ public:
 
   // Whether some option switches one set of vector instructions.
   bool has_vector_switch() const { return has_vector_switch_; }
+  // Whether some option switches code in assembly.
+  bool has_assembly_switch() const { return has_assembly_switch_; }
 
 private:
   Words prefix_;
-  bool has_vector_switch_ = false;
+  bool has_vector_switch_ = false, has_assembly_switch_ = false;
   std::map<std::string, const Option*> by_name_;
   std::map<const Entry*, std::set<const Option*>> searchers_;
 };

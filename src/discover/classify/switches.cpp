@@ -40,13 +40,20 @@ bool Switches::add_own_library(const Option& option, const Words& words) {
 }
 
 bool Switches::add_simd(const Option& option, const Words& words) {
-  const SimdEntry* const simd = all_.knowledge.simd(words);
-  if (!simd || option.kind == Option::Kind::text)
+  const SimdEntry* const known_set = all_.knowledge.simd(words);
+  const bool assembly = !known_set && all_.knowledge.is_assembly(words);
+  if ((!known_set && !assembly) || option.kind == Option::Kind::text || option.takes_place)
     return false;
+  static const SimdEntry unnamed; // code in assembly for the machine, whatever it is
+  const SimdEntry* const simd = known_set ? known_set : &unnamed;
   // Another extension counts only in a project that switches vector instructions in the same way.
-  if (!simd->is_vector && !all_.has_vector_switch())
+  if (!simd->is_vector && !(simd->features.empty() ? all_.has_assembly_switch() : all_.has_vector_switch()))
     return false;
-  const Words telling = without_neutral(words);
+  const Words telling = all_.knowledge.telling(words);
+  // "generic code" is any code; "generic" beside names of instruction sets is code without them.
+  if (known_set && simd->features.empty() && simd->arch.empty() &&
+      telling.size() != without_neutral(words).size())
+    return false;
   Choice& known = all_.choice(Choice::Group::simd, to_upper(join(telling, "-")));
   known.flag = typed_on(all_.system, option);
   known.by_default = is_on(option);

@@ -242,6 +242,53 @@ find_package(LAPACK)
             (Json{{"library_name", "FFTW"}, {"build_flag", "-DSLV_BUILD_OWN_FFTW"}}));
 }
 
+TEST_F(ClassifyTest, NeutralWordsAreNoPartOfAnInstructionSetsName) {
+  const Discovery found = of_cmake("option(USE_AVX_INSTRUCTIONS \"\" OFF)\noption(GENERIC_CODE \"\" OFF)\n");
+  const Json sets = paper_document(findings, found)["simd_vectorization"];
+  EXPECT_EQ(sets, (Json{{"AVX", {{"build_flag", "-DUSE_AVX_INSTRUCTIONS"}, {"default", false}}}}));
+}
+
+TEST_F(ClassifyTest, SwitchesOfAssembly) {
+  write("configure.ac",
+        "AC_INIT([s],[1])\n"
+        "AC_ARG_ENABLE(assembly, AS_HELP_STRING([--enable-assembly],[use it [default=yes]]))\n"
+        "AC_ARG_ENABLE(arm4-asm, [  --enable-arm4-asm  Make use of ARM4 assembly])\n"
+        "AC_ARG_ENABLE(fat, AS_HELP_STRING([--enable-fat],[several CPUs [default=no]]))\n");
+  const Findings configure = read();
+  const Json sets = paper_document(configure, classify(configure))["simd_vectorization"];
+  EXPECT_EQ(sets["ASSEMBLY"], (Json{{"build_flag", "--enable-assembly"}, {"default", true}}));
+  EXPECT_EQ(sets["ARM4-ASM"], (Json{{"build_flag", "--enable-arm4-asm"}, {"default", false}}));
+  EXPECT_EQ(sets["FAT"], (Json{{"build_flag", "--enable-fat"}, {"default", false}}));
+}
+
+TEST_F(ClassifyTest, FatAloneIsNoInstructionSet) {
+  EXPECT_EQ(of_cmake("option(ENABLE_FAT \"\" OFF)\noption(ENABLE_AVX2 \"\" OFF)\n").choices.size(), 1u);
+}
+
+TEST_F(ClassifyTest, ThreadsThatTheBuildRequires) {
+  write("solver.c", "void f(void) { pthread_create(0, 0, 0, 0); }\n");
+  const Discovery required = of_cmake("find_package(Threads REQUIRED)\n");
+  EXPECT_EQ(paper_document(findings, required)["parallel_programming_libraries"]["pthreads"],
+            (Json{{"used_as_default", true}, {"build_flag", nullptr}, {"minimum_version", nullptr}}));
+  EXPECT_EQ(of_cmake("find_package(Threads)\nadd_library(s solver.c)\n"
+                     "target_link_libraries(s ${CMAKE_THREAD_LIBS_INIT})\n")
+                .choices.size(),
+            1u);
+  EXPECT_TRUE(of_cmake("find_package(Threads)\n").choices.empty());
+  // An option chooses who creates threads.
+  const Discovery chosen = of_cmake("find_package(Threads REQUIRED)\nset(TASKING TBB CACHE STRING \"\")\n"
+                                    "set_property(CACHE TASKING PROPERTY STRINGS TBB OpenMP)\n");
+  EXPECT_FALSE(paper_document(findings, chosen)["parallel_programming_libraries"].contains("pthreads"));
+  write("solver.c", "void f(void) {}\n");
+  EXPECT_TRUE(of_cmake("find_package(Threads REQUIRED)\n").choices.empty());
+}
+
+TEST_F(ClassifyTest, SearchesOfExamplesInMeson) {
+  write("meson.build", "project('s', 'c')\n");
+  write("examples/meson.build", "vulkan = dependency('vulkan', required: false)\n");
+  EXPECT_TRUE(classify(read()).choices.empty());
+}
+
 TEST_F(ClassifyTest, OtherBuildSystems) {
   write("configure.ac", "AC_INIT([s],[1])\nAC_ARG_ENABLE([avx2], [AS_HELP_STRING([--enable-avx2],[AVX2])])\n"
                         "AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi],[MPI])])\n");

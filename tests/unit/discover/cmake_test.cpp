@@ -342,5 +342,25 @@ TEST_F(CMakeTest, NoLoopIsEndless) {
   EXPECT_TRUE(option(findings, "A"));
 }
 
+TEST_F(CMakeTest, AGuardAgainstASecondReadingIsEntered) {
+  const Findings findings = read_cmake(R"(
+if(NOT TARGET solver)
+  option(SLV_PLAIN "" OFF)
+  if(SLV_PLAIN)
+    option(SLV_USE_CUDA "" OFF)
+  else()
+    option(SLV_USE_CUDA "" ON)
+  endif()
+  if(COMMAND pybind11_add_module)
+    set(SLV_AVX ON CACHE BOOL "")
+  else()
+    set(SLV_AVX OFF CACHE BOOL "")
+  endif()
+endif()
+)");
+  EXPECT_EQ(option(findings, "SLV_USE_CUDA")->initial, "ON");
+  EXPECT_EQ(option(findings, "SLV_AVX")->initial, "OFF");
+}
+
 } // namespace
 } // namespace xaas::discover

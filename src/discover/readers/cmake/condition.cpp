@@ -75,13 +75,14 @@ private:
   Verdict one() {
     if (is("NOT")) {
       ++at_;
+      const bool guard = is("TARGET"); // against a second reading of the same file
       if (++depth_ > deepest)
         return {};
       Verdict verdict = one();
       --depth_;
       if (verdict.truth != Truth::unknown)
         verdict.truth = verdict.truth == Truth::yes ? Truth::no : Truth::yes;
-      verdict.likely = !verdict.likely;
+      verdict.likely = guard || !verdict.likely;
       return verdict;
     }
     if (is("(")) {
@@ -93,8 +94,13 @@ private:
       at_ += is(")");
       return verdict;
     }
-    for (const char* test : {"EXISTS", "TARGET", "COMMAND", "POLICY", "IS_DIRECTORY", "TEST", "IS_ABSOLUTE",
-                             "IS_SYMLINK", "IS_READABLE"})
+    // A command that CMake does not have comes from a package or a project around this one.
+    if (is("COMMAND") && at_ + 1 < words_.size()) {
+      at_ += 2;
+      return {Truth::unknown, false, false};
+    }
+    for (const char* test :
+         {"EXISTS", "TARGET", "POLICY", "IS_DIRECTORY", "TEST", "IS_ABSOLUTE", "IS_SYMLINK", "IS_READABLE"})
       if (is(test) && at_ + 1 < words_.size()) {
         at_ += 2;
         return {};

@@ -45,8 +45,16 @@ void CMakeDeclarations::note_imported_targets(const CMakeCommand& command) {
   }
   if (command.name == "target_link_libraries" && !is_for_developers(state_.file))
     for (const CMakeArgument& argument : command.arguments)
-      if (argument.text == "pthread" || argument.text == "-pthread" || argument.text == "-lpthread")
-        note_linked("pthread", command);
+      note_threads(argument.text, command);
+}
+
+void CMakeDeclarations::note_threads(const std::string& linked, const CMakeCommand& command) {
+  if (linked == "pthread" || linked == "-pthread" || linked == "-lpthread")
+    note_linked("pthread", command);
+  // What FindThreads found is linked, so the application needs it.
+  if (linked == "Threads::Threads" || linked == "${CMAKE_THREAD_LIBS_INIT}")
+    if (const auto found = packages_.find("Threads"); found != packages_.end())
+      findings_.packages[found->second].required = true;
 }
 
 // ${CUDA_CUFFT_LIBRARIES}, ${CUDA_cufft_LIBRARY}: FindCUDA.

@@ -223,7 +223,7 @@ void add_build_file(const std::vector<MesonCall>& calls, const std::string& file
                                                              : name);
         }
     } else if (call.function == "dependency" || call.function == "find_library") {
-      if (call.first().empty())
+      if (call.first().empty() || is_for_developers(file))
         continue;
       std::string version = call.text("version");
       version.erase(0, std::min(version.find_first_of("0123456789"), version.size()));

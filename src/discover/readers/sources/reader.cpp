@@ -50,6 +50,7 @@ constexpr Mark marks[] = {{"__SSE2__", "sse2"},
                           {"fftw3.h", "FFTW"},
                           {"mkl.h", "MKL"},
                           {"pthread_create", "pthreads"},
+                          {"#include <thread>", "std::thread"},
                           {"tbb/", "TBB"},
                           {"cblas", "BLAS"}};
 
