@@ -217,7 +217,9 @@ private:
     if (!named ||
         (group != Choice::Group::simd && group != Choice::Group::fft && all_.knowledge.is_off(value)))
       return;
-    Choice& known = all_.choice(group, entry && group != Choice::Group::fft ? entry->name : value);
+    // FFTs are known by the project's word, unless it has a remark: "gpl-fftw3".
+    const bool is_plain = group == Choice::Group::fft && all_.knowledge.telling(words) == words;
+    Choice& known = all_.choice(group, entry && !is_plain ? entry->name : value);
     // Of two options with the same instruction sets, the first chooses.
     if (const bool again = !all_.chosen_by_value.insert({known.group, known.name}).second;
         again && group == Choice::Group::simd && known.place != option_.place)

@@ -75,6 +75,7 @@ private:
   bool add_precision(const Option& option, const Words& words);
   bool add_library_with_gpus(const Option& option, const Words& words);
   void add_entry(const Option& option, const Words& words);
+  bool is_parallel(const Words& words) const;
   const Entry* entry_of(const Option& option, const Words& words) const;
   void set_switch(const Option& option, const Entry& entry, Choice& known);
 

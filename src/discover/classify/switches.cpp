@@ -15,6 +15,14 @@ spec::Requirement needs_of(const SimdEntry& simd) {
   return needs;
 }
 
+// "sse41" is SSE4.1.
+std::string set_name(const std::vector<std::string>& telling, const SimdEntry& simd) {
+  const std::string name = join(telling, "-");
+  if (simd.features.size() == 1 && join(Knowledge::words_of(simd.features.front()), "") == name)
+    return to_upper(simd.features.front());
+  return to_upper(name);
+}
+
 } // namespace
 
 void Switches::add(const Option& option) {
@@ -54,7 +62,7 @@ bool Switches::add_simd(const Option& option, const Words& words) {
   if (known_set && simd->features.empty() && simd->arch.empty() &&
       telling.size() != without_neutral(words).size())
     return false;
-  Choice& known = all_.choice(Choice::Group::simd, to_upper(join(telling, "-")));
+  Choice& known = all_.choice(Choice::Group::simd, set_name(telling, *simd));
   known.flag = typed_on(all_.system, option);
   known.by_default = is_on(option);
   known.place = option.place;
@@ -92,9 +100,29 @@ bool Switches::add_library_with_gpus(const Option& option, const Words& words) {
   return true;
 }
 
+// "--enable-parallel", "ENABLE_PARALLEL4": MPI, if the sources use MPI, no OpenMP, and no option is named
+// after MPI.
+bool Switches::is_parallel(const Words& words) const {
+  const Words telling = all_.knowledge.telling(words);
+  if (telling.back().substr(0, telling.back().find_last_not_of("0123456789") + 1) != "parallel" ||
+      (telling != words && telling.size() > 1))
+    return false;
+  const auto uses = [this](const char* name) {
+    return std::any_of(all_.findings.signs.begin(), all_.findings.signs.end(),
+                       [&](const Sign& sign) { return sign.name == name; });
+  };
+  const Entry* const mpi = all_.knowledge.entry({"mpi"});
+  return uses("MPI") && !uses("OpenMP") &&
+         std::none_of(all_.findings.options.begin(), all_.findings.options.end(), [&](const Option& option) {
+           return all_.knowledge.entry(all_.words_of(option.name)) == mpi;
+         });
+}
+
 // What the option is about, by its name.
 const Entry* Switches::entry_of(const Option& option, const Words& words) const {
   const Entry* const entry = all_.knowledge.entry(words);
+  if (!entry && is_parallel(words))
+    return all_.knowledge.entry({"mpi"});
   if (entry || words.size() < 2)
     return entry;
   // A prefix of this option alone counts if it is a word of the project's name, or if the search for the

@@ -289,6 +289,58 @@ TEST_F(ClassifyTest, SearchesOfExamplesInMeson) {
   EXPECT_TRUE(classify(read()).choices.empty());
 }
 
+TEST_F(ClassifyTest, WordsThatAConfigureScriptComparesItsOptionWith) {
+  write("configure.ac", R"(AC_INIT([s],[1])
+FFT=smallft
+AC_ARG_WITH([fft], [AS_HELP_STRING([--with-fft=choice],[use an alternate FFT])], [FFT=$withval])
+AS_CASE([$FFT],
+ [kiss], [AC_DEFINE([USE_KISS], [], [a])],
+ [smallft], [AC_DEFINE([USE_SMALLFT], [], [b])],
+ [gpl-fftw3], [AC_DEFINE([USE_FFTW3], [], [c])],
+ [AC_MSG_FAILURE([Unknown])])
+)");
+  const Findings configure = read();
+  const Json ffts = paper_document(configure, classify(configure))["FFT_libraries"];
+  EXPECT_EQ(ffts["smallft"]["used_as_default"], true);
+  EXPECT_EQ(ffts["smallft"]["built-in"], true);
+  EXPECT_EQ(ffts["FFTW"]["build_flag"], "--with-fft=gpl-fftw3");
+  EXPECT_EQ(ffts["FFTW"]["used_as_default"], false);
+}
+
+TEST_F(ClassifyTest, OptionsOfTheProjectsOwnMacros) {
+  write("configure.ac", R"(AC_INIT([s],[1])
+has_neon=no
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([])], [
+has_neon=yes
+])
+AC_ARG_ENABLE(neon, [  --enable-neon  Enable NEON], [
+has_neon=yes
+])
+)");
+  write("config/m4/cpu.m4", R"(AC_DEFUN([CPU_OPTIMIZATION], [
+  AC_ARG_WITH([$1], [AC_HELP_STRING([--with-$1], [Use $2.])], [], [with_$1=no])
+])
+AS_IF([true], [CPU_OPTIMIZATION([sse41], [SSE 4.1])])
+)");
+  const Findings configure = read();
+  const Json sets = paper_document(configure, classify(configure))["simd_vectorization"];
+  EXPECT_EQ(sets["SSE4.1"], (Json{{"build_flag", "--with-sse41"}, {"default", false}}));
+  EXPECT_EQ(sets["NEON"], (Json{{"build_flag", "--enable-neon"}, {"default", true}})); // a test decides
+  ASSERT_TRUE(option(configure, "with-sse41"));
+  EXPECT_EQ(option(configure, "with-sse41")->place, (Place{"config/m4/cpu.m4", 4}));
+}
+
+TEST_F(ClassifyTest, ParallelMeansMpiIfTheSourcesUseNothingElse) {
+  write("configure.ac", "AC_INIT([s],[1])\n"
+                        "AC_ARG_ENABLE([parallel], AS_HELP_STRING([--enable-parallel],[default=no]))\n");
+  write("solver.c", "#include <mpi.h>\n");
+  const Findings configure = read();
+  EXPECT_EQ(paper_document(configure, classify(configure))["parallel_programming_libraries"]["MPI"],
+            (Json{{"used_as_default", false}, {"build_flag", "--enable-parallel"}, {"minimum_version", nullptr}}));
+  write("loop.c", "#pragma omp parallel\n");
+  EXPECT_TRUE(classify(read()).choices.empty());
+}
+
 TEST_F(ClassifyTest, OtherBuildSystems) {
   write("configure.ac", "AC_INIT([s],[1])\nAC_ARG_ENABLE([avx2], [AS_HELP_STRING([--enable-avx2],[AVX2])])\n"
                         "AC_ARG_WITH([mpi], [AS_HELP_STRING([--with-mpi],[MPI])])\n");

@@ -169,8 +169,12 @@ public:
       if (const std::optional<std::string> text = tree_.text(path)) {
         read_macros(*text, path, top && !macros);
         macros |= top;
+        for (OptionMacro& macro : option_macros(*text))
+          macros_.push_back(std::move(macro));
+        texts_.emplace_back(path, *text);
       }
     }
+    read_calls_of_macros();
     // The names of options that macros compose appear only here.
     const std::string script = (findings_.directory.empty() ? "" : findings_.directory + "/") + "configure";
     if (const std::optional<std::string> text = tree_.text(script)) {
@@ -224,7 +228,7 @@ private:
         findings_.languages.emplace_back(language);
     for (const bool enable : {true, false})
       for (const MacroCall& call : calls_of(text, enable ? "AC_ARG_ENABLE" : "AC_ARG_WITH"))
-        add_argument(call, enable ? "enable-" : "with-", path);
+        add_argument(call, enable ? "enable-" : "with-", path, text);
     for (const MacroCall& call : calls_of(text, "PKG_CHECK_MODULES"))
       if (call.arguments.size() > 1)
         add_modules(call, path);
@@ -255,6 +259,22 @@ private:
       }
   }
 
+  // The options of the project's own macros, by their calls.
+  void read_calls_of_macros() {
+    constexpr size_t most = 200;
+    macros_.resize(std::min(macros_.size(), most));
+    for (const OptionMacro& macro : macros_)
+      for (const auto& [path, text] : texts_)
+        for (const MacroCall& call : calls_of(text, macro.name)) {
+          const std::string body = expanded(macro, call.arguments);
+          for (const bool enable : {true, false})
+            for (MacroCall& argument : calls_of(body, enable ? "AC_ARG_ENABLE" : "AC_ARG_WITH")) {
+              argument.line = call.line;
+              add_argument(argument, enable ? "enable-" : "with-", path, body);
+            }
+        }
+  }
+
   void add_package(Package package) {
     if (package.name.empty() || package.name.find_first_of("$\"`") != std::string::npos)
       return;
@@ -274,7 +294,39 @@ private:
       }
   }
 
-  void add_argument(const MacroCall& call, const std::string& prefix, const std::string& path) {
+  // Whether a test before the option sets the variable that the option switches on.
+  static bool is_detected(const MacroCall& call, const std::string& text) {
+    const std::string action = call.arguments.size() > 2 ? call.arguments[2] : "";
+    for (const std::string& line : split(action, '\n'))
+      if (const size_t equals = line.find("=yes"); equals != std::string::npos && equals > 0)
+        if (const std::string variable = trim(line.substr(0, equals));
+            variable.find_first_of(" \t([") == std::string::npos &&
+            !assigned_before(text, variable, call.line).empty() &&
+            text.find("\n" + variable + "=yes") < text.find(action))
+          return true;
+    return false;
+  }
+
+  // What the script does with the option's value tells more than its help.
+  static void read_action(const MacroCall& call, const std::string& text, Option& option) {
+    const std::string& action = call.arguments[2];
+    std::vector<std::string> values = values_of_case(action);
+    std::string initial;
+    if (const std::string variable = variable_of_value(action); values.size() < 2 && !variable.empty()) {
+      values = values_of_variable(text, variable);
+      initial = assigned_before(text, variable, call.line);
+    }
+    if (values.size() > 1) {
+      option.initial.reset();
+      if (std::find(values.begin(), values.end(), initial) != values.end())
+        option.initial = initial;
+      option.kind = Option::Kind::choice;
+      option.values = std::move(values);
+    }
+  }
+
+  void add_argument(const MacroCall& call, const std::string& prefix, const std::string& path,
+                    const std::string& text) {
     if (call.arguments.empty())
       return;
     std::string help = call.arguments.size() > 1 ? call.arguments[1] : "";
@@ -306,13 +358,9 @@ private:
     }
     const std::string otherwise = call.arguments.size() > 3 ? call.arguments[3] : "";
     if (option.kind == Option::Kind::boolean && !option.takes_place && call.arguments.size() > 2)
-      if (std::vector<std::string> values = values_of_case(call.arguments[2]); values.size() > 1) {
-        option.kind = Option::Kind::choice;
-        option.values = std::move(values);
-        option.initial.reset();
-      }
-    const bool is_asked =
-        otherwise.find("check") != std::string::npos || otherwise.find("auto") != std::string::npos;
+      read_action(call, text, option);
+    const bool is_asked = otherwise.find("check") != std::string::npos ||
+                          otherwise.find("auto") != std::string::npos || is_detected(call, text);
     if (!option.initial && option.kind == Option::Kind::boolean && !is_asked)
       option.initial = "OFF";
     add(std::move(option));
@@ -389,6 +437,8 @@ private:
   const TreeFiles& tree_;
   Findings& findings_;
   std::set<std::string> names_;
+  std::vector<OptionMacro> macros_;                        // those that declare options
+  std::vector<std::pair<std::string, std::string>> texts_; // of the files, with their paths
 };
 
 } // namespace

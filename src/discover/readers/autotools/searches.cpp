@@ -1,5 +1,6 @@
 #include "readers/autotools/searches.h"
 #include "knowledge.h"
+#include "readers/autotools/macros.h"
 
 #include <xaas/base/text.h>
 
@@ -92,6 +93,79 @@ std::vector<std::string> values_of_case(const std::string& text) {
     at = next + 2;
   }
   return values;
+}
+
+std::vector<std::string> values_of_variable(const std::string& text, const std::string& variable) {
+  const std::string plain = "$" + variable, braced = "${" + variable + "}";
+  for (const MacroCall& call : calls_of(text, "AS_CASE")) {
+    if (call.arguments.empty() || (call.arguments[0] != plain && call.arguments[0] != braced))
+      continue;
+    std::string patterns; // as a shell's `case` has them; the last argument alone is for all other words
+    for (size_t i = 1; i + 1 < call.arguments.size(); i += 2)
+      patterns += call.arguments[i] + ") ;;\n";
+    return values_of_case("case " + plain + " in\n" + patterns + "esac");
+  }
+  for (const std::string& word : {plain, braced, '"' + plain + '"', '"' + braced + '"'})
+    if (const size_t at = text.find("case " + word + " in"); at != std::string::npos)
+      return values_of_case(text.substr(at));
+  return {};
+}
+
+std::string variable_of_value(const std::string& action) {
+  for (const char* value : {"$withval", "${withval}", "\"$withval\"", "\"${withval}\"", "$enableval",
+                            "${enableval}", "\"$enableval\"", "\"${enableval}\""}) {
+    const size_t at = action.find(std::string("=") + value);
+    if (at == std::string::npos || at == 0)
+      continue;
+    size_t begin = at;
+    while (begin > 0 &&
+           (std::isalnum(static_cast<unsigned char>(action[begin - 1])) || action[begin - 1] == '_'))
+      --begin;
+    return action.substr(begin, at - begin);
+  }
+  return {};
+}
+
+std::string assigned_before(const std::string& text, const std::string& variable, unsigned line) {
+  std::string value;
+  unsigned number = 1;
+  for (size_t at = 0; at < text.size() && number < line; ++number) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (text.compare(at, variable.size() + 1, variable + "=") == 0)
+      value = trim(text.substr(at + variable.size() + 1, end - at - variable.size() - 1));
+    at = end + 1;
+  }
+  return value.find_first_of(" $`\"'") == std::string::npos ? value : "";
+}
+
+std::vector<OptionMacro> option_macros(const std::string& text) {
+  std::vector<OptionMacro> macros;
+  for (const char* define : {"AC_DEFUN", "AC_DEFUN_ONCE"})
+    for (const MacroCall& call : calls_of(text, define))
+      if (call.arguments.size() > 1)
+        for (const char* declare :
+             {"AC_ARG_WITH([$1]", "AC_ARG_ENABLE([$1]", "AC_ARG_WITH($1,", "AC_ARG_ENABLE($1,"})
+          if (call.arguments[1].find(declare) != std::string::npos) {
+            macros.push_back({call.arguments[0], call.arguments[1]});
+            break;
+          }
+  return macros;
+}
+
+std::string expanded(const OptionMacro& macro, const std::vector<std::string>& arguments) {
+  std::string text;
+  constexpr size_t longest = 100'000;
+  for (size_t i = 0; i < macro.body.size() && text.size() < longest; ++i) {
+    const char next = i + 1 < macro.body.size() ? macro.body[i + 1] : '\0';
+    if (macro.body[i] != '$' || next < '1' || next > '9') {
+      text.push_back(macro.body[i]);
+      continue;
+    }
+    const size_t index = static_cast<size_t>(next - '1');
+    text += index < arguments.size() ? arguments[index] : "";
+    ++i;
+  }
+  return text;
 }
 
 } // namespace xaas::discover
