@@ -1,0 +1,184 @@
+#!/bin/bash
+# Applications that nobody prepared: twenty of Debian's source packages, different in build system, language and shape, and
+# nobody who reads their build files or edits anything. For each: `xaas init --try`, `xaas build`, `xaas deploy`,
+# `xaas check` and `xaas run` of a workload, whose output must equal that of a native build with the same compiler, and the
+# user CPU seconds of both, measured in turn. A failed step ends the application, not the script. At the end come a table, the
+# last error of each failure and its hint. The sources must be unchanged afterwards.
+#
+#   tools/bench/unedited.sh [--rounds N] [--isa LEVEL,...] [APPLICATION]...     default: 5 rounds, the levels of the spec, all
+#
+# Exits with 1 if fewer than sixteen of all, or not all of the named applications pass. The applications are defined in
+# unedited/applications.sh.
+#
+# Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+declare -A source_package=() # where the name differs
+# shellcheck source=tools/bench/unedited/applications.sh
+source "$root/tools/bench/unedited/applications.sh"
+mapfile -t all < <(compgen -A function | sed -n 's/_about$//p' | sort)
+rounds=5
+levels=()
+applications=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+  --rounds) rounds=$2; shift 2 ;;
+  --isa) levels=(--isa "$2"); shift 2 ;;
+  *)
+    [[ $1 != -* && " ${all[*]} " == *" $1 "* ]] || { echo "usage: $0 [--rounds N] [--isa LEVEL,...] [APPLICATION]...; applications: ${all[*]}" >&2; exit 2; }
+    applications+=("$1"); shift ;;
+  esac
+done
+needed=${#applications[@]}
+[ "$needed" -gt 0 ] || { applications=("${all[@]}"); needed=16; }
+"$xaas" init --help | grep -q -- --try || die "this program has no init --try"
+open_bench
+packages bubblewrap build-essential
+
+# attempt DIRECTORY NAME COMMAND...: a step of the application, unless an earlier one failed: its output in NAME.log, its
+# seconds in NAME.time. What has its seconds is not run again. Sets `failed` instead of failing.
+attempt() {
+  local base=$1/$2 start=$EPOCHREALTIME code
+  [ -z "$failed" ] || return 0
+  [ ! -s "$base.time" ] || return 0
+  set +e
+  (set -e; "${@:3}") >"$base.log" 2>&1
+  code=$?
+  set -e
+  [ $code -eq 0 ] || { failed=$2; echo "$app: $2 failed ($code); its log: $base.log"; return 0; }
+  awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f\n", b - a }' >"$base.time"
+}
+
+is_library() { declare -F "${app}_program" >/dev/null; }
+digest_of() { (cd "$1" && find . -type f -o -type l | sort | tar -cf - --no-recursion --mtime=@0 -T - | sha256sum | cut -c1-64); } # TREE
+
+# The native side.
+install_native() {
+  tree=$work/$app/native.tree
+  rm -rf "$tree" "$work/$app/native"
+  cp -a "$work/$app/source" "$tree"
+  "${app}_native" "$work/$app/native"
+  rm -rf "$tree"
+}
+make_data() {
+  rm -rf "$data"
+  mkdir "$data"
+  "${app}_data" "$data"
+  if is_library; then "${app}_program" "$work/$app/native" "$data/proof.native"; fi
+}
+native() { # PROGRAM ARGUMENT...
+  local program=$work/$app/native/bin/$1
+  [ "$1" != proof ] || program=$data/proof.native
+  LD_LIBRARY_PATH=$work/$app/native/lib "$program" "${@:2}"
+}
+reference() {
+  cd "$data"
+  "${app}_run" native >"$work/$app/reference.out"
+  [ -s "$work/$app/reference.out" ]
+}
+
+# The steps of a user of xaas.
+init_try() { "$xaas" init --try "$work/$app/source" -o "$here/xaas.json" --force --format json >"$here/init.json"; }
+build() { "$xaas" build "$here/xaas.json" --source "$work/$app/source" -o "oci:$here/ir:ir" "${levels[@]}"; }
+deploy() { "$xaas" deploy "oci:$here/ir:ir" -o "oci:$here/image:here"; }
+check() { "$xaas" check "oci:$here/image:here"; }
+path_in_image() { if [ "$1" = proof ]; then echo "$data/proof.image"; else realpath -ms "/usr/local/bin/$1"; fi; }
+run_image() { "$xaas" run -q "oci:$here/image:here" --entrypoint "$(path_in_image "$1")" -- "${@:2}"; } # PROGRAM ARGUMENT...
+run_workload() {
+  unpack "$here/image" here "$here/root"
+  if is_library; then "${app}_program" "$here/root/usr/local" "$data/proof.image"; fi
+  cd "$data"
+  "${app}_run" run_image >"$here/run.out"
+  cmp "$work/$app/reference.out" "$here/run.out"
+}
+unchanged_sources() { [ "$(digest_of "$work/$app/source")" = "$(cat "$work/$app/source.digest")" ]; }
+
+# Run times: user CPU seconds of runs in turn, without the start-up of `xaas run`.
+deployed() { contained "$here/root" "$data" "$(path_in_image "$1")" "${@:2}"; }
+measure() {
+  cd "$data"
+  local round kind TIMEFORMAT='%U'
+  rm -f "$here"/run.{native,deployed}
+  for ((round = 1; round <= rounds; ++round)); do
+    for kind in native deployed; do { time "${app}_run" $kind >/dev/null 2>&1; } 2>>"$here/run.$kind"; done
+  done
+}
+
+steps=(init build deploy check run)
+in_application() { # NAME: sets what the functions above use
+  app=$1
+  here=$work/$app/$program-unedited
+  data=$work/$app/data
+  export XAAS_CACHE_DIR=$here/cache
+}
+try_application() {
+  local failed='' native=$work/$app
+  mkdir -p "$here"
+  attempt "$native" packages "${app}_packages"
+  attempt "$native" source once "$native/source" debian_source "${source_package[$app]-$app}"
+  [ -n "$failed" ] || [ -s "$native/source.digest" ] || digest_of "$native/source" >"$native/source.digest"
+  attempt "$native" native install_native
+  attempt "$native" data make_data
+  attempt "$native" reference reference
+  [ -s "$here/init.time" ] || rm -rf "$here"/{cache,xaas.json}
+  attempt "$here" init init_try
+  [ -s "$here/build.time" ] || rm -rf "$here/ir"
+  attempt "$here" build build
+  [ -s "$here/deploy.time" ] || rm -rf "$here"/{image,root}
+  attempt "$here" deploy deploy
+  attempt "$here" check check
+  [ -s "$here/run.time" ] || rm -rf "$here/root"
+  attempt "$here" run run_workload
+  attempt "$here" sources unchanged_sources
+  attempt "$here" measure measure
+  echo "$failed" >"$here/failed"
+}
+
+seconds() { cat "$here/$1.time" 2>/dev/null || echo -; } # STEP
+results() { # a word for each step of xaas
+  local step
+  for step in "${steps[@]}"; do
+    if [ -s "$here/$step.time" ]; then echo -n "ok|"; elif [ "$(cat "$here/failed")" = "$step" ]; then echo -n "FAILED|"; else echo -n "-|"; fi
+  done
+}
+run_ratio() { # deployed over native, for workloads of 0.3 s and more
+  [ -s "$here/measure.time" ] || { echo "-|-"; return; }
+  local native
+  native=$(median <"$here/run.native")
+  awk -v s="$native" 'BEGIN { exit !(s < 0.3) }' && { echo "$native|short"; return; }
+  echo "$native|$(ratio "$(median <"$here/run.deployed")" "$native")"
+}
+row() {
+  local about
+  about=$("${app}_about")
+  echo "$app|$about|$(tried)|$(seconds init)|$(seconds build)|$(seconds deploy)|$(results)$(run_ratio)"
+}
+tried() { # what --try did, from its JSON
+  echo -
+}
+failure() { # the last error of the failed step and its hint
+  local step log
+  step=$(cat "$here/failed")
+  log=$here/$step.log
+  [ -f "$log" ] || log=$work/$app/$step.log
+  echo "$app: $step failed"
+  grep -E '(^|[^a-z])error:|hint:|differ:' "$log" | tail -n 3 | cut -c1-400 | sed 's/^/    /'
+  echo "    log: $log"
+}
+
+passed=0
+for application in "${applications[@]}"; do
+  in_application "$application"
+  say "$app: $("${app}_about" | tr '|' ',')"
+  try_application
+  if [ -z "$(cat "$here/failed")" ]; then passed=$((passed + 1)); fi
+done
+say "$passed of ${#applications[@]} pass; medians of $rounds rounds; $machine"
+{
+  echo "application|build system|languages|shape|init --try|init, s|build, s|deploy, s|init|build|deploy|check|run|native, CPU s|deployed/native"
+  for application in "${applications[@]}"; do in_application "$application"; row; done
+} | column -t -s '|'
+for application in "${applications[@]}"; do
+  in_application "$application"
+  [ -z "$(cat "$here/failed")" ] || failure
+done
+[ "$passed" -ge "$needed" ]
