@@ -63,7 +63,7 @@ make_data() {
   rm -rf "$data"
   mkdir "$data"
   "${app}_data" "$data"
-  if is_library; then "${app}_program" "$work/$app/native" "$data/proof.native"; fi
+  if is_library; then "${app}_program" "$work/$app/native" "$data/proof.native" "$work/$app/native"; fi
 }
 native() { # PROGRAM ARGUMENT...
   local program=$work/$app/native/bin/$1
@@ -85,7 +85,7 @@ path_in_image() { if [ "$1" = proof ]; then echo "$data/proof.image"; else realp
 run_image() { "$xaas" run -q "oci:$here/image:here" --entrypoint "$(path_in_image "$1")" -- "${@:2}"; } # PROGRAM ARGUMENT...
 run_workload() {
   unpack "$here/image" here "$here/root"
-  if is_library; then "${app}_program" "$here/root/usr/local" "$data/proof.image"; fi
+  if is_library; then "${app}_program" "$here/root/usr/local" "$data/proof.image" /usr/local; fi
   cd "$data"
   "${app}_run" run_image >"$here/run.out"
   cmp "$work/$app/reference.out" "$here/run.out"
@@ -153,7 +153,7 @@ row() {
   echo "$app|$about|$(tried)|$(seconds init)|$(seconds build)|$(seconds deploy)|$(results)$(run_ratio)"
 }
 tried() { # what --try did, from its JSON
-  echo -
+  jq -r '.try | "\(.attempts | length) builds" + ([.attempts[].learned // empty | gsub("[|\n]"; " ") | "; " + .[:60]] | join(""))' "$here/init.json" 2>/dev/null || echo -
 }
 failure() { # the last error of the failed step and its hint
   local step log

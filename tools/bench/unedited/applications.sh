@@ -7,10 +7,13 @@
 #   APP_data      input, into the new directory $1
 #   APP_run       the workload. "$@" runs the program that follows: with the prefix of the native build, or in the image. It
 #                 works in the directory $data, and its output depends only on the input.
-# For libraries, APP_program PREFIX FILE makes a program that is linked with the library below PREFIX; APP_run runs it as
-# `proof`.
+# For libraries, APP_program PREFIX FILE PLACE makes a program that is linked with the library below PREFIX and will find it
+# below PLACE; APP_run runs it as `proof`.
 optimise="-O3 -march=native"
 
+linked() { # PREFIX FILE PLACE ARGUMENT...: FILE from FILE.c
+  clang-22 -O2 "$2.c" -I"$1/include" -L"$1/lib" -L"$1/lib/x86_64-linux-gnu" "${@:4}" -Wl,-rpath,"$3/lib:$3/lib/x86_64-linux-gnu" -o "$2"
+}
 cmake_native() { # PREFIX ARGUMENT...
   cmake -S "$tree" -B "$tree/objects.native" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_C_FLAGS="$optimise" -DCMAKE_CXX_FLAGS="$optimise" -DCMAKE_INSTALL_PREFIX="$1" -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
@@ -192,7 +195,7 @@ int main(void) {
   printf("%zu bytes, sum %08x\n", bytes, sum);
 }
 END
-  clang-22 -O2 "$2.c" -I"$1/include" -L"$1/lib" -lopus -lm -o "$2"
+  linked "$1" "$2" "$3" -lopus -lm
 }
 opus_run() { "$@" proof; }
 
@@ -241,7 +244,7 @@ int main(void) {
   printf("info %d, residuals %.4e\n", info, total);
 }
 END
-  clang-22 -O2 "$2.c" -L"$1/lib" -lminpack -lm -o "$2"
+  linked "$1" "$2" "$3" -lminpack -lm
 }
 minpack_run() { "$@" proof; }
 
