@@ -55,7 +55,7 @@ digest_of() { (cd "$1" && find . -type f -o -type l | sort | tar -cf - --no-recu
 install_native() {
   tree=$work/$app/native.tree
   rm -rf "$tree" "$work/$app/native"
-  cp -a "$work/$app/source" "$tree"
+  cp -a "$source" "$tree"
   "${app}_native" "$work/$app/native"
   rm -rf "$tree"
 }
@@ -77,8 +77,8 @@ reference() {
 }
 
 # The steps of a user of xaas.
-init_try() { "$xaas" init --try "$work/$app/source" -o "$here/xaas.json" --force --format json >"$here/init.json"; }
-build() { "$xaas" build "$here/xaas.json" --source "$work/$app/source" -o "oci:$here/ir:ir" "${levels[@]}"; }
+init_try() { "$xaas" init --try "$source" -o "$here/xaas.json" --force --format json >"$here/init.json"; }
+build() { "$xaas" build "$here/xaas.json" --source "$source" -o "oci:$here/ir:ir" "${levels[@]}"; }
 deploy() { "$xaas" deploy "oci:$here/ir:ir" -o "oci:$here/image:here"; }
 check() { "$xaas" check "oci:$here/image:here"; }
 path_in_image() { if [ "$1" = proof ]; then echo "$data/proof.image"; else realpath -ms "/usr/local/bin/$1"; fi; }
@@ -90,12 +90,21 @@ run_workload() {
   "${app}_run" run_image >"$here/run.out"
   cmp "$work/$app/reference.out" "$here/run.out"
 }
-unchanged_sources() { [ "$(digest_of "$work/$app/source")" = "$(cat "$work/$app/source.digest")" ]; }
+unchanged_sources() { [ "$(digest_of "$source")" = "$(cat "$work/$app/source.digest")" ]; }
 
 # Run times: user CPU seconds of runs in turn, without the start-up of `xaas run`.
-deployed() { contained "$here/root" "$data" "$(path_in_image "$1")" "${@:2}"; }
+image_environment() { # lines of NAME=VALUE
+  local blob
+  blob=$here/image/blobs/$(jq -r '.manifests[0].digest | sub(":"; "/")' "$here/image/index.json")
+  jq -r '.config.Env[]?' "$here/image/blobs/$(jq -r '.config.digest | sub(":"; "/")' "$blob")"
+}
+deployed() ( # PROGRAM ARGUMENT...
+  while read -r variable; do export "${variable?}"; done <"$here/environment"
+  contained "$here/root" "$data" "$(path_in_image "$1")" "${@:2}"
+)
 measure() {
   cd "$data"
+  image_environment >"$here/environment"
   local round kind TIMEFORMAT='%U'
   rm -f "$here"/run.{native,deployed}
   for ((round = 1; round <= rounds; ++round)); do
@@ -107,6 +116,7 @@ steps=(init build deploy check run)
 in_application() { # NAME: sets what the functions above use
   app=$1
   here=$work/$app/$program-unedited
+  source=$work/$app/$app # drafts may take their names from it
   data=$work/$app/data
   export XAAS_CACHE_DIR=$here/cache
 }
@@ -114,8 +124,8 @@ try_application() {
   local failed='' native=$work/$app
   mkdir -p "$here"
   attempt "$native" packages "${app}_packages"
-  attempt "$native" source once "$native/source" debian_source "${source_package[$app]-$app}"
-  [ -n "$failed" ] || [ -s "$native/source.digest" ] || digest_of "$native/source" >"$native/source.digest"
+  attempt "$native" source once "$source" debian_source "${source_package[$app]-$app}"
+  [ -n "$failed" ] || [ -s "$native/source.digest" ] || digest_of "$source" >"$native/source.digest"
   attempt "$native" native install_native
   attempt "$native" data make_data
   attempt "$native" reference reference
