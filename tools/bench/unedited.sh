@@ -5,8 +5,10 @@
 # user CPU seconds of both, measured in turn. A failed step ends the application, not the script. At the end come a table, the
 # last error of each failure and its hint. The sources must be unchanged afterwards.
 #
-#   tools/bench/unedited.sh [--rounds N] [--isa LEVEL,...] [APPLICATION]...     default: 5 rounds, the levels of the spec, all
+#   tools/bench/unedited.sh [--rounds N] [--isa LEVEL,...] [--report] [APPLICATION]...
+#                                                          default: 5 rounds, the levels of the spec, all applications
 #
+# With --report it runs nothing, and prints the table of the steps that are done. A run of one application can go on meanwhile.
 # Exits with 1 if fewer than sixteen of all, or not all of the named applications pass. The applications are defined in
 # unedited/applications.sh.
 #
@@ -18,13 +20,15 @@ source "$root/tools/bench/unedited/applications.sh"
 mapfile -t all < <(compgen -A function | sed -n 's/_about$//p' | sort)
 rounds=5
 levels=()
+report=no
 applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
   --isa) levels=(--isa "$2"); shift 2 ;;
+  --report) report=yes; shift ;;
   *)
-    [[ $1 != -* && " ${all[*]} " == *" $1 "* ]] || { echo "usage: $0 [--rounds N] [--isa LEVEL,...] [APPLICATION]...; applications: ${all[*]}" >&2; exit 2; }
+    [[ $1 != -* && " ${all[*]} " == *" $1 "* ]] || { echo "usage: $0 [--rounds N] [--isa LEVEL,...] [--report] [APPLICATION]...; applications: ${all[*]}" >&2; exit 2; }
     applications+=("$1"); shift ;;
   esac
 done
@@ -123,13 +127,14 @@ in_application() { # NAME: sets what the functions above use
 try_application() {
   local failed='' native=$work/$app
   mkdir -p "$here"
+  rm -f "$here/failed"
   attempt "$native" packages "${app}_packages"
   attempt "$native" source once "$source" debian_source "${source_package[$app]-$app}"
   [ -n "$failed" ] || [ -s "$native/source.digest" ] || digest_of "$source" >"$native/source.digest"
   attempt "$native" native install_native
   attempt "$native" data make_data
   attempt "$native" reference reference
-  [ -s "$here/init.time" ] || rm -rf "$here"/{cache,xaas.json}
+  [ -s "$here/init.time" ] || rm -rf "$here"/{cache,xaas.json,init.json}
   attempt "$here" init init_try
   [ -s "$here/build.time" ] || rm -rf "$here/ir"
   attempt "$here" build build
@@ -143,11 +148,12 @@ try_application() {
   echo "$failed" >"$here/failed"
 }
 
+outcome() { cat "$here/failed" 2>/dev/null || echo unfinished; } # empty: passed; else the step
 seconds() { cat "$here/$1.time" 2>/dev/null || echo -; } # STEP
 results() { # a word for each step of xaas
   local step
   for step in "${steps[@]}"; do
-    if [ -s "$here/$step.time" ]; then echo -n "ok|"; elif [ "$(cat "$here/failed")" = "$step" ]; then echo -n "FAILED|"; else echo -n "-|"; fi
+    if [ -s "$here/$step.time" ]; then echo -n "ok|"; elif [ "$(outcome)" = "$step" ]; then echo -n "FAILED|"; else echo -n "-|"; fi
   done
 }
 run_ratio() { # deployed over native, for workloads of 0.3 s and more
@@ -160,35 +166,41 @@ run_ratio() { # deployed over native, for workloads of 0.3 s and more
 row() {
   local about
   about=$("${app}_about")
-  echo "$app|$about|$(tried)|$(seconds init)|$(seconds build)|$(seconds deploy)|$(results)$(run_ratio)"
+  echo "$app|$about|$(seconds init)|$(seconds build)|$(seconds deploy)|$(results)$(run_ratio)"
 }
 tried() { # what --try did, from its JSON
-  jq -r '.try | "\(.attempts | length) builds" + ([.attempts[].learned // empty | gsub("[|\n]"; " ") | "; " + .[:60]] | join(""))' "$here/init.json" 2>/dev/null || echo -
+  jq -r '.try | "\(.attempts | length) builds", (.attempts[].learned // empty | gsub("\n"; " "))' "$here/init.json" 2>/dev/null | sed 's/^/    /' || true
 }
 failure() { # the last error of the failed step and its hint
   local step log
-  step=$(cat "$here/failed")
+  step=$(outcome)
   log=$here/$step.log
   [ -f "$log" ] || log=$work/$app/$step.log
-  echo "$app: $step failed"
-  grep -E '(^|[^a-z])error:|hint:|differ:' "$log" | tail -n 3 | cut -c1-400 | sed 's/^/    /'
+  echo "$app: $step"
+  [ -f "$log" ] || return 0
+  grep -E '(^|[^a-z])error:|^(problem|hint):|differ:' "$log" | tail -n 3 | cut -c1-400 | sed 's/^/    /'
   echo "    log: $log"
 }
 
 passed=0
 for application in "${applications[@]}"; do
   in_application "$application"
-  say "$app: $("${app}_about" | tr '|' ',')"
-  try_application
-  if [ -z "$(cat "$here/failed")" ]; then passed=$((passed + 1)); fi
+  if [ $report = no ]; then
+    say "$app: $("${app}_about" | tr '|' ',')"
+    try_application
+  fi
+  if [ -z "$(outcome)" ]; then passed=$((passed + 1)); fi
 done
 say "$passed of ${#applications[@]} pass; medians of $rounds rounds; $machine"
 {
-  echo "application|build system|languages|shape|init --try|init, s|build, s|deploy, s|init|build|deploy|check|run|native, CPU s|deployed/native"
+  echo "application|build system|languages|shape|init, s|build, s|deploy, s|init|build|deploy|check|run|native, CPU s|deployed/native"
   for application in "${applications[@]}"; do in_application "$application"; row; done
 } | column -t -s '|'
+say "what init --try did"
+for application in "${applications[@]}"; do in_application "$application"; echo "$app:"; tried; done
+say "failures"
 for application in "${applications[@]}"; do
   in_application "$application"
-  [ -z "$(cat "$here/failed")" ] || failure
+  [ -z "$(outcome)" ] || failure
 done
 [ "$passed" -ge "$needed" ]
