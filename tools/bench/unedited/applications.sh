@@ -57,11 +57,11 @@ dav1d_native() {
   meson install -C "$tree/objects.native"
 }
 dav1d_data() {
-  random_video 40 "$1/video.y4m"
-  aomenc --ivf --cpu-used=8 --threads=2 --cq-level=20 --end-usage=q -o "$1/video.ivf" "$1/video.y4m"
+  random_video 200 "$1/video.y4m"
+  aomenc --ivf --cpu-used=9 --rt --threads=2 --cq-level=20 --end-usage=q -o "$1/video.ivf" "$1/video.y4m"
   rm "$1/video.y4m"
 }
-dav1d_run() { local _; for _ in {1..15}; do "$@" dav1d -q --threads 1 --filmgrain 0 -i "$data/video.ivf" --muxer md5 -o -; done; }
+dav1d_run() { "$@" dav1d -q --threads 1 --filmgrain 0 -i "$data/video.ivf" --muxer md5 -o -; } # one long run: a container starts each time
 
 x264_about() { echo "own configure|C, assembly (nasm)|program and library"; }
 x264_packages() { packages nasm; }
@@ -331,18 +331,17 @@ e00compr_native() {
 e00compr_data() {
   perl -e '
     srand(7); print "EXP  0 COVER.E00\nARC  2\n";
-    for my $arc (1 .. 20000) {
+    for my $arc (1 .. 200000) {
       printf "%10d%10d%10d%10d%10d%10d%10d\n", $arc, $arc, 1, 2, 0, 0, 8;
       printf "%14.7E%14.7E%14.7E%14.7E\n", map { rand 1e6 } 1 .. 4 for 1 .. 4;
     }
     print "EOS\n"' >"$1/cover.e00"
 }
 e00compr_run() {
-  local i
-  for i in {1..12}; do "$@" e00conv "$data/cover.e00" "$data/packed$i.e00" FULL >/dev/null; done
-  "$@" e00conv "$data/packed1.e00" "$data/unpacked.e00" NONE >/dev/null
-  cat "$data"/packed*.e00 "$data/unpacked.e00" | md5sum
-  rm "$data"/packed*.e00 "$data/unpacked.e00"
+  "$@" e00conv "$data/cover.e00" "$data/packed.e00" FULL >/dev/null
+  "$@" e00conv "$data/packed.e00" "$data/unpacked.e00" NONE >/dev/null
+  cat "$data/packed.e00" "$data/unpacked.e00" | md5sum
+  rm "$data/packed.e00" "$data/unpacked.e00"
 }
 
 edge-addition-planarity-suite_about() { echo "Autotools, not generated|C|program and library"; }
