@@ -29,8 +29,8 @@ umoci unpack --rootless --image app:here bundle >/dev/null
 "$XAAS" deploy oci:app:ir -o rootfs:tree -q
 expect_equal "program in umoci's tree and in ours" "$(sha256sum <tree/usr/local/bin/hello)" \
   "$(sha256sum <bundle/rootfs/usr/local/bin/hello)"
-# Ours also has mount points for runtimes.
-(cd tree && rmdir dev home proc sys tmp && rm etc/passwd etc/group etc/hosts etc/resolv.conf && rmdir etc && find . | LC_ALL=C sort) >ours
+# Ours also has mount points for runtimes, and the description of the image.
+(cd tree && rm .xaas/image.json && rmdir .xaas dev home proc sys tmp && rm etc/passwd etc/group etc/hosts etc/resolv.conf && rmdir etc && find . | LC_ALL=C sort) >ours
 (cd bundle/rootfs && find . | LC_ALL=C sort) >theirs
 cmp ours theirs || fail "the trees differ: $(diff ours theirs)"
 
