@@ -40,18 +40,6 @@ const Option* only_asker(const Classification& all, const Package& package) {
   return askers.size() == 1 ? *askers.begin() : nullptr;
 }
 
-// Threads of the C library are part of every system, so only a link or a search that must succeed tells that
-// the application uses them. A search counts only if the sources create threads, and no option chooses the
-// threading library.
-bool uses_threads(const Classification& all, const Package& package) {
-  if (package.linked)
-    return true;
-  const auto creates = [](const Sign& sign) { return sign.name == "pthreads" || sign.name == "std::thread"; };
-  const auto chooses = [](const auto& choice) { return choice.first == Choice::Group::parallel; };
-  return package.required && std::any_of(all.findings.signs.begin(), all.findings.signs.end(), creates) &&
-         std::none_of(all.chosen_by_value.begin(), all.chosen_by_value.end(), chooses);
-}
-
 } // namespace
 
 void add_package(Classification& all, const Package& package) {
@@ -78,7 +66,7 @@ void add_package(Classification& all, const Package& package) {
       all.add_point(*asker, entry->name, entry->category, entry->needs);
       return;
     }
-    if (!is_unasked(all, package) || (entry->is_everywhere && !uses_threads(all, package)))
+    if (!is_unasked(all, package) || (entry->is_everywhere && !package.linked))
       return;
   }
   Choice& known = all.choice(entry->group, entry->name);

@@ -265,24 +265,6 @@ TEST_F(ClassifyTest, FatAloneIsNoInstructionSet) {
   EXPECT_EQ(of_cmake("option(ENABLE_FAT \"\" OFF)\noption(ENABLE_AVX2 \"\" OFF)\n").choices.size(), 1u);
 }
 
-TEST_F(ClassifyTest, ThreadsThatTheBuildRequires) {
-  write("solver.c", "void f(void) { pthread_create(0, 0, 0, 0); }\n");
-  const Discovery required = of_cmake("find_package(Threads REQUIRED)\n");
-  EXPECT_EQ(paper_document(findings, required)["parallel_programming_libraries"]["pthreads"],
-            (Json{{"used_as_default", true}, {"build_flag", nullptr}, {"minimum_version", nullptr}}));
-  EXPECT_EQ(of_cmake("find_package(Threads)\nadd_library(s solver.c)\n"
-                     "target_link_libraries(s ${CMAKE_THREAD_LIBS_INIT})\n")
-                .choices.size(),
-            1u);
-  EXPECT_TRUE(of_cmake("find_package(Threads)\n").choices.empty());
-  // An option chooses who creates threads.
-  const Discovery chosen = of_cmake("find_package(Threads REQUIRED)\nset(TASKING TBB CACHE STRING \"\")\n"
-                                    "set_property(CACHE TASKING PROPERTY STRINGS TBB OpenMP)\n");
-  EXPECT_FALSE(paper_document(findings, chosen)["parallel_programming_libraries"].contains("pthreads"));
-  write("solver.c", "void f(void) {}\n");
-  EXPECT_TRUE(of_cmake("find_package(Threads REQUIRED)\n").choices.empty());
-}
-
 TEST_F(ClassifyTest, SearchesOfExamplesInMeson) {
   write("meson.build", "project('s', 'c')\n");
   write("examples/meson.build", "vulkan = dependency('vulkan', required: false)\n");
@@ -335,8 +317,9 @@ TEST_F(ClassifyTest, ParallelMeansMpiIfTheSourcesUseNothingElse) {
                         "AC_ARG_ENABLE([parallel], AS_HELP_STRING([--enable-parallel],[default=no]))\n");
   write("solver.c", "#include <mpi.h>\n");
   const Findings configure = read();
-  EXPECT_EQ(paper_document(configure, classify(configure))["parallel_programming_libraries"]["MPI"],
-            (Json{{"used_as_default", false}, {"build_flag", "--enable-parallel"}, {"minimum_version", nullptr}}));
+  EXPECT_EQ(
+      paper_document(configure, classify(configure))["parallel_programming_libraries"]["MPI"],
+      (Json{{"used_as_default", false}, {"build_flag", "--enable-parallel"}, {"minimum_version", nullptr}}));
   write("loop.c", "#pragma omp parallel\n");
   EXPECT_TRUE(classify(read()).choices.empty());
 }
