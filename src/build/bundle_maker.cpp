@@ -211,7 +211,9 @@ Result<void> BundleMaker::check_claims(const image::BundleConfiguration& configu
 Result<void> BundleMaker::add(const session::Session& session, image::BundleConfiguration configuration,
                               const std::vector<std::string>& runtime_extras) {
   XAAS_TRY(origins_, harvest::kit_origins(session));
-  XAAS_TRY(start_files_, frontdoor::start_files(session));
+  if (start_files_.empty()) { // the same for every configuration
+    XAAS_TRY(start_files_, frontdoor::start_files(session));
+  }
   Reached reached;
   for (const link::InstalledFile& file : configuration.installed) {
     const std::string name = fs::path(file.path).filename().string();

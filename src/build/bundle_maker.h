@@ -52,7 +52,7 @@ private:
   const store::ContentStore& content_;
   std::vector<std::string> library_path_;
   std::map<Digest, harvest::KitOrigin> origins_; // of the configuration that is being added
-  std::set<Digest> start_files_;                 // of its compiler
+  std::set<Digest> start_files_;                 // of the compiler
   std::set<std::string> loaders_;
   std::map<Digest, fs::path> places_;
 };

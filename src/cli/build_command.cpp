@@ -125,10 +125,7 @@ private:
                                               TerminalProgress& progress) const {
     print_note("the draft as it is does not build; trying others");
     XAAS_TRY(const trial::Report tried,
-             try_.run(request.source, request.arch, false, from_tree.findings, from_tree.draft, progress));
-    for (const trial::Attempt& attempt : tried.attempts)
-      if (!attempt.learned.empty())
-        print_note("learned: " + attempt.learned);
+             try_.run(request, false, from_tree.findings, from_tree.draft, progress));
     if (tried.error)
       return *tried.error;
     request.application = from_tree.draft.application;

@@ -1,4 +1,6 @@
+#include "caches.h"
 #include "command.h"
+#include "images.h"
 #include "inspect_tree.h"
 #include "llm_options.h"
 #include "settings.h"
@@ -77,7 +79,9 @@ private:
     use_common_umask();
     be_modest();
     TerminalProgress progress(common.quiet, common.verbosity);
-    XAAS_TRY(trial::Report report, try_.run(source_, target::host_arch(), true, findings, draft, progress));
+    XAAS_TRY(build::Request build, new_build_request(source_, target::host_arch()));
+    build.cache = open_cache("capture", progress);
+    XAAS_TRY(trial::Report report, try_.run(std::move(build), true, findings, draft, progress));
     return std::optional(std::move(report));
   }
 

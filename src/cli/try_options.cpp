@@ -1,10 +1,5 @@
 #include "try_options.h"
 
-#include "caches.h"
-#include "images.h"
-
-#include <xaas/base/process.h>
-
 #include <sstream>
 
 namespace xaas::cli {
@@ -22,16 +17,11 @@ Result<bool> TryOptions::wanted() const {
   return try_;
 }
 
-Result<trial::Report> TryOptions::run(const std::string& source, const std::string& arch, bool values,
-                                      const discover::Findings& findings, discover::Draft& draft,
-                                      TerminalProgress& progress) const {
+Result<trial::Report> TryOptions::run(build::Request build, bool values, const discover::Findings& findings,
+                                      discover::Draft& draft, Progress& progress) const {
   constexpr unsigned usual_minutes = 60;
-  trial::Request request;
-  XAAS_TRY(request.build, new_build_request(source, arch));
-  request.build.cache = open_cache("capture", progress);
-  request.values = values;
-  request.limit = std::chrono::minutes(minutes_ > 0 ? minutes_ : usual_minutes);
-  return trial::try_draft(request, findings, draft, progress);
+  const std::chrono::minutes limit(minutes_ > 0 ? minutes_ : usual_minutes);
+  return trial::try_draft({std::move(build), values, limit}, findings, draft, progress);
 }
 
 Json to_json(const trial::Report& report) {

@@ -1,8 +1,6 @@
 // --try: builds a draft and learns from what fails.
 #pragma once
 
-#include "terminal.h"
-
 #include <xaas/base/json.h>
 #include <xaas/trial/trial.h>
 
@@ -20,10 +18,9 @@ public:
   // False: there is no --try. Usage error: --try-time without it.
   Result<bool> wanted() const;
 
-  // Builds the draft in `source` for `arch`. With `values`, each other value of each point is tried, too.
-  Result<trial::Report> run(const std::string& source, const std::string& arch, bool values,
-                            const discover::Findings& findings, discover::Draft& draft,
-                            TerminalProgress& progress) const;
+  // Builds the draft as `build` says. With `values`, each other value of each point is tried, too.
+  Result<trial::Report> run(build::Request build, bool values, const discover::Findings& findings,
+                            discover::Draft& draft, Progress& progress) const;
 
 private:
   bool try_ = false;

@@ -1,6 +1,7 @@
 #include "readers/readers.h"
 
 #include <xaas/base/process.h>
+#include <xaas/discover/discover.h>
 
 #include <algorithm>
 

@@ -83,7 +83,8 @@ Result<void> unpack_squashfs(const fs::path& file, const fs::path& directory) {
                                       fs::absolute(file).string()}};
   XAAS_TRY(const ProcessResult result, xaas::run_process(command));
   if (result.exit_code != 0) {
-    Error error = make_error(ErrorKind::failed, "unsquashfs exits with " + std::to_string(result.exit_code));
+    Error error = make_error(ErrorKind::failed,
+                             file.string() + ": unsquashfs exits with " + std::to_string(result.exit_code));
     error.output = result.output;
     return error;
   }

@@ -4,6 +4,7 @@
 #include "archive_reader.h"
 #include "rooted_tree.h"
 
+#include <xaas/base/child.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/base/umask.h>
@@ -224,9 +225,7 @@ Result<void> write_new(RootedTree& tree, const AddedFile& added) {
   tree.start_layer();
   XAAS_TRY(const RootedTree::Place place, tree.locate(added.path, true));
   XAAS_TRY(const FileDescriptor file, tree.create_file(place));
-  if (write(file.get(), added.content.data(), added.content.size()) !=
-          static_cast<ssize_t>(added.content.size()) ||
-      fchmod(file.get(), 0644) != 0)
+  if (!write_all(file.get(), added.content) || fchmod(file.get(), 0644) != 0)
     return errno_error(errno, "writing " + added.path);
   return {};
 }

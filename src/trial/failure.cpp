@@ -1,11 +1,11 @@
 #include "failure.h"
 
 #include <xaas/base/text.h>
+#include <xaas/discover/discover.h>
 #include <xaas/link/note.h>
 #include <xaas/loader/dynamic.h>
 
 #include <algorithm>
-#include <array>
 
 namespace xaas::trial {
 
@@ -22,14 +22,10 @@ bool is_of_build_system(const fs::path& directory) {
          name == ".libs" || name == ".git";
 }
 
-bool is_of_tests(const fs::path& path) {
-  static constexpr std::array words = {"test",    "tests",    "testing", "unittest",  "unittests",
-                                       "example", "examples", "contrib", "benchmark", "benchmarks"};
-  return std::any_of(path.begin(), path.end(), [&](const fs::path& part) {
-    const std::string name = to_lower(part.stem().string());
-    return std::find(words.begin(), words.end(), name) != words.end() || starts_with(name, "test_") ||
-           ends_with(name, "_test") || ends_with(name, "_tests");
-  });
+bool is_of_tests(const std::string& path) {
+  const std::string name = to_lower(fs::path(path).stem().string());
+  return discover::is_for_developers(path) || starts_with(name, "test_") || ends_with(name, "_test") ||
+         ends_with(name, "_tests");
 }
 
 std::optional<Product::Kind> kind_of(const std::string& content, const std::string& arch) {

@@ -19,7 +19,7 @@ using Values = std::map<std::string, std::string>;
 constexpr size_t most_lessons = 12;
 
 Error out_of_time() {
-  return make_error(ErrorKind::failed, "the time for trying is over");
+  return make_error(ErrorKind::failed, "the time for trying is over", "--try-time allows more");
 }
 
 class Trial {
@@ -64,16 +64,19 @@ private:
                                              spec::BuildSystem::autotools, spec::BuildSystem::make};
     std::erase(others, draft_.application.build.system);
     XAAS_CHECK(build_until_it_works());
-    for (const spec::BuildSystem other : others) {
-      if (!report_.error || is_over() || !configuring_failed_)
-        return {};
-      XAAS_CHECK(with_build_system(other));
-    }
+    if (!report_.error || !configuring_failed_)
+      return {};
+    const std::string why = "With " + spec::to_string(draft_.application.build.system) +
+                            ", configuring fails: " + report_.attempts.back().error;
+    for (const spec::BuildSystem other : others)
+      if (report_.error && !is_over())
+        XAAS_CHECK(with_build_system(other, why));
     return {};
   }
 
-  // A tree may have several build systems, of which a release keeps only some in order.
-  Result<void> with_build_system(spec::BuildSystem system) {
+  // A tree may have several build systems, of which a release keeps only some in order. `why`: the reason for
+  // another one.
+  Result<void> with_build_system(spec::BuildSystem system, const std::string& why) {
     Result<discover::Findings> findings = discover::read_tree(request_.build.source, system);
     if (!findings)
       return {};
@@ -82,8 +85,7 @@ private:
     const Error error = *report_.error;
     findings_ = *std::move(findings);
     draft_ = discover::draft(findings_, discover::classify(findings_), request_.build.arch);
-    draft_.remarks.push_back({"/build/system", "With " + spec::to_string(before.application.build.system) +
-                                                   ", configuring fails: " + report_.attempts.back().error});
+    draft_.remarks.push_back({"/build/system", why});
     report_.attempts.back().learned = "build.system: " + spec::to_string(system);
     say_learned(report_.attempts.back());
     XAAS_CHECK(build_until_it_works());
@@ -95,8 +97,8 @@ private:
     return {};
   }
 
-  // A draft that builds with compilers of its own choice makes no IR. It is the result if nothing better
-  // works.
+  // A build with compilers of its own choice makes no IR, and one without -O a slow program. Its draft is the
+  // result if nothing better builds.
   Result<void> build_until_it_works() {
     std::optional<std::pair<discover::Draft, std::vector<std::string>>> poor;
     bool goes_on = true;
@@ -116,8 +118,12 @@ private:
       report_.error = error_;
       return {};
     }
+    const bool is_last = report_.attempts.back().built;
     draft_ = std::move(poor->first);
-    return accept(poor->second);
+    XAAS_CHECK(accept(poor->second));
+    if (!is_last)
+      report_.attempts.back().learned = "the draft before this build is kept, because it builds";
+    return {};
   }
 
   Result<void> accept(const std::vector<std::string>& programs) {
@@ -170,7 +176,10 @@ private:
       Values values = first;
       values["isa"] = level.value;
       XAAS_TRY(const std::vector<std::string> arguments, arguments_of(values));
-      if (arguments != before && !is_over())
+      report_.out_of_time |= is_over();
+      if (report_.out_of_time)
+        return {};
+      if (arguments != before)
         XAAS_CHECK(try_level(values, before, arguments));
       before = arguments;
     }

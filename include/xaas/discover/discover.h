@@ -50,6 +50,10 @@ Discovery classify(const Findings& findings);
 // knowledge; empty if it says nothing. Absent: an instruction set of another architecture.
 std::optional<spec::Requirement> needs_of(const std::string& name);
 
+// True for a path in a directory of tests, examples or documentation, which may use and build what the
+// application does not.
+bool is_for_developers(const std::string& path);
+
 // The document in the JSON schema of the published evaluation: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);
 

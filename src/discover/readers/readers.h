@@ -8,10 +8,6 @@
 
 namespace xaas::discover {
 
-// True for a path in a directory of tests, examples or documentation, which may use and build what the
-// application does not.
-bool is_for_developers(const std::string& path);
-
 void read_cmake(const TreeFiles& tree, const Limits& limits, Findings& findings);
 void read_cmake_presets(const TreeFiles& tree, Findings& findings); // after read_cmake
 void read_meson(const TreeFiles& tree, Findings& findings);

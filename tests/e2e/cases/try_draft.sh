@@ -165,7 +165,7 @@ expect_exit 2 "$XAAS" init slow -o limit.json --try-time 1 2>slow.err
 grep -q -- '--try-time is only for --try' slow.err || fail "$(cat slow.err)"
 
 # `build` does the same where a draft as it is does not build.
-"$XAAS" build --try writes -o oci:direct:ir --isa x86-64 -q >/dev/null 2>direct.err || fail "$(cat direct.err)"
+"$XAAS" build --try writes -o oci:direct:ir --isa x86-64 >/dev/null 2>direct.err || fail "$(cat direct.err)"
 grep -q 'build.copy' direct.err || fail "it does not say what it learned: $(cat direct.err)"
 expect_error 1 'were changed during the build' "$XAAS" build writes -o oci:direct2:ir --isa x86-64 -q
 

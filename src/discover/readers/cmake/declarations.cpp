@@ -3,6 +3,7 @@
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
+#include <xaas/discover/discover.h>
 
 #include <algorithm>
 #include <cctype>

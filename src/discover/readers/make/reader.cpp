@@ -291,9 +291,7 @@ private:
 // Whether any makefile of the tree names DESTDIR. A build that does not installs into this machine.
 static bool honours_destdir(const TreeFiles& tree) {
   return std::any_of(tree.paths().begin(), tree.paths().end(), [&](const std::string& path) {
-    const std::string name = to_lower(path.substr(path.rfind('/') + 1));
-    if (!starts_with(name, "makefile") && !starts_with(name, "gnumakefile") && !ends_with(name, ".mk") &&
-        !starts_with(name, "make."))
+    if (!is_makefile(path))
       return false;
     const std::optional<std::string> text = tree.text(path);
     return text && text->find("DESTDIR") != std::string::npos;

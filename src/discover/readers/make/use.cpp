@@ -5,6 +5,7 @@
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
+#include <xaas/discover/discover.h>
 
 #include <algorithm>
 

@@ -3,6 +3,8 @@
 #include "knowledge.h"
 #include "readers/readers.h"
 
+#include <xaas/discover/discover.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
