@@ -83,6 +83,11 @@ void WarningCollector::add_findings(const std::vector<project::Finding>& finding
   for (const project::Finding& finding : findings) {
     if (finding.kind == Kind::native)
       native_.insert(finding);
+    else if (finding.kind == Kind::debug)
+      warnings_.insert(
+          {"optimization", finding.file, finding.line,
+           "the build type is the build system's default, which does not optimize; the argument " +
+               finding.what + " does"});
     else if (finding.kind == Kind::machine)
       warnings_.insert(
           {"machine", finding.file, finding.line,

@@ -98,8 +98,13 @@ private:
       print(json);
       return;
     }
-    std::cout << path.string() << ": " << points
-              << " specialization points; review them and remove the values that you do not need\n";
+    std::cout << path.string() << ": "
+              << (points == 0 ? "no specialization points"
+                  : points == 1
+                      ? "1 specialization point; review it and remove the values that you do not need"
+                      : std::to_string(points) +
+                            " specialization points; review them and remove the values that you do not need")
+              << '\n';
     if (tried)
       std::cout << text_of(*tried);
     if (model)

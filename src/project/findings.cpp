@@ -2,6 +2,7 @@
 
 #include "run_probes.h"
 
+#include <xaas/base/json.h>
 #include <xaas/base/text.h>
 
 #include <algorithm>
@@ -68,6 +69,21 @@ void scan(const BuildFile& file, std::set<Finding>& findings) {
   }
 }
 
+// Meson writes -O0 unless somebody chooses a build type. The option in the flags is then nobody's choice.
+void find_meson_default(const ConfigurationBuild& build, std::set<Finding>& findings) {
+  for (const auto* arguments : {&build.application->build.arguments, &build.arguments})
+    for (const std::string& argument : *arguments)
+      if (argument.find("buildtype") != std::string::npos ||
+          argument.find("optimization") != std::string::npos)
+        return;
+  const Result<Json> options = read_json(build.build / "meson-info" / "intro-buildoptions.json");
+  if (options && options->is_array() && std::any_of(options->begin(), options->end(), [](const Json& option) {
+        return option.is_object() && option.value("name", Json()) == "optimization" &&
+               option.value("value", Json()) == "0";
+      }))
+    findings.insert({Finding::Kind::debug, "", 0, "-Dbuildtype=release", false});
+}
+
 } // namespace
 
 std::vector<Finding> find_host_dependence(const ConfigurationBuild& build) {
@@ -83,6 +99,8 @@ std::vector<Finding> find_host_dependence(const ConfigurationBuild& build) {
     find_autotools_runs(build, files, findings);
   if (any || system == spec::BuildSystem::meson)
     find_meson_runs(build, files, findings);
+  if (system == spec::BuildSystem::meson)
+    find_meson_default(build, findings);
   return {findings.begin(), findings.end()};
 }
 

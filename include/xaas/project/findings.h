@@ -16,6 +16,7 @@ struct Finding {
     run,     // a program that the configure step compiled and ran
     machine, // reads what machine this is: /proc/cpuinfo, lscpu, ...
     native,  // writes -march=native or the like; only the flags of units tell whether they were compiled so
+    debug,   // the build system's own default is a debug build, which writes -O0
   };
   Kind kind = Kind::run;
   std::string file;      // relative to the sources, or "build/..."; empty: not known

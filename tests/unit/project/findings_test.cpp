@@ -51,6 +51,7 @@ protected:
     for (const Finding& each : find_host_dependence(build_))
       lines.push_back(std::string(each.kind == Kind::run       ? "run "
                                   : each.kind == Kind::machine ? "machine "
+                                  : each.kind == Kind::debug   ? "debug "
                                                                : "native ") +
                       each.file + ":" + std::to_string(each.line) + " " + each.what +
                       (each.asks_cpu ? " (cpu)" : ""));
@@ -150,6 +151,23 @@ TEST_F(Findings, MesonRunsAreFoundByTheirName) {
   built("meson-info/intro-buildsystem_files.json", "[\"" + (build_.source / "meson.build").string() + "\"]");
   built("meson-logs/meson-log.txt", "Checking if \"works\" runs: YES\n");
   EXPECT_THAT(found(), ElementsAre("run meson.build:2 works", "run meson.build:5 "));
+}
+
+TEST_F(Findings, MesonsDefaultDoesNotOptimize) {
+  application_.build.system = spec::BuildSystem::meson;
+  built("meson-info/intro-buildoptions.json", R"([{"name": "prefix", "value": "/usr"},
+                                                  {"name": "optimization", "value": "0"}, {"name": 1}, 2])");
+  EXPECT_THAT(found(), ElementsAre("debug :0 -Dbuildtype=release"));
+  build_.arguments = {"--buildtype=debug"};
+  EXPECT_THAT(found(), IsEmpty());
+  build_.arguments = {"-Dfast=false"};
+  application_.build.arguments = {"-Doptimization=g"};
+  EXPECT_THAT(found(), IsEmpty());
+  application_.build.arguments.clear();
+  built("meson-info/intro-buildoptions.json", R"([{"name": "optimization", "value": "3"}])");
+  EXPECT_THAT(found(), IsEmpty());
+  built("meson-info/intro-buildoptions.json", "{]");
+  EXPECT_THAT(found(), IsEmpty());
 }
 
 // Make and commands build in a copy of the sources.
