@@ -72,8 +72,9 @@ make_data() {
 native() { # PROGRAM ARGUMENT...
   local program=$work/$app/native/bin/$1
   [ "$1" != proof ] || program=$data/proof.native
-  LD_LIBRARY_PATH=$work/$app/native/lib "$program" "${@:2}"
+  LD_LIBRARY_PATH=$work/$app/native/lib "${within[@]}" "$program" "${@:2}"
 }
+within=() # what native programs run in
 reference() {
   cd "$data"
   "${app}_run" native >"$work/$app/reference.out"
@@ -96,7 +97,8 @@ run_workload() {
 }
 unchanged_sources() { [ "$(digest_of "$source")" = "$(cat "$work/$app/source.digest")" ]; }
 
-# Run times: user CPU seconds of runs in turn, without the start-up of `xaas run`.
+# Run times: user CPU seconds of runs in turn, without the start-up of `xaas run`. Each program starts in a container, whose
+# share counts for short runs.
 image_environment() { # lines of NAME=VALUE
   local blob
   blob=$here/image/blobs/$(jq -r '.manifests[0].digest | sub(":"; "/")' "$here/image/index.json")
@@ -109,7 +111,7 @@ deployed() ( # PROGRAM ARGUMENT...
 measure() {
   cd "$data"
   image_environment >"$here/environment"
-  local round kind TIMEFORMAT='%U'
+  local round kind TIMEFORMAT='%U' within=(contained / "$data")
   rm -f "$here"/run.{native,deployed}
   for ((round = 1; round <= rounds; ++round)); do
     for kind in native deployed; do { time "${app}_run" $kind >/dev/null 2>&1; } 2>>"$here/run.$kind"; done

@@ -57,7 +57,7 @@ dav1d_native() {
   meson install -C "$tree/objects.native"
 }
 dav1d_data() {
-  random_video 200 "$1/video.y4m"
+  random_video 500 "$1/video.y4m"
   aomenc --ivf --cpu-used=9 --rt --threads=2 --cq-level=20 --end-usage=q -o "$1/video.ivf" "$1/video.y4m"
   rm "$1/video.y4m"
 }
@@ -136,10 +136,10 @@ glpk_run() {
 mafft_about() { echo "make in core/|C|many programs, scripts"; }
 mafft_packages() { :; }
 mafft_native() { make -C "$tree/core" -j"$(nproc)" CC=clang-22 CFLAGS="$optimise" PREFIX="$1" all install; }
-mafft_data() { # 1,100 relatives of one protein
+mafft_data() { # 1,800 relatives of one protein
   perl -e '
     srand(7); my @acid = split //, "ACDEFGHIKLMNPQRSTVWY"; my @protein = map { $acid[int rand 20] } 1 .. 400;
-    for my $i (1 .. 1100) { print ">p$i\n", (map { rand() < 0.3 ? $acid[int rand 20] : $_ } @protein), "\n" }' >"$1/proteins.fa"
+    for my $i (1 .. 1800) { print ">p$i\n", (map { rand() < 0.3 ? $acid[int rand 20] : $_ } @protein), "\n" }' >"$1/proteins.fa"
 }
 mafft_run() { # the program that the script of the same name begins with
   "$@" ../libexec/mafft/mafft-distance -P -i "$data/proteins.fa"
@@ -231,7 +231,7 @@ void lmdif1_(void (*)(int*, int*, double*, double*, int*), int*, int*, double*, 
 int main(void) {
   int rows = m, columns = n, info = 0, integers[n], size = m * n + 5 * n + m;
   double x[n], residual[m], work[m * n + 5 * n + m], tolerance = 1e-12, total = 0;
-  for (int run = 0; run < 900; ++run) {
+  for (int run = 0; run < 2700; ++run) {
     for (int i = 0; i < m; ++i) t[i] = i * 0.01, y[i] = 3 * exp(-t[i]) * cos((5 + run * 0.001) * t[i]) + exp(-0.3 * t[i]) * cos(11 * t[i]) + 0.01 * ((i * 7919) % 13 - 6);
     for (int k = 0; k < n; ++k) x[k] = start[k];
     lmdif1_(model, &rows, &columns, x, residual, &tolerance, &info, integers, work, &size);
@@ -248,13 +248,21 @@ scotch_about() { echo "CMake|C, flex, bison, MPI|programs and libraries, sources
 scotch_packages() { packages cmake bison flex libmpich-dev zlib1g-dev; }
 scotch_native() { cmake_native "$1"; }
 scotch_data() {
-  gzip -dc "$source/grf/bump.grf.gz" >"$1/bump.grf"
+  perl -e '
+    my $n = 50; my ($edges, $text) = (0, "");
+    for my $z (0 .. $n - 1) { for my $y (0 .. $n - 1) { for my $x (0 .. $n - 1) {
+      my $v = ($z * $n + $y) * $n + $x;
+      my @near = (($x ? $v - 1 : ()), ($x < $n - 1 ? $v + 1 : ()), ($y ? $v - $n : ()), ($y < $n - 1 ? $v + $n : ()),
+                  ($z ? $v - $n * $n : ()), ($z < $n - 1 ? $v + $n * $n : ()));
+      $edges += @near; $text .= @near . " @near\n";
+    } } }
+    print "0\n", $n ** 3, " $edges\n0 000\n$text"' >"$1/grid.grf"
   echo "cmplt 64" >"$1/machine"
 }
-scotch_run() {
-  "$@" gmap "$data/bump.grf" "$data/machine" "$data/parts"
+scotch_run() { # its threads give another result each time, unless -Cd
+  "$@" gmap -Cd "$data/grid.grf" "$data/machine" "$data/parts"
   md5sum <"$data/parts"
-  "$@" dgord "$data/bump.grf" "$data/order" >/dev/null
+  "$@" dgord -Cd "$data/grid.grf" "$data/order" >/dev/null
   md5sum <"$data/order"
   rm "$data/parts" "$data/order"
 }
@@ -331,7 +339,7 @@ e00compr_native() {
 e00compr_data() {
   perl -e '
     srand(7); print "EXP  0 COVER.E00\nARC  2\n";
-    for my $arc (1 .. 200000) {
+    for my $arc (1 .. 600000) {
       printf "%10d%10d%10d%10d%10d%10d%10d\n", $arc, $arc, 1, 2, 0, 0, 8;
       printf "%14.7E%14.7E%14.7E%14.7E\n", map { rand 1e6 } 1 .. 4 for 1 .. 4;
     }
