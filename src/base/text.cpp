@@ -36,6 +36,13 @@ std::string trim(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(blank) - first + 1));
 }
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  size_t at = from.empty() ? std::string::npos : text.find(from);
+  for (; at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
 std::string to_lower(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z')

@@ -1,5 +1,7 @@
 #include <xaas/known/places.h>
 
+#include <xaas/base/text.h>
+
 #include <algorithm>
 
 namespace xaas::known {
@@ -20,12 +22,6 @@ std::vector<Place> places_of(const session::Session& session) {
   std::sort(places.begin(), places.end(),
             [](const Place& a, const Place& b) { return a.path.size() > b.path.size(); });
   return places;
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-  return text;
 }
 
 } // namespace

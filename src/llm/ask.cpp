@@ -21,10 +21,7 @@ bool may_pass(int status) {
 
 // The message of the server; a quoted key is masked.
 std::string words_of(const http::Response& response, const std::string& key) {
-  std::string text = server_message(response.body);
-  for (size_t at = key.empty() ? std::string::npos : text.find(key); at != std::string::npos;
-       at = text.find(key, at))
-    text.replace(at, key.size(), "***");
+  const std::string text = replaced(server_message(response.body), key, "***");
   return text.empty() ? "" : ": " + text;
 }
 

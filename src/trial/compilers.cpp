@@ -2,6 +2,7 @@
 
 #include <xaas/base/directory.h>
 #include <xaas/base/text.h>
+#include <xaas/discover/discover.h>
 
 #include <algorithm>
 #include <map>
@@ -55,12 +56,6 @@ Kind kind_of(const std::string& program) {
   if (found == kinds.end())
     found = kinds.find(std::regex_replace(name, version, ""));
   return found == kinds.end() ? Kind::none : found->second;
-}
-
-bool is_makefile(const std::string& name) {
-  const std::string lower = to_lower(name);
-  return starts_with(lower, "makefile") || starts_with(lower, "gnumakefile") || ends_with(lower, ".mk") ||
-         starts_with(lower, "make.");
 }
 
 // HOSTCC, BUILD_CC, CC_FOR_BUILD.
@@ -137,7 +132,7 @@ std::vector<MakeCompiler> make_compilers(const fs::path& directory) {
   Reader reader;
   if (const Result<std::vector<fs::path>> entries = list_directory(directory))
     for (const fs::path& entry : *entries)
-      if (is_makefile(entry.filename()))
+      if (discover::is_makefile(entry.filename()))
         reader.read(entry);
   return reader.compilers();
 }

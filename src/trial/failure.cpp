@@ -62,9 +62,9 @@ std::string failed_step(const build::FailedBuild& failed) {
 // Without the directories of this build, which mean nothing afterwards.
 std::string without_directories(std::string text, const project::ConfigurationBuild& build) {
   for (const fs::path& directory : {build.source, build.build, build.copy})
-    for (size_t at; !directory.empty() && (at = text.find(directory.string() + "/")) != std::string::npos;)
-      text.erase(at, directory.string().size() + 1);
-  return text;
+    if (!directory.empty())
+      text = replaced(std::move(text), directory.string() + "/", "");
+  return replaced(std::move(text), build.destination.string(), "$DESTDIR");
 }
 
 // The first line that explains a failure. CMake's first line only has the place.

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -94,7 +95,8 @@ std::string learn_install(const Classroom& room, discover::Draft& draft) {
     return {};
   build.install = files;
   build.install_command.clear();
-  draft.remarks.push_back({"/build/install", "What the build makes: " + room.failure.error});
+  draft.remarks.push_back(
+      {"/build/install", "What the build makes, because installing fails: " + room.failure.error});
   return "build.install: " + std::to_string(files.size()) + (files.size() == 1 ? " file" : " files") +
          " that the build makes";
 }
@@ -108,6 +110,31 @@ std::string learn_target(const Classroom& room, discover::Draft& draft) {
   build.targets = {"all"};
   draft.remarks.push_back({"/build/targets", "The default goal makes no program."});
   return "build.targets: all, because the default goal makes no program";
+}
+
+// The variables with the flags of the languages in the tree.
+std::set<std::string> flag_variables(const fs::path& source) {
+  static const std::map<std::string, std::set<std::string>> variables = {{".c", {"CFLAGS"}},
+                                                                         {".cc", {"CXXFLAGS"}},
+                                                                         {".cpp", {"CXXFLAGS"}},
+                                                                         {".cxx", {"CXXFLAGS"}},
+                                                                         {".c++", {"CXXFLAGS"}},
+                                                                         {".f", {"FFLAGS", "FCFLAGS"}},
+                                                                         {".for", {"FFLAGS", "FCFLAGS"}},
+                                                                         {".f77", {"FFLAGS", "FCFLAGS"}},
+                                                                         {".f90", {"FFLAGS", "FCFLAGS"}},
+                                                                         {".f95", {"FFLAGS", "FCFLAGS"}},
+                                                                         {".f03", {"FFLAGS", "FCFLAGS"}},
+                                                                         {".f08", {"FFLAGS", "FCFLAGS"}}};
+  std::set<std::string> found;
+  std::error_code code;
+  for (fs::recursive_directory_iterator it(source, code), end; !code && it != end; it.increment(code)) {
+    const std::string suffix = it->path().extension();
+    const auto known = variables.find(suffix == ".C" ? ".cc" : to_lower(suffix));
+    if (known != variables.end())
+      found.insert(known->second.begin(), known->second.end());
+  }
+  return found;
 }
 
 // Warnings that the compiler or the project treats as errors.
@@ -128,7 +155,9 @@ std::string learn_warnings(const Classroom& room, discover::Draft& draft) {
   for (const std::string& name : names)
     added += " -Wno-error" + name;
   bool changed = false;
-  for (const char* variable : {"CFLAGS", "CXXFLAGS"}) {
+  for (const std::string& variable : flag_variables(room.source)) {
+    if (variable == "FFLAGS" || variable == "FCFLAGS")
+      continue;
     std::string& flags = build.environment[variable];
     // configure adds its own -O2 only if the variable is not set.
     if (flags.empty() && build.system == System::autotools && !names.empty())
@@ -234,7 +263,7 @@ std::string learn_optimization(const Classroom& room, discover::Draft& draft) {
   if (!room.failure.unoptimized)
     return {};
   bool changed = false;
-  for (const char* variable : {"CFLAGS", "CXXFLAGS", "FFLAGS", "FCFLAGS"}) {
+  for (const std::string& variable : flag_variables(room.source)) {
     std::string& flags = draft.application.build.environment[variable];
     if (has(flags, "-O"))
       continue;

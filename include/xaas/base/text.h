@@ -13,7 +13,9 @@ std::string printable(std::string text);
 std::vector<std::string> split(std::string_view text, char separator); // "" has no parts
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string trim(std::string_view text);
-std::string to_lower(std::string text); // ASCII letters
+std::string replaced(std::string text, const std::string& from,
+                     const std::string& to); // each `from`, if not empty
+std::string to_lower(std::string text);      // ASCII letters
 std::string to_upper(std::string text);
 bool starts_with(std::string_view text, std::string_view prefix);
 bool ends_with(std::string_view text, std::string_view suffix);

@@ -118,6 +118,9 @@ TEST_F(LicenseTest, TheVersionOfConfigure) {
       version("m4_define([a_major], [2])\nm4_define([a_version], [a_major.7])\nAC_INIT([a], [a_version])\n"),
       "2.7");
   EXPECT_EQ(version("define([VER],[1.2])\nAC_INIT(a, VER)\n"), "1.2");
+  EXPECT_EQ(version("AC_INIT(solve.f)\nAM_INIT_AUTOMAKE(solver, 1.3)\n"), "1.3");
+  EXPECT_EQ(read().name, "solver");
+  EXPECT_EQ(version("AC_INIT([a], [1.0])\nAM_INIT_AUTOMAKE([foreign])\n"), "1.0");
   write("VERSION", "3.4.5\n");
   EXPECT_EQ(version("AC_INIT([a], [m4_esyscmd_s([cat VERSION])])\n"), "3.4.5");
   EXPECT_EQ(version("AC_INIT([a], m4_esyscmd([tr -d '\\n' < VERSION]))\n"), "3.4.5");

@@ -63,6 +63,8 @@ TEST_F(LearnTest, AProjectWithArchivesAloneInstallsThem) {
 }
 
 TEST_F(LearnTest, WarningsThatAreErrorsAreWarningsAgain) {
+  write("a.c", "");
+  write("b.cpp", "");
   fails("build", "a.c:1:1: error: call to undeclared function 'f' [-Wimplicit-function-declaration]\n"
                  "b.cpp:2:2: error: variable length arrays [-Werror,-Wvla-cxx-extension]\n");
   EXPECT_NE(learn(spec::BuildSystem::autotools), "");
@@ -106,6 +108,15 @@ TEST_F(LearnTest, TheEntryPointIsTheOnlyProgramOrTheOneWithTheProjectsName) {
   draft_.application.image.entrypoint.clear();
   EXPECT_NE(choose_entrypoint({"/usr/local/bin/a"}, draft_), "");
   EXPECT_THAT(draft_.application.image.entrypoint, ElementsAre("/usr/local/bin/a"));
+}
+
+TEST_F(LearnTest, FlagsThatDoNotOptimizeAreThoseOfTheTreesLanguages) {
+  write("src/solve.F90", "");
+  build().environment["FFLAGS"] = "-Og";
+  failure_.unoptimized = true;
+  EXPECT_THAT(learn(spec::BuildSystem::make), HasSubstr("-O3"));
+  EXPECT_EQ(build().environment, (std::map<std::string, std::string>{{"FCFLAGS", "-O3"}, {"FFLAGS", "-Og"}}));
+  EXPECT_EQ(learn(spec::BuildSystem::make), "");
 }
 
 TEST_F(LearnTest, CompilersOfAMakefile) {

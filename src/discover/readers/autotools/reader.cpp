@@ -209,12 +209,13 @@ private:
     if (first) {
       const std::string directory = path.substr(0, path.rfind('/') + 1);
       const MacroWords words(tree_, directory, text);
-      for (const MacroCall& call : calls_of(text, "AC_INIT")) {
-        if (!call.arguments.empty())
-          findings_.name = words.evaluate(call.arguments[0]);
-        if (call.arguments.size() > 1)
-          findings_.version = words.evaluate(call.arguments[1]);
-      }
+      // Before Autoconf 2.50 the only argument of AC_INIT was a file, and Automake had the name.
+      for (const char* macro : {"AM_INIT_AUTOMAKE", "AC_INIT"})
+        for (const MacroCall& call : calls_of(text, macro))
+          if (call.arguments.size() > 1) {
+            findings_.name = words.evaluate(call.arguments[0]);
+            findings_.version = words.evaluate(call.arguments[1]);
+          }
       for (const MacroCall& call : calls_of(text, "AC_PREREQ"))
         if (!call.arguments.empty())
           findings_.minimum_version = call.arguments[0];

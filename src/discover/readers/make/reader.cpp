@@ -5,6 +5,7 @@
 #include "readers/readers.h"
 
 #include <xaas/base/text.h>
+#include <xaas/discover/discover.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
@@ -13,9 +14,7 @@
 
 namespace xaas::discover {
 
-namespace {
-
-std::string file_name(const std::string& path) {
+static std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
@@ -27,6 +26,8 @@ bool is_makefile(const std::string& path) {
          name.starts_with("makefile.") || name.starts_with("Make.") || name.ends_with(".mk") ||
          name == "make.inc" || name.starts_with("make.inc.") || name.starts_with("config.make");
 }
+
+namespace {
 
 // Files that users are meant to edit: the variables that they set are options.
 bool is_for_users(const std::string& path) {
