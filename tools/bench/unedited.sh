@@ -1,5 +1,5 @@
 #!/bin/bash
-# Applications that nobody prepared: twenty of Debian's source packages, different in build system, language and shape, and
+# Applications that nobody prepared: twenty of Debian's source packages and one with CUDA, different in build system, language and shape, and
 # nobody who reads their build files or edits anything. For each: `xaas init --try`, `xaas build`, `xaas deploy`,
 # `xaas check` and `xaas run` of a workload, whose output must equal that of a native build with the same compiler, and the
 # user CPU seconds of both, measured in turn. A failed step ends the application, not the script. At the end come a table, the
@@ -37,6 +37,8 @@ needed=${#applications[@]}
 "$xaas" init --help | grep -q -- --try || die "this program has no init --try"
 open_bench
 packages bubblewrap build-essential
+cuda=${CUDA_PATH:-/usr/local/cuda}
+if [ -x "$cuda/bin/nvcc" ]; then export PATH=$cuda/bin:$PATH; else echo "no nvcc in $cuda: \`init --try\` leaves values with CUDA out" >&2; fi
 
 # attempt DIRECTORY NAME COMMAND...: a step of the application, unless an earlier one failed: its output in NAME.log, its
 # seconds in NAME.time. What has its seconds is not run again. Sets `failed` instead of failing.

@@ -109,6 +109,16 @@ cadical_data() { # random 3-SAT near the threshold
 }
 cadical_run() { local seed; for seed in 1 2 3 4; do "$@" cadical -q --seed=$seed "$data/random.cnf" || [ $? -eq 10 ] || [ $? -eq 20 ]; done; }
 
+darknet_about() { echo "make|C, CUDA|no install step, GPUs by a variable of make"; }
+darknet_packages() { :; }
+darknet_native() { # for the CPU, as a user builds it who has no GPU
+  make -C "$tree" -j"$(nproc)" CC=clang-22 CPP=clang++-22 OPTS="-Ofast -march=native"
+  mkdir -p "$1/bin"
+  cp "$tree/darknet" "$1/bin/"
+}
+darknet_data() { cp "$source/cfg/rnn.cfg" "$1/"; }
+darknet_run() { "$@" darknet rnn generate "$data/rnn.cfg" "" -len 800 -srand 7 -seed xaas; } # with random weights
+
 prodigal_about() { echo "make|C|install without DESTDIR"; }
 prodigal_packages() { :; }
 prodigal_native() {
