@@ -4,6 +4,7 @@
 #include <xaas/discover/discover.h>
 
 #include <algorithm>
+#include <regex>
 
 namespace xaas::discover {
 
@@ -76,6 +77,16 @@ std::optional<Found> find_system(const TreeFiles& tree, std::optional<System> wa
   return std::nullopt;
 }
 
+// Releases unpack into "solver-2.1", which names a project that does not name itself.
+void name_by_directory(const std::string& directory, Findings& findings) {
+  static const std::regex release(R"((.+?)[-_]v?([0-9]+(?:\.[0-9][\w.+~]*)+))");
+  std::smatch match;
+  const bool is_release = std::regex_match(directory, match, release);
+  findings.name = is_release ? match[1].str() : directory;
+  if (is_release && findings.version.empty())
+    findings.version = match[2];
+}
+
 } // namespace
 
 Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem> system,
@@ -124,7 +135,7 @@ Result<Findings> read_tree(const fs::path& root, std::optional<spec::BuildSystem
       findings.notes.push_back(path + ": not read, because it is binary, unreadable or larger than " +
                                std::to_string(limits.file_bytes >> 20) + " MiB");
   if (findings.name.empty())
-    findings.name = tree.root().filename().string();
+    name_by_directory(tree.root().filename().string(), findings);
   return findings;
 }
 

@@ -296,6 +296,19 @@ TEST_F(SourcesTest, WhatTheyUse) {
   EXPECT_EQ(signs["avx2"].place, (Place{"b.cpp", 1}));
 }
 
+TEST_F(TreeTest, TheDirectoryOfAReleaseNamesTheProject) {
+  const auto named = [&](const std::string& directory) {
+    write(directory + "/Makefile", "all:\n");
+    const auto findings = read_tree(tree() / directory);
+    return findings->name + " " + findings->version;
+  };
+  EXPECT_EQ(named("solver-2.1"), "solver 2.1");
+  EXPECT_EQ(named("solver-v2.1.0+git2018.61c9"), "solver 2.1.0+git2018.61c9");
+  EXPECT_EQ(named("part_solver_1.0rc1"), "part_solver 1.0rc1");
+  EXPECT_EQ(named("solver-2"), "solver-2 ");
+  EXPECT_EQ(named("minimap2"), "minimap2 ");
+}
+
 class BadTreeTest : public TreeTest {
 protected:
   void expect_every_reader_takes(const std::string& junk) {

@@ -68,7 +68,6 @@ public:
         findings_.options.push_back(finished(std::move(option)));
     std::sort(findings_.options.begin(), findings_.options.end(),
               [](const Option& a, const Option& b) { return a.place < b.place; });
-    findings_.name = tree_.root().filename().string();
   }
 
 private:
