@@ -1,4 +1,4 @@
-// Secrets are recognised by form only, because nothing tells the purpose of a random string. The forms are
+// Secrets are recognized by form only, because nothing tells the purpose of a random string. The forms are
 // those that their issuers document for this purpose: prefixes of tokens, armour of keys. Rejected: measuring
 // entropy, which takes every test vector and table of hashes for a secret.
 #include "secrets.h"

@@ -66,7 +66,7 @@ Result<void> Surroundings::check_prefix(const project::Built& built, Progress& p
   if (!ours.empty())
     return make_error(ErrorKind::failed,
                       "the build installed into " + prefix_.string() + " of this machine: " + to_string(ours),
-                      "does its install step honour DESTDIR? else list the files in build.install");
+                      "does its install step honor DESTDIR? else list the files in build.install");
   if (!built.outside.empty())
     progress.note("changed in " + prefix_.string() +
                   " of this machine meanwhile: " + to_string(built.outside));

@@ -1,4 +1,4 @@
-// What a configuration's units are lowered to. With LTO some become bitcode for the links to optimise, some
+// What a configuration's units are lowered to. With LTO some become bitcode for the links to optimize, some
 // objects, some both.
 #pragma once
 

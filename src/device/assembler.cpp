@@ -63,10 +63,10 @@ Result<std::vector<std::string>> arguments_for(const std::string& arch, const As
     return make_error(ErrorKind::usage, "ptxas makes no code for " + arch);
   if (options.opt_level > 3)
     return make_error(ErrorKind::usage,
-                      "ptxas has no optimisation level " + std::to_string(options.opt_level),
+                      "ptxas has no optimization level " + std::to_string(options.opt_level),
                       "it has 0 to 3");
   std::vector<std::string> arguments = {"-arch=" + arch};
-  // ptxas does not optimise code with debug information, and refuses both options together.
+  // ptxas does not optimize code with debug information, and refuses both options together.
   arguments.push_back(options.debug ? "-g" : "-O" + std::to_string(options.opt_level));
   if (options.max_registers)
     arguments.push_back("-maxrregcount=" + std::to_string(options.max_registers));

@@ -43,7 +43,7 @@ Result<void> create_session(const session::Session& session, const fs::path& pro
   const fs::path tools = session.directory / "tools";
   XAAS_CHECK(make_directories(tools));
   XAAS_CHECK(session::write_session(session));
-  // libtool recognises a Fortran compiler only by its name.
+  // libtool recognizes a Fortran compiler only by its name.
   for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
     XAAS_CHECK(link_to(program, tools / name));
   if (!session.rocm.root.empty())

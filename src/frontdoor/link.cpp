@@ -92,9 +92,9 @@ Result<RecordedLink> record_link(const session::Session& session, const link::Pa
 
 // -O0 leaves references that the project's own -O removes. This class repeats a link with all units at their
 // own -O, including those in archives and in the outputs of earlier links.
-class OptimisedLink {
+class OptimizedLink {
 public:
-  OptimisedLink(const session::Session& session, const fs::path& directory,
+  OptimizedLink(const session::Session& session, const fs::path& directory,
                 const link::ReplayOptions& options)
       : session_(session), directory_(directory), options_(options) {}
 
@@ -117,7 +117,7 @@ private:
     if (const auto found = made_.find(file); found != made_.end())
       return found->second;
     XAAS_TRY(const std::string content, make(file));
-    const fs::path path = directory_ / ("optimised." + std::to_string(made_.size()));
+    const fs::path path = directory_ / ("optimized." + std::to_string(made_.size()));
     XAAS_CHECK(write_file(path, content, 0644, false));
     made_[file] = path;
     return path;
@@ -169,8 +169,8 @@ Result<std::string> link_once(const session::Session& session, const link::Parse
   };
   Result<link::ReplayResult> result = link::replay(recorded.record, on_disk, options);
   if (!result && lacks_definitions(result.error().message) && has_code_of_ours(recorded)) {
-    OptimisedLink optimised(session, directory.path(), options);
-    if (Result<link::ReplayResult> again = optimised.replay(recorded.record, recorded.files))
+    OptimizedLink optimized(session, directory.path(), options);
+    if (Result<link::ReplayResult> again = optimized.replay(recorded.record, recorded.files))
       result = std::move(again);
   }
   if (!result)

@@ -18,7 +18,7 @@ fs::path lesser_path(const session::Session& session, const Digest& unit) {
   return session.directory / "lesser" / unit.hex();
 }
 
-// Lowers without optimisation, or at the project's own level if that fails (operands of inline assembly that
+// Lowers without optimization, or at the project's own level if that fails (operands of inline assembly that
 // must become constants).
 Result<std::string> lower_working(lower::Job& job) {
   Result<lower::Object> object = lower::lower(job);
@@ -76,7 +76,7 @@ Result<std::optional<std::string>> UnitWriter::make_object(known::KnownUnit& uni
   job.options = options_;
   if (unit_.has_device_image())
     job.device_image = placeholder_of(unit_);
-  job.form = unit.needs_optimisation ? lower::Form::object : lower::Form::working;
+  job.form = unit.needs_optimization ? lower::Form::object : lower::Form::working;
   std::string level = working_level(session_);
   if (unit.plain) {
     XAAS_CHECK(make_plain(job, session_.arch));
@@ -118,7 +118,7 @@ Result<CompileResult> UnitWriter::write(const known::KnownUnit& unit, bool reuse
   return CompileResult{CompileOutcome::captured, output_, {}};
 }
 
-Result<std::string> working_object(const session::Session& session, const Digest& unit_id, bool optimised) {
+Result<std::string> working_object(const session::Session& session, const Digest& unit_id, bool optimized) {
   const store::ContentStore content = session.content();
   XAAS_TRY(const std::string unit_text, content.get(unit_id));
   XAAS_TRY(const Json unit_json, parse_json(unit_text, "unit"));
@@ -135,7 +135,7 @@ Result<std::string> working_object(const session::Session& session, const Digest
     XAAS_TRY(job.target, target::cpu_by_name(session.arch, level));
   }
   XAAS_TRY(job.bitcode, lesser ? read_file(lesser_path(session, unit_id)) : content.get(job.unit.module));
-  job.form = optimised ? lower::Form::object : lower::Form::working;
+  job.form = optimized ? lower::Form::object : lower::Form::working;
   if (job.unit.has_device_image())
     job.device_image = placeholder_of(job.unit);
   XAAS_TRY(lower::Object object, lower::lower(job));

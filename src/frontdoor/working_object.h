@@ -46,7 +46,7 @@ private:
   fs::path output_;
 };
 
-// The object of a stored unit for the build machine, unoptimised or at the project's own -O.
-Result<std::string> working_object(const session::Session& session, const Digest& unit, bool optimised);
+// The object of a stored unit for the build machine, unoptimized or at the project's own -O.
+Result<std::string> working_object(const session::Session& session, const Digest& unit, bool optimized);
 
 } // namespace xaas::frontdoor

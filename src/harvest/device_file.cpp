@@ -40,7 +40,7 @@ std::string_view without_comments(std::string_view text) {
   return text;
 }
 
-// Recognises a form by its first bytes. PTX begins with `.version` (PTX ISA, "PTX Module Directives"), ELF
+// Recognizes a form by its first bytes. PTX begins with `.version` (PTX ISA, "PTX Module Directives"), ELF
 // files name their machine, SPIR-V has a magic number in either byte order (SPIR-V Specification, "Physical
 // Layout"), and fat binaries have that of device/fat_binary.h.
 std::optional<Form> form_of(std::string_view content) {

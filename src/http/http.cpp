@@ -219,7 +219,7 @@ private:
                 set(CURLOPT_WRITEFUNCTION, &take_body) && set(CURLOPT_WRITEDATA, &answer_) &&
                 set(CURLOPT_HEADERFUNCTION, &take_header) && set(CURLOPT_HEADERDATA, &answer_) &&
                 set(CURLOPT_NOPROGRESS, 0L) && set(CURLOPT_XFERINFOFUNCTION, &stop_if_interrupted);
-    // An optimisation that may fail, and does: after a host name that could not be resolved, libcurl 7.88
+    // An optimization that may fail, and does: after a host name that could not be resolved, libcurl 7.88
     // keeps the handle's buffer and refuses another size for it.
     curl_.easy_setopt(handle_, CURLOPT_BUFFERSIZE, 256 * 1024L);
     if (!request.sink && request.method != "HEAD") // whose Content-Length is that of a body it does not send

@@ -392,7 +392,7 @@ Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b) 
   const std::vector<std::tuple<const char*, std::string, std::string>> facts = {
       {"applications", a.bundle.name, b.bundle.name},
       {"versions of the application", a.bundle.version, b.bundle.version},
-      {"licences", a.bundle.license, b.bundle.license},
+      {"licenses", a.bundle.license, b.bundle.license},
       {"places of the sources", a.bundle.source, b.bundle.source},
       {"revisions of the sources", a.bundle.revision, b.bundle.revision},
       {"versions of xaas", a.bundle.tool, b.bundle.tool},

@@ -174,7 +174,7 @@ const std::set<std::string>& openmp_functions() {
   return names;
 }
 
-// The flag enables LLVM's OpenMP optimiser, which acts on functions that it knows by name. In a module that
+// The flag enables LLVM's OpenMP optimizer, which acts on functions that it knows by name. In a module that
 // names none of them the flag changes nothing. Without it, the module is the same with and without -fopenmp.
 void drop_idle_openmp_flag(llvm::Module& module) {
   llvm::NamedMDNode* flags = module.getModuleFlagsMetadata();
@@ -303,7 +303,7 @@ static bool asks_for_constants(const llvm::Function& function) {
          });
 }
 
-bool needs_optimisation(const llvm::Module& module,
+bool needs_optimization(const llvm::Module& module,
                         const std::function<bool(const llvm::Function&)>& of_system) {
   for (const llvm::Function& function : module) {
     if ((may_lack_definition(function) && !of_system(function)) || asks_for_constants(function))

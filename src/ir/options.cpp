@@ -271,7 +271,7 @@ Result<UnitOptions> options_of(const clang::CompilerInvocation& invocation) {
   clang::CodeGenOptions& codegen = copy.getCodeGenOpts();
   XAAS_CHECK(check_supported(copy));
   clang::CompilerInvocation plain;
-  plain.getCodeGenOpts().LargeDataThreshold = 0; // Clang leaves it uninitialised
+  plain.getCodeGenOpts().LargeDataThreshold = 0; // Clang leaves it uninitialized
   UnitOptions options;
   options.codegen = differing(codegen_fields(codegen), codegen_fields(plain.getCodeGenOpts()));
   options.language = differing(language_fields(copy.getLangOpts()), language_fields(plain.getLangOpts()));
@@ -385,7 +385,7 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
 }
 
 // Options that the front end has used up, that IR carries (attributes, module flags), or that choose how much
-// is optimised and not what the program does. Any option that is not listed counts as one that Clang's back
+// is optimized and not what the program does. Any option that is not listed counts as one that Clang's back
 // end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions).
 static constexpr auto carried_by_ir = std::to_array<std::string_view>({"Addrsig",
                                                                        "AsmVerbose",

@@ -162,7 +162,7 @@ private:
         llvm::isa<llvm::GlobalIFunc>(call.getCalledOperand()->stripPointerCastsAndAliases());
     XAAS_TRY(Form form, through_ifunc ? registers_.plain_form(caller, type, convention)
                                       : registers_.form(caller, type, convention));
-    // Where the ABI is the same, the type is, too: otherwise LLVM would not recognise the callee in the call.
+    // Where the ABI is the same, the type is, too: otherwise LLVM would not recognize the callee in the call.
     if (const auto known = callee ? decided_.find(callee) : decided_.end();
         known != decided_.end() && known->second.kind == Form::both && form.kind == Form::as_it_is)
       form = known->second;

@@ -182,7 +182,7 @@ constexpr uint64_t max_header = 1 << 20;
 
 std::string packed(const KnownUnit& unit) {
   const Json header{{"plain", unit.plain},
-                    {"needs_optimisation", unit.needs_optimisation},
+                    {"needs_optimization", unit.needs_optimization},
                     {"names_places", unit.names_places},
                     {"vector_returns", unit.vector_returns},
                     {"messages", unit.messages.size()},
@@ -203,7 +203,7 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   const JsonReader reader(*header, "cache entry");
   KnownUnit unit;
   for (const auto& [name, flag] :
-       {std::pair{"plain", &unit.plain}, std::pair{"needs_optimisation", &unit.needs_optimisation},
+       {std::pair{"plain", &unit.plain}, std::pair{"needs_optimization", &unit.needs_optimization},
         std::pair{"names_places", &unit.names_places}}) {
     const Result<bool> read = reader.boolean_or(name, false);
     if (!read)

@@ -14,7 +14,7 @@
 // offsets, section and symbol indices, header offsets) resolved to what it stands for: a relocation names its
 // symbol, an address is a place in a section.
 //
-// Rejected: a list of known tools whose traces are recognised; it fails open.
+// Rejected: a list of known tools whose traces are recognized; it fails open.
 #include <xaas/link/note.h>
 
 #include "note_format.h"

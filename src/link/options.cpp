@@ -246,7 +246,7 @@ const std::vector<Option>& table() {
       {"dc", none, drop, ""},
       {"dp", none, drop, ""},
       {"Qy", none, drop, ""},
-      // Link-time optimisation, which does not apply: our inputs are machine code.
+      // Link-time optimization, which does not apply: our inputs are machine code.
       {"plugin", required, parsed, ""},
       {"plugin-opt", required, drop, ""},
       {"save-temps", optional, drop, ""},

@@ -118,7 +118,7 @@ private:
     return {};
   }
 
-  // The library functions that the units call are linked in once, before optimisation.
+  // The library functions that the units call are linked in once, before optimization.
   Result<void> offer_libraries(const std::shared_ptr<clang::CompilerInvocation>& invocation) {
     if (libraries_.empty())
       return {};

@@ -1,5 +1,5 @@
 // Three steps: load() reads and checks the module, prepare() gives it the target's instruction set and turns
-// the unit's options into Clang's, emit() runs Clang's own optimiser and back end on it.
+// the unit's options into Clang's, emit() runs Clang's own optimizer and back end on it.
 #include "bounded_stream.h"
 #include "describe.h"
 #include "gpu_libraries.h"

@@ -14,7 +14,7 @@ namespace {
 // An archive of empty entries can be small and yet exhaust the inodes of a file system.
 constexpr uint64_t entry_limit = uint64_t(1) << 22;
 
-Result<std::string> normalised(const std::string& name, const std::string& what) {
+Result<std::string> normalized(const std::string& name, const std::string& what) {
   if (!name.empty() && name.front() == '/')
     return damaged(what + " '" + name + "' is absolute");
   std::vector<std::string> parts;
@@ -95,13 +95,13 @@ Result<LayerEntry> checked_entry(archive_entry* from, Whiteouts whiteouts) {
   entry.kind = kind_of(from);
   entry.mode = archive_entry_perm(from);
   entry.time = archive_entry_mtime(from);
-  XAAS_TRY(entry.path, normalised(name, "the entry"));
+  XAAS_TRY(entry.path, normalized(name, "the entry"));
   if (whiteouts == Whiteouts::checked)
     XAAS_CHECK(check_whiteout(entry.path));
   if (entry.path.empty() && entry.kind != LayerEntry::Kind::directory)
     return damaged("the root is not a directory");
   if (entry.kind == LayerEntry::Kind::hard_link) {
-    XAAS_TRY(entry.link, normalised(archive_entry_hardlink(from), "'" + entry.path + "': the hard link to"));
+    XAAS_TRY(entry.link, normalized(archive_entry_hardlink(from), "'" + entry.path + "': the hard link to"));
     if (entry.link.empty())
       return damaged("'" + entry.path + "' is a hard link to the root");
   } else if (entry.kind == LayerEntry::Kind::symlink) {

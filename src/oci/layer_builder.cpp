@@ -19,7 +19,7 @@ Result<void> check_path(const std::string& path) {
     return refused("a path in a layer must be relative and end in a name");
   for (const std::string& part : split(path, '/')) {
     if (part.empty() || part == "." || part == "..")
-      return refused("the path is not normalised");
+      return refused("the path is not normalized");
     if (starts_with(part, ".wh."))
       return refused("'" + part + "' would remove a file of the layers below when the image is unpacked");
   }

@@ -35,7 +35,7 @@ public:
   // spare what this layer creates.
   void start_layer() { made_.clear(), links_.clear(); }
 
-  // Resolves all but the last component of a normalised path, creating missing directories if `create`. A
+  // Resolves all but the last component of a normalized path, creating missing directories if `create`. A
   // path through a non-directory, a symlink of this layer or a dangling symlink is an integrity error.
   Result<Place> locate(const std::string& path, bool create);
 

@@ -27,7 +27,7 @@ Words operator+(Words left, const Words& right) {
 }
 
 constexpr const char* no_destdir =
-    "does its install step honour DESTDIR? else list the files in build.install";
+    "does its install step honor DESTDIR? else list the files in build.install";
 
 // HIP's CMake package needs a library of Clang's and, without it, fails with a message that names neither the
 // library nor its package. CMake's cache shows which search failed.
@@ -251,7 +251,7 @@ private:
       arguments = arguments + Words{"-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=" + build_.arch};
     for (const auto& [variable, path] : binary_tools()) {
       arguments.push_back("-DCMAKE_" + variable + "=" + path);
-      // CMake uses these instead with link-time optimisation.
+      // CMake uses these instead with link-time optimization.
       if (variable == "AR" || variable == "RANLIB")
         for (const char* language : {"C", "CXX"})
           arguments.push_back(std::string("-DCMAKE_") + language + "_COMPILER_" + variable + "=" + path);

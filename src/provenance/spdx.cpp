@@ -52,7 +52,7 @@ std::string purl(const image::Package& package) {
   return url;
 }
 
-// Whether a text has the form of an SPDX licence expression (SPDX 2.3, annex D). Does not look up the names
+// Whether a text has the form of an SPDX license expression (SPDX 2.3, annex D). Does not look up the names
 // in it.
 bool is_license_expression(const std::string& text) {
   int depth = 0;

@@ -54,7 +54,7 @@ std::vector<std::string> keys_of(const std::string& host, const std::string& rep
   return keys;
 }
 
-// Normalises a key written by hand or by `docker login`, which may have a scheme and the path of the API.
+// Normalizes a key written by hand or by `docker login`, which may have a scheme and the path of the API.
 std::string plain_key(std::string key) {
   bool url = false;
   for (const char* scheme : {"https://", "http://"})

@@ -42,7 +42,7 @@ public:
   std::vector<std::string> entries(const std::string& absolute) const;
   // The paths that match a pattern with `*` and `?`, sorted; at most `most_matches`.
   std::vector<std::string> glob(const std::string& pattern) const;
-  // Identifies a directory, to recognise several names of one; empty if it is not a directory.
+  // Identifies a directory, to recognize several names of one; empty if it is not a directory.
   std::string identity(const std::string& directory) const;
   // The target of a link, relative to the root.
   std::string target(const std::string& absolute) const;

@@ -90,7 +90,7 @@ private:
 std::vector<fs::path> remove_abandoned(const fs::path& parent = temporary_root(),
                                        const std::string& prefix = "xaas-");
 
-// `path` relative to `root` if it lies under `root` (lexically, after normalisation), else an empty path.
+// `path` relative to `root` if it lies under `root` (lexically, after normalization), else an empty path.
 fs::path relative_under(const fs::path& path, const fs::path& root);
 
 } // namespace xaas

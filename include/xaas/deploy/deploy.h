@@ -61,7 +61,7 @@ struct Request {
   // device code, whatever `system` has.
   std::optional<device::AssemblerPlaces> assembler;
   bool no_gpu = false;
-  bool lto = false;     // optimise each program and library as a whole (ThinLTO)
+  bool lto = false;     // optimize each program and library as a whole (ThinLTO)
   bool dry_run = false; // only select
   bool details = false; // also report every CPU feature that `system` lacks
   unsigned jobs = 1;

@@ -38,7 +38,7 @@ Result<Assembler> find_assembler(const AssemblerPlaces& places);
 
 struct AssembleOptions {
   unsigned opt_level = 3;          // 0 to 3
-  bool debug = false;              // add debug information; then nothing is optimised
+  bool debug = false;              // add debug information; then nothing is optimized
   unsigned max_registers = 0;      // per thread; 0: no limit
   bool relocatable = false;        // for linking with other code (`-c`), not for running
   std::chrono::seconds time{3600}; // of the CPU; four times as much by the clock

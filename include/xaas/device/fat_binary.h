@@ -8,7 +8,7 @@
 //
 //   file     u32 magic 0xba55ed50, u16 version 1, u16 size of this header (16), u64 size of what follows
 //   then each image, at a multiple of 8 bytes:
-//    0  u16 kind: 1 PTX, 2 ELF (a cubin), 8 NVVM IR for link-time optimisation
+//    0  u16 kind: 1 PTX, 2 ELF (a cubin), 8 NVVM IR for link-time optimization
 //    2  u16 0x0101
 //    4  u32 size of this header, with what belongs to it: 64 and more
 //    8  u64 size of the payload, which follows the header: a multiple of 8, filled up with zeros
@@ -53,7 +53,7 @@ Result<std::string> fat_binary(const std::vector<DeviceImage>& images);
 
 // An image as stored in a fat binary.
 struct StoredImage {
-  enum class Kind { ptx, cubin, other }; // other: IR for link-time optimisation, and unknown kinds
+  enum class Kind { ptx, cubin, other }; // other: IR for link-time optimization, and unknown kinds
   enum class Compression { none, lz4, zstd, other };
   Kind kind = Kind::other;
   std::string arch; // always of the form `sm_NUMBER`, known or not

@@ -1,4 +1,4 @@
-// Files of device code, recognised by their contents.
+// Files of device code, recognized by their contents.
 #pragma once
 
 #include <xaas/base/result.h>

@@ -45,7 +45,7 @@ inline constexpr const char* base_digest = "org.opencontainers.image.base.digest
 inline constexpr const char* base_name = "org.opencontainers.image.base.name";
 } // namespace annotation
 
-// Title, version, licence, source and revision of the application, as far as known.
+// Title, version, license, source and revision of the application, as far as known.
 std::map<std::string, std::string> application_annotations(const Bundle& bundle);
 
 inline constexpr size_t most_groups = 16; // of layers of the same kind

@@ -37,7 +37,7 @@ using WrittenTarget = std::function<std::string(const llvm::Function&)>;
 // The mode of AArch64's SME in which a function runs, by its attributes.
 Streaming streaming_mode(const llvm::Function& function);
 
-// Brings a module into canonical form and serialises it. The module is as the front end emitted it, before
+// Brings a module into canonical form and serializes it. The module is as the front end emitted it, before
 // any pass, and is changed. Inline assembly that names a file (`.incbin`, `.include`): failed.
 Result<CanonicalModule> canonicalize(llvm::Module& module, const FeatureResolver& emitted,
                                      const WrittenTarget& written);
@@ -66,7 +66,7 @@ bool suits_lto(const llvm::Module& module);
 // that are not emitted, calls that __builtin_constant_p removes, or asm operands that must become constants.
 // Such a unit is lowered at its own -O from the start. `of_system` tells which functions come from a system
 // header; the library defines these, too (atoi, getchar).
-bool needs_optimisation(const llvm::Module& module,
+bool needs_optimization(const llvm::Module& module,
                         const std::function<bool(const llvm::Function&)>& of_system);
 
 } // namespace xaas::ir

@@ -15,7 +15,7 @@ namespace xaas::known {
 // The outcome of a compile, independent of the session.
 struct KnownUnit {
   bool plain = false; // the same for every instruction set, because nothing in it reads that
-  bool needs_optimisation = false;
+  bool needs_optimization = false;
   bool names_places = false;   // its data contains a directory of the build
   unsigned vector_returns = 0; // functions whose ABI was written out (ir/vector_returns.h)
   std::string messages;        // Clang's messages, independent of the build's location

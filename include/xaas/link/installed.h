@@ -32,7 +32,7 @@ Result<DeviceFile> parse_device_file(const JsonReader& reader);
 struct InstalledFile {
   enum class Kind { directory, symlink, file, unit, archive, link };
   Kind kind = Kind::file;
-  std::string path;                      // relative to the image's root, normalised
+  std::string path;                      // relative to the image's root, normalized
   unsigned mode = 0;                     // permission bits
   Digest digest;                         // of the content (file), unit, archive record or link record
   std::string destination;               // of a symlink

@@ -18,7 +18,7 @@ struct ReplayOptions {
   std::optional<Digest> note;   // link in an origin note for this record, and seal the output (capture only)
   std::string guard;            // an object that becomes the first input of a program or library
   unsigned threads = 1;         // of lld; the output does not depend on it
-  // The level, 1 to 3, at which ThinLTO optimises the program. Units, and archives made by
+  // The level, 1 to 3, at which ThinLTO optimizes the program. Units, and archives made by
   // write_lto_archive(), may then be bitcode. 0: no LTO, and no bitcode.
   unsigned lto_level = 0;
   // A directory in which the LTO links of one deploy share what they compiled: programs with a library's

@@ -35,7 +35,7 @@ struct Start {
   // The files for which `given` is used first; others use it only if a search finds nothing. Empty: all
   // files.
   std::set<const Library*> served = {};
-  // Also load what glibc loads by name when a thread is cancelled or calls pthread_exit().
+  // Also load what glibc loads by name when a thread is canceled or calls pthread_exit().
   bool by_name = false;
 };
 

@@ -12,7 +12,7 @@ enum class GuardedFile { program, library };
 
 // An object to link as the first input, with
 //
-// - a guard that runs before other initialisers: first in DT_PREINIT_ARRAY of a program, in DT_INIT_ARRAY of
+// - a guard that runs before other initializers: first in DT_PREINIT_ARRAY of a program, in DT_INIT_ARRAY of
 //   a library. Only resolvers of ifuncs, which are lowered for the lowest level, and a DT_INIT function of a
 //   library run earlier. If the CPU lacks a feature that the compiler may use in code for `target`, or the
 //   system does not save its registers, the guard prints the feature and ends the process with status 126. A

@@ -20,7 +20,7 @@ struct DeviceInput {
   ir::UnitOptions options;
 };
 
-// The options for the link of units with these options: the highest optimisation level, and the most precise
+// The options for the link of units with these options: the highest optimization level, and the most precise
 // single-precision arithmetic that any of them asks for.
 ir::UnitOptions link_options(const std::vector<ir::UnitOptions>& units);
 

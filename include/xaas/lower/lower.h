@@ -15,7 +15,7 @@ namespace xaas::lower {
 
 enum class Form {
   object,
-  working,  // an object compiled as fast as possible, without optimisation; only the build runs it
+  working,  // an object compiled as fast as possible, without optimization; only the build runs it
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
             // inline assembly that a link must not assemble (ir::suits_lto())
   lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)

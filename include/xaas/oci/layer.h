@@ -13,7 +13,7 @@ namespace xaas::oci {
 enum class Compression { gzip, zstd };
 
 // Builds a layer. Entries are sorted by path, owned by 0:0, and have the time `time` (seconds since 1970);
-// missing parent directories are added with mode 0755. A path that is not relative and normalised, or that
+// missing parent directories are added with mode 0755. A path that is not relative and normalized, or that
 // contains `..`, is a usage error, and so is a name `.wh.*`, which would be a whiteout. Adding a path twice
 // is a failed error, unless both are directories, whose modes are combined; so is a path below a file. The
 // compressed bytes are a function of the entries alone: gzip level 6 without name and time, zstd level 10.
@@ -47,10 +47,10 @@ Result<NewLayer> layer_of_tar(const fs::path& tar, const fs::path& compressed, C
 // One entry of a layer that is being read.
 struct LayerEntry {
   enum class Kind { directory, file, symlink, hard_link, other } kind = Kind::other;
-  std::string path; // relative, normalised, checked: no `..`, no absolute name
+  std::string path; // relative, normalized, checked: no `..`, no absolute name
   unsigned mode = 0;
   int64_t time = 0;    // of the last change, in seconds since 1970
-  std::string link;    // destination, normalised for a hard link
+  std::string link;    // destination, normalized for a hard link
   std::string content; // of a file
 };
 

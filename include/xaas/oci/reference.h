@@ -1,6 +1,6 @@
 // Image references: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `rootfs:DIR` and `squashfs:FILE` (outputs, and
 // inputs of `run`), `docker://[HOST[:PORT]/]NAME[:TAG][@DIGEST]`. Sources: containers-transports(5); the
-// grammar and the normalisation of the project "distribution" (package reference).
+// grammar and the normalization of the project "distribution" (package reference).
 #pragma once
 
 #include <xaas/base/digest.h>

@@ -74,7 +74,7 @@ struct StepTimes {
 
 struct Built {
   StepTimes times;
-  // Files that appeared or changed in the prefix itself, which a build that honours DESTDIR does not touch.
+  // Files that appeared or changed in the prefix itself, which a build that honors DESTDIR does not touch.
   // Only the upper levels of the prefix are checked.
   std::vector<TreeState::Change> outside;
 };

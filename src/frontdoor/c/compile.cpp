@@ -125,7 +125,7 @@ public:
     writer_.set_device_code(std::move(device.units), device_.offload);
     known::KnownUnit unit;
     unit.plain = frontend.plain;
-    unit.needs_optimisation = frontend.needs_optimisation;
+    unit.needs_optimization = frontend.needs_optimization;
     unit.names_places = frontend.names_places;
     unit.vector_returns = frontend.vector_returns;
     unit.messages = known::without_places(session_, frontend.messages);
@@ -182,7 +182,7 @@ private:
   Result<bool> compare(const FrontendResult& frontend) {
     const Digest known = digest_of(known_->bitcode);
     if (frontend.compiled && frontend.refusal.empty() && frontend.module.digest == known &&
-        frontend.needs_optimisation == known_->needs_optimisation && (frontend.plain || !known_->plain))
+        frontend.needs_optimization == known_->needs_optimization && (frontend.plain || !known_->plain))
       return false;
     known::forget(session_, *keys_);
     const std::string compiled = !frontend.compiled         ? "an error"

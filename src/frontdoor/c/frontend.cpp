@@ -210,7 +210,7 @@ protected:
       return;
     if (listener_)
       result_.preprocessed = listener_->finish(getCompilerInstance());
-    result_.needs_optimisation = ir::needs_optimisation(
+    result_.needs_optimization = ir::needs_optimization(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
     result_.plain = result_.refusal.empty() && result_.module.fixed_functions == 0 &&

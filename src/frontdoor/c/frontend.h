@@ -27,7 +27,7 @@ namespace xaas::frontdoor {
 struct FrontendResult {
   bool compiled = false;      // false: the source has errors, which are in `messages`
   ir::CanonicalModule module; // valid if compiled and `refusal` is empty
-  bool needs_optimisation = false;
+  bool needs_optimization = false;
   std::string refusal;             // why the module cannot be carried as IR
   bool wants_device_image = false; // the module has a place for device code
   unsigned vector_returns = 0;     // functions whose ABI was written out (ir/vector_returns.h)

@@ -17,7 +17,7 @@ struct NvccArchs {
   // The code that is stored, as written: `sm_86` is machine code, `compute_80` is PTX. `-arch=sm_80` stores
   // both.
   std::vector<std::string> codes;
-  bool device_lto = false; // lto_80: code for the device's link-time optimisation
+  bool device_lto = false; // lto_80: code for the device's link-time optimization
 };
 
 // Reads the values of -arch (the last one counts), -code and -gencode. Failed: a word is not an architecture,

@@ -6,8 +6,8 @@
 //     -gencode arch=...,code=...   --offload-arch=sm_80: the architecture that __CUDA_ARCH__ shows
 //     -Xcompiler=-ffast-math       -Xarch_host -ffast-math: kernels keep IEEE arithmetic
 //     -Xcompiler=-O0 and -O2       -Xarch_host -O0, then -O2: nvcc passes its own -O last, so it wins
-//     no option                    -Xarch_device -O3: nvcc always optimises device code, except with -G
-//     -G -dopt=on                  -Xarch_device -gline-tables-only: optimised code with lines
+//     no option                    -Xarch_device -O3: nvcc always optimizes device code, except with -G
+//     -G -dopt=on                  -Xarch_device -gline-tables-only: optimized code with lines
 //     -c k.cu                      -c -x cuda k.cu
 //
 // Approach: read the command line as nvcc does (options.cpp, words.cpp), then ask questions about it

@@ -5,7 +5,7 @@
 // build may read it, or put it into a header as text.
 //
 // Approach: the build's own command makes the file, and its source is captured as well. The file is
-// recognised by its contents, wherever it was copied to. A file that was changed is carried as it is, and
+// recognized by its contents, wherever it was copied to. A file that was changed is carried as it is, and
 // counted.
 //
 // Rejected: a comment in PTX and a note in a cubin. They would survive some changes of a file that deploying

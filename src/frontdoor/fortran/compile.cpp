@@ -101,7 +101,7 @@ FrontendResult finish(const session::Session& session, const FortranCommand& com
   }
   make_reproducible(**module, [&](const std::string& path) { return mapped(session, path); });
   const clang::TargetOptions& options = command.back_end->getTargetOpts();
-  result.needs_optimisation = ir::needs_optimisation(**module, [](const llvm::Function&) { return false; });
+  result.needs_optimization = ir::needs_optimization(**module, [](const llvm::Function&) { return false; });
   finish_module(session, **module, [&](llvm::Module& each) { return canonicalize(each, options); }, result);
   return result;
 }
@@ -154,7 +154,7 @@ Result<CompileResult> capture_command(const session::Session& session, const fs:
   if (!made.refusal.empty())
     return CompileResult{CompileOutcome::carried, command.output, made.refusal};
   known::KnownUnit unit;
-  unit.needs_optimisation = made.needs_optimisation;
+  unit.needs_optimization = made.needs_optimization;
   unit.names_places = made.names_places;
   unit.bitcode = std::move(made.module.bitcode);
   const auto lesser = [&](const std::string& level) {

@@ -69,10 +69,10 @@ std::vector<std::string> clang_arguments_of_hipcc(const session::Session& sessio
   std::vector<std::string> words = {"-D__HIP_PLATFORM_AMD__=1"};
   if (session.rocm.root != "/usr")
     words.insert(words.end(), {"-isystem", (session.rocm.root / "include").string()});
-  bool optimises = false, links = true, any_input = false;
+  bool optimizes = false, links = true, any_input = false;
   for (const DriverOption& option : parse_driver(arguments)) {
     const std::string& argument = option.word();
-    optimises |= argument.starts_with("-O");
+    optimizes |= argument.starts_with("-O");
     links &= !stops_early(argument);
     any_input |= !argument.starts_with("-");
     if (option.words.size() > 1) {
@@ -85,7 +85,7 @@ std::vector<std::string> clang_arguments_of_hipcc(const session::Session& sessio
       words.push_back(argument);
     }
   }
-  if (!optimises)
+  if (!optimizes)
     words.insert(words.begin(), "-O3");
   if (links && any_input)
     words.emplace_back("--hip-link");

@@ -1,5 +1,5 @@
 // The front door under hipcc's name: Clang in HIP mode. According to its documentation (ROCm HIPCC, "Using
-// hipcc") and help, hipcc also optimises by default, links HIP's run-time library, and has its own names for
+// hipcc") and help, hipcc also optimizes by default, links HIP's run-time library, and has its own names for
 // a few options.
 #pragma once
 

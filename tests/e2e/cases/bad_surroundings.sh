@@ -73,7 +73,7 @@ ask() { # COMMAND
 }
 ask 'printf "Use OpenMP? [y/n] "; read answer; test "$answer" = y'
 hint 'standard input is empty'
-ask 'until [ "$answer" ]; do echo "Accept the licence?"; read answer; done'
+ask 'until [ "$answer" ]; do echo "Accept the license?"; read answer; done'
 hint 'standard input is empty'
 ask 'read answer </dev/tty'
 

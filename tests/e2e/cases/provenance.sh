@@ -40,7 +40,7 @@ for tag in ir here; do
   expect_equal "$tag: revision" "$(annotation $tag org.opencontainers.image.revision)" "$commit"
   expect_equal "$tag: source" "$(annotation $tag org.opencontainers.image.source)" https://example.org/hello.git
   expect_equal "$tag: version" "$(annotation $tag org.opencontainers.image.version)" 1.2
-  expect_equal "$tag: licence" "$(annotation $tag org.opencontainers.image.licenses)" MIT
+  expect_equal "$tag: license" "$(annotation $tag org.opencontainers.image.licenses)" MIT
 done
 expect_equal "name" "$(annotation here dev.xaas.made-from.name)" hello:1.2
 

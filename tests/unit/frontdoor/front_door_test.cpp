@@ -132,7 +132,7 @@ TEST_F(FrontDoor, FindsItsSessionInACleanEnvironment) {
   EXPECT_NE(refused.find("outside a build"), std::string::npos) << refused;
 }
 
-TEST_F(FrontDoor, LinksWhatOnlyOptimisedCodeLinks) {
+TEST_F(FrontDoor, LinksWhatOnlyOptimizedCodeLinks) {
   // Each of these has an undefined reference that the project's own -O removes.
   write("src/inline.c",
         "inline int twice(int a) { return 2 * a; }\nint main(int n, char** v) { return twice(n) - 2; }\n");
@@ -155,7 +155,7 @@ TEST_F(FrontDoor, LinksWhatOnlyOptimisedCodeLinks) {
 }
 
 // This also repeats the links of earlier outputs.
-TEST_F(FrontDoor, LinksLibrariesThatOnlyOptimisedCodeLinks) {
+TEST_F(FrontDoor, LinksLibrariesThatOnlyOptimizedCodeLinks) {
   write("src/lib.c",
         "extern int never(void);\nstatic int zero(void) { int a[2] = {0, 0}; return a[0] + a[1]; }\n"
         "int lib(void) { return zero() ? never() : 0; }\n");
@@ -337,7 +337,7 @@ TEST_F(FrontDoor, PrecompiledHeaders) {
   EXPECT_TRUE(is_captured("build/a.o"));
 }
 
-TEST_F(FrontDoor, LinkTimeOptimisationAndOtherLinkersAreDropped) {
+TEST_F(FrontDoor, LinkTimeOptimizationAndOtherLinkersAreDropped) {
   write("src/a.c", hello);
   sh("$CC -O2 -flto=thin -save-temps -gsplit-dwarf -g -c a.c -o ../build/a.o && $CC -flto -fuse-ld=gold "
      "../build/a.o -o ../build/a && ../build/a");
@@ -361,7 +361,7 @@ TEST_F(FrontDoor, ManyWaysToWriteTheOutput) {
 }
 
 // A program that the build runs must run on a build machine below the configuration's level, even if the
-// source has code under that level's macros, or only optimised code links.
+// source has code under that level's macros, or only optimized code links.
 TEST_F(FrontDoor, ProgramsRunBelowTheConfigurationsLevel) {
   if (!find_program("qemu-x86_64"))
     GTEST_SKIP() << "needs qemu-x86_64";

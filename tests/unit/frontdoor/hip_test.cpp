@@ -142,7 +142,7 @@ TEST_F(Hip, HipccsWords) {
   const auto words = [&](const Words& given) { return join(clang_arguments_of_hipcc(session_, given), " "); };
   const std::string first = "-D__HIP_PLATFORM_AMD__=1 ";
   EXPECT_EQ(words({"-c", "-O2", "a.cpp", "-o", "a.o"}), first + "-c -O2 -x hip a.cpp -x none -o a.o");
-  EXPECT_EQ(words({"-c", "a.cu"}), "-O3 " + first + "-c -x hip a.cu -x none"); // which optimises by itself
+  EXPECT_EQ(words({"-c", "a.cu"}), "-O3 " + first + "-c -x hip a.cu -x none"); // which optimizes by itself
   EXPECT_EQ(words({"-O1", "a.cpp", "b.o", "c.c"}), first + "-O1 -x hip a.cpp -x none b.o c.c --hip-link");
   EXPECT_EQ(words({"-O1", "-x", "c++", "-c", "a.cpp"}), first + "-O1 -x c++ -c a.cpp");
   EXPECT_EQ(words({"-O1", "-c", "--amdgpu-target=gfx906,gfx90a", "--offload-arch=gfx908"}),

@@ -322,9 +322,9 @@ TEST_F(Modules, AssemblyOfInstructionsAlone) {
   EXPECT_FALSE(suits_lto(*parse("!llvm.module.flags = !{!0}\n!0 = !{i32 1, !\"wchar_size\", i32 2}")));
 }
 
-TEST_F(Modules, NeedsOptimisation) {
+TEST_F(Modules, NeedsOptimization) {
   const auto needs = [&](const char* text, const char* of_system = "") {
-    return needs_optimisation(
+    return needs_optimization(
         *parse(text), [&](const llvm::Function& function) { return function.getName() == of_system; });
   };
   EXPECT_FALSE(needs("define void @f() { ret void }"));

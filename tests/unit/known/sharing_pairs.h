@@ -359,7 +359,7 @@ inline const Pair pairs[] = {
      {"-O2 -fno-rtti"},
      false,
      "cpp"},
-    {"optimisation of one function's size", "int f(int a) { return a * 5; }\n", {"-O2"}, {"-Os"}, false},
+    {"optimization of one function's size", "int f(int a) { return a * 5; }\n", {"-O2"}, {"-Os"}, false},
 };
 
 } // namespace xaas::known

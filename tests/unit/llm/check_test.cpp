@@ -221,7 +221,7 @@ TEST_F(ModelTest, WrongTypesAndCategoriesAreErrors) {
     EXPECT_THAT(rejection({wrong}), HasSubstr("error: ")) << key;
   }
   Json category = turbo(), line = turbo();
-  category["category"] = "colour";
+  category["category"] = "color";
   line["evidence"][0]["line"] = "4";
   EXPECT_THAT(rejection({category}), HasSubstr("error: "));
   EXPECT_THAT(rejection({line}), HasSubstr("error: "));

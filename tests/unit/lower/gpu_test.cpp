@@ -46,7 +46,7 @@ TEST(LowerGpu, MakesPtxForTheGpu) {
     ASSERT_TRUE(object) << object.error().message;
     EXPECT_THAT(object->bytes, AllOf(HasSubstr(std::string(".target ") + arch), HasSubstr(version),
                                      HasSubstr(".visible .entry scale"), Not(HasSubstr("unused"))));
-    EXPECT_THAT(object->bytes, Not(HasSubstr("call")));  // linked code is optimised with the rest
+    EXPECT_THAT(object->bytes, Not(HasSubstr("call")));  // linked code is optimized with the rest
     EXPECT_THAT(object->bytes, HasSubstr("0f40E00000")); // 7.0
     EXPECT_EQ(object->bytes, lower(gpu_job(arch, ptx))->bytes);
   }

@@ -390,10 +390,10 @@ TEST_F(ProjectTest, WhoMissesTheNetworkIsToldOfFetch) {
 TEST_F(ProjectTest, AQuestionAskedForEverEnds) {
   application_.build.system = spec::BuildSystem::commands;
   application_.build.configure_command =
-      "echo begin; until [ \"$answer\" ]; do echo 'Do you accept the licence?'; read answer; done";
+      "echo begin; until [ \"$answer\" ]; do echo 'Do you accept the license?'; read answer; done";
   const Error error = expect_error(ErrorKind::failed);
   EXPECT_THAT(error.message, HasSubstr("the configure step prints the same text forever"));
-  EXPECT_THAT(error.output, HasSubstr("Do you accept the licence?\n"));
+  EXPECT_THAT(error.output, HasSubstr("Do you accept the license?\n"));
   EXPECT_THAT(error.hint, HasSubstr("did it ask a question?"));
 }
 

@@ -126,7 +126,7 @@ TEST(Sbom, Packages) {
   EXPECT_EQ(package_named(spdx, "solver-source")["versionInfo"], "abc");
 }
 
-TEST(Sbom, ALicenceThatIsNoExpression) {
+TEST(Sbom, ALicenseThatIsNoExpression) {
   for (const char* text :
        {"see LICENSE", "MIT,BSD", "MIT OR", "(MIT", "MIT)", "AND", "MIT BSD", "GPL/LGPL"}) {
     Inventory inventory = small_inventory();

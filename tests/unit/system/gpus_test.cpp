@@ -97,20 +97,20 @@ TEST_F(DetectGpus, ADriverThatIsOutOfOrder) {
   probes_.nvml = XAAS_FAKE_NVML;
   probes_.limits.drivers = std::chrono::milliseconds(1000);
   variable("FAKE_NVML", "00000000:1C:00.0,NVIDIA H100,9,0,1000");
-  for (const auto& [behaviour, words] :
+  for (const auto& [behavior, words] :
        std::map<std::string, std::string>{{"hang", "no answer within 1 s"},
                                           {"crash", "was ended by signal Segmentation fault"},
                                           {"crash-on-load", "was ended by signal Segmentation fault"},
                                           {"exit", "ended without an answer"},
                                           {"error", "nvmlInit_v2 failed with error 9"}}) {
-    variable("FAKE_DRIVER", behaviour);
+    variable("FAKE_DRIVER", behavior);
     const auto start = std::chrono::steady_clock::now();
     const SystemDescription found = detect(probes_);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5)) << behaviour;
-    ASSERT_EQ(found.gpus.size(), 1u) << behaviour; // what the files say stays
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5)) << behavior;
+    ASSERT_EQ(found.gpus.size(), 1u) << behavior; // what the files say stays
     EXPECT_EQ(found.gpus[0].arch, "sm_90");
     EXPECT_EQ(found.gpus[0].memory_bytes, 0u);
-    EXPECT_THAT(found.notes, ElementsAre(HasSubstr(words))) << behaviour;
+    EXPECT_THAT(found.notes, ElementsAre(HasSubstr(words))) << behavior;
   }
 }
 

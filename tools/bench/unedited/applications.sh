@@ -9,20 +9,20 @@
 #                 works in the directory $data, and its output depends only on the input.
 # For libraries, APP_program PREFIX FILE PLACE makes a program that is linked with the library below PREFIX and will find it
 # below PLACE; APP_run runs it as `proof`.
-optimise="-O3 -march=native"
+optimize="-O3 -march=native"
 
 linked() { # PREFIX FILE PLACE ARGUMENT...: FILE from FILE.c
   clang-22 -O2 "$2.c" -I"$1/include" -L"$1/lib" -L"$1/lib/x86_64-linux-gnu" "${@:4}" -Wl,-rpath,"$3/lib:$3/lib/x86_64-linux-gnu" -o "$2"
 }
 cmake_native() { # PREFIX ARGUMENT...
   cmake -S "$tree" -B "$tree/objects.native" -G Ninja -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_FLAGS="$optimise" -DCMAKE_CXX_FLAGS="$optimise" -DCMAKE_INSTALL_PREFIX="$1" -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
+    -DCMAKE_C_FLAGS="$optimize" -DCMAKE_CXX_FLAGS="$optimize" -DCMAKE_INSTALL_PREFIX="$1" -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
   cmake --build "$tree/objects.native" -j"$(nproc)"
   cmake --install "$tree/objects.native"
 }
 autotools_native() { # PREFIX ARGUMENT...: in $tree or the directory that the caller went to
-  sh ./configure --prefix="$1" CC=clang-22 CXX=clang++-22 F77=flang-22 FC=flang-22 CFLAGS="$optimise" CXXFLAGS="$optimise" FFLAGS="$optimise" \
-    FCFLAGS="$optimise" "${@:2}"
+  sh ./configure --prefix="$1" CC=clang-22 CXX=clang++-22 F77=flang-22 FC=flang-22 CFLAGS="$optimize" CXXFLAGS="$optimize" FFLAGS="$optimize" \
+    FCFLAGS="$optimize" "${@:2}"
   make -j"$(nproc)"
   make install
 }
@@ -52,7 +52,7 @@ transport_problem() { # SUPPLIERS CUSTOMERS FILE: in MPS
 dav1d_about() { echo "Meson|C, assembly (nasm)|program and library"; }
 dav1d_packages() { packages meson ninja-build nasm aom-tools; }
 dav1d_native() {
-  CC=clang-22 meson setup --prefix="$1" --libdir=lib -Dbuildtype=release -Dc_args="$optimise" "$tree/objects.native" "$tree"
+  CC=clang-22 meson setup --prefix="$1" --libdir=lib -Dbuildtype=release -Dc_args="$optimize" "$tree/objects.native" "$tree"
   meson compile -C "$tree/objects.native"
   meson install -C "$tree/objects.native"
 }
@@ -67,7 +67,7 @@ x264_about() { echo "own configure|C, assembly (nasm)|program and library"; }
 x264_packages() { packages nasm; }
 x264_native() {
   cd "$tree"
-  CC=clang-22 ./configure --prefix="$1" --enable-static --extra-cflags="$optimise"
+  CC=clang-22 ./configure --prefix="$1" --enable-static --extra-cflags="$optimize"
   make -j"$(nproc)"
   make install
 }
@@ -83,7 +83,7 @@ jellyfish_packages() { packages autoconf automake libtool pkg-config yaggo; }
 jellyfish_native() { # Clang warns where GCC does not
   cd "$tree"
   autoreconf -fi
-  autotools_native "$1" CXXFLAGS="$optimise -Wno-error"
+  autotools_native "$1" CXXFLAGS="$optimize -Wno-error"
 }
 jellyfish_data() { random_genome 3000000 "$1/genome.fa"; }
 jellyfish_run() {
@@ -96,7 +96,7 @@ cadical_about() { echo "own configure|C++|no install step"; }
 cadical_packages() { :; }
 cadical_native() {
   cd "$tree"
-  CXX=clang++-22 CXXFLAGS="$optimise -DNDEBUG" ./configure
+  CXX=clang++-22 CXXFLAGS="$optimize -DNDEBUG" ./configure
   make -j"$(nproc)"
   mkdir -p "$1/bin"
   cp build/cadical "$1/bin/"
@@ -122,7 +122,7 @@ darknet_run() { "$@" darknet rnn generate "$data/rnn.cfg" "" -len 800 -srand 7 -
 prodigal_about() { echo "make|C|install without DESTDIR"; }
 prodigal_packages() { :; }
 prodigal_native() {
-  make -C "$tree" -j"$(nproc)" CC=clang-22 CFLAGS="-pedantic -Wall $optimise"
+  make -C "$tree" -j"$(nproc)" CC=clang-22 CFLAGS="-pedantic -Wall $optimize"
   make -C "$tree" install INSTALLDIR="$1/bin"
 }
 prodigal_data() { # 600 open reading frames between random pieces
@@ -145,7 +145,7 @@ glpk_run() {
 
 mafft_about() { echo "make in core/|C|many programs, scripts"; }
 mafft_packages() { :; }
-mafft_native() { make -C "$tree/core" -j"$(nproc)" CC=clang-22 CFLAGS="$optimise" PREFIX="$1" all install; }
+mafft_native() { make -C "$tree/core" -j"$(nproc)" CC=clang-22 CFLAGS="$optimize" PREFIX="$1" all install; }
 mafft_data() { # 1,800 relatives of one protein
   perl -e '
     srand(7); my @acid = split //, "ACDEFGHIKLMNPQRSTVWY"; my @protein = map { $acid[int rand 20] } 1 .. 400;
@@ -317,7 +317,7 @@ bio-rainbow_run() { "$@" bio-rainbow cluster -1 "$data/1.fa" -2 "$data/2.fa"; }
 clonalframeml_about() { echo "make in src/|C++|no install step"; }
 clonalframeml_packages() { :; }
 clonalframeml_native() {
-  make -C "$tree/src" CXX=clang++-22 CFLAGS="$optimise"
+  make -C "$tree/src" CXX=clang++-22 CFLAGS="$optimize"
   mkdir -p "$1/bin"
   cp "$tree/src/ClonalFrameML" "$1/bin/"
 }
@@ -342,7 +342,7 @@ clonalframeml_run() {
 e00compr_about() { echo "make|C|archive named without lib, no install step"; }
 e00compr_packages() { :; }
 e00compr_native() {
-  make -C "$tree" CC=clang-22 CFLAGS="$optimise"
+  make -C "$tree" CC=clang-22 CFLAGS="$optimize"
   mkdir -p "$1/bin"
   cp "$tree/e00conv" "$1/bin/"
 }
@@ -390,7 +390,7 @@ edge-addition-planarity-suite_run() {
 fastdnaml_about() { echo "make|C|one command makes the program, install for Debian only"; }
 fastdnaml_packages() { :; }
 fastdnaml_native() {
-  make -C "$tree" CC=clang-22 CFLAGS="$optimise -std=gnu89"
+  make -C "$tree" CC=clang-22 CFLAGS="$optimize -std=gnu89"
   mkdir -p "$1/bin"
   cp "$tree/source/fastDNAml" "$1/bin/"
 }
@@ -405,7 +405,7 @@ fastdnaml_run() { "$@" fastDNAml <"$data/relatives.phy" | grep -v '^Tree also wr
 autoclass_about() { echo "make in prog/, one file per system|C|no install step"; }
 autoclass_packages() { :; }
 autoclass_native() {
-  make -C "$tree/prog" CC=clang-22 CFLAGS="$optimise -ansi" # as the project: without contraction
+  make -C "$tree/prog" CC=clang-22 CFLAGS="$optimize -ansi" # as the project: without contraction
   mkdir -p "$1/bin"
   cp "$tree/prog/autoclass" "$1/bin/"
 }
@@ -425,7 +425,7 @@ aragorn_packages() { :; }
 aragorn_native() {
   mkdir -p "$1/bin"
   # shellcheck disable=SC2086 # several options
-  clang-22 $optimise "$tree"/aragorn*.c -lm -o "$1/bin/aragorn"
+  clang-22 $optimize "$tree"/aragorn*.c -lm -o "$1/bin/aragorn"
 }
 aragorn_data() { random_genome 2000000 "$1/genome.fa"; }
 aragorn_run() { "$@" aragorn -t -l "$data/genome.fa"; }

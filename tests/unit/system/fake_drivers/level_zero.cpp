@@ -1,6 +1,6 @@
 // Answers as Level Zero for the GPUs of FAKE_LEVEL_ZERO: PCI bus, name, device identifier, bytes of memory,
 // flags. Fields are written where the specification's structures have them (x86-64 and AArch64).
-#include "behaviour.h"
+#include "behavior.h"
 
 #include <cstdint>
 

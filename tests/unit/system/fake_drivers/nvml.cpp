@@ -1,6 +1,6 @@
 // Answers as NVML for the GPUs of FAKE_NVML: PCI address, name, major and minor compute capability, bytes of
 // memory.
-#include "behaviour.h"
+#include "behavior.h"
 
 #include <cstdio>
 

@@ -1,6 +1,6 @@
 // Answers as an OpenCL loader with one platform for the GPUs of FAKE_OPENCL: name, vendor identifier, bytes
 // of memory. It does not know of PCI.
-#include "behaviour.h"
+#include "behavior.h"
 
 #include <cstdint>
 

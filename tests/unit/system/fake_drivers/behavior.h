@@ -12,8 +12,8 @@
 namespace fake {
 
 inline bool is(const char* what) {
-  const char* behaviour = std::getenv("FAKE_DRIVER");
-  return behaviour && std::strcmp(behaviour, what) == 0;
+  const char* behavior = std::getenv("FAKE_DRIVER");
+  return behavior && std::strcmp(behavior, what) == 0;
 }
 
 // At its first function. Returns an error's number, or 0.
