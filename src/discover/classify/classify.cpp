@@ -90,8 +90,8 @@ private:
   }
 
   void find_gpu_switch() {
-    std::vector<const Choice*> backends;
-    for (const Choice& choice : all_.discovery.choices)
+    std::vector<Choice*> backends;
+    for (Choice& choice : all_.discovery.choices)
       if (choice.group == Choice::Group::gpu)
         backends.push_back(&choice);
     if (backends.empty())
@@ -102,11 +102,34 @@ private:
           !words.empty() && words.back() == "gpu" && without_neutral(words).size() == 1) {
         all_.discovery.gpu_flag =
             all_.system == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(all_.system, option);
+        if (option.kind == Option::Kind::boolean)
+          follow_gpu_switch(option, backends);
         return;
       }
     if (std::all_of(backends.begin(), backends.end(),
                     [&](const Choice* choice) { return choice->flag == backends.front()->flag; }))
       all_.discovery.gpu_flag = backends.front()->flag;
+  }
+
+  static spec::Requirement any_gpu() {
+    spec::Requirement needs;
+    needs.gpu.emplace();
+    return needs;
+  }
+
+  // Backends without a switch of their own have that for GPUs.
+  void follow_gpu_switch(const Option& option, std::vector<Choice*> backends) {
+    std::erase_if(backends, [](const Choice* backend) { return !backend->flag.empty(); });
+    if (backends.empty())
+      return;
+    for (Choice* const backend : backends) {
+      backend->flag = all_.discovery.gpu_flag;
+      backend->by_default = is_on(option);
+    }
+    const Entry* const entry =
+        all_.knowledge.entry(Knowledge::words_of(backends.front()->name), Choice::Group::gpu);
+    const bool is_one = backends.size() == 1 && entry;
+    all_.add_point(option, is_one ? entry->name : "gpu", "gpu", is_one ? entry->needs : any_gpu());
   }
 
   Classification all_;

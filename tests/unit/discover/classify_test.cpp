@@ -335,5 +335,21 @@ TEST_F(ClassifyTest, OtherBuildSystems) {
   EXPECT_EQ(paper_document(configure, found)["simd_vectorization"]["AVX2"]["build_flag"], "--enable-avx2");
 }
 
+TEST_F(ClassifyTest, ASwitchForGpusIsThatOfItsBackend) {
+  write("Makefile", "GPU=0\n"
+                    "ifeq ($(GPU), 1)\n"
+                    "LDLIBS += -lcuda -lcudart -lcublas\n"
+                    "endif\n"
+                    "solver: solver.o\n\t$(CC) -o $@ $^ $(LDLIBS)\n");
+  write("solver.c", "#ifdef GPU\n#include <cuda_runtime.h>\n#endif\n");
+  const Discovery found = classify(read());
+  const DiscoveredPoint* const cuda = point(found, "cuda");
+  ASSERT_NE(cuda, nullptr);
+  EXPECT_THAT(values(*cuda), ElementsAre("off", "on"));
+  EXPECT_EQ(cuda->point.find("on")->arguments, std::vector<std::string>{"GPU=1"});
+  EXPECT_EQ(cuda->point.find("on")->requires_.gpu->vendor, "nvidia");
+  EXPECT_EQ(cuda->point.default_, "off");
+}
+
 } // namespace
 } // namespace xaas::discover
