@@ -2,6 +2,7 @@
 
 #include <xaas/base/json.h>
 #include <xaas/base/text.h>
+#include <xaas/target/cpu.h>
 
 #include <algorithm>
 #include <cctype>
@@ -39,6 +40,14 @@ InstructionSets::InstructionSets() {
     if (item.contains("synonyms"))
       for (const auto& [name, features] : item["synonyms"].items())
         add(architecture, name, {features.get<std::vector<std::string>>(), architecture.name});
+    for (const std::string& cpu : target::cpu_names(architecture.name)) {
+      SimdEntry entry{{}, architecture.name};
+      if (const auto features = target::features_of(architecture.name, cpu); features)
+        for (const std::string& feature : *features)
+          if (architecture.vector.contains(feature))
+            entry.features.push_back(feature);
+      cpus_.emplace(compact(cpu), std::move(entry));
+    }
     architectures_.push_back(std::move(architecture));
   }
 }
@@ -56,6 +65,11 @@ void InstructionSets::add(const Architecture& architecture, const std::string& n
 const InstructionSets& InstructionSets::get() {
   static const InstructionSets sets;
   return sets;
+}
+
+const SimdEntry* InstructionSets::find_cpu(const std::string& name) const {
+  const auto found = cpus_.find(name);
+  return found == cpus_.end() || found->second.features.empty() ? nullptr : &found->second;
 }
 
 const SimdEntry* InstructionSets::find_in(const std::string& architecture, const std::string& name) const {

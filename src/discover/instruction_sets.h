@@ -26,6 +26,9 @@ public:
 
   static const InstructionSets& get();
 
+  // The vector instructions of one of LLVM's CPUs, by its name without separators; nullptr if there is none.
+  const SimdEntry* find_cpu(const std::string& name) const;
+
   const std::vector<Architecture>& architectures() const { return architectures_; }
 
   // The feature with this name, given as words in lower case: "avx512", "vbmi"; "arm", "neon". nullptr: none.
@@ -39,6 +42,7 @@ private:
   std::vector<Architecture> architectures_;
   // By name without separators, and by architecture; "" has those that need no word of an architecture.
   std::map<std::string, std::map<std::string, SimdEntry>> by_name_;
+  std::map<std::string, SimdEntry> cpus_; // by name without separators
 };
 
 } // namespace xaas::discover

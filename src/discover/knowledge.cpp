@@ -43,6 +43,7 @@ Knowledge::Knowledge() {
   compilers_ = set_of(json["other_compilers"]);
   choice_words_ = set_of(json["choice_words"]);
   developer_words_ = set_of(json["developer_words"]);
+  bundled_directories_ = set_of(json["bundled_directories"]);
   assembly_words_ = set_of(json["assembly_words"]);
   for (const Json& item : json["libraries_with_gpus"])
     for (const Json& words : item["words"])
@@ -133,6 +134,12 @@ const SimdEntry* Knowledge::simd(const std::vector<std::string>& words) const {
       return found;
   return nullptr;
 }
+
+const SimdEntry* Knowledge::simd_value(const std::vector<std::string>& words) const {
+  const SimdEntry* const found = simd(words);
+  return found ? found : InstructionSets::get().find_cpu(join(words, ""));
+}
+
 bool Knowledge::can_require(const SimdEntry& simd) {
   return simd.arch.empty() || (!simd.features.empty() && are_features(simd.arch, simd.features));
 }
@@ -156,6 +163,9 @@ bool Knowledge::may_name_a_choice(const std::vector<std::string>& words) const {
 bool Knowledge::is_for_developers(const std::vector<std::string>& words) const {
   return std::any_of(words.begin(), words.end(),
                      [this](const auto& word) { return developer_words_.count(word) > 0; });
+}
+bool Knowledge::is_bundled(const std::string& directory) const {
+  return bundled_directories_.count(directory) > 0;
 }
 const std::vector<std::string>* Knowledge::gpus_of_library(const std::vector<std::string>& words) const {
   const auto found = libraries_with_gpus_.find(key(words));

@@ -36,6 +36,8 @@ public:
   const Entry* entry(const std::vector<std::string>& words, std::optional<Choice::Group> group = {}) const;
   // The instruction set that the words mean, ignoring neutral ones; nullptr if there is none.
   const SimdEntry* simd(const std::vector<std::string>& words) const;
+  // The same for a value of an option, which may also be a CPU of LLVM's: its vector instructions.
+  const SimdEntry* simd_value(const std::vector<std::string>& words) const;
   // Whether a spec can require it: its architecture is one that xaas builds for.
   static bool can_require(const SimdEntry& simd);
   std::string precision(const std::vector<std::string>& words) const; // empty: none
@@ -44,6 +46,7 @@ public:
   bool is_neutral_value(const std::string& value) const;
   bool may_name_a_choice(const std::vector<std::string>& words) const;
   bool is_for_developers(const std::vector<std::string>& words) const;
+  bool is_bundled(const std::string& directory) const; // in lower case
   // The programming models through which a library gives an application access to GPUs; nullptr if there are
   // none.
   const std::vector<std::string>* gpus_of_library(const std::vector<std::string>& words) const;
@@ -60,7 +63,7 @@ private:
   Knowledge();
   std::string key(const std::vector<std::string>& words) const; // without neutral words
   std::set<std::string> neutral_, where_, own_, off_values_, neutral_values_, compilers_, choice_words_,
-      developer_words_, assembly_words_;
+      developer_words_, bundled_directories_, assembly_words_;
   std::map<std::string, std::vector<std::string>> libraries_with_gpus_;
   std::vector<Entry> entries_;
   struct Meaning {

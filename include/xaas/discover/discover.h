@@ -57,6 +57,9 @@ bool is_for_developers(const std::string& path);
 // True for the name or path of a makefile that make reads as it is, which one of Autotools is not.
 bool is_makefile(const std::string& path);
 
+// Whether a path is below a directory for the sources of other projects.
+bool is_bundled(const std::string& path);
+
 // The document in the JSON schema of the published evaluation: gpu_build, gpu_backends, ..., internal_build.
 Json paper_document(const Findings& findings, const Discovery& discovery);
 

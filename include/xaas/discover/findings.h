@@ -50,7 +50,8 @@ struct Package {
   std::vector<std::string> conditions;
   Place place;
   bool alternative = false; // a build without options does not use it
-  bool linked = false;      // the build names it in a link, without a search
+  bool linked = false;      // the build names it in a link, or searches for it only to link it
+  bool reached = false;     // a build without options gets there, whatever the conditions look like
 };
 
 // Something that the sources use, perhaps without an option of the build.
@@ -102,8 +103,9 @@ struct Findings {
   std::vector<Option> options;        // in the order in which the build meets them, each once
   std::vector<Package> packages;
   std::vector<Sign> signs;
-  std::map<std::string, Place> flags;   // compiler flags in build files
-  std::optional<MakeProducts> products; // of make
+  std::map<std::string, Place> flags;         // compiler flags in build files
+  std::map<std::string, Place> machine_flags; // -m flags that a build without options compiles sources with
+  std::optional<MakeProducts> products;       // of make
   std::vector<Preset> presets;
   std::optional<Configured> configured;
   std::vector<std::string> notes; // what could not be read, for users

@@ -84,7 +84,7 @@ private:
         continue;
       ++counted;
       const Words words = Knowledge::words_of(plain(value));
-      const SimdEntry* const set = all_.knowledge.simd(words);
+      const SimdEntry* const set = all_.knowledge.simd_value(words);
       simd += set && set->is_vector;
       for (const Choice::Group group :
            {Choice::Group::parallel, Choice::Group::gpu, Choice::Group::linear_algebra, Choice::Group::fft})
@@ -201,7 +201,8 @@ private:
     spec::Value added;
     added.value = plain(value);
     added.arguments = {typed(all_.system, option_, plain(value))};
-    if (const SimdEntry* const simd = all_.knowledge.simd(words); simd && group == Choice::Group::simd) {
+    if (const SimdEntry* const simd = all_.knowledge.simd_value(words);
+        simd && group == Choice::Group::simd) {
       if (!Knowledge::can_require(*simd))
         added.arguments.clear(); // of another architecture
       else

@@ -127,7 +127,8 @@ std::vector<const Option*> Classification::options_in(const std::string& conditi
   std::vector<const Option*> options;
   std::string word;
   for (const char c : condition + " ")
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+        (c == '-' && system == spec::BuildSystem::autotools)) {
       word.push_back(c);
     } else {
       if (const auto found = by_name_.find(word); found != by_name_.end())

@@ -32,6 +32,8 @@ public:
       add_package(all_, package);
     for (const Sign& sign : all_.findings.signs)
       add_sign(sign);
+    for (const auto& [flag, place] : all_.findings.machine_flags)
+      add_machine_flag(flag.substr(std::string_view("-m").size()), place);
     join_blas_and_lapack();
     follow_gpus();
     find_gpu_switch();
@@ -53,6 +55,24 @@ private:
     Choice& known = all_.choice(Choice::Group::gpu, entry->name);
     known.by_default = true;
     known.place = sign.place;
+  }
+
+  // Sources that the build compiles for an instruction set, although no option asks for it: code that is
+  // chosen when the program runs.
+  void add_machine_flag(const std::string& name, const Place& place) {
+    const SimdEntry* const simd = all_.knowledge.simd(Knowledge::words_of(name));
+    const bool is_known =
+        std::any_of(all_.discovery.choices.begin(), all_.discovery.choices.end(), [&](const Choice& choice) {
+          const SimdEntry* const other = choice.group == Choice::Group::simd
+                                             ? all_.knowledge.simd(Knowledge::words_of(choice.name))
+                                             : nullptr;
+          return other && simd && other->features == simd->features;
+        });
+    if (!simd || !simd->is_vector || is_known || !(name.starts_with("avx") || name.find("sse") < 2))
+      return;
+    Choice& known = all_.choice(Choice::Group::simd, to_upper(name));
+    known.by_default = true;
+    known.place = place;
   }
 
   // BLAS and LAPACK are needed together, so they are one choice.

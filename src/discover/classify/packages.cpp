@@ -12,8 +12,8 @@ namespace {
 
 // Whether the build searches for the package with every option at its default.
 bool is_unasked(const Classification& all, const Package& package) {
-  if (package.alternative)
-    return false;
+  if (package.alternative || package.reached)
+    return !package.alternative;
   for (const std::string& condition : package.conditions)
     for (const Option* option : all.options_in(condition))
       if (option->kind == Option::Kind::boolean &&
@@ -40,12 +40,34 @@ const Option* only_asker(const Classification& all, const Package& package) {
   return askers.size() == 1 ? *askers.begin() : nullptr;
 }
 
+// Whether the build searches for the package only to build tests, examples or documentation.
+bool is_for_tests(const Classification& all, const Package& package) {
+  for (const std::string& condition : package.conditions)
+    for (const Option* option : all.options_in(condition))
+      if (condition.find("NOT") == std::string::npos && option->kind == Option::Kind::boolean &&
+          all.knowledge.is_for_developers(all.words_of(option->name)))
+        return true;
+  return false;
+}
+
+// Of several implementations of one interface, a build takes the first that it finds.
+bool is_first_vendors(const Classification& all, const Package& package) {
+  const auto is_taken = [&](const Choice& choice) {
+    const Entry* const entry = all.knowledge.entry(Knowledge::words_of(choice.name), choice.group);
+    return choice.by_default && entry && (entry->is_one_vendors || entry->name == "MKL");
+  };
+  return (package.reached || (package.linked && all.system == spec::BuildSystem::make)) &&
+         std::none_of(all.discovery.choices.begin(), all.discovery.choices.end(), is_taken);
+}
+
 } // namespace
 
 void add_package(Classification& all, const Package& package) {
   const Classification::Words words = Knowledge::words_of(package.name);
   all.discovery.uses_gpus |= all.knowledge.gpus_of_library(words) != nullptr;
   const Entry* const entry = all.knowledge.entry(words);
+  if (is_for_tests(all, package))
+    return;
   if (!entry || entry->is_layer || all.is_project(*entry))
     return;
   for (Choice& known : all.discovery.choices)
@@ -73,10 +95,10 @@ void add_package(Classification& all, const Package& package) {
   known.version = package.version;
   known.place = package.place;
   // Any implementation of a library that several vendors offer will do.
-  const bool is_always_used =
-      entry->group == Choice::Group::gpu && package.required && package.conditions.empty();
-  known.by_default =
-      is_always_used || (is_unasked(all, package) && !entry->needs.gpu && !entry->is_one_vendors);
+  const bool is_always_used = entry->group == Choice::Group::gpu && package.conditions.empty() &&
+                              (package.required || package.reached);
+  known.by_default = is_always_used || (is_unasked(all, package) && !entry->needs.gpu &&
+                                        (!entry->is_one_vendors || is_first_vendors(all, package)));
   known.condition = join(package.conditions, " AND ");
 }
 

@@ -94,12 +94,12 @@ option(BUILD_TESTS "" OFF)
 if(BUILD_TESTS)
   find_package(OpenMP)
 endif()
-find_package(Threads REQUIRED)
+find_package(Threads)
 )");
   ASSERT_EQ(found.points.size(), 1u);
   EXPECT_EQ(point(found, "mpi")->option, "BUILD_DISTRIBUTED");
   EXPECT_EQ(point(found, "mpi")->point.default_, "on");
-  ASSERT_EQ(found.choices.size(), 1u); // threads of the C library are not a choice
+  ASSERT_EQ(found.choices.size(), 1u); // no target links the threads
   EXPECT_EQ(found.choices[0].flag, "-DBUILD_DISTRIBUTED");
 }
 
@@ -174,7 +174,7 @@ endif()
   EXPECT_EQ(defaults, (std::map<std::string, bool>{{"CUDA", true},
                                                    {"MPI", true},
                                                    {"TBB", false},
-                                                   {"OpenBLAS", false}, // any other will do
+                                                   {"OpenBLAS", true}, // the first that is searched for
                                                    {"cuBLAS", true},
                                                    {"rocBLAS", false}}));
   EXPECT_EQ(point(found, "tbb")->option, "FAST");

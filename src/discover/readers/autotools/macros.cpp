@@ -29,14 +29,21 @@ std::vector<MacroCall> calls_of(const std::string& text, const std::string& macr
     line += static_cast<unsigned>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
                                              text.begin() + static_cast<std::ptrdiff_t>(start), '\n'));
     counted = start;
-    MacroCall call{{}, line};
+    MacroCall call{{}, line, {}};
     std::string argument;
+    unsigned begins = 0; // the argument, at its first character that is not white space
+    unsigned here = line;
     int brackets = 0, parentheses = 0;
     for (++at; at < text.size(); ++at) {
       const char c = text[at];
+      here += c == '\n';
+      if (begins == 0 && !std::isspace(static_cast<unsigned char>(c)))
+        begins = here;
       if (brackets == 0 && parentheses == 0 && (c == ',' || c == ')')) {
         call.arguments.push_back(trim(argument));
+        call.lines.push_back(begins);
         argument.clear();
+        begins = 0;
         if (c == ')')
           break;
         continue;

@@ -12,6 +12,7 @@ namespace xaas::discover {
 struct MacroCall {
   std::vector<std::string> arguments; // without their outer brackets
   unsigned line = 0;
+  std::vector<unsigned> lines; // where each argument begins
 };
 
 // The calls of a macro: `NAME(...)`, with arguments split at commas outside brackets and parentheses.

@@ -1,6 +1,7 @@
 // Reads the options of a configure script: the macros of configure.ac and of the project's own M4 files, with
 // their quoting (Autoconf manual, "External Software", "Package Options"). Without configure.ac, it reads the
 // help text of the script.
+#include "readers/autotools/guards.h"
 #include "readers/autotools/macros.h"
 #include "readers/autotools/searches.h"
 #include "readers/readers.h"
@@ -201,7 +202,9 @@ private:
   void add(Option option) {
     if (is_of_the_tools(option.name) || option.name.find_first_of("$ \"") != std::string::npos)
       return;
-    if (names_.insert(option.name).second)
+    std::string variable = option.name; // "sse4-1" and "sse4_1" are one option for configure
+    std::replace(variable.begin(), variable.end(), '-', '_');
+    if (names_.insert(std::move(variable)).second)
       findings_.options.push_back(std::move(option));
   }
 
@@ -237,17 +240,18 @@ private:
     const std::string file = path.substr(path.rfind('/') + 1);
     if (!first && (file.starts_with("ax_") || file.starts_with("acx_")))
       return;
+    const Guards guards(text);
     for (const char* macro : {"AC_CHECK_LIB", "AC_SEARCH_LIBS"})
       for (const MacroCall& call : calls_of(text, macro)) {
         // Several libraries are alternatives for configure, so the user has no choice.
         const size_t index = macro == std::string_view("AC_CHECK_LIB") ? 0 : 1;
         if (call.arguments.size() > index && split(one_line(call.arguments[index]), ' ').size() == 1)
           for (const std::string& name : split(one_line(call.arguments[index]), ' '))
-            add_package({name, "", false, {}, {path, call.line}});
+            add_package({name, "", false, guards.around(call.line), {path, call.line}});
       }
     if (path.ends_with(".ac") || path.ends_with(".in"))
       for (auto& [name, line] : libraries_of_macros(text))
-        add_package({name, "", false, {}, {path, line}});
+        add_package({name, "", false, guards.around(line), {path, line}});
     // Autoconf manual: AC_OPENMP offers --disable-openmp.
     for (const auto& [name, line] : libraries_of_macros(text))
       if (name == "openmp" && text.find("AC_OPENMP") != std::string::npos) {
@@ -279,9 +283,13 @@ private:
   void add_package(Package package) {
     if (package.name.empty() || package.name.find_first_of("$\"`") != std::string::npos)
       return;
-    for (const Package& other : findings_.packages)
-      if (other.name == package.name)
+    package.linked = true; // configure adds what it finds to the link
+    for (Package& other : findings_.packages)
+      if (other.name == package.name) {
+        if (package.conditions.size() < other.conditions.size())
+          other.conditions = std::move(package.conditions);
         return;
+      }
     findings_.packages.push_back(std::move(package));
   }
   void add_modules(const MacroCall& call, const std::string& path) {

@@ -44,18 +44,39 @@ void CMakeDeclarations::note_imported_targets(const CMakeCommand& command) {
       if (argument.text.starts_with(space) && argument.text.find('$') == std::string::npos)
         add_package(argument.text.substr(std::string_view(space).size()), "", false, command);
   }
-  if (command.name == "target_link_libraries" && !is_for_developers(state_.file))
-    for (const CMakeArgument& argument : command.arguments)
-      note_threads(argument.text, command);
+  note_threads(command);
 }
 
-void CMakeDeclarations::note_threads(const std::string& linked, const CMakeCommand& command) {
-  if (linked == "pthread" || linked == "-pthread" || linked == "-lpthread")
+// Whether a build of the project itself, without options, runs the command. Modules that find a package look
+// for what that package needs.
+bool CMakeDeclarations::is_reached() const {
+  return state_.by_default && !is_for_developers(state_.file) && !is_bundled(state_.file) &&
+         !state_.file.substr(state_.file.rfind('/') + 1).starts_with("Find");
+}
+
+// A link of threads, or their compiler flag, in a build without options.
+void CMakeDeclarations::note_threads(const CMakeCommand& command) {
+  if (!is_reached() || command.name.starts_with("check_") || command.name == "message")
+    return;
+  if (command.name == "set_source_files_properties" || command.name == "target_compile_options" ||
+      command.name == "set_property")
+    for (const CMakeArgument& argument : command.arguments)
+      for (const std::string& flag : split(argument.text, ' '))
+        if (flag.starts_with("-m"))
+          findings_.machine_flags.emplace(flag, Place{state_.file, command.line});
+  const bool links = command.name.ends_with("link_libraries");
+  for (const CMakeArgument& argument : command.arguments)
+    for (const std::string& word : split(argument.text, ' '))
+      if ((links && word == "pthread") || word == "-pthread" || word == "-lpthread" ||
+          word == "Threads::Threads" || word == "${CMAKE_THREAD_LIBS_INIT}")
+        return note_linked("pthread", command);
+  const auto has = [&](const char* text) {
+    return std::any_of(command.arguments.begin(), command.arguments.end(),
+                       [&](const CMakeArgument& argument) { return argument.text == text; });
+  };
+  if ((command.name == "find_package" && has("Threads") && has("REQUIRED")) ||
+      (command.name == "find_library" && has("pthread")))
     note_linked("pthread", command);
-  // What FindThreads found is linked, so the application needs it.
-  if (linked == "Threads::Threads" || linked == "${CMAKE_THREAD_LIBS_INIT}")
-    if (const auto found = packages_.find("Threads"); found != packages_.end())
-      findings_.packages[found->second].required = true;
 }
 
 // ${CUDA_CUFFT_LIBRARIES}, ${CUDA_cufft_LIBRARY}: FindCUDA.
@@ -427,9 +448,11 @@ void CMakeDeclarations::add_package(const std::string& name, const std::string& 
   const auto [found, added] = packages_.emplace(name, findings_.packages.size());
   if (added) {
     findings_.packages.push_back({name, version, required, innermost_conditions(), place(name, command)});
+    findings_.packages.back().reached = is_reached();
     return;
   }
   Package& package = findings_.packages[found->second];
+  package.reached |= is_reached();
   if (package.version.empty())
     package.version = version;
   if (state_.conditions.size() < package.conditions.size())

@@ -71,12 +71,12 @@ public:
   }
 
 private:
-  // At most one level below the build's first file.
+  // At most one level below the build's first file; templates to choose from, two levels.
   bool is_near_the_build(const std::string& path) const {
     const std::string& top = findings_.directory;
     const bool below = !top.empty() && path.starts_with(top + "/");
     return std::count(path.begin(), path.end(), '/') <=
-           1 + (below ? 1 + std::count(top.begin(), top.end(), '/') : 0);
+           (is_make_template(path) ? 2 : 1) + (below ? 1 + std::count(top.begin(), top.end(), '/') : 0);
   }
 
   Option& option(const std::string& name, const std::string& path, unsigned line) {
@@ -113,7 +113,7 @@ private:
         const std::string inner = trim(line.substr(std::min(line.find_first_not_of('#'), line.size())));
         if (inner.find('=') != std::string::npos)
           uses_.add_line(inner, {path, number}, false);
-        if (for_users && add_assignment(inner, path, number, comment, true))
+        if (for_users && add_assignment(inner, path, number, comment, true, false))
           comment.clear();
         else
           comment.push_back(inner);
@@ -123,7 +123,7 @@ private:
         add_condition(line, path, number);
       } else {
         uses_.add_line(line, {path, number}, branches.is_default());
-        add_assignment(line, path, number, comment, false);
+        add_assignment(line, path, number, comment, false, branches.is_default());
       }
       comment.clear();
     }
@@ -206,9 +206,10 @@ private:
       found.values.push_back(value);
   }
 
-  // NAME = value, also with := and ?=; in a comment, an offered value.
+  // NAME = value, also with := and ?=; in a comment, an offered value. `is_default`: a build without options
+  // gets there.
   bool add_assignment(const std::string& line, const std::string& path, unsigned number,
-                      const std::vector<std::string>& comment, bool offered) {
+                      const std::vector<std::string>& comment, bool offered, bool is_default) {
     static const std::regex assignment(R"(^(?:override\s+|export\s+)?([A-Za-z_]\w*)\s*(?:[:?]?=)\s*(.*)$)");
     std::smatch match;
     const std::string start = line.substr(0, 300);
@@ -228,7 +229,7 @@ private:
               .substr(0, 500);
     if (user_file)
       offered_.insert(name);
-    if (!offered && !found.initial)
+    if (is_default && !found.initial)
       found.initial = value;
     if (offered)
       offers_[name].insert(value);

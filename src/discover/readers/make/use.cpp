@@ -33,6 +33,13 @@ bool MakeBranches::is_default() const {
   return std::all_of(open_.begin(), open_.end(), [](const Branch& branch) { return branch.taken; });
 }
 
+bool is_make_template(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const size_t dot = name.find('.');
+  return path.find('/') != std::string::npos && dot != std::string::npos && dot + 1 < name.size() &&
+         !name.ends_with(".mk") && to_lower(name.substr(0, 4)) == "make";
+}
+
 namespace {
 
 // The library that is known, by its name in a link: "mkl_intel_lp64" is one of MKL's.
@@ -42,14 +49,6 @@ std::string known_library(const std::string& name) {
     if (Knowledge::get().entry(words))
       return join(words, " ");
   return "";
-}
-
-// "Make.inc/Makefile.INTEL", "arch/Make.Linux": a user takes one of them.
-bool is_template(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  const size_t dot = name.find('.');
-  return path.find('/') != std::string::npos && dot != std::string::npos && dot + 1 < name.size() &&
-         !name.ends_with(".mk") && to_lower(name.substr(0, 4)) == "make";
 }
 
 bool is_mpi_compiler(const std::string& word) {
@@ -65,7 +64,7 @@ void MakeUses::add(const std::string& name, const Place& place, bool is_default)
   constexpr size_t most = 5000;
   if (name.empty() || is_for_developers(place.file))
     return;
-  if (is_template(place.file)) {
+  if (is_make_template(place.file)) {
     templates_.insert(place.file);
     if (is_default)
       users_[name].insert(place.file);
@@ -99,9 +98,12 @@ void MakeUses::add_line(const std::string& line, const Place& place, bool is_def
   constexpr size_t longest = 2000;
   std::string text = line.substr(0, longest);
   std::replace_if(text.begin(), text.end(), [](char c) { return c == '"' || c == '\'' || c == '='; }, ' ');
+  const bool links_mkl = text.find("-lmkl") != std::string::npos; // which needs threads itself
   for (const std::string& word : make_text::words_of(text)) {
     const size_t slash = word.rfind('/');
     const std::string file = word.substr(slash == std::string::npos ? 0 : slash + 1);
+    if (links_mkl && word == "-lpthread")
+      continue;
     if (word.starts_with("-l") && word.size() > 2)
       add(known_library(word.substr(2)), place, is_default);
     else if (file.starts_with("lib") && (file.ends_with(".a") || file.ends_with(".so")))
@@ -113,6 +115,9 @@ void MakeUses::add_line(const std::string& line, const Place& place, bool is_def
       add("pthread", place, is_default);
     else if (is_mpi_compiler(word))
       add("mpi", place, is_default);
+    else if (word.starts_with("-m") && is_default && !is_make_template(place.file) &&
+             !is_for_developers(place.file))
+      findings_.machine_flags.emplace(word, place);
   }
 }
 

@@ -28,6 +28,9 @@ private:
   std::vector<Branch> open_;
 };
 
+// "Make.inc/Makefile.INTEL", "arch/Make.Linux": a user takes one of them.
+bool is_make_template(const std::string& path);
+
 // What makefiles use: libraries (-lfftw3), threads, OpenMP, compilers of MPI.
 class MakeUses {
 public:

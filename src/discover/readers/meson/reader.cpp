@@ -231,9 +231,11 @@ void add_build_file(const std::vector<MesonCall>& calls, const std::string& file
       const std::string required = call.text("required");
       const auto same = std::find_if(findings.packages.begin(), findings.packages.end(),
                                      [&](const Package& package) { return package.name == call.first(); });
-      if (same == findings.packages.end())
-        findings.packages.push_back(
-            {call.first(), version, required.empty() || required == "true", {}, {file, call.line}});
+      if (same != findings.packages.end())
+        continue;
+      Package package{call.first(), version, required.empty() || required == "true", {}, {file, call.line}};
+      package.linked = !is_bundled(file);
+      findings.packages.push_back(std::move(package));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include "knowledge.h"
 #include "readers/readers.h"
 
+#include <xaas/base/text.h>
 #include <xaas/discover/discover.h>
 
 #include <algorithm>
@@ -72,6 +73,13 @@ bool is_for_developers(const std::string& path) {
   for (size_t at = 0, slash; (slash = path.find('/', at)) != std::string::npos; at = slash + 1)
     if (Knowledge::get().is_for_developers(Knowledge::words_of(path.substr(at, slash - at))))
       return true;
+  return false;
+}
+
+bool is_bundled(const std::string& path) {
+  for (size_t at = 0, slash; (slash = path.find('/', at)) != std::string::npos; at = slash + 1)
+    if (Knowledge::get().is_bundled(to_lower(path.substr(at, slash - at))))
+      return path.find('/', slash + 1) != std::string::npos; // files right in it are the project's own
   return false;
 }
 

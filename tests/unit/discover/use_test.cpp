@@ -1,0 +1,146 @@
+// What a build uses without being asked: threads, vendors of one interface, instruction sets of single
+// sources.
+#include "discover/testing.h"
+
+namespace xaas::discover {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+class UseTest : public TreeTest {
+protected:
+  using Defaults = std::map<std::string, bool>;
+
+  // The choices of a group and whether each is used by default.
+  Defaults defaults(Choice::Group group) {
+    Defaults found;
+    for (const Choice& choice : classify(read()).choices)
+      if (choice.group == group)
+        found[choice.name] = choice.by_default;
+    return found;
+  }
+  Defaults of_cmake(Choice::Group group, const std::string& text) {
+    write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.16)\nproject(slv CXX)\n" + text);
+    return defaults(group);
+  }
+  static constexpr Choice::Group parallel = Choice::Group::parallel;
+  const Defaults threads = {{"pthreads", true}};
+};
+
+TEST_F(UseTest, ThreadsThatCMakeLinks) {
+  for (const char* text : {"find_package(Threads)\ntarget_link_libraries(slv Threads::Threads)\n",
+                           "find_package(Threads)\nlist(APPEND LIBS \"${CMAKE_THREAD_LIBS_INIT}\")\n",
+                           "find_package(Threads REQUIRED)\n", "find_library(T pthread REQUIRED)\n",
+                           "set(CMAKE_CXX_FLAGS \"-O3 -pthread\")\n"})
+    EXPECT_EQ(of_cmake(parallel, text), threads) << text;
+  for (const char* text : {"find_package(Threads)\n", "if(FALSE)\nfind_package(Threads REQUIRED)\nendif()\n",
+                           "check_cxx_compiler_flag(-pthread HAS)\n", "message(STATUS \"use -pthread\")\n"})
+    EXPECT_THAT(of_cmake(parallel, text), IsEmpty()) << text;
+}
+
+TEST_F(UseTest, ThreadsOfOtherProjects) {
+  for (const char* path : {"external/json/CMakeLists.txt", "tests/CMakeLists.txt", "cmake/FindMKL.cmake"}) {
+    write(path, "find_package(Threads REQUIRED)\ntarget_link_libraries(x Threads::Threads)\n");
+    const std::string directory = std::string(path).substr(0, std::string(path).rfind('/'));
+    EXPECT_THAT(of_cmake(parallel, std::string(path).ends_with("MKL.cmake")
+                                       ? "include(cmake/FindMKL.cmake)\n"
+                                       : "add_subdirectory(" + directory + ")\n"),
+                IsEmpty())
+        << path;
+  }
+  // A file right in such a directory is the project's.
+  write("external/threads.cmake", "find_package(Threads REQUIRED)\n");
+  EXPECT_EQ(of_cmake(parallel, "include(external/threads.cmake)\n"), threads);
+}
+
+TEST_F(UseTest, ThreadsOfMesonAndConfigure) {
+  write("meson.build", "project('s', 'c')\nthreads = dependency('threads')\n");
+  EXPECT_EQ(defaults(parallel), threads);
+  write("meson.build", "project('s', 'c')\n");
+  write("third_party/lib/meson.build", "threads = dependency('threads')\n");
+  EXPECT_THAT(defaults(parallel), IsEmpty());
+}
+
+TEST_F(UseTest, SearchesThatOptionsOfConfigureDecide) {
+  write("configure.ac", R"(AC_INIT([s],[1])
+AC_ARG_ENABLE([distributed], AS_HELP_STRING([--enable-distributed],[default=no]), [dist=yes], [dist=no])
+AC_ARG_ENABLE([tests], AS_HELP_STRING([--enable-tests],[default=no]))
+if test "x$dist" = xyes; then
+  AX_MPI
+fi
+if test "$enable_tests" = "yes"; then
+  AC_CHECK_LIB([fftw3], [fftw_execute])
+fi
+AS_IF([test "$dist" != yes],
+  [AX_PTHREAD],
+  [AC_CHECK_LIB([tbb], [main])])
+)");
+  const Discovery found = classify(read());
+  std::map<std::string, std::pair<std::string, bool>> choices;
+  for (const Choice& choice : found.choices)
+    choices[choice.name] = {choice.flag, choice.by_default};
+  EXPECT_THAT(choices, UnorderedElementsAre(Pair("MPI", Pair("--enable-distributed", false)),
+                                            Pair("TBB", Pair("--enable-distributed", false)),
+                                            Pair("pthreads", Pair("", true)))); // no FFTW: only tests need it
+}
+
+TEST_F(UseTest, OneOptionOfConfigureHasOneName) {
+  write("configure.ac", "AC_INIT([s],[1])\nAC_ARG_ENABLE(sse4_1, [  --enable-sse4-1  Enable SSE4.1])\n");
+  write("configure", "#!/bin/sh\ncat <<E\n  --enable-sse4-1  Enable SSE4.1\nE\n");
+  const Findings configure = read();
+  ASSERT_EQ(configure.options.size(), 1u);
+  EXPECT_EQ(configure.options[0].name, "enable-sse4_1");
+}
+
+TEST_F(UseTest, OfSeveralVendorsTheFirst) {
+  EXPECT_EQ(of_cmake(Choice::Group::linear_algebra, R"(
+find_package(OpenBLAS)
+if(NOT OpenBLAS_FOUND)
+  find_package(ATLAS)
+endif()
+find_package(BLIS)
+)"),
+            (Defaults{{"OpenBLAS", true}, {"ATLAS", false}, {"BLIS", false}}));
+}
+
+TEST_F(UseTest, InstructionSetsOfSingleSources) {
+  EXPECT_EQ(of_cmake(Choice::Group::simd, R"(
+option(SLV_AVX2 "" OFF)
+set_source_files_properties(a.c PROPERTIES COMPILE_FLAGS "-mavx2 -O3")
+set_source_files_properties(b.c PROPERTIES COMPILE_FLAGS -msse4.1)
+target_compile_options(slv PRIVATE -mtune=native -m64)
+)"),
+            (Defaults{{"AVX2", false}, {"SSE4.1", true}}));
+}
+
+TEST_F(UseTest, MakefilesByDefault) {
+  write("Makefile", R"(
+SYSTEM = Linux
+ifeq ($(SYSTEM),Solaris)
+  NOFFT = 1
+endif
+ifneq ($(NOFFT),1)
+  LIBS += -lfftw3
+endif
+LIBS += /usr/lib/atlas/libatlas.a
+MKL_LIBS = -lmkl_core -lpthread
+a.o: a.c
+	$(CC) -msse4.1 -c a.c
+)");
+  EXPECT_EQ(defaults(Choice::Group::fft), (Defaults{{"FFTW", true}}));
+  EXPECT_EQ(defaults(Choice::Group::simd), (Defaults{{"SSE4.1", true}}));
+  EXPECT_THAT(defaults(parallel), IsEmpty()); // MKL's threads
+}
+
+TEST_F(UseTest, MakefilesToChooseFromTwoLevelsBelow) {
+  write("Makefile", "include solver/Make.$(arch)\nall:\n\tcd solver; $(MAKE)\n");
+  write("solver/setup/Make.Linux", "LIBS = -lblas\nCC = mpicc\n");
+  write("solver/setup/Make.Cray", "LIBS = -lessl\nCC = mpicc\n");
+  EXPECT_EQ(defaults(parallel), (Defaults{{"MPI", true}}));
+  EXPECT_EQ(defaults(Choice::Group::linear_algebra), (Defaults{{"BLAS", false}, {"ESSL", false}}));
+}
+
+} // namespace
+} // namespace xaas::discover
