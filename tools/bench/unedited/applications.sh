@@ -409,10 +409,12 @@ autoclass_native() {
   mkdir -p "$1/bin"
   cp "$tree/prog/autoclass" "$1/bin/"
 }
-autoclass_data() {
-  cp "$source/sample"/imports-85c.{db2,hd2,model} "$1/"
-  printf '%s\n' 'max_n_tries = 60' 'randomize_random_p = false' 'force_new_search_p = true' 'screen_output_p = false' \
-    'save_compact_p = false' >"$1/imports-85c.s-params"
+autoclass_data() { # random starts are those of the time of day
+  local copy
+  cp "$source/sample"/imports-85c.{hd2,model} "$1/"
+  for copy in {1..12}; do cat "$source/sample/imports-85c.db2"; done >"$1/imports-85c.db2"
+  printf '%s\n' 'max_n_tries = 19' "start_j_list = $(seq -s, 2 20)" 'start_fn_type = "block"' 'force_new_search_p = true' \
+    'screen_output_p = false' 'save_compact_p = false' >"$1/imports-85c.s-params"
 }
 autoclass_run() {
   echo y | "$@" autoclass -search imports-85c.db2 imports-85c.hd2 imports-85c.model imports-85c.s-params >&2 # y: a test run
