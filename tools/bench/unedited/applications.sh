@@ -410,9 +410,8 @@ autoclass_native() {
   cp "$tree/prog/autoclass" "$1/bin/"
 }
 autoclass_data() { # random starts are those of the time of day
-  local copy
   cp "$source/sample"/imports-85c.{hd2,model} "$1/"
-  for copy in {1..12}; do cat "$source/sample/imports-85c.db2"; done >"$1/imports-85c.db2"
+  for _ in {1..12}; do grep -E '^[^!#; ]' "$source/sample/imports-85c.db2"; done >"$1/imports-85c.db2"
   printf '%s\n' 'max_n_tries = 19' "start_j_list = $(seq -s, 2 20)" 'start_fn_type = "block"' 'force_new_search_p = true' \
     'screen_output_p = false' 'save_compact_p = false' >"$1/imports-85c.s-params"
 }
