@@ -218,8 +218,9 @@ private:
     if (!named ||
         (group != Choice::Group::simd && group != Choice::Group::fft && all_.knowledge.is_off(value)))
       return;
-    // FFTs are known by the project's word, unless it has a remark: "gpl-fftw3".
-    const bool is_plain = group == Choice::Group::fft && all_.knowledge.telling(words) == words;
+    // FFTs are known by the project's word, unless it has a remark, "gpl-fftw3", or is only a part: "kiss".
+    const bool is_plain = group == Choice::Group::fft && all_.knowledge.telling(words) == words &&
+                          !(entry && to_lower(entry->name).starts_with(join(words, "")));
     Choice& known = all_.choice(group, entry && !is_plain ? entry->name : value);
     // Of two options with the same instruction sets, the first chooses.
     if (const bool again = !all_.chosen_by_value.insert({known.group, known.name}).second;
@@ -230,6 +231,8 @@ private:
     known.by_default = option_.initial && (*option_.initial == value || *option_.initial == plain(value) ||
                                            (is_built_in(value) && to_lower(*option_.initial) == "auto"));
     known.built_in |= built_in;
+    if (group == Choice::Group::fft && entry && entry->built_in && all_.own_fft.first.empty())
+      all_.own_fft = {entry->name, known.flag};
     known.condition = join(option_.conditions, " AND ");
     known.place = option_.place;
   }

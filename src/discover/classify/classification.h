@@ -24,6 +24,7 @@ public:
   const spec::BuildSystem system;
   Discovery discovery;
   std::set<std::pair<Choice::Group, std::string>> chosen_by_value; // by an option with several values
+  std::pair<std::string, std::string> own_fft; // a value that stands for an FFT in the sources, and its flag
 
   // The words of an option's name, without the project's prefix.
   Words words_of(const std::string& name) const;

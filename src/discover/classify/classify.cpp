@@ -10,6 +10,7 @@
 #include <xaas/base/text.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace xaas::discover {
 
@@ -34,6 +35,8 @@ public:
       add_sign(sign);
     for (const auto& [flag, place] : all_.findings.machine_flags)
       add_machine_flag(flag.substr(std::string_view("-m").size()), place);
+    if (all_.discovery.own_library.empty())
+      std::tie(all_.discovery.own_library, all_.discovery.own_flag) = all_.own_fft;
     join_blas_and_lapack();
     follow_gpus();
     find_gpu_switch();

@@ -22,9 +22,16 @@ bool is_unasked(const Classification& all, const Package& package) {
   return true;
 }
 
+// Whether the option's name has the entry's name among its words: "USE_MKL_WITH_TBB" and TBB.
+bool names(const Classification& all, const Option& option, const Entry& entry) {
+  const Classification::Words words = all.words_of(option.name);
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return all.knowledge.entry({word}) == &entry; });
+}
+
 // The one boolean option, meant for users, that the search depends on. Conditions that hold by default do not
-// count.
-const Option* only_asker(const Classification& all, const Package& package) {
+// count. Of several, the one with the package's name.
+const Option* only_asker(const Classification& all, const Package& package, const Entry& entry) {
   std::set<const Option*> askers;
   for (const std::string& condition : package.conditions)
     for (const Option* option : all.options_in(condition)) {
@@ -37,7 +44,15 @@ const Option* only_asker(const Classification& all, const Package& package) {
       if (!all.knowledge.has_own_word(all.words_of(option->name)))
         askers.insert(option);
     }
+  if (askers.size() > 1)
+    std::erase_if(askers, [&](const Option* option) { return !names(all, *option, entry); });
   return askers.size() == 1 ? *askers.begin() : nullptr;
+}
+
+// Whether an option is about another entry, which needs the package: OpenMP, if CUDA is asked for.
+bool is_about_another(const Classification& all, const Option& option, const Entry& entry) {
+  const Entry* const other = all.knowledge.entry(all.words_of(option.name));
+  return other && other != &entry;
 }
 
 // Whether the build searches for the package only to build tests, examples or documentation.
@@ -65,7 +80,10 @@ bool is_first_vendors(const Classification& all, const Package& package) {
 void add_package(Classification& all, const Package& package) {
   const Classification::Words words = Knowledge::words_of(package.name);
   all.discovery.uses_gpus |= all.knowledge.gpus_of_library(words) != nullptr;
-  const Entry* const entry = all.knowledge.entry(words);
+  // "mkl_core", "mkl_intel_thread": parts of MKL.
+  const Entry* const entry = all.knowledge.entry(
+      words.size() > 1 && words.front() == "mkl" && !all.knowledge.entry(words) ? Classification::Words{"mkl"}
+                                                                                : words);
   if (is_for_tests(all, package))
     return;
   if (!entry || entry->is_layer || all.is_project(*entry))
@@ -79,7 +97,17 @@ void add_package(Classification& all, const Package& package) {
     }
   if (entry->group == Choice::Group::gpu || entry->group == Choice::Group::parallel) {
     // A package that the build searches for only on request belongs to the option that requests it.
-    if (const Option* const asker = only_asker(all, package)) {
+    const Option* asker = only_asker(all, package, *entry);
+    if (asker && is_about_another(all, *asker, *entry))
+      return;
+    // Threads of the C library belong to an option only if it is about them.
+    if (asker && entry->is_everywhere && asker->name.find("hread") == std::string::npos &&
+        asker->name.find("HREAD") == std::string::npos) {
+      if (!is_on(*asker))
+        return;
+      asker = nullptr;
+    }
+    if (asker) {
       Choice& known = all.choice(entry->group, entry->name);
       known.flag = typed_on(all.system, *asker);
       known.by_default = is_on(*asker) && (!entry->needs.gpu || asker->initial == "ON");

@@ -86,6 +86,80 @@ AS_IF([test "$dist" != yes],
                                             Pair("pthreads", Pair("", true)))); // no FFTW: only tests need it
 }
 
+TEST_F(UseTest, WhatAnOptionAsksFor) {
+  write("CMakeLists.txt", R"(project(slv CXX)
+option(SLV_CUDA "" ON)
+option(SLV_ALGEBRA "" ON)
+option(SLV_MKL_WITH_TBB "" OFF)
+option(SLV_SERVER "" ON)
+if(SLV_CUDA)
+  find_package(OpenMP)
+endif()
+if(SLV_ALGEBRA)
+  find_library(A mkl_core)
+  if(SLV_MKL_WITH_TBB)
+    find_library(B tbb)
+  endif()
+endif()
+if(SLV_SERVER)
+  find_package(Threads REQUIRED)
+endif()
+)");
+  std::map<std::string, std::pair<std::string, bool>> choices;
+  for (const Choice& choice : classify(read()).choices)
+    choices[choice.name] = {choice.flag, choice.by_default};
+  // OpenMP is what CUDA needs; threads are not what the server's option is about.
+  EXPECT_THAT(choices, UnorderedElementsAre(
+                           Pair("CUDA", Pair("-DSLV_CUDA", true)), Pair("MKL", Pair("", true)),
+                           Pair("TBB", Pair("-DSLV_MKL_WITH_TBB", false)), Pair("pthreads", Pair("", true))));
+}
+
+TEST_F(UseTest, FlagsOfOpenMP) {
+  EXPECT_EQ(of_cmake(parallel, "set(CMAKE_CXX_FLAGS \"-O2 -fopenmp\")\n"), (Defaults{{"OpenMP", true}}));
+  EXPECT_THAT(of_cmake(parallel, "option(X \"\" OFF)\nif(X)\nset(CMAKE_CXX_FLAGS -fopenmp)\nendif()\n"),
+              IsEmpty());
+}
+
+TEST_F(UseTest, DefaultsAndValuesInTheHelpOfConfigure) {
+  write("configure.ac", R"(AC_INIT([s],[1])
+AC_ARG_WITH([cuda], [AS_HELP_STRING([--with-cuda=(DIR)], [Enable CUDA (default is guess).])], [], [with_cuda=guess])
+AC_ARG_WITH([blas], [AS_HELP_STRING([--with-blas], [specify the BLAS library])])
+AC_ARG_WITH([thread-package], [  --with-thread-package=package  Thread package:
+    posix or pthreads - POSIX threads (default)
+    abt or argobots - Argobots threads
+    none - no threads
+],,with_thread_package=posix)
+AC_ARG_WITH([fft], [AS_HELP_STRING([--with-fft=choice])], [FFT=$withval])
+FFT=kiss
+AS_CASE([$FFT], [kiss], [], [gpl-fftw3], [], [AC_MSG_FAILURE([unknown])])
+)");
+  const Findings configure = read();
+  const Json document = paper_document(configure, classify(configure));
+  EXPECT_EQ(document["gpu_backends"]["CUDA"]["used_as_default"], true);
+  EXPECT_EQ(document["linear_algebra_libraries"]["BLAS"]["used_as_default"], true);
+  EXPECT_EQ(document["parallel_programming_libraries"]["pthreads"]["build_flag"],
+            "--with-thread-package=posix");
+  EXPECT_EQ(document["parallel_programming_libraries"]["pthreads"]["used_as_default"], true);
+  EXPECT_EQ(document["parallel_programming_libraries"]["Argobots"]["used_as_default"], false);
+  EXPECT_EQ(document["FFT_libraries"]["KissFFT"]["built-in"], true);
+  EXPECT_EQ(document["internal_build"],
+            (Json{{"library_name", "KissFFT"}, {"build_flag", "--with-fft=kiss"}}));
+}
+
+TEST_F(UseTest, ShellConditionsInArgumentsOfMacros) {
+  write("configure.ac", R"(AC_INIT([s],[1])
+AC_ARG_ENABLE(old, [  --disable-old  no old programs],
+              if test "x$enable_old" != "xno" ; then
+                OLD=1
+              else
+                OLD=0
+              fi,
+              OLD=0)
+AC_CHECK_LIB(pthread, pthread_join)
+)");
+  EXPECT_EQ(defaults(parallel), threads);
+}
+
 TEST_F(UseTest, OneOptionOfConfigureHasOneName) {
   write("configure.ac", "AC_INIT([s],[1])\nAC_ARG_ENABLE(sse4_1, [  --enable-sse4-1  Enable SSE4.1])\n");
   write("configure", "#!/bin/sh\ncat <<E\n  --enable-sse4-1  Enable SSE4.1\nE\n");

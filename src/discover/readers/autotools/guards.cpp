@@ -112,9 +112,10 @@ void Guards::find_shell(const std::string& text) {
   unsigned number = 0;
   for (const std::string& whole : split(text, '\n')) {
     ++number;
-    const std::string line = trim(whole);
-    const bool other = line.starts_with("elif ") || line == "else" || line.starts_with("else ");
-    const bool ends = line == "fi" || line.starts_with("fi;") || line.starts_with("fi ") || line == "fi])";
+    const std::string line = whole.substr(std::min(whole.find_first_not_of(" \t[("), whole.size()));
+    const bool other = line.starts_with("elif ") || line.starts_with("else");
+    const bool ends = (line.starts_with("fi") && (line.size() == 2 || !is_part(line[2]))) ||
+                      (!line.starts_with("if ") && trim(line).ends_with("; fi"));
     if ((other || ends) && !open.empty()) {
       add(open.back().first, number, open.back().test, open.back().negated);
       if (ends)

@@ -102,6 +102,11 @@ std::vector<std::string> values_in(const std::string& left) {
   return values;
 }
 
+// "with-blas" says which BLAS; without it, configure looks for one.
+bool is_interface(const std::string& name) {
+  return name == "with-blas" || name == "with-lapack" || name == "with-blas-lapack";
+}
+
 bool is_yes_or_no(const std::string& value) {
   return value == "yes" || value == "no" || value == "on" || value == "off" || value == "auto" ||
          value == "check";
@@ -340,6 +345,7 @@ private:
       return;
     std::string help = call.arguments.size() > 1 ? call.arguments[1] : "";
     std::string left, right;
+    std::vector<std::string> listed;
     std::vector<MacroCall> strings = calls_of(help, "AS_HELP_STRING");
     if (strings.empty())
       strings = calls_of(help, "AC_HELP_STRING");
@@ -347,6 +353,7 @@ private:
       left = strings[0].arguments[0];
       right = strings[0].arguments.size() > 1 ? strings[0].arguments[1] : "";
     } else {
+      listed = values_listed(help);
       help = one_line(help);
       const size_t end = help.find(' ');
       left = help.substr(0, end);
@@ -368,9 +375,21 @@ private:
     const std::string otherwise = call.arguments.size() > 3 ? call.arguments[3] : "";
     if (option.kind == Option::Kind::boolean && !option.takes_place && call.arguments.size() > 2)
       read_action(call, text, option);
-    const bool is_asked = otherwise.find("check") != std::string::npos ||
-                          otherwise.find("auto") != std::string::npos || is_detected(call, text);
-    if (!option.initial && option.kind == Option::Kind::boolean && !is_asked)
+    const std::string help_text = to_lower(option.help);
+    if (option.kind != Option::Kind::choice && listed.size() > 1) {
+      option.kind = Option::Kind::choice;
+      option.takes_place = false;
+      const size_t set = otherwise.find('=');
+      const std::string value = set == std::string::npos ? "" : trim(otherwise.substr(set + 1));
+      if (std::find(listed.begin(), listed.end(), value) != listed.end())
+        option.initial = value;
+      option.values = std::move(listed);
+    }
+    const bool is_asked =
+        help_text.find("guess") != std::string::npos || help_text.find("autodetect") != std::string::npos ||
+        help_text.find("auto-detect") != std::string::npos || otherwise.find("check") != std::string::npos ||
+        otherwise.find("auto") != std::string::npos || is_detected(call, text);
+    if (!option.initial && option.kind == Option::Kind::boolean && !is_asked && !is_interface(option.name))
       option.initial = "OFF";
     add(std::move(option));
   }

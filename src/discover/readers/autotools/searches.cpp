@@ -111,6 +111,22 @@ std::vector<std::string> values_of_variable(const std::string& text, const std::
   return {};
 }
 
+std::vector<std::string> values_listed(const std::string& help) {
+  std::vector<std::string> values;
+  for (const std::string& line : split(help, '\n')) {
+    const size_t dash = line.find(" - ");
+    if (dash == std::string::npos)
+      continue;
+    // "posix or pthreads - POSIX threads": the first word is the usual one.
+    const std::string word = trim(line.substr(0, dash)).substr(0, trim(line.substr(0, dash)).find(' '));
+    if (!word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+          return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+        }))
+      values.push_back(word);
+  }
+  return values;
+}
+
 std::string variable_of_value(const std::string& action) {
   for (const char* value : {"$withval", "${withval}", "\"$withval\"", "\"${withval}\"", "$enableval",
                             "${enableval}", "\"$enableval\"", "\"${enableval}\""}) {

@@ -18,6 +18,9 @@ std::vector<std::string> values_of_case(const std::string& text);
 // The words that the whole text compares a shell variable with, by `case` or AS_CASE.
 std::vector<std::string> values_of_variable(const std::string& text, const std::string& variable);
 
+// The values that a help text has at the beginnings of lines, with a remark each: "posix - POSIX threads".
+std::vector<std::string> values_listed(const std::string& help);
+
 // The variable that an action gives the option's value: of "FFT=$withval", "FFT"; else "".
 std::string variable_of_value(const std::string& action);
 

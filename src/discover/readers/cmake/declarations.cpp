@@ -36,68 +36,6 @@ bool CMakeDeclarations::execute(const CMakeCommand& command, const std::vector<C
   return true;
 }
 
-// Builds name the libraries of GPU toolkits by their imported targets (FindCUDAToolkit; ROCm's packages).
-void CMakeDeclarations::note_imported_targets(const CMakeCommand& command) {
-  for (const CMakeArgument& argument : command.arguments) {
-    note_toolkit_variable(argument.text, command);
-    for (const char* space : {"CUDA::", "roc::", "hip::"})
-      if (argument.text.starts_with(space) && argument.text.find('$') == std::string::npos)
-        add_package(argument.text.substr(std::string_view(space).size()), "", false, command);
-  }
-  note_threads(command);
-}
-
-// Whether a build of the project itself, without options, runs the command. Modules that find a package look
-// for what that package needs.
-bool CMakeDeclarations::is_reached() const {
-  return state_.by_default && !is_for_developers(state_.file) && !is_bundled(state_.file) &&
-         !state_.file.substr(state_.file.rfind('/') + 1).starts_with("Find");
-}
-
-// A link of threads, or their compiler flag, in a build without options.
-void CMakeDeclarations::note_threads(const CMakeCommand& command) {
-  if (!is_reached() || command.name.starts_with("check_") || command.name == "message")
-    return;
-  if (command.name == "set_source_files_properties" || command.name == "target_compile_options" ||
-      command.name == "set_property")
-    for (const CMakeArgument& argument : command.arguments)
-      for (const std::string& flag : split(argument.text, ' '))
-        if (flag.starts_with("-m"))
-          findings_.machine_flags.emplace(flag, Place{state_.file, command.line});
-  const bool links = command.name.ends_with("link_libraries");
-  for (const CMakeArgument& argument : command.arguments)
-    for (const std::string& word : split(argument.text, ' '))
-      if ((links && word == "pthread") || word == "-pthread" || word == "-lpthread" ||
-          word == "Threads::Threads" || word == "${CMAKE_THREAD_LIBS_INIT}")
-        return note_linked("pthread", command);
-  const auto has = [&](const char* text) {
-    return std::any_of(command.arguments.begin(), command.arguments.end(),
-                       [&](const CMakeArgument& argument) { return argument.text == text; });
-  };
-  if ((command.name == "find_package" && has("Threads") && has("REQUIRED")) ||
-      (command.name == "find_library" && has("pthread")))
-    note_linked("pthread", command);
-}
-
-// ${CUDA_CUFFT_LIBRARIES}, ${CUDA_cufft_LIBRARY}: FindCUDA.
-void CMakeDeclarations::note_toolkit_variable(const std::string& text, const CMakeCommand& command) {
-  for (const std::string& prefix : {std::string("${CUDA_"), std::string("CUDA_")})
-    for (const std::string& suffix : {std::string("_LIBRARY"), std::string("_LIBRARIES")}) {
-      const size_t end = text.find(suffix);
-      if (!text.starts_with(prefix) || end == std::string::npos || end <= prefix.size())
-        continue;
-      const std::string name = to_lower(text.substr(prefix.size(), end - prefix.size()));
-      if (name.starts_with("cu") && name != "cuda")
-        add_package(name, "", false, command);
-    }
-}
-
-void CMakeDeclarations::note_linked(const std::string& name, const CMakeCommand& command) {
-  add_package(name, "", false, command);
-  if (const auto found = packages_.find(name); found != packages_.end())
-    findings_.packages[found->second].linked = true;
-}
-
 namespace {
 
 // A value may have a remark, "fftpack[built-in]", which the macro removes.
