@@ -81,6 +81,7 @@ private:
   void set_switch(const Option& option, const Entry& entry, Choice& known);
 
   Classification& all_;
+  bool own_computes_ = false;          // the library that the build can make itself is for algebra or FFTs
   std::set<const Entry*> searched_by_; // entries whose switch is an option that their search depends on
 };
 void add_choice(Classification& all, const Option& option);

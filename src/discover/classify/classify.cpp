@@ -10,6 +10,7 @@
 #include <xaas/base/text.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace xaas::discover {
@@ -33,8 +34,7 @@ public:
       add_package(all_, package);
     for (const Sign& sign : all_.findings.signs)
       add_sign(sign);
-    for (const auto& [flag, place] : all_.findings.machine_flags)
-      add_machine_flag(flag.substr(std::string_view("-m").size()), place);
+    add_machine_flags();
     if (all_.discovery.own_library.empty())
       std::tie(all_.discovery.own_library, all_.discovery.own_flag) = all_.own_fft;
     join_blas_and_lapack();
@@ -60,19 +60,28 @@ private:
     known.place = sign.place;
   }
 
-  // Sources that the build compiles for an instruction set, although no option asks for it: code that is
-  // chosen when the program runs.
+  // Sources that the build compiles for several instruction sets, although no option asks for them: code that
+  // is chosen when the program runs. A makefile may also have one for all sources.
+  void add_machine_flags() {
+    std::map<std::string, Place> sets;
+    for (const auto& [flag, place] : all_.findings.machine_flags) {
+      const std::string name = flag.substr(std::string_view("-m").size());
+      const SimdEntry* const simd = all_.knowledge.simd(Knowledge::words_of(name));
+      if (simd && simd->is_vector && (name.starts_with("avx") || name.find("sse") < 2))
+        sets.emplace(name, place);
+    }
+    if (sets.size() > 1 || all_.system == spec::BuildSystem::make)
+      for (const auto& [name, place] : sets)
+        add_machine_flag(name, place);
+  }
+
   void add_machine_flag(const std::string& name, const Place& place) {
-    const SimdEntry* const simd = all_.knowledge.simd(Knowledge::words_of(name));
-    const bool is_known =
-        std::any_of(all_.discovery.choices.begin(), all_.discovery.choices.end(), [&](const Choice& choice) {
-          const SimdEntry* const other = choice.group == Choice::Group::simd
-                                             ? all_.knowledge.simd(Knowledge::words_of(choice.name))
-                                             : nullptr;
-          return other && simd && other->features == simd->features;
-        });
-    if (!simd || !simd->is_vector || is_known || !(name.starts_with("avx") || name.find("sse") < 2))
-      return;
+    const std::vector<std::string> features = all_.knowledge.simd(Knowledge::words_of(name))->features;
+    for (const Choice& choice : all_.discovery.choices)
+      if (choice.group == Choice::Group::simd)
+        if (const SimdEntry* const other = all_.knowledge.simd(Knowledge::words_of(choice.name));
+            other && other->features == features)
+          return; // an option asks for it
     Choice& known = all_.choice(Choice::Group::simd, to_upper(name));
     known.by_default = true;
     known.place = place;

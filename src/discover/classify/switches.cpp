@@ -42,9 +42,15 @@ bool Switches::add_own_library(const Option& option, const Words& words) {
   const Entry* const entry = knowledge.entry(knowledge.without(words, true, false));
   if (!entry || entry->is_headers || option.kind == Option::Kind::text || option.takes_place)
     return true;
-  if (all_.discovery.own_library.empty()) {
-    all_.discovery.own_library = entry->name;
+  // Of several, one that computes; BLAS and LAPACK are one.
+  std::string& own = all_.discovery.own_library;
+  const bool computes = entry->group == Choice::Group::linear_algebra || entry->group == Choice::Group::fft;
+  if ((own == "BLAS" && entry->name == "LAPACK") || (own == "LAPACK" && entry->name == "BLAS")) {
+    own = "BLAS/LAPACK";
+  } else if (own.empty() || (computes && !own_computes_)) {
+    own = entry->name;
     all_.discovery.own_flag = typed_on(all_.system, option);
+    own_computes_ = computes;
   }
   return true;
 }

@@ -17,4 +17,7 @@ void take_values_from_help(Findings& findings);               // after the reade
 void read_license(const TreeFiles& tree, Findings& findings); // after the reader of the build system
 void read_sources(const TreeFiles& tree, const Limits& limits, Findings& findings);
 
+// Whether a word is the name of one of MPI's compilers, perhaps with its directory.
+bool is_mpi_compiler(const std::string& word);
+
 } // namespace xaas::discover

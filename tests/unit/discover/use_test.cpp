@@ -114,10 +114,35 @@ endif()
                            Pair("TBB", Pair("-DSLV_MKL_WITH_TBB", false)), Pair("pthreads", Pair("", true))));
 }
 
+TEST_F(UseTest, TheLibraryThatTheBuildMakesItself) {
+  const auto own = [this](const std::string& options) {
+    write("CMakeLists.txt", "project(slv CXX)\n" + options);
+    const Findings tree = read();
+    return paper_document(tree, classify(tree))["internal_build"]["library_name"].get<std::string>();
+  };
+  EXPECT_EQ(own("option(SLV_OWN_TBB \"\")\noption(SLV_OWN_FFTW \"\")\noption(SLV_OWN_BLAS \"\")\n"), "FFTW");
+  EXPECT_EQ(own("option(USE_INTERNAL_BLAS \"\")\noption(USE_INTERNAL_LAPACK \"\")\n"), "BLAS/LAPACK");
+}
+
 TEST_F(UseTest, FlagsOfOpenMP) {
   EXPECT_EQ(of_cmake(parallel, "set(CMAKE_CXX_FLAGS \"-O2 -fopenmp\")\n"), (Defaults{{"OpenMP", true}}));
   EXPECT_THAT(of_cmake(parallel, "option(X \"\" OFF)\nif(X)\nset(CMAKE_CXX_FLAGS -fopenmp)\nendif()\n"),
               IsEmpty());
+}
+
+TEST_F(UseTest, CompilersOfMpi) {
+  EXPECT_EQ(of_cmake(parallel, "set(CMAKE_CXX_COMPILER /opt/mpi/bin/mpicxx)\n"), (Defaults{{"MPI", true}}));
+}
+
+TEST_F(UseTest, CompilersOfMpiInConfigure) {
+  write("configure.ac", "AC_INIT([s],[1])\nAC_CHECK_PROGS([MPICC], [mpicc hcc mpcc], [$CC])\n");
+  EXPECT_EQ(defaults(parallel), (Defaults{{"MPI", true}}));
+}
+
+TEST_F(UseTest, FilesThatMakefilesInclude) {
+  write("Makefile", "include make.include\nall: p\n");
+  write("make.include", "LAPACKBLAS = -llapack -lblas -lm\n");
+  EXPECT_EQ(defaults(Choice::Group::linear_algebra), (Defaults{{"BLAS/LAPACK", true}}));
 }
 
 TEST_F(UseTest, DefaultsAndValuesInTheHelpOfConfigure) {
@@ -187,6 +212,10 @@ set_source_files_properties(b.c PROPERTIES COMPILE_FLAGS -msse4.1)
 target_compile_options(slv PRIVATE -mtune=native -m64)
 )"),
             (Defaults{{"AVX2", false}, {"SSE4.1", true}}));
+  // One alone is a flag like others.
+  EXPECT_THAT(
+      of_cmake(Choice::Group::simd, "set_source_files_properties(b.c PROPERTIES COMPILE_FLAGS -mavx)\n"),
+      IsEmpty());
 }
 
 TEST_F(UseTest, MakefilesByDefault) {

@@ -254,6 +254,7 @@ private:
           for (const std::string& name : split(one_line(call.arguments[index]), ' '))
             add_package({name, "", false, guards.around(call.line), {path, call.line}});
       }
+    add_compilers(text, path, guards);
     if (path.ends_with(".ac") || path.ends_with(".in"))
       for (auto& [name, line] : libraries_of_macros(text))
         add_package({name, "", false, guards.around(line), {path, line}});
@@ -267,6 +268,18 @@ private:
         option.place = {path, line};
         add(std::move(option));
       }
+  }
+
+  // A search for MPI's compilers.
+  void add_compilers(const std::string& text, const std::string& path, const Guards& guards) {
+    for (const char* macro : {"AC_PROG_CC", "AC_PROG_CXX", "AC_PROG_FC", "AC_CHECK_PROG", "AC_CHECK_PROGS",
+                              "AC_PATH_PROG", "AC_PATH_PROGS"})
+      for (const MacroCall& call : calls_of(text, macro))
+        for (const std::string& argument : call.arguments) {
+          const std::vector<std::string> words = split(one_line(argument), ' ');
+          if (std::any_of(words.begin(), words.end(), is_mpi_compiler))
+            add_package({"mpi", "", false, guards.around(call.line), {path, call.line}});
+        }
   }
 
   // The options of the project's own macros, by their calls.

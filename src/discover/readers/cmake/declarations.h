@@ -88,6 +88,7 @@ private:
   void note_toolkit_variable(const std::string& text, const CMakeCommand& command);
   void note_linked(const std::string& name, const CMakeCommand& command);
   bool is_reached() const;
+  void note_compiler(const CMakeCommand& command);
   void note_threads(const CMakeCommand& command);
   void add_language(const std::string& name, const CMakeCommand& command);
   void add_package(const std::string& name, const std::string& version, bool required,

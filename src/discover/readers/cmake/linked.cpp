@@ -1,5 +1,6 @@
 // What targets link and compile with, where no search says so.
 #include "readers/cmake/declarations.h"
+#include "readers/readers.h"
 
 #include <xaas/base/text.h>
 #include <xaas/discover/discover.h>
@@ -26,22 +27,30 @@ bool CMakeDeclarations::is_reached() const {
          !state_.file.substr(state_.file.rfind('/') + 1).starts_with("Find");
 }
 
+// Compilers of MPI; flags of OpenMP; instruction sets of single sources.
+void CMakeDeclarations::note_compiler(const CMakeCommand& command) {
+  const bool sets = command.name == "set" && !command.arguments.empty();
+  const std::string variable = sets ? command.arguments[0].text : "";
+  if (variable.starts_with("CMAKE_") && variable.ends_with("_COMPILER") && command.arguments.size() > 1 &&
+      is_mpi_compiler(command.arguments[1].text))
+    note_linked("MPI", command);
+  const bool flags = variable.find("_FLAGS") != std::string::npos;
+  if (!flags && command.name != "set_source_files_properties" && command.name != "target_compile_options" &&
+      command.name != "set_property")
+    return;
+  for (const CMakeArgument& argument : command.arguments)
+    for (const std::string& flag : split(argument.text, ' '))
+      if (flag == "-fopenmp" && flags)
+        note_linked("OpenMP", command);
+      else if (flag.starts_with("-m") && !flags)
+        findings_.machine_flags.emplace(flag, Place{state_.file, command.line});
+}
+
 // A link of threads, or their compiler flag, in a build without options.
 void CMakeDeclarations::note_threads(const CMakeCommand& command) {
   if (!is_reached() || command.name.starts_with("check_") || command.name == "message")
     return;
-  if (command.name == "set_source_files_properties" || command.name == "target_compile_options" ||
-      command.name == "set_property")
-    for (const CMakeArgument& argument : command.arguments)
-      for (const std::string& flag : split(argument.text, ' '))
-        if (flag.starts_with("-m"))
-          findings_.machine_flags.emplace(flag, Place{state_.file, command.line});
-  if (command.name == "set" && !command.arguments.empty() &&
-      command.arguments[0].text.find("_FLAGS") != std::string::npos &&
-      std::any_of(command.arguments.begin() + 1, command.arguments.end(), [](const CMakeArgument& argument) {
-        return (" " + argument.text + " ").find(" -fopenmp ") != std::string::npos;
-      }))
-    note_linked("OpenMP", command);
+  note_compiler(command);
   const bool links = command.name.ends_with("link_libraries");
   for (const CMakeArgument& argument : command.arguments)
     for (const std::string& word : split(argument.text, ' '))

@@ -24,7 +24,8 @@ bool is_makefile(const std::string& path) {
     return false;
   return name == "Makefile" || name == "makefile" || name == "GNUmakefile" || name.starts_with("Makefile.") ||
          name.starts_with("makefile.") || name.starts_with("Make.") || name.ends_with(".mk") ||
-         name == "make.inc" || name.starts_with("make.inc.") || name.starts_with("config.make");
+         name == "make.inc" || name.starts_with("make.inc.") || name == "make.include" ||
+         name == "make.def" || name == "make.sys" || name == "make.conf" || name.starts_with("config.make");
 }
 
 namespace {

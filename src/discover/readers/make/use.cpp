@@ -33,6 +33,13 @@ bool MakeBranches::is_default() const {
   return std::all_of(open_.begin(), open_.end(), [](const Branch& branch) { return branch.taken; });
 }
 
+bool is_mpi_compiler(const std::string& word) {
+  static const std::set<std::string> names = {"mpicc",   "mpicxx",   "mpic++",  "mpiCC",
+                                              "mpif90",  "mpif77",   "mpifort", "mpiicc",
+                                              "mpiicpc", "mpiifort", "mpixlc",  "mpixlf90"};
+  return names.contains(word.substr(word.rfind('/') + 1));
+}
+
 bool is_make_template(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   const size_t dot = name.find('.');
@@ -49,13 +56,6 @@ std::string known_library(const std::string& name) {
     if (Knowledge::get().entry(words))
       return join(words, " ");
   return "";
-}
-
-bool is_mpi_compiler(const std::string& word) {
-  const std::string name = word.substr(word.rfind('/') + 1);
-  return name == "mpicc" || name == "mpicxx" || name == "mpic++" || name == "mpiCC" || name == "mpif90" ||
-         name == "mpif77" || name == "mpifort" || name == "mpiicc" || name == "mpiicpc" ||
-         name == "mpiifort" || name == "mpixlc" || name == "mpixlf90";
 }
 
 } // namespace
