@@ -139,6 +139,22 @@ TEST_F(UseTest, CompilersOfMpiInConfigure) {
   EXPECT_EQ(defaults(parallel), (Defaults{{"MPI", true}}));
 }
 
+TEST_F(UseTest, WhetherMpiIsWanted) {
+  write("configure.ac", R"(AC_INIT([s],[1])
+level=0
+AC_ARG_ENABLE(paralevel, [AS_HELP_STRING([--enable-paralevel[=level]], [use MPI])],
+  [case $enableval in yes) level=2;; no) ;; esac])
+AC_ARG_ENABLE([threadsafe], [AS_HELP_STRING([--enable-threadsafe], [thread-safe functions. Default=no])])
+AX_PROG_CXX_MPI([test $level -ge 1], [usempi=yes], [usempi=no])
+)");
+  const Findings configure = read();
+  const Json models = paper_document(configure, classify(configure))["parallel_programming_libraries"];
+  EXPECT_EQ(models["MPI"]["build_flag"], "--enable-paralevel");
+  EXPECT_EQ(models["MPI"]["used_as_default"], false);
+  EXPECT_EQ(models["pthreads"]["build_flag"], "--enable-threadsafe");
+  EXPECT_EQ(models["pthreads"]["used_as_default"], false);
+}
+
 TEST_F(UseTest, FilesThatMakefilesInclude) {
   write("Makefile", "include make.include\nall: p\n");
   write("make.include", "LAPACKBLAS = -llapack -lblas -lm\n");

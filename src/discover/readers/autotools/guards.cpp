@@ -35,7 +35,8 @@ std::vector<std::string> switches_in(const std::string& action) {
          ++i)
       if (is_part(action[i]) || action[i] == '$')
         value.push_back(action[i]);
-    if (begin < at && values.count(value))
+    const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    if (begin < at && (is_number || values.count(value)))
       names.push_back(action.substr(begin, at - begin));
   }
   return names;
@@ -143,6 +144,11 @@ void Guards::find_macros(const std::string& text) {
         add(call.lines[i], last_line(call, i), call.arguments[i - 1], false);
       else if (i + 1 == call.arguments.size())
         add(call.lines[i], last_line(call, i), call.arguments[i - 2], true);
+  // Autoconf archive: the first argument says whether MPI is wanted.
+  for (const char* macro : {"AX_PROG_CC_MPI", "AX_PROG_CXX_MPI", "AX_PROG_FC_MPI", "AX_PROG_F77_MPI"})
+    for (const MacroCall& call : calls_of(text, macro))
+      if (!call.arguments.empty())
+        add(call.line, call.line, call.arguments[0], false);
   for (const bool enable : {true, false})
     for (const MacroCall& call : calls_of(text, enable ? "AC_ARG_ENABLE" : "AC_ARG_WITH"))
       if (call.arguments.size() > 2 && call.lines[2] > call.line)
