@@ -123,8 +123,9 @@ void add_package(Classification& all, const Package& package) {
   known.version = package.version;
   known.place = package.place;
   // Any implementation of a library that several vendors offer will do.
-  const bool is_always_used = entry->group == Choice::Group::gpu && package.conditions.empty() &&
-                              (package.required || package.reached);
+  const bool is_always_used =
+      entry->group == Choice::Group::gpu && package.conditions.empty() &&
+      (package.required || package.reached || (package.linked && !package.alternative));
   known.by_default = is_always_used || (is_unasked(all, package) && !entry->needs.gpu &&
                                         (!entry->is_one_vendors || is_first_vendors(all, package)));
   known.condition = join(package.conditions, " AND ");

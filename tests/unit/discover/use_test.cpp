@@ -134,6 +134,19 @@ TEST_F(UseTest, CompilersOfMpi) {
   EXPECT_EQ(of_cmake(parallel, "set(CMAKE_CXX_COMPILER /opt/mpi/bin/mpicxx)\n"), (Defaults{{"MPI", true}}));
 }
 
+TEST_F(UseTest, PlainNamesInLinks) {
+  EXPECT_EQ(of_cmake(parallel, "target_link_libraries(slv PUBLIC tbb -lpthread)\n"),
+            (Defaults{{"TBB", true}, {"pthreads", true}}));
+  EXPECT_EQ(of_cmake(Choice::Group::fft, "target_link_libraries(slv -lfftw3 m)\n"),
+            (Defaults{{"FFTW", true}}));
+  EXPECT_THAT(of_cmake(parallel, "target_link_libraries(slv tbb)\nadd_library(tbb INTERFACE)\n"), IsEmpty());
+}
+
+TEST_F(UseTest, AGpuThatConfigureLooksForUnasked) {
+  write("configure.ac", "AC_INIT([s],[1])\nAC_CHECK_LIB([OpenCL], [clGetPlatformIDs])\n");
+  EXPECT_EQ(defaults(Choice::Group::gpu), (Defaults{{"OpenCL", true}}));
+}
+
 TEST_F(UseTest, CompilersOfMpiInConfigure) {
   write("configure.ac", "AC_INIT([s],[1])\nAC_CHECK_PROGS([MPICC], [mpicc hcc mpcc], [$CC])\n");
   EXPECT_EQ(defaults(parallel), (Defaults{{"MPI", true}}));
@@ -146,6 +159,7 @@ AC_ARG_ENABLE(paralevel, [AS_HELP_STRING([--enable-paralevel[=level]], [use MPI]
   [case $enableval in yes) level=2;; no) ;; esac])
 AC_ARG_ENABLE([threadsafe], [AS_HELP_STRING([--enable-threadsafe], [thread-safe functions. Default=no])])
 AX_PROG_CXX_MPI([test $level -ge 1], [usempi=yes], [usempi=no])
+AX_PROG_CC_MPI([test "x$usempi" = "xyes"], [], [usempi=no])
 )");
   const Findings configure = read();
   const Json models = paper_document(configure, classify(configure))["parallel_programming_libraries"];

@@ -61,8 +61,8 @@ Guards::Guards(const std::string& text) {
   find_options(text);
   if (options_.empty())
     return;
-  find_shell(text);
   find_macros(text);
+  find_shell(text);
   std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.first < b.first; });
 }
 
@@ -144,11 +144,17 @@ void Guards::find_macros(const std::string& text) {
         add(call.lines[i], last_line(call, i), call.arguments[i - 1], false);
       else if (i + 1 == call.arguments.size())
         add(call.lines[i], last_line(call, i), call.arguments[i - 2], true);
-  // Autoconf archive: the first argument says whether MPI is wanted.
-  for (const char* macro : {"AX_PROG_CC_MPI", "AX_PROG_CXX_MPI", "AX_PROG_FC_MPI", "AX_PROG_F77_MPI"})
-    for (const MacroCall& call : calls_of(text, macro))
+  // Autoconf archive: the first argument says whether MPI is wanted, and others say what follows.
+  for (const char* macro : {"AX_PROG_CXX_MPI", "AX_PROG_CC_MPI", "AX_PROG_FC_MPI", "AX_PROG_F77_MPI"})
+    for (const MacroCall& call : calls_of(text, macro)) {
+      const size_t before = parts_.size();
       if (!call.arguments.empty())
         add(call.line, call.line, call.arguments[0], false);
+      for (size_t i = 1; i < call.arguments.size() && parts_.size() > before; ++i)
+        for (const std::string& name : switches_in(call.arguments[i]))
+          if (!parts_.back().condition.starts_with("NOT "))
+            options_.emplace(name, parts_.back().condition);
+    }
   for (const bool enable : {true, false})
     for (const MacroCall& call : calls_of(text, enable ? "AC_ARG_ENABLE" : "AC_ARG_WITH"))
       if (call.arguments.size() > 2 && call.lines[2] > call.line)

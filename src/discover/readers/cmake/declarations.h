@@ -47,6 +47,8 @@ public:
   void fatal_message(const std::vector<CMakeWord>& words, const CMakeCommand& command);
   // After everything was read: the values that conditions compare options with.
   void take_compared_values();
+  // After everything was read: libraries that targets link by their plain names, "tbb".
+  void take_linked_names();
 
   // A call of the project's own function or macro. Its arguments may say more about the options that it
   // declares.
@@ -88,6 +90,7 @@ private:
   void note_toolkit_variable(const std::string& text, const CMakeCommand& command);
   void note_linked(const std::string& name, const CMakeCommand& command);
   bool is_reached() const;
+  void note_link(const CMakeCommand& command);
   void note_compiler(const CMakeCommand& command);
   void note_threads(const CMakeCommand& command);
   void add_language(const std::string& name, const CMakeCommand& command);
@@ -107,6 +110,8 @@ private:
   Findings& findings_;
   std::unordered_map<std::string, size_t> options_; // index in the findings
   std::unordered_map<std::string, size_t> packages_;
+  std::vector<Package> links_;    // known libraries that targets link by name
+  std::set<std::string> targets_; // of the project
   std::unordered_map<std::string, bool> first_by_default_;
   std::unordered_map<std::string, std::vector<std::string>> compared_; // the words, by variable
   std::unordered_map<std::string, std::string> aliases_;

@@ -1,4 +1,5 @@
 // What targets link and compile with, where no search says so.
+#include "knowledge.h"
 #include "readers/cmake/declarations.h"
 #include "readers/readers.h"
 
@@ -18,6 +19,33 @@ void CMakeDeclarations::note_imported_targets(const CMakeCommand& command) {
         add_package(argument.text.substr(std::string_view(space).size()), "", false, command);
   }
   note_threads(command);
+  if (command.name == "add_library" && !command.arguments.empty())
+    targets_.insert(command.arguments[0].text);
+  if (command.name.ends_with("link_libraries"))
+    note_link(command);
+}
+
+void CMakeDeclarations::note_link(const CMakeCommand& command) {
+  constexpr size_t most = 1000;
+  if (is_for_developers(state_.file) || is_bundled(state_.file))
+    return;
+  for (size_t i = command.name == "link_libraries" ? 0 : 1; i < command.arguments.size(); ++i) {
+    const std::string& text = command.arguments[i].text;
+    const std::string name = text.starts_with("-l") ? text.substr(2) : text;
+    if (links_.size() >= most || name.find_first_of("$:/ ") != std::string::npos ||
+        !Knowledge::get().entry(Knowledge::words_of(name)) || name == "pthread")
+      continue;
+    Package package{name, "", false, innermost_conditions(), {state_.file, command.line}};
+    package.linked = true;
+    package.reached = is_reached();
+    links_.push_back(std::move(package));
+  }
+}
+
+void CMakeDeclarations::take_linked_names() {
+  for (Package& package : links_)
+    if (!targets_.contains(package.name) && packages_.emplace(package.name, findings_.packages.size()).second)
+      findings_.packages.push_back(std::move(package));
 }
 
 // Whether a build of the project itself, without options, runs the command. Modules that find a package look

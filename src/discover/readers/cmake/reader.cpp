@@ -49,6 +49,7 @@ public:
   void read() {
     run_directory(state_.top);
     declarations_.take_compared_values();
+    declarations_.take_linked_names();
     note_guesses();
     if (values_.is_spent())
       findings_.notes.push_back("CMake: too many commands; the rest is not read");
