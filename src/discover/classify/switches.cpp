@@ -67,8 +67,9 @@ bool Switches::add_simd(const Option& option, const Words& words) {
     return false;
   const Words telling = all_.knowledge.telling(words);
   // "generic code" is any code; "generic" beside names of instruction sets is code without them.
-  if (known_set && simd->features.empty() && simd->arch.empty() &&
-      telling.size() != without_neutral(words).size())
+  const bool is_without_sets = known_set && simd->features.empty() && simd->arch.empty();
+  if (is_without_sets &&
+      (telling.size() != without_neutral(words).size() || (simd->is_vector && !all_.has_vector_switch())))
     return false;
   Choice& known = all_.choice(Choice::Group::simd, set_name(telling, *simd));
   known.flag = typed_on(all_.system, option);

@@ -134,6 +134,12 @@ TEST_F(UseTest, CompilersOfMpi) {
   EXPECT_EQ(of_cmake(parallel, "set(CMAKE_CXX_COMPILER /opt/mpi/bin/mpicxx)\n"), (Defaults{{"MPI", true}}));
 }
 
+TEST_F(UseTest, GenericBesideInstructionSetsOnly) {
+  EXPECT_THAT(of_cmake(Choice::Group::simd, "option(SLV_GENERIC \"mostly static\" OFF)\n"), IsEmpty());
+  EXPECT_EQ(of_cmake(Choice::Group::simd, "option(SLV_GENERIC \"\" OFF)\noption(SLV_AVX2 \"\" OFF)\n"),
+            (Defaults{{"GENERIC", false}, {"AVX2", false}}));
+}
+
 TEST_F(UseTest, PlainNamesInLinks) {
   EXPECT_EQ(of_cmake(parallel, "target_link_libraries(slv PUBLIC tbb -lpthread)\n"),
             (Defaults{{"TBB", true}, {"pthreads", true}}));
