@@ -140,6 +140,12 @@ TEST_F(UseTest, GenericBesideInstructionSetsOnly) {
             (Defaults{{"GENERIC", false}, {"AVX2", false}}));
 }
 
+TEST_F(UseTest, ModulesOfTheProjectThatFindAKnownLibrary) {
+  write("cmake/FindTargetLAPACK.cmake", "find_package(LAPACK)\n");
+  EXPECT_EQ(of_cmake(Choice::Group::linear_algebra, "find_package(TargetLAPACK REQUIRED)\n"),
+            (Defaults{{"BLAS/LAPACK", true}}));
+}
+
 TEST_F(UseTest, PlainNamesInLinks) {
   EXPECT_EQ(of_cmake(parallel, "target_link_libraries(slv PUBLIC tbb -lpthread)\n"),
             (Defaults{{"TBB", true}, {"pthreads", true}}));

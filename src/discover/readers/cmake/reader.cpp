@@ -11,6 +11,7 @@
 //
 // Rejected: searching for `option(`, which finds no macros, no value lists and no defaults from variables;
 // running CMake with a trace, which executes the project, needs its dependencies, and sees only one path.
+#include "knowledge.h"
 #include "readers/cmake/condition.h"
 #include "readers/cmake/declarations.h"
 #include "readers/cmake/value_commands.h"
@@ -414,6 +415,8 @@ private:
       (this->*found->second)(words);
     else if (!declarations_.execute(command, words) && !declarations_.guess(command, words))
       compute(command, words);
+    if (command.name == "find_package" && !words.empty())
+      enter_find_module(words[0].text);
   }
 
   void compute(const CMakeCommand& command, const std::vector<Word>& words) {
@@ -429,6 +432,15 @@ private:
       return;
     const bool guarded = guarded_;
     include(words[0].text);
+    guarded_ = guarded;
+  }
+  // The project's own module for something unknown may look for a known library.
+  void enter_find_module(const std::string& package) {
+    const std::string module = "Find" + package;
+    if (Knowledge::get().entry(Knowledge::words_of(package)) || !modules_.contains(module + ".cmake"))
+      return;
+    const bool guarded = guarded_;
+    include(module);
     guarded_ = guarded;
   }
   void add_subdirectory(const std::vector<Word>& words) {
