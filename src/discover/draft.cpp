@@ -132,7 +132,7 @@ private:
         remark("",
                "The build fails unless build.arguments sets " + option.name + " (" + at(option.place) + ").");
       const bool is_switch = option.kind == Option::Kind::boolean || option.initial == "enabled";
-      if (!is_switch || !option.initial || !is_on(option) ||
+      if (!is_switch || !option.initial || !has_by_default(option) ||
           !is_unwanted(without_neutral(all.words_of(option.name))))
         continue;
       const std::vector<std::string> off = arguments_of(all.system, option, false);

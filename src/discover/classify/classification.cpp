@@ -73,6 +73,8 @@ Words Classification::words_of(const std::string& name) const {
   Words words = Knowledge::words_of(name);
   if (words.size() > prefix_.size() && std::equal(prefix_.begin(), prefix_.end(), words.begin()))
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(prefix_.size()));
+  if (const size_t negation = negation_in(words); negation < words.size())
+    words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(negation) + 1);
   return words;
 }
 
@@ -109,7 +111,7 @@ DiscoveredPoint* Classification::add_point(const Option& option, const std::stri
   found.point.category = category;
   found.point.values = {{"off", arguments_of(system, option, false), {}},
                         {"on", arguments_of(system, option, true), needs}};
-  found.point.default_ = is_on(option) ? "on" : "off";
+  found.point.default_ = has_by_default(option) ? "on" : "off";
   if (!option.initial || *option.initial == "auto") {
     // The build decides by what it finds.
     found.point.values.insert(found.point.values.begin(), spec::Value{"auto", {}, {}});
@@ -141,6 +143,14 @@ std::vector<const Option*> Classification::options_in(const std::string& conditi
 bool Classification::searches(const Option& option, const Entry& entry) const {
   const auto found = searchers_.find(&entry);
   return found != searchers_.end() && found->second.count(&option);
+}
+
+size_t negation_in(const Words& words) {
+  constexpr size_t longest_prefix = 2;
+  for (size_t i = 0; i <= longest_prefix && i + 1 < words.size(); ++i)
+    if (words[i] == "no" || words[i] == "without" || words[i] == "disable" || words[i] == "dont")
+      return i;
+  return words.size();
 }
 
 Words without_neutral(const Words& words) {

@@ -61,6 +61,8 @@ private:
 };
 
 // The words that tell one option from another.
+// The index of a word that negates those behind it, as in NO_MPI; the number of words if there is none.
+size_t negation_in(const Classification::Words& words);
 Classification::Words without_neutral(const Classification::Words& words);
 
 // Adds the points and choices of an option with two values, and of one with more.
@@ -83,6 +85,7 @@ private:
   Classification& all_;
   bool own_computes_ = false;          // the library that the build can make itself is for algebra or FFTs
   std::set<const Entry*> searched_by_; // entries whose switch is an option that their search depends on
+  std::set<const Entry*> named_by_;    // entries whose switch is an option with their name
 };
 void add_choice(Classification& all, const Option& option);
 

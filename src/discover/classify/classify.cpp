@@ -132,8 +132,7 @@ private:
     for (const Option& option : all_.findings.options)
       if (const Words words = all_.words_of(option.name);
           !words.empty() && words.back() == "gpu" && without_neutral(words).size() == 1) {
-        all_.discovery.gpu_flag =
-            all_.system == spec::BuildSystem::cmake ? "-D" + option.name : typed_on(all_.system, option);
+        all_.discovery.gpu_flag = typed_on(all_.system, option);
         if (option.kind == Option::Kind::boolean)
           follow_gpu_switch(option, backends);
         return;
@@ -156,7 +155,7 @@ private:
       return;
     for (Choice* const backend : backends) {
       backend->flag = all_.discovery.gpu_flag;
-      backend->by_default = is_on(option);
+      backend->by_default = has_by_default(option);
     }
     const Entry* const entry =
         all_.knowledge.entry(Knowledge::words_of(backends.front()->name), Choice::Group::gpu);

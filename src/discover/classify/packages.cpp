@@ -103,14 +103,14 @@ void add_package(Classification& all, const Package& package) {
     // Threads of the C library belong to an option only if it is about them.
     if (asker && entry->is_everywhere && asker->name.find("hread") == std::string::npos &&
         asker->name.find("HREAD") == std::string::npos) {
-      if (!is_on(*asker))
+      if (!has_by_default(*asker))
         return;
       asker = nullptr;
     }
     if (asker) {
       Choice& known = all.choice(entry->group, entry->name);
       known.flag = typed_on(all.system, *asker);
-      known.by_default = is_on(*asker) && (!entry->needs.gpu || asker->initial == "ON");
+      known.by_default = has_by_default(*asker) && (!entry->needs.gpu || asker->initial == "ON");
       known.version = package.version;
       known.place = asker->place;
       all.add_point(*asker, entry->name, entry->category, entry->needs);

@@ -25,6 +25,12 @@ std::string set_name(const std::vector<std::string>& telling, const SimdEntry& s
   return to_upper(join(telling, "-"));
 }
 
+// "pthread" and "pthreads" name pthreads, "threads" does not.
+bool names_it(const std::vector<std::string>& telling, const Entry& entry) {
+  const std::string name = join(telling, ""), entrys = to_lower(entry.name);
+  return name == entrys || name + "s" == entrys;
+}
+
 } // namespace
 
 void Switches::add(const Option& option) {
@@ -57,15 +63,17 @@ bool Switches::add_own_library(const Option& option, const Words& words) {
 
 bool Switches::add_simd(const Option& option, const Words& words) {
   const SimdEntry* const known_set = all_.knowledge.simd(words);
-  const bool assembly = !known_set && all_.knowledge.is_assembly(words);
+  const bool all_sets = without_neutral(words) == Words{"simd"};
+  const bool assembly = !known_set && (all_sets || all_.knowledge.is_assembly(words));
   if ((!known_set && !assembly) || option.kind == Option::Kind::text || option.takes_place)
     return false;
-  static const SimdEntry unnamed; // code in assembly for the machine, whatever it is
+  static const SimdEntry unnamed; // code for the machine, whatever it is
   const SimdEntry* const simd = known_set ? known_set : &unnamed;
   // Another extension counts only in a project that switches vector instructions in the same way.
-  if (!simd->is_vector && !(simd->features.empty() ? all_.has_assembly_switch() : all_.has_vector_switch()))
+  if (!simd->is_vector && !all_sets &&
+      !(simd->features.empty() ? all_.has_assembly_switch() : all_.has_vector_switch()))
     return false;
-  const Words telling = all_.knowledge.telling(words);
+  const Words telling = all_sets ? Words{"simd"} : all_.knowledge.telling(words);
   // "generic code" is any code; "generic" beside names of instruction sets is code without them.
   const bool is_without_sets = known_set && simd->features.empty() && simd->arch.empty();
   if (is_without_sets &&
@@ -73,7 +81,7 @@ bool Switches::add_simd(const Option& option, const Words& words) {
     return false;
   Choice& known = all_.choice(Choice::Group::simd, set_name(telling, *simd));
   known.flag = typed_on(all_.system, option);
-  known.by_default = is_on(option);
+  known.by_default = has_by_default(option);
   known.place = option.place;
   if (!Knowledge::can_require(*simd))
     return true;
@@ -102,7 +110,7 @@ bool Switches::add_library_with_gpus(const Option& option, const Words& words) {
     if (!known.place.file.empty())
       continue;
     known.flag = typed_on(all_.system, option);
-    known.by_default = is_on(option);
+    known.by_default = has_by_default(option);
     known.place = option.place;
   }
   all_.add_point(option, option.name, "gpu", {});
@@ -165,18 +173,22 @@ void Switches::add_entry(const Option& option, const Words& words) {
     known.by_default = true; // the build asks only where it is, so it is always used
 }
 
-// Of several options, the one that the search for the library depends on.
+// Of several options, the one that the search for the library depends on, or else that has its name.
 void Switches::set_switch(const Option& option, const Entry& entry, Choice& known) {
   const bool searches = all_.searches(option, entry);
-  const bool better = !known.flag.empty() && searches && !searched_by_.count(&entry) &&
-                      !all_.chosen_by_value.contains({known.group, known.name});
+  const bool names = names_it(all_.knowledge.telling(all_.words_of(option.name)), entry);
+  const bool better = !known.flag.empty() && !all_.chosen_by_value.contains({known.group, known.name}) &&
+                      ((searches && !searched_by_.count(&entry)) ||
+                       (names && !named_by_.count(&entry) && (searches || !searched_by_.count(&entry))));
   if (!known.flag.empty() && !better)
     return;
   if (searches)
     searched_by_.insert(&entry);
+  if (names)
+    named_by_.insert(&entry);
   known.flag = typed_on(all_.system, option);
   // A library for GPUs is used only once a GPU backend is chosen.
-  known.by_default = is_on(option) && !(entry.needs.gpu && entry.group != Choice::Group::gpu);
+  known.by_default = has_by_default(option) && !(entry.needs.gpu && entry.group != Choice::Group::gpu);
   known.condition = join(option.conditions, " AND ");
   known.place = option.place;
   if (better)

@@ -1,6 +1,10 @@
 #include "classify/typing.h"
 
+#include "classify/classification.h"
+
 #include <xaas/base/text.h>
+
+#include <algorithm>
 
 namespace xaas::discover {
 
@@ -18,7 +22,14 @@ std::string typed(spec::BuildSystem system, const Option& option, const std::str
   return option.name + "=" + value;
 }
 
+bool is_negated(const Option& option) {
+  const std::vector<std::string> words = Knowledge::words_of(option.name);
+  return option.kind == Option::Kind::boolean && negation_in(words) < words.size();
+}
+
 std::string typed_on(spec::BuildSystem system, const Option& option) {
+  if (is_negated(option))
+    return arguments_of(system, option, true).front();
   switch (system) {
   case spec::BuildSystem::cmake:
     return "-D" + option.name;
@@ -33,7 +44,8 @@ std::string typed_on(spec::BuildSystem system, const Option& option) {
   return option.name + "=" + (option.values.empty() ? "1" : option.values.front());
 }
 
-std::vector<std::string> arguments_of(spec::BuildSystem system, const Option& option, bool on) {
+std::vector<std::string> arguments_of(spec::BuildSystem system, const Option& option, bool with) {
+  const bool on = with != is_negated(option);
   switch (system) {
   case spec::BuildSystem::cmake:
     return {"-D" + option.name + (on ? "=ON" : "=OFF")};
@@ -54,9 +66,13 @@ std::vector<std::string> arguments_of(spec::BuildSystem system, const Option& op
   case spec::BuildSystem::commands:
     break;
   }
-  return {on                         ? typed_on(system, option)
+  return {on ? option.name + "=" + (option.values.empty() ? "1" : option.values.front())
           : option.values.size() > 1 ? option.name + "=" + option.values[1]
                                      : option.name + "="};
+}
+
+bool has_by_default(const Option& option) {
+  return is_on(option) != is_negated(option);
 }
 
 bool is_on(const Option& option) {

@@ -351,5 +351,38 @@ TEST_F(ClassifyTest, ASwitchForGpusIsThatOfItsBackend) {
   EXPECT_EQ(cuda->point.default_, "off");
 }
 
+TEST_F(ClassifyTest, AnOptionWithoutSomethingIsTheOppositeOfIt) {
+  write("CMakeLists.txt", "project(s CXX)\n"
+                          "option(SLV_NO_CUDA \"\" OFF)\n"
+                          "option(DISABLE_OPENMP \"\" ON)\n"
+                          "if(NOT SLV_NO_CUDA)\nfind_package(CUDAToolkit)\nendif()\n");
+  const Findings findings = read();
+  const Discovery found = classify(findings);
+  const DiscoveredPoint *const cuda = point(found, "cuda"), *const openmp = point(found, "openmp");
+  ASSERT_NE(cuda, nullptr);
+  EXPECT_EQ(cuda->point.find("on")->arguments, std::vector<std::string>{"-DSLV_NO_CUDA=OFF"});
+  EXPECT_EQ(cuda->point.find("off")->arguments, std::vector<std::string>{"-DSLV_NO_CUDA=ON"});
+  EXPECT_EQ(cuda->point.default_, "on");
+  ASSERT_NE(openmp, nullptr);
+  EXPECT_EQ(openmp->point.find("on")->arguments, std::vector<std::string>{"-DDISABLE_OPENMP=OFF"});
+  EXPECT_EQ(openmp->point.default_, "off");
+  EXPECT_EQ(paper_document(findings, found)["gpu_backends"]["CUDA"]["build_flag"], "-DSLV_NO_CUDA=OFF");
+}
+
+TEST_F(ClassifyTest, OneSwitchForAllVectorCode) {
+  write("CMakeLists.txt", "project(s C)\noption(WITH_SIMD \"\" ON)\noption(WITH_SIMD_TEST \"\" ON)\n");
+  const Findings findings = read();
+  const Json sets = paper_document(findings, classify(findings))["simd_vectorization"];
+  EXPECT_EQ(sets, Json::parse(R"({"SIMD": {"build_flag": "-DWITH_SIMD", "default": true}})"));
+}
+
+TEST_F(ClassifyTest, TheOptionWithTheLibrarysNameIsItsSwitch) {
+  write("configure.ac", "AC_INIT([s],[1])\n"
+                        "AC_ARG_ENABLE([threads], [AS_HELP_STRING([--enable-threads],[threads])])\n"
+                        "AC_ARG_ENABLE([pthreads], [AS_HELP_STRING([--enable-pthreads],[POSIX threads])])\n");
+  const Findings findings = read();
+  const Json found = paper_document(findings, classify(findings))["parallel_programming_libraries"];
+  EXPECT_EQ(found["pthreads"]["build_flag"], "--enable-pthreads");
+}
 } // namespace
 } // namespace xaas::discover

@@ -362,5 +362,11 @@ endif()
   EXPECT_EQ(option(findings, "SLV_AVX")->initial, "OFF");
 }
 
+TEST_F(CMakeTest, TheVersionThatADefaultBuildNeeds) {
+  write("CMakeLists.txt", "option(NEW \"\" OFF)\n"
+                          "if(NEW)\ncmake_minimum_required(VERSION 3.11)\nelse()\n"
+                          "cmake_minimum_required(VERSION 3.7...3.20)\nendif()\nproject(s C)\n");
+  EXPECT_EQ(read().minimum_version, "3.7");
+}
 } // namespace
 } // namespace xaas::discover

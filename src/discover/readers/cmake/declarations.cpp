@@ -372,9 +372,11 @@ void CMakeDeclarations::add_language(const std::string& name, const CMakeCommand
 }
 
 void CMakeDeclarations::minimum_required(const std::vector<CMakeWord>& words, const CMakeCommand&) {
-  if (words.size() > 1 && words[0].text == "VERSION" && findings_.minimum_version.empty() &&
-      state_.directory == state_.top)
-    findings_.minimum_version = words[1].text.substr(0, words[1].text.find("..."));
+  if (words.size() < 2 || words[0].text != "VERSION" || state_.directory != state_.top ||
+      !(findings_.minimum_version.empty() || (state_.by_default && !has_version_by_default_)))
+    return;
+  findings_.minimum_version = words[1].text.substr(0, words[1].text.find("..."));
+  has_version_by_default_ = state_.by_default;
 }
 
 void CMakeDeclarations::add_package(const std::string& name, const std::string& version, bool required,

@@ -113,6 +113,7 @@ private:
   std::vector<Package> links_;    // known libraries that targets link by name
   std::set<std::string> targets_; // of the project
   std::unordered_map<std::string, bool> first_by_default_;
+  bool has_version_by_default_ = false;
   std::unordered_map<std::string, std::vector<std::string>> compared_; // the words, by variable
   std::unordered_map<std::string, std::string> aliases_;
   std::vector<size_t> touched_; // options that the outermost call of a macro declares
