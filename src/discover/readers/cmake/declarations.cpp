@@ -174,22 +174,30 @@ void CMakeDeclarations::set_initial(Option& option, const CMakeWord& value) {
   }
 }
 
+// The option for a declaration that decides about it: the first one, or the first of a default build.
+Option* CMakeDeclarations::decided_option(const std::string& name, const CMakeCommand& command) {
+  if (!may_add_option(name))
+    return nullptr;
+  const bool decides = is_new(name) || (state_.by_default && !first_by_default_[name]);
+  Option& option = add_option(name, command);
+  if (!decides)
+    return nullptr;
+  first_by_default_[name] = state_.by_default;
+  option.initial.reset();
+  return &option;
+}
+
 void CMakeDeclarations::declare_boolean(const std::string& name, const std::string& help,
                                         const CMakeWord& value, const CMakeCommand& command) {
-  if (!may_add_option(name))
+  Option* const option = decided_option(name, command);
+  if (!option)
     return;
-  const bool fresh = is_new(name) || (state_.by_default && !first_by_default_[name]);
-  Option& option = add_option(name, command);
-  if (!fresh)
-    return;
-  first_by_default_[name] = state_.by_default;
-  option.kind = Option::Kind::boolean;
-  option.takes_place = names_a_place(name);
-  option.help = help;
-  option.initial.reset();
-  set_initial(option, value);
+  option->kind = Option::Kind::boolean;
+  option->takes_place = names_a_place(name);
+  option->help = help;
+  set_initial(*option, value);
   if (state_.by_default)
-    values_.set_cache(name, CMakeValue{option.initial.value_or("OFF"), option.initial.has_value()});
+    values_.set_cache(name, CMakeValue{option->initial.value_or("OFF"), option->initial.has_value()});
 }
 
 void CMakeDeclarations::option_command(const std::vector<CMakeWord>& words, const CMakeCommand& command) {
@@ -267,18 +275,13 @@ void CMakeDeclarations::set_command(const std::vector<CMakeWord>& words, const C
 void CMakeDeclarations::declare_text(const std::string& name, const std::string& help,
                                      const std::string& type, const CMakeWord& value,
                                      const CMakeCommand& command) {
-  if (!may_add_option(name))
+  Option* const option = decided_option(name, command);
+  if (!option)
     return;
-  const bool fresh = is_new(name) || (state_.by_default && !first_by_default_[name]);
-  Option& option = add_option(name, command);
-  if (!fresh)
-    return;
-  first_by_default_[name] = state_.by_default;
-  option.kind = Option::Kind::text;
-  option.help = help;
-  option.takes_place = type == "PATH" || type == "FILEPATH";
-  option.initial.reset();
-  set_initial(option, value);
+  option->kind = Option::Kind::text;
+  option->help = help;
+  option->takes_place = type == "PATH" || type == "FILEPATH";
+  set_initial(*option, value);
   if (state_.by_default)
     values_.set_cache(name, {value.text, value.known});
 }

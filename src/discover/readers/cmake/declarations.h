@@ -83,6 +83,7 @@ private:
   bool may_add_option(const std::string& name);
   std::vector<std::string> innermost_conditions() const;
   void set_initial(Option& option, const CMakeWord& value);
+  Option* decided_option(const std::string& name, const CMakeCommand& command);
   void declare_boolean(const std::string& name, const std::string& help, const CMakeWord& value,
                        const CMakeCommand& command);
   void declare_text(const std::string& name, const std::string& help, const std::string& type,
