@@ -218,6 +218,12 @@ uint64_t own_data_bytes() {
   return memory.arena + memory.hblkhd + (uint64_t(64) << 20);
 }
 
+#if __has_feature(address_sanitizer)
+constexpr bool has_shadow_memory = true; // terabytes, which count as data
+#else
+constexpr bool has_shadow_memory = false;
+#endif
+
 Result<void> limit(int resource, uint64_t value) {
   rlimit now{};
   if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) != 0)
@@ -232,7 +238,7 @@ Result<void> limit(int resource, uint64_t value) {
 
 Result<void> confine(const Confinement& confinement) {
   XAAS_CHECK(limit(RLIMIT_CORE, 0));
-  if (confinement.max_memory)
+  if (confinement.max_memory && !has_shadow_memory)
     XAAS_CHECK(limit(RLIMIT_DATA, own_data_bytes() + confinement.max_memory));
   if (const uint64_t bytes = confinement.max_file ? confinement.max_file : confinement.max_memory)
     XAAS_CHECK(limit(RLIMIT_FSIZE, bytes));

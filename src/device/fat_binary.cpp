@@ -41,7 +41,7 @@ uint64_t aligned(uint64_t size) {
 
 void add(std::string& out, uint64_t value, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i)
-    out += static_cast<char>(value >> (8 * i) & 0xff);
+    out += i < sizeof value ? static_cast<char>(value >> (8 * i) & 0xff) : '\0';
 }
 
 void fill(std::string& out) {
