@@ -71,7 +71,7 @@ x264_native() {
   make -j"$(nproc)"
   make install
 }
-x264_data() { random_video 60 "$1/video.y4m"; }
+x264_data() { random_video 200 "$1/video.y4m"; }
 x264_run() {
   "$@" x264 --quiet --threads 1 --qp 24 --preset medium -o "$data/video.264" "$data/video.y4m" >&2
   md5sum <"$data/video.264"
