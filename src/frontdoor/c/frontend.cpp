@@ -284,13 +284,15 @@ FrontendResult run_frontend(const session::Session& session,
   clang::CompilerInstance compiler(std::move(invocation));
   compiler.createVirtualFileSystem(std::move(files));
   compiler.setVerboseOutputStream(said);
-  clang::DiagnosticConsumer* consumer = new clang::IgnoringDiagConsumer;
+  std::unique_ptr<clang::DiagnosticConsumer> consumer;
   if (messages)
-    consumer = new clang::TextDiagnosticPrinter(said, compiler.getDiagnosticOpts());
+    consumer = std::make_unique<clang::TextDiagnosticPrinter>(said, compiler.getDiagnosticOpts());
+  else
+    consumer = std::make_unique<clang::IgnoringDiagConsumer>();
   if (listener)
-    consumer = new clang::ChainedDiagnosticConsumer(&listener->messages(),
-                                                    std::unique_ptr<clang::DiagnosticConsumer>(consumer));
-  compiler.createDiagnostics(consumer);
+    consumer =
+        std::make_unique<clang::ChainedDiagnosticConsumer>(&listener->messages(), std::move(consumer));
+  compiler.createDiagnostics(consumer.release());
   if (!compiler.hasDiagnostics())
     return result;
   if (messages)
