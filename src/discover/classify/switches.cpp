@@ -15,12 +15,12 @@ spec::Requirement needs_of(const SimdEntry& simd) {
   return needs;
 }
 
-// "sse4_1" is SSE4.1, and "arm_neon" is NEON.
+// "sse41" is SSE4.1 and "arm_neon" is NEON; "sse4_1" stays as the project writes it.
 std::string set_name(const std::vector<std::string>& telling, const SimdEntry& simd) {
   const std::string name = join(telling, "");
   if (simd.features.size() == 1)
     if (const std::string feature = join(Knowledge::words_of(simd.features.front()), "");
-        name == feature || name == "arm" + feature)
+        (telling.size() == 1 && name == feature) || name == "arm" + feature)
       return to_upper(simd.features.front());
   return to_upper(join(telling, "-"));
 }

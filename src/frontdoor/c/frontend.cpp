@@ -290,8 +290,7 @@ FrontendResult run_frontend(const session::Session& session,
   else
     consumer = std::make_unique<clang::IgnoringDiagConsumer>();
   if (listener)
-    consumer =
-        std::make_unique<clang::ChainedDiagnosticConsumer>(&listener->messages(), std::move(consumer));
+    consumer = std::make_unique<clang::ChainedDiagnosticConsumer>(&listener->messages(), std::move(consumer));
   compiler.createDiagnostics(consumer.release());
   if (!compiler.hasDiagnostics())
     return result;

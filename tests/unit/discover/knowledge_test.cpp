@@ -44,7 +44,7 @@ option(SLV_MPI "" OFF)
   EXPECT_EQ(point(found, "sve")->simd_arch, "aarch64");
   EXPECT_FALSE(point(found, "lasx")); // no spec can require it
   EXPECT_THAT(point(found, "mpi")->simd_features, IsEmpty());
-  EXPECT_THAT(names(found, Choice::Group::simd), ElementsAre("AVX512VBMI", "SSE4.2", "BMI2", "SVE", "LASX"));
+  EXPECT_THAT(names(found, Choice::Group::simd), ElementsAre("AVX512-VBMI", "SSE4.2", "BMI2", "SVE", "LASX"));
 }
 
 TEST_F(KnowledgeTest, TheNameOfAnInstructionSetIsItsUsualOne) {
@@ -53,7 +53,7 @@ option(SLV_SSE4_1 "" OFF)
 option(USE_ARM_NEON "" OFF)
 option(SLV_POWER9 "" OFF)
 )");
-  EXPECT_THAT(names(found, Choice::Group::simd), ElementsAre("SSE4.1", "NEON", "POWER9"));
+  EXPECT_THAT(names(found, Choice::Group::simd), ElementsAre("SSE4-1", "NEON", "POWER9"));
 }
 
 TEST_F(KnowledgeTest, CpusAsValues) {
