@@ -140,6 +140,15 @@ TEST_F(UseTest, GenericBesideInstructionSetsOnly) {
             (Defaults{{"GENERIC", false}, {"AVX2", false}}));
 }
 
+TEST_F(UseTest, AModuleThatFindsItsPackagesConfiguration) {
+  write("cmake/FindHelper.cmake", "find_package(Helper CONFIG)\nfind_package(Helper)\n");
+  write("CMakeLists.txt", "project(s C)\nlist(APPEND CMAKE_MODULE_PATH cmake)\n"
+                          "find_package(Helper)\noption(S_MPI \"\" OFF)\n");
+  const Findings findings = read();
+  EXPECT_THAT(findings.notes, IsEmpty());
+  EXPECT_TRUE(option(findings, "S_MPI"));
+}
+
 TEST_F(UseTest, ModulesOfTheProjectThatFindAKnownLibrary) {
   write("cmake/FindTargetLAPACK.cmake", "find_package(LAPACK)\n");
   EXPECT_EQ(of_cmake(Choice::Group::linear_algebra, "find_package(TargetLAPACK REQUIRED)\n"),

@@ -439,9 +439,12 @@ private:
     const std::string module = "Find" + package;
     if (Knowledge::get().entry(Knowledge::words_of(package)) || !modules_.contains(module + ".cmake"))
       return;
+    if (!entered_modules_.insert(module).second)
+      return; // it may find its package's own configuration, by the same name
     const bool guarded = guarded_;
     include(module);
     guarded_ = guarded;
+    entered_modules_.erase(module);
   }
   void add_subdirectory(const std::vector<Word>& words) {
     if (words.empty())
@@ -472,8 +475,9 @@ private:
   std::unordered_map<std::string, Function> functions_;
   std::shared_ptr<const File> file_;
   bool returned_ = false; // only other builds run the rest of this file or function
-  bool guarded_ = false;  // the rest of the file was read before
-  bool deep_ = false;     // a note says so already
+  std::set<std::string> entered_modules_;
+  bool guarded_ = false; // the rest of the file was read before
+  bool deep_ = false;    // a note says so already
   int depth_ = 0;
 };
 
