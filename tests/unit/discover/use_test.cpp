@@ -149,6 +149,16 @@ TEST_F(UseTest, AModuleThatFindsItsPackagesConfiguration) {
   EXPECT_TRUE(option(findings, "S_MPI"));
 }
 
+TEST_F(UseTest, ARecursionOverUnknownValuesEnds) {
+  write("CMakeLists.txt", "project(s C)\n"
+                          "function(both text)\nif(NOT \"${text}\" MATCHES \"^.$\")\n"
+                          "both(${HEAD})\nboth(${TAIL})\nendif()\nendfunction()\n"
+                          "both(${FROM_A_HEADER})\noption(S_MPI \"\" OFF)\n");
+  const Findings findings = read();
+  EXPECT_THAT(findings.notes, IsEmpty());
+  EXPECT_TRUE(option(findings, "S_MPI"));
+}
+
 TEST_F(UseTest, ModulesOfTheProjectThatFindAKnownLibrary) {
   write("cmake/FindTargetLAPACK.cmake", "find_package(LAPACK)\n");
   EXPECT_EQ(of_cmake(Choice::Group::linear_algebra, "find_package(TargetLAPACK REQUIRED)\n"),

@@ -346,6 +346,12 @@ private:
       note_depth();
       return;
     }
+    // With unknown values a recursion has no end, and one that calls itself twice would use up the budget.
+    constexpr std::ptrdiff_t deepest_recursion = 8;
+    if (std::count_if(state_.calls.begin(), state_.calls.end(), [&](const auto& each) {
+          return each.command->name == command.name;
+        }) >= deepest_recursion)
+      return;
     const std::vector<Word> words = values_.words_of(command);
     std::unordered_map<std::string, CMakeValue> arguments;
     std::vector<std::string> all, rest;
