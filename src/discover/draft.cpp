@@ -123,7 +123,7 @@ private:
     std::vector<std::string>& arguments = draft_.application.build.arguments;
     if (draft_.application.build.system == spec::BuildSystem::meson) {
       arguments.push_back("-Dbuildtype=release");
-      remark("/build", "Without a build type, Meson does not optimise.");
+      remark("/build", "Without a build type, Meson does not optimize.");
     }
     const Classification all(findings_);
     std::vector<std::string> unwanted;

@@ -146,8 +146,7 @@ bool Classification::searches(const Option& option, const Entry& entry) const {
 }
 
 size_t negation_in(const Words& words) {
-  constexpr size_t longest_prefix = 2;
-  for (size_t i = 0; i <= longest_prefix && i + 1 < words.size(); ++i)
+  for (size_t i = 0; i + 1 < words.size(); ++i)
     if (words[i] == "no" || words[i] == "without" || words[i] == "disable" || words[i] == "dont")
       return i;
   return words.size();

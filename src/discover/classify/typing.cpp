@@ -4,8 +4,6 @@
 
 #include <xaas/base/text.h>
 
-#include <algorithm>
-
 namespace xaas::discover {
 
 std::string typed(spec::BuildSystem system, const Option& option, const std::string& value) {
@@ -24,7 +22,7 @@ std::string typed(spec::BuildSystem system, const Option& option, const std::str
 
 bool is_negated(const Option& option) {
   const std::vector<std::string> words = Knowledge::words_of(option.name);
-  return option.kind == Option::Kind::boolean && negation_in(words) < words.size();
+  return negation_in(words) < words.size();
 }
 
 std::string typed_on(spec::BuildSystem system, const Option& option) {

@@ -15,7 +15,7 @@ bool is_negated(const Option& option);
 // What a person types to have what the option is about: "-DUSE_MPI", "-DNO_MPI=OFF", "--enable-mpi", "MPI=1".
 std::string typed_on(spec::BuildSystem system, const Option& option);
 // The same as arguments of the build system, to have it or not.
-std::vector<std::string> arguments_of(spec::BuildSystem system, const Option& option, bool on);
+std::vector<std::string> arguments_of(spec::BuildSystem system, const Option& option, bool with);
 // Whether the option is on by default if everything that it needs is there. An option that the build decides
 // counts as on.
 bool is_on(const Option& option);

@@ -355,6 +355,7 @@ TEST_F(ClassifyTest, AnOptionWithoutSomethingIsTheOppositeOfIt) {
   write("CMakeLists.txt", "project(s CXX)\n"
                           "option(SLV_NO_CUDA \"\" OFF)\n"
                           "option(DISABLE_OPENMP \"\" ON)\n"
+                          "option(A_LONG_PREFIX_NO_MPI \"\" ON)\n"
                           "if(NOT SLV_NO_CUDA)\nfind_package(CUDAToolkit)\nendif()\n");
   const Findings findings = read();
   const Discovery found = classify(findings);
@@ -366,6 +367,8 @@ TEST_F(ClassifyTest, AnOptionWithoutSomethingIsTheOppositeOfIt) {
   ASSERT_NE(openmp, nullptr);
   EXPECT_EQ(openmp->point.find("on")->arguments, std::vector<std::string>{"-DDISABLE_OPENMP=OFF"});
   EXPECT_EQ(openmp->point.default_, "off");
+  ASSERT_NE(point(found, "mpi"), nullptr);
+  EXPECT_EQ(point(found, "mpi")->point.default_, "off");
   EXPECT_EQ(paper_document(findings, found)["gpu_backends"]["CUDA"]["build_flag"], "-DSLV_NO_CUDA=OFF");
 }
 

@@ -291,7 +291,7 @@ private:
 } // namespace
 
 // Whether any makefile of the tree names DESTDIR. A build that does not installs into this machine.
-static bool honours_destdir(const TreeFiles& tree) {
+static bool honors_destdir(const TreeFiles& tree) {
   return std::any_of(tree.paths().begin(), tree.paths().end(), [&](const std::string& path) {
     if (!is_makefile(path))
       return false;
@@ -306,7 +306,7 @@ void read_make(const TreeFiles& tree, Findings& findings) {
   for (const char* name : {"GNUmakefile", "makefile", "Makefile"})
     if (tree.has(directory + name)) {
       findings.products = read_make_products(tree, directory + name, target::host_arch(), findings.notes);
-      findings.products->has_install &= honours_destdir(tree);
+      findings.products->has_install &= honors_destdir(tree);
       break;
     }
 }
