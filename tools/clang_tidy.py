@@ -7,7 +7,7 @@ PATH selects the sources below it, relative to the repository; by default all bu
 checked again until its command line, a file that it includes, .clang-tidy or clang-tidy itself changes: the digests of all of
 these name an empty file in BUILD_DIRECTORY/clang-tidy. Exits with 1 if there are findings, each of which is printed once.
 
-Nearly all of the time goes into parsing the standard library and nlohmann/json, so they are precompiled, which saves a third.
+The precompiled headers that the command lines name must exist: build the target xaas_precompiled first.
 """
 
 import concurrent.futures
@@ -17,18 +17,13 @@ import json
 import os
 import pathlib
 import re
-import shlex
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-22"
 SCAN = "clang-scan-deps-22"
-COMPILER = "clang++-22"
-COMMON = ["algorithm", "array", "atomic", "chrono", "filesystem", "functional", "map", "memory", "mutex", "optional", "set", "span",
-          "sstream", "string", "string_view", "thread", "unordered_map", "variant", "vector", "nlohmann/json.hpp"]
 
 
 @functools.cache
@@ -63,30 +58,8 @@ def key_of(entry, files, version):
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def precompile(directory, entry):
-    """Precompiles the common headers with the warnings and the language options of a source; None if that fails."""
-    header = directory / "common.h"
-    header.write_text("".join(f"#include <{name}>\n" for name in COMMON) +
-                      "inline std::string instances(const std::string &text) {\n"
-                      "  auto json = nlohmann::json::parse(text);\n"
-                      "  json[text] = text;\n"
-                      "  return json.dump() + json.value(text, text) + json.at(text).get<std::string>();\n"
-                      "}\n")
-    options = [word for word in shlex.split(entry["command"]) if re.match(r"-(std=|O|W|DNDEBUG$)", word)]
-    output = directory / "common.pch"
-    done = subprocess.run([COMPILER, "-x", "c++-header", *options, "-fpch-instantiate-templates", header, "-o", output],
-                          capture_output=True, check=False)
-    return output if done.returncode == 0 else None
-
-
-def check(build, precompiled, entry):
-    command = [TIDY, "-p", build, "--quiet", entry["file"]]
-    if precompiled:
-        options = ["--extra-arg=-include-pch", f"--extra-arg={precompiled}"]
-        if subprocess.run(command + options, capture_output=True, check=False).returncode == 0:
-            return 0, ""
-    # Without the precompiled headers, which may not fit this source.
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def check(build, entry):
+    done = subprocess.run([TIDY, "-p", build, "--quiet", entry["file"]], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 
@@ -117,9 +90,8 @@ def main():
 
     printed = set()
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool, tempfile.TemporaryDirectory() as scratch:
-        precompiled = precompile(pathlib.Path(scratch), todo[0][0]) if len(todo) > 10 else None
-        for (entry, key), (code, output) in zip(todo, pool.map(lambda one: check(build, precompiled, one[0]), todo)):
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for (entry, key), (code, output) in zip(todo, pool.map(lambda one: check(build, one[0]), todo)):
             if code == 0:
                 if key is not None:
                     (markers / key).touch()

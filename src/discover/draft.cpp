@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string_view>
 
 namespace xaas::discover {
@@ -125,6 +126,8 @@ private:
       arguments.push_back("-Dbuildtype=release");
       remark("/build", "Without a build type, Meson does not optimize.");
     }
+    if (findings_.tool_optimizes)
+      optimize_as_cmake_does();
     const Classification all(findings_);
     std::vector<std::string> unwanted;
     for (const Option& option : findings_.options) {
@@ -141,6 +144,21 @@ private:
     }
     if (!unwanted.empty())
       remark("/build", "Tests and documentation are not needed in the image: " + join(unwanted, ", ") + ".");
+  }
+
+  // CMake's and Meson's release builds use -O3. Autoconf's -g -O2 is no choice of the project, and the debug
+  // information would only make the image larger.
+  void optimize_as_cmake_does() {
+    static const std::map<std::string, std::vector<const char*>> variables = {
+        {"C", {"CFLAGS"}}, {"CXX", {"CXXFLAGS"}}, {"Fortran", {"FFLAGS", "FCFLAGS"}}};
+    std::map<std::string, std::string>& environment = draft_.application.build.environment;
+    for (const std::string& language : findings_.languages)
+      if (const auto found = variables.find(language); found != variables.end())
+        for (const char* variable : found->second)
+          environment[variable] = "-O3";
+    if (!environment.empty())
+      remark("/build/environment",
+             "Instead of Autoconf's default, -g -O2, which the project does not change.");
   }
 
   void remark(const std::string& place, const std::string& text) { draft_.remarks.push_back({place, text}); }

@@ -1,12 +1,12 @@
 #!/bin/bash
-# All tests on a fresh machine: a new root of Debian 12 with only the packages of tools/install-dependencies.sh, and in it
-# tools/test.sh in a clean clone of HEAD.
+# Continuous integration on a fresh machine: a new root of Debian 12 with only the packages of tools/install-dependencies.sh,
+# and in it .ci/run in a clean clone of HEAD.
 #
 #   tools/bench/fresh-machine.sh [--root DIRECTORY] [--ccache DIRECTORY] [CTEST-ARGUMENT...]
 #
 # --root     keeps the root there; a root from an earlier run is reused, with a new clone
 # --ccache   lends the build this directory of compiled objects, with this machine's ccache
-# CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_hip; default: all tests
+# CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_hip; then only these tests run
 #
 # Needs root and apt's package sources of this machine, which must be a Debian 12. With a warm compiler cache, build and tests take 22
 # minutes on two cores; the packages of a new root take five more. The root has its own mount and process namespaces, and this
@@ -46,7 +46,7 @@ lend_ccache() { # DIRECTORY, below which the root has the tree
   cp -L "$program" "$top/lent/bin/ccache" # by another name it takes itself for a compiler
   cat >"$top/lent/launcher" <<END_OF_SCRIPT
 #!/bin/sh
-export CCACHE_DIR=/lent/cache CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
+export CCACHE_DIR=/lent/cache CCACHE_BASEDIR=$1 CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_ctime,include_file_mtime
 exec /lent/lib/ld-linux-*.so.* --library-path /lent/lib /lent/bin/ccache "\$@"
 END_OF_SCRIPT
   chmod 755 "$top/lent/launcher"
@@ -106,14 +106,16 @@ if [ -n "$cache" ]; then
   launchers=(-DCMAKE_C_COMPILER_LAUNCHER=/lent/launcher -DCMAKE_CXX_COMPILER_LAUNCHER=/lent/launcher)
   inside sh -c 'cd /srv/xaas && cmake --preset ci "$@" >/dev/null' - "${launchers[@]}"
 fi
-say "tools/test.sh"
+run=(.ci/run)
+[ ${#arguments[@]} -eq 0 ] || run=(tools/test.sh --no-install "${arguments[@]}")
 code=0
-inside /srv/xaas/tools/test.sh --no-install "${arguments[@]}" | tee "$top.log" || code=$?
+step "${run[*]}" inside "/srv/xaas/${run[0]}" "${run[@]:1}" | tee "$top.log" || code=$?
 say "a fresh machine: Debian $(cat "$top/etc/debian_version"), $(inside dpkg-query -f '.\n' -W | wc -l) packages, $(inside clang-22 --version | head -n 1)," \
   "commit $(git -C "$top/srv/xaas" rev-parse --short=12 HEAD)$(git -C "$root" diff --quiet HEAD || echo ', without what is not committed')"
 echo "root       $root_seconds s"
 echo "packages   $install_seconds s"
 sed -n 's/^== seconds: /seconds    /p' "$top.log"
 sed -n 's/^== tests: /tests      /p' "$top.log"
+sed -nE 's/^== ([a-z]+: (ok|FAILED).*)/\1/p' "$top.log"
 [ -n "$kept" ] || rm -f "$top.log"
 exit $code

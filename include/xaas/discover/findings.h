@@ -85,7 +85,7 @@ struct Configured {
   double seconds = 0;
 };
 
-// What the tree says about its licence.
+// What the tree says about its license.
 struct License {
   std::string expression; // SPDX; empty: it is unclear
   std::string reason;     // how it is known, or why it is unclear
@@ -107,6 +107,7 @@ struct Findings {
   std::map<std::string, Place> machine_flags; // -m flags that a build without options compiles sources with
   std::optional<MakeProducts> products;       // of make
   std::vector<Preset> presets;
+  bool tool_optimizes = false; // no build file names -O, so that Autoconf's own default holds: -g -O2
   std::optional<Configured> configured;
   std::vector<std::string> notes; // what could not be read, for users
 };

@@ -107,7 +107,7 @@ TEST_F(DraftTest, TestsAndDocumentationAreNotBuilt) {
               HasSubstr("SOLVER_TEST (CMakeLists.txt:3),\n  // SOLVER_UNIT_TESTS (CMakeLists.txt:5).\n"));
 }
 
-TEST_F(DraftTest, MesonOptimises) {
+TEST_F(DraftTest, MesonOptimizes) {
   write("meson.build", "project('a', 'c', version: '1.0')\n");
   write("meson_options.txt", "option('tests', type: 'feature', value: 'enabled')\n"
                              "option('docs', type: 'boolean', value: true)\n"
@@ -116,6 +116,20 @@ TEST_F(DraftTest, MesonOptimises) {
   const Draft found = draft(findings, classify(findings), "x86_64");
   EXPECT_THAT(found.application.build.arguments,
               ElementsAre("-Dbuildtype=release", "-Dtests=disabled", "-Ddocs=false"));
+}
+
+TEST_F(DraftTest, AutoconfsOwnFlagsAreReplaced) {
+  const auto environment = [&](const std::string& script) {
+    write("configure.ac", "AC_INIT([a], [1.0])\nAC_PROG_CC\nAC_PROG_F77\n" + script);
+    const Findings findings = read();
+    return draft(findings, classify(findings), "x86_64").application.build.environment;
+  };
+  const std::map<std::string, std::string> fast = {{"CFLAGS", "-O3"}, {"FCFLAGS", "-O3"}, {"FFLAGS", "-O3"}};
+  EXPECT_EQ(environment("dnl CFLAGS is -O2\nAC_CHECK_LIB([m-Other], [f])\n"), fast);
+  EXPECT_THAT(environment("CFLAGS=\"-O1 $CFLAGS\"\n"), IsEmpty());
+  EXPECT_THAT(environment("if test \"$ac_test_CFLAGS\" != set; then CFLAGS=; fi\n"), IsEmpty());
+  write("src/Makefile.am", "AM_CFLAGS = -Wall -Os\n");
+  EXPECT_THAT(environment(""), IsEmpty());
 }
 
 TEST_F(DraftTest, SwitchesOfExtensionsFollowTheLevel) {

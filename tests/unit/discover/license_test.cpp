@@ -49,7 +49,7 @@ protected:
   std::string expression() { return license().expression; }
 };
 
-TEST_F(LicenseTest, TextsOfLicences) {
+TEST_F(LicenseTest, TextsOfLicenses) {
   EXPECT_EQ(expression(), "absent");
   write("LICENSE", mit);
   EXPECT_EQ(expression(), "MIT");
@@ -74,7 +74,7 @@ TEST_F(LicenseTest, WhatIsUnclearStaysOpen) {
   write("LICENSE", more);
   EXPECT_THAT(why(), HasSubstr("LICENSE has the text of MIT, and more"));
   write("LICENSE", mit + "\nThe Software shall be used for Good, not Evil.\n");
-  EXPECT_THAT(why(), HasSubstr("LICENSE is not the text of a licence that is known here"));
+  EXPECT_THAT(why(), HasSubstr("LICENSE is not the text of a license that is known here"));
   write("LICENSE", bsd + "All advertising materials mentioning features must display it.\n" + third_clause);
   EXPECT_THAT(why(), HasSubstr("is not the text"));
   write("LICENSE", mit);

@@ -96,8 +96,13 @@ struct Kind {
   bool root;
 };
 
+// Printed instead of the value's bytes, so that the test has the same name in every run.
+inline void PrintTo(const Kind& kind, std::ostream* stream) {
+  *stream << kind.runtime << (kind.root ? "AsRoot" : "AsUser");
+}
+
 inline std::string kind_name(const ::testing::TestParamInfo<Kind>& info) {
-  return std::string(info.param.runtime) + (info.param.root ? "AsRoot" : "AsUser");
+  return ::testing::PrintToString(info.param);
 }
 
 class Inside : public ::testing::TestWithParam<Kind> {

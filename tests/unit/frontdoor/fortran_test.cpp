@@ -97,6 +97,11 @@ struct Source {
   const char* file = "unit.f90";
 };
 
+// Printed instead of the value's bytes, so that the test has the same name in every run.
+void PrintTo(const Source& source, std::ostream* stream) {
+  *stream << source.name;
+}
+
 const Source sources[] = {
     {"O0", "-O0", loops},
     {"O1", "-O1", loops},

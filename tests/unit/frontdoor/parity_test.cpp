@@ -13,6 +13,11 @@ struct Source {
   const char* extension = "c";
 };
 
+// Printed instead of the value's bytes, so that the test has the same name in every run.
+void PrintTo(const Source& source, std::ostream* stream) {
+  *stream << source.name;
+}
+
 const std::string loops = R"(
 #include <math.h>
 #include <string.h>

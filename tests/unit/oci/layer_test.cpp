@@ -30,7 +30,8 @@ ErrorKind refusal(const std::vector<RawMember>& members) {
 }
 
 class LayerTest : public ::testing::TestWithParam<Compression> {};
-INSTANTIATE_TEST_SUITE_P(Compressions, LayerTest, ::testing::Values(Compression::gzip, Compression::zstd));
+INSTANTIATE_TEST_SUITE_P(Compressions, LayerTest, ::testing::Values(Compression::gzip, Compression::zstd),
+                         [](const auto& info) { return info.param == Compression::gzip ? "gzip" : "zstd"; });
 
 TEST_P(LayerTest, RoundTrip) {
   LayerBuilder builder(1234567890);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <regex>
 
 namespace xaas::discover {
 
@@ -154,6 +155,16 @@ Option option_of(const std::string& name, const std::string& left, const std::st
   return option;
 }
 
+// Whether a build file chooses flags for optimization itself, also where it only looks at what the user gave.
+bool chooses_optimization(const std::string& text) {
+  static const std::regex sign(R"((?:^|[^\w-])-O(?:[0-9sz]|fast)?\b|\bac_test_(?:C|CXX|F|FC)FLAGS\b)");
+  for (const std::string& line : split(text, '\n'))
+    if (const std::string written = trim(line);
+        !written.starts_with("dnl") && !written.starts_with("#") && std::regex_search(written, sign))
+      return true;
+  return false;
+}
+
 class ConfigureReader {
 public:
   ConfigureReader(const TreeFiles& tree, Findings& findings) : tree_(tree), findings_(findings) {}
@@ -181,6 +192,7 @@ public:
       }
     }
     read_calls_of_macros();
+    findings_.tool_optimizes = macros && !names_optimization();
     // The names of options that macros compose appear only here.
     const std::string script = (findings_.directory.empty() ? "" : findings_.directory + "/") + "configure";
     if (const std::optional<std::string> text = tree_.text(script)) {
@@ -202,6 +214,15 @@ private:
         return true;
     }
     return false;
+  }
+
+  bool names_optimization() const {
+    return std::any_of(texts_.begin(), texts_.end(),
+                       [](const auto& each) { return chooses_optimization(each.second); }) ||
+           std::any_of(tree_.paths().begin(), tree_.paths().end(), [&](const std::string& path) {
+             return path.ends_with("Makefile.am") && !belongs_to_another(path) &&
+                    chooses_optimization(tree_.text(path).value_or(""));
+           });
   }
 
   void add(Option option) {

@@ -1,7 +1,7 @@
-// The licence of a tree: what its build files state, else the text of its licence file.
+// The license of a tree: what its build files state, else the text of its license file.
 //
-// A wrong licence in an image's labels is worse than none, so whatever is unclear stays open, with the
-// reason: a file with more text than the licence has, two licences, and a text of the GNU licences, which
+// A wrong license in an image's labels is worse than none, so whatever is unclear stays open, with the
+// reason: a file with more text than the license has, two licenses, and a text of the GNU licenses, which
 // leaves later versions to the notices in the sources (SPDX License List, GPL-2.0-only and GPL-2.0-or-later).
 #include "readers/readers.h"
 
@@ -136,7 +136,7 @@ FoundLicense read_text(const std::string& file, const std::string& text) {
     found.known = &license;
     return found;
   }
-  found.why_not = file + " is not the text of a licence that is known here";
+  found.why_not = file + " is not the text of a license that is known here";
   return found;
 }
 
@@ -220,7 +220,7 @@ public:
   }
 
 private:
-  // A licence that refers to another comes with the text of that.
+  // A license that refers to another comes with the text of that.
   static void drop_included(std::vector<FoundLicense>& found) {
     std::set<std::string> included;
     for (const FoundLicense& each : found)
