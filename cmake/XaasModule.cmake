@@ -24,7 +24,11 @@ function(xaas_add_module name)
   target_link_libraries(xaas_${name}
     PUBLIC ${arg_PUBLIC}
     PRIVATE ${arg_PRIVATE} xaas_warnings ${arg_LIBRARIES})
-  xaas_precompile(xaas_${name} xaas_precompiled)
+  if("xaas_clang" IN_LIST arg_LIBRARIES)
+    xaas_precompile(xaas_${name} xaas_precompiled_clang)
+  else()
+    xaas_precompile(xaas_${name} xaas_precompiled)
+  endif()
   # Unit tests of the module see what its sources see.
   set_target_properties(xaas_${name} PROPERTIES XAAS_PRIVATE_MODULES "${arg_PRIVATE}")
 endfunction()

@@ -1,8 +1,8 @@
-# xaas_precompile(TARGET [xaas_precompiled|xaas_precompiled_tests])
+# xaas_precompile(TARGET xaas_precompiled|xaas_precompiled_clang|xaas_precompiled_tests)
 #
 # Compiles the sources of TARGET with precompiled headers, because most of the compile time of an average source
-# went into the standard library, nlohmann/json and, in tests, GoogleTest. All targets share two sets of them. A
-# source still includes what it uses.
+# went into the standard library, nlohmann/json, Clang's headers and, in tests, GoogleTest. All targets share
+# three sets of them. A source still includes what it uses.
 option(XAAS_PRECOMPILE_HEADERS "Precompile the headers that most sources include" ON)
 
 # A precompiled header belongs to a target with a source.
@@ -27,7 +27,13 @@ if(XAAS_PRECOMPILE_HEADERS)
   set(headers <algorithm> <array> <atomic> <charconv> <chrono> <cstdint> <filesystem> <fstream> <functional> <iostream>
     <map> <memory> <mutex> <optional> <regex> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map>
     <utility> <variant> <vector> <nlohmann/json.hpp>)
-  xaas_add_precompiled(xaas_precompiled HEADERS ${headers} LIBRARIES nlohmann_json::nlohmann_json)
+  xaas_add_precompiled(xaas_precompiled HEADERS ${headers} <CLI/CLI.hpp>
+    LIBRARIES nlohmann_json::nlohmann_json CLI11::CLI11)
+  xaas_add_precompiled(xaas_precompiled_clang HEADERS ${headers}
+    <llvm/Bitcode/BitcodeReader.h> <llvm/IR/Constants.h> <llvm/IR/Instructions.h> <llvm/IR/LLVMContext.h>
+    <llvm/IR/Module.h> <llvm/Support/MemoryBuffer.h> <llvm/Support/VirtualFileSystem.h> <llvm/Support/raw_ostream.h>
+    <clang/Frontend/CompilerInstance.h> <clang/Frontend/CompilerInvocation.h>
+    LIBRARIES nlohmann_json::nlohmann_json xaas_clang)
   if(XAAS_BUILD_TESTS)
     xaas_add_precompiled(xaas_precompiled_tests HEADERS ${headers} <gmock/gmock.h> <gtest/gtest.h>
       LIBRARIES nlohmann_json::nlohmann_json GTest::gmock OPTIONS ${XAAS_TEST_OPTIONS})

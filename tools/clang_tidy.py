@@ -7,7 +7,8 @@ PATH selects the sources below it, relative to the repository; by default all bu
 checked again until its command line, a file that it includes, .clang-tidy or clang-tidy itself changes: the digests of all of
 these name an empty file in BUILD_DIRECTORY/clang-tidy. Exits with 1 if there are findings, each of which is printed once.
 
-The precompiled headers that the command lines name must exist: build the target xaas_precompiled first.
+The precompiled headers that the command lines name must exist: build the targets xaas_precompiled and
+xaas_precompiled_clang first.
 """
 
 import concurrent.futures
