@@ -2,6 +2,7 @@
 #include "describe.h"
 #include "device_check.h"
 #include "forms.h"
+#include "prepare.h"
 #include "source_part.h"
 #include "space.h"
 #include "surroundings.h"
@@ -101,6 +102,11 @@ public:
     if (request_.assembler)
       XAAS_CHECK(check_device_code(bundle_, content_, *request_.assembler, request_.jobs, progress_)
                      .in("checking device code of " + request_.application.name));
+    if (request_.prepare && request_.write_image) {
+      XAAS_TRY(report_.prepared, prepare_modules(bundle_, content_, request_.jobs,
+                                                 request_.cache ? &*request_.cache : nullptr, progress_)
+                                     .in("preparing the IR modules of " + request_.application.name));
+    }
     if (request_.write_image)
       XAAS_CHECK(write());
     XAAS_CHECK(fill_report());

@@ -44,6 +44,13 @@ public:
         ->capture_default_str()
         ->type_name("KIND");
     app.add_option(
+           "--ir", ir_,
+           "Form of the IR modules: `raw`, as the compiler's front end made them, or `prepared`, after "
+           "the half of the optimizer that knows no machine, so that deploying runs only the other half")
+        ->check(CLI::IsMember({"raw", "prepared"}))
+        ->capture_default_str()
+        ->type_name("FORM");
+    app.add_option(
            "--base", base_,
            "Image with the compilers and build tools for a source image; replaces the toolchain of the spec")
         ->type_name("IMAGE");
@@ -98,6 +105,8 @@ public:
     if (!no_cache_)
       cache = open_cache("capture", progress);
     XAAS_TRY(const bool tries, try_.wanted());
+    if (ir_ != "raw" && kind_ == "source")
+      return make_error(ErrorKind::usage, "--ir " + ir_ + ": a source image has no IR");
     if (tries && (archs.size() > 1 || kind_ == "source"))
       return make_error(ErrorKind::usage, "--try: needs an IR image for one architecture");
     std::vector<build::Request> requests;
@@ -153,6 +162,7 @@ private:
     request.max_configurations = max_configurations_;
     request.strip_debug = strip_debug_;
     request.jobs = jobs();
+    request.prepare = ir_ == "prepared";
     request.check_sharing = check_sharing_;
     if (check_device_code_) {
       XAAS_TRY(request.assembler, device::find_assembler(device::places_of_environment()));
@@ -194,7 +204,7 @@ private:
 
   TryOptions try_;
   RegistryOptions registry_;
-  std::string spec_, output_, source_, base_, kind_ = "ir";
+  std::string spec_, output_, source_, base_, kind_ = "ir", ir_ = "raw";
   PlatformOptions platforms_;
   std::vector<std::string> isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;

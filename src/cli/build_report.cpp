@@ -73,6 +73,28 @@ static std::string source_text(const build::Report& report) {
          human_bytes(report.source->bytes) + ")\n";
 }
 
+static Json prepared_json(const build::Report& report) {
+  if (!report.prepared)
+    return {};
+  Json without = Json::array();
+  for (const auto& [reason, units] : report.prepared->without)
+    without.push_back(Json{{"reason", reason}, {"units", units}});
+  return Json{{"units", report.prepared->units},
+              {"modules", report.prepared->modules},
+              {"without", without},
+              {"seconds", seconds_json(report.prepared->seconds)}};
+}
+
+static std::string prepared_text(const build::PreparedReport& prepared) {
+  std::string text = std::to_string(prepared.modules) + " prepared modules serve " +
+                     std::to_string(prepared.units) + " distinct units, " + wall_and_cpu(prepared.seconds) +
+                     " s (CPU)\n";
+  for (const auto& [reason, units] : prepared.without)
+    text += "not prepared: " + std::to_string(units) + (units == 1 ? " unit" : " units") + " with " + reason +
+            "\n";
+  return text;
+}
+
 Json report_json(const build::Report& report, const std::string& image) {
   Json configurations = Json::array();
   for (const build::ConfigurationReport& each : report.configurations)
@@ -102,6 +124,7 @@ Json report_json(const build::Report& report, const std::string& image) {
                 {"preprocessed_texts", report.preprocessed_texts},
                 {"unit_bytes", report.unit_bytes},
                 {"module_bytes", report.module_bytes}}},
+              {"prepared", prepared_json(report)},
               {"native_objects", natives},
               {"source", source_json(report)},
               {"loads_by_name", report.loaders},
@@ -129,6 +152,8 @@ std::string report_text(const build::Report& report, const std::string& image, b
       times_table(report) + "\n" + std::to_string(report.modules) + " IR modules (" +
       human_bytes(report.module_bytes) + ") serve " + std::to_string(report.units) + " units (" +
       human_bytes(report.unit_bytes) + ")\n";
+  if (report.prepared)
+    text += prepared_text(*report.prepared);
   std::vector<NativeLine> natives;
   for (const build::NativeReport& each : report.native_objects)
     natives.push_back({each.name, each.reason});

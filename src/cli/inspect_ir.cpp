@@ -91,6 +91,7 @@ Json sharing_json(const image::ApplicationImage& ir, const image::Coverage& cove
   return Json{{"units", coverage.units},
               {"modules", coverage.modules},
               {"device_units", coverage.device_units},
+              {"prepared", coverage.prepared},
               {"unit_bytes", coverage.unit_bytes},
               {"module_bytes", coverage.module_bytes},
               {"stored_bytes", stored_bytes},

@@ -86,7 +86,7 @@ private:
         const ir::Unit& unit = unit_of(wanted[i]);
         if (inputs_.cache)
           inputs_.cache->keep(unit, inputs_.bundle.options.at(unit.options), inputs_.target, wanted[i].second,
-                              object, inputs_.device.key(wanted[i].first));
+                              object, parts_key(inputs_, wanted[i].first));
         return objects_.keep(wanted[i], object);
       };
       XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
@@ -105,7 +105,7 @@ private:
       if (!objects_.has(unit))
         wanted.push_back(unit);
     const auto bytes = [&](const LoweredUnit& unit) {
-      return inputs_.bundle.modules.at(unit_of(unit).module);
+      return inputs_.bundle.modules.at(image::stored_module(inputs_.bundle, unit.first));
     };
     std::sort(wanted.begin(), wanted.end(), [&](const LoweredUnit& a, const LoweredUnit& b) {
       return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
@@ -116,7 +116,8 @@ private:
   Result<lower::Job> lowering_of(const LoweredUnit& wanted) const {
     lower::Job job;
     job.unit = unit_of(wanted);
-    XAAS_TRY(job.bitcode, inputs_.contents.read(job.unit.module));
+    XAAS_TRY(job.bitcode, inputs_.contents.read(image::stored_module(inputs_.bundle, wanted.first)));
+    job.prepared = inputs_.bundle.prepared.contains(wanted.first);
     job.options = inputs_.bundle.options.at(job.unit.options);
     job.target = inputs_.target;
     job.form = wanted.second;

@@ -8,6 +8,7 @@
 #include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
 #include <xaas/device/make.h>
+#include <xaas/ir/canonical.h>
 #include <xaas/oci/operation.h>
 #include <xaas/oci/publication.h>
 #include <xaas/registry/referrers.h>
@@ -224,7 +225,7 @@ Result<void> fetch(const image::ApplicationImage& source, const AssemblyInputs& 
   wanted.insert(inputs.usage.tree.begin(), inputs.usage.tree.end());
   for (const LoweredUnit& unit : lowered_units(inputs.forms))
     if (!objects.has(unit))
-      wanted.insert(inputs.bundle.units.at(unit.first).module);
+      wanted.insert(image::stored_module(inputs.bundle, unit.first));
   wanted.merge(
       device::modules_to_read(inputs.bundle, inputs.device, units_without_device_image(inputs, objects)));
   const auto keep = [&](const Digest& digest, const std::string& content) {
@@ -254,8 +255,7 @@ void report_assembly(const AssemblyInputs& inputs, const Assembly& assembly, Rep
     return;
   report.lto = Lto{inputs.forms.bitcode.size() - assembly.refused_bitcode, inputs.forms.without};
   if (assembly.refused_bitcode)
-    report.lto->without["inline assembly with more than instructions, an ifunc, or -fshort-wchar"] =
-        assembly.refused_bitcode;
+    report.lto->without[ir::unsuited_to_lto] = assembly.refused_bitcode;
 }
 
 // Packages the files, made from IR or from source (package.h), and writes the image.

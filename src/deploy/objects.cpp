@@ -19,6 +19,12 @@ Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object)
   return write_file(path(unit), object.bytes, 0644, false);
 }
 
+std::string parts_key(const AssemblyInputs& inputs, const Digest& unit) {
+  const auto prepared = inputs.bundle.prepared.find(unit);
+  return inputs.device.key(unit) +
+         (prepared == inputs.bundle.prepared.end() ? "" : "prepared " + prepared->second.to_string());
+}
+
 Result<Objects> known_objects(const AssemblyInputs& inputs) {
   Objects objects(inputs.work);
   if (!inputs.cache)
@@ -27,7 +33,7 @@ Result<Objects> known_objects(const AssemblyInputs& inputs) {
     const ir::Unit& unit = inputs.bundle.units.at(wanted.first);
     const std::optional<lower::Object> object =
         inputs.cache->find(unit, inputs.bundle.options.at(unit.options), inputs.target, wanted.second,
-                           inputs.device.key(wanted.first));
+                           parts_key(inputs, wanted.first));
     if (object)
       XAAS_CHECK(objects.keep(wanted, *object));
   }

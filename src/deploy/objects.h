@@ -57,6 +57,9 @@ private:
   uint64_t refused_bitcode_ = 0;
 };
 
+// For the object cache: what the unit's object is made of besides the unit.
+std::string parts_key(const AssemblyInputs& inputs, const Digest& unit);
+
 // The objects that the cache, if there is one, has for this target.
 Result<Objects> known_objects(const AssemblyInputs& inputs);
 

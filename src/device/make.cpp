@@ -8,7 +8,7 @@ namespace xaas::device {
 std::set<Digest> modules_to_read(const image::Bundle& bundle, const DevicePlan& plan,
                                  const std::set<Digest>& host_units) {
   std::set<Digest> modules;
-  const auto add = [&](const Digest& unit) { modules.insert(bundle.units.at(unit).module); };
+  const auto add = [&](const Digest& unit) { modules.insert(image::stored_module(bundle, unit)); };
   for (const DeviceJob& job : plan.jobs(host_units))
     add(job.unit);
   for (const auto& [gpu, planned] : plan.linked)

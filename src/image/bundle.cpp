@@ -9,6 +9,15 @@ std::string llvm_version() {
   return XAAS_LLVM_VERSION;
 }
 
+const Digest& stored_module(const Bundle& bundle, const Digest& unit) {
+  const auto prepared = bundle.prepared.find(unit);
+  return prepared == bundle.prepared.end() ? bundle.units.at(unit).module : prepared->second;
+}
+
+int format_of(const Bundle& bundle) {
+  return bundle.prepared.empty() ? 1 : 2;
+}
+
 std::vector<spec::Configuration> all_configurations(const Bundle& bundle) {
   std::vector<spec::Configuration> all;
   for (const BundleConfiguration& configuration : bundle.configurations)

@@ -188,6 +188,11 @@ Result<uint64_t> parse_size(const JsonReader& reader) {
   return reader.size();
 }
 
+Result<Digest> parse_module(const JsonReader& reader) {
+  XAAS_TRY(const std::string text, reader.string());
+  return Digest::parse(text).in(reader.where());
+}
+
 template <typename Value>
 Result<std::map<Digest, Value>> parse_table(const JsonReader& bundle, const std::string& key,
                                             Result<Value> (*parse)(const JsonReader&)) {
@@ -218,6 +223,9 @@ Result<void> parse_tables(const JsonReader& reader, Bundle& bundle) {
   XAAS_TRY(bundle.archives, parse_table<link::ArchiveRecord>(reader, "archives", link::parse_archive_record));
   XAAS_TRY(bundle.links, parse_table<link::LinkRecord>(reader, "links", link::parse_link_record));
   XAAS_TRY(bundle.modules, parse_table<uint64_t>(reader, "modules", parse_size));
+  if (reader.has("prepared")) {
+    XAAS_TRY(bundle.prepared, parse_table<Digest>(reader, "prepared", parse_module));
+  }
   XAAS_TRY(bundle.kit, parse_table<KitFile>(reader, "kit", parse_kit_file));
   XAAS_CHECK(
       check_names(bundle.options, reader.where() + "/options", [](const auto& v) { return v.digest(); }));
@@ -237,7 +245,7 @@ Json to_json(const Bundle& bundle) {
   for (const BundleConfiguration& configuration : bundle.configurations)
     configurations.push_back(configuration_json(configuration));
   Json json;
-  json["version"] = bundle_format;
+  json["version"] = format_of(bundle);
   json["tool"] = bundle.tool;
   json["llvm"] = bundle.llvm;
   json["name"] = bundle.name;
@@ -258,6 +266,8 @@ Json to_json(const Bundle& bundle) {
   json["archives"] = table_json(bundle.archives, [](const auto& value) { return link::to_json(value); });
   json["links"] = table_json(bundle.links, [](const auto& value) { return link::to_json(value); });
   json["modules"] = table_json(bundle.modules, [](uint64_t size) { return Json(size); });
+  if (!bundle.prepared.empty())
+    json["prepared"] = table_json(bundle.prepared, [](const Digest& module) { return module.to_string(); });
   json["kit"] = table_json(bundle.kit, kit_json);
   if (!bundle.packages.empty())
     json["packages"] = packages_json(bundle.packages);

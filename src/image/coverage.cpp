@@ -47,7 +47,11 @@ public:
   Result<Coverage> run() {
     for (const BundleConfiguration& configuration : bundle_.configurations)
       XAAS_CHECK(add(configuration));
-    coverage_.modules = bundle_.modules.size();
+    std::set<Digest> modules;
+    for (const auto& [id, unit] : bundle_.units)
+      modules.insert(unit.module);
+    coverage_.modules = modules.size();
+    coverage_.prepared = bundle_.prepared.size();
     for (const auto& [digest, bytes] : bundle_.modules)
       coverage_.module_bytes += bytes;
     for (const auto& [digest, file] : bundle_.kit)
@@ -72,24 +76,29 @@ private:
     ConfigurationCoverage each;
     each.id = configuration.configuration.id();
     each.units = usage.units.size();
-    each.modules = usage.modules.size();
     each.native_objects = usage.native_objects;
     each.programs = usage.programs;
     coverage_.unoptimized.merge(unoptimized_sources(bundle_, configuration, usage));
     std::map<std::string, Modules> by_source;
+    std::set<Digest> modules;
     for (const Digest& id : usage.units) {
       const ir::Unit& unit = bundle_.units.at(id);
       count(unit.machine, each.machine);
       count(unit.machine, coverage_.machine);
-      coverage_.unit_bytes += bundle_.modules.at(unit.module);
+      coverage_.unit_bytes += bundle_.modules.at(stored_module(bundle_, id));
       by_source[unit.source].insert(unit.module);
-      for (const auto& [arch, device] : unit.device)
-        add_device_unit(arch, bundle_.units.at(device), each);
     }
+    for (const std::set<Digest>* units : {&usage.units, &usage.device_units})
+      for (const Digest& id : *units)
+        modules.insert(bundle_.units.at(id).module);
+    each.modules = modules.size();
+    for (const Digest& id : usage.units)
+      for (const auto& [arch, device] : bundle_.units.at(id).device)
+        add_device_unit(arch, device, each);
     for (const link::InstalledFile& file : configuration.installed)
       if (file.device)
         for (const auto& [arch, device] : file.device->units)
-          add_device_unit(arch, bundle_.units.at(device), each);
+          add_device_unit(arch, device, each);
     each.units += each.device_units;
     coverage_.units += each.units;
     coverage_.device_units += each.device_units;
@@ -118,11 +127,11 @@ private:
   }
 
   // A source is compiled once for each architecture.
-  void add_device_unit(const std::string& arch, const ir::Unit& unit, ConfigurationCoverage& each) {
+  void add_device_unit(const std::string& arch, const Digest& unit, ConfigurationCoverage& each) {
     ++each.device_units;
     if (arch != ir::host_device)
       coverage_.gpus.insert(arch);
-    coverage_.unit_bytes += bundle_.modules.at(unit.module);
+    coverage_.unit_bytes += bundle_.modules.at(stored_module(bundle_, unit));
   }
 
   void list_machine_sources() {

@@ -171,7 +171,7 @@ void describe(const Bundle& bundle, const std::optional<SourceLayers>& source, i
   image.config.architecture = target::oci_architecture(bundle.arch);
   image.config.created = rfc3339(time);
   image.annotations = {{annotation::kind, bundle.configurations.empty() ? "source" : "ir"},
-                       {annotation::format, std::to_string(bundle_format)},
+                       {annotation::format, std::to_string(format_of(bundle))},
                        {annotation::tool, bundle.tool},
                        {annotation::created, image.config.created}};
   if (!bundle.llvm.empty())

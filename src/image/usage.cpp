@@ -71,6 +71,8 @@ private:
     if (machine_of(*unit) != machine)
       return wrong(id, "is called one for " + arch + ", which is " + machine + ", and is for \"" +
                            machine_of(*unit) + "\"");
+    if (bundle_.prepared.contains(id))
+      return wrong(id, "is for " + arch + " and has a prepared module");
     usage.device_units.insert(id);
     return {};
   }
@@ -89,9 +91,10 @@ private:
       return missing("unit", id);
     if (!bundle_.options.count(found->second.options))
       return missing("options", found->second.options);
-    if (!bundle_.modules.count(found->second.module))
-      return missing("IR module", found->second.module);
-    usage.modules.insert(found->second.module);
+    const Digest& module = stored_module(bundle_, id);
+    if (!bundle_.modules.count(module))
+      return missing("IR module", module);
+    usage.modules.insert(module);
     for (const Digest& library : found->second.libraries)
       XAAS_CHECK(file({RefKind::kit, library, ""}));
     return &found->second;

@@ -1,4 +1,4 @@
-// Three steps: load() reads and checks the module, prepare() gives it the target's instruction set and turns
+// Three steps: load() reads and checks the module, set_up() gives it the target's instruction set and turns
 // the unit's options into Clang's, emit() runs Clang's own optimizer and back end on it.
 #include "bounded_stream.h"
 #include "describe.h"
@@ -9,6 +9,7 @@
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/options.h>
+#include <xaas/ir/prepared.h>
 #include <xaas/ir/retarget.h>
 #include <xaas/lower/lower.h>
 
@@ -19,11 +20,13 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
@@ -48,6 +51,39 @@ void make_working(clang::CodeGenOptions& codegen) {
   codegen.OptimizeSize = 0;
   codegen.VectorizeLoop = 0;
   codegen.VectorizeSLP = 0;
+}
+
+llvm::OptimizationLevel optimization_level(const clang::CodeGenOptions& codegen) {
+  switch (codegen.OptimizationLevel) {
+  case 0:
+    return llvm::OptimizationLevel::O0;
+  case 1:
+    return llvm::OptimizationLevel::O1;
+  case 2:
+    return codegen.OptimizeSize == 0   ? llvm::OptimizationLevel::O2
+           : codegen.OptimizeSize == 1 ? llvm::OptimizationLevel::Os
+                                       : llvm::OptimizationLevel::Oz;
+  default:
+    return llvm::OptimizationLevel::O3;
+  }
+}
+
+// Options with which Clang runs only the half of the pipeline that prepared modules have not been through.
+// Clang has no such mode without an index of a whole program. So it runs its pipeline for -O0, which changes
+// nothing that is left of an optimized module, and the half is put in front of it. Everything else that Clang
+// sets up (the target machine, library functions, tuning) is as for its own pipelines.
+clang::CodeGenOptions second_half(const clang::CodeGenOptions& codegen) {
+  clang::CodeGenOptions options = codegen;
+  options.OptimizationLevel = 0;
+  options.OptimizeSize = 0;
+  options.PassBuilderCallbacks.emplace_back(
+      [level = optimization_level(codegen)](llvm::PassBuilder& builder) {
+        builder.registerPipelineStartEPCallback(
+            [&builder, level](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              passes.addPass(builder.buildThinLTODefaultPipeline(level, nullptr));
+            });
+      });
+  return options;
 }
 
 // The back end reports errors through the context, not through Clang's diagnostics. The context's default
@@ -157,7 +193,7 @@ static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMCont
 namespace {
 
 // What the back end needs besides the module.
-struct Prepared {
+struct Setup {
   std::string cpu;
   OwnCode own;
   std::shared_ptr<clang::CompilerInvocation> invocation;
@@ -166,19 +202,25 @@ struct Prepared {
 
 } // namespace
 
-static Result<Prepared> prepare(const Job& job, llvm::Module& module) {
-  const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, job.target);
+static Result<Setup> set_up(const Job& job, llvm::Module& module) {
+  target::Cpu cpu = job.target;
+  if (job.form == Form::prepared) {
+    XAAS_TRY(cpu, ir::preparation_cpu(module, job.target.arch));
+    ir::note_targets(module);
+  }
+  const ir::InstructionSet set = ir::instruction_set(job.unit.machine, job.options, cpu);
   const bool cpu_is_fixed = !job.unit.machine.cpu.empty() && job.unit.machine.cpu != "native";
-  XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.unit.source));
+  // Sources with equal modules share the prepared one.
+  XAAS_CHECK(ir::retarget(module, set, cpu_is_fixed, job.form == Form::prepared ? "" : job.unit.source));
   if (is_gpu(job.target))
     set_gpu_options(job.options, job.target);
   if (job.unit.has_device_image())
     XAAS_CHECK(ir::set_device_image(module, job.device_image));
 
-  Prepared prepared{set.cpu, is_gpu(job.target) ? OwnCode() : own_code(module, job.target),
-                    std::make_shared<clang::CompilerInvocation>(),
-                    job.target.arch == "nvptx64" ? clang::Backend_EmitAssembly : clang::Backend_EmitObj};
-  clang::CompilerInvocation& invocation = *prepared.invocation;
+  Setup setup{set.cpu, is_gpu(job.target) ? OwnCode() : own_code(module, job.target),
+              std::make_shared<clang::CompilerInvocation>(),
+              job.target.arch == "nvptx64" ? clang::Backend_EmitAssembly : clang::Backend_EmitObj};
+  clang::CompilerInvocation& invocation = *setup.invocation;
   clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
   XAAS_CHECK(ir::apply_options(job.options, invocation));
   clang::TargetOptions& target = invocation.getTargetOpts();
@@ -194,26 +236,32 @@ static Result<Prepared> prepare(const Job& job, llvm::Module& module) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);
     codegen.PrepareForThinLTO = 1;
-    prepared.action = clang::Backend_EmitBC;
+    if (job.prepared) // only the summary is missing
+      codegen.OptimizationLevel = 0;
+    setup.action = clang::Backend_EmitBC;
+  }
+  if (job.form == Form::prepared) {
+    codegen.PrepareForThinLTO = 1;
+    setup.action = clang::Backend_EmitNothing;
   }
   if (job.form == Form::lto) {
     keep_kernel_options(module, job.options);
     codegen.PrepareForLTO = 1;
-    prepared.action = clang::Backend_EmitBC;
+    setup.action = clang::Backend_EmitBC;
   }
-  return prepared;
+  return setup;
 }
 
 // `errors` collects what Clang and the back end report.
-static Result<Object> emit(const Job& job, llvm::Module& module, Prepared prepared, std::string& errors,
+static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, std::string& errors,
                            const OutputLimit& limit) {
   llvm::raw_string_ostream error_stream(errors);
-  clang::CompilerInstance compiler(prepared.invocation);
+  clang::CompilerInstance compiler(setup.invocation);
   compiler.createVirtualFileSystem(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
   compiler.createDiagnostics(
-      new clang::TextDiagnosticPrinter(error_stream, prepared.invocation->getDiagnosticOpts()));
+      new clang::TextDiagnosticPrinter(error_stream, setup.invocation->getDiagnosticOpts()));
   compiler.setTarget(
-      clang::TargetInfo::CreateTargetInfo(compiler.getDiagnostics(), prepared.invocation->getTargetOpts()));
+      clang::TargetInfo::CreateTargetInfo(compiler.getDiagnostics(), setup.invocation->getTargetOpts()));
   if (!compiler.hasTarget())
     return make_error(ErrorKind::integrity, describe(job) + ": " + errors);
   if (is_gpu(job.target))
@@ -223,15 +271,28 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Prepared prepar
 
   const NoFiles no_files;
   BoundedOutput object{limit};
-  clang::emitBackendOutput(compiler, compiler.getCodeGenOpts(), compiler.getTarget().getDataLayoutString(),
-                           &module, prepared.action, compiler.getVirtualFileSystemPtr(),
-                           std::make_unique<BoundedStream>(object));
+  const auto run = [&](clang::CodeGenOptions& codegen, clang::BackendAction action) {
+    clang::emitBackendOutput(compiler, codegen, compiler.getTarget().getDataLayoutString(), &module, action,
+                             compiler.getVirtualFileSystemPtr(), std::make_unique<BoundedStream>(object));
+  };
+  clang::CodeGenOptions& codegen = compiler.getCodeGenOpts();
+  if (job.prepared && job.form == Form::object) {
+    clang::CodeGenOptions optimizing = second_half(codegen);
+    run(optimizing, clang::Backend_EmitNothing);
+    codegen.DisableLLVMPasses = 1;
+  }
+  run(codegen, setup.action);
+  if (job.form == Form::prepared) {
+    ir::restore_targets(module);
+    BoundedStream stream(object);
+    llvm::WriteBitcodeToFile(module, stream);
+  }
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
-    return make_error(ErrorKind::failed, describe(job) + " for " + prepared.cpu + ": " + errors);
+    return make_error(ErrorKind::failed, describe(job) + " for " + setup.cpu + ": " + errors);
   if (object.exceeded())
     return make_error(ErrorKind::failed,
                       describe(job) + ": an object of more than " + std::to_string(limit.bytes) + " bytes");
-  return Object{std::string(object.bytes), std::move(prepared.own)};
+  return Object{std::string(object.bytes), std::move(setup.own)};
 }
 
 Result<Object> lower(const Job& job, const OutputLimit& limit) {
@@ -241,8 +302,10 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
   collect_errors(context, errors);
   context.setDiscardValueNames(is_gpu(job.target)); // as Clang does; PTX has them in comments
   XAAS_TRY(const std::unique_ptr<llvm::Module> module, load(job, context).in(describe(job)));
-  XAAS_TRY(Prepared prepared, prepare(job, *module).in(describe(job)));
-  return emit(job, *module, std::move(prepared), errors, limit);
+  if (job.form == Form::prepared && !ir::suits_lto(*module))
+    return Object{};
+  XAAS_TRY(Setup setup, set_up(job, *module).in(describe(job)));
+  return emit(job, *module, std::move(setup), errors, limit);
 }
 
 } // namespace xaas::lower

@@ -9,7 +9,7 @@ namespace {
 // digest must not leave objects that another image then finds. The module's own digest was checked when it
 // was read.
 Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
-              const std::string& device, const std::string& program) {
+              const std::string& parts, const std::string& program) {
   Hasher hasher;
   const auto add = [&hasher](std::string_view text) {
     hasher.update_number(text.size());
@@ -20,7 +20,7 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
   add(program);
   add(unit.id().to_string());
   add(options.digest().to_string());
-  add(device);
+  add(parts);
   add(target.arch);
   add(target.name);
   hasher.update_number(target.features.size());
@@ -33,11 +33,11 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
 
 std::optional<Object> ObjectCache::find(const ir::Unit& unit, const ir::UnitOptions& options,
                                         const target::Cpu& target, Form form,
-                                        const std::string& device) const {
+                                        const std::string& parts) const {
   const std::string program = build_id();
   if (program.empty()) // the objects could be those of any build of this program
     return std::nullopt;
-  const std::optional<std::string> bytes = cache_.get(key_of(unit, options, target, form, device, program));
+  const std::optional<std::string> bytes = cache_.get(key_of(unit, options, target, form, parts, program));
   if (!bytes)
     return std::nullopt;
   Result<Object> object = parse_object(*bytes);
@@ -45,9 +45,9 @@ std::optional<Object> ObjectCache::find(const ir::Unit& unit, const ir::UnitOpti
 }
 
 void ObjectCache::keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
-                       Form form, const Object& object, const std::string& device) const {
+                       Form form, const Object& object, const std::string& parts) const {
   if (const std::string program = build_id(); !program.empty())
-    static_cast<void>(cache_.put(key_of(unit, options, target, form, device, program), to_bytes(object)));
+    static_cast<void>(cache_.put(key_of(unit, options, target, form, parts, program), to_bytes(object)));
 }
 
 } // namespace xaas::lower

@@ -52,6 +52,7 @@ struct Request {
   fs::path program;                  // the path of this program, which builds call under the compilers' names
   fs::path logs;                     // where the log of a failed build is kept
   std::optional<store::Cache> cache; // of compile results; absent: nothing is kept for later builds
+  bool prepare = false;              // store IR modules in prepared form
   bool check_sharing = false;        // also compile what is known, and compare
   std::optional<device::Assembler> assembler; // must accept the device code; absent: no check
   int64_t time = 0;                           // of the image and the files in it, in seconds since 1970
@@ -93,6 +94,13 @@ struct SourceReport {
   uint64_t ignored = 0;                    // files that a .gitignore names
 };
 
+// Modules in prepared form.
+struct PreparedReport {
+  uint64_t units = 0, modules = 0;         // units that have one; distinct modules
+  std::map<std::string, uint64_t> without; // why other units have none, with their number
+  Seconds seconds;
+};
+
 struct Report {
   Digest digest;
   std::string revision; // of the sources; empty: unknown
@@ -105,7 +113,8 @@ struct Report {
   std::vector<std::string> loaders;         // libraries of the closure that load others by name (dlopen)
   std::vector<Warning> warnings;            // distinct, sorted
   std::optional<SourceReport>
-      source;      // for a source image, or an IR image with configurations built from source
+      source; // for a source image, or an IR image with configurations built from source
+  std::optional<PreparedReport> prepared;
   Seconds write;   // of the image
   Seconds seconds; // in total
 };

@@ -64,12 +64,18 @@ struct Bundle {
   std::map<Digest, ir::Unit> units; // by id
   std::map<Digest, link::ArchiveRecord> archives;
   std::map<Digest, link::LinkRecord> links;
-  std::map<Digest, uint64_t> modules; // bytes of canonical bitcode
+  std::map<Digest, uint64_t> modules; // those that are stored: bytes of bitcode
+  // By unit: its module in prepared form (ir/prepared.h), which is stored instead of the canonical one. Units
+  // without an entry have theirs as it is.
+  std::map<Digest, Digest> prepared;
   std::map<Digest, KitFile> kit;
   std::vector<Package>
       packages; // sorted; empty if the build machine has no package database that we can read
   std::optional<SourceBuild> source_build;
 };
+
+// The digest of a unit's module as it is stored. The bundle has the unit.
+const Digest& stored_module(const Bundle& bundle, const Digest& unit);
 
 // Every configuration of the image: those with IR, in their order, then those that only the sources provide.
 std::vector<spec::Configuration> all_configurations(const Bundle& bundle);
@@ -78,9 +84,9 @@ const BundleConfiguration* find_ir(const Bundle& bundle, const spec::Configurati
 
 // The parts of a bundle that one configuration uses.
 struct Usage {
-  std::set<Digest> units;        // for the host
-  std::set<Digest> device_units; // for GPUs, of all architectures
-  std::set<Digest> modules, kit, tree;
+  std::set<Digest> units;              // for the host
+  std::set<Digest> device_units;       // for GPUs, of all architectures
+  std::set<Digest> modules, kit, tree; // modules: as stored
   std::vector<Digest> archives, links; // each after those that it reads
   uint64_t native_objects =
       0;                 // inputs of links and archives without IR, and installed files with native code
@@ -118,7 +124,9 @@ Result<Bundle> unite(const std::vector<NamedBundle>& bundles);
 // xaas. Errors as for unite.
 Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b);
 
-inline constexpr int bundle_format = 1;
+inline constexpr int bundle_format = 2; // the newest that is read
+// The oldest format that can express the bundle: 2 with prepared modules, else 1.
+int format_of(const Bundle& bundle);
 Json to_json(const Bundle& bundle);
 // Unsatisfied for a newer format or a newer LLVM, by name. Integrity error with a JSON pointer for anything
 // malformed; every digest in the tables is checked against its entry.

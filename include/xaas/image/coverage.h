@@ -61,6 +61,7 @@ struct Coverage {
   std::vector<ConfigurationCoverage> configurations; // in the bundle's order
   uint64_t units = 0, modules = 0;                   // units over all configurations; distinct modules
   uint64_t device_units = 0;                         // of `units`, those for GPUs
+  uint64_t prepared = 0;                             // distinct units whose module is stored prepared
   std::set<std::string> gpus;                // the architectures that the device units were compiled for
   uint64_t unit_bytes = 0, module_bytes = 0; // of bitcode, uncompressed: unshared, shared
   uint64_t sources = 0;                      // distinct

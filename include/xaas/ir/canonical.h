@@ -61,6 +61,9 @@ bool only_instructions(const llvm::Module& module);
 // True if that holds and the module has nothing else that LTO cannot combine with other units (ifuncs,
 // -fshort-wchar).
 bool suits_lto(const llvm::Module& module);
+// What a module that does not has, for reports.
+inline constexpr const char* unsuited_to_lto =
+    "inline assembly with more than instructions, an ifunc, or -fshort-wchar";
 
 // True if the module may not link, or not assemble, when it is lowered at -O0: it has C99 inline definitions
 // that are not emitted, calls that __builtin_constant_p removes, or asm operands that must become constants.

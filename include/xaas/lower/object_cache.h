@@ -20,14 +20,14 @@ public:
   explicit ObjectCache(store::Cache cache) : cache_(std::move(cache)) {}
 
   const store::Cache& cache() const { return cache_; }
-  // `options` are the unit's; `device` identifies the device code inside the object. Nothing if there is
-  // no entry.
+  // `options` are the unit's; `parts` identifies, by contents, what else the object is made of: device code
+  // inside it, the prepared module that it was lowered from. Nothing if there is no entry.
   std::optional<Object> find(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target,
-                             Form form, const std::string& device = {}) const;
+                             Form form, const std::string& parts = {}) const;
   // Stores an object that was lowered without error. A cache that cannot be written (no space) only costs
   // time.
   void keep(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
-            const Object& object, const std::string& device = {}) const;
+            const Object& object, const std::string& parts = {}) const;
 
 private:
   store::Cache cache_;

@@ -2,6 +2,8 @@
 // the source's own flags.
 #include "frontdoor/testing.h"
 
+#include <set>
+
 namespace xaas::frontdoor {
 
 namespace {
@@ -161,15 +163,19 @@ const Source sources[] = {
 
 class ParityTest : public FrontDoorTest {
 protected:
-  // Clang's object with -march first, and with the prefix maps that capture adds. `native` is the target.
-  std::string compiled(const std::string& source, std::string flags, const std::string& cpu) {
+  // The flags of a command that names the target as Clang does. `native` is the target.
+  static std::string flags_for(std::string flags, const std::string& cpu) {
     // A level is not a CPU to tune for.
     if (const size_t at = flags.find("-mtune=native"); cpu.starts_with("x86-64") && at != std::string::npos)
       flags.erase(at, 13);
     for (size_t at; (at = flags.find("native")) != std::string::npos;)
       flags.replace(at, 6, cpu);
-    sh("$CLANG -march=" + cpu + " -ffile-prefix-map=$PWD=. -ffile-prefix-map=$PWD/../build=build " + flags +
-       " -c " + source + " -o ../build/clang-" + cpu + ".o");
+    return "-march=" + cpu + " -ffile-prefix-map=$PWD=. -ffile-prefix-map=$PWD/../build=build " + flags;
+  }
+
+  // Clang's object with -march first, and with the prefix maps that capture adds.
+  std::string compiled(const std::string& source, const std::string& flags, const std::string& cpu) {
+    sh("$CLANG " + flags_for(flags, cpu) + " -c " + source + " -o ../build/clang-" + cpu + ".o");
     return read("build/clang-" + cpu + ".o");
   }
 };
@@ -185,6 +191,36 @@ TEST_P(Parity, Objects) {
   const ir::Unit unit = unit_of("build/unit.o");
   for (const char* cpu : {"haswell", "znver3", "x86-64-v4"})
     expect_equal(lowered(unit, cpu), compiled(file, source.flags, cpu), cpu);
+}
+
+// From a prepared module: the code of ThinLTO's two compiles with an index of this unit alone, at the level
+// for which modules are prepared.
+TEST_P(Parity, ObjectsFromPreparedModules) {
+  const Source& source = GetParam();
+  const std::set<std::string> without = {"O0",
+                                         "no_pic",
+                                         "clones",
+                                         "clones_beside_flags",
+                                         "assembly",
+                                         "freestanding",
+                                         "basic_block_sections",
+                                         "libmvec",
+                                         "fpmath",
+                                         "stack_protector",
+                                         "merged_constants"};
+  const std::string file = std::string("unit.") + source.extension;
+  write("src/" + file, source.text);
+  sh(std::string("$CC ") + source.flags + " -c " + file + " -o ../build/unit.o");
+  const std::string ours = lowered_from_prepared(unit_of("build/unit.o"), "x86-64");
+  ASSERT_EQ(ours.empty(), without.contains(source.name));
+  if (ours.empty())
+    return;
+  const std::string clang = "$CLANG " + flags_for(source.flags, "x86-64") + " -c -o ../build/thin";
+  const std::string linker = (fs::path(XAAS_TEST_CLANG).parent_path() / "llvm-lto").string();
+  sh(clang + ".bc -flto=thin " + file + "; " + linker +
+     " -thinlto-action=thinlink -o ../build/thin.idx ../build/thin.bc; " + clang +
+     ".o -x ir ../build/thin.bc -fthinlto-index=../build/thin.idx -Wno-unused-command-line-argument");
+  expect_equal(ours, read("build/thin.o"), "x86-64");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Parity, ::testing::ValuesIn(sources),

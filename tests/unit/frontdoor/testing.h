@@ -5,6 +5,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/frontdoor/toolchains.h>
+#include <xaas/ir/options.h>
 #include <xaas/ir/unit.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
@@ -111,6 +112,26 @@ protected:
     if (!target || !bitcode)
       return {};
     auto object = lower::lower({*bitcode, unit, options_of(unit), *target});
+    EXPECT_TRUE(object) << object.error().message;
+    return object ? std::move(object->bytes) : std::string();
+  }
+
+  // The same from the unit's module in prepared form. Empty if it has none.
+  std::string lowered_from_prepared(const ir::Unit& unit, const std::string& cpu) {
+    auto target = target::cpu_by_name(arch_, cpu);
+    auto bitcode = session_.content().get(unit.module);
+    EXPECT_TRUE(target && bitcode);
+    if (!target || !bitcode || ir::lto_obstacle(options_of(unit)))
+      return {};
+    lower::Job job{*bitcode, unit, options_of(unit), *target, lower::Form::prepared};
+    auto prepared = lower::lower(job);
+    EXPECT_TRUE(prepared) << prepared.error().message;
+    if (!prepared || prepared->bytes.empty())
+      return {};
+    job.bitcode = std::move(prepared->bytes);
+    job.form = lower::Form::object;
+    job.prepared = true;
+    auto object = lower::lower(job);
     EXPECT_TRUE(object) << object.error().message;
     return object ? std::move(object->bytes) : std::string();
   }

@@ -125,6 +125,31 @@ TEST(Bundle, NewerFormatAndNewerLlvmAreRefusedByName) {
   EXPECT_THAT(refused.error().message, HasSubstr("99.1.0"));
 }
 
+TEST(Bundle, PreparedModules) {
+  Fixture fixture(1);
+  Bundle& bundle = fixture.bundle;
+  EXPECT_EQ(to_json(bundle)["version"], 1); // as before there were prepared modules
+  const Digest unit = bundle.units.begin()->first;
+  const Digest module = digest_of("prepared");
+  bundle.prepared[unit] = module;
+  const auto lost = usage_of(bundle, bundle.configurations.front());
+  ASSERT_FALSE(lost);
+  EXPECT_THAT(lost.error().message, HasSubstr(module.to_string()));
+  bundle.modules[module] = 8;
+  EXPECT_TRUE(usage_of(bundle, bundle.configurations.front())->modules.contains(module));
+  const Json json = to_json(bundle);
+  EXPECT_EQ(json["version"], 2);
+  const auto parsed = parse_bundle(json.dump(), "b");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->prepared, bundle.prepared);
+  EXPECT_EQ(stored_module(*parsed, unit), module);
+  for (const char* damaged : {R"({"x": "y"})", R"([])"}) {
+    Json changed = json;
+    changed["prepared"] = Json::parse(damaged);
+    EXPECT_EQ(parse_bundle(changed.dump(), "b").error().kind, ErrorKind::integrity);
+  }
+}
+
 TEST(Bundle, EveryTableEntryHasTheDigestThatNamesIt) {
   const Fixture fixture(1);
   for (const char* table : {"options", "units", "links"}) {

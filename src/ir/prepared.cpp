@@ -1,0 +1,94 @@
+// Problem: half of the optimizer's work (inlining, simplification) does not depend on the machine, and every
+// deploy repeats it. That half can run once, in the build. But passes ask the functions' target attributes,
+// which canonical form does not have, and copy them to the functions that they make; and the prepared module
+// must be retargetable like the one that it was made from.
+//
+// Example: a function of a canonical module, and what becomes of its attributes.
+//
+//     canonical        "xaas-target"="target:fma"
+//     noted            "xaas-target"="target:fma" "xaas-noted"="target:fma"
+//     retargeted       "target-cpu"="x86-64" "target-features"="+fma,..."  "xaas-noted"="target:fma"
+//     after passes     the same, and a copy of the function has the same note
+//     restored         "xaas-target"="target:fma"
+//
+// Approach: a note on each function whose attributes retarget() derives. Passes carry it along, because they
+// copy unknown attributes. Declarations that passes add (library functions) have no target attributes, and
+// retarget() must not give them any.
+//
+// The module is prepared for the lowest level, not for the levels that share it: which levels these are
+// depends on what else was built, and `merge` must give the modules of one build. What the level decides in
+// this half is little: ThinLTO's pre-link pipeline, which it is, leaves vectorization and unrolling to the
+// second half.
+//
+// Rejected: removing target attributes from all functions, because those that canonical form keeps (its
+// header says which) would be lost; remembering functions by name, because passes rename, copy and outline.
+#include <xaas/ir/canonical.h>
+#include <xaas/ir/prepared.h>
+#include <xaas/ir/vector_returns.h>
+
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+namespace xaas::ir {
+
+// The function's written attribute; `plain` if Clang gave it no target attributes. A function with a range of
+// vscale of its own has the second note, too.
+static constexpr const char* noted = "xaas-noted";
+static constexpr const char* noted_vscale = "xaas-noted-vscale";
+static constexpr const char* plain = "plain";
+
+Result<target::Cpu> preparation_cpu(const llvm::Module& module, const std::string& arch) {
+  uint64_t widest = 0;
+  for (const llvm::Function& function : module)
+    if (!function.isIntrinsic())
+      widest = std::max(widest, widest_vector_passed(function));
+  const std::string feature = target::vector_feature(arch, widest);
+  for (const std::string& level : target::isa_levels(arch)) {
+    XAAS_TRY(target::Cpu cpu, target::cpu_by_name(arch, level));
+    if (feature.empty() || std::binary_search(cpu.features.begin(), cpu.features.end(), feature))
+      return cpu;
+  }
+  return make_error(ErrorKind::integrity,
+                    "no ISA level of '" + arch + "' has vectors of " + std::to_string(widest) + " bits");
+}
+
+void note_targets(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isIntrinsic() || function.hasFnAttribute("target-cpu"))
+      continue;
+    const bool has_none = function.hasFnAttribute(no_target_attribute);
+    function.addFnAttr(noted,
+                       has_none ? plain : function.getFnAttribute(written_attribute).getValueAsString());
+    if (function.hasFnAttribute(llvm::Attribute::VScaleRange))
+      function.addFnAttr(noted_vscale);
+  }
+}
+
+void restore_targets(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isIntrinsic())
+      continue;
+    if (!function.hasFnAttribute(noted)) {
+      if (!function.hasFnAttribute("target-cpu"))
+        function.addFnAttr(no_target_attribute);
+      continue;
+    }
+    const std::string written = function.getFnAttribute(noted).getValueAsString().str();
+    function.removeFnAttr(noted);
+    if (written == plain) {
+      function.addFnAttr(no_target_attribute);
+      continue;
+    }
+    for (const char* derived : {"target-cpu", "tune-cpu", "target-features"})
+      function.removeFnAttr(derived);
+    if (!function.hasFnAttribute(noted_vscale))
+      function.removeFnAttr(llvm::Attribute::VScaleRange);
+    function.removeFnAttr(noted_vscale);
+    if (!written.empty())
+      function.addFnAttr(written_attribute, written);
+  }
+}
+
+} // namespace xaas::ir
