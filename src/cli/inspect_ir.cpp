@@ -222,6 +222,8 @@ Rows facts(const Json& json) {
       {"IR modules", sharing["modules"].dump() + " (" + bytes_of(sharing, "module_bytes") + ", stored in " +
                          bytes_of(sharing, "stored_bytes") + ") serve " + sharing["units"].dump() +
                          " units (" + bytes_of(sharing, "unit_bytes") + ")"},
+      {"prepared",
+       sharing["prepared"] == 0 ? "none" : "modules of " + sharing["prepared"].dump() + " distinct units"},
       {"feature-sensitive", sensitive_text(sharing)},
       {"machine flags", machine_text(json["machine_flags"], sharing["device_units"].get<uint64_t>() > 0)},
       {"link kit", json["kit"]["files"].dump() + " files, " + bytes_of(json["kit"], "bytes") +

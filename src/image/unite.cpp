@@ -321,8 +321,14 @@ private:
     std::set<Digest> units = usage.units;
     units.insert(usage.device_units.begin(), usage.device_units.end());
     for (const Digest& id : units) {
-      XAAS_CHECK(add_entry(from, bundle.units, id, bundle_.units));
       const ir::Unit& unit = bundle.units.at(id);
+      if (bundle_.units.contains(id) && bundle_.prepared.contains(id) != bundle.prepared.contains(id))
+        return make_error(ErrorKind::usage,
+                          from.name + ": the IR module of " + unit.source + " is " +
+                              (bundle.prepared.contains(id) ? "prepared, and that of another image is raw"
+                                                            : "raw, and that of another image is prepared"),
+                          "build all of them with the same --ir");
+      XAAS_CHECK(add_entry(from, bundle.units, id, bundle_.units));
       XAAS_CHECK(add_entry(from, bundle.options, unit.options, bundle_.options));
       XAAS_CHECK(add_entry(from, bundle.modules, stored_module(bundle, id), bundle_.modules));
       if (bundle.prepared.contains(id))
@@ -390,10 +396,6 @@ KitFile joined(const KitFile& a, const KitFile& b) {
   return file;
 }
 
-static std::string form_of(const Bundle& bundle) {
-  return bundle.prepared.empty() ? "raw" : "prepared";
-}
-
 Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b) {
   const std::vector<std::tuple<const char*, std::string, std::string>> facts = {
       {"applications", a.bundle.name, b.bundle.name},
@@ -403,7 +405,6 @@ Result<void> check_same_application(const NamedBundle& a, const NamedBundle& b) 
       {"revisions of the sources", a.bundle.revision, b.bundle.revision},
       {"versions of xaas", a.bundle.tool, b.bundle.tool},
       {"versions of LLVM", a.bundle.llvm, b.bundle.llvm},
-      {"forms of IR modules", form_of(a.bundle), form_of(b.bundle)},
       {"settings of the deployed image", text_of(a.bundle.image), text_of(b.bundle.image)},
       {"preferences for the host's libraries", text_of(a.bundle.host), text_of(b.bundle.host)}};
   for (const auto& [what, of_a, of_b] : facts)

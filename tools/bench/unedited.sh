@@ -5,8 +5,11 @@
 # user CPU seconds of both, measured in turn. A failed step ends the application, not the script. At the end come a table, the
 # last error of each failure and its hint. The sources must be unchanged afterwards.
 #
-#   tools/bench/unedited.sh [--rounds N] [--isa LEVEL,...] [--report] [APPLICATION]...
+#   tools/bench/unedited.sh [--rounds N] [--isa LEVEL,...] [--forms] [--report] [APPLICATION]...
 #                                                          default: 5 rounds, the levels of the spec, all applications
+#
+# With --forms, applications that pass are also built with raw and with prepared IR modules (`build --ir`). A second table has the
+# CPU seconds of the native build and of a deploy of each form, the bytes of the modules, and run times in turn.
 #
 # With --report it runs nothing, and prints the table of the steps that are done. A run of one application can go on meanwhile.
 # Exits with 1 if fewer than sixteen of all, or not all of the named applications pass. The applications are defined in
@@ -20,15 +23,17 @@ source "$root/tools/bench/unedited/applications.sh"
 mapfile -t all < <(compgen -A function | sed -n 's/_about$//p' | sort)
 rounds=5
 levels=()
+forms=no
 report=no
 applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
   --isa) levels=(--isa "$2"); shift 2 ;;
+  --forms) forms=yes; shift ;;
   --report) report=yes; shift ;;
   *)
-    [[ $1 != -* && " ${all[*]} " == *" $1 "* ]] || { echo "usage: $0 [--rounds N] [--isa LEVEL,...] [--report] [APPLICATION]...; applications: ${all[*]}" >&2; exit 2; }
+    [[ $1 != -* && " ${all[*]} " == *" $1 "* ]] || { echo "usage: $0 [--rounds N] [--isa LEVEL,...] [--forms] [--report] [APPLICATION]...; applications: ${all[*]}" >&2; exit 2; }
     applications+=("$1"); shift ;;
   esac
 done
@@ -106,18 +111,41 @@ image_environment() { # lines of NAME=VALUE
   blob=$here/image/blobs/$(jq -r '.manifests[0].digest | sub(":"; "/")' "$here/image/index.json")
   jq -r '.config.Env[]?' "$here/image/blobs/$(jq -r '.config.digest | sub(":"; "/")' "$blob")"
 }
-deployed() ( # PROGRAM ARGUMENT...
+in_root() ( # ROOT PROGRAM ARGUMENT...
   while read -r variable; do export "${variable?}"; done <"$here/environment"
-  contained "$here/root" "$data" "$(path_in_image "$1")" "${@:2}"
+  contained "$1" "$data" "$(path_in_image "$2")" "${@:3}"
 )
-measure() {
+deployed() { in_root "$here/root" "$@"; } # PROGRAM ARGUMENT...
+raw() { in_root "$here/forms/raw.root" "$@"; }
+prepared() { in_root "$here/forms/prepared.root" "$@"; }
+measure() { # DIRECTORY KIND...: into run.KIND there
   cd "$data"
   image_environment >"$here/environment"
   local round kind TIMEFORMAT='%U' within=(contained / "$data")
-  rm -f "$here"/run.{native,deployed}
+  for kind in "${@:2}"; do rm -f "$1/run.$kind"; done
   for ((round = 1; round <= rounds; ++round)); do
-    for kind in native deployed; do { time "${app}_run" $kind >/dev/null 2>&1; } 2>>"$here/run.$kind"; done
+    for kind in "${@:2}"; do { time "${app}_run" "$kind" >/dev/null 2>&1; } 2>>"$1/run.$kind"; done
   done
+}
+
+# Raw and prepared IR modules, from the spec that --try left.
+compare_forms() {
+  local at=$here/forms form
+  mkdir -p "$at"
+  timed "$at/native" install_native
+  for form in raw prepared; do
+    timed "$at/$form.build" "$xaas" build "$here/xaas.json" --source "$source" --ir $form -o "oci:$at/$form:ir" --no-cache "${levels[@]}"
+    timed "$at/$form.deploy" deploy_cold "oci:$at/$form:ir" "oci:$at/$form.image:here"
+    once "$at/$form.root" unpack "$at/$form.image" here
+    (cd "$data" && "${app}_run" $form | cmp "$work/$app/reference.out" -)
+  done
+  [ -s "$at/run.prepared" ] || measure "$at" native raw prepared
+}
+module_bytes() { "$xaas" inspect "oci:$here/forms/$1:ir" --format json | jq .sharing.stored_bytes; } # FORM
+forms_row() {
+  local at=$here/forms native
+  native=$(cpu "$at/native")
+  echo "$app|$native|$(cpu "$at/raw.deploy")|$(cpu "$at/prepared.deploy")|$(ratio "$(cpu "$at/raw.deploy")" "$native")|$(ratio "$(cpu "$at/prepared.deploy")" "$native")|$(module_bytes raw | human)|$(ratio "$(module_bytes prepared)" "$(module_bytes raw)")|$(median <"$at/run.native")|$(median <"$at/run.raw")|$(median <"$at/run.prepared")"
 }
 
 steps=(init build deploy check run)
@@ -148,7 +176,7 @@ try_application() {
   [ -s "$here/run.time" ] || rm -rf "$here/root"
   attempt "$here" run run_workload
   attempt "$here" sources unchanged_sources
-  attempt "$here" measure measure
+  attempt "$here" measure measure "$here" native deployed
   echo "$failed" >"$here/failed"
 }
 
@@ -193,13 +221,25 @@ for application in "${applications[@]}"; do
     say "$app: $("${app}_about" | tr '|' ',')"
     try_application
   fi
-  if [ -z "$(outcome)" ]; then passed=$((passed + 1)); fi
+  [ -z "$(outcome)" ] || continue
+  passed=$((passed + 1))
+  if [ $forms$report = yesno ]; then compare_forms; fi
 done
 say "$passed of ${#applications[@]} pass; medians of $rounds rounds; $machine"
 {
   echo "application|build system|languages|shape|init, s|build, s|deploy, s|init|build|deploy|check|run|native, CPU s|deployed/native"
   for application in "${applications[@]}"; do in_application "$application"; row; done
 } | column -t -s '|'
+if [ $forms = yes ]; then
+  say "raw and prepared IR modules: CPU seconds of builds and deploys, stored bytes of modules, run times in user CPU seconds"
+  {
+    echo "application|native build|deploy raw|prepared|raw/native|prepared/native|modules|prepared/raw|run native|raw|prepared"
+    for application in "${applications[@]}"; do
+      in_application "$application"
+      [ ! -s "$here/forms/run.prepared" ] || forms_row
+    done
+  } | column -t -s '|'
+fi
 say "what init --try did"
 for application in "${applications[@]}"; do in_application "$application"; echo "$app:"; tried; done
 say "failures"

@@ -1,3 +1,4 @@
+#!/bin/bash
 # With `--ir prepared`, modules go through the half of the optimizer that knows no machine once, in the build.
 source "$E2E/lib.sh"
 needs jq qemu-x86_64
@@ -79,6 +80,6 @@ expect_equal "digest" "$(json again.json .digest)" "$(json report.json .digest)"
 "$XAAS" build src --ir prepared --isa x86-64-v2,x86-64-v4 -o oci:two:ir -q
 "$XAAS" merge oci:one:ir oci:two:ir -o oci:both:ir -q --format json >merged.json
 expect_equal "digest of the merged image" "$(json merged.json .digest)" "$(json report.json .digest)"
-expect_error 2 'forms of IR modules: oci:raw:ir has raw, oci:two:ir has prepared' "$XAAS" merge oci:raw:ir oci:two:ir -o oci:mixed:ir
+expect_error 2 ' is prepared, and that of another image is raw' "$XAAS" merge oci:raw:ir oci:two:ir -o oci:mixed:ir
 
 expect_error 2 'a source image has no IR' "$XAAS" build src --kind source --ir prepared -o oci:sources:ir

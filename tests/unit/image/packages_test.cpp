@@ -81,7 +81,9 @@ TEST(PackageUses, WithoutPackagesFilesStandForThemselves) {
   Fixture fixture;
   fixture.bundle.packages.clear();
   std::vector<std::string> names;
-  for (const PackageUse& use : *package_uses(fixture.bundle)) {
+  const auto uses = package_uses(fixture.bundle);
+  ASSERT_TRUE(uses) << uses.error().message;
+  for (const PackageUse& use : *uses) {
     EXPECT_TRUE(use.file);
     names.push_back(use.package.name);
   }
