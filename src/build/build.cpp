@@ -102,7 +102,7 @@ public:
     if (request_.assembler)
       XAAS_CHECK(check_device_code(bundle_, content_, *request_.assembler, request_.jobs, progress_)
                      .in("checking device code of " + request_.application.name));
-    if (request_.prepare && request_.write_image) {
+    if (request_.application.prepared && request_.write_image) {
       XAAS_TRY(report_.prepared, prepare_modules(bundle_, content_, request_.jobs,
                                                  request_.cache ? &*request_.cache : nullptr, progress_)
                                      .in("preparing the IR modules of " + request_.application.name));

@@ -45,10 +45,10 @@ public:
         ->type_name("KIND");
     app.add_option(
            "--ir", ir_,
-           "Form of the IR modules: `raw`, as the compiler's front end made them, or `prepared`, after "
+           "Form of the IR modules; replaces that of the spec: `raw`, as the compiler's front end made them, "
+           "or `prepared`, after "
            "the half of the optimizer that knows no machine, so that deploying runs only the other half")
         ->check(CLI::IsMember({"raw", "prepared"}))
-        ->capture_default_str()
         ->type_name("FORM");
     app.add_option(
            "--base", base_,
@@ -105,7 +105,7 @@ public:
     if (!no_cache_)
       cache = open_cache("capture", progress);
     XAAS_TRY(const bool tries, try_.wanted());
-    if (ir_ != "raw" && kind_ == "source")
+    if (!ir_.empty() && kind_ == "source")
       return make_error(ErrorKind::usage, "--ir " + ir_ + ": a source image has no IR");
     if (tries && (archs.size() > 1 || kind_ == "source"))
       return make_error(ErrorKind::usage, "--try: needs an IR image for one architecture");
@@ -137,7 +137,9 @@ private:
              try_.run(request, false, from_tree.findings, from_tree.draft, progress));
     if (tried.error)
       return *tried.error;
+    const bool prepared = request.application.prepared;
     request.application = from_tree.draft.application;
+    request.application.prepared = prepared;
     return build_all({request}, progress);
   }
 
@@ -162,7 +164,8 @@ private:
     request.max_configurations = max_configurations_;
     request.strip_debug = strip_debug_;
     request.jobs = jobs();
-    request.prepare = ir_ == "prepared";
+    if (!ir_.empty())
+      request.application.prepared = ir_ == "prepared";
     request.check_sharing = check_sharing_;
     if (check_device_code_) {
       XAAS_TRY(request.assembler, device::find_assembler(device::places_of_environment()));
@@ -204,7 +207,7 @@ private:
 
   TryOptions try_;
   RegistryOptions registry_;
-  std::string spec_, output_, source_, base_, kind_ = "ir", ir_ = "raw";
+  std::string spec_, output_, source_, base_, kind_ = "ir", ir_;
   PlatformOptions platforms_;
   std::vector<std::string> isa_, gpus_, configurations_;
   size_t max_configurations_ = 64;

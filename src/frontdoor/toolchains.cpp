@@ -97,7 +97,9 @@ Result<std::optional<fs::path>> find_flang() {
 std::optional<fs::path> find_cuda() {
   for (const fs::path& place : toolkit_places({"CUDA_PATH", "CUDA_HOME"}, "nvcc", {"/usr/local/cuda"})) {
     std::error_code code;
-    if (fs::is_regular_file(place / "bin" / "nvcc", code) && fs::is_directory(place / "include", code))
+    // A wrapper in /usr/local/bin has a directory `include` beside it, too.
+    if (fs::is_regular_file(place / "bin" / "nvcc", code) &&
+        fs::is_regular_file(place / "include" / "cuda_runtime.h", code))
       return place;
   }
   return std::nullopt;

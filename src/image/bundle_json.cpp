@@ -225,6 +225,10 @@ Result<void> parse_tables(const JsonReader& reader, Bundle& bundle) {
   XAAS_TRY(bundle.modules, parse_table<uint64_t>(reader, "modules", parse_size));
   if (reader.has("prepared")) {
     XAAS_TRY(bundle.prepared, parse_table<Digest>(reader, "prepared", parse_module));
+    for (const auto& [unit, module] : bundle.prepared)
+      if (!bundle.units.contains(unit))
+        return make_error(ErrorKind::integrity,
+                          reader.where() + "/prepared/" + unit.to_string() + ": the bundle has no such unit");
   }
   XAAS_TRY(bundle.kit, parse_table<KitFile>(reader, "kit", parse_kit_file));
   XAAS_CHECK(

@@ -162,6 +162,8 @@ Result<Application> read_document(const JsonReader& reader) {
   if (reader.has("isa")) {
     XAAS_TRY(application.isa, strings_at(reader, "isa"));
   }
+  XAAS_TRY(const std::string form, reader.string_or("ir", "raw"));
+  application.prepared = form == "prepared";
   XAAS_TRY(application.gpu, strings_at(reader, "gpu"));
   XAAS_TRY(application.exclude, assignments_at(reader, "exclude"));
   XAAS_TRY(application.configurations, assignments_at(reader, "configurations"));

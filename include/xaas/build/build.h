@@ -52,7 +52,6 @@ struct Request {
   fs::path program;                  // the path of this program, which builds call under the compilers' names
   fs::path logs;                     // where the log of a failed build is kept
   std::optional<store::Cache> cache; // of compile results; absent: nothing is kept for later builds
-  bool prepare = false;              // store IR modules in prepared form
   bool check_sharing = false;        // also compile what is known, and compare
   std::optional<device::Assembler> assembler; // must accept the device code; absent: no check
   int64_t time = 0;                           // of the image and the files in it, in seconds since 1970

@@ -57,7 +57,7 @@ store() { # LAYOUT FILE: copies it there; prints its digest
 
 rewrite same .
 "$XAAS" deploy oci:same:ir -o oci:out:same -q
-rewrite format '.version += 1'
+rewrite format '.version += 100'
 expect_error 3 'oci:format:ir' "$XAAS" deploy oci:format:ir -o oci:out:x
 expect_error 3 'oci:format:ir' "$XAAS" inspect oci:format:ir
 rewrite llvm '.llvm = "99.1.0"'

@@ -82,4 +82,11 @@ expect_equal "digest" "$(json again.json .digest)" "$(json report.json .digest)"
 expect_equal "digest of the merged image" "$(json merged.json .digest)" "$(json report.json .digest)"
 expect_error 2 ' is prepared, and that of another image is raw' "$XAAS" merge oci:raw:ir oci:two:ir -o oci:mixed:ir
 
+# The spec can say it, and the option comes first.
+sed -i 's/^{/{"ir": "prepared", /' other/xaas.json
+"$XAAS" build other -o oci:specified:ir -q --format json >specified.json
+expect_equal "digest" "$(json specified.json .digest)" "$(json report.json .digest)"
+"$XAAS" build other --ir raw -o oci:unprepared:ir -q --format json >unprepared.json
+expect_equal "digest" "$(json unprepared.json .digest)" "$(image_digest raw ir)"
+
 expect_error 2 'a source image has no IR' "$XAAS" build src --kind source --ir prepared -o oci:sources:ir

@@ -143,9 +143,10 @@ TEST(Bundle, PreparedModules) {
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(parsed->prepared, bundle.prepared);
   EXPECT_EQ(stored_module(*parsed, unit), module);
-  for (const char* damaged : {R"({"x": "y"})", R"([])"}) {
+  for (const Json& damaged : {Json{{"x", "y"}}, Json::array(), Json{{unit.to_string(), "md5:0"}},
+                              Json{{digest_of("none").to_string(), module.to_string()}}}) {
     Json changed = json;
-    changed["prepared"] = Json::parse(damaged);
+    changed["prepared"] = damaged;
     EXPECT_EQ(parse_bundle(changed.dump(), "b").error().kind, ErrorKind::integrity);
   }
 }
