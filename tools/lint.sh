@@ -62,7 +62,7 @@ architecture() {
 
 tidy() {
   cmake --preset ci >/dev/null
-  cmake --build --preset ci --target xaas_precompiled xaas_precompiled_clang >/dev/null
+  cmake --build --preset ci --target xaas_precompiled xaas_precompiled_clang -- --quiet
   python3 tools/clang_tidy.py build/ci src
 }
 

@@ -1,5 +1,5 @@
-// Problem: half of the optimizer's work (inlining, simplification) does not depend on the machine, and every
-// deploy repeats it. That half can run once, in the build. But passes ask the functions' target attributes,
+// Problem: the first half of the optimizer (inlining, simplification) does not depend on the machine, and
+// every deploy repeats it. It can run once, in the build. But passes ask the functions' target attributes,
 // which canonical form does not have, and copy them to the functions that they make; and the prepared module
 // must be retargetable like the one that it was made from.
 //
@@ -16,9 +16,9 @@
 // retarget() must not give them any.
 //
 // The module is prepared for the lowest level, not for the levels that share it: which levels these are
-// depends on what else was built, and `merge` must give the modules of one build. What the level decides in
-// this half is little: ThinLTO's pre-link pipeline, which it is, leaves vectorization and unrolling to the
-// second half.
+// depends on what else was built, and `merge` must give the modules of one build. The first half is ThinLTO's
+// pre-link pipeline, which leaves vectorization and unrolling to the second. What the level still decides are
+// costs of inlining and simplification.
 //
 // Rejected: removing target attributes from all functions, because those that canonical form keeps (its
 // header says which) would be lost; remembering functions by name, because passes rename, copy and outline.
@@ -76,16 +76,17 @@ void restore_targets(llvm::Module& module) {
       continue;
     }
     const std::string written = function.getFnAttribute(noted).getValueAsString().str();
+    const bool has_own_vscale = function.hasFnAttribute(noted_vscale);
     function.removeFnAttr(noted);
+    function.removeFnAttr(noted_vscale);
     if (written == plain) {
       function.addFnAttr(no_target_attribute);
       continue;
     }
     for (const char* derived : {"target-cpu", "tune-cpu", "target-features"})
       function.removeFnAttr(derived);
-    if (!function.hasFnAttribute(noted_vscale))
+    if (!has_own_vscale)
       function.removeFnAttr(llvm::Attribute::VScaleRange);
-    function.removeFnAttr(noted_vscale);
     if (!written.empty())
       function.addFnAttr(written_attribute, written);
   }

@@ -8,9 +8,9 @@
 # --ccache   lends the build this directory of compiled objects, with this machine's ccache
 # CTEST-ARGUMENT: for ctest, such as -R e2e.gpu_hip; then only these tests run
 #
-# Needs root and apt's package sources of this machine, which must be a Debian 12. With a warm compiler cache, build and tests take 22
-# minutes on two cores; the packages of a new root take five more. The root has its own mount and process namespaces, and this
-# machine's kernel, /dev, /sys and network: tests that the kernel or a surrounding container prevents are skipped there, too.
+# Needs root and apt's package sources of this machine, which must be a Debian 12. The packages of a new root take five minutes, and
+# .ci/run takes what it takes in a clean clone. The root has its own mount and process namespaces, and this machine's kernel, /dev,
+# /sys and network: tests that the kernel or a surrounding container prevents are skipped there, too.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 usage="usage: $0 [--root DIRECTORY] [--ccache DIRECTORY] [CTEST-ARGUMENT...]"

@@ -5,12 +5,31 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
 
 namespace xaas::frontdoor {
 
 namespace {
 
-class ToolchainsTest : public DirectoryTest {};
+// Leaves the variables of the environment as they were.
+class ToolchainsTest : public DirectoryTest {
+protected:
+  void SetUp() override {
+    DirectoryTest::SetUp();
+    for (auto& [name, value] : variables_)
+      if (const char* set = std::getenv(name))
+        value = set;
+  }
+  void TearDown() override {
+    for (const auto& [name, value] : variables_)
+      value ? setenv(name, value->c_str(), 1) : unsetenv(name);
+  }
+
+private:
+  std::map<const char*, std::optional<std::string>> variables_ = {{"CUDA_PATH", {}}, {"CUDA_HOME", {}}};
+};
 
 TEST_F(ToolchainsTest, AToolkitHasTheHeadersOfTheRunTimeLibrary) {
   write("wrapper/bin/nvcc", "#!/bin/sh\n");
@@ -20,8 +39,6 @@ TEST_F(ToolchainsTest, AToolkitHasTheHeadersOfTheRunTimeLibrary) {
   setenv("CUDA_PATH", path("wrapper").c_str(), 1);
   setenv("CUDA_HOME", path("toolkit").c_str(), 1);
   EXPECT_EQ(find_cuda(), path("toolkit"));
-  unsetenv("CUDA_PATH");
-  unsetenv("CUDA_HOME");
 }
 
 } // namespace

@@ -36,6 +36,8 @@ TEST(Prepared, RetargetingIsUndone) {
   const auto module = module_of("define void @f() { ret void }\n"
                                 "define void @g() \"xaas-target\"=\"target:fma\" { ret void }\n"
                                 "define void @h() \"xaas-plain\" { ret void }\n"
+                                "define void @v() vscale_range(1,2) { ret void }\n"
+                                "define void @w() vscale_range(1,2) \"xaas-plain\" { ret void }\n"
                                 "define void @fixed() \"target-cpu\"=\"haswell\" { ret void }\n",
                                 context);
   module->setSourceFileName(""); // which retarget() sets
