@@ -262,7 +262,8 @@ private:
          report.compiler.empty()
              ? Json()
              : Json{{"runtime", report.runtime}, {"compiler", report.compiler}, {"flags", report.flags}}},
-        {"modules", {{"lowered", report.lowered}, {"cached", report.cached}}},
+        {"modules",
+         {{"lowered", report.lowered}, {"cached", report.cached}, {"unneeded", report.unneeded}}},
         {"native_objects", report.native_objects},
         {"links", report.links},
         {"lto", report.lto ? Json{{"units", report.lto->units}, {"without", report.lto->without}} : Json()},
@@ -344,6 +345,10 @@ private:
                          human_seconds(report.seconds.build) + ")"}};
   }
 
+  static std::string unneeded(const deploy::Report& report) {
+    return report.unneeded ? std::to_string(report.unneeded) + " not needed, " : "";
+  }
+
   static Rows lowered_rows(const deploy::Report& report) {
     Rows rows = {{"configuration", report.selection.configuration.id()}, {"CPU", report.target.name}};
     for (const image::GpuCode& code : report.gpu_code)
@@ -352,7 +357,7 @@ private:
       rows.push_back({"GPU", "none"});
     rows.insert(rows.end(),
                 {{"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +
-                                 " known, " + std::to_string(report.links) + " links"},
+                                 " known, " + unneeded(report) + std::to_string(report.links) + " links"},
                  {"native objects", std::to_string(report.native_objects)}});
     if (report.lto) {
       std::string units = std::to_string(report.lto->units) + " units";

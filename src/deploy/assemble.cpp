@@ -1,13 +1,11 @@
 #include "assemble.h"
 
 #include <xaas/base/process.h>
-#include <xaas/device/make.h>
+#include <xaas/base/stopwatch.h>
 #include <xaas/link/replay.h>
 #include <xaas/lower/cpu_guard.h>
-#include <xaas/lower/lower.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace xaas::deploy {
 
@@ -15,11 +13,6 @@ namespace {
 
 using RefKind = link::FileRef::Kind;
 using FileKind = link::InstalledFile::Kind;
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // One output of a link. For example, one output of a record is installed stripped and another is read by
 // other links.
@@ -37,8 +30,8 @@ struct Output {
 
 class Assembler {
 public:
-  Assembler(const AssemblyInputs& inputs, Objects objects)
-      : inputs_(inputs), objects_(std::move(objects)),
+  Assembler(const AssemblyInputs& inputs, Lowered lowered)
+      : inputs_(inputs), objects_(std::move(lowered.objects)), device_(std::move(lowered.device)),
         has_start_files_(std::any_of(inputs.bundle.kit.begin(), inputs.bundle.kit.end(),
                                      [](const auto& entry) { return entry.second.start; })) {}
 
@@ -46,86 +39,17 @@ public:
     for (const link::InstalledFile& file : inputs_.configuration.installed)
       if (file.kind == FileKind::link)
         finishes_[file.digest].push_back(file.finish);
-    const Clock::time_point start = Clock::now();
-    XAAS_CHECK(make_device_code());
-    XAAS_CHECK(lower_units());
-    assembly_.lower_seconds = since(start);
-    const Clock::time_point linking = Clock::now();
+    const Stopwatch watch;
+    assembly_.links = device_.links;
     XAAS_TRY(program_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::program));
     XAAS_TRY(library_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::library));
     XAAS_CHECK(make_outputs());
     XAAS_CHECK(collect_installed());
-    assembly_.link_seconds = since(linking);
+    assembly_.seconds = watch.seconds().wall;
     return std::move(assembly_);
   }
 
 private:
-  Result<void> make_device_code() {
-    XAAS_TRY(device_, device::make_device_code({.bundle = inputs_.bundle,
-                                                .plan = inputs_.device,
-                                                .host_units = units_without_device_image(inputs_, objects_),
-                                                .contents = inputs_.contents,
-                                                .cpu = inputs_.target,
-                                                .cache = inputs_.cache,
-                                                .work = inputs_.work,
-                                                .threads = inputs_.jobs,
-                                                .progress = inputs_.progress}));
-    assembly_.lowered += device_.lowered;
-    assembly_.cached_device_code = device_.cached;
-    assembly_.links += device_.links;
-    return {};
-  }
-
-  Result<void> lower_units() {
-    const std::vector<LoweredUnit> wanted = units_to_lower();
-    if (!wanted.empty()) {
-      inputs_.progress.start("lowering for " + inputs_.target.name, wanted.size());
-      const auto job = [&](size_t i) { return lowering_of(wanted[i]); };
-      const auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
-        ++assembly_.lowered;
-        const ir::Unit& unit = unit_of(wanted[i]);
-        if (inputs_.cache)
-          inputs_.cache->keep(unit, inputs_.bundle.options.at(unit.options), inputs_.target, wanted[i].second,
-                              object, parts_key(inputs_, wanted[i].first));
-        return objects_.keep(wanted[i], object);
-      };
-      XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
-      inputs_.progress.finish();
-    }
-    assembly_.refused_bitcode = objects_.refused_bitcode();
-    return {};
-  }
-
-  const ir::Unit& unit_of(const LoweredUnit& unit) const { return inputs_.bundle.units.at(unit.first); }
-
-  // The longest first, so that no core waits for it at the end.
-  std::vector<LoweredUnit> units_to_lower() const {
-    std::vector<LoweredUnit> wanted;
-    for (const LoweredUnit& unit : lowered_units(inputs_.forms))
-      if (!objects_.has(unit))
-        wanted.push_back(unit);
-    const auto bytes = [&](const LoweredUnit& unit) {
-      return inputs_.bundle.modules.at(image::stored_module(inputs_.bundle, unit.first));
-    };
-    std::sort(wanted.begin(), wanted.end(), [&](const LoweredUnit& a, const LoweredUnit& b) {
-      return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
-    });
-    return wanted;
-  }
-
-  Result<lower::Job> lowering_of(const LoweredUnit& wanted) const {
-    lower::Job job;
-    job.unit = unit_of(wanted);
-    XAAS_TRY(job.bitcode, inputs_.contents.read(image::stored_module(inputs_.bundle, wanted.first)));
-    job.prepared = inputs_.bundle.prepared.contains(wanted.first);
-    job.options = inputs_.bundle.options.at(job.unit.options);
-    job.target = inputs_.target;
-    job.form = wanted.second;
-    if (const auto image = device_.images.find(wanted.first); image != device_.images.end())
-      job.device_image = image->second;
-    return job;
-  }
-
   Result<void> keep(const std::string& name, const std::string& content) {
     return write_file(inputs_.work / name, content, 0644, false);
   }
@@ -134,13 +58,16 @@ private:
     return inputs_.work / ((lto ? "b" : "a") + archive.hex());
   }
 
+  // What a unit becomes for a link with LTO, or for one without.
+  LoweredUnit lowered_unit(const Digest& unit, bool lto) const {
+    return {unit, lto && inputs_.forms.bitcode.count(unit) ? lower::Form::thin_lto : lower::Form::object};
+  }
+
   // The file that a link or archive reads, for one with LTO or one without.
   Result<fs::path> provide(const link::FileRef& file, bool lto) {
     switch (file.kind) {
     case RefKind::unit:
-      return objects_.path({file.digest, lto && inputs_.forms.bitcode.count(file.digest)
-                                             ? lower::Form::thin_lto
-                                             : lower::Form::object});
+      return objects_.path(lowered_unit(file.digest, lto));
     case RefKind::archive:
       return archive_path(file.digest, lto);
     case RefKind::link:
@@ -199,13 +126,23 @@ private:
     });
   }
 
+  // Without the units that no link needs.
+  link::ArchiveRecord needed_members(const Digest& digest, bool lto) const {
+    link::ArchiveRecord record = inputs_.bundle.archives.at(digest);
+    std::erase_if(record.members, [&](const link::ArchiveRecord::Member& member) {
+      return member.file.kind == RefKind::unit && !objects_.has(lowered_unit(member.file.digest, lto));
+    });
+    return record;
+  }
+
   Result<void> make_archive(const Digest& digest) {
-    const link::ArchiveRecord& record = inputs_.bundle.archives.at(digest);
     if (inputs_.forms.archives.count(digest)) {
+      const link::ArchiveRecord record = needed_members(digest, false);
       XAAS_TRY(const std::string archive, link::write_archive_in_worker(record, objects_provider_));
       XAAS_CHECK(keep(archive_path(digest, false).filename(), archive));
     }
     if (inputs_.forms.lto_archives.count(digest)) {
+      const link::ArchiveRecord record = needed_members(digest, true);
       XAAS_TRY(const std::string archive, link::write_lto_archive(record, bitcode_provider_));
       XAAS_CHECK(keep(archive_path(digest, true).filename(), archive));
     }
@@ -357,8 +294,8 @@ private:
 
   const AssemblyInputs& inputs_;
   Objects objects_;
-  bool has_start_files_; // whether the image records them
   device::DeviceCode device_;
+  bool has_start_files_; // whether the image records them
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
   std::map<Digest, CodeOrigin> origins_;                                // of the records' outputs
   std::string program_guard_, library_guard_;                           // objects
@@ -373,8 +310,8 @@ private:
 
 } // namespace
 
-Result<Assembly> assemble(const AssemblyInputs& inputs, Objects objects) {
-  return Assembler(inputs, std::move(objects)).run();
+Result<Assembly> assemble(const AssemblyInputs& inputs, Lowered lowered) {
+  return Assembler(inputs, std::move(lowered)).run();
 }
 
 } // namespace xaas::deploy

@@ -1,7 +1,7 @@
 // From a bundle's records to the installed files of one configuration.
 #pragma once
 
-#include "objects.h"
+#include "lowering.h"
 
 #include <xaas/base/result.h>
 #include <xaas/lower/lower.h>
@@ -21,14 +21,12 @@ struct CodeOrigin {
 struct Assembly {
   std::map<std::string, std::string> contents; // of installed files, by path; no directories or symlinks
   std::map<std::string, CodeOrigin> origins;   // of files that were linked here, by path
-  uint64_t lowered = 0, links = 0;             // with those of device code
-  uint64_t cached_device_code = 0;             // device jobs that the cache had
-  uint64_t refused_bitcode = 0;                // Objects::refused_bitcode()
-  double lower_seconds = 0, link_seconds = 0;
+  uint64_t links = 0;                          // with those of device code
+  double seconds = 0;
 };
 
-// Makes the device code, lowers the units that `objects` does not have, and makes archives and links again in
-// the order of their needs, each from the contents of the inputs alone.
-Result<Assembly> assemble(const AssemblyInputs& inputs, Objects objects);
+// Makes archives and links again in the order of their needs, each from the contents of the inputs alone. An
+// archive that only links read has no members that they do not need.
+Result<Assembly> assemble(const AssemblyInputs& inputs, Lowered lowered);
 
 } // namespace xaas::deploy

@@ -7,7 +7,6 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/deploy/deploy.h>
-#include <xaas/device/make.h>
 #include <xaas/ir/canonical.h>
 #include <xaas/oci/operation.h>
 #include <xaas/oci/publication.h>
@@ -218,22 +217,6 @@ void note_limits(const Plan& plan, Progress& progress) {
                   " has no device code: that of its objects is linked into programs and libraries only");
 }
 
-// Fetches everything that lowering and linking read, in one pass over the layers.
-Result<void> fetch(const image::ApplicationImage& source, const AssemblyInputs& inputs,
-                   const Objects& objects) {
-  std::set<Digest> wanted = inputs.usage.kit;
-  wanted.insert(inputs.usage.tree.begin(), inputs.usage.tree.end());
-  for (const LoweredUnit& unit : lowered_units(inputs.forms))
-    if (!objects.has(unit))
-      wanted.insert(image::stored_module(inputs.bundle, unit.first));
-  wanted.merge(
-      device::modules_to_read(inputs.bundle, inputs.device, units_without_device_image(inputs, objects)));
-  const auto keep = [&](const Digest& digest, const std::string& content) {
-    return inputs.contents.keep(digest, content);
-  };
-  return source.fetch(wanted, inputs.configuration.configuration.id(), keep, inputs.progress);
-}
-
 // What people should know of an image with these installed files. `usage`: of a configuration with IR.
 void add_warnings(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                   const image::Usage& usage, Report& report) {
@@ -244,18 +227,17 @@ void add_warnings(const image::Bundle& bundle, const image::BundleConfiguration&
       report.warnings.push_back(*warning);
 }
 
-void report_assembly(const AssemblyInputs& inputs, const Assembly& assembly, Report& report) {
-  report.lowered = assembly.lowered;
-  report.cached += assembly.cached_device_code;
-  report.links = assembly.links;
+void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report& report) {
+  report.lowered = lowered.lowered;
+  report.cached = lowered.cached;
+  report.unneeded = lowered.unneeded;
   report.native_objects = inputs.usage.native_objects;
-  report.seconds.lower = assembly.lower_seconds;
-  report.seconds.link = assembly.link_seconds;
+  report.seconds.lower = lowered.lower_seconds;
   if (inputs.forms.lto_level == 0)
     return;
-  report.lto = Lto{inputs.forms.bitcode.size() - assembly.refused_bitcode, inputs.forms.without};
-  if (assembly.refused_bitcode)
-    report.lto->without[ir::unsuited_to_lto] = assembly.refused_bitcode;
+  report.lto = Lto{lowered.objects.bitcode(), inputs.forms.without};
+  if (const uint64_t refused = lowered.objects.refused_bitcode())
+    report.lto->without[ir::unsuited_to_lto] = refused;
 }
 
 // Packages the files, made from IR or from source (package.h), and writes the image.
@@ -290,12 +272,19 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
                               .contents = image::Contents(work.path()),
                               .jobs = request.jobs,
                               .progress = progress};
-  XAAS_TRY(Objects objects, known_objects(inputs));
-  report.cached = objects.size();
-  XAAS_CHECK(fetch(source, inputs, objects));
+  const auto keep = [&](const Digest& digest, const std::string& content) {
+    return inputs.contents.keep(digest, content);
+  };
+  const auto fetch = [&](const std::set<Digest>& wanted) {
+    return source.fetch(wanted, configuration.configuration.id(), keep, progress);
+  };
   report.seconds.fetch = since(start);
-  XAAS_TRY(Assembly assembly, assemble(inputs, std::move(objects)));
-  report_assembly(inputs, assembly, report);
+  XAAS_TRY(Lowered lowered, lower_units(inputs, fetch));
+  report.seconds.fetch += lowered.fetch_seconds;
+  report_lowered(inputs, lowered, report);
+  XAAS_TRY(Assembly assembly, assemble(inputs, std::move(lowered)));
+  report.links = assembly.links;
+  report.seconds.link = assembly.seconds;
   return finish(request, plan, report, progress, source, configuration, std::move(assembly));
 }
 

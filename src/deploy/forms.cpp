@@ -6,12 +6,9 @@
 
 namespace xaas::deploy {
 
-namespace {
-
 using RefKind = link::FileRef::Kind;
 using FileKind = link::InstalledFile::Kind;
 
-// Adds an archive or a unit, and the members of an archive.
 void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Digest>& units,
            std::set<Digest>& archives) {
   if (file.kind == RefKind::unit)
@@ -20,8 +17,6 @@ void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Dige
     for (const link::ArchiveRecord::Member& member : bundle.archives.at(file.digest).members)
       reach(bundle, member.file, units, archives);
 }
-
-} // namespace
 
 Forms forms_of(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                const image::Usage& usage, bool lto) {

@@ -23,4 +23,8 @@ struct Forms {
 Forms forms_of(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                const image::Usage& usage, bool lto);
 
+// Adds an archive or a unit, and the members of an archive.
+void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Digest>& units,
+           std::set<Digest>& archives);
+
 } // namespace xaas::deploy

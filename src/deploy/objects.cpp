@@ -15,7 +15,8 @@ std::set<LoweredUnit> lowered_units(const Forms& forms) {
 
 Result<void> Objects::keep(const LoweredUnit& unit, const lower::Object& object) {
   units_.emplace(unit, object.own);
-  refused_bitcode_ += unit.second == lower::Form::thin_lto && link::is_elf(object.bytes);
+  if (unit.second == lower::Form::thin_lto)
+    ++(link::is_elf(object.bytes) ? refused_bitcode_ : bitcode_);
   return write_file(path(unit), object.bytes, 0644, false);
 }
 
@@ -23,21 +24,6 @@ std::string parts_key(const AssemblyInputs& inputs, const Digest& unit) {
   const auto prepared = inputs.bundle.prepared.find(unit);
   return inputs.device.key(unit) +
          (prepared == inputs.bundle.prepared.end() ? "" : "prepared " + prepared->second.to_string());
-}
-
-Result<Objects> known_objects(const AssemblyInputs& inputs) {
-  Objects objects(inputs.work);
-  if (!inputs.cache)
-    return objects;
-  for (const LoweredUnit& wanted : lowered_units(inputs.forms)) {
-    const ir::Unit& unit = inputs.bundle.units.at(wanted.first);
-    const std::optional<lower::Object> object =
-        inputs.cache->find(unit, inputs.bundle.options.at(unit.options), inputs.target, wanted.second,
-                           parts_key(inputs, wanted.first));
-    if (object)
-      XAAS_CHECK(objects.keep(wanted, *object));
-  }
-  return objects;
 }
 
 std::set<Digest> units_without_device_image(const AssemblyInputs& inputs, const Objects& objects) {

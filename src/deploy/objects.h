@@ -45,23 +45,20 @@ public:
     return directory_ / ((unit.second == lower::Form::thin_lto ? "t" : "u") + unit.first.hex());
   }
   bool has(const LoweredUnit& unit) const { return units_.count(unit) != 0; }
-  size_t size() const { return units_.size(); }
   Result<void> keep(const LoweredUnit& unit, const lower::Object& object);
   const lower::OwnCode& own(const LoweredUnit& unit) const { return units_.at(unit); }
-  // Units that should be bitcode but could only be lowered to objects.
+  // Units that are bitcode, and units that should be but could only be lowered to objects.
+  uint64_t bitcode() const { return bitcode_; }
   uint64_t refused_bitcode() const { return refused_bitcode_; }
 
 private:
   fs::path directory_;
   std::map<LoweredUnit, lower::OwnCode> units_;
-  uint64_t refused_bitcode_ = 0;
+  uint64_t bitcode_ = 0, refused_bitcode_ = 0;
 };
 
 // For the object cache: what the unit's object is made of besides the unit.
 std::string parts_key(const AssemblyInputs& inputs, const Digest& unit);
-
-// The objects that the cache, if there is one, has for this target.
-Result<Objects> known_objects(const AssemblyInputs& inputs);
 
 // Host units with a device image that are not among the objects.
 std::set<Digest> units_without_device_image(const AssemblyInputs& inputs, const Objects& objects);

@@ -11,6 +11,7 @@
 #include <xaas/ir/options.h>
 #include <xaas/ir/prepared.h>
 #include <xaas/ir/retarget.h>
+#include <xaas/ir/symbols.h>
 #include <xaas/lower/lower.h>
 
 #include <clang/Basic/Diagnostic.h>
@@ -141,34 +142,6 @@ static OwnCode own_code(const llvm::Module& module, const target::Cpu& target) {
   return own;
 }
 
-std::string to_bytes(const Object& object) {
-  std::string bytes = object.own.assembly ? "asm" : "";
-  for (const std::string& feature : object.own.features)
-    bytes += " " + feature;
-  return bytes + "\n" + object.bytes;
-}
-
-Result<Object> parse_object(const std::string& bytes) {
-  const size_t end = bytes.find('\n');
-  if (end > 10000)
-    return make_error(ErrorKind::integrity, "an object without its first line");
-  Object object;
-  const std::vector<std::string> words = split(bytes.substr(0, end), ' ');
-  for (size_t i = 0; i < words.size(); ++i) {
-    const bool valid =
-        i == 0 ? words[0].empty() || words[0] == "asm"
-               : target::is_feature("x86_64", words[i]) || target::is_feature("aarch64", words[i]);
-    if (!valid)
-      return make_error(ErrorKind::integrity, "an object with a damaged first line");
-    if (i == 0)
-      object.own.assembly = !words[0].empty();
-    else
-      object.own.features.insert(words[i]);
-  }
-  object.bytes = bytes.substr(end + 1);
-  return object;
-}
-
 // The job's module. Clang's own options would verify it after every pass (and are off in its releases); once,
 // here, a failure is an error message.
 static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMContext& context) {
@@ -292,7 +265,20 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
   if (object.exceeded())
     return make_error(ErrorKind::failed,
                       describe(job) + ": an object of more than " + std::to_string(limit.bytes) + " bytes");
-  return Object{std::string(object.bytes), std::move(setup.own)};
+  Object made{std::string(object.bytes), std::move(setup.own), {}};
+  if (is_gpu(job.target) || job.form == Form::working || job.form == Form::prepared)
+    return made;
+  XAAS_TRY(ir::Symbols symbols,
+           ir::symbols_of(llvm::MemoryBufferRef(made.bytes, job.unit.source)).in(describe(job)));
+  made.wanted = std::move(symbols.wanted);
+  return made;
+}
+
+static Object symbols_object(llvm::Module& module) {
+  std::optional<ir::Symbols> symbols = ir::symbols_of(module);
+  if (!symbols)
+    return {};
+  return {to_bytes(symbols->defined), {}, std::move(symbols->wanted)};
 }
 
 Result<Object> lower(const Job& job, const OutputLimit& limit) {
@@ -304,6 +290,8 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
   XAAS_TRY(const std::unique_ptr<llvm::Module> module, load(job, context).in(describe(job)));
   if (job.form == Form::prepared && !ir::suits_lto(*module))
     return Object{};
+  if (job.form == Form::symbols)
+    return symbols_object(*module);
   XAAS_TRY(Setup setup, set_up(job, *module).in(describe(job)));
   return emit(job, *module, std::move(setup), errors, limit);
 }

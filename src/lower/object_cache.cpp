@@ -15,7 +15,7 @@ Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target
     hasher.update_number(text.size());
     hasher.update(text);
   };
-  add("object 4");
+  add("object 5");
   hasher.update_number(static_cast<uint64_t>(form));
   add(program);
   add(unit.id().to_string());

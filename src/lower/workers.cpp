@@ -84,9 +84,9 @@ private:
   Result<Worker> start(size_t number, uint64_t max_memory) {
     XAAS_TRY(const Job job, job_(number));
     names_[number] = describe(job);
-    constexpr uint64_t first_line = 16384; // precedes the object: to_bytes()
+    constexpr uint64_t heading = uint64_t(1) << 28; // precedes the object: to_bytes()
     return Worker::start([&] { return lower_in_worker(job, limits_.object); },
-                         {max_memory, limits_.cpu_seconds, limits_.object + first_line});
+                         {max_memory, limits_.cpu_seconds, limits_.object + heading});
   }
 
   Result<void> take(Running& running) {

@@ -102,6 +102,7 @@ struct Report {
   std::optional<std::string> reused;    // REFERENCE@DIGEST that was copied or, with dry_run, would be
   std::optional<std::string> looked_at; // where an earlier image would be, with Request::reuse
   uint64_t lowered = 0, cached = 0;     // objects that were lowered, and objects from the cache
+  uint64_t unneeded = 0;                // members of archives that no link takes
   uint64_t native_objects = 0, links = 0;
   std::optional<Lto> lto;
   std::vector<image::Warning> warnings; // about the deployed image, sorted

@@ -9,6 +9,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace xaas::lower {
@@ -21,6 +22,8 @@ enum class Form {
   lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
   prepared, // bitcode in prepared form (ir/prepared.h), for any target; empty if the module has none, because
             // it does not suit LTO (ir::suits_lto())
+  symbols,  // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
+            // others (ir/symbols.h)
 };
 
 struct Job {
@@ -52,10 +55,14 @@ struct OwnCode {
 struct Object {
   std::string bytes;
   OwnCode own;
+  // Names for which a link searches archives (ir::Symbols::wanted), if the form is object, thin_lto or symbols.
+  std::set<std::string> wanted;
 };
-// The form in which a worker answers and a cache stores it.
+// The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.
 std::string to_bytes(const Object& object);
-Result<Object> parse_object(const std::string& bytes); // anything else: integrity error
+Result<Object> parse_object(std::string_view bytes);
+std::string to_bytes(const std::set<std::string>& names);
+Result<std::set<std::string>> parse_names(std::string_view bytes);
 
 // The size limit of an object. The small code model, which nearly all programs use, ends at 2 GiB (System V
 // ABI for AMD64, section 3.5.1).

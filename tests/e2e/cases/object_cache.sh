@@ -24,7 +24,7 @@ deploy() { # TAG OPTION...: leaves TAG.json
   "$XAAS" deploy oci:app:ir -o "oci:app:$1" -q --format json "${@:2}" >"$1.json"
 }
 expect_objects() { # TAG LOWERED CACHED
-  assert_json "$1.json" ".modules == {lowered: $2, cached: $3}"
+  assert_json "$1.json" ".modules == {lowered: $2, cached: $3, unneeded: 0}"
 }
 
 deploy first --set size=small

@@ -31,7 +31,7 @@ new_requests log >/dev/null
 deploy two "$at/app:ir" "${here[@]}" --reuse "$at/site" -o oci:two:here
 new_requests log >requests
 expect_equal "reused" "$(json deployed.json .reused)" "$reused"
-assert_json deployed.json '.modules == {lowered: 0, cached: 0} and .links == 0'
+assert_json deployed.json '.modules == {lowered: 0, cached: 0, unneeded: 0} and .links == 0'
 expect_equal "digest" "$(json deployed.json .digest)" "$digest"
 expect_equal "digest in the layout" "$(image_digest two here)" "$digest"
 for layer in $(jq -r '.layers[] | select(.role == "ir" or .role == "kit" or .role == "tree") | .digest' ir.json); do

@@ -46,7 +46,7 @@ layout=$PWD/app
 cd "$elsewhere"
 deploy() { "${as_user[@]}" "$XAAS" deploy "oci:$layout:source" --runtime bwrap -q --format json "$@"; }
 deploy -o oci:here:safe --cpu haswell --set speed=safe >safe.json
-assert_json safe.json '.form == "source" and .target.cpu == "haswell" and .modules == {"lowered": 0, "cached": 0} and .links == 0'
+assert_json safe.json '.form == "source" and .target.cpu == "haswell" and .modules == {"lowered": 0, "cached": 0, "unneeded": 0} and .links == 0'
 assert_json safe.json '.build | .runtime == "bwrap" and (.compiler | test("gcc")) and .flags[0] == "-march=haswell"'
 deploy -o oci:here:again --cpu haswell -j 1 >again.json
 expect_equal "the same again" "$(json again.json .digest)" "$(json safe.json .digest)"

@@ -1,12 +1,12 @@
+#include "ir/testing.h"
+
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/features.h>
 #include <xaas/ir/prepared.h>
 #include <xaas/ir/retarget.h>
 
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
@@ -16,13 +16,6 @@
 namespace xaas::ir {
 
 namespace {
-
-std::unique_ptr<llvm::Module> module_of(const std::string& text, llvm::LLVMContext& context) {
-  llvm::SMDiagnostic error;
-  auto module = llvm::parseAssemblyString("target triple = \"x86_64-pc-linux-gnu\"\n" + text, error, context);
-  EXPECT_TRUE(module) << error.getMessage().str();
-  return module;
-}
 
 std::string text_of(const llvm::Module& module) {
   std::string text;

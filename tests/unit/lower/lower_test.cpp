@@ -17,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 TEST(Lower, MakesAnObject) {
@@ -228,8 +229,40 @@ TEST(Lower, SaysWhatTheSourceAskedForItself) {
   ASSERT_TRUE(again);
   EXPECT_EQ(again->own, object->own);
   EXPECT_EQ(again->bytes, object->bytes);
-  for (const char* damaged : {"", "asm", "what\nELF", " nofeature\nELF"})
+  for (const char* damaged : {"", "asm", "what\n0\nELF", " nofeature\n0\nELF", "asm\nELF", "\n1\nELF", "\n1\n9:a",
+                              "\n-1\n", "\n99999999999999999999\n"})
     EXPECT_FALSE(parse_object(damaged)) << damaged;
+}
+
+TEST(Lower, SaysWhatAnObjectWants) {
+  const Job job = job_of("declare void @callee()\n"
+                         "define void @copy(ptr %a, ptr %b, i64 %n) {\n"
+                         "  call void @callee()\n"
+                         "  call void @llvm.memcpy.p0.p0.i64(ptr %a, ptr %b, i64 %n, i1 false)\n"
+                         "  ret void\n"
+                         "}\n"
+                         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n");
+  const auto object = lower(job);
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_THAT(object->wanted, IsSupersetOf({"callee", "memcpy"}));
+  EXPECT_EQ(parse_object(to_bytes(*object))->wanted, object->wanted);
+
+  Job names = job;
+  names.form = Form::symbols;
+  const auto symbols = lower(names);
+  ASSERT_TRUE(symbols) << symbols.error().message;
+  EXPECT_THAT(symbols->wanted, ElementsAre("callee"));
+  const auto defined = parse_names(symbols->bytes);
+  ASSERT_TRUE(defined) << defined.error().message;
+  EXPECT_THAT(*defined, ElementsAre("copy"));
+}
+
+TEST(Lower, NamesMayHaveAnyCharacter) {
+  const std::set<std::string> names = {"", "a b", "a\nb", "1:c", std::string("d\0e", 3)};
+  const auto again = parse_names(to_bytes(names));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, names);
+  EXPECT_FALSE(parse_names(to_bytes(names) + "x"));
 }
 
 } // namespace

@@ -1,13 +1,13 @@
 // Helpers for tests of the lower module: modules from text, and jobs for them.
 #pragma once
 
+#include "ir/testing.h"
+
 #include <xaas/lower/lower.h>
 
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <gtest/gtest.h>
@@ -18,9 +18,7 @@ namespace xaas::lower {
 
 inline std::string bitcode_of(const std::string& text) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic error;
-  auto module = llvm::parseAssemblyString("target triple = \"x86_64-pc-linux-gnu\"\n" + text, error, context);
-  EXPECT_TRUE(module) << error.getMessage().str();
+  const auto module = ir::module_of(text, context);
   std::string bitcode;
   llvm::raw_string_ostream stream(bitcode);
   if (module)

@@ -1,0 +1,36 @@
+// Names of symbols in modules and object files, as a linker reads them.
+#pragma once
+
+#include <xaas/base/result.h>
+
+#include <optional>
+#include <set>
+#include <string>
+
+namespace llvm {
+class MemoryBufferRef;
+class Module;
+} // namespace llvm
+
+namespace xaas::ir {
+
+// Without symbol versions (`read@@V1` is `read`).
+struct Symbols {
+  std::set<std::string> defined;
+  // Names for which a linker searches archives: undefined ones, and common ones (tentative definitions of C
+  // and Fortran), which lld replaces by an archive's definition (--fortran-common).
+  std::set<std::string> wanted;
+};
+
+// The module's own symbols, with those of its file-scope assembly. The back end adds names to `wanted`
+// (runtime_functions()). Nothing if assembly in a function may define symbols.
+std::optional<Symbols> symbols_of(llvm::Module& module);
+
+// Symbols of an object, a shared library (its dynamic ones), bitcode, or an archive of such files. Anything
+// else, or a damaged file: integrity error.
+Result<Symbols> symbols_of(const llvm::MemoryBufferRef& file);
+
+// Functions that the optimizer or the back end may call although no module names them.
+std::set<std::string> runtime_functions(const std::string& triple);
+
+} // namespace xaas::ir

@@ -1,0 +1,201 @@
+#include "lowering.h"
+#include "members.h"
+
+#include <xaas/base/stopwatch.h>
+#include <xaas/link/needs.h>
+#include <xaas/lower/lower.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace xaas::deploy {
+
+namespace {
+
+class Lowering {
+public:
+  Lowering(const AssemblyInputs& inputs, const Fetch& fetch)
+      : inputs_(inputs), fetch_(fetch), members_(inputs), result_{Objects(inputs.work), {}} {
+    any_cpu_.arch = inputs.bundle.arch;
+  }
+
+  Result<Lowered> run() {
+    const Stopwatch watch;
+    for (const LoweredUnit& unit : lowered_units(inputs_.forms))
+      if (!members_.optional().contains(unit.first))
+        XAAS_CHECK(find(unit));
+    for (const Digest& unit : members_.optional())
+      XAAS_CHECK(find({unit, lower::Form::symbols}));
+    XAAS_CHECK(fetch_inputs());
+    XAAS_CHECK(make_device_code());
+    XAAS_CHECK(want_names_of_kit());
+    XAAS_CHECK(lower("lowering for " + inputs_.target.name));
+    XAAS_CHECK(lower_members());
+    result_.lower_seconds = watch.seconds().wall - result_.fetch_seconds;
+    return std::move(result_);
+  }
+
+private:
+  // Takes the object from the cache, or lists it for lower().
+  Result<void> find(const LoweredUnit& unit) {
+    std::optional<lower::Object> object;
+    if (inputs_.cache)
+      object = inputs_.cache->find(unit_of(unit), options_of(unit), target_of(unit), unit.second,
+                                   parts_key(inputs_, unit.first));
+    if (!object) {
+      missing_.push_back(unit);
+      return {};
+    }
+    result_.cached += unit.second != lower::Form::symbols;
+    return keep(unit, *object);
+  }
+
+  Result<void> keep(const LoweredUnit& unit, const lower::Object& object) {
+    if (unit.second != lower::Form::symbols) {
+      members_.want(object.wanted);
+      return result_.objects.keep(unit, object);
+    }
+    std::optional<ir::Symbols> symbols;
+    if (!object.bytes.empty()) {
+      XAAS_TRY(std::set<std::string> defined, lower::parse_names(object.bytes));
+      symbols = {std::move(defined), object.wanted};
+    }
+    members_.add(unit.first, symbols);
+    return {};
+  }
+
+  Result<void> fetch_inputs() {
+    const std::set<Digest> devices = units_without_device_image(inputs_, result_.objects);
+    std::set<Digest> wanted = device::modules_to_read(inputs_.bundle, inputs_.device, devices);
+    wanted.insert(inputs_.usage.kit.begin(), inputs_.usage.kit.end());
+    wanted.insert(inputs_.usage.tree.begin(), inputs_.usage.tree.end());
+    return fetch_with_modules(std::move(wanted));
+  }
+
+  // With the modules that lower() reads. One pass over the image's layers is cheaper than two.
+  Result<void> fetch_with_modules(std::set<Digest> wanted) {
+    for (const LoweredUnit& unit : missing_)
+      if (const Digest& module = image::stored_module(inputs_.bundle, unit.first); !fetched_.contains(module))
+        wanted.insert(module);
+    if (wanted.empty())
+      return {};
+    const Stopwatch watch;
+    XAAS_CHECK(fetch_(wanted));
+    fetched_.merge(wanted);
+    result_.fetch_seconds += watch.seconds().wall;
+    return {};
+  }
+
+  Result<void> make_device_code() {
+    XAAS_TRY(result_.device,
+             device::make_device_code({.bundle = inputs_.bundle,
+                                       .plan = inputs_.device,
+                                       .host_units = units_without_device_image(inputs_, result_.objects),
+                                       .contents = inputs_.contents,
+                                       .cpu = inputs_.target,
+                                       .cache = inputs_.cache,
+                                       .work = inputs_.work,
+                                       .threads = inputs_.jobs,
+                                       .progress = inputs_.progress}));
+    result_.lowered += result_.device.lowered;
+    result_.cached += result_.device.cached;
+    return {};
+  }
+
+  Result<void> want_names_of_kit() {
+    if (members_.kit().empty())
+      return {};
+    std::map<fs::path, std::string> files;
+    for (const auto& [digest, name] : members_.kit())
+      files[inputs_.contents.path(digest)] = name;
+    XAAS_TRY(const std::set<std::string> names, link::names_wanted_by(files));
+    members_.want(names);
+    return {};
+  }
+
+  Result<void> lower_members() {
+    size_t needed = 0;
+    for (std::set<Digest> units; !(units = members_.take()).empty(); needed += units.size()) {
+      for (const Digest& unit : units) {
+        if (inputs_.forms.objects.contains(unit))
+          XAAS_CHECK(find({unit, lower::Form::object}));
+        if (inputs_.forms.bitcode.contains(unit))
+          XAAS_CHECK(find({unit, lower::Form::thin_lto}));
+      }
+      XAAS_CHECK(fetch_with_modules({}));
+      XAAS_CHECK(lower("lowering members of archives for " + inputs_.target.name));
+    }
+    result_.unneeded = members_.optional().size() - needed;
+    return {};
+  }
+
+  Result<void> lower(const std::string& phase) {
+    if (missing_.empty())
+      return {};
+    const std::vector<LoweredUnit> units = sorted(std::exchange(missing_, {}));
+    inputs_.progress.start(phase, units.size());
+    const auto job = [&](size_t i) { return job_of(units[i]); };
+    const auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
+      const LoweredUnit& unit = units[i];
+      result_.lowered += unit.second != lower::Form::symbols;
+      if (inputs_.cache)
+        inputs_.cache->keep(unit_of(unit), options_of(unit), target_of(unit), unit.second, object,
+                            parts_key(inputs_, unit.first));
+      return keep(unit, object);
+    };
+    XAAS_CHECK(lower::lower_all(units.size(), job, done, {.workers = inputs_.jobs}, inputs_.progress));
+    inputs_.progress.finish();
+    return {};
+  }
+
+  // The longest first, so that no core waits for it at the end. Reading symbols is short.
+  std::vector<LoweredUnit> sorted(std::vector<LoweredUnit> units) const {
+    const auto length = [&](const LoweredUnit& unit) {
+      const uint64_t bytes = inputs_.bundle.modules.at(image::stored_module(inputs_.bundle, unit.first));
+      return unit.second == lower::Form::symbols ? bytes / 64 : bytes;
+    };
+    std::sort(units.begin(), units.end(), [&](const LoweredUnit& a, const LoweredUnit& b) {
+      return length(a) != length(b) ? length(a) > length(b) : a < b;
+    });
+    return units;
+  }
+
+  Result<lower::Job> job_of(const LoweredUnit& wanted) const {
+    lower::Job job;
+    job.unit = unit_of(wanted);
+    XAAS_TRY(job.bitcode, inputs_.contents.read(image::stored_module(inputs_.bundle, wanted.first)));
+    job.prepared = inputs_.bundle.prepared.contains(wanted.first);
+    job.options = options_of(wanted);
+    job.target = target_of(wanted);
+    job.form = wanted.second;
+    if (const auto image = result_.device.images.find(wanted.first); image != result_.device.images.end())
+      job.device_image = image->second;
+    return job;
+  }
+
+  const ir::Unit& unit_of(const LoweredUnit& unit) const { return inputs_.bundle.units.at(unit.first); }
+  const ir::UnitOptions& options_of(const LoweredUnit& unit) const {
+    return inputs_.bundle.options.at(unit_of(unit).options);
+  }
+  const target::Cpu& target_of(const LoweredUnit& unit) const {
+    return unit.second == lower::Form::symbols ? any_cpu_ : inputs_.target;
+  }
+
+  const AssemblyInputs& inputs_;
+  const Fetch& fetch_;
+  Members members_;
+  target::Cpu any_cpu_; // symbols are those of every CPU
+  std::vector<LoweredUnit> missing_;
+  std::set<Digest> fetched_; // modules among others
+  Lowered result_;
+};
+
+} // namespace
+
+Result<Lowered> lower_units(const AssemblyInputs& inputs, const Fetch& fetch) {
+  return Lowering(inputs, fetch).run();
+}
+
+} // namespace xaas::deploy

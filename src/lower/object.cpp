@@ -1,0 +1,101 @@
+// Form of an object in answers and caches: a line with what the source asked for beyond the target, the names
+// that it wants, and the object.
+#include <xaas/base/text.h>
+#include <xaas/lower/lower.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace xaas::lower {
+
+namespace {
+
+constexpr size_t max_line = 10000;
+
+Error damaged(const std::string& what) {
+  return make_error(ErrorKind::integrity, "an object with " + what);
+}
+
+Result<OwnCode> parse_own(const std::string& line) {
+  OwnCode own;
+  const std::vector<std::string> words = split(line, ' ');
+  for (size_t i = 0; i < words.size(); ++i) {
+    const bool valid =
+        i == 0 ? words[0].empty() || words[0] == "asm"
+               : target::is_feature("x86_64", words[i]) || target::is_feature("aarch64", words[i]);
+    if (!valid)
+      return damaged("a damaged first line");
+    if (i == 0)
+      own.assembly = !words[0].empty();
+    else
+      own.features.insert(words[i]);
+  }
+  return own;
+}
+
+// Takes a number and the character behind it from the beginning of `text`.
+std::optional<size_t> take_number(std::string_view& text, char end) {
+  size_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || rest == text.data() + text.size() || *rest != end)
+    return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(rest - text.data()) + 1);
+  return number;
+}
+
+// Takes the form that to_bytes() gives names: their number and a newline, and for each its length, a colon and
+// the name, because a name may have any character.
+std::optional<std::set<std::string>> take_names(std::string_view& text) {
+  std::optional<size_t> count = take_number(text, '\n');
+  if (!count)
+    return std::nullopt;
+  std::set<std::string> names;
+  for (; *count > 0; --*count) {
+    const std::optional<size_t> length = take_number(text, ':');
+    if (!length || *length > text.size())
+      return std::nullopt;
+    names.emplace_hint(names.end(), text.substr(0, *length));
+    text.remove_prefix(*length);
+  }
+  return names;
+}
+
+} // namespace
+
+std::string to_bytes(const std::set<std::string>& names) {
+  std::string bytes = std::to_string(names.size()) + "\n";
+  for (const std::string& name : names)
+    bytes += std::to_string(name.size()) + ":" + name;
+  return bytes;
+}
+
+Result<std::set<std::string>> parse_names(std::string_view bytes) {
+  std::optional<std::set<std::string>> names = take_names(bytes);
+  if (!names || !bytes.empty())
+    return damaged("a damaged list of names");
+  return *std::move(names);
+}
+
+std::string to_bytes(const Object& object) {
+  std::string bytes = object.own.assembly ? "asm" : "";
+  for (const std::string& feature : object.own.features)
+    bytes += " " + feature;
+  return bytes + "\n" + to_bytes(object.wanted) + object.bytes;
+}
+
+Result<Object> parse_object(std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  if (end > max_line)
+    return make_error(ErrorKind::integrity, "an object without its first line");
+  Object object;
+  XAAS_TRY(object.own, parse_own(std::string(bytes.substr(0, end))));
+  bytes.remove_prefix(end + 1);
+  std::optional<std::set<std::string>> wanted = take_names(bytes);
+  if (!wanted)
+    return damaged("a damaged list of names");
+  object.wanted = *std::move(wanted);
+  object.bytes = bytes;
+  return object;
+}
+
+} // namespace xaas::lower
