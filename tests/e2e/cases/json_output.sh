@@ -71,7 +71,7 @@ only_json deploy.json "$XAAS" deploy oci:app:ir -o oci:app:here --system node.js
 grep -q . stderr || fail "deploying shows no progress"
 assert_json deploy.json '.image == "oci:app:here" and (.digest | test("^sha256:[0-9a-f]{64}$")) and (.configuration | keys == ["isa", "speed"])
   and (.target.cpu | type) == "string" and (.target.features | type) == "array" and .target.gpu == []
-  and .modules == {"lowered": 1, "cached": 0} and .native_objects == 0 and .links == 1
+  and .modules == {"lowered": 1, "cached": 0, "unneeded": 0} and .native_objects == 0 and .links == 1
   and (.seconds | keys == ["build", "fetch", "link", "lower", "package", "total"]) and .seconds.build == 0 and .form == "ir" and .build == null and all(.seconds[]; type == "number")
   and all(.selection[]; (.point | type) == "string" and (.value | type) == "string" and (.reason | length > 0))
   and (.selection | length == 2) and (.rejected | type) == "array"'
