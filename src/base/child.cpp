@@ -1,4 +1,5 @@
 #include <xaas/base/child.h>
+#include <xaas/base/stopwatch.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <new>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -159,9 +161,11 @@ ChildEnd end_child(pid_t child) {
   const auto start = std::chrono::steady_clock::now();
   int status = 0;
   while (std::chrono::steady_clock::now() - start < patience) {
-    const pid_t ended = waitpid(child, &status, WNOHANG);
+    rusage usage{};
+    const pid_t ended = wait4(child, &status, WNOHANG, &usage);
     if (ended == child)
-      return {WIFEXITED(status), WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)};
+      return {WIFEXITED(status), WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status),
+              cpu_seconds(usage)};
     if (ended < 0 && errno != EINTR)
       return {false, SIGKILL};
     std::this_thread::sleep_for(rest);

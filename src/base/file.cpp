@@ -172,6 +172,18 @@ Result<void> FileWriter::commit_as(const fs::path& path, bool durable) {
   return {};
 }
 
+Result<void> append_file(const fs::path& path, std::string_view lines) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (file < 0)
+    return errno_error(errno, "writing " + path.string());
+  const ssize_t written = write(file, lines.data(), lines.size());
+  const int error = written < 0 ? errno : ENOSPC;
+  close(file);
+  if (written != static_cast<ssize_t>(lines.size()))
+    return errno_error(error, "writing " + path.string());
+  return {};
+}
+
 Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode, bool durable) {
   XAAS_TRY(FileWriter writer, FileWriter::create(path, mode));
   XAAS_CHECK(writer.write(content));

@@ -1,3 +1,4 @@
+#include <xaas/base/text.h>
 #include <xaas/base/trace.h>
 
 #include <algorithm>
@@ -69,6 +70,12 @@ void add(Event event) {
     recording.events.push_back(std::move(event));
 }
 
+int64_t last_end() {
+  Recording& recording = recording_of_this_process();
+  const std::scoped_lock lock(recording.mutex);
+  return recording.events.empty() ? recording.began.value_or(0) : recording.events.back().end;
+}
+
 Span::Span(std::string category, std::string name) {
   if (recording())
     event_ = Event{std::move(category), std::move(name), now(), 0, Json::object()};
@@ -84,6 +91,36 @@ void Span::end() {
     return;
   event_->end = now();
   add(*std::exchange(event_, std::nullopt));
+}
+
+Result<void> append_to(const fs::path& file) {
+  Recording& recording = recording_of_this_process();
+  const std::scoped_lock lock(recording.mutex);
+  std::string lines;
+  for (const Event& event : std::exchange(recording.events, {}))
+    lines += Json{event.category, event.name, event.begin, event.end, event.details}.dump(
+                 -1, ' ', false, Json::error_handler_t::replace) +
+             "\n";
+  return lines.empty() ? Result<void>() : append_file(file, lines);
+}
+
+Result<void> add_from(const fs::path& file, const Json& details) {
+  std::error_code code;
+  if (!fs::exists(file, code))
+    return {};
+  XAAS_TRY(const std::string text, read_file(file));
+  for (const std::string& line : split(text, '\n')) {
+    if (line.empty())
+      continue;
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_array() || json.size() != 5 || !json[0].is_string() || !json[1].is_string() ||
+        !json[2].is_number_integer() || !json[3].is_number_integer() || !json[4].is_object())
+      return make_error(ErrorKind::integrity, file.string() + ": not an event: " + line);
+    Event event{json[0], json[1], json[2], json[3], json[4]};
+    event.details.update(details);
+    add(std::move(event));
+  }
+  return {};
 }
 
 Json to_json() {

@@ -10,6 +10,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/trace.h>
 #include <xaas/build/build.h>
 #include <xaas/frontdoor/toolchains.h>
 #include <xaas/harvest/harvest.h>
@@ -171,6 +172,7 @@ private:
       session.shared_cache_vouched = request_.cache->shared()->vouched_for();
     }
     session.check_sharing = request_.check_sharing;
+    session.trace = trace::recording();
     session.prefixes = {{build.build, "build"}, {project::compiled_source(build), "."}};
     // The last prefix that matches applies, and one directory may contain the other.
     std::sort(session.prefixes.begin(), session.prefixes.end(),
@@ -262,12 +264,16 @@ private:
     image::BundleConfiguration captured;
     captured.configuration = configuration;
     captured.arguments = build.arguments;
+    trace::Span span("configuration", report.id);
     Result<std::vector<link::InstalledFile>> installed = run_build(build, session, report.steps);
+    XAAS_CHECK(trace::add_from(session.spans(), {{"configuration", report.id}}));
     if (!installed)
       return failure(std::move(installed).error(), build.log, configuration);
     captured.installed = *std::move(installed);
     const Stopwatch bundling;
+    trace::Span harvest("phase", "bundle");
     XAAS_CHECK(maker_.add(session, std::move(captured), request_.application.runtime));
+    harvest.end();
     report.steps.harvest += bundling.seconds();
     XAAS_CHECK(read_log(session, report));
     XAAS_CHECK(collect_warnings(build, session, bundle_.configurations.back()));
@@ -287,6 +293,7 @@ private:
     if (Result<void> clean = surroundings_.check(*built, project::compiled_source(build), progress_); !clean)
       return reported(std::move(clean).error(), build, Cause::install);
     const Stopwatch harvesting;
+    trace::Span span("phase", "harvest");
     Result<std::vector<link::InstalledFile>> found = harvest::harvest(session, build.destination);
     if (!found)
       return reported(std::move(found).error(), build, Cause::other);

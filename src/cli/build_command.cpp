@@ -4,6 +4,7 @@
 #include "platform_options.h"
 #include "registry_options.h"
 #include "settings.h"
+#include "trace_option.h"
 #include "try_options.h"
 #include "warnings.h"
 
@@ -82,6 +83,7 @@ public:
                  "Assemble all device code once, to find errors that only NVIDIA's assembler reports; needs "
                  "ptxas");
     app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
+    trace_.add(app);
     app.add_flag("--strip-debug", strip_debug_, "Leave debug information out of the image");
     try_.add(
         app,
@@ -118,12 +120,15 @@ public:
       request.cache = cache;
       requests.push_back(std::move(request));
     }
+    trace_.begin("build " + output_);
     Result<build::IndexReport> result = build_all(requests, progress);
     if (!result && result.error().kind == ErrorKind::failed && tries && from_tree)
       result = build_what_works(requests.front(), *from_tree, progress);
+    const Result<void> traced = trace_.write();
     if (cache) // a failed build adds entries, too
       prune_caches(max_bytes);
     XAAS_TRY(const build::IndexReport report, result);
+    XAAS_CHECK(traced);
     print_report(report);
     return {};
   }
@@ -206,6 +211,7 @@ private:
   }
 
   TryOptions try_;
+  TraceOption trace_;
   RegistryOptions registry_;
   std::string spec_, output_, source_, base_, kind_ = "ir", ir_;
   PlatformOptions platforms_;

@@ -2,6 +2,7 @@
 #include "images.h"
 #include "registry_options.h"
 #include "settings.h"
+#include "trace_option.h"
 #include "verify_key.h"
 #include "warnings.h"
 
@@ -77,6 +78,7 @@ public:
            "the image")
         ->excludes(dry);
     app.add_flag("--no-cache", no_cache_, "Do not use or update the cache");
+    trace_.add(app);
     registry_.add(app);
     app.add_option("-j,--jobs", jobs_, "Number of parallel jobs (default: what this machine allows)")
         ->type_name("N")
@@ -101,10 +103,13 @@ public:
     const bool remote = request.image.transport == oci::Transport::registry ||
                         (request.reuse && request.reuse->transport == oci::Transport::registry);
     request.access = registry_.read(!no_cache_ && remote, progress);
+    trace_.begin("deploy " + request.image.text);
     const Result<deploy::Report> result = deploy::deploy(request, progress);
+    const Result<void> traced = trace_.write();
     if (request.objects || request.access.blobs) // a failed deploy adds entries, too
       prune_caches(max_bytes);
     XAAS_TRY(const deploy::Report report, result);
+    XAAS_CHECK(traced);
     if (!sbom_.empty()) {
       const UserUmask users;
       XAAS_CHECK(write_output(sbom_, provenance::to_text(*report.sbom)));
@@ -262,8 +267,9 @@ private:
          report.compiler.empty()
              ? Json()
              : Json{{"runtime", report.runtime}, {"compiler", report.compiler}, {"flags", report.flags}}},
-        {"modules",
-         {{"lowered", report.lowered}, {"cached", report.cached}, {"unneeded", report.unneeded}}},
+        {"modules", {{"lowered", report.lowered}, {"cached", report.cached}, {"unneeded", report.unneeded}}},
+        {"critical_path",
+         {{"sum", report.path.sum}, {"longest", report.path.longest}, {"source", report.path.source}}},
         {"native_objects", report.native_objects},
         {"links", report.links},
         {"lto", report.lto ? Json{{"units", report.lto->units}, {"without", report.lto->without}} : Json()},
@@ -383,6 +389,7 @@ private:
     std::cout << report.image << " " << report.digest->to_string() << "\n";
   }
 
+  TraceOption trace_;
   RegistryOptions registry_;
   std::string image_, output_, system_, cpu_, verify_key_, sbom_, reuse_;
   std::string ptxas_;

@@ -2,6 +2,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/stopwatch.h>
+#include <xaas/base/trace.h>
 #include <xaas/link/replay.h>
 #include <xaas/lower/cpu_guard.h>
 
@@ -40,6 +41,7 @@ public:
       if (file.kind == FileKind::link)
         finishes_[file.digest].push_back(file.finish);
     const Stopwatch watch;
+    const trace::Span span("phase", "link");
     assembly_.links = device_.links;
     XAAS_TRY(program_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::program));
     XAAS_TRY(library_guard_, lower::cpu_guard(inputs_.target, lower::GuardedFile::library));
@@ -166,6 +168,7 @@ private:
 
   Result<void> make_output(const link::LinkRecord& record, const Output& output) {
     XAAS_CHECK(check_interrupt());
+    const trace::Span span("link", record.name);
     link::ReplayOptions options;
     options.arch = inputs_.bundle.arch;
     options.finish = output.finish;
@@ -295,7 +298,7 @@ private:
   const AssemblyInputs& inputs_;
   Objects objects_;
   device::DeviceCode device_;
-  bool has_start_files_; // whether the image records them
+  bool has_start_files_;                                                // whether the image records them
   std::map<Digest, std::vector<std::optional<link::Finish>>> finishes_; // of installed links, by record
   std::map<Digest, CodeOrigin> origins_;                                // of the records' outputs
   std::string program_guard_, library_guard_;                           // objects

@@ -6,6 +6,7 @@
 #include <xaas/base/confine.h>
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/trace.h>
 #include <xaas/deploy/deploy.h>
 #include <xaas/ir/canonical.h>
 #include <xaas/oci/operation.h>
@@ -231,6 +232,7 @@ void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report
   report.lowered = lowered.lowered;
   report.cached = lowered.cached;
   report.unneeded = lowered.unneeded;
+  report.path = lowered.path;
   report.native_objects = inputs.usage.native_objects;
   report.seconds.lower = lowered.lower_seconds;
   if (inputs.forms.lto_level == 0)
@@ -245,6 +247,7 @@ template <typename... Made>
 Result<void> finish(const Request& request, const Plan& plan, Report& report, Progress& progress,
                     const image::ApplicationImage& source, Made&&... made) {
   const Clock::time_point start = Clock::now();
+  const trace::Span span("phase", "package");
   provenance::FileList files;
   XAAS_TRY(const oci::NewImage image, package(source, std::forward<Made>(made)..., plan.inputs, plan.time,
                                               wants_files(request) ? &files : nullptr));
@@ -321,6 +324,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
            within(request.image.text,
                   registry::open_image(request.image, target::oci_architecture(request.system.arch),
                                        request.access)));
+  trace::Span deploying("phase", "choose");
   Report report;
   if (request.verify_key) {
     XAAS_TRY(report.signature,
@@ -356,6 +360,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   report.gpus = plan.device.gpus;
   report.has_device_code = plan.device.wants_device_code();
   report.gpu_code = {plan.device.code.begin(), plan.device.code.end()};
+  deploying.end();
   bool done = request.dry_run;
   if (request.reuse) {
     XAAS_TRY(const bool reused, reuse(request, source, plan, report, progress));

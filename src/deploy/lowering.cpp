@@ -2,6 +2,7 @@
 #include "members.h"
 
 #include <xaas/base/stopwatch.h>
+#include <xaas/base/trace.h>
 #include <xaas/link/needs.h>
 #include <xaas/lower/lower.h>
 
@@ -40,14 +41,18 @@ public:
 private:
   // Takes the object from the cache, or lists it for lower().
   Result<void> find(const LoweredUnit& unit) {
+    trace::Span span("module", unit_of(unit).source);
     std::optional<lower::Object> object;
     if (inputs_.cache)
       object = inputs_.cache->find(unit_of(unit), options_of(unit), target_of(unit), unit.second,
                                    parts_key(inputs_, unit.first));
     if (!object) {
+      span.drop(); // lower() records another
       missing_.push_back(unit);
       return {};
     }
+    span.set("form", lower::name(unit.second));
+    span.set("cache", "hit");
     result_.cached += unit.second != lower::Form::symbols;
     return keep(unit, *object);
   }
@@ -82,6 +87,7 @@ private:
     if (wanted.empty())
       return {};
     const Stopwatch watch;
+    const trace::Span span("phase", "fetch");
     XAAS_CHECK(fetch_(wanted));
     fetched_.merge(wanted);
     result_.fetch_seconds += watch.seconds().wall;
@@ -134,11 +140,13 @@ private:
   Result<void> lower(const std::string& phase) {
     if (missing_.empty())
       return {};
+    const trace::Span span("phase", phase);
     const std::vector<LoweredUnit> units = sorted(std::exchange(missing_, {}));
     inputs_.progress.start(phase, units.size());
     const auto job = [&](size_t i) { return job_of(units[i]); };
     const auto done = [&](size_t i, const lower::Object& object) -> Result<void> {
       const LoweredUnit& unit = units[i];
+      result_.path.add(unit_of(unit).source, object.cpu_seconds);
       result_.lowered += unit.second != lower::Form::symbols;
       if (inputs_.cache)
         inputs_.cache->keep(unit_of(unit), options_of(unit), target_of(unit), unit.second, object,

@@ -4,6 +4,7 @@
 #include "objects.h"
 
 #include <xaas/base/result.h>
+#include <xaas/deploy/deploy.h>
 #include <xaas/device/make.h>
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct Lowered {
   uint64_t lowered = 0, cached = 0; // with device code
   uint64_t unneeded = 0;            // members of archives that no link takes
   double fetch_seconds = 0, lower_seconds = 0;
+  CriticalPath path = {};
 };
 
 // Puts contents of the image into AssemblyInputs::contents.

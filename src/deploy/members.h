@@ -14,9 +14,9 @@
 // links of the configuration and in no order, so that a member may be lowered without need; one that a link
 // takes is always lowered. The result depends on the image and the target alone, not on what a cache has.
 //
-// Rejected: recording in the build what each link took, because what the optimizer adds depends on the target,
-// and images would lower all members that were written before; asking lld (--why-extract) for each link, which
-// reads all inputs again.
+// Rejected: recording in the build what each link took, because what the optimizer adds depends on the
+// target, and images would lower all members that were written before; asking lld (--why-extract) for each
+// link, which reads all inputs again.
 #pragma once
 
 #include "objects.h"

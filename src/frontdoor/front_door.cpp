@@ -6,6 +6,7 @@
 #include "hip/hipcc.h"
 #include "link.h"
 
+#include <xaas/base/trace.h>
 #include <xaas/frontdoor/front_door.h>
 #include <xaas/frontdoor/toolchains.h>
 #include <xaas/ir/back_ends.h>
@@ -50,26 +51,46 @@ bool is_front_door(const std::string& argv0) {
          name == "nvcc" || name == "hipcc" || name == "ld";
 }
 
+static int run_tool(const session::Session& session, const std::string& argv0,
+                    const std::vector<std::string>& arguments) {
+  if (is_linker(argv0))
+    return capture_link(session, arguments);
+  const Compiler compiler = compiler_named(argv0);
+  if (compiler == Compiler::flang && session.flang.empty())
+    return print_error(note_missing_flang(session));
+  const std::string name = fs::path(argv0).filename().string();
+  if (is_device_linker(name))
+    return run_device_linker(session, name, arguments);
+  ir::initialize_back_ends();
+  if (is_device_link_stub(session, arguments))
+    return write_empty_object(session, *std::next(std::find(arguments.begin(), arguments.end(), "-o")));
+  if (is_hipcc(argv0))
+    return run_hipcc(session, arguments);
+  return is_nvcc(argv0) ? run_nvcc(session, arguments) : run_driver(session, arguments, compiler);
+}
+
+// The output that a command line names, or the tool.
+static std::string name_of(const std::string& argv0, const std::vector<std::string>& arguments) {
+  const auto option = std::find(arguments.begin(), arguments.end(), "-o");
+  return option == arguments.end() || std::next(option) == arguments.end()
+             ? fs::path(argv0).filename().string()
+             : *std::next(option);
+}
+
 static int run_guarded(const std::string& argv0, const std::vector<std::string>& arguments) {
   // Fixes __DATE__ and __TIME__, so that building twice gives the same IR.
   setenv("SOURCE_DATE_EPOCH", "0", 0);
   const Result<session::Session> session = session::find_session(argv0);
   if (!session)
     return print_error(session.error());
-  if (is_linker(argv0))
-    return capture_link(*session, arguments);
-  const Compiler compiler = compiler_named(argv0);
-  if (compiler == Compiler::flang && session->flang.empty())
-    return print_error(note_missing_flang(*session));
-  const std::string name = fs::path(argv0).filename().string();
-  if (is_device_linker(name))
-    return run_device_linker(*session, name, arguments);
-  ir::initialize_back_ends();
-  if (is_device_link_stub(*session, arguments))
-    return write_empty_object(*session, *std::next(std::find(arguments.begin(), arguments.end(), "-o")));
-  if (is_hipcc(argv0))
-    return run_hipcc(*session, arguments);
-  return is_nvcc(argv0) ? run_nvcc(*session, arguments) : run_driver(*session, arguments, compiler);
+  if (!session->trace)
+    return run_tool(*session, argv0, arguments);
+  trace::start();
+  trace::Span span(is_linker(argv0) ? "link" : "command", name_of(argv0, arguments));
+  const int code = run_tool(*session, argv0, arguments);
+  span.end();
+  static_cast<void>(trace::append_to(session->spans())); // a trace is not worth an error
+  return code;
 }
 
 int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments) {

@@ -1,3 +1,4 @@
+#include <xaas/base/trace.h>
 #include <xaas/image/application_image.h>
 #include <xaas/oci/layer.h>
 #include <xaas/target/cpu.h>
@@ -158,6 +159,8 @@ ApplicationImage::fetch(std::set<Digest> wanted, const std::string& configuratio
   for (const size_t i : layers) {
     if (wanted.empty())
       break;
+    trace::Span span("layer", image_->manifest().layers[i].digest.to_string());
+    span.set("bytes", image_->manifest().layers[i].size);
     XAAS_CHECK(read_contents(i, wanted, keep));
   }
   if (!wanted.empty())

@@ -68,8 +68,8 @@ Result<void> add_all(const llvm::MemoryBufferRef& file, const Range& range, Symb
 
 Result<void> add_file(const llvm::MemoryBufferRef& file, Symbols& symbols) {
   llvm::LLVMContext context;
-  auto opened = llvm::object::SymbolicFile::createSymbolicFile(
-      file, llvm::identify_magic(file.getBuffer()), &context);
+  auto opened =
+      llvm::object::SymbolicFile::createSymbolicFile(file, llvm::identify_magic(file.getBuffer()), &context);
   if (!opened)
     return damaged(file, opened.takeError());
   if (const auto* elf = llvm::dyn_cast<llvm::object::ELFObjectFileBase>(opened->get());
@@ -117,7 +117,7 @@ Result<Symbols> symbols_of(const llvm::MemoryBufferRef& file) {
   initialize_back_ends();
   Symbols symbols;
   XAAS_CHECK(llvm::identify_magic(file.getBuffer()) == llvm::file_magic::archive ? add_archive(file, symbols)
-                                                                                  : add_file(file, symbols));
+                                                                                 : add_file(file, symbols));
   return symbols;
 }
 

@@ -43,8 +43,8 @@ std::optional<size_t> take_number(std::string_view& text, char end) {
   return number;
 }
 
-// Takes the form that to_bytes() gives names: their number and a newline, and for each its length, a colon and
-// the name, because a name may have any character.
+// Takes the form that to_bytes() gives names: their number and a newline, and for each its length, a colon
+// and the name, because a name may have any character.
 std::optional<std::set<std::string>> take_names(std::string_view& text) {
   std::optional<size_t> count = take_number(text, '\n');
   if (!count)
@@ -61,6 +61,24 @@ std::optional<std::set<std::string>> take_names(std::string_view& text) {
 }
 
 } // namespace
+
+std::string name(Form form) {
+  switch (form) {
+  case Form::object:
+    return "object";
+  case Form::working:
+    return "working object";
+  case Form::thin_lto:
+    return "ThinLTO bitcode";
+  case Form::lto:
+    return "LTO bitcode";
+  case Form::prepared:
+    return "prepared module";
+  case Form::symbols:
+    return "symbols";
+  }
+  return {};
+}
 
 std::string to_bytes(const std::set<std::string>& names) {
   std::string bytes = std::to_string(names.size()) + "\n";

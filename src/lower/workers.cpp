@@ -7,6 +7,7 @@
 #include "describe.h"
 
 #include <xaas/base/process.h>
+#include <xaas/base/trace.h>
 #include <xaas/base/worker.h>
 #include <xaas/ir/back_ends.h>
 #include <xaas/lower/lower.h>
@@ -49,6 +50,7 @@ public:
 private:
   struct Running {
     size_t number;
+    trace::Span span;
     Worker worker;
   };
 
@@ -56,8 +58,10 @@ private:
     std::vector<Running> pool;
     for (size_t next = 0; next < numbers.size() || !pool.empty();) {
       while (pool.size() < workers && next < numbers.size()) {
-        XAAS_TRY(Worker worker, start(numbers[next], max_memory));
-        pool.push_back({numbers[next++], std::move(worker)});
+        XAAS_TRY(const Job job, job_(numbers[next]));
+        names_[numbers[next]] = describe(job);
+        XAAS_TRY(Worker worker, start(job, max_memory));
+        pool.push_back({numbers[next++], span_of(job), std::move(worker)});
       }
       XAAS_CHECK(check_interrupt());
       std::vector<pollfd> waiting;
@@ -81,9 +85,15 @@ private:
     return {};
   }
 
-  Result<Worker> start(size_t number, uint64_t max_memory) {
-    XAAS_TRY(const Job job, job_(number));
-    names_[number] = describe(job);
+  static trace::Span span_of(const Job& job) {
+    trace::Span span("module", job.unit.source);
+    span.set("form", name(job.form));
+    span.set("target", job.target.name);
+    span.set("cache", "miss");
+    return span;
+  }
+
+  Result<Worker> start(const Job& job, uint64_t max_memory) const {
     constexpr uint64_t heading = uint64_t(1) << 28; // precedes the object: to_bytes()
     return Worker::start([&] { return lower_in_worker(job, limits_.object); },
                          {max_memory, limits_.cpu_seconds, limits_.object + heading});
@@ -107,6 +117,8 @@ private:
     if (!*answer)
       return answer->error();
     XAAS_TRY(Object object, parse_object(**answer).in(names_[number]));
+    object.cpu_seconds = running.worker.cpu_seconds();
+    running.span.end();
     XAAS_CHECK(done_(number, std::move(object)));
     progress_.advance();
     return {};

@@ -3,6 +3,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/trace.h>
 #include <xaas/oci/layer.h>
 
 #include <vector>
@@ -75,6 +76,7 @@ Result<void> LayerBuilder::add_directory(const std::string& path, unsigned mode)
 
 Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string& created_by,
                                       std::map<std::string, std::string> annotations) const {
+  trace::Span span("layer", created_by);
   const Entry implied{Entry::Kind::directory, 0755, {}};
   std::map<std::string, const Entry*> all;
   for (const auto& [path, entry] : entries_) {
@@ -111,6 +113,7 @@ Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string
   XAAS_TRY(std::string compressed, compressor->finish());
   layer.descriptor = {compression == Compression::gzip ? media_type::layer_gzip : media_type::layer_zstd,
                       digest_of(compressed), compressed.size(), std::move(annotations)};
+  span.set("bytes", compressed.size());
   layer.open = [blob = blob_of(std::move(compressed))]() -> Result<BlobPtr> { return blob; };
   return layer;
 }

@@ -10,6 +10,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
+#include <xaas/base/trace.h>
 
 #include <algorithm>
 #include <unistd.h>
@@ -180,6 +181,7 @@ private:
 
   template <typename Work> Result<void> timed(const std::string& step, Work work) {
     const Stopwatch watch;
+    const trace::Span span("phase", step);
     Result<void> result = work();
     Seconds& time = step == "build"     ? times_.build
                     : step == "install" ? times_.install

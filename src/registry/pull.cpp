@@ -7,6 +7,7 @@
 
 #include <xaas/base/parallel.h>
 #include <xaas/base/text.h>
+#include <xaas/base/trace.h>
 
 #include <mutex>
 
@@ -121,11 +122,15 @@ protected:
 
 private:
   Result<oci::BlobPtr> get(const oci::Descriptor& blob, Progress* progress) const {
+    trace::Span span("transfer", blob.digest.to_string());
+    span.set("bytes", blob.size);
     if (oci::BlobPtr known = kept_.get(blob)) {
+      span.set("cache", "hit");
       if (progress)
         progress->advance(blob.size);
       return known;
     }
+    span.set("cache", "miss");
     return kept_.keep(blob, [&] { return remote(blob); }, progress);
   }
 

@@ -1,6 +1,7 @@
 #include "push.h"
 
 #include <xaas/base/parallel.h>
+#include <xaas/base/trace.h>
 
 #include <algorithm>
 #include <charconv>
@@ -293,6 +294,8 @@ Result<Digest> push(const oci::Reference& reference, const oci::Publication& pub
   Sessions sessions(std::move(first));
   XAAS_CHECK(run_parallel(publication.blobs.size(), access.transfers, [&](size_t i) -> Result<void> {
     const oci::NewBlob& blob = publication.blobs[i];
+    trace::Span span("transfer", blob.descriptor.digest.to_string());
+    span.set("bytes", blob.descriptor.size);
     const Sessions::Lent session = sessions.lend();
     return send_blob(*session, blob, mount_from(blob, reference), progress);
   }));

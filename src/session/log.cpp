@@ -1,11 +1,9 @@
 #include <xaas/session/log.h>
 
 #include <xaas/base/text.h>
+#include <xaas/base/trace.h>
 
-#include <cerrno>
-#include <fcntl.h>
 #include <sstream>
-#include <unistd.h>
 
 namespace xaas::session {
 
@@ -23,18 +21,6 @@ fs::path native_path(const Session& session, const Digest& content) {
   return session.directory / "native" / content.hex();
 }
 
-Result<void> append(const fs::path& path, const std::string& line) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0)
-    return errno_error(errno, "writing " + path.string());
-  const ssize_t written = write(file, line.data(), line.size());
-  const int error = written < 0 ? errno : ENOSPC;
-  close(file);
-  if (written != static_cast<ssize_t>(line.size()))
-    return errno_error(error, "writing " + path.string());
-  return {};
-}
-
 } // namespace
 
 Result<void> log_compile(const Session& session, const LoggedCompile& compile) {
@@ -43,13 +29,16 @@ Result<void> log_compile(const Session& session, const LoggedCompile& compile) {
   if (compile.vector_returns)
     XAAS_CHECK(write_file(session.directory / "vectors" / compile.unit.hex(),
                           std::to_string(compile.vector_returns) + " " + compile.source, 0644, false));
-  return append(compiles_path(session), (compile.reused ? "reused " : "compiled ") +
-                                            compile.unit.to_string() + " " +
-                                            (compile.text ? compile.text->to_string() : "-") + "\n");
+  trace::Event event{"compile", compile.source, trace::last_end(), trace::now(), Json::object()};
+  event.details["cache"] = compile.reused ? "hit" : "miss";
+  trace::add(std::move(event));
+  return append_file(compiles_path(session), (compile.reused ? "reused " : "compiled ") +
+                                                 compile.unit.to_string() + " " +
+                                                 (compile.text ? compile.text->to_string() : "-") + "\n");
 }
 
 Result<void> log_difference(const Session& session, const std::string& difference) {
-  return append(differences_path(session), difference + "\n");
+  return append_file(differences_path(session), difference + "\n");
 }
 
 // The lines of a file; none if it does not exist.

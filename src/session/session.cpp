@@ -35,6 +35,7 @@ Json to_json(const Session& session) {
               {"cache", session.cache.string()},
               {"shared_cache", session.shared_cache.string()},
               {"shared_cache_vouched", session.shared_cache_vouched},
+              {"trace", session.trace},
               {"check_sharing", session.check_sharing}};
 }
 
@@ -75,6 +76,7 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(session.cache, reader.string_or("cache", ""));
   XAAS_TRY(session.shared_cache, reader.string_or("shared_cache", ""));
   XAAS_TRY(session.shared_cache_vouched, reader.boolean_or("shared_cache_vouched", false));
+  XAAS_TRY(session.trace, reader.boolean_or("trace", false));
   XAAS_TRY(session.check_sharing, reader.boolean_or("check_sharing", false));
   return session;
 }

@@ -49,6 +49,7 @@ void exit_on_no_memory();
 struct ChildEnd {
   bool exited = false; // false: a signal ended it
   int status = 0;      // exit status or signal number
+  double cpu_seconds = 0;
 };
 // Waits briefly for a child that has nothing more to say, then kills it.
 ChildEnd end_child(pid_t child);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <sys/resource.h>
 
 namespace xaas {
 
@@ -14,6 +15,8 @@ struct Seconds {
     return *this;
   }
 };
+
+double cpu_seconds(const rusage& usage); // user and system time
 
 // Runs from its construction.
 class Stopwatch {

@@ -60,6 +60,7 @@ public:
   bool receive();
   // After the end of the answer: the result of the task, or nothing if the worker died.
   std::optional<Result<std::string>> answer();
+  double cpu_seconds() const { return end_.cpu_seconds; } // after answer()
   // How a worker without an answer ended, as an error (failed). `no_memory`: it might succeed with more.
   struct Death {
     bool no_memory;

@@ -83,6 +83,19 @@ struct Lto {
   std::map<std::string, uint64_t> without; // by reason, units that are linked without taking part
 };
 
+// CPU seconds of lowering. However many cores work, lowering takes at least the longest module.
+struct CriticalPath {
+  double sum = 0, longest = 0;
+  std::string source; // of the longest module
+  void add(const std::string& module, double seconds) {
+    sum += seconds;
+    if (seconds > longest) {
+      longest = seconds;
+      source = module;
+    }
+  }
+};
+
 struct Report {
   std::string image;                              // the output as given
   std::optional<Digest> digest;                   // of the deployed image; absent with dry_run
@@ -103,6 +116,7 @@ struct Report {
   std::optional<std::string> looked_at; // where an earlier image would be, with Request::reuse
   uint64_t lowered = 0, cached = 0;     // objects that were lowered, and objects from the cache
   uint64_t unneeded = 0;                // members of archives that no link takes
+  CriticalPath path;                    // of the host's modules that were lowered
   uint64_t native_objects = 0, links = 0;
   std::optional<Lto> lto;
   std::vector<image::Warning> warnings; // about the deployed image, sorted

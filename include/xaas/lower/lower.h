@@ -22,9 +22,12 @@ enum class Form {
   lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
   prepared, // bitcode in prepared form (ir/prepared.h), for any target; empty if the module has none, because
             // it does not suit LTO (ir::suits_lto())
-  symbols,  // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
-            // others (ir/symbols.h)
+  symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
+           // others (ir/symbols.h)
 };
+
+// For reports: "object", "ThinLTO bitcode".
+std::string name(Form form);
 
 struct Job {
   std::string bitcode; // of an IR module in canonical form, or in prepared form
@@ -55,8 +58,10 @@ struct OwnCode {
 struct Object {
   std::string bytes;
   OwnCode own;
-  // Names for which a link searches archives (ir::Symbols::wanted), if the form is object, thin_lto or symbols.
+  // Names for which a link searches archives (ir::Symbols::wanted), if the form is object, thin_lto or
+  // symbols.
   std::set<std::string> wanted;
+  double cpu_seconds = 0; // that lowering took, if a worker did it now
 };
 // The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.
 std::string to_bytes(const Object& object);

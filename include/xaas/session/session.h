@@ -40,6 +40,7 @@ struct Session {
   fs::path cache;           // of compile outcomes (store::Cache); empty: none
   fs::path shared_cache;    // another cache, read only and accepted (store::SharedCache); empty: none
   bool shared_cache_vouched = false; // root named it
+  bool trace = false;                // write events into spans()
   // Compile even if the outcome is known, and record where the module differs (`differences/`).
   bool check_sharing = false;
 
@@ -47,6 +48,7 @@ struct Session {
   // If there is a toolkit: the toolkit as the build sees it, whose nvcc is the front door; and headers that
   // Clang itself includes, for the front of the search path (see create_session()).
   fs::path shadow_cuda() const { return directory / "cuda"; }
+  fs::path spans() const { return directory / "spans"; } // see trace::append_to()
   fs::path first_cuda_headers() const { return directory / "cuda-headers"; }
 };
 

@@ -18,16 +18,18 @@ using testing::ElementsAre;
 using testing::IsSupersetOf;
 using testing::Not;
 
-const char* const program = "target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"\n"
-                            "@table = common global [4 x i32] zeroinitializer\n"
-                            "@hidden = internal global i32 0\n"
-                            "module asm \".globl from_asm\"\n"
-                            "module asm \"from_asm: jmp in_asm\"\n"
-                            "declare void @callee()\n"
-                            "declare void @llvm.trap()\n"
-                            "define linkonce_odr void @inlined() { ret void }\n"
-                            "define available_externally void @elsewhere() { ret void }\n"
-                            "define void @\"\\01renamed\"() { call void @callee() ret void }\n";
+const char* const program =
+    "target datalayout = "
+    "\"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"\n"
+    "@table = common global [4 x i32] zeroinitializer\n"
+    "@hidden = internal global i32 0\n"
+    "module asm \".globl from_asm\"\n"
+    "module asm \"from_asm: jmp in_asm\"\n"
+    "declare void @callee()\n"
+    "declare void @llvm.trap()\n"
+    "define linkonce_odr void @inlined() { ret void }\n"
+    "define available_externally void @elsewhere() { ret void }\n"
+    "define void @\"\\01renamed\"() { call void @callee() ret void }\n";
 
 TEST(Symbols, OfAModule) {
   llvm::LLVMContext context;
@@ -51,7 +53,8 @@ TEST(Symbols, OfBitcode) {
 
 TEST(Symbols, AssemblyInAFunctionMayDefineOthers) {
   llvm::LLVMContext context;
-  EXPECT_TRUE(symbols_of(*module_of("define void @f() { call void asm \"rdtsc\", \"\"() ret void }", context)));
+  EXPECT_TRUE(
+      symbols_of(*module_of("define void @f() { call void asm \"rdtsc\", \"\"() ret void }", context)));
   EXPECT_FALSE(symbols_of(
       *module_of("define void @f() { call void asm \".globl g\\0Ag: nop\", \"\"() ret void }", context)));
 }

@@ -64,9 +64,12 @@ TEST_F(NamesTest, OfObjectsArchivesLibrariesAndScripts) {
   write("b.c", "int from_b(void); int common; int b(void) { return from_b(); }\n");
   write("c.c", "int from_c(void); int c(void) { return from_c(); }\n");
   write("script", "{ global: exported; local: *; };\n");
-  sh("clang-22 -fcommon -fPIC -c a.c b.c c.c && llvm-ar-22 rc libb.a b.o && clang-22 -shared -s -o libc.so c.o");
-  const auto names = names_wanted_by(
-      {{path("a.o"), "a.o"}, {path("libb.a"), "libb.a"}, {path("libc.so"), "libc.so"}, {path("script"), "script"}});
+  sh("clang-22 -fcommon -fPIC -c a.c b.c c.c && llvm-ar-22 rc libb.a b.o && clang-22 -shared -s -o libc.so "
+     "c.o");
+  const auto names = names_wanted_by({{path("a.o"), "a.o"},
+                                      {path("libb.a"), "libb.a"},
+                                      {path("libc.so"), "libc.so"},
+                                      {path("script"), "script"}});
   ASSERT_TRUE(names) << names.error().message;
   EXPECT_THAT(*names, IsSupersetOf({"from_a", "from_b", "common", "from_c", "exported"}));
   EXPECT_THAT(*names, AllOf(Not(Contains("a")), Not(Contains("b")), Not(Contains("c"))));
