@@ -18,11 +18,11 @@ deploy() { # TAG
   "$XAAS" deploy oci:app:ir -o "oci:app:$1" --format json >"$1.json" 2>"$1.err"
 }
 deploy none
-assert_json none.json '.modules == {lowered: 1, cached: 0}'
+assert_json none.json '.modules == {lowered: 1, cached: 0, unneeded: 0}'
 rm -r "$own"
 export XAAS_SHARED_CACHE_DIR=$PWD/site
 deploy shared
-assert_json shared.json '.modules == {lowered: 0, cached: 1}'
+assert_json shared.json '.modules == {lowered: 0, cached: 1, unneeded: 0}'
 expect_equal "digest" "$(image_digest app shared)" "$(image_digest app none)"
 "$XAAS" build src -o oci:app:again --format json 2>/dev/null >build.json
 expect_equal "digest" "$(image_digest app again)" "$(image_digest app ir)"
@@ -37,7 +37,7 @@ expect_equal "after pruning" "$(find site -type f -exec stat -c '%n %Y %Z' {} + 
 
 # Not with --no-cache, and not if other users can write it, with a warning.
 "$XAAS" deploy oci:app:ir -o oci:app:fresh --no-cache -q --format json >fresh.json
-assert_json fresh.json '.modules == {lowered: 1, cached: 0}'
+assert_json fresh.json '.modules == {lowered: 1, cached: 0, unneeded: 0}'
 chmod 775 site/objects
 deploy open
 assert_json open.json '.modules.cached == 0'

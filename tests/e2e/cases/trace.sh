@@ -48,4 +48,4 @@ expect_equal "cached modules" "$(jq -c '[.traceEvents[] | select(.cat == "module
 echo 'int f(int a) { return wrong; }' >src/f.c
 expect_exit 1 "$XAAS" build src -o oci:app:bad -q --trace failed.trace 2>/dev/null
 valid failed.trace
-expect_error 9 'nowhere/file' "$XAAS" deploy oci:app:ir -o oci:out:three -q --trace nowhere/file
+expect_error 4 'nowhere/file' "$XAAS" deploy oci:app:ir -o oci:out:three -q --trace nowhere/file
