@@ -1,4 +1,5 @@
-// Symbols of link inputs, read in a worker as in `xaas deploy`: names or an error, even if the worker crashes.
+// Symbols of link inputs, read in a worker as in `xaas deploy`: names or an error, even if the worker
+// crashes.
 #include "fuzz.h"
 
 #include <xaas/link/needs.h>
