@@ -13,6 +13,8 @@ namespace xaas::link {
 
 namespace {
 
+constexpr uint64_t max_names = uint64_t(1) << 28; // bytes
+
 void add_words(std::string_view text, std::set<std::string>& words) {
   const auto in_name = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$';
@@ -81,6 +83,7 @@ Needs needs_of(const LinkRecord& record) {
 
 Result<std::set<std::string>> names_wanted_by(const std::map<fs::path, std::string>& files) {
   WorkerLimits limits;
+  limits.answer = max_names;
   for (const auto& [path, name] : files)
     limits.readable.push_back(path);
   const auto read = [&]() -> Result<std::string> {
