@@ -122,8 +122,12 @@ public:
     }
     trace_.begin("build " + output_);
     Result<build::IndexReport> result = build_all(requests, progress);
-    if (!result && result.error().kind == ErrorKind::failed && tries && from_tree)
-      result = build_what_works(requests.front(), *from_tree, progress);
+    if (!result && result.error().kind == ErrorKind::failed && from_tree) {
+      if (tries)
+        result = build_what_works(requests.front(), *from_tree, progress);
+      else if (result.error().hint.empty() && kind_ == "ir")
+        result = std::move(result).error().with_hint("--try learns from what fails, and builds what works");
+    }
     const Result<void> traced = trace_.write();
     if (cache) // a failed build adds entries, too
       prune_caches(max_bytes);

@@ -168,6 +168,7 @@ grep -q -- '--try-time is only for --try' slow.err || fail "$(cat slow.err)"
 "$XAAS" build --try writes -o oci:direct:ir --isa x86-64 >/dev/null 2>direct.err || fail "$(cat direct.err)"
 grep -q 'build.copy' direct.err || fail "it does not say what it learned: $(cat direct.err)"
 expect_error 1 'were changed during the build' "$XAAS" build writes -o oci:direct2:ir --isa x86-64 -q
+expect_error 1 'hint: --try learns from what fails' "$XAAS" build old -o oci:direct3:ir --isa x86-64 -q
 
 # Wrappers in place of compilers.
 if command -v mpicc >/dev/null && mpicc -show 2>/dev/null | grep -q mpi; then
