@@ -1,7 +1,7 @@
 // Which members of archives are lowered.
 //
 // Problem: projects link a few members of their own static libraries, and some libraries are linked by no
-// installed program. Lowering all members costs a third of some deploys.
+// installed program. Of HMMER's 172 modules, no link takes 37.
 //
 // Example: `prog` is linked from main.o and libutil.a(sort.o, tree.o), and libutil.a is not installed. main.o
 // wants sort_lines, which sort.o defines. sort.o wants memcpy. So tree.o is not lowered, and the archive that

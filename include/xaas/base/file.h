@@ -23,10 +23,11 @@ Result<std::string> read_plain_file(const fs::path& path, uint64_t limit);
 // Writes a file by write, fsync, rename: readers see the old content or the new one, never a part, and a
 // killed writer leaves at most a file named `.xaas-tmp-*` beside it. Any number of writers may race; one of
 // them wins. With `durable` false it skips the fsync, for files that may be lost if the machine crashes.
-// Appends whole lines in one write, because several processes may do so at once. Not durable.
-Result<void> append_file(const fs::path& path, std::string_view lines);
 Result<void> write_file(const fs::path& path, std::string_view content, unsigned mode = 0644,
                         bool durable = true);
+
+// Appends whole lines in one write, because several processes may do so at once. Not durable.
+Result<void> append_file(const fs::path& path, std::string_view lines);
 
 // Writes an output that a user or a build named: a file as `write_file` does, without fsync. It writes to
 // `/dev/null`, a pipe or another special file without replacing it.

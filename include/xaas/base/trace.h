@@ -27,7 +27,7 @@ bool recording();
 int64_t now();
 
 struct Event {
-  std::string category; // phase, compile, module, link, layer, transfer
+  std::string category; // docs/command-line.md lists them: phase, module, ...
   std::string name;
   int64_t begin = 0, end = 0; // as now() counts
   Json details = Json::object();
