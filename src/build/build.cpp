@@ -80,6 +80,7 @@ public:
     XAAS_TRY(flang_, frontdoor::find_flang());
     cuda_ = frontdoor::find_cuda().value_or(fs::path());
     rocm_ = frontdoor::find_rocm();
+    nasm_ = frontdoor::find_nasm();
     XAAS_TRY(bundle_.points, spec::all_points(request_.application, request_.arch, request_.isa));
     XAAS_TRY(const std::vector<spec::Configuration> configurations,
              spec::expand(request_.application, bundle_.points, request_.configurations,
@@ -165,6 +166,7 @@ private:
     session.flang = flang_.value_or(fs::path());
     session.cuda = cuda_;
     session.rocm = rocm_;
+    session.nasm = nasm_;
     session.strip_debug = request_.strip_debug;
     session.cache = cache_;
     if (request_.cache && request_.cache->shared()) {
@@ -451,6 +453,7 @@ private:
   std::optional<fs::path> flang_;
   fs::path cuda_; // the toolkit; may be empty
   session::Rocm rocm_;
+  session::Nasm nasm_;
   fs::path cache_;
   std::map<Digest, std::set<Digest>> texts_; // by unit; several texts can give the same unit
   std::vector<std::string> differences_;

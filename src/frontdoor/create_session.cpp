@@ -46,6 +46,8 @@ Result<void> create_session(const session::Session& session, const fs::path& pro
   // libtool recognizes a Fortran compiler only by its name.
   for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
     XAAS_CHECK(link_to(program, tools / name));
+  if (!session.nasm.program.empty())
+    XAAS_CHECK(link_to(program, tools / "nasm"));
   if (!session.rocm.root.empty())
     XAAS_CHECK(shadow_rocm(session, program));
   if (session.cuda.empty())

@@ -1,4 +1,5 @@
 #include "arguments.h"
+#include "assembly/nasm.h"
 #include "cuda/run.h"
 #include "device/linkers.h"
 #include "driver_run.h"
@@ -33,6 +34,10 @@ bool is_hipcc(const std::string& argv0) {
   return fs::path(argv0).filename() == "hipcc";
 }
 
+bool is_assembler(const std::string& argv0) {
+  return fs::path(argv0).filename() == "nasm";
+}
+
 bool is_linker(const std::string& argv0) {
   return fs::path(argv0).filename() == "ld";
 }
@@ -48,13 +53,15 @@ Compiler compiler_named(const std::string& argv0) {
 bool is_front_door(const std::string& argv0) {
   const std::string name = fs::path(argv0).filename().string();
   return is_device_linker(name) || name == "xaas-cc" || name == "xaas-c++" || name == "flang" ||
-         name == "nvcc" || name == "hipcc" || name == "ld";
+         name == "nvcc" || name == "hipcc" || name == "nasm" || name == "ld";
 }
 
 static int run_tool(const session::Session& session, const std::string& argv0,
                     const std::vector<std::string>& arguments) {
   if (is_linker(argv0))
     return capture_link(session, arguments);
+  if (is_assembler(argv0))
+    return run_nasm(session, arguments);
   const Compiler compiler = compiler_named(argv0);
   if (compiler == Compiler::flang && session.flang.empty())
     return print_error(note_missing_flang(session));

@@ -105,6 +105,14 @@ std::optional<fs::path> find_cuda() {
   return std::nullopt;
 }
 
+session::Nasm find_nasm() {
+  const std::optional<fs::path> program = find_program("nasm");
+  if (!program)
+    return {};
+  const Result<Digest> digest = digest_of_file(*program);
+  return digest ? session::Nasm{*program, *digest} : session::Nasm();
+}
+
 Error missing_flang() {
   return make_error(ErrorKind::missing_tool,
                     "flang-22 is needed to compile Fortran, and is neither on PATH nor in " XAAS_LLVM_TOOLS,

@@ -225,15 +225,14 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   return value.empty() && !unit.bitcode.empty() ? std::optional(std::move(unit)) : std::nullopt;
 }
 
-// The user's own cache, then the shared one.
+} // namespace
+
 store::Cache cache_of(const session::Session& session) {
   store::Cache cache = store::Cache::at(session.cache);
   if (!session.shared_cache.empty())
     cache.also_read(store::SharedCache::at(session.shared_cache, session.shared_cache_vouched));
   return cache;
 }
-
-} // namespace
 
 std::vector<std::string> features_of_meaning(const std::vector<std::string>& flags) {
   std::vector<std::string> kept;

@@ -29,6 +29,8 @@ Json to_json(const Session& session) {
               {"cuda", session.cuda.string()},
               {"rocm", session.rocm.root.string()},
               {"rocm_bitcode", session.rocm.bitcode.string()},
+              {"nasm", session.nasm.program.string()},
+              {"nasm_digest", session.nasm.digest.to_string()},
               {"prefixes", prefixes},
               {"roots", roots},
               {"strip_debug", session.strip_debug},
@@ -62,6 +64,9 @@ Result<Session> read_session(const fs::path& directory) {
   XAAS_TRY(session.cuda, reader.string_at("cuda"));
   XAAS_TRY(session.rocm.root, reader.string_or("rocm", ""));
   XAAS_TRY(session.rocm.bitcode, reader.string_or("rocm_bitcode", ""));
+  XAAS_TRY(session.nasm.program, reader.string_or("nasm", ""));
+  XAAS_TRY(const std::string digest, reader.string_or("nasm_digest", Digest().to_string()));
+  XAAS_TRY(session.nasm.digest, Digest::parse(digest));
   XAAS_TRY(const JsonReader prefixes, reader.at("prefixes"));
   XAAS_TRY(const std::vector<JsonReader> items, prefixes.items());
   for (const JsonReader& item : items) {

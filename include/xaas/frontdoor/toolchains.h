@@ -31,6 +31,9 @@ std::optional<fs::path> find_cuda();
 // $HIP_DEVICE_LIB_PATH, else their directory in ROCm or Debian.
 session::Rocm find_rocm();
 
+// The NASM on PATH, whose objects a build keeps (frontdoor/assembly). None if its file cannot be read.
+session::Nasm find_nasm();
+
 // The error of a build that needs Fortran without a flang.
 Error missing_flang();
 // Records that the build called flang and there is none. Returns the error of that call.

@@ -53,6 +53,9 @@ bool may_be_found(const session::Session& session, const Marks& marks);
 // files.
 bool may_be_known(const clang::CompilerInvocation& invocation);
 
+// The user's own cache, then the shared one.
+store::Cache cache_of(const session::Session& session);
+
 std::optional<KnownUnit> find_known(const session::Session& session, const Keys& keys);
 // Sets the mark after a compile whose outcome could not be filed, so that the next one looks for it.
 void look_next_time(const session::Session& session, const Marks& marks);

@@ -19,6 +19,12 @@ struct Rocm {
   fs::path bitcode; // AMD's device libraries (ocml.bc and others); empty: they are not installed
 };
 
+// The NASM that a build finds on its PATH.
+struct Nasm {
+  fs::path program; // empty: none is installed
+  Digest digest;    // of its file
+};
+
 struct Session {
   fs::path directory; // of the session: `tools/` with the front door under the compilers' names, and what it
                       // writes down
@@ -32,6 +38,7 @@ struct Session {
   fs::path flang; // the flang that compiles Fortran; empty: none is installed
   fs::path cuda;  // the installed CUDA toolkit; empty: none
   Rocm rocm = {}; // the installed HIP
+  Nasm nasm = {};
   // Directories whose files get location-independent names: prefix and replacement. Later entries win.
   std::vector<std::pair<fs::path, std::string>> prefixes;
   // Directories that belong to the build. Files that a link reads from elsewhere form the link kit.
