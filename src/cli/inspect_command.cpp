@@ -1,3 +1,4 @@
+#include "image_page.h"
 #include "images.h"
 #include "inspect_ir.h"
 #include "inspect_tree.h"
@@ -98,6 +99,13 @@ public:
                    "Argument of that step, such as -DNAME=VALUE; can be repeated")
         ->needs("--configure")
         ->type_name("ARG");
+    app.add_option("--html", page_,
+                   "Also write a page about an IR or source image: points, which sources its configurations "
+                   "share, and what deploying each of them reads")
+        ->type_name("FILE");
+    app.add_option("--trace", trace_, "Add a deploy's times to the page, from a file of `deploy --trace`")
+        ->needs("--html")
+        ->type_name("FILE");
     app.add_flag("--sbom", sbom_, "Print the SBOM of an image (SPDX 2.3, JSON)");
     registry_.add(app);
     llm_.add(app);
@@ -111,6 +119,8 @@ public:
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --llm needs a source directory");
     if (sbom_ && is_spec())
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --sbom needs an image");
+    if (!page_.empty() && (is_spec() || sbom_))
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --html needs an IR or source image");
     if (configure_ && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure needs a source directory");
     announce(model, common.quiet);
@@ -195,17 +205,36 @@ private:
     return {};
   }
 
-  Result<Json> describe(std::unique_ptr<oci::Image> opened) const {
+  Result<Json> describe(std::unique_ptr<oci::Image> opened) {
     if (const std::string kind = image::kind_of(*opened); kind == "ir" || kind == "source") {
       XAAS_TRY(const image::ApplicationImage ir, image::ApplicationImage::open(std::move(opened)));
-      return describe_ir(ir);
+      XAAS_TRY(Json json, describe_ir(ir));
+      XAAS_CHECK(write_page(ir, json));
+      return json;
     }
+    if (!page_.empty())
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --html needs an IR or source image");
     if (image::kind_of(*opened) == "deployed")
       return describe_deployed(*opened).in(target_);
     return Json{{"version", 1},
                 {"kind", "other"},
                 {"digest", opened->digest().to_string()},
                 {"layers", layers_json(*opened)}};
+  }
+
+  // Of an index, a page describes the image for the first architecture.
+  Result<void> write_page(const image::ApplicationImage& ir, const Json& description) {
+    if (page_.empty() || page_is_written_)
+      return {};
+    std::optional<Json> trace;
+    if (!trace_.empty()) {
+      XAAS_TRY(trace, read_json(trace_));
+    }
+    Result<std::string> page = image_page(ir.bundle(), description, trace);
+    if (!page)
+      return std::move(page).error().in(trace_.empty() ? target_ : trace_);
+    page_is_written_ = true;
+    return write_output(page_, *page);
   }
 
   // An SBOM describes one image: of an index, the one for the first architecture.
@@ -346,7 +375,8 @@ private:
     std::cout << "\n" << table(rows);
   }
 
-  std::string target_, schema_, system_;
+  std::string target_, schema_, system_, page_, trace_;
+  bool page_is_written_ = false;
   std::vector<std::string> configure_arguments_;
   bool configure_ = false, sbom_ = false;
   LlmOptions llm_;

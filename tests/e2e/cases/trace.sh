@@ -49,3 +49,14 @@ echo 'int f(int a) { return wrong; }' >src/f.c
 expect_exit 1 "$XAAS" build src -o oci:app:bad -q --trace failed.trace 2>/dev/null
 valid failed.trace
 expect_error 4 'nowhere/file' "$XAAS" deploy oci:app:ir -o oci:out:three -q --trace nowhere/file
+
+# The page of the image, with the times of the deploy; it is the same each time.
+"$XAAS" inspect oci:app:ir --html page.html --trace deploy.trace >/dev/null
+"$XAAS" inspect oci:app:ir --html again.html --trace deploy.trace --format json | jq -e '.kind == "ir"' >/dev/null
+cmp page.html again.html
+grep -q "main.c.*colspan=4" page.html || fail "the page has no row for main.c, which all four levels share"
+grep -q "<h2>Deploying" page.html || fail "the page has no times"
+expect_error 2 'needs an IR or source image' "$XAAS" inspect oci:out:one --html page.html
+expect_error 2 'needs an IR or source image' "$XAAS" inspect src --html page.html
+echo '{"traceEvents": [{"cat": "module", "dur": 1}]}' >damaged.trace
+expect_error 7 'damaged.trace' "$XAAS" inspect oci:app:ir --html page.html --trace damaged.trace
