@@ -7,7 +7,6 @@ namespace xaas::cli {
 
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
