@@ -186,7 +186,7 @@ private:
   }
 
   Result<void> write_known(const std::string& object) const {
-    if (!command_.dependencies.empty()) {
+    if (command_.lists) {
       XAAS_TRY(const std::string rule, read_file(rule_));
       XAAS_CHECK(write_output(command_.dependencies, rule));
     }
@@ -246,8 +246,9 @@ std::optional<NasmCommand> parse_nasm(const std::vector<std::string>& arguments)
       words.push_back(arguments[++i]); // the file's name may follow
     take(command, *option, std::move(words));
   }
+  // Without -MD, NASM writes no list, whatever -MF names.
   const bool complete =
-      !command.source.empty() && !command.output.empty() && command.lists == !command.dependencies.empty();
+      !command.source.empty() && !command.output.empty() && (!command.lists || !command.dependencies.empty());
   return complete ? std::optional(std::move(command)) : std::nullopt;
 }
 

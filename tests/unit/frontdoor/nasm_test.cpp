@@ -30,6 +30,9 @@ TEST(Nasm, CMakesAndX264sCommands) {
   const auto x264 = parse_nasm({"-I.", "-felf64", "-Dprivate_prefix=x264", "-o", "x.o", "x.asm"});
   ASSERT_TRUE(x264);
   EXPECT_FALSE(x264->lists);
+  const auto dav1d = parse_nasm({"-f", "elf64", "-MQ", "a.obj", "-MF", "a.ndep", "a.asm", "-o", "a.obj"});
+  ASSERT_TRUE(dav1d);
+  EXPECT_FALSE(dav1d->lists);
   EXPECT_THAT(x264->naming, IsEmpty());
 }
 
@@ -38,15 +41,16 @@ class NasmUnknown : public testing::TestWithParam<Words> {};
 TEST_P(NasmUnknown, IsNotParsed) {
   EXPECT_FALSE(parse_nasm(GetParam()));
 }
-INSTANTIATE_TEST_SUITE_P(
-    Some, NasmUnknown,
-    testing::Values(Words{"-v"}, Words{}, Words{"a.asm"}, Words{"-o", "a.o"}, Words{"-o"},
-                    Words{"-o", "a.o", "a.asm", "b.asm"}, Words{"-E", "-o", "a.o", "a.asm"},
-                    Words{"-M", "-o", "a.o", "a.asm"}, Words{"-l", "a.lst", "-o", "a.o", "a.asm"},
-                    Words{"-@", "words", "-o", "a.o", "a.asm"}, Words{"-Zerrors", "-o", "a.o", "a.asm"},
-                    Words{"-o", "a.o", "-"}, Words{"-MD", "-o", "a.o", "a.asm"},
-                    Words{"-MF", "a.d", "-o", "a.o", "a.asm"}, Words{"-o", "a.o", "-MD", "a.asm"}),
-    [](const auto& info) { return std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(Some, NasmUnknown,
+                         testing::Values(Words{"-v"}, Words{}, Words{"a.asm"}, Words{"-o", "a.o"},
+                                         Words{"-o"}, Words{"-o", "a.o", "a.asm", "b.asm"},
+                                         Words{"-E", "-o", "a.o", "a.asm"}, Words{"-M", "-o", "a.o", "a.asm"},
+                                         Words{"-l", "a.lst", "-o", "a.o", "a.asm"},
+                                         Words{"-@", "words", "-o", "a.o", "a.asm"},
+                                         Words{"-Zerrors", "-o", "a.o", "a.asm"}, Words{"-o", "a.o", "-"},
+                                         Words{"-MD", "-o", "a.o", "a.asm"},
+                                         Words{"-o", "a.o", "-MD", "a.asm"}),
+                         [](const auto& info) { return std::to_string(info.index); });
 
 TEST(Nasm, FilesOfTheFirstRule) {
   EXPECT_THAT(files_of_rule("a.o : a.asm \\\n  inc/b.inc\n\na.asm :\n\ninc/b.inc :\n"),
