@@ -62,6 +62,11 @@ void Hasher::update_number(uint64_t value) {
   update(std::string_view(bytes, sizeof(bytes)));
 }
 
+void Hasher::update_part(std::string_view data) {
+  update_number(data.size());
+  update(data);
+}
+
 Digest Hasher::finish() {
   Digest::Bytes bytes{};
   EVP_DigestFinal_ex(state_->context, bytes.data(), nullptr);

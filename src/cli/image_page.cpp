@@ -226,8 +226,8 @@ struct Span {
 };
 
 // The spans of one category, the longest first.
-Result<std::vector<Span>> spans_of(const Json& trace, const std::string& category) {
-  const JsonReader reader(trace, "trace");
+Result<std::vector<Span>> spans_of(const TraceFile& trace, const std::string& category) {
+  const JsonReader reader(trace.content, trace.name);
   XAAS_TRY(const JsonReader events, reader.at("traceEvents"));
   XAAS_TRY(const std::vector<JsonReader> items, events.items());
   std::vector<Span> spans;
@@ -270,7 +270,7 @@ std::string spans_table(const std::vector<Span>& spans, size_t most, const char*
 
 constexpr size_t most_modules = 100;
 
-Result<std::string> trace_section(const std::optional<Json>& trace) {
+Result<std::string> trace_section(const std::optional<TraceFile>& trace) {
   if (!trace)
     return std::string();
   XAAS_TRY(const std::vector<Span> phases, spans_of(*trace, "phase"));
@@ -311,7 +311,7 @@ Result<std::vector<SourceRow>> source_rows(const image::Bundle& bundle) {
 }
 
 Result<std::string> image_page(const image::Bundle& bundle, const Json& description,
-                               const std::optional<Json>& trace) {
+                               const std::optional<TraceFile>& trace) {
   XAAS_TRY(const std::vector<SourceRow> rows, source_rows(bundle));
   XAAS_TRY(const std::string deploying, trace_section(trace));
   return "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n"

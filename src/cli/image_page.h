@@ -24,9 +24,14 @@ struct SourceRow {
 // Those with most variants first, then by name. Integrity error as for image::usage_of.
 Result<std::vector<SourceRow>> source_rows(const image::Bundle& bundle);
 
-// `description` is that of describe_ir(), `trace` the content of a file that `deploy --trace` wrote. An
-// integrity error names a damaged trace.
+// A file that `deploy --trace` wrote.
+struct TraceFile {
+  std::string name;
+  Json content;
+};
+// `description` is that of describe_ir(). Integrity error as for image::usage_of, or one that names the file
+// of a damaged trace.
 Result<std::string> image_page(const image::Bundle& bundle, const Json& description,
-                               const std::optional<Json>& trace);
+                               const std::optional<TraceFile>& trace);
 
 } // namespace xaas::cli

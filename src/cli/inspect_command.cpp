@@ -226,15 +226,14 @@ private:
   Result<void> write_page(const image::ApplicationImage& ir, const Json& description) {
     if (page_.empty() || page_is_written_)
       return {};
-    std::optional<Json> trace;
+    std::optional<TraceFile> trace;
     if (!trace_.empty()) {
-      XAAS_TRY(trace, read_json(trace_));
+      XAAS_TRY(Json content, read_json(trace_));
+      trace = TraceFile{trace_, std::move(content)};
     }
-    Result<std::string> page = image_page(ir.bundle(), description, trace);
-    if (!page)
-      return std::move(page).error().in(trace_.empty() ? target_ : trace_);
+    XAAS_TRY(const std::string page, image_page(ir.bundle(), description, trace));
     page_is_written_ = true;
-    return write_output(page_, *page);
+    return write_output(page_, page);
   }
 
   // An SBOM describes one image: of an index, the one for the first architecture.

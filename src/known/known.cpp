@@ -173,11 +173,6 @@ std::vector<std::string> options_of_meaning(const session::Session& session,
   return options;
 }
 
-void add(Hasher& hasher, std::string_view text) {
-  hasher.update_number(text.size());
-  hasher.update(text);
-}
-
 constexpr uint64_t max_header = 1 << 20;
 
 std::string packed(const KnownUnit& unit) {
@@ -283,20 +278,20 @@ bool may_be_known(const clang::CompilerInvocation& invocation) {
 Marks marks_of(const session::Session& session, const clang::CompilerInvocation& invocation,
                const ir::Unit& unit) {
   Hasher common;
-  add(common, "mark 1");
-  add(common, build_id());
-  add(common, unit.source);
+  common.update_part("mark 1");
+  common.update_part(build_id());
+  common.update_part(unit.source);
   for (const std::string& option : options_of_meaning(session, invocation))
-    add(common, option);
+    common.update_part(option);
   Marks marks;
   marks.plain = common.finish();
   const clang::TargetOptions& target = invocation.getTargetOpts();
   Hasher exact;
-  add(exact, marks.plain.to_string());
-  add(exact, target.CPU);
-  add(exact, target.TuneCPU);
+  exact.update_part(marks.plain.to_string());
+  exact.update_part(target.CPU);
+  exact.update_part(target.TuneCPU);
   for (const std::string& feature : target.FeaturesAsWritten)
-    add(exact, feature);
+    exact.update_part(feature);
   marks.exact = exact.finish();
   return marks;
 }
@@ -309,39 +304,39 @@ bool may_be_found(const session::Session& session, const Marks& marks) {
 Keys keys_of(const session::Session& session, const clang::CompilerInvocation& invocation,
              const ir::Unit& unit, const Preprocessed& preprocessed, const std::string& working_level) {
   Hasher common;
-  add(common, "capture 1");
-  add(common, build_id()); // another build of this program may have another canonical form
-  add(common, preprocessed.text.to_string());
-  add(common, unit.source);
+  common.update_part("capture 1");
+  common.update_part(build_id()); // another build of this program may have another canonical form
+  common.update_part(preprocessed.text.to_string());
+  common.update_part(unit.source);
   common.update_number(session.strip_debug);
   for (const std::string& option : options_of_meaning(session, invocation))
-    add(common, option);
+    common.update_part(option);
   if (preprocessed.asks_atomic_width)
     common.update_number(preprocessed.atomic_width);
   const bool x86 = llvm::Triple(invocation.getTargetOpts().Triple).getArch() == llvm::Triple::x86_64;
   for (const std::string& feature : preprocessed.features)
     if (!x86 || !instructions().count(feature))
-      add(common, feature);
+      common.update_part(feature);
   const clang::TargetOptions& target = invocation.getTargetOpts();
   if (!x86)
-    add(common, target.CPU);
+    common.update_part(target.CPU);
   Keys keys;
   keys.plain = common.finish();
 
   Hasher exact;
-  add(exact, keys.plain.to_string());
-  add(exact, target.CPU);
-  add(exact, target.TuneCPU);
+  exact.update_part(keys.plain.to_string());
+  exact.update_part(target.CPU);
+  exact.update_part(target.TuneCPU);
   // The working object is made for these settings.
-  add(exact, working_level);
-  add(exact, session.level);
-  add(exact, unit.machine.cpu);
-  add(exact, unit.machine.tune);
+  exact.update_part(working_level);
+  exact.update_part(session.level);
+  exact.update_part(unit.machine.cpu);
+  exact.update_part(unit.machine.tune);
   for (const std::vector<std::string>* list :
        {&preprocessed.features, &target.FeaturesAsWritten, &unit.machine.features}) {
     exact.update_number(list->size());
     for (const std::string& feature : *list)
-      add(exact, feature);
+      exact.update_part(feature);
   }
   keys.exact = exact.finish();
   return keys;

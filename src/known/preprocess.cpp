@@ -169,10 +169,7 @@ public:
   Digest digest() { return hasher_.finish(); }
 
 private:
-  void add(const std::string& text) {
-    hasher_.update_number(text.size());
-    hasher_.update(text);
-  }
+  void add(const std::string& text) { hasher_.update_part(text); }
   const session::Session& session_;
   Hasher hasher_;
 };

@@ -11,10 +11,7 @@ namespace {
 Digest key_of(const ir::Unit& unit, const ir::UnitOptions& options, const target::Cpu& target, Form form,
               const std::string& parts, const std::string& program) {
   Hasher hasher;
-  const auto add = [&hasher](std::string_view text) {
-    hasher.update_number(text.size());
-    hasher.update(text);
-  };
+  const auto add = [&hasher](std::string_view text) { hasher.update_part(text); };
   add("object 5");
   hasher.update_number(static_cast<uint64_t>(form));
   add(program);

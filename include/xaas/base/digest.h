@@ -46,6 +46,8 @@ public:
   void update(std::string_view data);
   // Adds a number as eight little-endian bytes, to delimit variable-length parts.
   void update_number(uint64_t value);
+  // Adds the length, then the data: parts added one after the other stay apart.
+  void update_part(std::string_view data);
   Digest finish(); // once
 
 private:

@@ -103,11 +103,6 @@ Result<int> run_unchanged(const session::Session& session, const std::vector<std
   return result.exit_code;
 }
 
-void add(Hasher& hasher, std::string_view text) {
-  hasher.update_number(text.size());
-  hasher.update(text);
-}
-
 // One command, whose result may be known.
 class Assembling {
 public:
@@ -157,19 +152,19 @@ private:
 
   std::optional<Digest> key_with(const std::vector<std::string>& files) const {
     Hasher key;
-    add(key, "nasm 1");
-    add(key, session_.nasm.digest.to_string());
-    add(key, known::without_places(session_, fs::current_path().string()));
-    add(key, command_.source); // the object names it
+    key.update_part("nasm 1");
+    key.update_part(session_.nasm.digest.to_string());
+    key.update_part(known::without_places(session_, fs::current_path().string()));
+    key.update_part(command_.source); // the object names it
     key.update_number(command_.meaning.size());
     for (const std::string& word : command_.meaning)
-      add(key, known::without_places(session_, word));
+      key.update_part(known::without_places(session_, word));
     for (const std::string& file : files) {
       const Result<std::string> text = read_file(file);
       if (!text || reads_more_than_text(*text))
         return std::nullopt;
-      add(key, known::without_places(session_, file));
-      add(key, *text);
+      key.update_part(known::without_places(session_, file));
+      key.update_part(*text);
     }
     return key.finish();
   }

@@ -48,7 +48,7 @@ TEST(ImagePage, ATraceHasItsModules) {
                     {{{"cat", "phase"}, {"name", "link"}, {"dur", 1'500'000}},
                      {{"cat", "module"}, {"name", "a.c"}, {"dur", 20'000}, {"args", {{"cache", "hit"}}}},
                      {{"cat", "module"}, {"name", "b.c"}, {"dur", 250'000}}}}};
-  const Result<std::string> page = image_page(bundle(), description(), trace);
+  const Result<std::string> page = image_page(bundle(), description(), TraceFile{"t.json", trace});
   ASSERT_TRUE(page) << page.error().message;
   EXPECT_THAT(*page, HasSubstr("1.50 s"));
   EXPECT_THAT(*page, HasSubstr("a.c (cached)"));
@@ -59,9 +59,10 @@ TEST(ImagePage, ADamagedTraceIsAnError) {
   for (const Json& trace : {Json::array(), Json{{"traceEvents", 1}},
                             Json{{"traceEvents", {{{"cat", "module"}, {"name", "a"}, {"dur", "long"}}}}},
                             Json{{"traceEvents", {{{"cat", "module"}, {"dur", 1}}}}}}) {
-    const Result<std::string> page = image_page(bundle(), description(), trace);
+    const Result<std::string> page = image_page(bundle(), description(), TraceFile{"t.json", trace});
     ASSERT_FALSE(page) << trace;
     EXPECT_EQ(page.error().kind, ErrorKind::integrity);
+    EXPECT_THAT(page.error().message, HasSubstr("t.json"));
   }
 }
 
