@@ -32,6 +32,10 @@
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
 // that is used shows in the module, and macros stand where they are used. <random> includes such headers.
 //
+// In a compile for a GPU, all features of the GPU stay in the key. The host is its auxiliary target, whose
+// features only add instructions, too: they show in macros and builtins, because functions for the host are
+// parsed but give no code. So its witness is the tokens alone.
+//
 // All other features (soft-float, retpoline, no SSE2) stay in the key. `xaas build --check-sharing` compiles
 // in spite of a known outcome, and compares. On other architectures nothing is left out, because the features
 // of AArch64 have not been examined in this way.
@@ -152,6 +156,20 @@ const std::set<std::string, std::less<>>& instructions() {
   return names;
 }
 
+// A compile for a GPU whose auxiliary target, the host, is x86-64.
+bool is_for_gpu_beside_x86(const clang::CompilerInvocation& invocation) {
+  return invocation.getLangOpts().CUDAIsDevice &&
+         llvm::Triple(invocation.getFrontendOpts().AuxTriple).getArch() == llvm::Triple::x86_64;
+}
+
+// Adds what options_of_meaning() leaves out of the host's CPU.
+void add_auxiliary_target(Hasher& exact, const clang::CompilerInvocation& invocation) {
+  const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
+  exact.update_part(frontend.AuxTargetCPU.value_or(""));
+  for (const std::string& feature : frontend.AuxTargetFeatures.value_or(std::vector<std::string>()))
+    exact.update_part(feature);
+}
+
 // Clang's own spelling of all options that affect the outcome, except those that the tokens cover (macros,
 // directories), the target (which is hashed separately) and the names of outputs.
 std::vector<std::string> options_of_meaning(const session::Session& session,
@@ -165,6 +183,13 @@ std::vector<std::string> options_of_meaning(const session::Session& session,
   copy.getTargetOpts().TuneCPU.clear();
   copy.getTargetOpts().FeaturesAsWritten.clear();
   copy.getFrontendOpts().OutputFile.clear();
+  copy.getCodeGenOpts().CudaGpuBinaryFileName.clear();
+  if (is_for_gpu_beside_x86(copy)) {
+    clang::FrontendOptions& frontend = copy.getFrontendOpts();
+    frontend.AuxTargetCPU.reset();
+    if (frontend.AuxTargetFeatures)
+      frontend.AuxTargetFeatures = features_of_meaning(*frontend.AuxTargetFeatures);
+  }
   const clang::InputKind kind = copy.getFrontendOpts().Inputs.front().getKind();
   copy.getFrontendOpts().Inputs = {clang::FrontendInputFile("-", kind)};
   std::vector<std::string> options;
@@ -179,6 +204,8 @@ std::string packed(const KnownUnit& unit) {
   const Json header{{"plain", unit.plain},
                     {"needs_optimization", unit.needs_optimization},
                     {"names_places", unit.names_places},
+                    {"wants_device_image", unit.wants_device_image},
+                    {"has_definitions", unit.has_definitions},
                     {"vector_returns", unit.vector_returns},
                     {"messages", unit.messages.size()},
                     {"bitcode", unit.bitcode.size()},
@@ -199,7 +226,9 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   KnownUnit unit;
   for (const auto& [name, flag] :
        {std::pair{"plain", &unit.plain}, std::pair{"needs_optimization", &unit.needs_optimization},
-        std::pair{"names_places", &unit.names_places}}) {
+        std::pair{"names_places", &unit.names_places},
+        std::pair{"wants_device_image", &unit.wants_device_image},
+        std::pair{"has_definitions", &unit.has_definitions}}) {
     const Result<bool> read = reader.boolean_or(name, false);
     if (!read)
       return std::nullopt;
@@ -252,7 +281,17 @@ static bool names_no_lists(const clang::LangOptions& options) {
          options.XRayAttrListFiles.empty();
 }
 
-bool may_be_known(const clang::CompilerInvocation& invocation) {
+// OpenMP's code for devices depends on the module for the host. The code for CUDA and HIP does not, and the
+// host's module contains only the session's placeholder for it.
+static bool offloads_by_tokens(const session::Session& session, const clang::CompilerInvocation& invocation) {
+  const clang::LangOptions& language = invocation.getLangOpts();
+  const std::string& image = invocation.getCodeGenOpts().CudaGpuBinaryFileName;
+  return language.OMPTargetTriples.empty() && !language.OpenMPIsTargetDevice &&
+         invocation.getCodeGenOpts().LinkBitcodeFiles.empty() &&
+         (image.empty() || fs::path(image).parent_path() == session.directory);
+}
+
+bool may_be_known(const session::Session& session, const clang::CompilerInvocation& invocation) {
   const clang::FrontendOptions& frontend = invocation.getFrontendOpts();
   const clang::PreprocessorOptions& preprocessor = invocation.getPreprocessorOpts();
   const clang::CodeGenOptions& codegen = invocation.getCodeGenOpts();
@@ -269,8 +308,7 @@ bool may_be_known(const clang::CompilerInvocation& invocation) {
          reads_no_modules(invocation) && frontend.Plugins.empty() &&
          frontend.OverrideRecordLayoutsFile.empty() &&
          invocation.getDiagnosticOpts().DiagnosticSuppressionMappingsFile.empty() &&
-         names_no_lists(invocation.getLangOpts()) && !invocation.getLangOpts().CUDA &&
-         invocation.getLangOpts().OMPTargetTriples.empty() &&
+         names_no_lists(invocation.getLangOpts()) && offloads_by_tokens(session, invocation) &&
          invocation.getHeaderSearchOpts().PrebuiltModuleFiles.empty() &&
          invocation.getHeaderSearchOpts().PrebuiltModulePaths.empty();
 }
@@ -292,6 +330,7 @@ Marks marks_of(const session::Session& session, const clang::CompilerInvocation&
   exact.update_part(target.TuneCPU);
   for (const std::string& feature : target.FeaturesAsWritten)
     exact.update_part(feature);
+  add_auxiliary_target(exact, invocation);
   marks.exact = exact.finish();
   return marks;
 }
@@ -338,6 +377,7 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
     for (const std::string& feature : *list)
       exact.update_part(feature);
   }
+  add_auxiliary_target(exact, invocation);
   keys.exact = exact.finish();
   return keys;
 }

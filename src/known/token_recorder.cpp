@@ -211,8 +211,17 @@ void TokenRecorder::settle() {
   usable_ &= !(listening_ && macros_in_pragma_);
 }
 
+bool TokenRecorder::is_predefined(clang::SourceLocation location) const {
+  return sources_.getFileID(location) == preprocessor_.getPredefinesFileID();
+}
+
 void TokenRecorder::pragma(clang::SourceLocation location, clang::PragmaIntroducerKind kind) {
   settle();
+  // Clang's own `#pragma push_macro` among the predefined macros, whose number changes its line.
+  if (is_predefined(location)) {
+    macros_in_pragma_ = false;
+    return;
+  }
   const llvm::StringRef text = line_at(location);
   stream_.number(entry_pragma);
   place(location);
@@ -249,7 +258,7 @@ void TokenRecorder::change(clang::SourceLocation location, uint64_t what, std::s
 
 void TokenRecorder::renamed(clang::SourceLocation location, uint64_t kind, bool by_pragma) {
   // Line markers among the predefined macros would only count these, and no token lies there.
-  if (sources_.getFileID(location) == preprocessor_.getPredefinesFileID())
+  if (is_predefined(location))
     return;
   const clang::PresumedLoc presumed = sources_.getPresumedLoc(location);
   const std::string name =

@@ -97,6 +97,7 @@ public:
   // #line, `# 12 "file"` and `#pragma GCC system_header` rename later places.
   void renamed(clang::SourceLocation location, uint64_t kind, bool by_pragma);
   bool is_start_of_file(clang::SourceLocation location) const;
+  bool is_predefined(clang::SourceLocation location) const;
   void entered(clang::FileID file);
 
   // Tokens cannot represent the rest of the source.

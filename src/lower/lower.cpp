@@ -286,7 +286,7 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
   std::string errors;
   llvm::LLVMContext context;
   collect_errors(context, errors);
-  context.setDiscardValueNames(is_gpu(job.target)); // as Clang does; PTX has them in comments
+  context.setDiscardValueNames(true); // as Clang does: they cost time, and bytes in prepared modules and PTX
   XAAS_TRY(const std::unique_ptr<llvm::Module> module, load(job, context).in(describe(job)));
   if (job.form == Form::prepared && !ir::suits_lto(*module))
     return Object{};

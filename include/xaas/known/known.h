@@ -16,12 +16,14 @@ namespace xaas::known {
 struct KnownUnit {
   bool plain = false; // the same for every instruction set, because nothing in it reads that
   bool needs_optimization = false;
-  bool names_places = false;   // its data contains a directory of the build
-  unsigned vector_returns = 0; // functions whose ABI was written out (ir/vector_returns.h)
-  std::string messages;        // Clang's messages, independent of the build's location
-  std::string bitcode;         // the canonical module
+  bool names_places = false;       // its data contains a directory of the build
+  bool wants_device_image = false; // the module has a place for device code
+  bool has_definitions = false;    // functions or variables of the source
+  unsigned vector_returns = 0;     // functions whose ABI was written out (ir/vector_returns.h)
+  std::string messages;            // Clang's messages, independent of the build's location
+  std::string bitcode;             // the canonical module
   std::string lesser; // its IR for the build machine's own level, if that is below the configuration's
-  std::string object; // the working object, without a note
+  std::string object; // the working object, without a note; empty for device code
 };
 
 // The keys of an outcome in the cache.
@@ -50,8 +52,8 @@ Marks marks_of(const session::Session& session, const clang::CompilerInvocation&
 bool may_be_found(const session::Session& session, const Marks& marks);
 
 // True if tokens and options alone determine the invocation's results. False if it reads or writes further
-// files.
-bool may_be_known(const clang::CompilerInvocation& invocation);
+// files, other than the session's own placeholder for device code.
+bool may_be_known(const session::Session& session, const clang::CompilerInvocation& invocation);
 
 // The user's own cache, then the shared one.
 store::Cache cache_of(const session::Session& session);

@@ -1,15 +1,11 @@
 #include "c/compile.h"
-#include "c/frontend.h"
+#include "c/known_compile.h"
 #include "device/units.h"
 #include "working_object.h"
 
 #include <xaas/ir/options.h>
 #include <xaas/known/invocation.h>
-#include <xaas/known/known.h>
 #include <xaas/known/places.h>
-#include <xaas/known/read_once.h>
-#include <xaas/known/stable_files.h>
-#include <xaas/session/log.h>
 
 #include <clang/Basic/DiagnosticIDs.h>
 #include <clang/Frontend/CompilerInstance.h>
@@ -92,130 +88,68 @@ public:
   Capture(const session::Session& session, const std::vector<std::string>& command,
           std::shared_ptr<clang::CompilerInvocation> invocation, ir::UnitOptions options, ir::Unit draft,
           const DeviceCode& device)
-      : session_(session), command_(command), invocation_(std::move(invocation)), device_(device),
-        writer_(session, std::move(options), std::move(draft), invocation_->getFrontendOpts().OutputFile) {
-    if (!invocation_->getLangOpts().OMPTargetTriples.empty())
-      files_ = known::with_stable_identities(session, files_);
-  }
+      : session_(session), command_(command), device_(device),
+        writer_(session, std::move(options), std::move(draft), invocation->getFrontendOpts().OutputFile),
+        compile_(session, std::move(invocation), writer_.draft()) {}
 
   Result<CompileResult> run(const clang::TextDiagnosticBuffer& messages) {
-    look_up();
-    if (known_ && !session_.check_sharing)
-      return use_known();
-    FrontendResult frontend =
-        run_frontend(session_, invocation_, files_, &messages, listener_ ? &*listener_ : nullptr);
-    if (listener_)
-      make_keys(std::move(frontend.preprocessed));
-    frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
-    bool differs = false;
-    if (known_) {
-      XAAS_TRY(differs, compare(frontend));
-    }
+    if (const known::KnownUnit* known = compile_.find())
+      return use(*known);
+    XAAS_TRY(FrontendResult frontend, compile_.compile(&messages));
     if (!frontend.compiled) {
       std::cerr << frontend.messages;
       return CompileResult{CompileOutcome::failed, {}, {}};
     }
     if (!frontend.refusal.empty())
       return CompileResult{CompileOutcome::carried, writer_.output(), frontend.refusal};
-    DeviceUnits device = device_units(frontend);
-    if (device.outcome == CompileOutcome::failed)
-      return CompileResult{CompileOutcome::failed, {}, {}};
-    if (device.outcome != CompileOutcome::captured)
-      return CompileResult{CompileOutcome::carried, writer_.output(), device.reason};
-    writer_.set_device_code(std::move(device.units), device_.offload);
-    known::KnownUnit unit;
-    unit.plain = frontend.plain;
-    unit.needs_optimization = frontend.needs_optimization;
-    unit.names_places = frontend.names_places;
-    unit.vector_returns = frontend.vector_returns;
-    unit.messages = known::without_places(session_, frontend.messages);
-    unit.bitcode = std::move(frontend.module.bitcode);
+    known::KnownUnit unit = compile_.outcome_of(frontend);
+    if (std::optional<CompileResult> unusable = add_device_code(unit))
+      return *unusable;
     const auto lesser = [&](const std::string& level) {
-      return lesser_bitcode(command_, session_, files_, level);
+      return lesser_bitcode(command_, session_, compile_.files(), level);
     };
     XAAS_TRY(const std::optional<std::string> refusal, writer_.make_object(unit, lesser));
     if (refusal)
       return CompileResult{CompileOutcome::carried, writer_.output(), *refusal};
     std::cerr << frontend.messages; // Clang compiles a carried source again, and prints its messages itself
-    if (keys_ && (!known_ || differs))
-      known::remember(session_, marks_, *keys_, unit);
-    else if (listener_)
-      known::look_next_time(session_, marks_);
-    return writer_.write(unit, false, text_of_unit());
+    compile_.file(unit);
+    return writer_.write(unit, false, compile_.text());
   }
 
 private:
-  DeviceUnits device_units(const FrontendResult& frontend) const {
+  // The result of the compile if its device code cannot be carried.
+  std::optional<CompileResult> add_device_code(const known::KnownUnit& unit) {
+    DeviceUnits device = device_units(unit);
+    if (device.outcome == CompileOutcome::failed)
+      return CompileResult{CompileOutcome::failed, {}, {}};
+    if (device.outcome != CompileOutcome::captured)
+      return CompileResult{CompileOutcome::carried, writer_.output(), device.reason};
+    writer_.set_device_code(std::move(device.units), device_.offload);
+    return std::nullopt;
+  }
+
+  DeviceUnits device_units(const known::KnownUnit& unit) const {
     if (device_.capture)
-      return device_.capture(frontend.module.bitcode);
+      return device_.capture(unit.bitcode);
     // A source without kernels and variables for the GPU has no place for device code.
-    if (device_.offload.empty() && !frontend.wants_device_image)
+    if (device_.offload.empty() && !unit.wants_device_image)
       return {};
     return {CompileOutcome::captured, {}, device_.units};
   }
 
-  void look_up() {
-    if (session_.cache.empty() || !known::may_be_known(*invocation_))
-      return;
-    marks_ = known::marks_of(session_, *invocation_, writer_.draft());
-    if (!session_.check_sharing && !known::may_be_found(session_, marks_)) {
-      listener_.emplace(session_);
-      return;
-    }
-    files_ = known::files_read_once();
-    make_keys(known::preprocess(session_, *invocation_, files_));
-    if (!keys_)
-      return;
-    // The preprocessor has written the dependency files.
-    invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
-    known_ = known::find_known(session_, *keys_);
-  }
-
-  void make_keys(std::optional<known::Preprocessed> preprocessed) {
-    preprocessed_ = std::move(preprocessed);
-    if (preprocessed_)
-      keys_ =
-          known::keys_of(session_, *invocation_, writer_.draft(), *preprocessed_, working_level(session_));
-  }
-
-  // True if compiling contradicts the known outcome, which is then forgotten.
-  Result<bool> compare(const FrontendResult& frontend) {
-    const Digest known = digest_of(known_->bitcode);
-    if (frontend.compiled && frontend.refusal.empty() && frontend.module.digest == known &&
-        frontend.needs_optimization == known_->needs_optimization && (frontend.plain || !known_->plain))
-      return false;
-    known::forget(session_, *keys_);
-    const std::string compiled = !frontend.compiled         ? "an error"
-                                 : frontend.refusal.empty() ? "module " + frontend.module.digest.to_string()
-                                                            : frontend.refusal;
-    XAAS_CHECK(log_difference(session_, writer_.draft().source + ": known as module " + known.to_string() +
-                                            (known_->plain ? " for every instruction set" : "") +
-                                            ", but compiling it gives " + compiled));
-    return true;
-  }
-
-  Result<CompileResult> use_known() {
-    XAAS_TRY(const CompileResult result, writer_.write(*known_, true, text_of_unit()));
-    std::cerr << known::with_places(session_, known_->messages);
+  Result<CompileResult> use(const known::KnownUnit& known) {
+    if (std::optional<CompileResult> unusable = add_device_code(known))
+      return *unusable;
+    XAAS_TRY(const CompileResult result, writer_.write(known, true, compile_.text()));
+    std::cerr << known::with_places(session_, known.messages);
     return result;
-  }
-
-  std::optional<Digest> text_of_unit() const {
-    return preprocessed_ ? std::optional(preprocessed_->text) : std::nullopt;
   }
 
   const session::Session& session_;
   const std::vector<std::string>& command_;
-  std::shared_ptr<clang::CompilerInvocation> invocation_;
   const DeviceCode& device_;
   UnitWriter writer_;
-  // If the preprocessor ran alone to make the key, the front end must read the same contents.
-  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_ = llvm::vfs::getRealFileSystem();
-  known::Marks marks_;
-  std::optional<known::TokenListener> listener_; // set if no outcome can be known
-  std::optional<known::Preprocessed> preprocessed_;
-  std::optional<known::Keys> keys_;
-  std::optional<known::KnownUnit> known_;
+  KnownCompile compile_;
 };
 
 } // namespace

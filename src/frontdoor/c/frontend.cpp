@@ -213,11 +213,17 @@ protected:
     result_.needs_optimization = ir::needs_optimization(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
-    result_.plain = result_.refusal.empty() && result_.module.fixed_functions == 0 &&
-                    module_is_plain(*module) && !has_wide_vectors(getCompilerInstance().getASTContext());
+    result_.plain = result_.refusal.empty() && (is_for_gpu() || is_plain(*module));
   }
 
 private:
+  bool is_for_gpu() const { return getCompilerInstance().getLangOpts().CUDAIsDevice; }
+
+  bool is_plain(const llvm::Module& module) const {
+    return result_.module.fixed_functions == 0 && module_is_plain(module) &&
+           !has_wide_vectors(getCompilerInstance().getASTContext());
+  }
+
   bool is_of_system(const llvm::Function& function) {
     const clang::Decl* declaration = generator_->GetDeclForMangledName(function.getName());
     return declaration &&

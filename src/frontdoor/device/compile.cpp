@@ -1,18 +1,18 @@
 #include "device/compile.h"
-#include "c/frontend.h"
+#include "c/known_compile.h"
 #include "installed_toolkit.h"
 
 #include <xaas/harvest/identify.h>
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/options.h>
 #include <xaas/known/invocation.h>
-#include <xaas/known/stable_files.h>
+#include <xaas/known/places.h>
+#include <xaas/session/log.h>
 #include <xaas/target/gpu.h>
 
 #include <clang/Basic/TargetOptions.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
-#include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
@@ -106,47 +106,80 @@ Result<ir::UnitOptions> options_of(const session::Session& session,
   return options;
 }
 
-FrontendResult run_device_frontend(const session::Session& session,
-                                   const std::shared_ptr<clang::CompilerInvocation>& invocation,
-                                   const clang::TextDiagnosticBuffer& messages) {
-  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = llvm::vfs::getRealFileSystem();
-  if (invocation->getLangOpts().OpenMPIsTargetDevice)
-    files = known::with_stable_identities(session, files);
-  return run_frontend(session, invocation, files, &messages);
+DeviceResult carried(DeviceResult result, const std::string& reason) {
+  result.outcome = CompileOutcome::carried;
+  result.reason = reason;
+  return result;
 }
+
+// One compile for a device, either known already or done by the front end.
+class DeviceCapture {
+public:
+  DeviceCapture(const session::Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+                ir::UnitOptions options, ir::Unit draft, Messages said, DeviceResult result)
+      : session_(session), options_(std::move(options)), unit_(std::move(draft)), said_(said),
+        result_(std::move(result)), compile_(session, std::move(invocation), unit_) {}
+
+  Result<DeviceResult> run(const clang::TextDiagnosticBuffer& messages) {
+    if (const known::KnownUnit* known = compile_.find()) {
+      print(known::with_places(session_, known->messages));
+      return captured(*known, true);
+    }
+    XAAS_TRY(FrontendResult frontend, compile_.compile(&messages));
+    if (!frontend.refusal.empty()) // Clang compiles it again, and prints its own messages
+      return carried(std::move(result_), frontend.refusal);
+    print(frontend.messages);
+    if (!frontend.compiled)
+      return std::move(result_);
+    const known::KnownUnit outcome = compile_.outcome_of(frontend);
+    compile_.file(outcome);
+    return captured(outcome, false);
+  }
+
+private:
+  void print(const std::string& messages) const {
+    if (said_ == Messages::printed)
+      std::cerr << messages;
+  }
+
+  Result<DeviceResult> captured(const known::KnownUnit& outcome, bool reused) {
+    const store::ContentStore content = session_.content();
+    XAAS_TRY(unit_.module, content.put(outcome.bitcode));
+    XAAS_TRY(unit_.options, content.put(ir::to_json(options_).dump()));
+    XAAS_TRY(result_.unit, content.put(ir::to_json(unit_).dump()));
+    XAAS_CHECK(session::log_compile(session_, {.unit = result_.unit,
+                                               .text = compile_.text(),
+                                               .reused = reused,
+                                               .source = unit_.source + " for " + result_.arch}));
+    result_.outcome = CompileOutcome::captured;
+    result_.empty = !outcome.has_definitions;
+    return std::move(result_);
+  }
+
+  const session::Session& session_;
+  ir::UnitOptions options_;
+  ir::Unit unit_;
+  Messages said_;
+  DeviceResult result_;
+  KnownCompile compile_;
+};
 
 Result<DeviceResult> capture(const session::Session& session, const WrittenMachine& written,
                              std::shared_ptr<clang::CompilerInvocation> invocation,
                              const clang::TextDiagnosticBuffer& messages,
                              const std::vector<std::string>& assembler, Messages said, DeviceResult result) {
-  const auto carried = [&result](const std::string& reason) {
-    result.outcome = CompileOutcome::carried;
-    result.reason = reason;
-    return result;
-  };
   if (const std::string refusal = refusal_of(*invocation); !refusal.empty())
-    return carried(refusal);
+    return carried(std::move(result), refusal);
   ir::Unit unit;
   unit.source = portable_name(session, result.source);
   XAAS_TRY(unit.libraries, libraries_of(session, *invocation));
-  const Result<ir::UnitOptions> options = options_of(session, *invocation, assembler);
+  Result<ir::UnitOptions> options = options_of(session, *invocation, assembler);
   if (!options)
-    return carried(options.error().message);
+    return carried(std::move(result), options.error().message);
   unit.machine = machine_of(result, invocation->getTargetOpts(), written);
-  const FrontendResult frontend = run_device_frontend(session, invocation, messages);
-  if (!frontend.refusal.empty())
-    return carried(frontend.refusal); // Clang compiles it again, and prints its own messages
-  if (said == Messages::printed)
-    std::cerr << frontend.messages;
-  if (!frontend.compiled)
-    return result;
-  const store::ContentStore content = session.content();
-  XAAS_TRY(unit.module, content.put(frontend.module.bitcode));
-  XAAS_TRY(unit.options, content.put(ir::to_json(*options).dump()));
-  XAAS_TRY(result.unit, content.put(ir::to_json(unit).dump()));
-  result.outcome = CompileOutcome::captured;
-  result.empty = !frontend.has_definitions;
-  return result;
+  return DeviceCapture(session, std::move(invocation), *std::move(options), std::move(unit), said,
+                       std::move(result))
+      .run(messages);
 }
 
 // Empty for a device that we do not support.
@@ -182,11 +215,9 @@ DeviceResult capture_device(const session::Session& session, const WrittenMachin
     return result;
   result.source = invocation->getFrontendOpts().Inputs[0].getFile().str();
   result.arch = arch_of(session, invocation->getTargetOpts());
-  if (result.arch.empty()) {
-    result.outcome = CompileOutcome::carried;
-    result.reason = "a device of another architecture (" + invocation->getTargetOpts().Triple + ")";
-    return result;
-  }
+  if (result.arch.empty())
+    return carried(std::move(result),
+                   "a device of another architecture (" + invocation->getTargetOpts().Triple + ")");
   result.outcome = CompileOutcome::failed;
   if (!host_module.empty())
     invocation->getLangOpts().OMPHostIRFile = host_module;

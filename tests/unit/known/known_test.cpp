@@ -234,6 +234,62 @@ TEST_F(Known, AWorkingObjectOfAnotherConfigurationRuns) {
   sh("$CC ../build/m.o ../build/f.o -o ../build/p && ../build/p");
 }
 
+// Clang's own CUDA, without a toolkit.
+const std::string kernel =
+    "#define __global__ __attribute__((global))\n"
+    "#define __device__ __attribute__((device))\n"
+    "typedef __SIZE_TYPE__ size_t;\n"
+    "struct dim3 { unsigned x, y, z; };\n"
+    "typedef struct stream* cudaStream_t;\n"
+    "typedef int cudaError_t;\n"
+    "extern \"C\" cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t);\n"
+    "extern \"C\" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, cudaStream_t = 0);\n"
+    "extern \"C\" int cudaConfigureCall(dim3, dim3, size_t = 0, cudaStream_t = 0);\n" // before CUDA 9.2
+    "#include \"part.h\"\n"
+    "__global__ void fill(int* a) { *a = part(); }\n"
+    "void start(int* a) { int unused; fill<<<dim3{1, 1, 1}, dim3{1, 1, 1}>>>(a); }\n";
+const std::string compile_kernel = "$CXX -x cuda -nocudainc -nocudalib -Wall -Wno-unknown-cuda-version -O2 "
+                                   "--cuda-gpu-arch=sm_70 --cuda-gpu-arch=sm_80 -c k.cu -o ../build/k.o";
+
+TEST_F(Known, CodeForGpusIsKnownAtEveryLevel) {
+  write("src/k.cu", kernel);
+  write("src/part.h", "__device__ static int part() { return 1; }\n");
+  const std::string said = sh(compile_kernel);
+  EXPECT_EQ(counts(), Counts(3, 0)); // host, sm_70, sm_80
+  EXPECT_NE(said.find("unused variable"), std::string::npos) << said;
+  const ir::Unit first = unit_of("build/k.o");
+  EXPECT_EQ(first.device.size(), 2u);
+  use_level("high", "x86-64-v4");
+  EXPECT_EQ(sh(compile_kernel), said);
+  EXPECT_EQ(counts(), Counts(0, 3));
+  EXPECT_EQ(unit_of("build/k.o"), first);
+  // The GPUs' code changes alone.
+  write("src/part.h", "__device__ static int part() { return 2; }\n");
+  sh(compile_kernel);
+  EXPECT_EQ(unit_of("build/k.o").module, first.module);
+  EXPECT_NE(unit_of("build/k.o").device, first.device);
+}
+
+TEST_F(Known, CodeForGpusThatReadsTheHostsLevelIsCompiledForIt) {
+  write("src/k.cu", kernel);
+  write("src/part.h", "#ifdef __AVX2__\n__device__ static int part() { return 2; }\n#else\n"
+                      "__device__ static int part() { return 1; }\n#endif\n");
+  sh(compile_kernel);
+  const ir::Unit first = unit_of("build/k.o");
+  use_level("high", "x86-64-v3");
+  sh(compile_kernel);
+  EXPECT_NE(unit_of("build/k.o").device, first.device);
+}
+
+TEST_F(Known, ASourceWithoutKernelsIsKnownWithoutAPlaceForThem) {
+  write("src/k.cu", "int f() { return 1; }\n");
+  sh(compile_kernel);
+  use_level("high", "x86-64-v3");
+  sh(compile_kernel);
+  EXPECT_EQ(counts(), Counts(0, 3));
+  EXPECT_TRUE(unit_of("build/k.o").device.empty());
+}
+
 TEST_F(Known, CheckingFindsAWrongOutcome) {
   write("src/a.c", "int f(void) { return 1; }\n");
   write("src/b.c", "int f(void) { return 2; }\n");

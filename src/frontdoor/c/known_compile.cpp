@@ -1,0 +1,103 @@
+#include "c/known_compile.h"
+
+#include "working_object.h"
+
+#include <xaas/known/places.h>
+#include <xaas/known/read_once.h>
+#include <xaas/known/stable_files.h>
+#include <xaas/session/log.h>
+
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
+
+namespace xaas::frontdoor {
+
+KnownCompile::KnownCompile(const session::Session& session,
+                           std::shared_ptr<clang::CompilerInvocation> invocation, const ir::Unit& draft)
+    : session_(session), invocation_(std::move(invocation)), draft_(draft),
+      files_(llvm::vfs::getRealFileSystem()) {
+  const clang::LangOptions& language = invocation_->getLangOpts();
+  if (!language.OMPTargetTriples.empty() || language.OpenMPIsTargetDevice)
+    files_ = known::with_stable_identities(session, files_);
+}
+
+const known::KnownUnit* KnownCompile::find() {
+  if (session_.cache.empty() || !known::may_be_known(session_, *invocation_))
+    return nullptr;
+  marks_ = known::marks_of(session_, *invocation_, draft_);
+  if (!session_.check_sharing && !known::may_be_found(session_, marks_)) {
+    listener_.emplace(session_);
+    return nullptr;
+  }
+  files_ = known::files_read_once();
+  make_keys(known::preprocess(session_, *invocation_, files_));
+  if (!keys_)
+    return nullptr;
+  // The preprocessor has written the dependency files.
+  invocation_->getDependencyOutputOpts() = clang::DependencyOutputOptions();
+  known_ = known::find_known(session_, *keys_);
+  return known_ && !session_.check_sharing ? &*known_ : nullptr;
+}
+
+void KnownCompile::make_keys(std::optional<known::Preprocessed> preprocessed) {
+  preprocessed_ = std::move(preprocessed);
+  if (preprocessed_)
+    keys_ = known::keys_of(session_, *invocation_, draft_, *preprocessed_, working_level(session_));
+}
+
+Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* messages) {
+  FrontendResult frontend =
+      run_frontend(session_, invocation_, files_, messages, listener_ ? &*listener_ : nullptr);
+  if (listener_)
+    make_keys(std::move(frontend.preprocessed));
+  frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
+  if (known_)
+    XAAS_CHECK(compare(frontend));
+  return frontend;
+}
+
+// A known outcome that compiling contradicts is forgotten.
+Result<void> KnownCompile::compare(const FrontendResult& frontend) {
+  const Digest known = digest_of(known_->bitcode);
+  const bool usable = frontend.compiled && frontend.refusal.empty();
+  differs_ = !usable || frontend.module.digest != known ||
+             frontend.needs_optimization != known_->needs_optimization ||
+             frontend.wants_device_image != known_->wants_device_image ||
+             frontend.has_definitions != known_->has_definitions || (known_->plain && !frontend.plain);
+  if (!differs_)
+    return {};
+  known::forget(session_, *keys_);
+  const std::string compiled = !frontend.compiled         ? "an error"
+                               : frontend.refusal.empty() ? "module " + frontend.module.digest.to_string()
+                                                          : frontend.refusal;
+  return log_difference(session_, draft_.source + ": known as module " + known.to_string() +
+                                      (known_->plain ? " for every instruction set" : "") +
+                                      ", but compiling it gives " + compiled);
+}
+
+known::KnownUnit KnownCompile::outcome_of(FrontendResult& frontend) const {
+  known::KnownUnit unit;
+  unit.plain = frontend.plain;
+  unit.needs_optimization = frontend.needs_optimization;
+  unit.names_places = frontend.names_places;
+  unit.wants_device_image = frontend.wants_device_image;
+  unit.has_definitions = frontend.has_definitions;
+  unit.vector_returns = frontend.vector_returns;
+  unit.messages = known::without_places(session_, frontend.messages);
+  unit.bitcode = std::move(frontend.module.bitcode);
+  return unit;
+}
+
+void KnownCompile::file(const known::KnownUnit& unit) const {
+  if (keys_ && (!known_ || differs_))
+    known::remember(session_, marks_, *keys_, unit);
+  else if (listener_)
+    known::look_next_time(session_, marks_);
+}
+
+std::optional<Digest> KnownCompile::text() const {
+  return preprocessed_ ? std::optional(preprocessed_->text) : std::nullopt;
+}
+
+} // namespace xaas::frontdoor

@@ -1,0 +1,52 @@
+// One compile of Clang's front end whose outcome may be known from another configuration or build.
+#pragma once
+
+#include "c/frontend.h"
+
+#include <xaas/known/known.h>
+
+#include <memory>
+#include <optional>
+
+namespace xaas::frontdoor {
+
+class KnownCompile {
+public:
+  // `draft` has the source and the machine flags of the unit that the compile becomes.
+  KnownCompile(const session::Session& session, std::shared_ptr<clang::CompilerInvocation> invocation,
+               const ir::Unit& draft);
+
+  // The outcome if it is known and need not be compared; then the dependency files have been written. Called
+  // once, before compile().
+  const known::KnownUnit* find();
+  // Runs the front end. Under --check-sharing, a difference to a known outcome is logged. `messages` as for
+  // run_frontend().
+  Result<FrontendResult> compile(const clang::TextDiagnosticBuffer* messages);
+  // What compile() returned in the form that is filed; takes the module.
+  known::KnownUnit outcome_of(FrontendResult& frontend) const;
+  // Files the outcome of compile(), with what the caller added.
+  void file(const known::KnownUnit& unit) const;
+
+  // The digest of the tokens, if they were read.
+  std::optional<Digest> text() const;
+  // The files that a further run of the front end over the same source must read.
+  const llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem>& files() const { return files_; }
+
+private:
+  void make_keys(std::optional<known::Preprocessed> preprocessed);
+  Result<void> compare(const FrontendResult& frontend);
+
+  const session::Session& session_;
+  std::shared_ptr<clang::CompilerInvocation> invocation_;
+  const ir::Unit& draft_;
+  // If the preprocessor ran alone to make the key, the front end must read the same contents.
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files_;
+  known::Marks marks_;
+  std::optional<known::TokenListener> listener_; // set if no outcome can be known
+  std::optional<known::Preprocessed> preprocessed_;
+  std::optional<known::Keys> keys_;
+  std::optional<known::KnownUnit> known_;
+  bool differs_ = false; // compiling contradicts the known outcome
+};
+
+} // namespace xaas::frontdoor
