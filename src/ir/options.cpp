@@ -28,6 +28,7 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <llvm/ADT/FloatingPointMode.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <array>
@@ -455,9 +456,17 @@ std::optional<std::string> lto_obstacle(const UnitOptions& options) {
     return "-O0";
   if (codegen("UseInitArray") == 0)
     return "-fno-use-init-array";
-  for (const auto& [name, value] : options.codegen)
+  // AArch64's code generator uses TLS descriptors whatever this option says
+  // (clang/Basic/CodeGenOptions.def), and the driver sets it there by default.
+  const auto triple = options.text.find("triple");
+  const bool always_tls_descriptors =
+      triple != options.text.end() && llvm::Triple(triple->second).isAArch64();
+  for (const auto& [name, value] : options.codegen) {
+    if (always_tls_descriptors && name == "EnableTLSDESC")
+      continue;
     if (std::find(carried_by_ir.begin(), carried_by_ir.end(), name) == carried_by_ir.end())
       return name;
+  }
   if (const auto model = options.language.find("ThreadModel"); model != options.language.end())
     return "ThreadModel";
   for (const auto& [name, value] : options.text) {

@@ -2,7 +2,7 @@
 # Real applications from Debian's source packages. For each: `xaas build` with every ISA level, `xaas deploy` for this
 # machine, and a run from the OCI layout under Podman, with the output compared to that of a native build. Then the figures:
 # seconds and CPU seconds of build and deploy beside those of a native build of one configuration in the same run, modules
-# and units, sizes, and run time against portable and native builds and with --lto, measured in turn.
+# and units, sizes, and run time against portable and native builds, with prepared IR modules and with --lto, measured in turn.
 #
 #   tools/bench/applications.sh [--rounds N] [--table] [APPLICATION]...     all applications, if none is named
 #
@@ -13,7 +13,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
 table=no
-kinds=(portable native deployed lto) # of run times
+kinds=(portable native deployed prepared lto) # of run times
 applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -154,9 +154,9 @@ container() {
 }
 unpacked() { contained "$here/$1" "$data" "/usr/local/bin/$2" "${@:3}"; } # ROOT PROGRAM ARGUMENT...: without podman's start-up
 
-ir_build() { # with an empty cache
-  rm -rf "$here/cache" "$here/image"
-  XAAS_CACHE_DIR=$here/cache "$xaas" build "$spec" --source "$work/$app/source" -o "oci:$here/image:ir"
+ir_build() { # FORM TAG: with an empty cache
+  rm -rf "$here/cache.$1"
+  XAAS_CACHE_DIR=$here/cache.$1 "$xaas" build "$spec" --source "$work/$app/source" --ir "$1" -o "oci:$here/image:$2"
 }
 
 compare() { # the deployed container's output against the native build's; both into the new directory $1
@@ -166,15 +166,18 @@ compare() { # the deployed container's output against the native build's; both i
   [ -s "$1/native" ] || die "$app: the native build printed nothing"
   cmp "$1/native" "$1/container" || { tail "$1/container.err" >&2; exit 1; }
   [ $table = no ] || return 0
-  "${app}_run" unpacked rootfs-lto 2>/dev/null | "${app}_filter" >"$1/lto" || true
-  cmp "$1/native" "$1/lto"
+  local form
+  for form in lto prepared; do
+    "${app}_run" unpacked rootfs-$form 2>/dev/null | "${app}_filter" >"$1/$form" || true
+    cmp "$1/native" "$1/$form"
+  done
 }
 
 run_round() { # one run of each kind in turn; CPU seconds into the new file $1
   local kind how TIMEFORMAT='%U'
   for kind in "${kinds[@]}"; do
     how=(native "$kind")
-    case $kind in deployed) how=(unpacked rootfs) ;; lto) how=(unpacked rootfs-lto) ;; esac
+    case $kind in deployed) how=(unpacked rootfs) ;; prepared | lto) how=(unpacked "rootfs-$kind") ;; esac
     { time "${app}_run" "${how[@]}" >/dev/null 2>&1; } 2>>"$1"
   done
 }
@@ -214,14 +217,17 @@ for application in "${applications[@]}"; do
   timed "$work/$app/native.build" again "$work/$app/native" "${app}_native" "-march=native"
   timed "$work/$app/portable.build" again "$work/$app/portable" "${app}_native" ""
   say "$app: xaas build, xaas deploy"
-  timed "$here/xaas.build" ir_build
+  timed "$here/xaas.build" ir_build raw ir
   timed "$here/xaas.deploy" deploy_cold "oci:$here/image:ir" "oci:$here/image:here"
   if [ $table = yes ]; then
     once "$here/levels" deploy_levels
   else
     timed "$here/xaas.again" deploy_warm "oci:$here/image:ir" "oci:$here/image:again"
     timed "$here/xaas.lto" deploy_cold "oci:$here/image:ir" "oci:$here/image:lto" --lto
-    once "$here/rootfs-lto" unpack "$here/image" lto
+    timed "$here/xaas.build-prepared" ir_build prepared ir-prepared
+    timed "$here/xaas.prepared" deploy_cold "oci:$here/image:ir-prepared" "oci:$here/image:prepared"
+    timed "$here/xaas.prepared-again" deploy_warm "oci:$here/image:ir-prepared" "oci:$here/image:prepared-again"
+    for form in lto prepared; do once "$here/rootfs-$form" unpack "$here/image" $form; done
   fi
   "$xaas" check "oci:$here/image:here" -q >"$here/check" || die "$app: the deployed image cannot run: $(cat "$here/check")"
   once "$here/rootfs" unpack "$here/image" here
@@ -233,6 +239,7 @@ for application in "${applications[@]}"; do
   for ((round = 1; round <= rounds; ++round)); do once "$here/run.$round" run_round; done
 done
 
+stored_bytes() { "$xaas" inspect "oci:$here/image:$1" --format json | jq .sharing.stored_bytes; } # TAG: of the IR modules
 figures() { # of the application that is set
   local native=$work/$app/native.build build=$here/xaas.build deploy=$here/xaas.deploy sharing
   sharing=$("$xaas" inspect "oci:$here/image:ir" --format json | jq -r '.sharing | "\(.units)|\(.modules)"')
@@ -243,7 +250,10 @@ figures() { # of the application that is set
     "$sharing" "$(image_bytes "oci:$here/image:ir" | human)" "$(image_bytes "oci:$here/image:here" | human)"
     "$(run_median portable)" "$(run_median native)" "$(run_median deployed)"
     "$(run_median lto)" "$(ratio "$(run_median deployed)" "$(run_median native)")"
-    "$(ratio "$(run_median portable)" "$(run_median deployed)")" "$(ratio "$(run_median lto)" "$(run_median deployed)")")
+    "$(ratio "$(run_median portable)" "$(run_median deployed)")" "$(ratio "$(run_median lto)" "$(run_median deployed)")"
+    "$(ratio "$(cpu "$here/xaas.build-prepared")" "$(cpu "$native")")" "$(ratio "$(cpu "$here/xaas.prepared")" "$(cpu "$native")")"
+    "$(ratio "$(cpu "$here/xaas.prepared-again")" "$(cpu "$native")")" "$(ratio "$(stored_bytes ir-prepared)" "$(stored_bytes ir)")"
+    "$(ratio "$(run_median prepared)" "$(run_median deployed)")")
   (IFS='|'; echo "${cells[*]}")
 }
 
@@ -267,6 +277,6 @@ fi
 
 say "figures (seconds; medians of $rounds runs; $machine)"
 {
-  echo "application|native build s/CPU s|IR build, all levels s/CPU s|CPU ratio|deploy s/CPU s|CPU ratio|again|with LTO|units|modules|IR image|deployed|run portable|run native|run deployed|run LTO|deployed/native|portable/deployed|LTO/deployed"
+  echo "application|native build s/CPU s|IR build, all levels s/CPU s|CPU ratio|deploy s/CPU s|CPU ratio|again|with LTO|units|modules|IR image|deployed|run portable|run native|run deployed|run LTO|deployed/native|portable/deployed|LTO/deployed|prepared: IR build/native|deploy/native|again/native|stored/raw|run/raw"
   for application in "${applications[@]}"; do in_application "$application"; figures; done
 } | print_columns

@@ -50,6 +50,14 @@ done
 "$XAAS" deploy oci:heat:cmake --cpu x86-64-v3 --format json -q -o oci:heat:v3 >deployed.json
 assert_json deployed.json '.native_objects == 0'
 
+# Modules in prepared form give the same results.
+"$XAAS" build cmake --ir prepared -o oci:heat:prepared -q --format json >prepared.json
+assert_json prepared.json '.prepared.modules >= 5 and .prepared.without == []'
+"$XAAS" deploy oci:heat:prepared --set threads=on -o rootfs:tree-prepared -q
+for program in heat heat-c; do
+  expect_equal "$program, prepared" "$(run_heat "$PWD/tree-prepared" $program)" "$want"
+done
+
 mkdir -p deeper/down
 cp -r cmake deeper/down/elsewhere
 (cd deeper && XAAS_CACHE_DIR=$PWD/cache TMPDIR=$PWD "$XAAS" build down/elsewhere -o oci:heat:ir -q -j1 >/dev/null)

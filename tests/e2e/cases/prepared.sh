@@ -82,6 +82,9 @@ expect_equal "digest" "$(json again.json .digest)" "$(json report.json .digest)"
 expect_equal "digest of the merged image" "$(json merged.json .digest)" "$(json report.json .digest)"
 expect_error 2 ' is prepared, and that of another image is raw' "$XAAS" merge oci:raw:ir oci:two:ir -o oci:mixed:ir
 
+"$XAAS" build src --ir prepared --check-sharing -o oci:checked:ir -q --format json >checked.json
+expect_equal "digest with --check-sharing" "$(json checked.json .digest)" "$(json report.json .digest)"
+
 # The spec can say it, and the option comes first.
 sed -i 's/^{/{"ir": "prepared", /' other/xaas.json
 "$XAAS" build other -o oci:specified:ir -q --format json >specified.json

@@ -261,6 +261,12 @@ TEST(Options, WhatLtoCannotCarry) {
   };
   EXPECT_EQ(with([](UnitOptions& changed) { changed.codegen["VecLib"] = 1; }), "VecLib");
   EXPECT_EQ(with([](UnitOptions& changed) { changed.codegen["EmulatedTLS"] = 1; }), "EmulatedTLS");
+  EXPECT_EQ(with([](UnitOptions& changed) { changed.codegen["EnableTLSDESC"] = 1; }), "EnableTLSDESC");
+  EXPECT_EQ(with([](UnitOptions& changed) {
+              changed.codegen["EnableTLSDESC"] = 1;
+              changed.text["triple"] = "aarch64-unknown-linux-gnu";
+            }),
+            std::nullopt);
   EXPECT_EQ(with([](UnitOptions& changed) { changed.text["CodeModel"] = "large"; }), "CodeModel");
   EXPECT_EQ(with([](UnitOptions& changed) { changed.text["FloatABI"] = "soft"; }), "FloatABI");
   EXPECT_EQ(with([](UnitOptions& changed) { changed.language["ThreadModel"] = 1; }), "ThreadModel");
