@@ -1,5 +1,6 @@
 #include "assemble.h"
 #include "host_choice.h"
+#include "layer_cache.h"
 #include "package.h"
 #include "space.h"
 
@@ -249,8 +250,12 @@ Result<void> finish(const Request& request, const Plan& plan, Report& report, Pr
   const Clock::time_point start = Clock::now();
   const trace::Span span("phase", "package");
   provenance::FileList files;
-  XAAS_TRY(const oci::NewImage image, package(source, std::forward<Made>(made)..., plan.inputs, plan.time,
-                                              wants_files(request) ? &files : nullptr));
+  std::optional<LayerCache> layers;
+  if (request.objects)
+    layers.emplace(request.objects->cache());
+  XAAS_TRY(const oci::NewImage image,
+           package(source, std::forward<Made>(made)..., plan.inputs, plan.time, layers ? &*layers : nullptr,
+                   wants_files(request) ? &files : nullptr));
   XAAS_CHECK(write(request, plan, image, files, report, progress));
   report.seconds.package = since(start);
   return {};

@@ -22,7 +22,8 @@ namespace {
 using FileKind = link::InstalledFile::Kind;
 
 Result<oci::NewLayer> application_layer(const image::BundleConfiguration& configuration, Assembly& assembly,
-                                        int64_t time, provenance::FileList* files) {
+                                        int64_t time, const oci::CompressedLayers* known,
+                                        provenance::FileList* files) {
   oci::LayerBuilder builder(time);
   for (const link::InstalledFile& file : configuration.installed) {
     if (files && (file.kind == FileKind::directory || file.kind == FileKind::symlink))
@@ -37,7 +38,7 @@ Result<oci::NewLayer> application_layer(const image::BundleConfiguration& config
       XAAS_CHECK(builder.add_file(file.path, std::move(assembly.contents.at(file.path)), file.mode));
   }
   return builder.finish(oci::Compression::gzip, "xaas deploy: application",
-                        {{image::annotation::role, "application"}});
+                        {{image::annotation::role, "application"}}, known);
 }
 
 // Whether the RUNPATH of the file at `path` names the directory.
@@ -158,8 +159,8 @@ Result<void> add_runtime_layers(const image::ApplicationImage& source, const std
 }
 
 // The closure of a toolchain.
-Result<void> add_runtime_layer(const SourceClosure& closure, int64_t time, provenance::FileList* files,
-                               oci::NewImage& image) {
+Result<void> add_runtime_layer(const SourceClosure& closure, int64_t time, const oci::CompressedLayers* known,
+                               provenance::FileList* files, oci::NewImage& image) {
   if (closure.files.empty())
     return {};
   oci::LayerBuilder builder(time);
@@ -170,7 +171,7 @@ Result<void> add_runtime_layer(const SourceClosure& closure, int64_t time, prove
     XAAS_CHECK(builder.add_file(file.path, std::move(content), file.mode));
   }
   XAAS_TRY(oci::NewLayer layer, builder.finish(oci::Compression::gzip, "xaas deploy: runtime",
-                                               {{image::annotation::role, "runtime"}}));
+                                               {{image::annotation::role, "runtime"}}, known));
   image.layers.push_back(std::move(layer));
   return {};
 }
@@ -178,9 +179,10 @@ Result<void> add_runtime_layer(const SourceClosure& closure, int64_t time, prove
 // The parts that every deployed image has after its closure. `bundle`: what the image was made from.
 Result<void> add_application(const image::ApplicationImage& source, const image::Bundle& bundle,
                              const image::BundleConfiguration& configuration, Assembly& assembly,
-                             const Inputs& inputs, int64_t time, Needs needs, provenance::FileList* files,
+                             const Inputs& inputs, int64_t time, Needs needs,
+                             const oci::CompressedLayers* known, provenance::FileList* files,
                              oci::NewImage& image) {
-  XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time, files));
+  XAAS_TRY(oci::NewLayer application, application_layer(configuration, assembly, time, known, files));
   XAAS_TRY(const std::vector<image::PackageUse> packages, image::package_uses(bundle, configuration));
   XAAS_TRY(const std::string code, code_annotation(assembly));
   image.layers.push_back(std::move(application));
@@ -207,8 +209,8 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
   // left behind.
   if (!source.bundle().source_build)
     for (const char* key : {image::annotation::base_name, image::annotation::base_digest})
-      if (const auto& known = source.image().manifest().annotations; known.contains(key))
-        image.annotations[key] = known.at(key);
+      if (const auto& own = source.image().manifest().annotations; own.contains(key))
+        image.annotations[key] = own.at(key);
   image.config.labels = image.annotations;
   return {};
 }
@@ -217,19 +219,20 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
 
 Result<oci::NewImage> package(const image::ApplicationImage& source,
                               const image::BundleConfiguration& configuration, Assembly assembly,
-                              const Inputs& inputs, int64_t time, provenance::FileList* files) {
+                              const Inputs& inputs, int64_t time, const oci::CompressedLayers* known,
+                              provenance::FileList* files) {
   oci::NewImage image;
   XAAS_CHECK(add_runtime_layers(source, configuration.configuration.id(), files, image));
   XAAS_TRY(const Needs needs, needs_of(source.bundle().arch, configuration, assembly));
-  XAAS_CHECK(
-      add_application(source, source.bundle(), configuration, assembly, inputs, time, needs, files, image));
+  XAAS_CHECK(add_application(source, source.bundle(), configuration, assembly, inputs, time, needs, known,
+                             files, image));
   return image;
 }
 
 Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt built, const Inputs& inputs,
-                              int64_t time, provenance::FileList* files) {
+                              int64_t time, const oci::CompressedLayers* known, provenance::FileList* files) {
   oci::NewImage image;
-  XAAS_CHECK(add_runtime_layer(built.closure, time, files, image));
+  XAAS_CHECK(add_runtime_layer(built.closure, time, known, files, image));
   XAAS_TRY(Needs needs, needs_of(source.bundle().arch, built.configuration, built.assembly));
   needs.library_directories.merge(built.closure.library_directories);
   image::Bundle bundle = source.bundle();
@@ -237,7 +240,7 @@ Result<oci::NewImage> package(const image::ApplicationImage& source, SourceBuilt
   image.annotations = {{image::annotation::compiler, built.compilers.version},
                        {image::annotation::compiler_flags, join(built.compilers.flags, " ")}};
   XAAS_CHECK(add_application(source, bundle, built.configuration, built.assembly, inputs, time,
-                             std::move(needs), files, image));
+                             std::move(needs), known, files, image));
   return image;
 }
 

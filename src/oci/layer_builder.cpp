@@ -74,9 +74,7 @@ Result<void> LayerBuilder::add_directory(const std::string& path, unsigned mode)
   return add(path, {Entry::Kind::directory, mode, {}});
 }
 
-Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string& created_by,
-                                      std::map<std::string, std::string> annotations) const {
-  trace::Span span("layer", created_by);
+Result<void> LayerBuilder::write_tar(const std::function<Result<void>(std::string_view)>& write) const {
   const Entry implied{Entry::Kind::directory, 0755, {}};
   std::map<std::string, const Entry*> all;
   for (const auto& [path, entry] : entries_) {
@@ -84,12 +82,6 @@ Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string
       all.try_emplace(parent, &implied);
     all[path] = &entry;
   }
-  XAAS_TRY(const std::unique_ptr<Compressor> compressor, make_compressor(compression));
-  Hasher hasher;
-  const auto write = [&](std::string_view data) {
-    hasher.update(data);
-    return compressor->write(data);
-  };
   for (const auto& [path, entry] : all) {
     TarMember member{.path = path, .mode = entry->mode, .time = time_};
     const bool is_file = entry->kind == Entry::Kind::file;
@@ -105,16 +97,35 @@ Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string
       XAAS_CHECK(write(tar_padding(member.size)));
     }
   }
-  XAAS_CHECK(write(tar_end()));
+  return write(tar_end());
+}
 
+Result<NewLayer> LayerBuilder::finish(Compression compression, const std::string& created_by,
+                                      std::map<std::string, std::string> annotations,
+                                      const CompressedLayers* known) const {
+  trace::Span span("layer", created_by);
+  Hasher hasher;
+  XAAS_CHECK(write_tar([&](std::string_view data) {
+    hasher.update(data);
+    return Result<void>();
+  }));
   NewLayer layer;
   layer.diff_id = hasher.finish();
   layer.created_by = created_by;
-  XAAS_TRY(std::string compressed, compressor->finish());
+  std::optional<std::string> compressed = known ? known->find(compression, layer.diff_id) : std::nullopt;
+  if (known)
+    span.set("cache", compressed ? "hit" : "miss");
+  if (!compressed) {
+    XAAS_TRY(const std::unique_ptr<Compressor> compressor, make_compressor(compression));
+    XAAS_CHECK(write_tar([&](std::string_view data) { return compressor->write(data); }));
+    XAAS_TRY(compressed, compressor->finish());
+    if (known)
+      known->keep(compression, layer.diff_id, *compressed);
+  }
   layer.descriptor = {compression == Compression::gzip ? media_type::layer_gzip : media_type::layer_zstd,
-                      digest_of(compressed), compressed.size(), std::move(annotations)};
-  span.set("bytes", compressed.size());
-  layer.open = [blob = blob_of(std::move(compressed))]() -> Result<BlobPtr> { return blob; };
+                      digest_of(*compressed), compressed->size(), std::move(annotations)};
+  span.set("bytes", compressed->size());
+  layer.open = [blob = blob_of(*std::move(compressed))]() -> Result<BlobPtr> { return blob; };
   return layer;
 }
 

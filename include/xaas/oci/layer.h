@@ -6,11 +6,24 @@
 #include <xaas/oci/image.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace xaas::oci {
 
 enum class Compression { gzip, zstd };
+
+// Compressed layers of earlier runs. Compressing costs many times more than digesting.
+class CompressedLayers {
+public:
+  virtual ~CompressedLayers() = default;
+  // The bytes that LayerBuilder made for this uncompressed digest, if they are known.
+  virtual std::optional<std::string> find(Compression compression, const Digest& diff_id) const = 0;
+  virtual void keep(Compression compression, const Digest& diff_id, std::string_view compressed) const = 0;
+};
 
 // Builds a layer. Entries are sorted by path, owned by 0:0, and have the time `time` (seconds since 1970);
 // missing parent directories are added with mode 0755. A path that is not relative and normalized, or that
@@ -24,9 +37,11 @@ public:
   Result<void> add_symlink(const std::string& path, const std::string& destination);
   Result<void> add_directory(const std::string& path, unsigned mode = 0755);
   bool empty() const { return entries_.empty(); }
-  // The finished layer. `created_by` is for the image's history.
+  // The finished layer. `created_by` is for the image's history. Takes the compressed bytes from `known`,
+  // if it is not null and has them, and keeps them there otherwise.
   Result<NewLayer> finish(Compression compression, const std::string& created_by,
-                          std::map<std::string, std::string> annotations = {}) const;
+                          std::map<std::string, std::string> annotations = {},
+                          const CompressedLayers* known = nullptr) const;
 
 private:
   struct Entry {
@@ -35,6 +50,7 @@ private:
     std::string content; // or the destination of a link
   };
   Result<void> add(const std::string& path, Entry entry);
+  Result<void> write_tar(const std::function<Result<void>(std::string_view)>& write) const;
   int64_t time_;
   std::map<std::string, Entry> entries_;
 };

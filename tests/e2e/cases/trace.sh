@@ -1,7 +1,7 @@
 #!/bin/bash
 # `--trace` says where the time of a build and of a deploy went.
 source "$E2E/lib.sh"
-needs jq
+needs jq skopeo
 
 mkdir src
 printf '#include <stdio.h>\nint f(int);\nint main(void) { printf("%%d\\n", f(2)); }\n' >src/main.c
@@ -43,6 +43,9 @@ assert_json report.json '.critical_path | .sum >= .longest and .longest > 0 and 
 
 "$XAAS" deploy oci:app:ir -o oci:out:two -q --trace again.trace
 expect_equal "cached modules" "$(jq -c '[.traceEvents[] | select(.cat == "module") | .args.cache]' again.trace)" '["hit","hit"]'
+layers_of() { jq -c '[.traceEvents[] | select(.cat == "layer" and .args.cache) | .args.cache]' "$1"; }
+expect_equal "compressed layers" "$(layers_of deploy.trace) $(layers_of again.trace)" '["miss"] ["hit"]'
+expect_equal "the same image" "$(skopeo inspect --raw oci:out:two | sha256sum)" "$(skopeo inspect --raw oci:out:one | sha256sum)"
 
 # A failed build has a trace, too; a trace that cannot be written is an error that names the file.
 echo 'int f(int a) { return wrong; }' >src/f.c

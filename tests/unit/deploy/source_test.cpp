@@ -94,7 +94,7 @@ protected:
 };
 
 TEST_F(Packaging, TheClosureThenTheApplicationAndNothingElse) {
-  const auto image = package(source(), built(), {{image::annotation::kind, "deployed"}}, 1, nullptr);
+  const auto image = package(source(), built(), {{image::annotation::kind, "deployed"}}, 1, nullptr, nullptr);
   ASSERT_TRUE(image) << image.error().message;
   ASSERT_EQ(image->layers.size(), 2u);
   EXPECT_EQ(image::layer_role(image->layers[0].descriptor), "runtime");
@@ -107,7 +107,7 @@ TEST_F(Packaging, TheClosureThenTheApplicationAndNothingElse) {
 }
 
 TEST_F(Packaging, WhatMadeItIsSaid) {
-  const auto image = package(source(), built(), {{image::annotation::kind, "deployed"}}, 1, nullptr);
+  const auto image = package(source(), built(), {{image::annotation::kind, "deployed"}}, 1, nullptr, nullptr);
   ASSERT_TRUE(image) << image.error().message;
   EXPECT_EQ(image->annotations.at(image::annotation::kind), "deployed");
   EXPECT_EQ(image->annotations.at(image::annotation::compiler), "gcc 12");
@@ -124,10 +124,11 @@ TEST_F(Packaging, WhatMadeItIsSaid) {
 TEST_F(Packaging, TheToolchainIsNoBase) {
   const image::ApplicationImage source = this->source();
   ASSERT_TRUE(source.image().manifest().annotations.contains(image::annotation::base_digest));
-  const auto from_source = package(source, built(), {{image::annotation::from_source, "true"}}, 1, nullptr);
+  const auto from_source =
+      package(source, built(), {{image::annotation::from_source, "true"}}, 1, nullptr, nullptr);
   ASSERT_TRUE(from_source) << from_source.error().message;
   EXPECT_FALSE(from_source->annotations.contains(image::annotation::base_digest));
-  const auto from_ir = package(source, image::BundleConfiguration(), Assembly(), {}, 1, nullptr);
+  const auto from_ir = package(source, image::BundleConfiguration(), Assembly(), {}, 1, nullptr, nullptr);
   ASSERT_TRUE(from_ir) << from_ir.error().message;
   EXPECT_FALSE(from_ir->annotations.contains(image::annotation::base_digest));
 }
@@ -136,7 +137,7 @@ TEST_F(Packaging, WithoutAClosureThereIsOneLayer) {
   SourceBuilt built = this->built();
   built.closure = {};
   built.configuration.runtime.clear();
-  const auto image = package(source(), std::move(built), {}, 1, nullptr);
+  const auto image = package(source(), std::move(built), {}, 1, nullptr, nullptr);
   ASSERT_TRUE(image) << image.error().message;
   EXPECT_EQ(image->layers.size(), 1u);
 }
@@ -144,10 +145,10 @@ TEST_F(Packaging, WithoutAClosureThereIsOneLayer) {
 TEST_F(Packaging, LibrariesElsewhereAreFound) {
   SourceBuilt built = this->built();
   built.closure.library_directories = {"/opt/intel/lib", "/opt/a"};
-  const auto image = package(source(), std::move(built), {}, 1, nullptr);
+  const auto image = package(source(), std::move(built), {}, 1, nullptr, nullptr);
   ASSERT_TRUE(image) << image.error().message;
   EXPECT_THAT(image->config.env, Contains("LD_LIBRARY_PATH=/opt/a:/opt/intel/lib"));
-  EXPECT_THAT(package(source(), this->built(), {}, 1, nullptr)->config.env,
+  EXPECT_THAT(package(source(), this->built(), {}, 1, nullptr, nullptr)->config.env,
               Not(Contains(::testing::StartsWith("LD_LIBRARY_PATH"))));
 }
 

@@ -158,6 +158,35 @@ TEST_P(LayerTest, DigestDependsOnTheEntriesAlone) {
   EXPECT_NE(first->diff_id, other.finish(GetParam(), "x")->diff_id);
 }
 
+TEST_P(LayerTest, KnownBytesAreNotCompressedAgain) {
+  class Known : public CompressedLayers {
+  public:
+    std::optional<std::string> find(Compression compression, const Digest& diff_id) const override {
+      const auto found = layers.find({compression, diff_id.hex()});
+      return found == layers.end() ? std::nullopt : std::optional(found->second);
+    }
+    void keep(Compression compression, const Digest& diff_id, std::string_view compressed) const override {
+      layers[{compression, diff_id.hex()}] = compressed;
+    }
+    mutable std::map<std::pair<Compression, std::string>, std::string> layers;
+  } known;
+  LayerBuilder builder;
+  ASSERT_TRUE(builder.add_file("a", "1"));
+  const auto plain = builder.finish(GetParam(), "x");
+  const auto first = builder.finish(GetParam(), "x", {}, &known);
+  ASSERT_TRUE(plain && first);
+  EXPECT_EQ(first->descriptor.digest, plain->descriptor.digest);
+  ASSERT_EQ(known.layers.size(), 1U);
+  EXPECT_EQ(known.layers.begin()->second, testing::bytes_of(*plain));
+  // It takes them as they are.
+  known.layers.begin()->second = "other bytes";
+  const auto second = builder.finish(GetParam(), "x", {}, &known);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(testing::bytes_of(*second), "other bytes");
+  EXPECT_EQ(second->descriptor.digest, digest_of("other bytes"));
+  EXPECT_EQ(second->diff_id, plain->diff_id);
+}
+
 TEST_P(LayerTest, DamageIsAnIntegrityError) {
   LayerBuilder builder;
   ASSERT_TRUE(builder.add_file("a", std::string(100'000, 'a')));
