@@ -16,12 +16,17 @@
 // retarget() must not give them any.
 //
 // The module is prepared for the lowest level, not for the levels that share it: which levels these are
-// depends on what else was built, and `merge` must give the modules of one build. The first half is ThinLTO's
-// pre-link pipeline, which leaves vectorization and unrolling to the second. What the level still decides are
-// costs of inlining and simplification.
+// depends on what else was built, and `merge` must give the modules of one build.
 //
-// Rejected: removing target attributes from all functions, because those that canonical form keeps (its
-// header says which) would be lost; remembering functions by name, because passes rename, copy and outline.
+// The cut is where LLVM's own pipeline for one module has it: the first half is its simplification, the
+// second its optimization, with vectorization and unrolling. So the code is Clang's, byte for byte, for the
+// level that the module was prepared for. For other targets, only what simplification decides by the costs of
+// instructions can differ.
+//
+// Rejected: ThinLTO's pre-link pipeline as the first half. Its other half simplifies the module a second
+// time, which takes most of what preparing saves, and the code is not that of a plain compile. Rejected:
+// removing target attributes from all functions, because those that canonical form keeps (its header says
+// which) would be lost; remembering functions by name, because passes rename, copy and outline.
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/prepared.h>
 #include <xaas/ir/vector_returns.h>

@@ -31,6 +31,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/Annotation2Metadata.h>
+#include <llvm/Transforms/IPO/ForceFunctionAttrs.h>
 
 #include <algorithm>
 #include <sys/resource.h>
@@ -69,19 +71,34 @@ llvm::OptimizationLevel optimization_level(const clang::CodeGenOptions& codegen)
   }
 }
 
-// Options with which Clang runs only the half of the pipeline that prepared modules have not been through.
-// Clang has no such mode without an index of a whole program. So it runs its pipeline for -O0, which changes
-// nothing that is left of an optimized module, and the half is put in front of it. Everything else that Clang
-// sets up (the target machine, library functions, tuning) is as for its own pipelines.
-clang::CodeGenOptions second_half(const clang::CodeGenOptions& codegen) {
+// Adds one half of the optimizer's pipeline.
+using AddHalf = void(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
+                     llvm::OptimizationLevel level);
+
+// The two halves of llvm::PassBuilder::buildPerModuleDefaultPipeline(); src/ir/prepared.cpp has the reasons.
+void add_first_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
+                    llvm::OptimizationLevel level) {
+  passes.addPass(llvm::Annotation2MetadataPass());
+  passes.addPass(llvm::ForceFunctionAttrsPass());
+  passes.addPass(builder.buildModuleSimplificationPipeline(level, llvm::ThinOrFullLTOPhase::None));
+}
+void add_second_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
+                     llvm::OptimizationLevel level) {
+  passes.addPass(builder.buildModuleOptimizationPipeline(level, llvm::ThinOrFullLTOPhase::None));
+}
+
+// Options with which Clang runs only that half. Clang has no such mode. So it runs its pipeline for -O0,
+// which changes nothing that is left of an optimized module, and the half is put in front of it. Everything
+// else that Clang sets up (the target machine, library functions, tuning) is as for its own pipelines.
+clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, AddHalf* add) {
   clang::CodeGenOptions options = codegen;
   options.OptimizationLevel = 0;
   options.OptimizeSize = 0;
   options.PassBuilderCallbacks.emplace_back(
-      [level = optimization_level(codegen)](llvm::PassBuilder& builder) {
+      [add, level = optimization_level(codegen)](llvm::PassBuilder& builder) {
         builder.registerPipelineStartEPCallback(
-            [&builder, level](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
-              passes.addPass(builder.buildThinLTODefaultPipeline(level, nullptr));
+            [&builder, add, level](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              add(builder, passes, level);
             });
       });
   return options;
@@ -214,7 +231,7 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
     setup.action = clang::Backend_EmitBC;
   }
   if (job.form == Form::prepared) {
-    codegen.PrepareForThinLTO = 1;
+    codegen = half_of_pipeline(codegen, add_first_half);
     setup.action = clang::Backend_EmitNothing;
   }
   if (job.form == Form::lto) {
@@ -250,7 +267,7 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
   };
   clang::CodeGenOptions& codegen = compiler.getCodeGenOpts();
   if (job.prepared && job.form == Form::object) {
-    clang::CodeGenOptions optimizing = second_half(codegen);
+    clang::CodeGenOptions optimizing = half_of_pipeline(codegen, add_second_half);
     run(optimizing, clang::Backend_EmitNothing);
     codegen.DisableLLVMPasses = 1;
   }

@@ -4,12 +4,16 @@
 # deployed image, GROMACS' own regression tests with it, and its trajectories, energies and speed against those of the native
 # build. Finally the IR build after a kill, and with a check that compiles every reused outcome again.
 #
-#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing] [--no-kill]
+#   tools/bench/gromacs.sh [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--forms] [--no-tests]
+#                          [--no-check-sharing] [--no-kill]
 #
 # --configurations   SSE4.1 AVX_256 AVX2_128 AVX2_256 AVX_512; default: all
 # --ranks            parallel ranks of the regression tests, default: GROMACS' own choice; idle ranks spin, so use 1 where
 #                    other work runs beside the benchmark
 # --native-tests     GROMACS' own tests with the native programs too, to see which failures are its own
+# --forms            also an IR build with prepared modules; deploys of both forms, cold, again and with --lto, each with a
+#                    trace; and run times of what was deployed from prepared modules
+# --no-tests         without GROMACS' own tests
 # --no-...           without these builds
 #
 # Hours on few cores. Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption:
@@ -24,6 +28,8 @@ configurations=("${all[@]}")
 rounds=3
 check_sharing=yes
 kill=yes
+forms=no
+kinds=(native deployed) # of run times
 tested=(deployed)
 test_options=()
 while [ $# -gt 0 ]; do
@@ -32,9 +38,11 @@ while [ $# -gt 0 ]; do
   --rounds) rounds=$2; shift 2 ;;
   --ranks) test_options=(-nt "$2"); shift 2 ;;
   --native-tests) tested+=(native); shift ;;
+  --forms) forms=yes kinds+=(prepared); shift ;;
+  --no-tests) tested=(); shift ;;
   --no-check-sharing) check_sharing=no; shift ;;
   --no-kill) kill=no; shift ;;
-  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--no-check-sharing] [--no-kill]" >&2; exit 2 ;;
+  *) echo "usage: $0 [--configurations NAME,...] [--rounds N] [--ranks N] [--native-tests] [--forms] [--no-tests] [--no-check-sharing] [--no-kill]" >&2; exit 2 ;;
   esac
 done
 for configuration in "${configurations[@]}"; do
@@ -131,11 +139,18 @@ check_build() {
 }
 
 deployed_gmx() { contained "$here/rootfs/$1" "$app" /usr/local/bin/gmx "${@:2}"; } # CONFIGURATION ARGUMENT...
+prepared_gmx() { contained "$here/rootfs-prepared/$1" "$app" /usr/local/bin/gmx "${@:2}"; }
 native_gmx() { "$app/native/$1/bin/gmx" "${@:2}"; }
 
 deploy() { # CONFIGURATION
   deploy_cold "oci:$here/image:ir" "oci:$here/image:$1" --set "simd=$1"
 }
+deploy_form() { # CONFIGURATION FORM
+  deploy_cold "oci:$here/image:$(tag_of "$2")" "oci:$here/image:$1-$2" --set "simd=$1" --trace "$here/$1.$2.trace"
+}
+deploy_again() { deploy_warm "oci:$here/image:$(tag_of "$2")" "oci:$here/image:$1-$2" --set "simd=$1"; }
+deploy_lto() { deploy_cold "oci:$here/image:$(tag_of "$2")" "oci:$here/image:$1-$2-lto" --set "simd=$1" --lto --trace "$here/$1.$2.lto.trace"; }
+tag_of() { if [ "$1" = raw ]; then echo ir; else echo "$1"; fi; } # FORM
 # regression_tests KIND CONFIGURATION DIRECTORY: GROMACS' `complex` tests, with a gmx on PATH that runs one of those above.
 regression_tests() {
   mkdir -p "$3/bin"
@@ -158,7 +173,7 @@ run_round() { # CONFIGURATION SYSTEM INPUT DIRECTORY: the native program and the
   local kind TIMEFORMAT='%U'
   mkdir "$4"
   cp "$3" "$4/topol.tpr"
-  for kind in native deployed; do
+  for kind in "${kinds[@]}"; do
     mkdir "$4/$kind"
     { time (cd "$4/$kind" && "${kind}_gmx" "$1" mdrun -s ../topol.tpr -reprod -ntmpi 1 -ntomp 1 -nsteps 2000 \
       -o traj.trr -e ener.edr >"../$kind.log" 2>&1); } 2>"$4/$kind.cpu"
@@ -195,6 +210,10 @@ native_builds "${configurations[@]:0:first}"
 say "IR build: ${configurations[*]}"
 timed "$here/ir.build" ir_build
 native_builds "${configurations[@]:first}"
+if [ $forms = yes ]; then
+  say "the same IR image with prepared modules, from the cache of the IR build"
+  timed "$here/prepared.build" xaas_build prepared --ir prepared
+fi
 say "IR build after a change in $(basename "$changed")"
 timed "$here/changed.build" build_changed
 
@@ -203,6 +222,15 @@ for configuration in "${configurations[@]}"; do
   say "$configuration: deployed image"
   timed "$here/$configuration.deploy" deploy "$configuration"
   once "$here/rootfs/$configuration" unpack "$here/image" "$configuration"
+  if [ $forms = yes ]; then
+    for form in raw prepared; do
+      say "$configuration: deploys of $form modules"
+      timed "$here/$configuration.$form.deploy" deploy_form "$configuration" "$form"
+      timed "$here/$configuration.$form.again" deploy_again "$configuration" "$form"
+      timed "$here/$configuration.$form.lto" deploy_lto "$configuration" "$form"
+    done
+    once "$here/rootfs-prepared/$configuration" unpack "$here/image" "$configuration-prepared"
+  fi
   for kind in "${tested[@]}"; do
     say "$configuration: regression tests, $kind"
     once "$here/tests/$configuration.$kind" regression_tests "$kind" "$configuration"
@@ -245,6 +273,26 @@ per_configuration() {
   done
 }
 
+per_form() {
+  local configuration form native
+  echo "configuration, form|deploy CPU s|/native|again CPU s|/native|with --lto CPU s|/native|lowering s|longest module s"
+  for configuration in "${configurations[@]}"; do
+    for form in raw prepared; do
+      [ -e "$here/$configuration.$form.lto" ] || continue
+      native=$(cpu "$app/native/$configuration.build")
+      echo "$configuration, $form$(for kind in deploy again lto; do
+        printf '|%s|%s' "$(cpu "$here/$configuration.$form.$kind")" "$(ratio "$(cpu "$here/$configuration.$form.$kind")" "$native")"
+      done)|$(jq -r '[.traceEvents[] | select(.cat == "module" and .args.cache != "hit") | .dur] | "\(add / 1e6)|\(max / 1e6)"' \
+        "$here/$configuration.$form.trace")"
+    done
+  done
+}
+run_of_forms() { # CONFIGURATION SYSTEM
+  local deployed prepared
+  deployed=$(run_median "$1" "$2" deployed) prepared=$(run_median "$1" "$2" prepared)
+  echo "$1, $2: run CPU s, deployed from raw modules $deployed, from prepared $prepared: $(ratio "$prepared" "$deployed")"
+}
+
 # target TEXT VALUE LIMIT: one line that says whether VALUE is at most LIMIT
 target() {
   awk -v text="$1" -v value="$2" -v limit="$3" 'BEGIN {
@@ -276,6 +324,18 @@ preprocessed texts          $(reported ir .sharing.preprocessed_texts)
 IR image                    $(image_bytes "oci:$here/image:ir") bytes
 
 END
+if [ $forms = yes ]; then
+  per_form | print_columns
+  for configuration in "${configurations[@]}"; do
+    for system in "${systems[@]}"; do
+      [ ! -e "$here/runs/$configuration.$system.$rounds/prepared.cpu" ] || run_of_forms "$configuration" "$system"
+    done
+  done
+  prepared_bytes=$("$xaas" inspect "oci:$here/image:prepared" --format json | jq .sharing.stored_bytes)
+  echo "stored in prepared form     $prepared_bytes bytes, $(ratio "$prepared_bytes" "$(sharing stored_bytes)") of raw"
+  echo "prepared from raw modules   $(build_figures prepared)"
+  echo
+fi
 target "CPU seconds, IR build of all / native builds of all" "$(ratio "$(cpu "$here/ir.build")" "$natives")" 0.45
 target "bytes of IR modules / bytes of units" "$(ratio "$(sharing module_bytes)" "$(sharing unit_bytes)")" 0.55
 target "bytes stored / bytes of IR modules" "$(ratio "$(sharing stored_bytes)" "$(sharing module_bytes)")" 0.40
