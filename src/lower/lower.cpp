@@ -87,18 +87,34 @@ void add_second_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes
   passes.addPass(builder.buildModuleOptimizationPipeline(level, llvm::ThinOrFullLTOPhase::None));
 }
 
-// Options with which Clang runs only that half. Clang has no such mode. So it runs its pipeline for -O0,
-// which changes nothing that is left of an optimized module, and the half is put in front of it. Everything
-// else that Clang sets up (the target machine, library functions, tuning) is as for its own pipelines.
+// Marks the end of a half.
+struct EndOfHalf : llvm::PassInfoMixin<EndOfHalf> {
+  std::shared_ptr<bool> ended;
+  llvm::PreservedAnalyses run(llvm::Module&, llvm::ModuleAnalysisManager&) {
+    *ended = true;
+    return llvm::PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
+// Options with which Clang runs only that half. Clang has no such mode. So it runs its pipeline for -O0 with
+// the half in front of it. Of what follows, only required passes run, which find nothing in an optimized
+// module: targets add loop passes to every pipeline (AArch64's LoopIdiomVectorize), and these would bring all
+// loops back into simplified form. Everything else that Clang sets up (the target machine, library functions,
+// tuning) is as for its own pipelines.
 clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, AddHalf* add) {
   clang::CodeGenOptions options = codegen;
   options.OptimizationLevel = 0;
   options.OptimizeSize = 0;
   options.PassBuilderCallbacks.emplace_back(
       [add, level = optimization_level(codegen)](llvm::PassBuilder& builder) {
+        const auto ended = std::make_shared<bool>(false);
+        builder.getPassInstrumentationCallbacks()->registerShouldRunOptionalPassCallback(
+            [ended](llvm::StringRef, llvm::Any) { return !*ended; });
         builder.registerPipelineStartEPCallback(
-            [&builder, add, level](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            [&builder, add, level, ended](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
               add(builder, passes, level);
+              passes.addPass(EndOfHalf{{}, ended});
             });
       });
   return options;
@@ -275,7 +291,8 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
   if (job.form == Form::prepared) {
     ir::restore_targets(module);
     BoundedStream stream(object);
-    llvm::WriteBitcodeToFile(module, stream);
+    // With the order of uses, on which decisions of later passes depend.
+    llvm::WriteBitcodeToFile(module, stream, /*ShouldPreserveUseListOrder=*/true);
   }
   if (compiler.getDiagnostics().hasErrorOccurred() || !errors.empty())
     return make_error(ErrorKind::failed, describe(job) + " for " + setup.cpu + ": " + errors);
