@@ -72,7 +72,7 @@ private:
         ++report_.without["device code"];
         continue;
       }
-      if (const auto obstacle = ir::lto_obstacle(bundle_.options.at(unit.options))) {
+      if (const auto obstacle = ir::preparation_obstacle(bundle_.options.at(unit.options))) {
         ++report_.without["option " + *obstacle];
         continue;
       }
@@ -114,10 +114,6 @@ private:
   }
 
   Result<void> keep(const Work& work, const lower::Object& object) {
-    if (object.bytes.empty()) {
-      report_.without[ir::unsuited_to_lto] += work.ids.size();
-      return {};
-    }
     XAAS_TRY(const Digest digest, content_.put(object.bytes));
     bytes_[digest] = object.bytes.size();
     for (const Digest& id : work.ids)

@@ -479,4 +479,21 @@ std::optional<std::string> lto_obstacle(const UnitOptions& options) {
   return std::nullopt;
 }
 
+// What only sets up the code generator or the list of library functions, and adds no pass: then each half of
+// the pipeline does with it what the whole does.
+static constexpr auto same_in_both_halves =
+    std::to_array<std::string_view>({"EmulatedTLS", "EnableTLSDESC", "LargeDataThreshold", "LoopAlignment",
+                                     "NoUseJumpTables", "SimplifyLibCalls", "VecLib"});
+
+std::optional<std::string> preparation_obstacle(const UnitOptions& options) {
+  const auto level = options.codegen.find("OptimizationLevel");
+  if (level == options.codegen.end() || level->second == 0)
+    return "-O0";
+  for (const auto& [name, value] : options.codegen)
+    if (std::find(carried_by_ir.begin(), carried_by_ir.end(), name) == carried_by_ir.end() &&
+        std::find(same_in_both_halves.begin(), same_in_both_halves.end(), name) == same_in_both_halves.end())
+      return name;
+  return std::nullopt;
+}
+
 } // namespace xaas::ir

@@ -282,7 +282,7 @@ static Result<Object> emit(const Job& job, llvm::Module& module, Setup setup, st
                              compiler.getVirtualFileSystemPtr(), std::make_unique<BoundedStream>(object));
   };
   clang::CodeGenOptions& codegen = compiler.getCodeGenOpts();
-  if (job.prepared && job.form == Form::object) {
+  if (job.prepared && setup.action == clang::Backend_EmitObj) {
     clang::CodeGenOptions optimizing = half_of_pipeline(codegen, add_second_half);
     run(optimizing, clang::Backend_EmitNothing);
     codegen.DisableLLVMPasses = 1;
@@ -322,8 +322,6 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
   collect_errors(context, errors);
   context.setDiscardValueNames(true); // as Clang does: they cost time, and bytes in prepared modules and PTX
   XAAS_TRY(const std::unique_ptr<llvm::Module> module, load(job, context).in(describe(job)));
-  if (job.form == Form::prepared && !ir::suits_lto(*module))
-    return Object{};
   if (job.form == Form::symbols)
     return symbols_object(*module);
   XAAS_TRY(Setup setup, set_up(job, *module).in(describe(job)));

@@ -46,5 +46,7 @@ inline constexpr const char* ptxas_registers = "PtxasRegisters";
 // The option that keeps a unit out of LTO, where one process generates code for many units and knows of each
 // only what its IR carries. Nothing if the unit can take part.
 std::optional<std::string> lto_obstacle(const UnitOptions& options);
+// The option that keeps a unit's module out of prepared form (prepared.h). Nothing if there is none.
+std::optional<std::string> preparation_obstacle(const UnitOptions& options);
 
 } // namespace xaas::ir

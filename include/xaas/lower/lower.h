@@ -20,8 +20,7 @@ enum class Form {
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
             // inline assembly that a link must not assemble (ir::suits_lto())
   lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
-  prepared, // bitcode in prepared form (ir/prepared.h), for any target; empty if the module has none, because
-            // it does not suit LTO (ir::suits_lto())
+  prepared, // bitcode in prepared form (ir/prepared.h), for any target
   symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
            // others (ir/symbols.h)
 };
@@ -32,7 +31,8 @@ std::string name(Form form);
 struct Job {
   std::string bitcode; // of an IR module in canonical form, or in prepared form
   ir::Unit unit;
-  ir::UnitOptions options; // for Form::thin_lto and Form::prepared, options without an ir::lto_obstacle()
+  ir::UnitOptions options; // for Form::thin_lto without an ir::lto_obstacle(), for Form::prepared without an
+                           // ir::preparation_obstacle()
   target::Cpu target;      // for a GPU: "nvptx64" and "sm_90", or "amdgcn" and "gfx90a"; no features. For
                            // Form::prepared only the architecture counts
   Form form = Form::object;

@@ -121,7 +121,7 @@ protected:
     auto target = target::cpu_by_name(arch_, cpu);
     auto bitcode = session_.content().get(unit.module);
     EXPECT_TRUE(target && bitcode);
-    if (!target || !bitcode || ir::lto_obstacle(options_of(unit)))
+    if (!target || !bitcode || ir::preparation_obstacle(options_of(unit)))
       return {};
     lower::Job job{*bitcode, unit, options_of(unit), *target, lower::Form::prepared};
     auto prepared = lower::lower(job);

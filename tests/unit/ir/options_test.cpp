@@ -272,6 +272,18 @@ TEST(Options, WhatLtoCannotCarry) {
   EXPECT_EQ(with([](UnitOptions& changed) { changed.language["ThreadModel"] = 1; }), "ThreadModel");
 }
 
+TEST(Options, WhatKeepsAModuleFromBeingPrepared) {
+  UnitOptions options;
+  EXPECT_EQ(preparation_obstacle(options), "-O0");
+  options.codegen = {{"OptimizationLevel", 0}};
+  EXPECT_EQ(preparation_obstacle(options), "-O0");
+  options.codegen = {{"OptimizationLevel", 3}, {"VecLib", 1}, {"EmulatedTLS", 1}, {"VectorizeLoop", 1}};
+  options.text = {{"CodeModel", "large"}};
+  EXPECT_EQ(preparation_obstacle(options), std::nullopt);
+  options.codegen["InstrumentFunctions"] = 1; // a pass that either half would run
+  EXPECT_EQ(preparation_obstacle(options), "InstrumentFunctions");
+}
+
 } // namespace
 
 } // namespace xaas::ir
