@@ -1,7 +1,6 @@
 #include "prepare.h"
 
 #include <xaas/base/stopwatch.h>
-#include <xaas/ir/canonical.h>
 #include <xaas/ir/options.h>
 #include <xaas/lower/lower.h>
 #include <xaas/lower/object_cache.h>

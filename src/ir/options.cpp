@@ -479,8 +479,8 @@ std::optional<std::string> lto_obstacle(const UnitOptions& options) {
   return std::nullopt;
 }
 
-// What only sets up the code generator or the list of library functions, and adds no pass: then each half of
-// the pipeline does with it what the whole does.
+// Options that set up only the code generator or the table of library functions. They add no pass, so both
+// halves of the pipeline treat them as the whole does.
 static constexpr auto same_in_both_halves =
     std::to_array<std::string_view>({"EmulatedTLS", "EnableTLSDESC", "LargeDataThreshold", "LoopAlignment",
                                      "NoUseJumpTables", "SimplifyLibCalls", "VecLib"});

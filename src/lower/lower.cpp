@@ -36,6 +36,7 @@
 
 #include <algorithm>
 #include <sys/resource.h>
+#include <utility>
 
 namespace xaas::lower {
 
@@ -80,6 +81,7 @@ void add_first_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
                     llvm::OptimizationLevel level) {
   passes.addPass(llvm::Annotation2MetadataPass());
   passes.addPass(llvm::ForceFunctionAttrsPass());
+  builder.invokePipelineStartEPCallbacks(passes, level); // Clang's tracking of assignments for debuggers
   passes.addPass(builder.buildModuleSimplificationPipeline(level, llvm::ThinOrFullLTOPhase::None));
 }
 void add_second_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
@@ -112,7 +114,10 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
         builder.getPassInstrumentationCallbacks()->registerShouldRunOptionalPassCallback(
             [ended](llvm::StringRef, llvm::Any) { return !*ended; });
         builder.registerPipelineStartEPCallback(
-            [&builder, add, level, ended](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+            [&builder, add, level, ended, added = false](llvm::ModulePassManager& passes,
+                                                         llvm::OptimizationLevel) mutable {
+              if (std::exchange(added, true)) // called by add_first_half()
+                return;
               add(builder, passes, level);
               passes.addPass(EndOfHalf{{}, ended});
             });

@@ -178,13 +178,13 @@ run_round() { # CONFIGURATION SYSTEM INPUT DIRECTORY: the native program and the
     { time (cd "$4/$kind" && "${kind}_gmx" "$1" mdrun -s ../topol.tpr -reprod -ntmpi 1 -ntomp 1 -nsteps 2000 \
       -o traj.trr -e ener.edr >"../$kind.log" 2>&1); } 2>"$4/$kind.cpu"
   done
-  first_difference "$1" "$4" >"$4/difference"
+  for kind in "${kinds[@]:1}"; do first_difference "$1" "$4" "$kind"; done >"$4/difference"
 }
-first_difference() { # CONFIGURATION DIRECTORY: nothing if trajectory (positions, velocities, forces) and energies are equal
-  cmp -s "$2/native/ener.edr" "$2/deployed/ener.edr" && cmp -s "$2/native/traj.trr" "$2/deployed/traj.trr" && return 0
+first_difference() { # CONFIGURATION DIRECTORY KIND: nothing if trajectory (positions, velocities, forces) and energies are equal
+  cmp -s "$2/native/ener.edr" "$2/$3/ener.edr" && cmp -s "$2/native/traj.trr" "$2/$3/traj.trr" && return 0
   {
-    native_gmx "$1" check -e "$2/native/ener.edr" -e2 "$2/deployed/ener.edr" -tol 0 -abstol 0 2>/dev/null
-    native_gmx "$1" check -f "$2/native/traj.trr" -f2 "$2/deployed/traj.trr" -tol 0 -abstol 0 2>/dev/null
+    native_gmx "$1" check -e "$2/native/ener.edr" -e2 "$2/$3/ener.edr" -tol 0 -abstol 0 2>/dev/null
+    native_gmx "$1" check -f "$2/native/traj.trr" -f2 "$2/$3/traj.trr" -tol 0 -abstol 0 2>/dev/null
     echo "files differ where gmx check sees no difference"
   } | grep -v -e '^$' -e '^comparing' -e '^There are' -e '^Files read' | sed -n 1p
 }
