@@ -21,8 +21,7 @@
 // The cut is where LLVM's own pipeline for one module has it: the first half is its simplification, the
 // second its optimization, with vectorization and unrolling. So the code is Clang's, byte for byte, for the
 // level that the module was prepared for; stored bitcode keeps the order of uses, which passes follow. For
-// other targets, only what simplification decides by the costs of
-// instructions can differ.
+// other targets, only what simplification decides by the costs of instructions can differ.
 //
 // Rejected: ThinLTO's pre-link pipeline as the first half. Its other half simplifies the module a second
 // time, which takes most of what preparing saves, and the code is not that of a plain compile. Rejected:

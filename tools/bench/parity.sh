@@ -2,23 +2,26 @@
 # Compares lowered machine code with Clang's: every source of real applications from Debian's source packages, for three CPUs
 # (parity/parity.cpp). The commands are those of the application's own build.
 #
-#   tools/bench/parity.sh [--arch aarch64] [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]...     default: all
+#   tools/bench/parity.sh [--arch aarch64] [--cpus NAME,...] [--files N] [--prepared] [minimap2|hmmer|fftw|gromacs]...
+#                                                                                                    default: all
 #
 # --arch    of the code, default: x86_64. aarch64: minimap2 and fftw; compiled only, which needs no library of that
 #           architecture but the C library (libc6-dev-arm64-cross)
 # --cpus    LLVM names, default: this machine's, haswell and znver3; on aarch64 three levels and two CPUs
 # --files   most sources of an application, chosen at random with a fixed seed, default: 200
+# --prepared  lower each unit from its module's prepared form, too: "from raw" are those whose object is then not Clang's
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-applications=() files=200 cpus=() arch=x86_64
+applications=() files=200 cpus=() arch=x86_64 prepared=() suffix=
 while [ $# -gt 0 ]; do
   case "$1" in
   --arch) arch=$2; shift 2 ;;
   --cpus) IFS=, read -ra cpus <<<"$2"; shift 2 ;;
   --files) files=$2; shift 2 ;;
+  --prepared) prepared=(--prepared) suffix=.prepared; shift ;;
   minimap2 | hmmer | fftw | gromacs) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--arch aarch64] [--cpus NAME,...] [--files N] [minimap2|hmmer|fftw|gromacs]..." >&2; exit 2 ;;
+  *) echo "usage: $0 [--arch aarch64] [--cpus NAME,...] [--files N] [--prepared] [minimap2|hmmer|fftw|gromacs]..." >&2; exit 2 ;;
   esac
 done
 case $arch in
@@ -108,12 +111,13 @@ compare() { # CPU FILE: on all cores
   local part parts processes=() code=0
   parts=$(nproc)
   for ((part = 0; part < parts; ++part)); do
-    "$parity" --arch "$arch" --cpu "$1" --part "$part/$parts" --keep "$here/different.$1" "$app_build/source" "$app_build.json" >"$2.$part" &
+    "$parity" --arch "$arch" --cpu "$1" "${prepared[@]}" --part "$part/$parts" --keep "$here/different.$1$suffix" "$app_build/source" "$app_build.json" >"$2.$part" &
     processes+=($!)
   done
   for part in "${processes[@]}"; do wait "$part" || [ $? -eq 1 ] || code=1; done
   [ $code -eq 0 ] || die "parity failed"
-  cat "$2".[0-9]* | grep -v '^sum' | sort >"$2.new"
+  cat "$2".[0-9]* | grep '^seconds:' | awk '{ for (i = 2; i <= NF; ++i) sum[i] += $i } END { print sum[2], sum[3], sum[4], sum[5], sum[6] }' >"$2.seconds" || true
+  cat "$2".[0-9]* | grep -v -e '^sum' -e '^seconds:' | sort >"$2.new"
   mv "$2.new" "$2"
   rm "$2".[0-9]*
 }
@@ -133,21 +137,33 @@ for app in "${applications[@]}"; do
   fi
   for cpu in "${cpus[@]}"; do
     say "$app, $cpu"
-    [ -e "$here/$cpu" ] || compare "$cpu" "$here/$cpu"
-    cut -d: -f1 "$here/$cpu" | sort | uniq -c
+    [ -e "$here/$cpu$suffix" ] || compare "$cpu" "$here/$cpu$suffix"
+    cut -d: -f1 "$here/$cpu$suffix" | sort | uniq -c
   done
 done
 
 say "figures: $machine, $program"
 {
-  echo "application|CPU|sources|identical|not comparable|native objects|different"
+  echo "application|CPU|sources|identical|from raw only|not prepared|not comparable|native objects|different"
   for app in "${applications[@]}"; do
     for cpu in "${cpus[@]}"; do
-      result=$work/parity/$app/$program/$cpu
+      result=$work/parity/$app/$program/$cpu$suffix
       counts=()
-      for outcome in identical "not comparable" "native object" different; do counts+=("$(grep -c "^$outcome:" "$result" || true)"); done
+      for outcome in identical "identical from raw" "identical not prepared" "not comparable" "native object" different; do counts+=("$(grep -c "^$outcome:" "$result" || true)"); done
       (IFS='|'; echo "$app|$cpu|$(wc -l <"$result")|${counts[*]}")
     done
   done
 } | column -t -s '|'
+if [ -n "$suffix" ]; then
+  say "CPU seconds of the sources that have a prepared form"
+  {
+    echo "application|CPU|sources|clang|lowering raw|/clang|preparing|/clang|lowering prepared|/clang"
+    for app in "${applications[@]}"; do
+      for cpu in "${cpus[@]}"; do
+        read -r sources clang raw preparing finishing <"$work/parity/$app/$program/$cpu$suffix.seconds"
+        echo "$app|$cpu|$sources|$clang|$raw|$(ratio "$raw" "$clang")|$preparing|$(ratio "$preparing" "$clang")|$finishing|$(ratio "$finishing" "$clang")"
+      done
+    done
+  } | column -t -s '|'
+fi
 grep -h '^different:' "$work"/parity/*/"$program"/* || echo "no object is different"

@@ -7,7 +7,13 @@
 // canonical IR differs, too, the source asks what it is compiled for, and there is nothing to compare; else
 // something was lost in lowering.
 //
-//   parity [--arch ARCH] --cpu NAME [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json
+// With --prepared, an equal object is also lowered from the module's prepared form. That object may differ in
+// what the first half of the optimizer decides by the costs of instructions, which are those of the level
+// that the module is prepared for (src/ir/prepared.cpp). For the lowest level none may differ. Then the last
+// line has the CPU seconds of these sources: Clang's compile, lowering, preparing, and lowering the prepared
+// form.
+//
+//   parity [--arch ARCH] --cpu NAME [--prepared] [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json
 //
 // ROOT: the project's directory, whose files get names independent of the place. Each command of the
 // compilation database has `arguments`. Prints a line for each, and the sums; exit status 1 if any object is
@@ -15,7 +21,9 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/process.h>
+#include <xaas/base/stopwatch.h>
 #include <xaas/frontdoor/toolchains.h>
+#include <xaas/ir/options.h>
 #include <xaas/link/note.h>
 #include <xaas/lower/lower.h>
 #include <xaas/session/session.h>
@@ -61,15 +69,23 @@ Result<std::vector<Compile>> read_commands(const fs::path& path) {
   return compiles;
 }
 
-enum class Outcome { identical, different, not_comparable, native, fails };
-constexpr const char* names[] = {"identical", "different", "not comparable", "native object",
+// CPU seconds of sources that have a prepared form.
+struct Times {
+  size_t sources = 0;
+  double native = 0, lowered = 0, prepare = 0, from_prepared = 0;
+};
+
+enum class Outcome { identical, other_prepared, not_prepared, different, not_comparable, native, fails };
+constexpr const char* names[] = {"identical",       "identical from raw", "identical not prepared",
+                                 "different",       "not comparable",     "native object",
                                  "does not compile"};
 
 class Parity {
 public:
   // `name`: the target as requested; an AArch64 level such as armv8-a is not the name of a CPU.
-  Parity(fs::path root, target::Cpu target, const std::string& name, fs::path work, fs::path keep)
-      : root_(std::move(root)), target_(std::move(target)), name_(name),
+  Parity(fs::path root, target::Cpu target, const std::string& name, bool prepared, fs::path work,
+         fs::path keep)
+      : root_(std::move(root)), target_(std::move(target)), name_(name), prepared_(prepared),
         for_target_((target_.arch == "aarch64" && !name.starts_with("armv") ? "-mcpu=" : "-march=") + name),
         work_(std::move(work)), keep_(std::move(keep)) {}
 
@@ -85,12 +101,16 @@ public:
     return frontdoor::create_session(session_, program);
   }
 
+  const Times& times() const { return times_; }
+
   Result<Outcome> check(const Compile& compile) {
     const fs::path ours = work_ / "ours.o", theirs = work_ / "theirs.o";
     std::vector<std::string> there = {for_target_};
     if (target_.arch != target::host_arch())
       there.push_back("--target=" + target::triple(target_.arch));
+    const Stopwatch native_watch;
     XAAS_TRY(const bool compiled, run_compiler(on_target(compile), clang_for(compile), there, theirs));
+    const double native_seconds = native_watch.seconds().cpu;
     if (!compiled)
       return Outcome::fails;
     XAAS_TRY(const bool captured, run_compiler(compile, front_door_for(compile), {}, ours));
@@ -99,12 +119,17 @@ public:
     XAAS_TRY(const std::optional<ir::Unit> unit, unit_of(ours));
     if (!unit)
       return Outcome::native;
-    XAAS_TRY(const std::string lowered, lower_unit(*unit));
+    XAAS_TRY(lower::Job job, job_of(*unit));
+    const Stopwatch lower_watch;
+    XAAS_TRY(const lower::Object object, lower::lower(job));
+    const double lower_seconds = lower_watch.seconds().cpu;
+    const std::string& lowered = object.bytes;
     XAAS_TRY(const std::string native, read_file(theirs));
-    XAAS_TRY(const Digest one, link::content_digest(lowered));
-    XAAS_TRY(const Digest two, link::content_digest(native));
-    if (one == two)
+    XAAS_TRY(const bool equal, are_equal(lowered, native));
+    if (equal && !prepared_)
       return Outcome::identical;
+    if (equal)
+      return check_prepared(compile, std::move(job), native, native_seconds, lower_seconds);
     XAAS_TRY(const bool again, run_compiler(compile, front_door_for(compile), {for_target_}, ours));
     XAAS_TRY(const std::optional<ir::Unit> fixed, again ? unit_of(ours) : std::optional<ir::Unit>());
     if (!fixed || fixed->module != unit->module)
@@ -156,7 +181,37 @@ private:
     return std::optional(std::move(unit));
   }
 
-  Result<std::string> lower_unit(const ir::Unit& unit) const {
+  static Result<bool> are_equal(const std::string& one, const std::string& two) {
+    XAAS_TRY(const Digest first, link::content_digest(one));
+    XAAS_TRY(const Digest second, link::content_digest(two));
+    return first == second;
+  }
+
+  Result<Outcome> check_prepared(const Compile& compile, lower::Job job, const std::string& native,
+                                 double native_seconds, double lower_seconds) {
+    if (ir::preparation_obstacle(job.options))
+      return Outcome::not_prepared;
+    const Stopwatch prepare_watch;
+    job.form = lower::Form::prepared;
+    XAAS_TRY(lower::Object prepared, lower::lower(job));
+    times_.prepare += prepare_watch.seconds().cpu;
+    job.form = lower::Form::object;
+    job.bitcode = std::move(prepared.bytes);
+    job.prepared = true;
+    const Stopwatch watch;
+    XAAS_TRY(const lower::Object lowered, lower::lower(job));
+    times_.from_prepared += watch.seconds().cpu;
+    times_.native += native_seconds;
+    times_.lowered += lower_seconds;
+    ++times_.sources;
+    XAAS_TRY(const bool equal, are_equal(lowered.bytes, native));
+    if (equal)
+      return Outcome::identical;
+    XAAS_CHECK(keep(compile, lowered.bytes, native));
+    return Outcome::other_prepared;
+  }
+
+  Result<lower::Job> job_of(const ir::Unit& unit) const {
     XAAS_TRY(const std::string text, session_.content().get(unit.options));
     XAAS_TRY(const Json json, parse_json(text, "options"));
     lower::Job job;
@@ -164,8 +219,7 @@ private:
     XAAS_TRY(job.bitcode, session_.content().get(unit.module));
     job.unit = unit;
     job.target = target_;
-    XAAS_TRY(lower::Object object, lower::lower(job));
-    return std::move(object.bytes);
+    return job;
   }
 
   Result<void> keep(const Compile& compile, const std::string& lowered, const std::string& native) const {
@@ -181,13 +235,17 @@ private:
 
   fs::path root_;
   target::Cpu target_;
-  std::string name_, for_target_;
+  std::string name_;
+  bool prepared_;
+  std::string for_target_;
   fs::path work_, keep_;
   session::Session session_;
+  Times times_;
 };
 
 struct Options {
   std::string arch = target::host_arch(), cpu;
+  bool prepared = false;
   unsigned part = 0, parts = 1;
   fs::path keep, root, commands;
 };
@@ -201,6 +259,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
       options.arch = arguments[++i];
     else if (arguments[i] == "--cpu" && more)
       options.cpu = arguments[++i];
+    else if (arguments[i] == "--prepared")
+      options.prepared = true;
     else if (arguments[i] == "--keep" && more)
       options.keep = fs::absolute(arguments[++i]);
     else if (arguments[i] == "--part" && more &&
@@ -220,7 +280,7 @@ Result<bool> compare_all(const Options& options) {
   XAAS_TRY(const target::Cpu target, target::cpu_by_name(options.arch, options.cpu));
   XAAS_TRY(const std::vector<Compile> compiles, read_commands(options.commands));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create());
-  Parity parity(options.root, target, options.cpu, work.path(), options.keep);
+  Parity parity(options.root, target, options.cpu, options.prepared, work.path(), options.keep);
   XAAS_CHECK(parity.open());
   std::map<Outcome, size_t> sums;
   for (size_t i = options.part; i < compiles.size(); i += options.parts) {
@@ -232,6 +292,9 @@ Result<bool> compare_all(const Options& options) {
   for (const auto& [outcome, count] : sums)
     std::cout << " " << count << " " << names[static_cast<size_t>(outcome)] << ";";
   std::cout << "\n";
+  if (const Times& times = parity.times(); options.prepared)
+    std::cout << "seconds: " << times.sources << " " << times.native << " " << times.lowered << " "
+              << times.prepare << " " << times.from_prepared << "\n";
   return sums.count(Outcome::different) == 0;
 }
 
@@ -241,8 +304,8 @@ Result<bool> compare_all(const Options& options) {
 int main(int argc, char** argv) {
   const auto options = xaas::parse({argv + 1, argv + argc});
   if (!options) {
-    std::cerr
-        << "usage: parity [--arch ARCH] --cpu NAME [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json\n";
+    std::cerr << "usage: parity [--arch ARCH] --cpu NAME [--prepared] [--part I/N] [--keep DIR] ROOT "
+                 "COMPILE_COMMANDS.json\n";
     return 2;
   }
   const xaas::Result<bool> equal = xaas::compare_all(*options);
