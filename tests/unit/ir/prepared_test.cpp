@@ -55,18 +55,24 @@ TEST(Prepared, RetargetingIsUndone) {
   EXPECT_EQ(text_of(*module), before);
 }
 
-TEST(Prepared, TheLevelHasTheRegistersOfTheModulesVectors) {
+TEST(Prepared, TheLevelSuitsFeaturesAndVectorsOfFunctions) {
   const auto level_of = [](const std::string& text) {
     llvm::LLVMContext context;
     const auto cpu = preparation_cpu(*module_of(text, context), "x86_64");
     return cpu ? cpu->name : cpu.error().message;
   };
-  EXPECT_EQ(level_of("define i32 @f(i32 %a) { ret i32 %a }"), "x86-64");
-  EXPECT_EQ(level_of("define <4 x float> @f(<4 x float> %a) { ret <4 x float> %a }"), "x86-64");
+  EXPECT_EQ(level_of("define i32 @f(i32 %a) { ret i32 %a }"), "x86-64-v3");
   EXPECT_EQ(level_of("define <8 x float> @f(<8 x float> %a) { ret <8 x float> %a }"), "x86-64-v3");
   EXPECT_EQ(level_of("declare void @g(<16 x float>)\n"
                      "define void @f() { call void @g(<16 x float> zeroinitializer) ret void }"),
             "x86-64-v4");
+  // Features of a function must not reach others by inlining.
+  const std::string own = " \"xaas-target\"=\"target:fma\"";
+  EXPECT_EQ(level_of("define i32 @f(i32 %a)" + own + " { ret i32 %a }"), "x86-64");
+  EXPECT_EQ(level_of("define i32 @f(i32 %a) \"target-cpu\"=\"haswell\" { ret i32 %a }"), "x86-64");
+  EXPECT_EQ(level_of("define <8 x float> @f(<8 x float> %a)" + own + " { ret <8 x float> %a }"), "x86-64-v3");
+  EXPECT_EQ(level_of("define i32 @f(i32 %a) alwaysinline" + own + " { ret i32 %a }"), "x86-64-v3");
+  EXPECT_EQ(level_of("declare i32 @f(i32 %a)" + own), "x86-64-v3");
   llvm::LLVMContext context;
   const auto none = preparation_cpu(*module_of("", context), "vax");
   ASSERT_FALSE(none);
