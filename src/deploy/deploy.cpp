@@ -314,11 +314,9 @@ Result<void> produce_from_source(const Request& request, const image::Applicatio
   return finish(request, plan, report, progress, source, std::move(built));
 }
 
-} // namespace
-
-Result<Report> deploy(const Request& request, Progress& progress) {
-  const Clock::time_point start = Clock::now();
-  const std::string what = "deploying " + request.image.text;
+// Opens the image that is deployed, whose signature it checks, once everything that needs no image is
+// checked.
+Result<image::ApplicationImage> open_source(const Request& request, const std::string& what, Report& report) {
   XAAS_CHECK(check_request(request, what));
   if (request.reuse)
     XAAS_CHECK(check_place(*request.reuse).in(what));
@@ -329,18 +327,26 @@ Result<Report> deploy(const Request& request, Progress& progress) {
            within(request.image.text,
                   registry::open_image(request.image, target::oci_architecture(request.system.arch),
                                        request.access)));
-  trace::Span deploying("phase", "choose");
-  Report report;
   if (request.verify_key) {
     XAAS_TRY(report.signature,
              provenance::check_signature(*opened, *request.verify_key, request.access).in(what));
   }
-  XAAS_TRY(const image::ApplicationImage source,
+  XAAS_TRY(image::ApplicationImage source,
            within(request.image.text, image::ApplicationImage::open(std::move(opened))));
   if (source.bundle().arch != request.system.arch)
     return make_error(ErrorKind::unsatisfied, what + ": the image is for " + source.bundle().arch +
                                                   ", but this system is " + request.system.arch);
+  return source;
+}
 
+} // namespace
+
+Result<Report> deploy(const Request& request, Progress& progress) {
+  const Clock::time_point start = Clock::now();
+  const std::string what = "deploying " + request.image.text;
+  trace::Span deploying("phase", "choose");
+  Report report;
+  XAAS_TRY(const image::ApplicationImage source, open_source(request, what, report));
   report.image = request.output ? request.output->text : "";
   report.target = system::target_cpu(request.system);
   const std::vector<spec::Configuration> available = image::all_configurations(source.bundle());
