@@ -20,6 +20,7 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/Analysis/GlobalsModRef.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -86,6 +87,8 @@ void add_first_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
 }
 void add_second_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
                      llvm::OptimizationLevel level) {
+  // The first half leaves this analysis behind, and the second brings it up to date only if it is there.
+  passes.addPass(llvm::RequireAnalysisPass<llvm::GlobalsAA, llvm::Module>());
   passes.addPass(builder.buildModuleOptimizationPipeline(level, llvm::ThinOrFullLTOPhase::None));
 }
 
