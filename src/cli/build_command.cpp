@@ -46,10 +46,10 @@ public:
         ->type_name("KIND");
     app.add_option(
            "--ir", ir_,
-           "Form of the IR modules; replaces that of the spec: `raw`, as the compiler's front end made them, "
-           "or `prepared`, after "
-           "the half of the optimizer that knows no machine, so that deploying runs only the other half")
-        ->check(CLI::IsMember({"raw", "prepared"}))
+           "Form of the IR modules; replaces that of the spec: `prepared` (default), after the half of the "
+           "optimizer that knows no machine, so that deploying runs only the other half, or `raw`, as the "
+           "compiler's front end made them")
+        ->check(CLI::IsMember({"prepared", "raw"}))
         ->type_name("FORM");
     app.add_option(
            "--base", base_,

@@ -136,8 +136,8 @@ Json to_json(const Application& application) {
     json["specializations"].push_back(to_json(point));
   if (application.isa)
     json["isa"] = *application.isa;
-  if (application.prepared)
-    json["ir"] = "prepared";
+  if (!application.prepared)
+    json["ir"] = "raw";
   if (!application.gpu.empty())
     json["gpu"] = application.gpu;
   json["exclude"] = array_of(application.exclude);

@@ -162,7 +162,7 @@ Result<Application> read_document(const JsonReader& reader) {
   if (reader.has("isa")) {
     XAAS_TRY(application.isa, strings_at(reader, "isa"));
   }
-  XAAS_TRY(const std::string form, reader.string_or("ir", "raw"));
+  XAAS_TRY(const std::string form, reader.string_or("ir", "prepared"));
   application.prepared = form == "prepared";
   XAAS_TRY(application.gpu, strings_at(reader, "gpu"));
   XAAS_TRY(application.exclude, assignments_at(reader, "exclude"));

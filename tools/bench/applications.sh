@@ -13,12 +13,13 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
 table=no
-kinds=(portable native deployed prepared lto) # of run times
+kinds=(portable native deployed prepared lto) # of run times; `deployed` is from raw modules, but with --table
+form=raw
 applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
-  --table) table=yes kinds=(portable native deployed); shift ;;
+  --table) table=yes kinds=(portable native deployed) form=prepared; shift ;;
   minimap2 | hmmer | mmseqs2 | btllib | kissfft | soft-spheres) applications+=("$1"); shift ;;
   *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|soft-spheres]..." >&2; exit 2 ;;
   esac
@@ -166,10 +167,10 @@ compare() { # the deployed container's output against the native build's; both i
   [ -s "$1/native" ] || die "$app: the native build printed nothing"
   cmp "$1/native" "$1/container" || { tail "$1/container.err" >&2; exit 1; }
   [ $table = no ] || return 0
-  local form
-  for form in lto prepared; do
-    "${app}_run" unpacked rootfs-$form 2>/dev/null | "${app}_filter" >"$1/$form" || true
-    cmp "$1/native" "$1/$form"
+  local kind
+  for kind in lto prepared; do
+    "${app}_run" unpacked rootfs-$kind 2>/dev/null | "${app}_filter" >"$1/$kind" || true
+    cmp "$1/native" "$1/$kind"
   done
 }
 
@@ -201,6 +202,7 @@ bytes_of_levels() { # of the layers of these images; layers that several have co
 in_application() { # NAME: sets what the functions above use
   app=$1
   here=$work/$app/$program
+  [ $table = no ] || here+=-table
   data=$work/$app/data
   spec=$root/specs/applications/$app.json
   [ -f "$spec" ] || spec=$root/examples/$app/xaas.json
@@ -217,7 +219,7 @@ for application in "${applications[@]}"; do
   timed "$work/$app/native.build" again "$work/$app/native" "${app}_native" "-march=native"
   timed "$work/$app/portable.build" again "$work/$app/portable" "${app}_native" ""
   say "$app: xaas build, xaas deploy"
-  timed "$here/xaas.build" ir_build raw ir
+  timed "$here/xaas.build" ir_build $form ir
   timed "$here/xaas.deploy" deploy_cold "oci:$here/image:ir" "oci:$here/image:here"
   if [ $table = yes ]; then
     once "$here/levels" deploy_levels
@@ -227,7 +229,7 @@ for application in "${applications[@]}"; do
     timed "$here/xaas.build-prepared" ir_build prepared ir-prepared
     timed "$here/xaas.prepared" deploy_cold "oci:$here/image:ir-prepared" "oci:$here/image:prepared"
     timed "$here/xaas.prepared-again" deploy_warm "oci:$here/image:ir-prepared" "oci:$here/image:prepared-again"
-    for form in lto prepared; do once "$here/rootfs-$form" unpack "$here/image" $form; done
+    for kind in lto prepared; do once "$here/rootfs-$kind" unpack "$here/image" $kind; done
   fi
   "$xaas" check "oci:$here/image:here" -q >"$here/check" || die "$app: the deployed image cannot run: $(cat "$here/check")"
   once "$here/rootfs" unpack "$here/image" here

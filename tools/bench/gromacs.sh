@@ -11,8 +11,8 @@
 # --ranks            parallel ranks of the regression tests, default: GROMACS' own choice; idle ranks spin, so use 1 where
 #                    other work runs beside the benchmark
 # --native-tests     GROMACS' own tests with the native programs too, to see which failures are its own
-# --forms            also an IR build with prepared modules; deploys of both forms, cold, again and with --lto, each with a
-#                    trace; and run times of what was deployed from prepared modules
+# --forms            also an IR image with raw modules; deploys of both forms, cold, again and with --lto, each with a trace;
+#                    and run times of what was deployed from raw modules
 # --no-tests         without GROMACS' own tests
 # --no-...           without these builds
 #
@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
   --rounds) rounds=$2; shift 2 ;;
   --ranks) test_options=(-nt "$2"); shift 2 ;;
   --native-tests) tested+=(native); shift ;;
-  --forms) forms=yes kinds+=(prepared); shift ;;
+  --forms) forms=yes kinds+=(raw); shift ;;
   --no-tests) tested=(); shift ;;
   --no-check-sharing) check_sharing=no; shift ;;
   --no-kill) kill=no; shift ;;
@@ -139,7 +139,7 @@ check_build() {
 }
 
 deployed_gmx() { contained "$here/rootfs/$1" "$app" /usr/local/bin/gmx "${@:2}"; } # CONFIGURATION ARGUMENT...
-prepared_gmx() { contained "$here/rootfs-prepared/$1" "$app" /usr/local/bin/gmx "${@:2}"; }
+raw_gmx() { contained "$here/rootfs-raw/$1" "$app" /usr/local/bin/gmx "${@:2}"; }
 native_gmx() { "$app/native/$1/bin/gmx" "${@:2}"; }
 
 deploy() { # CONFIGURATION
@@ -150,7 +150,7 @@ deploy_form() { # CONFIGURATION FORM
 }
 deploy_again() { deploy_warm "oci:$here/image:$(tag_of "$2")" "oci:$here/image:$1-$2" --set "simd=$1"; }
 deploy_lto() { deploy_cold "oci:$here/image:$(tag_of "$2")" "oci:$here/image:$1-$2-lto" --set "simd=$1" --lto --trace "$here/$1.$2.lto.trace"; }
-tag_of() { if [ "$1" = raw ]; then echo ir; else echo "$1"; fi; } # FORM
+tag_of() { if [ "$1" = prepared ]; then echo ir; else echo "$1"; fi; } # FORM
 # regression_tests KIND CONFIGURATION DIRECTORY: GROMACS' `complex` tests, with a gmx on PATH that runs one of those above.
 regression_tests() {
   mkdir -p "$3/bin"
@@ -211,8 +211,8 @@ say "IR build: ${configurations[*]}"
 timed "$here/ir.build" ir_build
 native_builds "${configurations[@]:first}"
 if [ $forms = yes ]; then
-  say "the same IR image with prepared modules, from the cache of the IR build"
-  timed "$here/prepared.build" xaas_build prepared --ir prepared
+  say "the same IR image with raw modules, from the cache of the IR build"
+  timed "$here/raw.build" xaas_build raw --ir raw
 fi
 say "IR build after a change in $(basename "$changed")"
 timed "$here/changed.build" build_changed
@@ -229,7 +229,7 @@ for configuration in "${configurations[@]}"; do
       timed "$here/$configuration.$form.again" deploy_again "$configuration" "$form"
       timed "$here/$configuration.$form.lto" deploy_lto "$configuration" "$form"
     done
-    once "$here/rootfs-prepared/$configuration" unpack "$here/image" "$configuration-prepared"
+    once "$here/rootfs-raw/$configuration" unpack "$here/image" "$configuration-raw"
   fi
   for kind in "${tested[@]}"; do
     say "$configuration: regression tests, $kind"
@@ -288,9 +288,9 @@ per_form() {
   done
 }
 run_of_forms() { # CONFIGURATION SYSTEM
-  local deployed prepared
-  deployed=$(run_median "$1" "$2" deployed) prepared=$(run_median "$1" "$2" prepared)
-  echo "$1, $2: run CPU s, deployed from raw modules $deployed, from prepared $prepared: $(ratio "$prepared" "$deployed")"
+  local deployed raw
+  deployed=$(run_median "$1" "$2" deployed) raw=$(run_median "$1" "$2" raw)
+  echo "$1, $2: run CPU s, deployed from raw modules $raw, from prepared $deployed: $(ratio "$deployed" "$raw")"
 }
 
 # target TEXT VALUE LIMIT: one line that says whether VALUE is at most LIMIT
@@ -328,12 +328,12 @@ if [ $forms = yes ]; then
   per_form | print_columns
   for configuration in "${configurations[@]}"; do
     for system in "${systems[@]}"; do
-      [ ! -e "$here/runs/$configuration.$system.$rounds/prepared.cpu" ] || run_of_forms "$configuration" "$system"
+      [ ! -e "$here/runs/$configuration.$system.$rounds/raw.cpu" ] || run_of_forms "$configuration" "$system"
     done
   done
-  prepared_bytes=$("$xaas" inspect "oci:$here/image:prepared" --format json | jq .sharing.stored_bytes)
-  echo "stored in prepared form     $prepared_bytes bytes, $(ratio "$prepared_bytes" "$(sharing stored_bytes)") of raw"
-  echo "prepared from raw modules   $(build_figures prepared)"
+  raw_bytes=$("$xaas" inspect "oci:$here/image:raw" --format json | jq .sharing.stored_bytes)
+  echo "stored in raw form          $raw_bytes bytes; prepared $(ratio "$(sharing stored_bytes)" "$raw_bytes")"
+  echo "preparing, CPU s            $(reported ir .prepared.seconds.cpu)"
   echo
 fi
 target "CPU seconds, IR build of all / native builds of all" "$(ratio "$(cpu "$here/ir.build")" "$natives")" 0.45

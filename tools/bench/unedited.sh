@@ -1,9 +1,9 @@
 #!/bin/bash
-# Applications that nobody prepared: twenty of Debian's source packages and one with CUDA, different in build system, language and shape, and
-# nobody who reads their build files or edits anything. For each: `xaas init --try`, `xaas build`, `xaas deploy`,
-# `xaas check` and `xaas run` of a workload, whose output must equal that of a native build with the same compiler, and the
-# user CPU seconds of both, measured in turn. A failed step ends the application, not the script. At the end come a table, the
-# last error of each failure and its hint. The sources must be unchanged afterwards.
+# Applications from unedited sources: twenty of Debian's source packages and one with CUDA, different in build system, language
+# and shape. For each: `xaas init --try`, `xaas build`, `xaas deploy`, `xaas check` and `xaas run` of a workload, whose output
+# must equal that of a native build with the same compiler, and the user CPU seconds of both, measured in turn. A failed step
+# ends the application, not the script. At the end come a table, the last error of each failure and its hint. The sources must
+# be unchanged afterwards.
 #
 #   tools/bench/unedited.sh [--rounds N] [--isa LEVEL,...] [--forms] [--report] [APPLICATION]...
 #                                                          default: 5 rounds, the levels of the spec, all applications

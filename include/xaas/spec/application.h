@@ -149,7 +149,7 @@ struct Application {
   std::vector<std::string> gpu;                // architectures for device code; empty: those of the build
   std::vector<SpecializationPoint> points;     // the application's own, without the built-in `isa`
   std::optional<std::vector<std::string>> isa; // levels; nullopt: all of the architecture; empty: no point
-  bool prepared = false;                       // store IR modules in prepared form
+  bool prepared = true;                        // store IR modules in prepared form, where they have one
   std::vector<std::map<std::string, std::string>> exclude;
   std::vector<std::map<std::string, std::string>> configurations; // empty: all combinations
   std::vector<std::string> runtime; // absolute paths of files or directories that no ELF file references

@@ -50,12 +50,12 @@ done
 "$XAAS" deploy oci:heat:cmake --cpu x86-64-v3 --format json -q -o oci:heat:v3 >deployed.json
 assert_json deployed.json '.native_objects == 0'
 
-# Modules in prepared form give the same results.
-"$XAAS" build cmake --ir prepared -o oci:heat:prepared -q --format json >prepared.json
-assert_json prepared.json '.prepared.modules >= 5 and .prepared.without == []'
-"$XAAS" deploy oci:heat:prepared --set threads=on -o rootfs:tree-prepared -q
+# Modules as the front end made them give the same results.
+assert_json build.json '.prepared.modules >= 5 and .prepared.without == []'
+"$XAAS" build cmake --ir raw -o oci:heat:raw -q
+"$XAAS" deploy oci:heat:raw --set threads=on -o rootfs:tree-raw -q
 for program in heat heat-c; do
-  expect_equal "$program, prepared" "$(run_heat "$PWD/tree-prepared" $program)" "$want"
+  expect_equal "$program, raw" "$(run_heat "$PWD/tree-raw" $program)" "$want"
 done
 
 mkdir -p deeper/down

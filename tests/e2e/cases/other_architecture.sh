@@ -97,16 +97,15 @@ expect_equal "cortex-a72 there" "$(run cortex-a72 cortex-a72)" "4500.0 499498 1 
 "$XAAS" deploy oci:app:ir -o rootfs:lto --cpu neoverse-v1 --lto -q >/dev/null
 expect_equal "with LTO" "$(run lto max)" "4500.0 499498 1 caught"
 
-# Prepared modules know no level either: SVE comes with the target.
-"$XAAS" build src --arch aarch64 --ir prepared -o oci:app:prepared -q --format json >prepared.json
-assert_json prepared.json '.prepared.modules >= 2'
+# The same from modules as the front end made them.
+"$XAAS" build src --arch aarch64 --ir raw -o oci:app:raw -q
 for cpu in cortex-a72 neoverse-v1; do
-  "$XAAS" deploy oci:app:prepared -o rootfs:prepared-$cpu --cpu $cpu --set simd=none -q >/dev/null
-  expect_equal "prepared for $cpu" "$(run prepared-$cpu max)" "4500.0 499498 1 caught"
-  [ "$(uses prepared-$cpu chosen 'z[0-9]')" -gt 0 ] || fail "$cpu: a function's own target attribute is lost in the prepared module"
+  "$XAAS" deploy oci:app:raw -o rootfs:raw-$cpu --cpu $cpu --set simd=none -q >/dev/null
+  expect_equal "raw for $cpu" "$(run raw-$cpu max)" "4500.0 499498 1 caught"
+  [ "$(uses raw-$cpu chosen 'z[0-9]')" -gt 0 ] || fail "$cpu: a function's own target attribute is lost in the raw module"
 done
-expect_equal "SVE for cortex-a72" "$(uses prepared-cortex-a72 total 'z[0-9]')" 0
-[ "$(uses prepared-neoverse-v1 total 'z[0-9]')" -gt 0 ] || fail "no SVE for neoverse-v1 from the prepared module"
+expect_equal "SVE for cortex-a72" "$(uses raw-cortex-a72 total 'z[0-9]')" 0
+[ "$(uses raw-neoverse-v1 total 'z[0-9]')" -gt 0 ] || fail "no SVE for neoverse-v1 from the raw module"
 
 expect_exit 3 "$XAAS" check oci:app:neoverse-v1 --cpu cortex-a72 -q
 expect_exit 3 "$XAAS" deploy oci:app:ir -o oci:app:none --cpu haswell -q

@@ -1,5 +1,5 @@
 #!/bin/bash
-# With `--ir prepared`, modules go through the half of the optimizer that knows no machine once, in the build.
+# Modules go through the half of the optimizer that knows no machine once, in the build.
 source "$E2E/lib.sh"
 needs jq qemu-x86_64
 
@@ -43,8 +43,8 @@ END
 END
 }
 project src
-"$XAAS" build src -o oci:raw:ir -q
-"$XAAS" build src --ir prepared -o oci:app:ir -q --format json >report.json
+"$XAAS" build src --ir raw -o oci:raw:ir -q
+"$XAAS" build src -o oci:app:ir -q --format json >report.json
 expect_equal "report" "$(jq -c '.prepared | [.units, .modules, .without]' report.json)" \
   '[3,3,[{"reason":"option -O0","units":1}]]'
 expect_equal "modules" "$(jq -c .sharing.modules report.json)" "$("$XAAS" inspect oci:raw:ir --format json | jq -c .sharing.modules)"
@@ -74,22 +74,22 @@ expect_equal "lowered" "$(json cached.json .modules.lowered)" 0
 
 # The same from another directory and without the cache, and by merging.
 project other
-"$XAAS" build other --ir prepared --no-cache -o oci:again:ir -q --format json >again.json
+"$XAAS" build other --no-cache -o oci:again:ir -q --format json >again.json
 expect_equal "digest" "$(json again.json .digest)" "$(json report.json .digest)"
-"$XAAS" build src --ir prepared --isa x86-64,x86-64-v3 -o oci:one:ir -q
-"$XAAS" build src --ir prepared --isa x86-64-v2,x86-64-v4 -o oci:two:ir -q
+"$XAAS" build src --isa x86-64,x86-64-v3 -o oci:one:ir -q
+"$XAAS" build src --isa x86-64-v2,x86-64-v4 -o oci:two:ir -q
 "$XAAS" merge oci:one:ir oci:two:ir -o oci:both:ir -q --format json >merged.json
 expect_equal "digest of the merged image" "$(json merged.json .digest)" "$(json report.json .digest)"
 expect_error 2 ' is prepared, and that of another image is raw' "$XAAS" merge oci:raw:ir oci:two:ir -o oci:mixed:ir
 
-"$XAAS" build src --ir prepared --check-sharing -o oci:checked:ir -q --format json >checked.json
+"$XAAS" build src --check-sharing -o oci:checked:ir -q --format json >checked.json
 expect_equal "digest with --check-sharing" "$(json checked.json .digest)" "$(json report.json .digest)"
 
 # The spec can say it, and the option comes first.
-sed -i 's/^{/{"ir": "prepared", /' other/xaas.json
+sed -i 's/^{/{"ir": "raw", /' other/xaas.json
 "$XAAS" build other -o oci:specified:ir -q --format json >specified.json
-expect_equal "digest" "$(json specified.json .digest)" "$(json report.json .digest)"
-"$XAAS" build other --ir raw -o oci:unprepared:ir -q --format json >unprepared.json
-expect_equal "digest" "$(json unprepared.json .digest)" "$(image_digest raw ir)"
+expect_equal "digest" "$(json specified.json .digest)" "$(image_digest raw ir)"
+"$XAAS" build other --ir prepared -o oci:option:ir -q --format json >option.json
+expect_equal "digest" "$(json option.json .digest)" "$(json report.json .digest)"
 
 expect_error 2 'a source image has no IR' "$XAAS" build src --kind source --ir prepared -o oci:sources:ir

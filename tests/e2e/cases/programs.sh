@@ -1,7 +1,7 @@
 #!/bin/bash
 # Hundreds of small programs, from the tables in tests/programs, print the same as those of plain Clang for three CPUs, deployed
 # with and without --lto. A program prints the same on every CPU, so Clang builds it once; with REFERENCES=all, for each CPU.
-# PROGRAMS=REGEX limits the case to programs with matching names, IR=prepared prepares the modules.
+# PROGRAMS=REGEX limits the case to programs with matching names, IR=raw leaves the modules as they are.
 source "$E2E/lib.sh"
 needs jq python3 clang-22 clang++-22 qemu-x86_64
 
@@ -71,7 +71,7 @@ deploy_and_run() { # TARGET [--lto]
 # Two at a time, as much of it is starting small processes.
 make_references &
 references=$!
-"$XAAS" build src --ir "${IR:-raw}" -o oci:app:ir -q
+"$XAAS" build src --ir "${IR:-prepared}" -o oci:app:ir -q
 wait $references
 different=()
 for target in nehalem haswell native; do
