@@ -34,6 +34,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/Annotation2Metadata.h>
 #include <llvm/Transforms/IPO/ForceFunctionAttrs.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
 
 #include <algorithm>
 #include <sys/resource.h>
@@ -87,6 +88,13 @@ void add_first_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
 }
 void add_second_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
                      llvm::OptimizationLevel level) {
+  // Passes of the target that run in the first half, where they saw another CPU: AArch64's finds idioms for
+  // SVE.
+  llvm::LoopPassManager of_target;
+  builder.invokeLateLoopOptimizationsEPCallbacks(of_target, level);
+  if (!of_target.isEmpty())
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(llvm::createFunctionToLoopPassAdaptor(std::move(of_target))));
   // The first half leaves this analysis behind, and the second brings it up to date only if it is there.
   passes.addPass(llvm::RequireAnalysisPass<llvm::GlobalsAA, llvm::Module>());
   passes.addPass(builder.buildModuleOptimizationPipeline(level, llvm::ThinOrFullLTOPhase::None));
