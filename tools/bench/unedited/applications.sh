@@ -158,7 +158,7 @@ mafft_run() { # the program that the script of the same name begins with
 clp_about() { echo "Autotools in directories|C++|needs other projects' libraries"; }
 clp_packages() { packages coinor-libcoinutils-dev coinor-libosi-dev pkg-config; }
 clp_native() { cd "$tree" && autotools_native "$1"; }
-clp_data() { transport_problem 500 600 "$1/transport.mps"; }
+clp_data() { transport_problem 1000 1200 "$1/transport.mps"; }
 clp_run() {
   "$@" clp "$data/transport.mps" -dualsimplex -solution "$data/solution" >/dev/null
   cat "$data/solution"
