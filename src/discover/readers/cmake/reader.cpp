@@ -341,18 +341,9 @@ private:
     functions_[to_lower(words[0].text)] = std::move(function);
   }
 
-  void call(const Function& function, const CMakeCommand& command) {
-    if (depth_ >= max_depth) {
-      note_depth();
-      return;
-    }
-    // With unknown values a recursion has no end, and one that calls itself twice would use up the budget.
-    constexpr std::ptrdiff_t deepest_recursion = 8;
-    if (std::count_if(state_.calls.begin(), state_.calls.end(), [&](const auto& each) {
-          return each.command->name == command.name;
-        }) >= deepest_recursion)
-      return;
-    const std::vector<Word> words = values_.words_of(command);
+  // The variables that a call sets: the parameters, ARGC, ARGN, ARGV and ARGV0 and so on.
+  static std::unordered_map<std::string, CMakeValue> arguments_of(const Function& function,
+                                                                  const std::vector<Word>& words) {
     std::unordered_map<std::string, CMakeValue> arguments;
     std::vector<std::string> all, rest;
     bool all_known = true;
@@ -370,7 +361,20 @@ private:
     arguments["ARGC"] = {std::to_string(words.size())};
     arguments["ARGN"] = {join(rest, ";"), all_known};
     arguments["ARGV"] = {join(all, ";"), all_known};
+    return arguments;
+  }
 
+  void call(const Function& function, const CMakeCommand& command) {
+    if (depth_ >= max_depth)
+      return note_depth();
+    // With unknown values a recursion has no end, and one that calls itself twice would use up the budget.
+    constexpr std::ptrdiff_t deepest_recursion = 8;
+    if (std::count_if(state_.calls.begin(), state_.calls.end(), [&](const auto& each) {
+          return each.command->name == command.name;
+        }) >= deepest_recursion)
+      return;
+    const std::vector<Word> words = values_.words_of(command);
+    std::unordered_map<std::string, CMakeValue> arguments = arguments_of(function, words);
     const CMakeDeclarations::Mark mark = declarations_.begin_call();
     state_.calls.push_back({&command, file_->path});
     const std::shared_ptr<const File> file_before = file_;
