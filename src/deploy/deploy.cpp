@@ -314,8 +314,7 @@ Result<void> produce_from_source(const Request& request, const image::Applicatio
   return finish(request, plan, report, progress, source, std::move(built));
 }
 
-// Opens the image that is deployed, whose signature it checks, once everything that needs no image is
-// checked.
+// Checks the request, opens its image, and checks the image's signature.
 Result<image::ApplicationImage> open_source(const Request& request, const std::string& what, Report& report) {
   XAAS_CHECK(check_request(request, what));
   if (request.reuse)

@@ -15,15 +15,17 @@
 // copy unknown attributes. Declarations that passes add (library functions) have no target attributes, and
 // retarget() must not give them any.
 //
-// The level that a module is prepared for is not one of those that share it: which levels these are depends
-// on what else was built, and `merge` must give the modules of one build. It is x86-64-v3, which most
-// machines in use have: what simplification decides by the costs of instructions is then decided as in a
-// build for them. At a lower level it would keep loops that count bits, because there is no instruction for
-// that. The code is still right for lower levels, because simplification makes nothing that they lack, with
-// one exception: the inliner compares features. A function with a `target` attribute, which runs only where a
-// caller has asked the CPU, could be inlined into a caller that has these features at x86-64-v3 and not at
-// x86-64. Modules that have such functions are prepared for the lowest level. Functions that are always
-// inlined (intrinsics) are none: Clang has checked their callers, and no features are compared.
+// A module is prepared for one fixed level and not for the levels that share it: which levels these are
+// depends on what else was built, and `merge` must give the modules of one build. The level is
+// target::common_level(), so simplification decides by the costs of common machines. For plain x86-64, for
+// example, it keeps loops that count bits, because there is no instruction for that.
+//
+// The code is right for lower levels, too. Simplification makes nothing that they lack, with one exception:
+// the inliner compares features. A function with a `target` attribute runs only after its caller has asked
+// the CPU. At x86-64-v3 the caller may have the same features, and the function is inlined; lowered for
+// x86-64, its instructions are then in a function that lacks them. Modules with such functions are prepared
+// for the lowest level. Functions that are always inlined (intrinsics) do not count: Clang has checked their
+// callers, and the inliner does not compare.
 //
 // The cut is where LLVM's own pipeline for one module has it: the first half is its simplification, the
 // second its optimization, with vectorization and unrolling. So the code is Clang's, byte for byte, for the
@@ -51,12 +53,6 @@ static constexpr const char* noted = "xaas-noted";
 static constexpr const char* noted_vscale = "xaas-noted-vscale";
 static constexpr const char* plain = "plain";
 
-// The level for modules that can be prepared for any. AArch64's lowest level has all that its others have but
-// vector extensions, which are for the second half.
-static std::string usual_level(const std::string& arch, const std::vector<std::string>& levels) {
-  return arch == "x86_64" ? "x86-64-v3" : levels.front();
-}
-
 static bool has_features_of_its_own(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::AlwaysInline) &&
          (function.hasFnAttribute(written_attribute) || function.hasFnAttribute("target-cpu"));
@@ -70,8 +66,8 @@ Result<target::Cpu> preparation_cpu(const llvm::Module& module, const std::strin
   const std::string feature = target::vector_feature(arch, widest);
   const std::vector<std::string> levels = target::isa_levels(arch);
   auto level = levels.begin();
-  if (level != levels.end() && std::none_of(module.begin(), module.end(), has_features_of_its_own))
-    level = std::find(levels.begin(), levels.end(), usual_level(arch, levels));
+  if (std::none_of(module.begin(), module.end(), has_features_of_its_own))
+    level = std::find(levels.begin(), levels.end(), target::common_level(arch));
   for (; level != levels.end(); ++level) {
     XAAS_TRY(target::Cpu cpu, target::cpu_by_name(arch, *level));
     if (feature.empty() || std::binary_search(cpu.features.begin(), cpu.features.end(), feature))

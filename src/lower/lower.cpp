@@ -88,8 +88,7 @@ void add_first_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
 }
 void add_second_half(llvm::PassBuilder& builder, llvm::ModulePassManager& passes,
                      llvm::OptimizationLevel level) {
-  // Passes of the target that run in the first half, where they saw another CPU: AArch64's finds idioms for
-  // SVE.
+  // The target's own passes of the first half ran for another CPU there. AArch64's finds idioms for SVE.
   llvm::LoopPassManager of_target;
   builder.invokeLateLoopOptimizationsEPCallbacks(of_target, level);
   if (!of_target.isEmpty())

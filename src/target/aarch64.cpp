@@ -145,13 +145,13 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 } // namespace
 
 const Architecture& aarch64() {
-  static const Architecture architecture{"aarch64", "aarch64-unknown-linux-gnu",
-                                         "arm64",   {"armv8-a", "armv8.2-a+sve", "armv9-a"},
-                                         named,     names,
-                                         model,     is_feature,
-                                         implied,   equivalent,
-                                         deciding,  {{128, ""}},
-                                         detected};
+  static const Architecture architecture{"aarch64",   "aarch64-unknown-linux-gnu",
+                                         "arm64",     {"armv8-a", "armv8.2-a+sve", "armv9-a"},
+                                         "armv8-a",   named,
+                                         names,       model,
+                                         is_feature,  implied,
+                                         equivalent,  deciding,
+                                         {{128, ""}}, detected};
   return architecture;
 }
 

@@ -22,6 +22,7 @@ struct NamedCpu {
 struct Architecture {
   std::string name, triple, oci;
   std::vector<std::string> levels; // weakest first
+  std::string common_level;        // one of them
   std::optional<NamedCpu> (*named)(const std::string& name);
   std::vector<std::string> (*names)();
   std::string (*model)(const std::string& name); // equal for all names of one CPU; empty: not a CPU

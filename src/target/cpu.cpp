@@ -76,6 +76,11 @@ std::vector<std::string> isa_levels(const std::string& arch) {
   return architecture ? architecture->levels : std::vector<std::string>();
 }
 
+std::string common_level(const std::string& arch) {
+  const Architecture* architecture = find_architecture(arch);
+  return architecture ? architecture->common_level : std::string();
+}
+
 std::vector<std::string> cpu_names(const std::string& arch) {
   const Architecture* architecture = find_architecture(arch);
   if (!architecture)

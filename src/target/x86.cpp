@@ -110,12 +110,19 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 } // namespace
 
 const Architecture& x86_64() {
-  static const Architecture architecture{"x86_64", "x86_64-pc-linux-gnu",
-                                         "amd64",  {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"},
-                                         named,    names,
-                                         model,    is_feature,
-                                         implied,  equivalent,
-                                         deciding, {{128, ""}, {256, "avx"}, {512, "avx512f"}},
+  static const Architecture architecture{"x86_64",
+                                         "x86_64-pc-linux-gnu",
+                                         "amd64",
+                                         {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"},
+                                         "x86-64-v3",
+                                         named,
+                                         names,
+                                         model,
+                                         is_feature,
+                                         implied,
+                                         equivalent,
+                                         deciding,
+                                         {{128, ""}, {256, "avx"}, {512, "avx512f"}},
                                          detected};
   return architecture;
 }

@@ -13,7 +13,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
 table=no
-kinds=(portable native deployed prepared lto) # of run times; `deployed` is from raw modules, but with --table
+kinds=(portable native deployed prepared lto) # of run times; `deployed` is from raw modules, with --table from prepared ones
 form=raw
 applications=()
 while [ $# -gt 0 ]; do

@@ -9,7 +9,8 @@
 #           architecture but the C library (libc6-dev-arm64-cross)
 # --cpus    LLVM names, default: this machine's, haswell and znver3; on aarch64 three levels and two CPUs
 # --files   most sources of an application, chosen at random with a fixed seed, default: 200
-# --prepared  lower each unit from its module's prepared form, too: "from raw" are those whose object is then not Clang's
+# --prepared  also lower each unit from its module's prepared form, and sum the CPU seconds. "from raw only" counts units whose
+#           object is Clang's only when it is lowered from the raw module
 #
 # Needs root once, for source packages (deb-src) and build dependencies. Resumes after an interruption: lib.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -116,7 +117,7 @@ compare() { # CPU FILE: on all cores
   done
   for part in "${processes[@]}"; do wait "$part" || [ $? -eq 1 ] || code=1; done
   [ $code -eq 0 ] || die "parity failed"
-  cat "$2".[0-9]* | grep '^seconds:' | awk '{ for (i = 2; i <= NF; ++i) sum[i] += $i } END { print sum[2], sum[3], sum[4], sum[5], sum[6] }' >"$2.seconds" || true
+  [ -z "$suffix" ] || cat "$2".[0-9]* | awk '/^seconds:/ { for (i = 2; i <= NF; ++i) sum[i] += $i } END { print sum[2], sum[3], sum[4], sum[5], sum[6] }' >"$2.seconds"
   cat "$2".[0-9]* | grep -v -e '^sum' -e '^seconds:' | sort >"$2.new"
   mv "$2.new" "$2"
   rm "$2".[0-9]*

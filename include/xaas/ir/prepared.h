@@ -14,10 +14,10 @@ class Module;
 
 namespace xaas::ir {
 
-// The CPU for which a module in canonical form is prepared: x86-64-v3 or armv8-a, and the architecture's
-// lowest level if a function has features of its own; but a higher level if that has no registers for the
-// vectors that functions pass and return. It is a function of the module alone, so that equal modules of
-// several builds stay equal. An architecture without levels: integrity error.
+// The CPU for which a module in canonical form is prepared: target::common_level(), or the lowest level if a
+// function has features of its own. If that level has no registers for the vectors that functions pass and
+// return, the next one that has. It is a function of the module alone, so that equal modules of several
+// builds stay equal. An architecture without levels: integrity error.
 Result<target::Cpu> preparation_cpu(const llvm::Module& module, const std::string& arch);
 
 // Notes in a module in canonical form what retarget() will replace.

@@ -39,6 +39,10 @@ Cpu cpu_from_detection(const std::string& arch, const std::string& name,
 // The ISA levels of an architecture, weakest first; empty for an unknown architecture.
 std::vector<std::string> isa_levels(const std::string& arch);
 
+// The level whose instructions stand for those of the architecture's machines where no target is known yet:
+// that of Haswell, Zen and later CPUs on x86-64, the lowest on AArch64. Empty for an unknown architecture.
+std::string common_level(const std::string& arch);
+
 // A CPU by LLVM name or ISA level, with all its features in LLVM. An unknown name is a usage error with a
 // suggestion.
 Result<Cpu> cpu_by_name(const std::string& arch, const std::string& name);

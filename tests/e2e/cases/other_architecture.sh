@@ -77,7 +77,7 @@ cat >src/xaas.json <<'END'
 END
 "$XAAS" build src --arch aarch64 -o oci:app:ir -q >/dev/null
 "$XAAS" inspect oci:app:ir --format json >inspect.json
-assert_json inspect.json '.arch == "aarch64" and .sharing.units == 4 and .sharing.modules == 3'
+assert_json inspect.json '.arch == "aarch64" and .sharing.units == 4 and .sharing.modules == 3 and .sharing.prepared >= 2'
 expect_equal "architecture" "$(skopeo inspect --raw --config oci:app:ir | jq -r .architecture)" arm64
 
 run() { qemu-aarch64 -cpu "$2" -L "$1" -E LD_LIBRARY_PATH=/usr/local/lib "$1/usr/local/bin/vectors"; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Hundreds of small programs, from the tables in tests/programs, print the same as those of plain Clang for three CPUs, deployed
 # with and without --lto. A program prints the same on every CPU, so Clang builds it once; with REFERENCES=all, for each CPU.
-# PROGRAMS=REGEX limits the case to programs with matching names, IR=raw leaves the modules as they are.
+# PROGRAMS=REGEX limits the case to programs with matching names.
 source "$E2E/lib.sh"
 needs jq python3 clang-22 clang++-22 qemu-x86_64
 
@@ -71,7 +71,7 @@ deploy_and_run() { # TARGET [--lto]
 # Two at a time, as much of it is starting small processes.
 make_references &
 references=$!
-"$XAAS" build src --ir "${IR:-prepared}" -o oci:app:ir -q
+"$XAAS" build src -o oci:app:ir -q
 wait $references
 different=()
 for target in nehalem haswell native; do
@@ -83,6 +83,12 @@ for target in nehalem haswell native; do
     [ ! -d "got-$target$lto" ] || compare "got-$target$lto" "$target" "for $target $lto"
   done
 done
+
+# The same from raw modules, for one target.
+"$XAAS" build src --ir raw -o oci:app:raw -q
+"$XAAS" deploy oci:app:raw -o rootfs:raw -q
+run_programs "$PWD/raw/usr/local" got-raw native x86-64
+compare got-raw native "from raw modules for native"
 
 # Vectors of 64 bytes return in other registers from AVX-512 on.
 if [ "$level" = x86-64-v4 ]; then

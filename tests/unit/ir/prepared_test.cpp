@@ -69,6 +69,7 @@ TEST(Prepared, TheLevelSuitsFeaturesAndVectorsOfFunctions) {
   // Features of a function must not reach others by inlining.
   const std::string own = " \"xaas-target\"=\"target:fma\"";
   EXPECT_EQ(level_of("define i32 @f(i32 %a)" + own + " { ret i32 %a }"), "x86-64");
+  EXPECT_EQ(level_of("define <4 x float> @f(<4 x float> %a)" + own + " { ret <4 x float> %a }"), "x86-64");
   EXPECT_EQ(level_of("define i32 @f(i32 %a) \"target-cpu\"=\"haswell\" { ret i32 %a }"), "x86-64");
   EXPECT_EQ(level_of("define <8 x float> @f(<8 x float> %a)" + own + " { ret <8 x float> %a }"), "x86-64-v3");
   EXPECT_EQ(level_of("define i32 @f(i32 %a) alwaysinline" + own + " { ret i32 %a }"), "x86-64-v3");

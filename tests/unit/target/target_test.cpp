@@ -58,6 +58,7 @@ TEST(Cpu, LevelsOfKnownCpus) {
 TEST(Cpu, EveryLevelIsItsOwnLevelAndHasAllOfTheOneBelow) {
   for (const std::string arch : {"x86_64", "aarch64"}) {
     Names below;
+    EXPECT_THAT(isa_levels(arch), ::testing::Contains(common_level(arch)));
     for (const std::string& level : isa_levels(arch)) {
       const Result<Cpu> cpu = cpu_by_name(arch, level);
       ASSERT_TRUE(cpu) << level;
@@ -69,6 +70,7 @@ TEST(Cpu, EveryLevelIsItsOwnLevelAndHasAllOfTheOneBelow) {
     }
   }
   EXPECT_EQ(isa_levels("riscv64"), Names());
+  EXPECT_EQ(common_level("riscv64"), "");
   EXPECT_EQ(isa_level("riscv64", {}), "");
 }
 

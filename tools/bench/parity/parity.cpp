@@ -9,9 +9,8 @@
 //
 // With --prepared, an equal object is also lowered from the module's prepared form. That object may differ in
 // what the first half of the optimizer decides by the costs of instructions, which are those of the level
-// that the module is prepared for (src/ir/prepared.cpp). For the lowest level none may differ. Then the last
-// line has the CPU seconds of these sources: Clang's compile, lowering, preparing, and lowering the prepared
-// form.
+// that the module is prepared for (src/ir/prepared.cpp). The last line then has the CPU seconds of these
+// sources: Clang's compile, lowering, preparing, and lowering the prepared form.
 //
 //   parity [--arch ARCH] --cpu NAME [--prepared] [--part I/N] [--keep DIR] ROOT COMPILE_COMMANDS.json
 //

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <functional>
 #include <regex>
 
 namespace xaas::discover {

@@ -341,7 +341,7 @@ private:
     functions_[to_lower(words[0].text)] = std::move(function);
   }
 
-  // The variables that a call sets: the parameters, ARGC, ARGN, ARGV and ARGV0 and so on.
+  // The variables that a call sets: the parameters, ARGC, ARGN, ARGV, ARGV0, ARGV1 and so on.
   static std::unordered_map<std::string, CMakeValue> arguments_of(const Function& function,
                                                                   const std::vector<Word>& words) {
     std::unordered_map<std::string, CMakeValue> arguments;
