@@ -23,11 +23,17 @@
 //   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
 //   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
 //   _Float16 and __bf16 arithmetic                          no such word or number, none in the module
-//   __builtin_ia32_* (exist or not, and how)                no such word
-//   width of inline atomics (cx16)                          no such word, else in the key
+//   __builtin_ia32_* (exist or not, and how)                no such word whose builtin needs a feature
+//   width of inline atomics (cx16)                          below, else in the key
 //   functions with a target attribute of their own          none in the module
 //   constraints of inline assembly that name registers      none in the module
 //   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
+//
+// Every C++ source that includes <memory> names builtins for atomics, so their words cannot be the witness.
+// Operations wider than the inline ones are calls of libatomic (`__atomic_load`), which the module shows.
+// Builtins that ask whether operations of a size are lock-free leave constants: the syntax tree has as many
+// calls of them as the tokens have words, and none, instantiated or not, asks for a size that x86-64 does not
+// always have (frontdoor/c/lock_free_queries.cpp).
 //
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
 // that is used shows in the module, and macros stand where they are used. <random> includes such headers.
@@ -202,6 +208,7 @@ constexpr uint64_t max_header = 1 << 20;
 
 std::string packed(const KnownUnit& unit) {
   const Json header{{"plain", unit.plain},
+                    {"reads_atomic_width", unit.reads_atomic_width},
                     {"needs_optimization", unit.needs_optimization},
                     {"names_places", unit.names_places},
                     {"wants_device_image", unit.wants_device_image},
@@ -225,7 +232,8 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   const JsonReader reader(*header, "cache entry");
   KnownUnit unit;
   for (const auto& [name, flag] :
-       {std::pair{"plain", &unit.plain}, std::pair{"needs_optimization", &unit.needs_optimization},
+       {std::pair{"plain", &unit.plain}, std::pair{"reads_atomic_width", &unit.reads_atomic_width},
+        std::pair{"needs_optimization", &unit.needs_optimization},
         std::pair{"names_places", &unit.names_places},
         std::pair{"wants_device_image", &unit.wants_device_image},
         std::pair{"has_definitions", &unit.has_definitions}}) {
@@ -350,8 +358,6 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   common.update_number(session.strip_debug);
   for (const std::string& option : options_of_meaning(session, invocation))
     common.update_part(option);
-  if (preprocessed.asks_atomic_width)
-    common.update_number(preprocessed.atomic_width);
   const bool x86 = llvm::Triple(invocation.getTargetOpts().Triple).getArch() == llvm::Triple::x86_64;
   for (const std::string& feature : preprocessed.features)
     if (!x86 || !instructions().count(feature))
@@ -361,6 +367,10 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
     common.update_part(target.CPU);
   Keys keys;
   keys.plain = common.finish();
+  Hasher of_width;
+  of_width.update_part(keys.plain.to_string());
+  of_width.update_number(preprocessed.atomic_width);
+  keys.of_width = of_width.finish();
 
   Hasher exact;
   exact.update_part(keys.plain.to_string());
@@ -382,17 +392,23 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   return keys;
 }
 
+static const Digest& key_of(const Keys& keys, const KnownUnit& unit) {
+  if (!unit.plain)
+    return keys.exact;
+  return unit.reads_atomic_width ? keys.of_width : keys.plain;
+}
+
 std::optional<KnownUnit> find_known(const session::Session& session, const Keys& keys) {
   const store::Cache cache = cache_of(session);
-  for (const Digest* key : {&keys.plain, &keys.exact})
+  for (const Digest* key : {&keys.plain, &keys.of_width, &keys.exact})
     if (const std::optional<std::string> value = cache.get(*key))
-      if (std::optional<KnownUnit> unit = unpacked(*value); unit && unit->plain == (key == &keys.plain))
+      if (std::optional<KnownUnit> unit = unpacked(*value); unit && key_of(keys, *unit) == *key)
         return unit;
   return std::nullopt;
 }
 
 void forget(const session::Session& session, const Keys& keys) {
-  for (const Digest* key : {&keys.plain, &keys.exact})
+  for (const Digest* key : {&keys.plain, &keys.of_width, &keys.exact})
     cache_of(session).remove(*key);
 }
 
@@ -404,7 +420,7 @@ void remember(const session::Session& session, const Marks& marks, const Keys& k
   const store::Cache cache = cache_of(session);
   // The mark comes first: without it, nobody looks for the outcome.
   static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
-  static_cast<void>(cache.put(unit.plain ? keys.plain : keys.exact, packed(unit)));
+  static_cast<void>(cache.put(key_of(keys, unit), packed(unit)));
 }
 
 } // namespace xaas::known

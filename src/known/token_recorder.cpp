@@ -44,14 +44,6 @@ namespace {
 
 enum Entry : uint64_t { entry_token, entry_change, entry_pragma, entry_content, entry_embed };
 
-bool asks_atomic_width(const clang::IdentifierInfo& identifier) {
-  const llvm::StringRef word = identifier.getName();
-  const bool builtin = identifier.getBuiltinID() != clang::Builtin::NotBuiltin;
-  return word == "_Atomic" ||
-         (builtin && (word.starts_with("__atomic_") || word.starts_with("__c11_atomic_") ||
-                      word.starts_with("__sync_") || word.starts_with("__scoped_atomic_")));
-}
-
 // Applies to numbers, too: 1.0f16, 1.0bf16, 1.0f16i.
 bool is_of_half(llvm::StringRef word) {
   return word.contains_insensitive("f16");
@@ -60,15 +52,18 @@ bool is_of_half(llvm::StringRef word) {
 // `HF` is a mode (`__attribute__((mode(HF)))`); `omp` outside of a pragma is `[[omp::directive(...)]]`;
 // builtins like `__builtin_inff16` have the type in their name.
 bool reads_instruction_set(llvm::StringRef word, bool openmp) {
-  return (word.starts_with("__builtin_") && is_of_half(word)) || word.starts_with("__builtin_ia32_") ||
-         word == "_Float16" || word == "__fp16" || word == "__bf16" || word == "HF" || word == "__HF__" ||
-         word == "HC" || word == "__HC__" || word == "BF" || word == "__BF__" ||
-         word == "__builtin_omp_required_simd_align" || (openmp && word == "omp");
+  return (word.starts_with("__builtin_") && is_of_half(word)) || word == "_Float16" || word == "__fp16" ||
+         word == "__bf16" || word == "HF" || word == "__HF__" || word == "HC" || word == "__HC__" ||
+         word == "BF" || word == "__BF__" || word == "__builtin_omp_required_simd_align" ||
+         (openmp && word == "omp");
 }
 
-// OpenMP's atomic updates and reductions depend on the width of inline atomics.
-bool pragma_asks_atomic_width(llvm::StringRef word) {
-  return word == "atomic" || word.contains("reduction");
+// False for `__builtin_ia32_pause` and others that every x86 has.
+bool needs_features(const clang::IdentifierInfo& identifier, const clang::Builtin::Context& builtins) {
+  if (!identifier.getName().starts_with("__builtin_ia32_"))
+    return false;
+  const unsigned builtin = identifier.getBuiltinID();
+  return builtin == clang::Builtin::NotBuiltin || *builtins.getRequiredFeatures(builtin) != '\0';
 }
 
 // The clauses and directives of OpenMP that Clang resolves by the instruction set.
@@ -95,6 +90,11 @@ bool is_simple(llvm::StringRef text) {
 }
 
 } // namespace
+
+bool is_lock_free_query(const clang::IdentifierInfo& identifier) {
+  return identifier.getBuiltinID() != clang::Builtin::NotBuiltin &&
+         identifier.getName().contains("lock_free");
+}
 
 uint64_t Lines::at(size_t offset) {
   while (offset < start_) {
@@ -336,18 +336,16 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
 
 // Applies to the place that was recorded last.
 void TokenRecorder::look_at(const clang::IdentifierInfo& identifier) {
+  result_.lock_free_queries += is_lock_free_query(identifier);
   if (!(lines_->of_clang ? seen_in_clang_ : seen_).insert(&identifier).second)
     return;
-  result_.asks_atomic_width |= asks_atomic_width(identifier);
   if (!lines_->of_clang)
-    result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
+    result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_) ||
+                                     needs_features(identifier, preprocessor_.getBuiltinInfo());
 }
 
 void TokenRecorder::pragma_word(llvm::StringRef word) {
-  if (!openmp_)
-    return;
-  result_.asks_atomic_width |= pragma_asks_atomic_width(word);
-  result_.reads_instruction_set |= pragma_reads_instruction_set(word);
+  result_.reads_instruction_set |= openmp_ && pragma_reads_instruction_set(word);
 }
 
 // A binary file (#embed) is one token. Other annotations stand for modules, whose contents tokens do not

@@ -14,7 +14,8 @@ namespace xaas::known {
 
 // The outcome of a compile, independent of the session.
 struct KnownUnit {
-  bool plain = false; // the same for every instruction set, because nothing in it reads that
+  bool plain = false;              // the same for every instruction set, because nothing in it reads that
+  bool reads_atomic_width = false; // and if it is plain, the same only for one width of inline atomics
   bool needs_optimization = false;
   bool names_places = false;       // its data contains a directory of the build
   bool wants_device_image = false; // the module has a place for device code
@@ -28,8 +29,9 @@ struct KnownUnit {
 
 // The keys of an outcome in the cache.
 struct Keys {
-  Digest plain; // covers everything but features that only add instructions
-  Digest exact; // covers everything
+  Digest plain;    // covers everything but features that only add instructions
+  Digest of_width; // covers the width of inline atomics, too
+  Digest exact;    // covers everything
 };
 
 // `working_level` is the level of working objects that read the instruction set. Only the source and the

@@ -15,6 +15,7 @@ namespace clang {
 class CompilerInstance;
 class CompilerInvocation;
 class DiagnosticConsumer;
+class IdentifierInfo;
 } // namespace clang
 namespace llvm::vfs {
 class FileSystem;
@@ -27,8 +28,8 @@ struct Preprocessed {
   // preprocessor, and the files if debug information holds their digests. File names are independent of the
   // build's location.
   Digest text;
-  // A word depends on the width of atomic operations.
-  bool asks_atomic_width = false;
+  // Words that ask whether atomic operations are lock-free; see is_lock_free_query().
+  unsigned lock_free_queries = 0;
   // A word depends on the instruction set: `_Float16`, `__builtin_ia32_*`, `omp simd aligned`.
   bool reads_instruction_set = false; // outside Clang's own headers
 
@@ -36,6 +37,10 @@ struct Preprocessed {
   std::vector<std::string> features; // enabled ones, sorted
   unsigned atomic_width = 0;         // bits
 };
+
+// True for Clang's builtins whose value depends on the width of inline atomics, such as
+// `__atomic_always_lock_free`.
+bool is_lock_free_query(const clang::IdentifierInfo& identifier);
 
 // Runs the preprocessor alone over `files`, without printing. Writes the dependency files that the invocation
 // asks for. Nothing if there are errors, or inputs that tokens do not show (precompiled headers, modules):

@@ -1,5 +1,7 @@
 #include "c/frontend.h"
 
+#include "c/lock_free_queries.h"
+
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/vector_returns.h>
 #include <xaas/known/include_names.h>
@@ -129,6 +131,13 @@ bool is_wide_atomic(const llvm::Instruction& instruction) {
   return type->isSized() && type->getPrimitiveSizeInBits() > 64;
 }
 
+// True if an atomic operation is a call of libatomic, which a wider instruction set may have inline.
+bool calls_atomic_library(const llvm::Module& module) {
+  return llvm::any_of(module.functions(), [](const llvm::Function& function) {
+    return function.getName().starts_with("__atomic_");
+  });
+}
+
 bool is_half(const llvm::Type* type) {
   const llvm::Type* scalar = type->getScalarType();
   return scalar->isHalfTy() || scalar->isBFloatTy();
@@ -214,6 +223,9 @@ protected:
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
     result_.plain = result_.refusal.empty() && (is_for_gpu() || is_plain(*module));
+    const LockFreeQueries queries = lock_free_queries(getCompilerInstance().getASTContext());
+    result_.lock_free_queries = queries.written;
+    result_.reads_wide_atomics = queries.wide || calls_atomic_library(*module);
   }
 
 private:

@@ -52,6 +52,8 @@ Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* 
   if (listener_)
     make_keys(std::move(frontend.preprocessed));
   frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
+  frontend.reads_wide_atomics |=
+      preprocessed_ && preprocessed_->lock_free_queries != frontend.lock_free_queries;
   if (known_)
     XAAS_CHECK(compare(frontend));
   return frontend;
@@ -64,7 +66,8 @@ Result<void> KnownCompile::compare(const FrontendResult& frontend) {
   differs_ = !usable || frontend.module.digest != known ||
              frontend.needs_optimization != known_->needs_optimization ||
              frontend.wants_device_image != known_->wants_device_image ||
-             frontend.has_definitions != known_->has_definitions || (known_->plain && !frontend.plain);
+             frontend.has_definitions != known_->has_definitions || (known_->plain && !frontend.plain) ||
+             (!known_->reads_atomic_width && frontend.reads_wide_atomics);
   if (!differs_)
     return {};
   known::forget(session_, *keys_);
@@ -79,6 +82,7 @@ Result<void> KnownCompile::compare(const FrontendResult& frontend) {
 known::KnownUnit KnownCompile::outcome_of(FrontendResult& frontend) const {
   known::KnownUnit unit;
   unit.plain = frontend.plain;
+  unit.reads_atomic_width = frontend.reads_wide_atomics;
   unit.needs_optimization = frontend.needs_optimization;
   unit.names_places = frontend.names_places;
   unit.wants_device_image = frontend.wants_device_image;
