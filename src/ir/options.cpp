@@ -21,6 +21,7 @@
 #include <xaas/ir/options.h>
 
 #include "option_members.h"
+#include "option_stages.h"
 
 #include <clang/Basic/CodeGenOptions.h>
 #include <clang/Basic/LangOptions.h>
@@ -28,10 +29,8 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <llvm/ADT/FloatingPointMode.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 
@@ -39,34 +38,8 @@ namespace xaas::ir {
 
 namespace {
 
-// Fields that control the compile itself, not the generated code.
-const char* const transient_fields[] = {"ClearASTBeforeBackend",
-                                        "DisableFree",
-                                        "DiscardValueNames",
-                                        "DisableLLVMPasses",
-                                        "TimePasses",
-                                        "TimePassesPerRun",
-                                        "TimePassesJson",
-                                        "TimeTrace",
-                                        "DebugPassManager",
-                                        "VerifyModule",
-                                        "VerifyEach",
-                                        "NewInfallibleRewrites",
-                                        "SaveTempLabels",
-                                        "ShowNoObjCARC",
-                                        "PrepareForLTO",
-                                        "PrepareForThinLTO",
-                                        "LTOUnit",
-                                        "UnifiedLTO",
-                                        "FatLTO",
-                                        "EnableSplitLTOUnit",
-                                        "EmitVersionIdentMetadata",
-                                        "EnableDIPreservationVerify",
-                                        "EmitLLVMUseLists"};
-
 bool is_transient(std::string_view name) {
-  return std::find(std::begin(transient_fields), std::end(transient_fields), name) !=
-         std::end(transient_fields);
+  return stage_of(name) == OptionStage::compile;
 }
 
 std::map<std::string, int64_t> codegen_fields(const clang::CodeGenOptions& options) {
@@ -383,117 +356,6 @@ Result<void> apply_options(const UnitOptions& options, clang::CompilerInvocation
   }
   XAAS_CHECK(check_names(codegen));
   return check_supported(invocation);
-}
-
-// Options that the front end has used up, that IR carries (attributes, module flags), or that choose how much
-// is optimized and not what the program does. Any option that is not listed counts as one that Clang's back
-// end reads (clang/lib/CodeGen/BackendUtil.cpp, initTargetOptions).
-static constexpr auto carried_by_ir = std::to_array<std::string_view>({"Addrsig",
-                                                                       "AsmVerbose",
-                                                                       "AssignmentTrackingMode",
-                                                                       "AssumeSaneOperatorNew",
-                                                                       "AssumeUniqueVTables",
-                                                                       "Autolink",
-                                                                       "CFProtectionBranch",
-                                                                       "CFProtectionReturn",
-                                                                       "CXAAtExit",
-                                                                       "CXXCtorDtorAliases",
-                                                                       "CodeViewCommandLine",
-                                                                       "DataSections",
-                                                                       "DebugColumnInfo",
-                                                                       "DebugInfo",
-                                                                       "DebugKeyInstructions",
-                                                                       "DebugNameTable",
-                                                                       "DebugStrictDwarf",
-                                                                       "DebugStructorDeclLinkageNames",
-                                                                       "DebuggerTuning",
-                                                                       "DefaultTLSModel",
-                                                                       "DirectAccessExternalData",
-                                                                       "DisableRedZone",
-                                                                       "Dwarf2CFIAsm",
-                                                                       "DwarfVersion",
-                                                                       "EmitCallSiteInfo",
-                                                                       "EnableNoundefAttrs",
-                                                                       "FiniteLoops",
-                                                                       "FramePointer",
-                                                                       "FunctionSections",
-                                                                       "IndirectTlsSegRefs",
-                                                                       "Inlining",
-                                                                       "MergeAllConstants",
-                                                                       "NoCommon",
-                                                                       "NoImplicitFloat",
-                                                                       "NoPLT",
-                                                                       "NullPointerIsValid",
-                                                                       "OptimizationLevel",
-                                                                       "OptimizeSize",
-                                                                       "PointerTBAA",
-                                                                       "RegisterGlobalDtorsWithAtExit",
-                                                                       "RelaxedAliasing",
-                                                                       "RelocationModel",
-                                                                       "SSPBufferSize",
-                                                                       "SanitizeAddressUseOdrIndicator",
-                                                                       "SanitizeMemoryParamRetval",
-                                                                       "SplitDwarfInlining",
-                                                                       "StackClashProtector",
-                                                                       "StackRealignment",
-                                                                       "StrictEnums",
-                                                                       "StructPathTBAA",
-                                                                       "UniqueBasicBlockSectionNames",
-                                                                       "UnrollLoops",
-                                                                       "UnwindTables",
-                                                                       "UseInitArray",
-                                                                       "VectorizeLoop",
-                                                                       "VectorizeSLP",
-                                                                       "X86RelaxRelocations",
-                                                                       "ZeroCallUsedRegs"});
-
-std::optional<std::string> lto_obstacle(const UnitOptions& options) {
-  const auto codegen = [&](const char* name) {
-    const auto found = options.codegen.find(name);
-    return found == options.codegen.end() ? 0 : found->second;
-  };
-  if (codegen("OptimizationLevel") == 0)
-    return "-O0";
-  if (codegen("UseInitArray") == 0)
-    return "-fno-use-init-array";
-  // AArch64's code generator uses TLS descriptors whatever this option says
-  // (clang/Basic/CodeGenOptions.def), and the driver sets it there by default.
-  const auto triple = options.text.find("triple");
-  const bool always_tls_descriptors =
-      triple != options.text.end() && llvm::Triple(triple->second).isAArch64();
-  for (const auto& [name, value] : options.codegen) {
-    if (always_tls_descriptors && name == "EnableTLSDESC")
-      continue;
-    if (std::find(carried_by_ir.begin(), carried_by_ir.end(), name) == carried_by_ir.end())
-      return name;
-  }
-  if (const auto model = options.language.find("ThreadModel"); model != options.language.end())
-    return "ThreadModel";
-  for (const auto& [name, value] : options.text) {
-    const bool carried = name == "triple" || name == "abi" || name == "TrapFuncName" ||
-                         name == "PreferVectorWidth" || (name == "BBSections" && value == "none") ||
-                         (name.ends_with("CodeModel") && (value == "default" || value == "small"));
-    if (!carried)
-      return name;
-  }
-  return std::nullopt;
-}
-
-// Options that set up only the code generator or the table of library functions. They add no pass, so both
-// halves of the pipeline treat them as the whole does.
-static constexpr auto same_in_both_halves =
-    std::to_array<std::string_view>({"EmulatedTLS", "EnableTLSDESC", "LargeDataThreshold", "LoopAlignment",
-                                     "NoUseJumpTables", "SimplifyLibCalls", "VecLib"});
-
-std::optional<std::string> preparation_obstacle(const UnitOptions& options) {
-  const auto level = options.codegen.find("OptimizationLevel");
-  if (level == options.codegen.end() || level->second == 0)
-    return "-O0";
-  for (const auto& [name, value] : options.codegen)
-    if (std::find(carried_by_ir.begin(), carried_by_ir.end(), name) == carried_by_ir.end() &&
-        std::find(same_in_both_halves.begin(), same_in_both_halves.end(), name) == same_in_both_halves.end())
-      return name;
-  return std::nullopt;
 }
 
 } // namespace xaas::ir

@@ -152,6 +152,7 @@ const Source sources[] = {
     {"libmvec", "-O3 -ffast-math -fveclib=libmvec", sines},
     {"fpmath", "-O2 -mfpmath=sse -frounding-math -ftrapping-math", loops},
     {"debug", "-g -O2", loops},
+    {"debug_options", "-g -O2 -gz -gdwarf-4 -gno-inline-line-tables", loops},
     {"frame", "-O2 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fcf-protection=full", loops},
     {"dispatch", "-O2", dispatch},
     {"dispatch_beside_flags", "-O2 -mno-avx2", dispatch},
@@ -175,6 +176,13 @@ const Source sources[] = {
     {"merged_constants", "-O2 -fno-merge-all-constants -falign-functions=64 -falign-loops=32", threads},
     {"strict", "-O2 -ffp-model=strict", loops},
     {"wrapping", "-O2 -fwrapv -fno-strict-aliasing -fno-strict-overflow -funsigned-char", loops},
+    {"assembler", "-O2 -Wa,--noexecstack -mrelax-all -Wa,--fatal-warnings -fno-unique-section-names",
+     threads},
+    {"front_end", "-O2 -fno-strict-return -fno-strict-float-cast-overflow -mno-stack-arg-probe", loops},
+    {"stack", "-O2 -mstackrealign -mstack-alignment=32 -fstack-size-section -fno-zero-initialized-in-bss",
+     threads},
+    {"tail_calls", "-O2 -fno-optimize-sibling-calls -fpatchable-function-entry=2 -mskip-rax-setup", threads},
+    {"loops_on_request", "-O3 -floop-interchange -Xclang -fmerge-functions", loops},
     {"basic_block_sections", "-O2 -fbasic-block-sections=all", threads},
 };
 

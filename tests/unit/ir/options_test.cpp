@@ -1,5 +1,6 @@
 // The options of a compile: which ones a unit carries, and which ones are refused.
 #include "option_members.h"
+#include "option_stages.h"
 
 #include <xaas/base/file.h>
 #include <xaas/ir/options.h>
@@ -280,8 +281,21 @@ TEST(Options, WhatKeepsAModuleFromBeingPrepared) {
   options.codegen = {{"OptimizationLevel", 3}, {"VecLib", 1}, {"EmulatedTLS", 1}, {"VectorizeLoop", 1}};
   options.text = {{"CodeModel", "large"}};
   EXPECT_EQ(preparation_obstacle(options), std::nullopt);
+  options.codegen["NoExecStack"] = 1;
+  EXPECT_EQ(preparation_obstacle(options), std::nullopt);
   options.codegen["InstrumentFunctions"] = 1; // a pass that either half would run
   EXPECT_EQ(preparation_obstacle(options), "InstrumentFunctions");
+}
+
+// If this fails with a new version of Clang: find where Clang reads the option, and add it to the list of
+// that stage.
+TEST(Options, EveryOptionHasAStage) {
+#define CODEGENOPT(Name, Bits, Default, Compatibility) EXPECT_TRUE(stage_of(#Name)) << #Name;
+#define ENUM_CODEGENOPT(Name, Type, Bits, Default, Compatibility) EXPECT_TRUE(stage_of(#Name)) << #Name;
+#include <clang/Basic/CodeGenOptions.def>
+  for (const OptionMember& member : codegen_members())
+    if (std::holds_alternative<CarriedNumber>(member.fate))
+      EXPECT_TRUE(stage_of(member.name)) << member.name;
 }
 
 } // namespace
