@@ -19,10 +19,10 @@
 // key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything that
 // makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
 //
-//   calling convention of vectors (TargetInfo::getABI)      no vector type over 128 bits in the syntax tree
-//   default alignment for `omp simd aligned`                no such word in an OpenMP pragma
-//   `declare variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma
-//   _Float16 and __bf16 arithmetic                          no such word or number, none in the module
+//   calling convention of vectors (TargetInfo::getABI)      no value with one over 128 bits in the syntax
+//   tree default alignment for `omp simd aligned`                no such word in an OpenMP pragma `declare
+//   variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma _Float16 and __bf16
+//   arithmetic                          no such word or number, none in the module
 //   __builtin_ia32_* (exist or not, and how)                no such word whose builtin needs a feature
 //   width of inline atomics (cx16)                          below, else in the key
 //   functions with a target attribute of their own          none in the module

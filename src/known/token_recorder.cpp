@@ -96,6 +96,12 @@ bool is_lock_free_query(const clang::IdentifierInfo& identifier) {
          identifier.getName().contains("lock_free");
 }
 
+bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
+                        const clang::HeaderSearchOptions& options) {
+  const clang::OptionalFileEntryRef entry = sources.getFileEntryRefForID(file);
+  return entry && entry->getName().starts_with(options.ResourceDir + "/include/");
+}
+
 uint64_t Lines::at(size_t offset) {
   while (offset < start_) {
     start_ = start_before(start_ - 1);
@@ -136,7 +142,6 @@ TokenRecorder::TokenRecorder(const session::Session& session, clang::Preprocesso
                              bool with_content, bool listening)
     : session_(session), preprocessor_(preprocessor), sources_(preprocessor.getSourceManager()),
       openmp_(preprocessor.getLangOpts().OpenMP || preprocessor.getLangOpts().OpenMPSimd),
-      headers_of_clang_(preprocessor.getHeaderSearchInfo().getHeaderSearchOpts().ResourceDir + "/include/"),
       with_content_(with_content), listening_(listening) {}
 
 void TokenRecorder::token(const clang::Token& token) {
@@ -404,8 +409,8 @@ Lines& TokenRecorder::lines_of(clang::FileID file) {
   std::unique_ptr<Lines>& lines = lines_of_[file];
   if (!lines) {
     lines = std::make_unique<Lines>(sources_.getBufferData(file));
-    const clang::OptionalFileEntryRef entry = sources_.getFileEntryRefForID(file);
-    lines->of_clang = entry && entry->getName().starts_with(headers_of_clang_);
+    lines->of_clang =
+        is_header_of_clang(sources_, file, preprocessor_.getHeaderSearchInfo().getHeaderSearchOpts());
   }
   return *lines;
 }

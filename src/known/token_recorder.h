@@ -119,7 +119,6 @@ private:
   clang::Preprocessor& preprocessor_;
   const clang::SourceManager& sources_;
   bool openmp_;
-  std::string headers_of_clang_;
   bool with_content_, listening_;
   bool usable_ = true;
   bool macros_in_pragma_ = false;

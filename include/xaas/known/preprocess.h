@@ -15,7 +15,10 @@ namespace clang {
 class CompilerInstance;
 class CompilerInvocation;
 class DiagnosticConsumer;
+class FileID;
+class HeaderSearchOptions;
 class IdentifierInfo;
+class SourceManager;
 } // namespace clang
 namespace llvm::vfs {
 class FileSystem;
@@ -41,6 +44,10 @@ struct Preprocessed {
 // True for Clang's builtins whose value depends on the width of inline atomics, such as
 // `__atomic_always_lock_free`.
 bool is_lock_free_query(const clang::IdentifierInfo& identifier);
+
+// True for files that come with Clang, such as the headers of intrinsics.
+bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
+                        const clang::HeaderSearchOptions& options);
 
 // Runs the preprocessor alone over `files`, without printing. Writes the dependency files that the invocation
 // asks for. Nothing if there are errors, or inputs that tokens do not show (precompiled headers, modules):

@@ -1,6 +1,7 @@
 #include "c/frontend.h"
 
 #include "c/lock_free_queries.h"
+#include "c/wide_vectors.h"
 
 #include <xaas/ir/device_image.h>
 #include <xaas/ir/vector_returns.h>
@@ -167,16 +168,6 @@ bool module_is_plain(const llvm::Module& module) {
   return true;
 }
 
-// The syntax tree's witness: false if it has only vector types that every instruction set has.
-bool has_wide_vectors(const clang::ASTContext& context) {
-  constexpr uint64_t width_of_all = 128;
-  return llvm::any_of(context.getTypes(), [&](const clang::Type* type) {
-    if (const auto* vector = llvm::dyn_cast<clang::VectorType>(type))
-      return vector->getElementType()->isDependentType() || context.getTypeSize(vector) > width_of_all;
-    return llvm::isa<clang::DependentVectorType, clang::DependentSizedExtVectorType, clang::MatrixType>(type);
-  });
-}
-
 ir::VscaleLimits vscale_limits(const clang::LangOptions& options) {
   return {options.VScaleMin, options.VScaleMax, options.VScaleStreamingMin, options.VScaleStreamingMax};
 }
@@ -233,7 +224,7 @@ private:
 
   bool is_plain(const llvm::Module& module) const {
     return result_.module.fixed_functions == 0 && module_is_plain(module) &&
-           !has_wide_vectors(getCompilerInstance().getASTContext());
+           !has_wide_vectors(getCompilerInstance());
   }
 
   bool is_of_system(const llvm::Function& function) {

@@ -10,25 +10,24 @@
 // The first asks about 8 bytes, whatever the source does. The second asks only where something uses the
 // constant, about the size of that type.
 //
-// Approach: the calls that the syntax tree keeps. Clang keeps every function body and every initializer that
-// it instantiates, so a template's calls can be found with the sizes that they had. Everything else is left
-// to a count: the caller compares the calls that were found with the words among the tokens, and if any is
-// missing, takes it that the source asks about wide atomics. So a gap in the walk costs a compile, and is
-// never wrong.
+// Approach: the calls in the code that the syntax tree keeps, where a template's calls can be found with the
+// sizes that they had. Everything else is left to a count: the caller compares the calls that were found with
+// the words among the tokens, and if any is missing, takes it that the source asks about wide atomics. So a
+// gap in the walk costs a compile, and is never wrong.
 //
-// Rejected: the mark of a declaration that is used, because <memory> sets it; RecursiveASTVisitor, which also
-// visits types, whose expressions are not kept in all their instantiations, and takes ten times as long.
+// Rejected: the mark of a declaration that is used, because <memory> sets it.
 #include "c/lock_free_queries.h"
+
+#include "c/code_walk.h"
 
 #include <xaas/known/preprocess.h>
 
 #include <clang/AST/ASTContext.h>
 #include <clang/AST/DeclCXX.h>
-#include <clang/AST/DeclTemplate.h>
+#include <clang/AST/DeclFriend.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/ExprCXX.h>
 #include <llvm/ADT/DenseSet.h>
-#include <llvm/ADT/SmallVector.h>
 
 namespace xaas::frontdoor {
 
@@ -36,66 +35,23 @@ namespace {
 
 constexpr uint64_t size_of_all = 8; // bytes; every x86-64 has atomics of this size
 
-class Walk {
+class QueryWalk : public CodeWalk {
 public:
-  explicit Walk(const clang::ASTContext& context) : context_(context) {
-    walk_members(*context.getTranslationUnitDecl());
+  explicit QueryWalk(const clang::ASTContext& context) : context_(context) {
+    walk(*context.getTranslationUnitDecl());
   }
   LockFreeQueries result() const { return {written_.size(), wide_}; }
 
 private:
-  void walk_members(const clang::DeclContext& context) {
-    for (const clang::Decl* declaration : context.decls())
-      walk(*declaration);
-  }
-
-  void walk(const clang::Decl& declaration) {
-    if (!seen_.insert(&declaration).second || is_lambda(declaration))
-      return;
-    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&declaration))
-      walk_code(function->getBody());
-    else if (const auto* variable = llvm::dyn_cast<clang::VarDecl>(&declaration);
-             variable && !llvm::isa<clang::ParmVarDecl>(variable))
-      walk_code(variable->getAnyInitializer());
-    else if (const auto* generic = llvm::dyn_cast<clang::RedeclarableTemplateDecl>(&declaration))
-      walk_template(*generic);
-    if (const auto* context = llvm::dyn_cast<clang::DeclContext>(&declaration))
-      walk_members(*context);
-  }
-
-  static bool is_lambda(const clang::Decl& declaration) {
+  // The instantiations of lambdas and of default arguments need not be where their templates are.
+  bool visit(const clang::Decl& declaration) override {
     const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(&declaration);
-    return record && record->isLambda();
+    return !(record && record->isLambda()) && !llvm::isa<clang::ParmVarDecl, clang::FriendDecl>(declaration);
   }
-
-  void walk_template(const clang::RedeclarableTemplateDecl& generic) {
-    if (const clang::NamedDecl* pattern = generic.getTemplatedDecl())
-      walk(*pattern);
-    if (const auto* function = llvm::dyn_cast<clang::FunctionTemplateDecl>(&generic))
-      walk_each(function->specializations());
-    else if (const auto* record = llvm::dyn_cast<clang::ClassTemplateDecl>(&generic))
-      walk_each(record->specializations());
-    else if (const auto* variable = llvm::dyn_cast<clang::VarTemplateDecl>(&generic))
-      walk_each(variable->specializations());
-  }
-  template <typename Specializations> void walk_each(const Specializations& specializations) {
-    for (const clang::Decl* each : specializations)
-      walk(*each);
-  }
-
-  // With a list of what is left, because generated code can nest deeper than the stack.
-  void walk_code(const clang::Stmt* code) {
-    if (!code || !walked_.insert(code).second)
-      return;
-    llvm::SmallVector<const clang::Stmt*, 64> left = {code};
-    while (!left.empty()) {
-      const clang::Stmt* statement = left.pop_back_val();
-      if (!statement || llvm::isa<clang::LambdaExpr>(statement))
-        continue;
-      if (const auto* call = llvm::dyn_cast<clang::CallExpr>(statement); call && is_query(*call))
-        look_at(*call);
-      llvm::append_range(left, statement->children());
-    }
+  bool visit(const clang::Stmt& statement) override {
+    if (const auto* call = llvm::dyn_cast<clang::CallExpr>(&statement); call && is_query(*call))
+      look_at(*call);
+    return !llvm::isa<clang::LambdaExpr>(statement);
   }
 
   static bool is_query(const clang::CallExpr& call) {
@@ -113,9 +69,7 @@ private:
   }
 
   const clang::ASTContext& context_;
-  llvm::DenseSet<const clang::Decl*> seen_;
-  llvm::DenseSet<const clang::Stmt*> walked_; // redeclarations share a body
-  llvm::DenseSet<clang::SourceLocation> written_;
+  llvm::DenseSet<clang::SourceLocation> written_; // the instantiations of a call lie where it does
   bool wide_ = false;
 };
 
@@ -133,7 +87,7 @@ bool names_query(const clang::ASTContext& context) {
 LockFreeQueries lock_free_queries(const clang::ASTContext& context) {
   if (!names_query(context))
     return {};
-  return Walk(context).result();
+  return QueryWalk(context).result();
 }
 
 } // namespace xaas::frontdoor

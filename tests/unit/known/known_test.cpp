@@ -82,6 +82,40 @@ TEST_F(Known, IntrinsicsCountWhereTheyAreUsed) {
   }
 }
 
+// A value with a vector of 256 bits makes a unit read the instruction set; the types in <immintrin.h> do not.
+TEST_F(Known, WideVectorsCountWhereTheirValuesAre) {
+  const std::string wide =
+      "typedef float v8 __attribute__((vector_size(32)));\nunion u { double d[4]; v8 v; };\n";
+  const std::tuple<const char*, std::string, unsigned> sources[] = {
+      {"unused.cpp", "#include <immintrin.h>\nint f(int a) { return a + 1; }\n", 1},
+      {"pointer.cpp", "#include <immintrin.h>\n" + wide + "double f(u* p) { return p->d[1]; }\n", 0},
+      {"pointer_alone.cpp", "#include <immintrin.h>\nvoid* f(__m256* p) { return p; }\n", 1},
+      {"unused_template.cpp",
+       "#include <immintrin.h>\ntemplate <class T> T f(T a) { return a; }\nint g() { return f(1); }\n", 1},
+      {"parameter.c", wide + "double f(union u a) { return a.d[1]; }\n", 0},
+      {"result.c", wide + "union u f(void);\nvoid g(void) { f(); }\n", 0},
+      {"template.cpp",
+       wide +
+           "template <class T> double f(T a) { return a.d[1]; }\ndouble g(double x) { return f(u{{x}}); }\n",
+       0},
+      {"member.cpp",
+       wide + "struct s { struct { u a[2]; } in; };\ndouble f(s a) { return a.in.a[1].d[1]; }\n", 0},
+      {"base.cpp", wide + "struct s { u a; };\nstruct t : s {};\ndouble f(t a) { return a.a.d[1]; }\n", 0},
+      {"lambda.cpp", wide + "double f(double x) { return [](auto y) { return u{{y}}; }(x).d[0]; }\n", 0},
+      {"initializer.cpp", wide + "u f();\nstruct s { double d = f().d[0]; };\ns g() { return s(); }\n", 0},
+      {"default.cpp", wide + "u f();\nint g(double d = f().d[0]);\nint h() { return g(); }\n", 0},
+  };
+  for (const auto& [name, source, reused] : sources) {
+    write(std::string("src/") + name, source);
+    const std::string command = "$CC -O2 -w -c " + std::string(name) + " -o ../build/a.o";
+    use_level(std::string(name) + "-3", "x86-64-v3");
+    sh(command);
+    use_level(std::string(name) + "-4", "x86-64-v4");
+    sh(command);
+    EXPECT_EQ(counts(), Counts(1 - reused, reused)) << name;
+  }
+}
+
 TEST_F(Known, WarningsOfWhatIsCarriedAreSaidOnce) {
   write("src/a.c",
         "#include \"b.h\"\nint f(void) { int unused; return 1; }\n__asm__(\".incbin \\\"a.c\\\"\");\n");
