@@ -94,12 +94,24 @@ std::string facts(const image::Bundle& bundle, const Json& description) {
   return html + "</dl>\n";
 }
 
-// What a value needs of a machine, as `inspect --format json` has it: "cpu x86-64-v3, threads 2".
+// One requirement as `inspect --format json` has it: "x86-64-v3", "avx2 and fma".
+std::string need_text(const Json& need) {
+  if (need.is_string())
+    return need.get<std::string>();
+  if (!need.is_array())
+    return need.dump();
+  std::vector<std::string> parts;
+  for (const Json& part : need)
+    parts.push_back(need_text(part));
+  return join(parts, " and ");
+}
+
+// What a value needs of a machine: "cpu x86-64-v3, threads 2".
 std::string value_text(const Json& value) {
   std::vector<std::string> needs;
   if (value.contains("requires") && value["requires"].is_object())
     for (const auto& [what, need] : value["requires"].items())
-      needs.push_back(what + " " + (need.is_string() ? need.get<std::string>() : need.dump()));
+      needs.push_back(what + " " + need_text(need));
   return "<code>" + escaped(text_at(value, "value")) + "</code>" +
          (needs.empty() ? "" : " needs " + escaped(join(needs, ", ")));
 }
@@ -187,9 +199,9 @@ std::string sources_section(const image::Bundle& bundle, const std::vector<Sourc
                      std::to_string(rows.size()) +
                      " sources. Cells of one color and number in a row are the same "
                      "IR; an empty cell is a configuration that does not compile the source.</p>\n";
-  html += "<p>" + std::to_string(differing) + " of them differ between configurations:</p>\n";
   if (differing > 0)
-    html += sources_table(rows, 0, differing, configurations);
+    html += "<p>" + std::to_string(differing) + " of them differ between configurations:</p>\n" +
+            sources_table(rows, 0, differing, configurations);
   if (differing < rows.size())
     html += "<details><summary>" + std::to_string(rows.size() - differing) +
             " of them are the same IR wherever they are compiled</summary>\n" +

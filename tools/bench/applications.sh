@@ -13,18 +13,19 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 rounds=5
 table=no
-kinds=(portable native deployed prepared lto) # of run times; `deployed` is from raw modules, with --table from prepared ones
+# Of run times; `deployed` and `lto` are from raw modules, with --table from prepared ones.
+kinds=(portable native deployed prepared lto prepared-lto)
 form=raw
 applications=()
 while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
   --table) table=yes kinds=(portable native deployed) form=prepared; shift ;;
-  minimap2 | hmmer | mmseqs2 | btllib | kissfft | soft-spheres) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|soft-spheres]..." >&2; exit 2 ;;
+  minimap2 | hmmer | mmseqs2 | btllib | kissfft | zstd | lapack | soft-spheres) applications+=("$1"); shift ;;
+  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|zstd|lapack|soft-spheres]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib kissfft soft-spheres)
+[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib kissfft zstd lapack soft-spheres)
 open_bench
 
 # Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
@@ -130,6 +131,52 @@ kissfft_run() { # several sizes, none of them a power of two alone
 }
 kissfft_filter() { cat; }
 
+zstd_packages() { :; }
+zstd_native() {
+  cp -r "$work/$app/source" "$2"
+  make -C "$2/programs" -j"$(nproc)" CC="clang-22 $1" HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 zstd
+  mkdir "$2/bin"
+  mv "$2/programs/zstd" "$2/bin/"
+}
+zstd_data() { # its own sources, several times: 20 MB
+  mkdir "$1"
+  for _ in 1 2 3 4 5 6; do
+    find "$work/$app/source" -name '*.[ch]' | LC_ALL=C sort | xargs cat
+  done | head -c 20000000 >"$1/text"
+}
+zstd_run() { # compresses at a fast and a slow level, and decompresses
+  "$@" zstd -q -f --single-thread -3 --no-check "$data/text" -o "$data/text.3"
+  "$@" zstd -q -f --single-thread -15 --no-check "$data/text" -o "$data/text.15"
+  "$@" zstd -q -f -d "$data/text.15" -o "$data/text.again"
+  cmp "$data/text" "$data/text.again"
+  sha256sum <"$data/text.3"
+  sha256sum <"$data/text.15"
+}
+zstd_filter() { cat; }
+
+lapack_packages() { packages cmake flang-22 ninja-build; }
+lapack_native() {
+  rm -rf "$2.objects"
+  cmake -S "$work/$app/source" -B "$2.objects" -G Ninja -DCMAKE_Fortran_COMPILER=flang-22 -DCMAKE_C_COMPILER=clang-22 \
+    -DCMAKE_Fortran_FLAGS="$1" -DCMAKE_C_FLAGS="$1" -DCMAKE_Fortran_FLAGS_RELEASE=-O3 -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$2" \
+    -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=ON -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON "-DCMAKE_INSTALL_RPATH=\$ORIGIN/../lib" -DCMAKE_INSTALL_LIBDIR=lib
+  cmake --build "$2.objects"
+  cmake --install "$2.objects"
+  mkdir -p "$2/bin"
+  cp "$2.objects"/bin/x* "$2/bin/"
+}
+lapack_data() { # the inputs of its own tests
+  mkdir "$1"
+  cp "$work/$app/source/TESTING"/*.in "$1/"
+}
+lapack_run() { # linear equations and eigenvalues
+  local input
+  for input in dtest sep svd nep; do
+    if [ $input = dtest ]; then "$@" xlintstd <"$data/$input.in"; else "$@" xeigtstd <"$data/$input.in"; fi
+  done
+}
+lapack_filter() { grep -v -i -e time -e second; }
+
 soft-spheres_packages() { packages cmake; }
 soft-spheres_native() {
   rm -rf "$2.objects"
@@ -168,7 +215,7 @@ compare() { # the deployed container's output against the native build's; both i
   cmp "$1/native" "$1/container" || { tail "$1/container.err" >&2; exit 1; }
   [ $table = no ] || return 0
   local kind
-  for kind in lto prepared; do
+  for kind in lto prepared prepared-lto; do
     "${app}_run" unpacked rootfs-$kind 2>/dev/null | "${app}_filter" >"$1/$kind" || true
     cmp "$1/native" "$1/$kind"
   done
@@ -178,7 +225,7 @@ run_round() { # one run of each kind in turn; CPU seconds into the new file $1
   local kind how TIMEFORMAT='%U'
   for kind in "${kinds[@]}"; do
     how=(native "$kind")
-    case $kind in deployed) how=(unpacked rootfs) ;; prepared | lto) how=(unpacked "rootfs-$kind") ;; esac
+    case $kind in deployed) how=(unpacked rootfs) ;; prepared | lto | prepared-lto) how=(unpacked "rootfs-$kind") ;; esac
     { time "${app}_run" "${how[@]}" >/dev/null 2>&1; } 2>>"$1"
   done
 }
@@ -229,7 +276,8 @@ for application in "${applications[@]}"; do
     timed "$here/xaas.build-prepared" ir_build prepared ir-prepared
     timed "$here/xaas.prepared" deploy_cold "oci:$here/image:ir-prepared" "oci:$here/image:prepared"
     timed "$here/xaas.prepared-again" deploy_warm "oci:$here/image:ir-prepared" "oci:$here/image:prepared-again"
-    for kind in lto prepared; do once "$here/rootfs-$kind" unpack "$here/image" $kind; done
+    timed "$here/xaas.prepared-lto" deploy_cold "oci:$here/image:ir-prepared" "oci:$here/image:prepared-lto" --lto
+    for kind in lto prepared prepared-lto; do once "$here/rootfs-$kind" unpack "$here/image" $kind; done
   fi
   "$xaas" check "oci:$here/image:here" -q >"$here/check" || die "$app: the deployed image cannot run: $(cat "$here/check")"
   once "$here/rootfs" unpack "$here/image" here
@@ -255,7 +303,8 @@ figures() { # of the application that is set
     "$(ratio "$(run_median portable)" "$(run_median deployed)")" "$(ratio "$(run_median lto)" "$(run_median deployed)")"
     "$(ratio "$(cpu "$here/xaas.build-prepared")" "$(cpu "$native")")" "$(ratio "$(cpu "$here/xaas.prepared")" "$(cpu "$native")")"
     "$(ratio "$(cpu "$here/xaas.prepared-again")" "$(cpu "$native")")" "$(ratio "$(stored_bytes ir-prepared)" "$(stored_bytes ir)")"
-    "$(ratio "$(run_median prepared)" "$(run_median deployed)")")
+    "$(ratio "$(run_median prepared)" "$(run_median deployed)")" "$(ratio "$(cpu "$here/xaas.prepared-lto")" "$(cpu "$native")")"
+    "$(ratio "$(run_median prepared-lto)" "$(run_median lto)")")
   (IFS='|'; echo "${cells[*]}")
 }
 
@@ -279,6 +328,6 @@ fi
 
 say "figures (seconds; medians of $rounds runs; $machine)"
 {
-  echo "application|native build s/CPU s|IR build, all levels s/CPU s|CPU ratio|deploy s/CPU s|CPU ratio|again|with LTO|units|modules|IR image|deployed|run portable|run native|run deployed|run LTO|deployed/native|portable/deployed|LTO/deployed|prepared: IR build/native|deploy/native|again/native|stored/raw|run/raw"
+  echo "application|native build s/CPU s|IR build, all levels s/CPU s|CPU ratio|deploy s/CPU s|CPU ratio|again|with LTO|units|modules|IR image|deployed|run portable|run native|run deployed|run LTO|deployed/native|portable/deployed|LTO/deployed|prepared: IR build/native|deploy/native|again/native|stored/raw|run/raw|with LTO/native|run LTO/raw LTO"
   for application in "${applications[@]}"; do in_application "$application"; figures; done
 } | print_columns

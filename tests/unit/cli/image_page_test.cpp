@@ -26,7 +26,9 @@ Json description() {
                {{{"name", "isa"},
                  {"category", "cpu"},
                  {"default", "x86-64"},
-                 {"values", {{{"value", "x86-64-v3"}, {"requires", {{"cpu", "x86-64-v3"}}}}}}}}},
+                 {"values",
+                  {{{"value", "x86-64-v3"}, {"requires", {{"cpu", "x86-64-v3"}}}},
+                   {{"value", "avx2"}, {"requires", {{"cpu", {"avx2", "fma"}}, {"threads", 2}}}}}}}}},
               {"configurations",
                {{{"id", "isa=\"&<"}, {"units", Json()}, {"modules", Json()}, {"transfer", transfer}}}},
               {"layers", {{{"digest", "sha256:a"}, {"size", 2048}, {"role", "source"}}}}};
@@ -39,6 +41,7 @@ TEST(ImagePage, NamesAreEscapedAndNothingIsLoaded) {
   EXPECT_THAT(*page, HasSubstr("&lt;script&gt;"));
   EXPECT_THAT(*page, HasSubstr("isa=&quot;&amp;&lt;"));
   EXPECT_THAT(*page, HasSubstr("needs cpu x86-64-v3"));
+  EXPECT_THAT(*page, HasSubstr("needs cpu avx2 and fma, threads 2"));
   EXPECT_THAT(*page, Not(HasSubstr("http:")));
   EXPECT_EQ(*page, *image_page(bundle(), description(), std::nullopt));
 }
