@@ -6,12 +6,12 @@
 //
 //     int twice(int a) { return 2 * a; }                            shared: found by its plain key
 //     float widen(const _Float16 *a) { return *a; }                 compiled again: the word _Float16
-//     __attribute__((target("fma"))) double f(double a) {...}       compiled again: a target attribute
+//     __m128 zero(void) { return _mm_setzero_ps(); }                shared upward: an intrinsic
 //     v8 twice8(v8 *a) { return *a + *a; }                          compiled again: v8 has 256 bits
 //
 // The plain key of `twice` covers its tokens with their places, its options, the source's name and the
-// features that do more than add instructions. The exact key adds the CPU and all features. `widen` and `f`
-// come out equal all the same, and share a module (ir/canonical.cpp); only the compile is not saved.
+// features that do more than add instructions. The exact key adds the CPU and all features. `widen` comes out
+// equal all the same, and shares a module (ir/canonical.cpp); only the compile is not saved.
 //
 // Approach: an outcome is filed under everything that the front end reads (preprocess.cpp: tokens, places,
 // pragmas; here: all options and the target). Flags like -mavx2 would keep the files of two configurations
@@ -23,17 +23,23 @@
 //   tree default alignment for `omp simd aligned`                no such word in an OpenMP pragma `declare
 //   variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma _Float16 and __bf16
 //   arithmetic                          no such word or number, none in the module
-//   __builtin_ia32_* (exist or not, and how)                no such word whose builtin needs a feature
-//   width of inline atomics (cx16)                          below, else in the key
-//   functions with a target attribute of their own          none in the module
-//   constraints of inline assembly that name registers      none in the module
-//   predefined macros, __has_builtin                        seen by the preprocessor: in the tokens
+//   __builtin_ia32_* (exist or not)                         no such word whose builtin needs a feature, or
+//   upward width of inline atomics (cx16)                          below, else in the key functions with a
+//   target attribute of their own          none in the module, or upward constraints of inline assembly that
+//   name registers      none in the module predefined macros, __has_builtin                        seen by
+//   the preprocessor: in the tokens
 //
 // Every C++ source that includes <memory> names builtins for atomics, so their words cannot be the witness.
 // Operations wider than the inline ones are calls of libatomic (`__atomic_load`), which the module shows.
 // Builtins that ask whether operations of a size are lock-free leave constants: the syntax tree has as many
 // calls of them as the tokens have words, and none, instantiated or not, asks for a size that x86-64 does not
 // always have (frontdoor/c/lock_free_queries.cpp).
+//
+// Intrinsics and functions with a target attribute look at features in one way only: it is an error if some
+// are missing. What compiled with some features compiles with more of them, to the same canonical module. So
+// an outcome with these, and with no vector over 128 bits in the module either (whose convention AVX
+// changes), is filed upward, too: with its features, for all targets that have these. The working object is
+// not shared, because the level decides, for instance, whether it has fused multiplications.
 //
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
 // that is used shows in the module, and macros stand where they are used. <random> includes such headers.
@@ -209,6 +215,8 @@ constexpr uint64_t max_header = 1 << 20;
 std::string packed(const KnownUnit& unit) {
   const Json header{{"plain", unit.plain},
                     {"reads_atomic_width", unit.reads_atomic_width},
+                    {"upward", unit.upward},
+                    {"features", unit.features},
                     {"needs_optimization", unit.needs_optimization},
                     {"names_places", unit.names_places},
                     {"wants_device_image", unit.wants_device_image},
@@ -233,7 +241,7 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
   KnownUnit unit;
   for (const auto& [name, flag] :
        {std::pair{"plain", &unit.plain}, std::pair{"reads_atomic_width", &unit.reads_atomic_width},
-        std::pair{"needs_optimization", &unit.needs_optimization},
+        std::pair{"upward", &unit.upward}, std::pair{"needs_optimization", &unit.needs_optimization},
         std::pair{"names_places", &unit.names_places},
         std::pair{"wants_device_image", &unit.wants_device_image},
         std::pair{"has_definitions", &unit.has_definitions}}) {
@@ -242,6 +250,10 @@ std::optional<KnownUnit> unpacked(std::string_view value) {
       return std::nullopt;
     *flag = *read;
   }
+  Result<std::vector<std::string>> features = reader.strings_at("features");
+  if (!features)
+    return std::nullopt;
+  unit.features = *std::move(features);
   const auto returns = header->find("vector_returns");
   if (returns == header->end() || !returns->is_number_unsigned())
     return std::nullopt;
@@ -371,6 +383,13 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   of_width.update_part(keys.plain.to_string());
   of_width.update_number(preprocessed.atomic_width);
   keys.of_width = of_width.finish();
+  keys.features = preprocessed.features;
+  if (x86 && (session.level.empty() || session.level == working_level)) {
+    Hasher upward;
+    upward.update_part(keys.plain.to_string());
+    upward.update_part("upward");
+    keys.upward = upward.finish();
+  }
 
   Hasher exact;
   exact.update_part(keys.plain.to_string());
@@ -392,24 +411,34 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   return keys;
 }
 
-static const Digest& key_of(const Keys& keys, const KnownUnit& unit) {
-  if (!unit.plain)
-    return keys.exact;
-  return unit.reads_atomic_width ? keys.of_width : keys.plain;
+static std::vector<Digest> all_of(const Keys& keys) {
+  std::vector<Digest> all = {keys.plain, keys.of_width, keys.exact};
+  if (keys.upward)
+    all.push_back(*keys.upward);
+  return all;
+}
+
+// True if the outcome may be what was filed under the key, and holds for the compile that has the keys.
+static bool holds(const KnownUnit& unit, const Keys& keys, const Digest& key) {
+  if (unit.plain)
+    return key == (unit.reads_atomic_width ? keys.of_width : keys.plain);
+  return key == keys.exact || (unit.upward && key == keys.upward &&
+                               std::includes(keys.features.begin(), keys.features.end(),
+                                             unit.features.begin(), unit.features.end()));
 }
 
 std::optional<KnownUnit> find_known(const session::Session& session, const Keys& keys) {
   const store::Cache cache = cache_of(session);
-  for (const Digest* key : {&keys.plain, &keys.of_width, &keys.exact})
-    if (const std::optional<std::string> value = cache.get(*key))
-      if (std::optional<KnownUnit> unit = unpacked(*value); unit && key_of(keys, *unit) == *key)
+  for (const Digest& key : all_of(keys))
+    if (const std::optional<std::string> value = cache.get(key))
+      if (std::optional<KnownUnit> unit = unpacked(*value); unit && holds(*unit, keys, key))
         return unit;
   return std::nullopt;
 }
 
 void forget(const session::Session& session, const Keys& keys) {
-  for (const Digest* key : {&keys.plain, &keys.of_width, &keys.exact})
-    cache_of(session).remove(*key);
+  for (const Digest& key : all_of(keys))
+    cache_of(session).remove(key);
 }
 
 void look_next_time(const session::Session& session, const Marks& marks) {
@@ -419,8 +448,19 @@ void look_next_time(const session::Session& session, const Marks& marks) {
 void remember(const session::Session& session, const Marks& marks, const Keys& keys, const KnownUnit& unit) {
   const store::Cache cache = cache_of(session);
   // The mark comes first: without it, nobody looks for the outcome.
-  static_cast<void>(cache.put(unit.plain ? marks.plain : marks.exact, {}));
-  static_cast<void>(cache.put(key_of(keys, unit), packed(unit)));
+  if (unit.plain) {
+    static_cast<void>(cache.put(marks.plain, {}));
+    static_cast<void>(cache.put(unit.reads_atomic_width ? keys.of_width : keys.plain, packed(unit)));
+    return;
+  }
+  static_cast<void>(cache.put(marks.exact, {}));
+  static_cast<void>(cache.put(keys.exact, packed(unit)));
+  if (!unit.upward || !keys.upward)
+    return;
+  KnownUnit shared = unit;
+  shared.object.clear();
+  static_cast<void>(cache.put(marks.plain, {}));
+  static_cast<void>(cache.put(*keys.upward, packed(shared)));
 }
 
 } // namespace xaas::known

@@ -344,9 +344,10 @@ void TokenRecorder::look_at(const clang::IdentifierInfo& identifier) {
   result_.lock_free_queries += is_lock_free_query(identifier);
   if (!(lines_->of_clang ? seen_in_clang_ : seen_).insert(&identifier).second)
     return;
-  if (!lines_->of_clang)
-    result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_) ||
-                                     needs_features(identifier, preprocessor_.getBuiltinInfo());
+  if (lines_->of_clang)
+    return;
+  result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
+  result_.needs_features |= needs_features(identifier, preprocessor_.getBuiltinInfo());
 }
 
 void TokenRecorder::pragma_word(llvm::StringRef word) {

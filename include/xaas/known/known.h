@@ -14,8 +14,10 @@ namespace xaas::known {
 
 // The outcome of a compile, independent of the session.
 struct KnownUnit {
-  bool plain = false;              // the same for every instruction set, because nothing in it reads that
-  bool reads_atomic_width = false; // and if it is plain, the same only for one width of inline atomics
+  bool plain = false;                // the same for every instruction set, because nothing in it reads that
+  bool reads_atomic_width = false;   // and if it is plain, the same only for one width of inline atomics
+  bool upward = false;               // the same for every instruction set with at least these features
+  std::vector<std::string> features; // sorted; if `upward`
   bool needs_optimization = false;
   bool names_places = false;       // its data contains a directory of the build
   bool wants_device_image = false; // the module has a place for device code
@@ -24,14 +26,19 @@ struct KnownUnit {
   std::string messages;            // Clang's messages, independent of the build's location
   std::string bitcode;             // the canonical module
   std::string lesser; // its IR for the build machine's own level, if that is below the configuration's
-  std::string object; // the working object, without a note; empty for device code
+  // The working object, without a note; empty for device code, and for an outcome that was compiled for fewer
+  // features, because it is made for the level of the configuration.
+  std::string object;
 };
 
-// The keys of an outcome in the cache.
+// The keys of an outcome in the cache; see known.cpp.
 struct Keys {
   Digest plain;    // covers everything but features that only add instructions
   Digest of_width; // covers the width of inline atomics, too
   Digest exact;    // covers everything
+  // As `plain`; not set if working objects are for another level than the configuration's.
+  std::optional<Digest> upward;
+  std::vector<std::string> features; // enabled ones, sorted
 };
 
 // `working_level` is the level of working objects that read the instruction set. Only the source and the

@@ -33,8 +33,10 @@ struct Preprocessed {
   Digest text;
   // Words that ask whether atomic operations are lock-free; see is_lock_free_query().
   unsigned lock_free_queries = 0;
-  // A word depends on the instruction set: `_Float16`, `__builtin_ia32_*`, `omp simd aligned`.
-  bool reads_instruction_set = false; // outside Clang's own headers
+  // A word outside Clang's own headers depends on the instruction set: `_Float16`, `omp simd aligned`.
+  bool reads_instruction_set = false;
+  // Such a word is a builtin that needs features of x86, `__builtin_ia32_*`.
+  bool needs_features = false;
 
   // The target as Clang resolved it from CPU and flags:
   std::vector<std::string> features; // enabled ones, sorted

@@ -94,7 +94,7 @@ public:
 
   Result<CompileResult> run(const clang::TextDiagnosticBuffer& messages) {
     if (const known::KnownUnit* known = compile_.find())
-      return use(*known);
+      return known->object.empty() ? complete(*known) : use(*known);
     XAAS_TRY(FrontendResult frontend, compile_.compile(&messages));
     if (!frontend.compiled) {
       std::cerr << frontend.messages;
@@ -135,6 +135,16 @@ private:
     if (device_.offload.empty() && !unit.wants_device_image)
       return {};
     return {CompileOutcome::captured, {}, device_.units};
+  }
+
+  // Makes the working object that an outcome for fewer features does not have.
+  Result<CompileResult> complete(known::KnownUnit unit) {
+    const auto none = [](const std::string&) { return std::string(); };
+    XAAS_TRY(const std::optional<std::string> refusal, writer_.make_object(unit, none));
+    if (refusal)
+      return CompileResult{CompileOutcome::carried, writer_.output(), *refusal};
+    compile_.file(unit);
+    return use(unit);
   }
 
   Result<CompileResult> use(const known::KnownUnit& known) {

@@ -151,11 +151,39 @@ bool has_half(const llvm::Instruction& instruction) {
          });
 }
 
-// The module's witness (known.cpp): nothing in it depends on features that only add instructions.
-bool module_is_plain(const llvm::Module& module) {
+// True if functions of the module need features of their own.
+bool needs_features(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    return function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86.");
+  });
+}
+
+bool is_wide_vector(const llvm::Type* type) {
+  return type && type->isVectorTy() && type->getPrimitiveSizeInBits().getKnownMinValue() > 128;
+}
+
+// True if a function takes, returns or computes a vector that not every instruction set has, also through
+// memory.
+bool computes_wide_vectors(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
-    if (function.hasFnAttribute(ir::written_attribute) || function.getName().starts_with("llvm.x86."))
-      return false;
+    if (is_wide_vector(function.getReturnType()))
+      return true;
+    for (const llvm::Argument& argument : function.args())
+      if (is_wide_vector(argument.getType()) || is_wide_vector(argument.getPointeeInMemoryValueType()))
+        return true;
+    for (const llvm::Instruction& instruction : llvm::instructions(function))
+      if (is_wide_vector(instruction.getType()) ||
+          llvm::any_of(instruction.operands(),
+                       [](const llvm::Use& operand) { return is_wide_vector(operand->getType()); }))
+        return true;
+  }
+  return false;
+}
+
+// The module's witness (known.cpp): nothing in it depends on features that only add instructions, but that
+// functions may need some.
+bool module_is_plain(const llvm::Module& module) {
+  for (const llvm::Function& function : module)
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       if (is_wide_atomic(instruction) || has_half(instruction))
         return false;
@@ -164,7 +192,6 @@ bool module_is_plain(const llvm::Module& module) {
             assembly && names_vector_register(*assembly))
           return false;
     }
-  }
   return true;
 }
 
@@ -213,7 +240,9 @@ protected:
     result_.needs_optimization = ir::needs_optimization(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
-    result_.plain = result_.refusal.empty() && (is_for_gpu() || is_plain(*module));
+    const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module);
+    result_.plain = result_.refusal.empty() && (is_for_gpu() || (plain && !needs_features(*module)));
+    result_.upward = plain && !result_.plain && !computes_wide_vectors(*module);
     const LockFreeQueries queries = lock_free_queries(getCompilerInstance().getASTContext());
     result_.lock_free_queries = queries.written;
     result_.reads_wide_atomics = queries.wide || calls_atomic_library(*module);

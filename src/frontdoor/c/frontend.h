@@ -33,7 +33,8 @@ struct FrontendResult {
   unsigned vector_returns = 0;     // functions whose ABI was written out (ir/vector_returns.h)
   bool has_definitions = false;    // functions or variables of the source
   bool names_places = false;       // its data contains a directory of the build
-  bool plain = false; // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
+  bool plain = false;  // nothing in syntax tree or module made Clang look at the instruction set (known.cpp)
+  bool upward = false; // nothing else than needing features did so
   bool reads_wide_atomics = false; // something in them depends on the width of inline atomics
   unsigned lock_free_queries = 0;  // calls in the syntax tree as written
   std::string messages;            // Clang's

@@ -51,7 +51,9 @@ Result<FrontendResult> KnownCompile::compile(const clang::TextDiagnosticBuffer* 
       run_frontend(session_, invocation_, files_, messages, listener_ ? &*listener_ : nullptr);
   if (listener_)
     make_keys(std::move(frontend.preprocessed));
-  frontend.plain &= preprocessed_ && !preprocessed_->reads_instruction_set;
+  const bool reads = !preprocessed_ || preprocessed_->reads_instruction_set;
+  frontend.upward = !reads && (frontend.upward || (frontend.plain && preprocessed_->needs_features));
+  frontend.plain &= !reads && !preprocessed_->needs_features;
   frontend.reads_wide_atomics |=
       preprocessed_ && preprocessed_->lock_free_queries != frontend.lock_free_queries;
   if (known_)
@@ -67,6 +69,7 @@ Result<void> KnownCompile::compare(const FrontendResult& frontend) {
              frontend.needs_optimization != known_->needs_optimization ||
              frontend.wants_device_image != known_->wants_device_image ||
              frontend.has_definitions != known_->has_definitions || (known_->plain && !frontend.plain) ||
+             (known_->upward && !frontend.plain && !frontend.upward) ||
              (!known_->reads_atomic_width && frontend.reads_wide_atomics);
   if (!differs_)
     return {};
@@ -83,6 +86,9 @@ known::KnownUnit KnownCompile::outcome_of(FrontendResult& frontend) const {
   known::KnownUnit unit;
   unit.plain = frontend.plain;
   unit.reads_atomic_width = frontend.reads_wide_atomics;
+  unit.upward = frontend.upward && !frontend.reads_wide_atomics;
+  if (unit.upward && keys_)
+    unit.features = keys_->features;
   unit.needs_optimization = frontend.needs_optimization;
   unit.names_places = frontend.names_places;
   unit.wants_device_image = frontend.wants_device_image;
@@ -94,7 +100,7 @@ known::KnownUnit KnownCompile::outcome_of(FrontendResult& frontend) const {
 }
 
 void KnownCompile::file(const known::KnownUnit& unit) const {
-  if (keys_ && (!known_ || differs_))
+  if (keys_ && (!known_ || differs_ || known_->object.empty()))
     known::remember(session_, marks_, *keys_, unit);
   else if (listener_)
     known::look_next_time(session_, marks_);

@@ -65,21 +65,52 @@ TEST_F(Known, OpenMpIsKnownUnderEveryLevel) {
   EXPECT_EQ(counts(), Counts(0, 1));
 }
 
-// A source that only includes headers of intrinsics is the same for every instruction set; one that uses them
-// is not.
-TEST_F(Known, IntrinsicsCountWhereTheyAreUsed) {
-  write("src/random.cpp",
-        "#include <random>\nint f() { std::mt19937 g; return std::uniform_int_distribution<>(1, 6)(g); }\n");
-  write("src/used.cpp", "#include <emmintrin.h>\n__m128 f(__m128 a) { return _mm_add_ps(a, a); }\n");
-  write("src/macro.cpp", "#include <emmintrin.h>\n__m128 f(__m128 a) { return _mm_shuffle_ps(a, a, 3); }\n");
-  for (const char* name : {"random", "used", "macro"}) {
+// An outcome with intrinsics serves every target that has at least the features that it was compiled with.
+TEST_F(Known, IntrinsicsServeUpward) {
+  struct {
+    const char* name;
+    std::string source;
+    bool plain, upward;
+  } const sources[] = {
+      {"unused", "#include <emmintrin.h>\nint f(int a) { return a + 1; }\n", true, true},
+      {"function", "#include <emmintrin.h>\n__m128 f(__m128 a) { return _mm_add_ps(a, a); }\n", false, true},
+      {"macro", "#include <emmintrin.h>\n__m128 f(__m128 a) { return _mm_shuffle_ps(a, a, 3); }\n", false,
+       true},
+      {"attribute", "__attribute__((target(\"sse4.2\"))) double f(double a) { return a * 3 + 1; }\n", false,
+       true},
+      {"through_memory",
+       "#include <immintrin.h>\n__attribute__((target(\"avx\"))) void f(float* a) "
+       "{ _mm256_storeu_ps(a, _mm256_add_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(a + 8))); }\n",
+       false, false},
+  };
+  for (const auto& [name, source, plain, upward] : sources) {
+    write(std::string("src/") + name + ".cpp", source);
     const std::string command = "$CXX -O2 -c " + std::string(name) + ".cpp -o ../build/a.o";
-    use_level(std::string(name) + "-2", "x86-64-v2");
-    sh(command);
-    use_level(std::string(name) + "-3", "x86-64-v3");
-    sh(command);
-    EXPECT_EQ(counts().second, name == std::string("random") ? 1u : 0u) << name;
+    const auto reused = [&](const std::string& session, const std::string& level) {
+      use_level(std::string(name) + session, level);
+      sh(command);
+      return counts().second > 0;
+    };
+    EXPECT_FALSE(reused("-first", "x86-64-v2")) << name;
+    const Digest first = unit_of("build/a.o").module;
+    EXPECT_EQ(reused("-above", "x86-64-v3"), upward) << name;
+    EXPECT_EQ(unit_of("build/a.o").module == first, upward) << name;
+    EXPECT_EQ(reused("-below", "x86-64"), plain) << name;
+    EXPECT_EQ(reused("-again", "x86-64-v2"), true) << name;
+    EXPECT_EQ(reused("-far-above", "x86-64-v4"), upward) << name;
   }
+}
+
+// What compiles with more features need not compile with fewer.
+TEST_F(Known, MissingFeaturesAreErrorsAllTheSame) {
+  write("src/a.c", "#include <immintrin.h>\nint f(int a) { return _mm_popcnt_u32(a); }\n");
+  use_level("above", "x86-64-v2");
+  sh("$CC -O2 -c a.c -o ../build/a.o");
+  use_level("below", "x86-64");
+  EXPECT_NE(sh("$CC -O2 -c a.c -o ../build/a.o 2>&1", 1).find("requires target feature"), std::string::npos);
+  use_level("far-above", "x86-64-v4");
+  sh("$CC -O2 -c a.c -o ../build/a.o");
+  EXPECT_EQ(counts(), Counts(0, 1));
 }
 
 // A value with a vector of 256 bits makes a unit read the instruction set; the types in <immintrin.h> do not.
