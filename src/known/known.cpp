@@ -35,11 +35,11 @@
 // calls of them as the tokens have words, and none, instantiated or not, asks for a size that x86-64 does not
 // always have (frontdoor/c/lock_free_queries.cpp).
 //
-// Intrinsics and functions with a target attribute look at features in one way only: it is an error if some
-// are missing. What compiled with some features compiles with more of them, to the same canonical module. So
-// an outcome with these, and with no vector over 128 bits in the module either (whose convention AVX
-// changes), is filed upward, too: with its features, for all targets that have these. The working object is
-// not shared, because the level decides, for instance, whether it has fused multiplications.
+// Intrinsics, and functions with a target attribute that adds features, look at features in one way only: it
+// is an error if some are missing. What compiled with some features compiles with more of them, to the same
+// canonical module. So an outcome with these, and with no vector over 128 bits in the module either (whose
+// convention AVX changes), is filed upward, too: with its features, for all targets that have these. The
+// working object is not shared, because the level decides, for instance, whether it has fused multiplications.
 //
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
 // that is used shows in the module, and macros stand where they are used. <random> includes such headers.

@@ -158,6 +158,21 @@ bool needs_features(const llvm::Module& module) {
   });
 }
 
+// True if a function has a target attribute that does more than add features. Such a function may be without
+// features that the rest of the source has, and Clang refuses to inline other functions into it.
+bool takes_features_away(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    llvm::StringRef written = function.getFnAttribute(ir::written_attribute).getValueAsString();
+    if (written.empty())
+      return false;
+    if (!written.consume_front("target:"))
+      return true;
+    return llvm::any_of(llvm::split(written, ','), [](llvm::StringRef part) {
+      return part.trim().starts_with("no-") || part.contains('=');
+    });
+  });
+}
+
 bool is_wide_vector(const llvm::Type* type) {
   return type && type->isVectorTy() && type->getPrimitiveSizeInBits().getKnownMinValue() > 128;
 }
@@ -242,7 +257,8 @@ protected:
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
     const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module);
     result_.plain = result_.refusal.empty() && (is_for_gpu() || (plain && !needs_features(*module)));
-    result_.upward = plain && !result_.plain && !computes_wide_vectors(*module);
+    result_.upward =
+        plain && !result_.plain && !takes_features_away(*module) && !computes_wide_vectors(*module);
     const LockFreeQueries queries = lock_free_queries(getCompilerInstance().getASTContext());
     result_.lock_free_queries = queries.written;
     result_.reads_wide_atomics = queries.wide || calls_atomic_library(*module);

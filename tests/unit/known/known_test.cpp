@@ -78,6 +78,10 @@ TEST_F(Known, IntrinsicsServeUpward) {
        true},
       {"attribute", "__attribute__((target(\"sse4.2\"))) double f(double a) { return a * 3 + 1; }\n", false,
        true},
+      {"attribute_without_a_feature",
+       "inline __attribute__((always_inline)) double g(double a) { return a * 3 + 1; }\n"
+       "__attribute__((target(\"no-avx2\"))) double f(double a) { return a * 3; }\n",
+       false, false},
       {"through_memory",
        "#include <immintrin.h>\n__attribute__((target(\"avx\"))) void f(float* a) "
        "{ _mm256_storeu_ps(a, _mm256_add_ps(_mm256_loadu_ps(a), _mm256_loadu_ps(a + 8))); }\n",
@@ -94,11 +98,22 @@ TEST_F(Known, IntrinsicsServeUpward) {
     EXPECT_FALSE(reused("-first", "x86-64-v2")) << name;
     const Digest first = unit_of("build/a.o").module;
     EXPECT_EQ(reused("-above", "x86-64-v3"), upward) << name;
-    EXPECT_EQ(unit_of("build/a.o").module == first, upward) << name;
+    if (upward)
+      EXPECT_EQ(unit_of("build/a.o").module, first) << name;
     EXPECT_EQ(reused("-below", "x86-64"), plain) << name;
     EXPECT_EQ(reused("-again", "x86-64-v2"), true) << name;
     EXPECT_EQ(reused("-far-above", "x86-64-v4"), upward) << name;
   }
+}
+
+// What compiles with fewer features need not compile with more, if a function gives some away.
+TEST_F(Known, FeaturesThatAFunctionLacksAreErrorsAllTheSame) {
+  write("src/a.c", "__attribute__((always_inline)) static inline int g(int a) { return a + 1; }\n"
+                   "__attribute__((target(\"no-avx2\"))) int f(int a) { return g(a); }\n");
+  use_level("below", "x86-64-v2");
+  sh("$CC -O2 -c a.c -o ../build/a.o");
+  use_level("above", "x86-64-v3");
+  EXPECT_NE(sh("$CC -O2 -c a.c -o ../build/a.o 2>&1", 1).find("target feature"), std::string::npos);
 }
 
 // What compiles with more features need not compile with fewer.
