@@ -39,7 +39,8 @@
 // is an error if some are missing. What compiled with some features compiles with more of them, to the same
 // canonical module. So an outcome with these, and with no vector over 128 bits in the module either (whose
 // convention AVX changes), is filed upward, too: with its features, for all targets that have these. The
-// working object is not shared, because the level decides, for instance, whether it has fused multiplications.
+// working object is not shared, because the level decides, for instance, whether it has fused
+// multiplications.
 //
 // Clang's own headers of intrinsics may have these words: every function there has a target attribute, so one
 // that is used shows in the module, and macros stand where they are used. <random> includes such headers.

@@ -66,6 +66,11 @@ bool needs_features(const clang::IdentifierInfo& identifier, const clang::Builti
   return builtin == clang::Builtin::NotBuiltin || *builtins.getRequiredFeatures(builtin) != '\0';
 }
 
+// True for a constraint of inline assembly with a register that an instruction set may lack.
+bool names_vector_register(llvm::StringRef constraint) {
+  return constraint.find_first_of("xvkyY") != llvm::StringRef::npos || constraint.contains("mm");
+}
+
 // The clauses and directives of OpenMP that Clang resolves by the instruction set.
 bool pragma_reads_instruction_set(llvm::StringRef word) {
   return word == "aligned" || word == "variant" || word == "metadirective" || word == "match";
@@ -163,6 +168,8 @@ void TokenRecorder::token(const clang::Token& token) {
   stream_.number(entry_token | uint64_t(kind) << 8 | uint64_t(text.size()) << 32);
   place(token.getLocation());
   stream_.raw(std::string_view(text));
+  if (assembly_.started || token.is(clang::tok::kw_asm))
+    look_at_assembly(token, text);
   if (identifier)
     look_at(*identifier);
   else if (token.is(clang::tok::numeric_constant) && is_of_half(text))
@@ -348,6 +355,41 @@ void TokenRecorder::look_at(const clang::IdentifierInfo& identifier) {
     return;
   result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
   result_.needs_features |= needs_features(identifier, preprocessor_.getBuiltinInfo());
+}
+
+// Clang checks the sizes of operands in vector registers by the features, also in functions that give no
+// code.
+//
+//     asm [volatile] ( "text" : [name] "constraint" (operand), ... : inputs : clobbers )
+void TokenRecorder::look_at_assembly(const clang::Token& token, llvm::StringRef text) {
+  const bool in_operands = assembly_.depth == 1 && (assembly_.colons == 1 || assembly_.colons == 2);
+  const bool is_text = clang::tok::isStringLiteral(token.getKind());
+  const bool after_text = std::exchange(assembly_.after_text, is_text);
+  switch (token.getKind()) {
+  case clang::tok::kw_asm:
+    assembly_ = {true, 0, 0, false};
+    return;
+  case clang::tok::l_paren:
+    // A constraint that is not a literal.
+    result_.reads_instruction_set |= in_operands && !after_text && !lines_->of_clang;
+    ++assembly_.depth;
+    return;
+  case clang::tok::r_paren:
+    assembly_.started = assembly_.depth > 1;
+    --assembly_.depth;
+    return;
+  case clang::tok::colon:
+    assembly_.colons += assembly_.depth == 1;
+    return;
+  case clang::tok::coloncolon:
+    assembly_.colons += assembly_.depth == 1 ? 2 : 0;
+    return;
+  default:
+    if (in_operands && is_text)
+      result_.reads_instruction_set |= names_vector_register(text) && !lines_->of_clang;
+    // Before the parentheses are qualifiers.
+    assembly_.started &= assembly_.depth > 0 || token.getIdentifierInfo();
+  }
 }
 
 void TokenRecorder::pragma_word(llvm::StringRef word) {

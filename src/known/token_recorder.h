@@ -109,6 +109,7 @@ private:
   llvm::StringRef line_at(clang::SourceLocation location) const;
   bool look_at_words(llvm::StringRef text);
   void look_at(const clang::IdentifierInfo& identifier);
+  void look_at_assembly(const clang::Token& token, llvm::StringRef text);
   void pragma_word(llvm::StringRef word);
   void embed(const clang::Token& token);
   void place(clang::SourceLocation location);
@@ -134,6 +135,13 @@ private:
   uint64_t end_ = 0;
   llvm::DenseMap<clang::FileID, std::unique_ptr<Lines>> lines_of_;
   llvm::DenseSet<const clang::IdentifierInfo*> seen_, seen_in_clang_;
+  // Within the parentheses of inline assembly:
+  struct {
+    bool started = false;    // by `asm`
+    unsigned depth = 0;      // of parentheses
+    unsigned colons = 0;     // operands are after the first two
+    bool after_text = false; // the last token was a string
+  } assembly_;
   llvm::SmallString<256> spelling_;
   Preprocessed result_;
 };

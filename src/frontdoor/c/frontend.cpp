@@ -173,32 +173,37 @@ bool takes_features_away(const llvm::Module& module) {
   });
 }
 
-bool is_wide_vector(const llvm::Type* type) {
-  return type && type->isVectorTy() && type->getPrimitiveSizeInBits().getKnownMinValue() > 128;
+// True for a vector of more than 128 bits, and for a type that has one inside.
+bool holds_wide_vector(const llvm::Type* type) {
+  if (!type)
+    return false;
+  if (type->isVectorTy())
+    return type->getPrimitiveSizeInBits().getKnownMinValue() > 128;
+  return llvm::any_of(type->subtypes(), holds_wide_vector);
 }
 
 // True if a function takes, returns or computes a vector that not every instruction set has, also through
 // memory.
-bool computes_wide_vectors(const llvm::Module& module) {
-  for (const llvm::Function& function : module) {
-    if (is_wide_vector(function.getReturnType()))
+bool uses_wide_vectors(const llvm::Function& function) {
+  if (holds_wide_vector(function.getFunctionType()))
+    return true;
+  for (const llvm::Argument& argument : function.args())
+    if (holds_wide_vector(argument.getPointeeInMemoryValueType()))
       return true;
-    for (const llvm::Argument& argument : function.args())
-      if (is_wide_vector(argument.getType()) || is_wide_vector(argument.getPointeeInMemoryValueType()))
-        return true;
-    for (const llvm::Instruction& instruction : llvm::instructions(function))
-      if (is_wide_vector(instruction.getType()) ||
-          llvm::any_of(instruction.operands(),
-                       [](const llvm::Use& operand) { return is_wide_vector(operand->getType()); }))
-        return true;
-  }
-  return false;
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+    const auto* allocation = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    return holds_wide_vector(allocation ? allocation->getAllocatedType() : instruction.getType()) ||
+           llvm::any_of(instruction.operands(),
+                        [](const llvm::Use& operand) { return holds_wide_vector(operand->getType()); });
+  });
 }
 
 // The module's witness (known.cpp): nothing in it depends on features that only add instructions, but that
 // functions may need some.
 bool module_is_plain(const llvm::Module& module) {
-  for (const llvm::Function& function : module)
+  for (const llvm::Function& function : module) {
+    if (uses_wide_vectors(function))
+      return false;
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       if (is_wide_atomic(instruction) || has_half(instruction))
         return false;
@@ -207,6 +212,7 @@ bool module_is_plain(const llvm::Module& module) {
             assembly && names_vector_register(*assembly))
           return false;
     }
+  }
   return true;
 }
 
@@ -257,8 +263,7 @@ protected:
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
     const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module);
     result_.plain = result_.refusal.empty() && (is_for_gpu() || (plain && !needs_features(*module)));
-    result_.upward =
-        plain && !result_.plain && !takes_features_away(*module) && !computes_wide_vectors(*module);
+    result_.upward = plain && !result_.plain && !takes_features_away(*module);
     const LockFreeQueries queries = lock_free_queries(getCompilerInstance().getASTContext());
     result_.lock_free_queries = queries.written;
     result_.reads_wide_atomics = queries.wide || calls_atomic_library(*module);

@@ -64,8 +64,15 @@ private:
     const clang::Expr* size = call.getNumArgs() > 0 ? call.getArg(0) : nullptr;
     if (size && size->isValueDependent()) // nothing was evaluated yet
       return;
+    // Where constants are required, `__builtin_is_constant_evaluated()` is true.
+    for (const bool in_constant : {false, true})
+      wide_ |= !size || !is_small(*size, in_constant);
+  }
+
+  bool is_small(const clang::Expr& size, bool in_constant) const {
     clang::Expr::EvalResult value;
-    wide_ |= !size || !size->EvaluateAsInt(value, context_) || value.Val.getInt().ugt(size_of_all);
+    return size.EvaluateAsInt(value, context_, clang::Expr::SE_NoSideEffects, in_constant) &&
+           value.Val.getInt().ule(size_of_all);
   }
 
   const clang::ASTContext& context_;

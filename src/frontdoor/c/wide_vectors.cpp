@@ -2,11 +2,16 @@
 // in a union, so that the module shows no vector. <immintrin.h> declares such vectors, and sources include it
 // that use nothing of it, because a header of the project does.
 //
-// Approach: if the syntax tree has such a type at all, look for values of it, or with it inside, in the code
-// and the declarations outside Clang's own headers. A function of these headers that is used has a target
+// Approach: if the syntax tree has such a type at all, look for values of it, or with it inside, and for
+// functions that take or return it, in the code and the declarations outside Clang's own headers. A type of a
+// function counts wherever it stands, because code that no walk sees (default arguments, clauses of OpenMP,
+// vtables) calls functions that were declared. A function of Clang's headers that is used has a target
 // attribute, which the module shows (known.cpp).
 //
-// Rejected: the types of the module, because of the union.
+// AVX changes the convention of one more type: a union of more than 128 bits, because of its alignment, with
+// a vector or a number of 128 bits in it.
+//
+// Rejected: the types of the module alone, because of unions, and of functions whose address is taken.
 #include "c/wide_vectors.h"
 
 #include "c/code_walk.h"
@@ -26,16 +31,83 @@ namespace {
 
 constexpr uint64_t width_of_all = 128;
 
-bool is_wide(const clang::ASTContext& context, const clang::Type& type) {
-  if (const auto* vector = llvm::dyn_cast<clang::VectorType>(&type))
-    return vector->getElementType()->isDependentType() || context.getTypeSize(vector) > width_of_all;
-  return llvm::isa<clang::DependentVectorType, clang::DependentSizedExtVectorType, clang::MatrixType>(type);
-}
+// Clang's types by what AVX has to do with them.
+class Types {
+public:
+  explicit Types(const clang::ASTContext& context) : context_(context) {}
+
+  // True if a value of the type has such a vector in it, or a function of the type takes or returns one.
+  bool holds_wide(clang::QualType type) {
+    const clang::Type& canonical = *type.getCanonicalType();
+    const auto [known, is_new] = holds_wide_.try_emplace(&canonical, false);
+    if (!is_new)
+      return known->second;
+    const bool holds = is_wide(canonical) || has_wide_part(canonical);
+    return holds_wide_[&canonical] = holds;
+  }
+
+  bool is_wide(const clang::Type& type) {
+    if (const auto* vector = llvm::dyn_cast<clang::VectorType>(&type))
+      return vector->getElementType()->isDependentType() || context_.getTypeSize(vector) > width_of_all;
+    const clang::RecordDecl* record = definition_of(type);
+    if (record && record->isUnion())
+      return context_.getTypeSize(&type) > width_of_all && holds_whole_register(type);
+    return llvm::isa<clang::DependentVectorType, clang::DependentSizedExtVectorType, clang::MatrixType>(type);
+  }
+
+private:
+  static const clang::RecordDecl* definition_of(const clang::Type& type) {
+    const clang::RecordDecl* record = type.getAsRecordDecl();
+    record = record ? record->getDefinition() : nullptr;
+    return record && !record->isDependentType() && !record->isInvalidDecl() ? record : nullptr;
+  }
+
+  template <typename Predicate> static bool any_part(const clang::Type& type, const Predicate& holds) {
+    if (const auto* array = llvm::dyn_cast<clang::ArrayType>(&type))
+      return holds(array->getElementType());
+    if (const auto* atomic = llvm::dyn_cast<clang::AtomicType>(&type))
+      return holds(atomic->getValueType());
+    const clang::RecordDecl* record = definition_of(type);
+    if (!record)
+      return false;
+    if (const auto* derived = llvm::dyn_cast<clang::CXXRecordDecl>(record))
+      for (const clang::CXXBaseSpecifier& base : derived->bases())
+        if (holds(base.getType()))
+          return true;
+    return llvm::any_of(record->fields(),
+                        [&](const clang::FieldDecl* field) { return holds(field->getType()); });
+  }
+
+  bool has_wide_part(const clang::Type& type) {
+    const auto holds = [this](clang::QualType part) { return holds_wide(part); };
+    if (const auto* function = llvm::dyn_cast<clang::FunctionType>(&type)) {
+      const auto* prototype = llvm::dyn_cast<clang::FunctionProtoType>(function);
+      return holds(function->getReturnType()) || (prototype && llvm::any_of(prototype->param_types(), holds));
+    }
+    // A pointer to a value is not the value, but one to a function can be called.
+    if (type.isAnyPointerType() || type.isReferenceType() || type.isMemberPointerType()) {
+      const clang::QualType pointee = type.getPointeeType();
+      const clang::Type* inner = pointee.isNull() ? nullptr : pointee.getTypePtr();
+      return inner && (inner->isFunctionType() || inner->isAnyPointerType()) && holds(pointee);
+    }
+    return any_part(type, holds);
+  }
+
+  bool holds_whole_register(const clang::Type& type) const {
+    if (llvm::isa<clang::VectorType>(type) || type.isSpecificBuiltinType(clang::BuiltinType::Float128))
+      return context_.getTypeSize(&type) == width_of_all;
+    return any_part(type,
+                    [this](clang::QualType part) { return holds_whole_register(*part.getCanonicalType()); });
+  }
+
+  const clang::ASTContext& context_;
+  llvm::DenseMap<const clang::Type*, bool> holds_wide_;
+};
 
 class VectorWalk : public CodeWalk {
 public:
   explicit VectorWalk(const clang::CompilerInstance& compiler)
-      : context_(compiler.getASTContext()), options_(compiler.getHeaderSearchOpts()) {
+      : context_(compiler.getASTContext()), options_(compiler.getHeaderSearchOpts()), types_(context_) {
     walk(*context_.getTranslationUnitDecl());
   }
   bool found() const { return found_; }
@@ -46,8 +118,6 @@ private:
       return false;
     if (const auto* value = llvm::dyn_cast<clang::ValueDecl>(&declaration))
       look_at(value->getType());
-    if (const auto* function = llvm::dyn_cast<clang::FunctionDecl>(&declaration))
-      look_at(function->getReturnType());
     return !found_;
   }
   bool visit(const clang::Stmt& statement) override {
@@ -67,49 +137,21 @@ private:
     return known->second;
   }
 
-  void look_at(clang::QualType type) { found_ |= !type.isNull() && holds_wide(*type.getCanonicalType()); }
-
-  // True if a value of the type has such a vector in it. A pointer to one does not.
-  bool holds_wide(const clang::Type& type) {
-    const auto [known, is_new] = holds_wide_.try_emplace(&type, false);
-    if (is_new) {
-      const bool holds = is_wide(context_, type) || has_wide_part(type);
-      holds_wide_[&type] = holds;
-      return holds;
-    }
-    return known->second;
-  }
-
-  bool has_wide_part(const clang::Type& type) {
-    if (const auto* array = llvm::dyn_cast<clang::ArrayType>(&type))
-      return holds_wide(*array->getElementType().getCanonicalType());
-    if (const auto* atomic = llvm::dyn_cast<clang::AtomicType>(&type))
-      return holds_wide(*atomic->getValueType().getCanonicalType());
-    const clang::RecordDecl* record = type.getAsRecordDecl();
-    record = record ? record->getDefinition() : nullptr;
-    if (!record || record->isDependentType())
-      return false;
-    if (const auto* derived = llvm::dyn_cast<clang::CXXRecordDecl>(record))
-      for (const clang::CXXBaseSpecifier& base : derived->bases())
-        if (holds_wide(*base.getType().getCanonicalType()))
-          return true;
-    return llvm::any_of(record->fields(), [this](const clang::FieldDecl* field) {
-      return holds_wide(*field->getType().getCanonicalType());
-    });
-  }
+  void look_at(clang::QualType type) { found_ |= !type.isNull() && types_.holds_wide(type); }
 
   const clang::ASTContext& context_;
   const clang::HeaderSearchOptions& options_;
   llvm::DenseMap<clang::FileID, bool> of_clang_;
-  llvm::DenseMap<const clang::Type*, bool> holds_wide_;
+  Types types_;
   bool found_ = false;
 };
 
 } // namespace
 
 bool has_wide_vectors(const clang::CompilerInstance& compiler) {
-  const clang::ASTContext& context = compiler.getASTContext();
-  return llvm::any_of(context.getTypes(), [&](const clang::Type* type) { return is_wide(context, *type); }) &&
+  Types types(compiler.getASTContext());
+  return llvm::any_of(compiler.getASTContext().getTypes(),
+                      [&](const clang::Type* type) { return types.is_wide(*type); }) &&
          VectorWalk(compiler).found();
 }
 

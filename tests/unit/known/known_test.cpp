@@ -150,6 +150,41 @@ TEST_F(Known, WideVectorsCountWhereTheirValuesAre) {
       {"lambda.cpp", wide + "double f(double x) { return [](auto y) { return u{{y}}; }(x).d[0]; }\n", 0},
       {"initializer.cpp", wide + "u f();\nstruct s { double d = f().d[0]; };\ns g() { return s(); }\n", 0},
       {"default.cpp", wide + "u f();\nint g(double d = f().d[0]);\nint h() { return g(); }\n", 0},
+      {"unnamed.c", wide + "int f(v8) { return 1; }\n", 0},
+      {"address.c", wide + "int g(v8);\nint (*table[])(v8) = {g};\n", 0},
+      {"address_of_intrinsic_type.c",
+       "#include <immintrin.h>\nint g(__m256d);\nvoid* f(void) { return (void*)g; }\n", 0},
+      {"vtable.cpp",
+       wide + "struct a { virtual int f(v8) = 0; };\nstruct b { virtual ~b(); };\n"
+              "struct c : b, a { ~c(); int f(v8) override; };\nc::~c() {}\n",
+       0},
+      {"instance.cpp",
+       wide +
+           "template <class T> struct a { virtual int f(T) const { return 7; } };\ntemplate struct a<v8>;\n",
+       0},
+      {"invoker.cpp", wide + "int (*f())(v8) { return [](auto) { return 3; }; }\n", 0},
+      {"prototype.cpp", wide + "int h(v8); extern v8* p; int g(int x = h(*p)); int f() { return g(); }\n", 0},
+      {"filler.cpp",
+       wide + "extern v8* p; struct d { d(v8 u = *p); int i; }; int g(d*); int f() { d a[5] = {}; return "
+              "g(a); }\n",
+       0},
+      {"vla.c", wide + "int h(v8);\nint f(v8* p, int a[h(*p)]) { return a[0]; }\n", 0},
+      {"union_of_narrow.c",
+       "union a { float v __attribute__((vector_size(16))); } __attribute__((aligned(32)));\n"
+       "int g(union a);\nint f(union a* p) { return g(*p); }\n",
+       0},
+      {"union_of_float128.c",
+       "struct s { union { __float128 q; } __attribute__((aligned(32))) u; };\n"
+       "int g(struct s);\nint f(struct s* p) { return g(*p); }\n",
+       0},
+      {"assembly.c",
+       "struct s { char c[32]; };\nstatic inline void g(struct s* p) "
+       "{ struct s s = *p; __asm__ volatile(\"\" : \"=x\"(s)); *p = s; }\nint f(void) { return 1; }\n",
+       0},
+      {"assembly_of_integers.c",
+       "static inline int g(int a) { __asm__ volatile(\"\" : \"+r\"(a) : : \"memory\"); return a; }\n"
+       "int f(int a) { return a; }\n",
+       1},
   };
   for (const auto& [name, source, reused] : sources) {
     write(std::string("src/") + name, source);

@@ -178,6 +178,11 @@ const LockFreeQuery queries[] = {
      0},
     {"choice", "int f(void) { return sizeof(__builtin_choose_expr(ASK(struct wide), (char)1, 1)); }\n", 0,
      "c"},
+    {"constant_context",
+     "constexpr bool ask() { return __atomic_always_lock_free(__builtin_is_constant_evaluated() ? 16 : 8, "
+     "0); }\n"
+     "constexpr bool c = ask();\nint f() { return c; }\n",
+     0},
     {"size_of_a_parameter",
      "constexpr bool ask(unsigned long n) { return __atomic_always_lock_free(n, 0); }\n"
      "bool f() { constexpr bool b = ask(16); return b; }\n",
