@@ -115,7 +115,7 @@ std::map<std::string, int64_t> differing(const std::map<std::string, int64_t>& f
                                          const std::map<std::string, int64_t>& defaults) {
   std::map<std::string, int64_t> result;
   for (const auto& [name, value] : fields)
-    if (!is_transient(name) && defaults.at(name) != value)
+    if (defaults.at(name) != value && !is_transient(name))
       result[name] = value;
   return result;
 }

@@ -19,15 +19,15 @@
 // key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything that
 // makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
 //
-//   calling convention of vectors (TargetInfo::getABI)      no value with one over 128 bits in the syntax
-//   tree default alignment for `omp simd aligned`                no such word in an OpenMP pragma `declare
-//   variant`, `metadirective` (isa selectors)      no such word in an OpenMP pragma _Float16 and __bf16
-//   arithmetic                          no such word or number, none in the module
-//   __builtin_ia32_* (exist or not)                         no such word whose builtin needs a feature, or
-//   upward width of inline atomics (cx16)                          below, else in the key functions with a
-//   target attribute of their own          none in the module, or upward constraints of inline assembly that
-//   name registers      none in the module predefined macros, __has_builtin                        seen by
-//   the preprocessor: in the tokens
+//   calling convention of vectors (TargetInfo::getABI)    no value with one over 128 bits
+//   default alignment for `omp simd aligned`              no such word in an OpenMP pragma
+//   `declare variant`, `metadirective` (isa selectors)    no such word in an OpenMP pragma
+//   _Float16 and __bf16 arithmetic                        no such word or number, none in the module
+//   __builtin_ia32_* (exist or not)                       none that needs a feature, or upward
+//   functions with a target attribute of their own        none in the module, or upward
+//   width of inline atomics (cx16)                        below, else in the key
+//   operands of inline assembly in vector registers       none in tokens and module
+//   predefined macros, __has_builtin                      seen by the preprocessor: in the tokens
 //
 // Every C++ source that includes <memory> names builtins for atomics, so their words cannot be the witness.
 // Operations wider than the inline ones are calls of libatomic (`__atomic_load`), which the module shows.
@@ -412,6 +412,10 @@ Keys keys_of(const session::Session& session, const clang::CompilerInvocation& i
   return keys;
 }
 
+static const Digest& plain_key(const Keys& keys, const KnownUnit& unit) {
+  return unit.reads_atomic_width ? keys.of_width : keys.plain;
+}
+
 static std::vector<Digest> all_of(const Keys& keys) {
   std::vector<Digest> all = {keys.plain, keys.of_width, keys.exact};
   if (keys.upward)
@@ -422,7 +426,7 @@ static std::vector<Digest> all_of(const Keys& keys) {
 // True if the outcome may be what was filed under the key, and holds for the compile that has the keys.
 static bool holds(const KnownUnit& unit, const Keys& keys, const Digest& key) {
   if (unit.plain)
-    return key == (unit.reads_atomic_width ? keys.of_width : keys.plain);
+    return key == plain_key(keys, unit);
   return key == keys.exact || (unit.upward && key == keys.upward &&
                                std::includes(keys.features.begin(), keys.features.end(),
                                              unit.features.begin(), unit.features.end()));
@@ -451,7 +455,7 @@ void remember(const session::Session& session, const Marks& marks, const Keys& k
   // The mark comes first: without it, nobody looks for the outcome.
   if (unit.plain) {
     static_cast<void>(cache.put(marks.plain, {}));
-    static_cast<void>(cache.put(unit.reads_atomic_width ? keys.of_width : keys.plain, packed(unit)));
+    static_cast<void>(cache.put(plain_key(keys, unit), packed(unit)));
     return;
   }
   static_cast<void>(cache.put(marks.exact, {}));

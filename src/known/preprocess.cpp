@@ -30,10 +30,13 @@
 #include <xaas/known/places.h>
 #include <xaas/known/preprocess.h>
 
+#include <clang/Basic/Builtins.h>
+#include <clang/Basic/SourceManager.h>
 #include <clang/Basic/TargetInfo.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendActions.h>
+#include <clang/Lex/HeaderSearchOptions.h>
 #include <clang/Lex/LexDiagnostic.h>
 #include <clang/Lex/PPCallbacks.h>
 #include <clang/Lex/Pragma.h>
@@ -221,6 +224,17 @@ private:
 };
 
 } // namespace
+
+bool is_lock_free_query(const clang::IdentifierInfo& identifier) {
+  return identifier.getBuiltinID() != clang::Builtin::NotBuiltin &&
+         identifier.getName().contains("lock_free");
+}
+
+bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
+                        const clang::HeaderSearchOptions& options) {
+  const clang::OptionalFileEntryRef entry = sources.getFileEntryRefForID(file);
+  return entry && entry->getName().starts_with(options.ResourceDir + "/include/");
+}
 
 std::optional<Preprocessed> preprocess(const session::Session& session,
                                        const clang::CompilerInvocation& invocation,

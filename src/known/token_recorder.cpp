@@ -32,7 +32,6 @@
 
 #include <clang/Basic/Builtins.h>
 #include <clang/Lex/HeaderSearch.h>
-#include <clang/Lex/HeaderSearchOptions.h>
 #include <clang/Lex/Lexer.h>
 #include <clang/Lex/Preprocessor.h>
 
@@ -95,17 +94,6 @@ bool is_simple(llvm::StringRef text) {
 }
 
 } // namespace
-
-bool is_lock_free_query(const clang::IdentifierInfo& identifier) {
-  return identifier.getBuiltinID() != clang::Builtin::NotBuiltin &&
-         identifier.getName().contains("lock_free");
-}
-
-bool is_header_of_clang(const clang::SourceManager& sources, clang::FileID file,
-                        const clang::HeaderSearchOptions& options) {
-  const clang::OptionalFileEntryRef entry = sources.getFileEntryRefForID(file);
-  return entry && entry->getName().starts_with(options.ResourceDir + "/include/");
-}
 
 uint64_t Lines::at(size_t offset) {
   while (offset < start_) {

@@ -21,11 +21,11 @@ while [ $# -gt 0 ]; do
   case "$1" in
   --rounds) rounds=$2; shift 2 ;;
   --table) table=yes kinds=(portable native deployed) form=prepared; shift ;;
-  minimap2 | hmmer | mmseqs2 | btllib | kissfft | zstd | lapack | soft-spheres) applications+=("$1"); shift ;;
-  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|zstd|lapack|soft-spheres]..." >&2; exit 2 ;;
+  minimap2 | hmmer | mmseqs2 | btllib | kissfft | zstd | soft-spheres) applications+=("$1"); shift ;;
+  *) echo "usage: $0 [--rounds N] [--table] [minimap2|hmmer|mmseqs2|btllib|kissfft|zstd|soft-spheres]..." >&2; exit 2 ;;
   esac
 done
-[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib kissfft zstd lapack soft-spheres)
+[ ${#applications[@]} -gt 0 ] || applications=(minimap2 hmmer mmseqs2 btllib kissfft zstd soft-spheres)
 open_bench
 
 # Each application: its packages, a native build with extra compiler flags in $1 into the new directory $2, data, and a run of
@@ -153,29 +153,6 @@ zstd_run() { # compresses at a fast and a slow level, and decompresses
   sha256sum <"$data/text.15"
 }
 zstd_filter() { cat; }
-
-lapack_packages() { packages cmake flang-22 ninja-build; }
-lapack_native() {
-  rm -rf "$2.objects"
-  cmake -S "$work/$app/source" -B "$2.objects" -G Ninja -DCMAKE_Fortran_COMPILER=flang-22 -DCMAKE_C_COMPILER=clang-22 \
-    -DCMAKE_Fortran_FLAGS="$1" -DCMAKE_C_FLAGS="$1" -DCMAKE_Fortran_FLAGS_RELEASE=-O3 -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$2" \
-    -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=ON -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON "-DCMAKE_INSTALL_RPATH=\$ORIGIN/../lib" -DCMAKE_INSTALL_LIBDIR=lib
-  cmake --build "$2.objects"
-  cmake --install "$2.objects"
-  mkdir -p "$2/bin"
-  cp "$2.objects"/bin/x* "$2/bin/"
-}
-lapack_data() { # the inputs of its own tests
-  mkdir "$1"
-  cp "$work/$app/source/TESTING"/*.in "$1/"
-}
-lapack_run() { # linear equations and eigenvalues
-  local input
-  for input in dtest sep svd nep; do
-    if [ $input = dtest ]; then "$@" xlintstd <"$data/$input.in"; else "$@" xeigtstd <"$data/$input.in"; fi
-  done
-}
-lapack_filter() { grep -v -i -e time -e second; }
 
 soft-spheres_packages() { packages cmake; }
 soft-spheres_native() {

@@ -11,9 +11,7 @@ namespace xaas::frontdoor {
 // Visits every declaration, and every statement and expression in the bodies and initializers that the syntax
 // tree keeps: Clang keeps what it makes of a template for each of its instantiations. Does not visit
 // expressions in types, in arguments of templates and in concepts, which give no code, and of which Clang
-// does not keep each instantiation.
-//
-// RecursiveASTVisitor would visit the types, too, and takes several times as long.
+// does not keep each instantiation. That is why this is not a RecursiveASTVisitor.
 class CodeWalk {
 public:
   virtual ~CodeWalk() = default;

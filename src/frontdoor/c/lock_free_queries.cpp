@@ -43,7 +43,7 @@ public:
   LockFreeQueries result() const { return {written_.size(), wide_}; }
 
 private:
-  // The instantiations of lambdas and of default arguments need not be where their templates are.
+  // The instantiations of lambdas, default arguments and friends need not be where their templates are.
   bool visit(const clang::Decl& declaration) override {
     const auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(&declaration);
     return !(record && record->isLambda()) && !llvm::isa<clang::ParmVarDecl, clang::FriendDecl>(declaration);

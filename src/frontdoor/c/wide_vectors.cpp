@@ -2,6 +2,11 @@
 // in a union, so that the module shows no vector. <immintrin.h> declares such vectors, and sources include it
 // that use nothing of it, because a header of the project does.
 //
+//     union u { double d[4]; v8 v; };           v8: a vector of 256 bits
+//     double first(union u a);                  wide: takes a union with a vector in it
+//     double (*table[])(union u) = {first};     wide: the type of a function
+//     double second(union u *a);                not wide: a pointer
+//
 // Approach: if the syntax tree has such a type at all, look for values of it, or with it inside, and for
 // functions that take or return it, in the code and the declarations outside Clang's own headers. A type of a
 // function counts wherever it stands, because code that no walk sees (default arguments, clauses of OpenMP,
