@@ -17,6 +17,8 @@
 // (`__builtin_LINE`, lambdas in `__PRETTY_FUNCTION__`, debug information): a list of what reads places could
 // have a gap, and configurations of one project seldom differ in places alone.
 //
+// Declarations of system headers are hashed where the source first mentions them (waiting_declarations.cpp).
+//
 // Rejected: the text of `clang -E`, which has no columns, loses macros in pragmas, and costs more to print
 // than tokens cost to hash; the digests of the files that are read, because of the left file above.
 //
@@ -60,11 +62,6 @@ public:
     const bool by_pragma = reason == SystemHeaderPragma;
     if (marker || by_pragma || reason == RenameFile)
       recorder_.renamed(location, uint64_t(reason) << 8 | kind, by_pragma);
-  }
-  void LexedFileChanged(clang::FileID file, LexedFileChangeReason reason, clang::SrcMgr::CharacteristicKind,
-                        clang::FileID, clang::SourceLocation) override {
-    if (reason == LexedFileChangeReason::EnterFile)
-      recorder_.entered(file);
   }
   void PragmaDirective(clang::SourceLocation location, clang::PragmaIntroducerKind kind) override {
     recorder_.pragma(location, kind);
@@ -182,6 +179,17 @@ bool has_debug_information(const session::Session& session, const clang::Compile
          !session.strip_debug;
 }
 
+// True if declarations that nothing uses leave no trace.
+bool may_wait(const clang::CompilerInstance& compiler) {
+  const clang::LangOptions& language = compiler.getLangOpts();
+  const clang::CodeGenOptions& codegen = compiler.getCodeGenOpts();
+  return (language.C99 || language.CPlusPlus) && !language.CUDA && !language.HIP && !language.OpenCL &&
+         !language.ObjC && !language.MicrosoftExt && !language.EmitAllDecls &&
+         language.OMPTargetTriples.empty() && !language.OpenMPIsTargetDevice &&
+         codegen.getDebugInfo() < llvm::codegenoptions::UnusedTypeInfo && !codegen.CoverageMapping &&
+         compiler.getDiagnostics().getSuppressSystemWarnings();
+}
+
 void describe_target(const clang::CompilerInstance& compiler, Preprocessed& result) {
   for (const auto& feature : compiler.getTarget().getTargetOpts().FeatureMap)
     if (feature.getValue())
@@ -200,7 +208,8 @@ protected:
   void ExecuteAction() override {
     clang::CompilerInstance& compiler = getCompilerInstance();
     clang::Preprocessor& preprocessor = compiler.getPreprocessor();
-    TokenRecorder recorder(session_, preprocessor, has_debug_information(session_, compiler), false);
+    TokenRecorder recorder(session_, preprocessor, has_debug_information(session_, compiler),
+                           may_wait(compiler), false);
     preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
     keep_names_in_includes(compiler);
     for (const char* space : {"", "GCC", "clang"})
@@ -268,8 +277,9 @@ clang::DiagnosticConsumer& TokenListener::messages() {
 
 void TokenListener::attach(clang::CompilerInstance& compiler) {
   clang::Preprocessor& preprocessor = compiler.getPreprocessor();
-  TokenRecorder& recorder = state_->recorder.emplace(state_->session, preprocessor,
-                                                     has_debug_information(state_->session, compiler), true);
+  TokenRecorder& recorder =
+      state_->recorder.emplace(state_->session, preprocessor,
+                               has_debug_information(state_->session, compiler), may_wait(compiler), true);
   preprocessor.addPPCallbacks(std::make_unique<Callbacks>(recorder));
   preprocessor.setTokenWatcher([&recorder](const clang::Token& token) { recorder.listened(token); });
 }

@@ -41,7 +41,17 @@ namespace xaas::known {
 
 namespace {
 
-enum Entry : uint64_t { entry_token, entry_change, entry_pragma, entry_content, entry_embed };
+enum Entry : uint64_t {
+  entry_token,
+  entry_change,
+  entry_pragma,
+  entry_content,
+  entry_embed,
+  entry_declaration
+};
+
+// What pragma_done() gets for pragmas about warnings; PPCallbacks.
+constexpr uint64_t diagnostic_push = 1, diagnostic_pop = 2, last_diagnostic = 31;
 
 // Applies to numbers, too: 1.0f16, 1.0bf16, 1.0f16i.
 bool is_of_half(llvm::StringRef word) {
@@ -132,24 +142,103 @@ size_t Lines::start_before(size_t end) const {
 }
 
 TokenRecorder::TokenRecorder(const session::Session& session, clang::Preprocessor& preprocessor,
-                             bool with_content, bool listening)
+                             bool with_content, bool may_wait, bool listening)
     : session_(session), preprocessor_(preprocessor), sources_(preprocessor.getSourceManager()),
       openmp_(preprocessor.getLangOpts().OpenMP || preprocessor.getLangOpts().OpenMPSimd),
-      with_content_(with_content), listening_(listening) {}
+      with_content_(with_content), may_wait_(may_wait), listening_(listening),
+      waiting_([this](const Declaration& declaration) { take(declaration); }) {}
 
 void TokenRecorder::token(const clang::Token& token) {
   settle();
   if (token.isAnnotation()) {
+    reader_.refuse();
     embed(token);
     return;
   }
+  if (std::exchange(between_declarations_, false))
+    start_declaration(token.is(clang::tok::eof) ? clang::SourceLocation() : token.getLocation());
+  record(token);
+  reader_.add(token.getKind(), token.getIdentifierInfo());
+  if (reader_.ended())
+    end_declaration();
+}
+
+void TokenRecorder::start_declaration(clang::SourceLocation location) {
+  reader_ = DeclarationReader();
+  if (std::exchange(after_pragma_, false))
+    reader_.refuse();
+  if (!may_wait_ || location.isInvalid() ||
+      !lines_of(sources_.getFileID(sources_.getExpansionLoc(location))).may_wait)
+    return;
+  declaration_.emplace().pragmas = pragmas_;
+  mentioned_.clear();
+  seen_in_declaration_.clear();
+  diagnostic_pushes_ = 0;
+  outer_file_ = std::exchange(file_, clang::FileID());
+  outer_lines_ = lines_;
+  stream_.divert(&declaration_->entries);
+}
+
+void TokenRecorder::end_declaration() {
+  between_declarations_ = true;
+  if (!declaration_)
+    return;
+  Declaration declaration = *std::exchange(declaration_, std::nullopt);
+  stream_.divert(nullptr);
+  file_ = outer_file_;
+  lines_ = outer_lines_;
+  if (diagnostic_pushes_ > 0)
+    reader_.refuse();
+  declaration.names = reader_.names();
+  for (const clang::IdentifierInfo* name : declaration.names)
+    mentioned_.erase(name);
+  declaration.mentions.assign(mentioned_.begin(), mentioned_.end());
+  waiting_.add(std::move(declaration), reader_.is_inert());
+}
+
+void TokenRecorder::take(const Declaration& declaration) {
+  stream_.number(entry_declaration);
+  stream_.number(declaration.pragmas);
+  stream_.text(declaration.entries);
+  for (const clang::FileID file : declaration.files)
+    note_content(file);
+  reads_.instruction_set |= declaration.reads.instruction_set;
+  reads_.features |= declaration.reads.features;
+}
+
+void TokenRecorder::mention(const clang::IdentifierInfo& identifier) {
+  if (identifier.getTokenID() != clang::tok::identifier) // no name
+    return;
+  if (declaration_)
+    mentioned_.insert(&identifier);
+  else
+    waiting_.mention(identifier);
+}
+
+// Attributes (alias, ifunc) and inline assembly name functions in strings.
+void TokenRecorder::mention_words_of(llvm::StringRef text) {
+  const clang::IdentifierTable& known = preprocessor_.getIdentifierTable();
+  for (size_t at = text.find_first_of(letters); at != llvm::StringRef::npos;
+       at = text.find_first_of(letters, at)) {
+    const size_t end = std::min(text.find_first_not_of(letters, at), text.size());
+    if (const auto word = known.find(text.slice(at, end)); word != known.end())
+      mention(*word->second);
+    at = end;
+  }
+}
+
+void TokenRecorder::record(const clang::Token& token) {
   const clang::IdentifierInfo* identifier = token.getIdentifierInfo();
+  if (identifier)
+    mention(*identifier);
   llvm::StringRef text;
   if (identifier) {
     text = identifier->getName();
   } else if (token.isLiteral()) {
     spelling_.clear();
     text = preprocessor_.getSpelling(token, spelling_);
+    if (clang::tok::isStringLiteral(token.getKind()))
+      mention_words_of(text);
   }
   // The parser turns some keywords into identifiers once it has seen them as names.
   const unsigned kind = identifier ? clang::tok::identifier : token.getKind();
@@ -161,7 +250,7 @@ void TokenRecorder::token(const clang::Token& token) {
   if (identifier)
     look_at(*identifier);
   else if (token.is(clang::tok::numeric_constant) && is_of_half(text))
-    result_.reads_instruction_set |= !lines_->of_clang;
+    reads().instruction_set |= !lines_->of_clang;
   // Messages print a type that has an attribute from a macro with the macro's name.
   if (token.is(clang::tok::kw___attribute) && token.getLocation().isMacroID())
     stream_.text(std::string_view(
@@ -209,6 +298,12 @@ void TokenRecorder::listened(const clang::Token& token) {
 // A listener cannot record the words of a pragma that only its handler saw.
 void TokenRecorder::settle() {
   usable_ &= !(listening_ && macros_in_pragma_);
+  if (!std::exchange(unknown_pragma_, false))
+    return;
+  if (declaration_)
+    reader_.refuse();
+  else
+    may_wait_ = false;
 }
 
 bool TokenRecorder::is_predefined(clang::SourceLocation location) const {
@@ -226,24 +321,57 @@ void TokenRecorder::pragma(clang::SourceLocation location, clang::PragmaIntroduc
   stream_.number(entry_pragma);
   place(location);
   stream_.text(std::string_view(text));
+  if (!declaration_) {
+    ++pragmas_;
+    after_pragma_ = true;
+  }
+  unknown_pragma_ = true; // look_at_words() knows better
   macros_in_pragma_ = kind != clang::PIK_HashPragma || text.empty() || !look_at_words(text);
+}
+
+// True if what follows may wait after the pragma: at file scope it gives no attributes to functions, and in
+// the body of a function it has no effect after the body.
+bool TokenRecorder::knows_pragma(llvm::StringRef first, llvm::StringRef second) {
+  if (first == "GCC" || first == "clang") {
+    if (second == "diagnostic") // pragma_done() counts
+      return true;
+    if (reader_.in_body())
+      return second == "unroll" || second == "ivdep" || second == "loop" || second == "fp";
+    return second == "system_header" || second == "poison" || second == "visibility";
+  }
+  if (reader_.in_body())
+    return first == "omp" || first == "STDC" || first == "unroll" || first == "nounroll";
+  return first == "once" || first == "push_macro" || first == "pop_macro" || first == "pack" ||
+         first == "STDC" || first == "message";
 }
 
 void TokenRecorder::pragma_name(std::string_view space, const clang::Token& first) {
   stream_.number(entry_pragma);
   stream_.text(space);
   place(first.getLocation());
-  stream_.text(preprocessor_.getSpelling(first));
+  const std::string name = preprocessor_.getSpelling(first);
+  stream_.text(name);
+  unknown_pragma_ = !(space.empty() ? knows_pragma(name, {}) : knows_pragma(space, name));
 }
 
 void TokenRecorder::pragma_token(const clang::Token& token) {
-  this->token(token);
+  settle();
+  record(token);
   if (const clang::IdentifierInfo* identifier = token.getIdentifierInfo())
     pragma_word(identifier->getName());
 }
 
 void TokenRecorder::pragma_done(clang::SourceLocation location, uint64_t what, std::string_view text) {
   macros_in_pragma_ = false;
+  unknown_pragma_ &= what > last_diagnostic;
+  if (what <= last_diagnostic)
+    after_pragma_ = false;
+  if (declaration_) {
+    if (what > last_diagnostic || (what != diagnostic_push && diagnostic_pushes_ == 0))
+      reader_.refuse();
+    else if (what <= diagnostic_pop)
+      diagnostic_pushes_ += what == diagnostic_push ? 1 : -1;
+  }
   change(location, what, text);
 }
 
@@ -263,10 +391,13 @@ void TokenRecorder::renamed(clang::SourceLocation location, uint64_t kind, bool 
   const clang::PresumedLoc presumed = sources_.getPresumedLoc(location);
   const std::string name =
       presumed.isValid() ? name_without_place(session_, presumed.getFilename()) : std::string();
-  if (by_pragma)
+  if (by_pragma) {
     pragma_done(location, kind, name);
-  else
+  } else {
+    reader_.refuse();
+    may_wait_ = false; // a marker may say that a header is none of the system's
     change(location, kind, name);
+  }
   stream_.number(presumed.isValid() ? presumed.getLine() : 0);
 }
 
@@ -274,10 +405,10 @@ bool TokenRecorder::is_start_of_file(clang::SourceLocation location) const {
   return sources_.getDecomposedLoc(location).second == 0;
 }
 
-void TokenRecorder::entered(clang::FileID file) {
-  settle();
-  // The predefined macros are not a file, and have no digest in debug information.
-  if (!with_content_ || file.isInvalid() || !sources_.getFileEntryForID(file))
+// The predefined macros are not a file, and have no digest in debug information.
+void TokenRecorder::note_content(clang::FileID file) {
+  if (!with_content_ || file.isInvalid() || !sources_.getFileEntryForID(file) ||
+      !with_content_already_.insert(file).second)
     return;
   stream_.number(entry_content);
   stream_.text(std::string_view(sources_.getBufferData(file)));
@@ -285,8 +416,14 @@ void TokenRecorder::entered(clang::FileID file) {
 
 std::optional<Preprocessed> TokenRecorder::finish(const Digest& messages) {
   settle();
+  if (declaration_) { // that nothing ended
+    reader_.refuse();
+    end_declaration();
+  }
   stream_.text(messages.hex());
   result_.text = stream_.finish();
+  result_.reads_instruction_set = reads_.instruction_set;
+  result_.needs_features = reads_.features;
   return usable_ ? std::optional(std::move(result_)) : std::nullopt;
 }
 
@@ -307,6 +444,7 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
   if (!is_simple(text))
     return false;
   unsigned count = 0;
+  llvm::StringRef first, second;
   size_t end = 0;
   for (size_t at = 0; at < text.size(); at = end) {
     if (text[at] ==
@@ -325,24 +463,26 @@ bool TokenRecorder::look_at_words(llvm::StringRef text) {
     const clang::IdentifierInfo& identifier = *preprocessor_.getIdentifierInfo(word);
     if (identifier.hasMacroDefinition())
       return false;
-    if (++count <= 2) // "pragma", and its kind
+    if (++count <= 3)
+      (count == 2 ? first : second) = word;
+    if (count <= 2) // "pragma", and its kind
       continue;
+    mention(identifier);
     look_at(identifier);
-    result_.reads_instruction_set |= is_of_half(word);
+    reads().instruction_set |= is_of_half(word);
     pragma_word(word);
   }
+  unknown_pragma_ = !knows_pragma(first, second);
   return true;
 }
 
 // Applies to the place that was recorded last.
 void TokenRecorder::look_at(const clang::IdentifierInfo& identifier) {
   result_.lock_free_queries += is_lock_free_query(identifier);
-  if (!(lines_->of_clang ? seen_in_clang_ : seen_).insert(&identifier).second)
+  if (lines_->of_clang || !(declaration_ ? seen_in_declaration_ : seen_).insert(&identifier).second)
     return;
-  if (lines_->of_clang)
-    return;
-  result_.reads_instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
-  result_.needs_features |= needs_features(identifier, preprocessor_.getBuiltinInfo());
+  reads().instruction_set |= reads_instruction_set(identifier.getName(), openmp_);
+  reads().features |= needs_features(identifier, preprocessor_.getBuiltinInfo());
 }
 
 // Clang checks the sizes of operands in vector registers by the features, also in functions that give no
@@ -359,7 +499,7 @@ void TokenRecorder::look_at_assembly(const clang::Token& token, llvm::StringRef 
     return;
   case clang::tok::l_paren:
     // A constraint that is not a literal.
-    result_.reads_instruction_set |= in_operands && !after_text && !lines_->of_clang;
+    reads().instruction_set |= in_operands && !after_text && !lines_->of_clang;
     ++assembly_.depth;
     return;
   case clang::tok::r_paren:
@@ -374,14 +514,14 @@ void TokenRecorder::look_at_assembly(const clang::Token& token, llvm::StringRef 
     return;
   default:
     if (in_operands && is_text)
-      result_.reads_instruction_set |= names_vector_register(text) && !lines_->of_clang;
+      reads().instruction_set |= names_vector_register(text) && !lines_->of_clang;
     // Before the parentheses are qualifiers.
     assembly_.started &= assembly_.depth > 0 || token.getIdentifierInfo();
   }
 }
 
 void TokenRecorder::pragma_word(llvm::StringRef word) {
-  result_.reads_instruction_set |= openmp_ && pragma_reads_instruction_set(word);
+  reads().instruction_set |= openmp_ && pragma_reads_instruction_set(word);
 }
 
 // A binary file (#embed) is one token. Other annotations stand for modules, whose contents tokens do not
@@ -426,6 +566,8 @@ void TokenRecorder::place_in(clang::FileID file, unsigned offset, bool expanded)
   if (other) {
     file_ = file;
     lines_ = &lines_of(file);
+    if (declaration_ && !lines_->may_wait)
+      reader_.refuse();
   }
   stream_.number(lines_->at(offset) << 2 | uint64_t(expanded) << 1 | uint64_t(other));
   if (!other)
@@ -433,7 +575,13 @@ void TokenRecorder::place_in(clang::FileID file, unsigned offset, bool expanded)
   const clang::SourceLocation start = sources_.getLocForStartOfFile(file);
   const clang::PresumedLoc presumed = sources_.getPresumedLoc(start, false);
   stream_.text(presumed.isValid() ? name_without_place(session_, presumed.getFilename()) : std::string());
-  stream_.number(sources_.getFileCharacteristic(start));
+  // In C it does not matter whether a system header is for C++, too; and it depends on who includes it first.
+  const clang::SrcMgr::CharacteristicKind kind = sources_.getFileCharacteristic(start);
+  stream_.number(preprocessor_.getLangOpts().CPlusPlus ? kind : uint64_t(kind != clang::SrcMgr::C_User));
+  if (declaration_)
+    declaration_->files.push_back(file);
+  else
+    note_content(file);
 }
 
 Lines& TokenRecorder::lines_of(clang::FileID file) {
@@ -442,6 +590,10 @@ Lines& TokenRecorder::lines_of(clang::FileID file) {
     lines = std::make_unique<Lines>(sources_.getBufferData(file));
     lines->of_clang =
         is_header_of_clang(sources_, file, preprocessor_.getHeaderSearchInfo().getHeaderSearchOpts());
+    lines->may_wait =
+        preprocessor_.getLangOpts().CPlusPlus
+            ? lines->of_clang
+            : sources_.getFileCharacteristic(sources_.getLocForStartOfFile(file)) != clang::SrcMgr::C_User;
   }
   return *lines;
 }

@@ -1,6 +1,9 @@
 // Hashes the output of a preprocessor while it runs.
 #pragma once
 
+#include "declaration_reader.h"
+#include "waiting_declarations.h"
+
 #include <xaas/known/preprocess.h>
 
 #include <clang/Basic/SourceManager.h>
@@ -28,14 +31,16 @@ namespace xaas::known {
 class TokenStream {
 public:
   void number(uint64_t value) {
-    buffer_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    target_->append(reinterpret_cast<const char*>(&value), sizeof(value));
     flush(64 << 10);
   }
   void text(std::string_view value) {
     number(value.size());
     raw(value);
   }
-  void raw(std::string_view value) { buffer_.append(value); }
+  void raw(std::string_view value) { target_->append(value); }
+  // Until the next call, entries go there; back to the stream with a null pointer.
+  void divert(std::string* target) { target_ = target ? target : &buffer_; }
   Digest finish() {
     flush(0);
     return hasher_.finish();
@@ -50,6 +55,7 @@ private:
   }
   Hasher hasher_;
   std::string buffer_;
+  std::string* target_ = &buffer_;
 };
 
 // Lines and columns of a file, queried mostly in file order. SourceManager's own queries cost more than the
@@ -61,6 +67,7 @@ public:
   uint64_t at(size_t offset);
 
   bool of_clang = false; // such as a header of intrinsics
+  bool may_wait = false; // its declarations; see waiting_declarations.cpp
 
 private:
   bool ends_line(size_t at) const;
@@ -77,8 +84,12 @@ private:
 // Both give the same result, or the second gives none.
 class TokenRecorder {
 public:
+  // With `with_content`, the files that the tokens are in are part of the stream. If not `may_wait`, unused
+  // declarations are, too.
   TokenRecorder(const session::Session& session, clang::Preprocessor& preprocessor, bool with_content,
-                bool listening);
+                bool may_wait, bool listening);
+  TokenRecorder(const TokenRecorder&) = delete;
+  TokenRecorder& operator=(const TokenRecorder&) = delete;
 
   void token(const clang::Token& token);
   void listened(const clang::Token& token);
@@ -98,7 +109,6 @@ public:
   void renamed(clang::SourceLocation location, uint64_t kind, bool by_pragma);
   bool is_start_of_file(clang::SourceLocation location) const;
   bool is_predefined(clang::SourceLocation location) const;
-  void entered(clang::FileID file);
 
   // Tokens cannot represent the rest of the source.
   void give_up() { usable_ = false; }
@@ -106,6 +116,15 @@ public:
 
 private:
   void settle();
+  void start_declaration(clang::SourceLocation location);
+  void end_declaration();
+  void take(const Declaration& declaration);
+  void record(const clang::Token& token);
+  void mention(const clang::IdentifierInfo& identifier);
+  void mention_words_of(llvm::StringRef text);
+  bool knows_pragma(llvm::StringRef first, llvm::StringRef second);
+  void note_content(clang::FileID file);
+  WordsRead& reads() { return declaration_ ? declaration_->reads : reads_; }
   llvm::StringRef line_at(clang::SourceLocation location) const;
   bool look_at_words(llvm::StringRef text);
   void look_at(const clang::IdentifierInfo& identifier);
@@ -120,7 +139,7 @@ private:
   clang::Preprocessor& preprocessor_;
   const clang::SourceManager& sources_;
   bool openmp_;
-  bool with_content_, listening_;
+  bool with_content_, may_wait_, listening_;
   bool usable_ = true;
   bool macros_in_pragma_ = false;
   // Listening:
@@ -134,7 +153,23 @@ private:
   std::pair<clang::FileID, unsigned> begin_;
   uint64_t end_ = 0;
   llvm::DenseMap<clang::FileID, std::unique_ptr<Lines>> lines_of_;
-  llvm::DenseSet<const clang::IdentifierInfo*> seen_, seen_in_clang_;
+  llvm::DenseSet<clang::FileID> with_content_already_;
+  WordsRead reads_; // of all that was taken
+  llvm::DenseSet<const clang::IdentifierInfo*> seen_;
+
+  // At file scope:
+  WaitingDeclarations waiting_;
+  DeclarationReader reader_;               // of the current declaration
+  bool between_declarations_ = true;       // the next token starts one
+  std::optional<Declaration> declaration_; // the current one, if it may wait
+  llvm::DenseSet<const clang::IdentifierInfo*> mentioned_, seen_in_declaration_; // in it
+  unsigned diagnostic_pushes_ = 0;                                               // in it
+  clang::FileID outer_file_;                                                     // file_ and lines_ before it
+  Lines* outer_lines_ = nullptr;
+  uint64_t pragmas_ = 0;
+  bool after_pragma_ = false;
+  bool unknown_pragma_ = false; // the last pragma may be one that ends the waiting
+
   // Within the parentheses of inline assembly:
   struct {
     bool started = false;    // by `asm`

@@ -1,0 +1,132 @@
+// Declarations of system headers that a source does not mention make no difference; all others do.
+#include "frontdoor/testing.h"
+
+#include <xaas/session/log.h>
+#include <xaas/store/cache.h>
+
+namespace xaas::known {
+
+namespace {
+
+using frontdoor::FrontDoorTest;
+
+struct Case {
+  const char* name;
+  std::string header; // #include <header.h>, of the system
+  std::string source; // compiled with -DA, then with -DB
+  bool reused;
+  const char* flags = "";
+};
+
+void PrintTo(const Case& each, std::ostream* out) {
+  *out << each.name;
+}
+
+const std::string main_part = "int f(int a) { return a + 1; }\n";
+const std::string included_by_b = "#ifdef B\n#include <header.h>\n#endif\n" + main_part;
+
+const Case cases[] = {
+    // Not mentioned.
+    {"function", "static inline int g(int a) { return a; }\n", included_by_b, true},
+    {"prototype", "extern int g(const char* text, ...) __attribute__((format(printf, 1, 2)));\n",
+     included_by_b, true},
+    {"types",
+     "typedef struct s { int i; struct s* next; } s_t;\nenum e { one, two = one };\ntypedef int "
+     "(*g_t)(s_t*);\n"
+     "typedef int array[4];\nunion u { int i; float x; };\nextern s_t list[];\n",
+     included_by_b, true},
+    {"with_debug_information", "typedef int t;\nstatic inline t g(t a) { return a; }\n", included_by_b, true,
+     "-g"},
+    {"another_definition",
+     "#ifdef A\nstatic inline int g(int a) { return a; }\n#else\n"
+     "static inline int g(int a) { return -a; }\n#endif\nint h(void);\n",
+     "#include <header.h>\nint f(void) { return h(); }\n", true},
+    {"another_order", "#ifdef A\ntypedef int t;\n#endif\ntypedef long l;\n#ifdef B\ntypedef int t;\n#endif\n",
+     "#include <header.h>\nt f(l a) { return a + 1; }\n", false}, // and another place
+    {"warnings_of_its_own",
+     "#pragma clang diagnostic push\n#pragma clang diagnostic ignored \"-Wall\"\n"
+     "#pragma clang diagnostic pop\nint h(void);\n#ifdef B\nstatic int g(void) {\n"
+     "#pragma clang diagnostic push\n#pragma clang diagnostic ignored \"-Wall\"\n  return 1;\n"
+     "#pragma clang diagnostic pop\n}\n#endif\n",
+     "#include <header.h>\n" + main_part, true},
+    // Mentioned, or with an effect all the same.
+    {"used",
+     "#ifdef A\nstatic inline int g(void) { return 1; }\n#else\nstatic inline int g(void) { return 2; "
+     "}\n#endif\n",
+     "#include <header.h>\nint f(void) { return g(); }\n", false},
+    {"used_by_one_that_is_used",
+     "#ifdef A\nstatic int h(void) { return 1; }\n#else\nstatic int h(void) { return 2; }\n#endif\n"
+     "static int g(void) { return h(); }\n",
+     "#include <header.h>\nint f(void) { return g(); }\n", false},
+    {"enumerator", "#ifdef A\nenum e { one = 1 };\n#else\nenum e { one = 2 };\n#endif\n",
+     "#include <header.h>\nint f(void) { return one; }\n", false},
+    {"enumerator_in_a_structure",
+     "struct s {\n#ifdef A\n  enum { one = 1 } e;\n#else\n  enum { one = 2 } e;\n#endif\n};\n",
+     "#include <header.h>\nint f(void) { return one; }\n", false},
+    {"enumerator_after_types",
+     "enum {\n  a = sizeof(enum { c }),\n  b = sizeof(struct { int i; }),\n#ifdef A\n  one = 1\n#else\n"
+     "  one = 2\n#endif\n};\n",
+     "#include <header.h>\nint f(void) { return one; }\n", false},
+    {"pointer_to_function", "#ifdef A\ntypedef char (*t)(void);\n#else\ntypedef short (*t)(void);\n#endif\n",
+     "#include <header.h>\nint f(t a) { return a(); }\n", false},
+    {"alias", "#ifdef A\nstatic int g(void) { return 1; }\n#else\nstatic int g(void) { return 2; }\n#endif\n",
+     "#include <header.h>\nint f(void) __attribute__((alias(\"g\")));\n", false},
+    {"weak", "int g(void);\n", "#ifdef B\n#include <header.h>\n#endif\n#pragma weak g\n" + main_part, false},
+    {"variable", "int g;\n", included_by_b, false},
+    {"variable_in_parentheses", "typedef int t;\nt (g);\n", included_by_b, false},
+    {"variable_of_a_structure", "struct s { int i; } g;\n", included_by_b, false},
+    {"variable_of_a_known_structure", "struct s { int i; };\nstruct s g;\n", included_by_b, false},
+    {"external_function", "int g(void) { return 1; }\n", included_by_b, false},
+    {"used_attribute", "static int g(void) __attribute__((used));\nstatic int g(void) { return 1; }\n",
+     included_by_b, false},
+    {"constructor", "static int count;\n__attribute__((constructor)) static void g(void) { ++count; }\n",
+     included_by_b, false},
+    {"assembly", "__asm__(\".globl g\");\n", included_by_b, false},
+    {"attribute_of_a_pragma",
+     "#pragma clang attribute push(__attribute__((noinline)), apply_to = function)\n"
+     "static int g(void) { return 1; }\n#pragma clang attribute pop\n",
+     included_by_b, false},
+    {"visibility",
+     "#ifdef A\n#pragma GCC visibility push(hidden)\n#else\n#pragma GCC visibility push(default)\n#endif\n"
+     "int h(void);\nint g(void);\n#pragma GCC visibility pop\n",
+     "#include <header.h>\nint f(void) { return g(); }\n", false},
+    {"declaration_in_a_body", "static inline void g(void) { int h(long); }\n",
+     "#ifdef B\n#include <header.h>\n#endif\nint h();\nint f(int a) { return h(a); }\n", false, "-std=gnu17"},
+    {"tag", "extern struct s* g(void);\n",
+     "#ifdef B\n#include <header.h>\n#endif\nstruct s;\nint h(struct s* a);\nint f(struct s* a) { return "
+     "h(a); }\n",
+     false},
+    {"header_of_the_project", "", "#ifdef B\nstatic inline int g(int a) { return a; }\n#endif\n" + main_part,
+     false},
+    {"warnings_in_system_headers", "static inline int g(int a) { return a; }\n", included_by_b, false,
+     "-Wsystem-headers"},
+    {"unused_types", "typedef int t;\n", included_by_b, false, "-g -fno-eliminate-unused-debug-types"},
+};
+
+class Waiting : public FrontDoorTest, public ::testing::WithParamInterface<Case> {};
+
+TEST_P(Waiting, OutcomeIsThatOfCompiling) {
+  const Case& each = GetParam();
+  write("src/sys/header.h", each.header);
+  write("src/a.c", each.source);
+  const std::string command =
+      std::string("$CC -O2 -Wall ") + each.flags + " -isystem sys -c a.c -o ../build/a.o -D";
+  const std::string truth_said = sh(command + "B");
+  const Digest truth = unit_of("build/a.o").module;
+  session_.cache = path("cache");
+  ASSERT_TRUE(store::Cache::open(session_.cache));
+  use_level("cached", "x86-64");
+  sh(command + "A");
+  EXPECT_EQ(sh(command + "B"), truth_said);
+  EXPECT_EQ(unit_of("build/a.o").module, truth);
+  const auto log = session::read_compile_log(session_);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->reused, each.reused ? 1u : 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Waiting, ::testing::ValuesIn(cases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+} // namespace
+
+} // namespace xaas::known
