@@ -250,7 +250,8 @@ void DeclarationReader::close(clang::tok::TokenKind kind) {
 //
 //     { int scale(float); return scale(2); }
 //
-// Two words, perhaps with stars between, and a parenthesis at the start of a statement.
+// Two words, perhaps with stars between, and a parenthesis at the start of a statement, or another such word
+// after a comma (`int i, scale(float);`).
 void DeclarationReader::look_for_declaration_in_body(clang::tok::TokenKind kind,
                                                      const clang::IdentifierInfo* identifier) {
   if (kind == clang::tok::semi || kind == clang::tok::l_brace || kind == clang::tok::r_brace ||
@@ -265,6 +266,8 @@ void DeclarationReader::look_for_declaration_in_body(clang::tok::TokenKind kind,
   } else if (kind == clang::tok::l_paren) {
     inert_ &= words_of_statement_ < 2 || in_attribute_ || attribute_follows_;
     words_of_statement_ = 0;
+  } else if (kind == clang::tok::comma) {
+    words_of_statement_ = words_of_statement_ > 1;
   } else if (kind != clang::tok::star) {
     words_of_statement_ = 0;
   }

@@ -105,42 +105,6 @@ bool is_simple(llvm::StringRef text) {
 
 } // namespace
 
-uint64_t Lines::at(size_t offset) {
-  while (offset < start_) {
-    start_ = start_before(start_ - 1);
-    --line_;
-  }
-  for (size_t next = next_start(); next <= offset; next = next_start()) {
-    start_ = next;
-    ++line_;
-  }
-  return line_ << 30 | (offset - start_);
-}
-
-// A carriage return alone ends a line, too.
-bool Lines::ends_line(size_t at) const {
-  return text_[at] == '\n' || (text_[at] == '\r' && (at + 1 == text_.size() || text_[at + 1] != '\n'));
-}
-
-size_t Lines::next_start() const {
-  size_t at = start_;
-  if (!carriage_returns_) {
-    const size_t end = text_.find('\n', at);
-    return end == llvm::StringRef::npos ? end : end + 1;
-  }
-  while (at < text_.size() && !ends_line(at))
-    ++at;
-  return at < text_.size() ? at + 1 : llvm::StringRef::npos;
-}
-
-// The start of the line that ends at `end`.
-size_t Lines::start_before(size_t end) const {
-  size_t at = end;
-  while (at > 0 && !ends_line(at - 1))
-    --at;
-  return at;
-}
-
 TokenRecorder::TokenRecorder(const session::Session& session, clang::Preprocessor& preprocessor,
                              bool with_content, bool may_wait, bool listening)
     : session_(session), preprocessor_(preprocessor), sources_(preprocessor.getSourceManager()),

@@ -33,8 +33,9 @@
 // In C++, only declarations in Clang's own headers wait: in others, what a name means depends on overloads,
 // specializations and operators that no token names.
 //
-// Rejected: leaving out Clang's headers of intrinsics by a list of files, because these include <stdlib.h>,
-// and SIMDe is no part of Clang.
+// Rejected: leaving out Clang's headers of intrinsics by a list of files, because these include <stdlib.h>;
+// the same for a project's own headers, because a configure check may compile an unused function to learn
+// whether it compiles.
 #include "waiting_declarations.h"
 
 #include <algorithm>

@@ -29,8 +29,7 @@ namespace xaas::known {
 struct Preprocessed {
   // A digest of every token with its place, every pragma as written and as expanded, every message of the
   // preprocessor, and the files with tokens if debug information holds their digests. Declarations of system
-  // headers that nothing mentions are left out. File names are independent of the
-  // build's location.
+  // headers that nothing mentions are left out. File names are independent of the build's location.
   Digest text;
   // Words that ask whether atomic operations are lock-free; see is_lock_free_query().
   unsigned lock_free_queries = 0;

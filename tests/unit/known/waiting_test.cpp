@@ -92,6 +92,8 @@ const Case cases[] = {
      "#include <header.h>\nint f(void) { return g(); }\n", false},
     {"declaration_in_a_body", "static inline void g(void) { int h(long); }\n",
      "#ifdef B\n#include <header.h>\n#endif\nint h();\nint f(int a) { return h(a); }\n", false, "-std=gnu17"},
+    {"declaration_in_a_list_in_a_body", "static inline void g(void) { int i, h(long); }\n",
+     "#ifdef B\n#include <header.h>\n#endif\nint h();\nint f(int a) { return h(a); }\n", false, "-std=gnu17"},
     {"tag", "extern struct s* g(void);\n",
      "#ifdef B\n#include <header.h>\n#endif\nstruct s;\nint h(struct s* a);\nint f(struct s* a) { return "
      "h(a); }\n",
