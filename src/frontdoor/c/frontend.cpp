@@ -260,8 +260,9 @@ protected:
       result_.preprocessed = listener_->finish(getCompilerInstance());
     result_.needs_optimization = ir::needs_optimization(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
+    const EmittedFunctions emitted = functions_of(*module); // before canonical names
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
-    const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module);
+    const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module, emitted);
     result_.plain = result_.refusal.empty() && (is_for_gpu() || (plain && !needs_features(*module)));
     result_.upward = plain && !result_.plain && !takes_features_away(*module);
     const LockFreeQueries queries = lock_free_queries(getCompilerInstance().getASTContext());
@@ -272,9 +273,18 @@ protected:
 private:
   bool is_for_gpu() const { return getCompilerInstance().getLangOpts().CUDAIsDevice; }
 
-  bool is_plain(const llvm::Module& module) const {
+  bool is_plain(const llvm::Module& module, const EmittedFunctions& emitted) const {
     return result_.module.fixed_functions == 0 && module_is_plain(module) &&
-           !has_wide_vectors(getCompilerInstance());
+           !has_wide_vectors(getCompilerInstance(), emitted);
+  }
+
+  EmittedFunctions functions_of(const llvm::Module& module) const {
+    EmittedFunctions functions;
+    for (const llvm::GlobalValue& value : module.global_values()) // aliases, too
+      if (const clang::Decl* declaration = generator_->GetDeclForMangledName(value.getName()))
+        if (const clang::FunctionDecl* declared = declaration->getAsFunction())
+          functions.insert(declared->getCanonicalDecl());
+    return functions;
   }
 
   bool is_of_system(const llvm::Function& function) {

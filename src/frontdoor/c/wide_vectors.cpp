@@ -8,10 +8,11 @@
 //     double second(union u *a);                not wide: a pointer
 //
 // Approach: if the syntax tree has such a type at all, look for values of it, or with it inside, and for
-// functions that take or return it, in the code and the declarations outside Clang's own headers. A type of a
-// function counts wherever it stands, because code that no walk sees (default arguments, clauses of OpenMP,
-// vtables) calls functions that were declared. A function of Clang's headers that is used has a target
-// attribute, which the module shows (known.cpp).
+// functions that take or return it, in the code and the declarations outside Clang's own headers. A function
+// that the module does not even declare has no effect, because Clang declares in the module what any code
+// calls, also code that no walk sees (default arguments, clauses of OpenMP, vtables); headers for portable
+// vectors are full of such functions. A function of Clang's headers that is used has a target attribute, which
+// the module shows (known.cpp). A field counts where its structure is a value.
 //
 // AVX changes the convention of one more type: a union of more than 128 bits, because of its alignment, with
 // a vector or a number of 128 bits in it.
@@ -111,17 +112,19 @@ private:
 
 class VectorWalk : public CodeWalk {
 public:
-  explicit VectorWalk(const clang::CompilerInstance& compiler)
-      : context_(compiler.getASTContext()), options_(compiler.getHeaderSearchOpts()), types_(context_) {
+  VectorWalk(const clang::CompilerInstance& compiler, const EmittedFunctions& emitted)
+      : context_(compiler.getASTContext()), options_(compiler.getHeaderSearchOpts()), emitted_(emitted),
+        types_(context_) {
     walk(*context_.getTranslationUnitDecl());
   }
   bool found() const { return found_; }
 
 private:
   bool visit(const clang::Decl& declaration) override {
-    if (found_ || is_of_clang(declaration.getLocation()))
+    if (found_ || is_of_clang(declaration.getLocation()) || has_no_effect(declaration))
       return false;
-    if (const auto* value = llvm::dyn_cast<clang::ValueDecl>(&declaration))
+    if (const auto* value = llvm::dyn_cast<clang::ValueDecl>(&declaration);
+        value && !llvm::isa<clang::FieldDecl, clang::IndirectFieldDecl>(value))
       look_at(value->getType());
     return !found_;
   }
@@ -129,6 +132,13 @@ private:
     if (const auto* expression = llvm::dyn_cast<clang::Expr>(&statement))
       look_at(expression->getType());
     return !found_;
+  }
+
+  // A template is no function, and the versions of a function have names of their own in the module.
+  bool has_no_effect(const clang::Decl& declaration) const {
+    const clang::FunctionDecl* function = declaration.getAsFunction();
+    return function && !function->isDependentContext() && !function->isMultiVersion() &&
+           !emitted_.contains(function->getCanonicalDecl());
   }
 
   bool is_of_clang(clang::SourceLocation location) {
@@ -146,6 +156,7 @@ private:
 
   const clang::ASTContext& context_;
   const clang::HeaderSearchOptions& options_;
+  const EmittedFunctions& emitted_;
   llvm::DenseMap<clang::FileID, bool> of_clang_;
   Types types_;
   bool found_ = false;
@@ -153,11 +164,11 @@ private:
 
 } // namespace
 
-bool has_wide_vectors(const clang::CompilerInstance& compiler) {
+bool has_wide_vectors(const clang::CompilerInstance& compiler, const EmittedFunctions& emitted) {
   Types types(compiler.getASTContext());
   return llvm::any_of(compiler.getASTContext().getTypes(),
                       [&](const clang::Type* type) { return types.is_wide(*type); }) &&
-         VectorWalk(compiler).found();
+         VectorWalk(compiler, emitted).found();
 }
 
 } // namespace xaas::frontdoor

@@ -143,10 +143,28 @@ TEST_F(Known, WideVectorsCountWhereTheirValuesAre) {
       "typedef float v8 __attribute__((vector_size(32)));\nunion u { double d[4]; v8 v; };\n";
   const std::tuple<const char*, std::string, unsigned> sources[] = {
       {"unused.cpp", "#include <immintrin.h>\nint f(int a) { return a + 1; }\n", 1},
-      {"pointer.cpp", "#include <immintrin.h>\n" + wide + "double f(u* p) { return p->d[1]; }\n", 0},
+      {"pointer.cpp", "#include <immintrin.h>\n" + wide + "double f(u* p) { return p->d[1]; }\n", 1},
       {"pointer_alone.cpp", "#include <immintrin.h>\nvoid* f(__m256* p) { return p; }\n", 1},
       {"unused_template.cpp",
        "#include <immintrin.h>\ntemplate <class T> T f(T a) { return a; }\nint g() { return f(1); }\n", 1},
+      {"unused_function.c",
+       wide + "static inline double g(union u a) { return a.d[1]; }\ndouble f(double x) { return x; }\n", 1},
+      {"unused_method.cpp",
+       wide + "template <class T> struct s { T t; T get() { return t; } };\n"
+              "int f(int x) { return s<int>{x}.get() + (sizeof(s<v8>) > 8); }\n",
+       1},
+      {"unused_declaration.c", wide + "union u g(union u);\nint f(int x) { return x; }\n", 1},
+      {"field.c", wide + "struct s { v8 v; };\nint f(struct s* p) { return p != 0; }\n", 1},
+      {"used_function.c",
+       wide + "static inline double g(union u a) { return a.d[1]; }\n"
+              "double f(double x) { union u a = {{x}}; return g(a); }\n",
+       0},
+      {"used_by_pointer.c",
+       wide + "static double g(union u a) { return a.d[1]; }\nvoid* f(void) { return (void*)g; }\n", 0},
+      {"versions.c",
+       wide + "__attribute__((target_clones(\"default\", \"avx2\"))) int g(int x) { return x; }\n"
+              "int f(int x) { return g(x); }\n",
+       0},
       {"parameter.c", wide + "double f(union u a) { return a.d[1]; }\n", 0},
       {"result.c", wide + "union u f(void);\nvoid g(void) { f(); }\n", 0},
       {"template.cpp",
