@@ -1,5 +1,6 @@
 // Problem: tell from tokens alone, while they pass, what a declaration at file scope declares, and whether it
-// means anything if nothing mentions that. A parser knows, but a known outcome is found without one.
+// means anything if nothing mentions that. A parser knows, but a known outcome is found without one. It reads
+// only Clang's own headers (waiting_declarations.cpp).
 //
 //     static int twice(int a) { return 2 * a; }                       inert: declares twice
 //     typedef struct pair { int first, second; } pair_t;              inert: pair, pair_t
@@ -79,10 +80,9 @@ bool is_harmless_attribute(llvm::StringRef name) {
       .Default(false);
 }
 
-// Clang looks for these itself when it declares builtins and reads clauses of OpenMP.
+// Clang looks for these itself when it reads clauses of OpenMP; <omp.h> lies among its headers.
 bool is_name_that_clang_looks_up(llvm::StringRef name) {
-  return name == "FILE" || name == "jmp_buf" || name == "sigjmp_buf" || name == "ucontext_t" ||
-         name.starts_with("omp_") || name.starts_with("kmp_");
+  return name.starts_with("omp_") || name.starts_with("kmp_");
 }
 
 // The next token starts another statement.
@@ -156,7 +156,7 @@ void DeclarationReader::word(const clang::IdentifierInfo& identifier) {
   if (meaning == Word::name && ((is_tag && parentheses_ == 0) || in_enumerators))
     names_.push_back(&identifier);
   if (depth_ == 0) {
-    word_outside(identifier);
+    word_outside(identifier, is_tag);
   } else if (meaning == Word::name) {
     if (groups_ == 0 && depth_ == 1 && group_is_pointer_)
       pointer_in_group_ = &identifier;
@@ -170,7 +170,7 @@ void DeclarationReader::word_of_attribute(llvm::StringRef text) {
   inert_ &= is_harmless_attribute(text);
 }
 
-void DeclarationReader::word_outside(const clang::IdentifierInfo& identifier) {
+void DeclarationReader::word_outside(const clang::IdentifierInfo& identifier, bool is_tag) {
   const Word meaning = meaning_of(identifier);
   static_ |= meaning == Word::is_static;
   inline_ |= meaning == Word::is_inline;
@@ -182,7 +182,7 @@ void DeclarationReader::word_outside(const clang::IdentifierInfo& identifier) {
   types_ += meaning == Word::name || meaning == Word::type || meaning == Word::tag;
   if (meaning == Word::name) {
     inert_ &= groups_ == 0; // parameters as in K&R C
-    last_word_ = &identifier;
+    last_word_ = is_tag ? nullptr : &identifier;
     words_after_braces_ |= braces_ > 0;
   } else if (meaning != Word::attribute) {
     last_word_ = nullptr;
@@ -210,6 +210,8 @@ void DeclarationReader::open(clang::tok::TokenKind kind) {
   } else if (depth_ == 1 && groups_ == 0 && kind == clang::tok::l_paren) {
     group_is_pointer_ = false; // a pointer to a function that returns one to a function
   }
+  // Types that are defined in a size, or in an attribute.
+  inert_ &= in_body_ || kind != clang::tok::l_brace || (parentheses_ == 0 && !in_attribute_);
   attribute_follows_ = false;
   ++depth_;
   parentheses_ += kind == clang::tok::l_paren;
@@ -279,7 +281,7 @@ void DeclarationReader::end() {
   if (typedef_) {
     inert_ &= groups_ < 3;
     if (groups_ > 0)
-      name = groups_ == 1 ? before_group_ : pointer_in_group_;
+      name = pointer_in_group_ ? pointer_in_group_ : before_group_;
   } else if (groups_ > 0) {
     inert_ &= groups_ == 1 && braces_ == 0;
     name = before_group_;
@@ -287,7 +289,7 @@ void DeclarationReader::end() {
     inert_ &= braces_ == 0;
   } else { // a tag, and nothing after it
     name = names_.empty() ? nullptr : names_.front();
-    inert_ &= has_tag_ && !words_after_braces_ && (!last_word_ || last_word_ == name);
+    inert_ &= has_tag_ && !words_after_braces_ && !last_word_;
   }
   end_with(name);
 }

@@ -33,7 +33,7 @@ public:
 private:
   void word(const clang::IdentifierInfo& identifier);
   void word_of_attribute(llvm::StringRef text);
-  void word_outside(const clang::IdentifierInfo& identifier); // of all brackets
+  void word_outside(const clang::IdentifierInfo& identifier, bool is_tag); // of all brackets
   void open(clang::tok::TokenKind kind);
   void close(clang::tok::TokenKind kind);
   void look_for_declaration_in_body(clang::tok::TokenKind kind, const clang::IdentifierInfo* identifier);

@@ -17,7 +17,6 @@ public:
   uint64_t at(size_t offset);
 
   bool of_clang = false; // such as a header of intrinsics
-  bool may_wait = false; // its declarations; see waiting_declarations.cpp
 
 private:
   bool ends_line(size_t at) const;

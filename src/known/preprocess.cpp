@@ -17,7 +17,7 @@
 // (`__builtin_LINE`, lambdas in `__PRETTY_FUNCTION__`, debug information): a list of what reads places could
 // have a gap, and configurations of one project seldom differ in places alone.
 //
-// Declarations of system headers are hashed where the source first mentions them (waiting_declarations.cpp).
+// Declarations of Clang's headers are hashed where the source first mentions them (waiting_declarations.cpp).
 //
 // Rejected: the text of `clang -E`, which has no columns, loses macros in pragmas, and costs more to print
 // than tokens cost to hash; the digests of the files that are read, because of the left file above.

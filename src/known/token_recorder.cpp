@@ -131,9 +131,12 @@ void TokenRecorder::start_declaration(clang::SourceLocation location) {
   reader_ = DeclarationReader();
   if (std::exchange(after_pragma_, false))
     reader_.refuse();
-  if (!may_wait_ || location.isInvalid() ||
-      !lines_of(sources_.getFileID(sources_.getExpansionLoc(location))).may_wait)
+  if (location.isInvalid())
     return;
+  if (!may_wait_ || !lines_of(sources_.getFileID(sources_.getExpansionLoc(location))).of_clang) {
+    has_own_declarations_ = true;
+    return;
+  }
   declaration_.emplace().pragmas = pragmas_;
   mentioned_.clear();
   seen_in_declaration_.clear();
@@ -264,10 +267,8 @@ void TokenRecorder::settle() {
   usable_ &= !(listening_ && macros_in_pragma_);
   if (!std::exchange(unknown_pragma_, false))
     return;
-  if (declaration_)
-    reader_.refuse();
-  else
-    may_wait_ = false;
+  reader_.refuse();
+  may_wait_ = false; // it may apply to all that follows, also if a declaration contains it
 }
 
 bool TokenRecorder::is_predefined(clang::SourceLocation location) const {
@@ -301,10 +302,14 @@ bool TokenRecorder::knows_pragma(llvm::StringRef first, llvm::StringRef second) 
       return true;
     if (reader_.in_body())
       return second == "unroll" || second == "ivdep" || second == "loop" || second == "fp";
+    if (!between_declarations_)
+      return false;
     return second == "system_header" || second == "poison" || second == "visibility";
   }
   if (reader_.in_body())
     return first == "omp" || first == "STDC" || first == "unroll" || first == "nounroll";
+  if (!between_declarations_)
+    return false;
   return first == "once" || first == "push_macro" || first == "pop_macro" || first == "pack" ||
          first == "STDC" || first == "message";
 }
@@ -384,6 +389,8 @@ std::optional<Preprocessed> TokenRecorder::finish(const Digest& messages) {
     reader_.refuse();
     end_declaration();
   }
+  // Clang warns about a source that declares nothing.
+  stream_.number(!has_own_declarations_ && waiting_.any());
   stream_.text(messages.hex());
   result_.text = stream_.finish();
   result_.reads_instruction_set = reads_.instruction_set;
@@ -530,7 +537,7 @@ void TokenRecorder::place_in(clang::FileID file, unsigned offset, bool expanded)
   if (other) {
     file_ = file;
     lines_ = &lines_of(file);
-    if (declaration_ && !lines_->may_wait)
+    if (declaration_ && !lines_->of_clang)
       reader_.refuse();
   }
   stream_.number(lines_->at(offset) << 2 | uint64_t(expanded) << 1 | uint64_t(other));
@@ -554,10 +561,6 @@ Lines& TokenRecorder::lines_of(clang::FileID file) {
     lines = std::make_unique<Lines>(sources_.getBufferData(file));
     lines->of_clang =
         is_header_of_clang(sources_, file, preprocessor_.getHeaderSearchInfo().getHeaderSearchOpts());
-    lines->may_wait =
-        preprocessor_.getLangOpts().CPlusPlus
-            ? lines->of_clang
-            : sources_.getFileCharacteristic(sources_.getLocForStartOfFile(file)) != clang::SrcMgr::C_User;
   }
   return *lines;
 }

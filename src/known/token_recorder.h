@@ -140,6 +140,7 @@ private:
   WaitingDeclarations waiting_;
   DeclarationReader reader_;               // of the current declaration
   bool between_declarations_ = true;       // the next token starts one
+  bool has_own_declarations_ = false;      // some that cannot wait
   std::optional<Declaration> declaration_; // the current one, if it may wait
   llvm::DenseSet<const clang::IdentifierInfo*> mentioned_, seen_in_declaration_; // in it
   unsigned diagnostic_pushes_ = 0;                                               // in it

@@ -1,15 +1,12 @@
-// Problem: the system headers that a source includes differ between configurations, and most of their
-// declarations are not used.
+// Problem: sources include Clang's headers of intrinsics in some configurations only, and few of them use what
+// these declare.
 //
-//     #ifdef HAVE_MPI                         HMMER's hmmer.h does this for all of its sources,
-//     #include <mpi.h>                        and few of them use MPI
+//     #ifdef __AVX2__                         30,000 lines for x86-64-v3 and none for x86-64-v2
+//     #include <immintrin.h>
 //     #endif
 //     size_t width(void);
 //
-// Or 30,000 lines of <immintrin.h> precede `width` for x86-64-v3, among them all of <stdlib.h>, which other
-// sources include at another point. The outcome is the same.
-//
-// Approach: a source is brought into the form in which each declaration of a system header stands just before
+// Approach: a source is brought into the form in which each declaration of such a header stands just before
 // the first token that mentions what it declares, and is absent if nothing does. A source and its form have
 // the same outcome, so two sources with one form do. The source's own declarations never move.
 //
@@ -25,17 +22,20 @@
 // - A declaration whose name was mentioned before stays where it is. If a declaration that waits mentions the
 //   name, that one stays where it is, too: `int f(struct s*); struct s { int i; };` says something else than
 //   the reverse.
-// - A declaration says which pragmas precede it. The one right after a pragma does not wait, and pragmas that
-//   give attributes to all later declarations end the waiting (token_recorder.cpp).
+// - A declaration says which pragmas precede it. The one right after a pragma does not wait. Other pragmas than
+//   the few that Clang's headers have inside of functions end the waiting (token_recorder.cpp).
 // - Messages do not depend on it: Clang reports nothing in system headers (unless -Wsystem-headers asks, and
 //   then nothing waits).
 //
-// In C++, only declarations in Clang's own headers wait: in others, what a name means depends on overloads,
-// specializations and operators that no token names.
+// Clang's headers come with the compiler that runs here. They declare types, and functions that are inlined,
+// whose names are Clang's own.
 //
-// Rejected: leaving out Clang's headers of intrinsics by a list of files, because these include <stdlib.h>;
-// the same for a project's own headers, because a configure check may compile an unused function to learn
-// whether it compiles.
+// Rejected: the same for all system headers. It was built, and a search for counterexamples found two dozen,
+// some in the C library as it is: `__builtin_strcpy` calls the `strcpy` that <string.h> defines with
+// _FORTIFY_SOURCE, an attribute names a function in a string, a declaration in an unused body changes the
+// meaning of a later one, symbols have other names than functions. What a name means is Clang's to say, so a
+// reader of tokens must not be asked about code that anybody may have written. For the same reason a project's
+// own headers never wait. Also rejected: leaving out Clang's headers by a list of files.
 #include "waiting_declarations.h"
 
 #include <algorithm>

@@ -41,6 +41,7 @@ public:
   void add(Declaration declaration, bool may_wait);
   // The source, or a declaration that was taken, mentions the name.
   void mention(const clang::IdentifierInfo& name);
+  bool any() const { return !declarations_.empty(); } // was added
 
 private:
   using Numbers = llvm::SmallVector<unsigned, 2>;

@@ -182,19 +182,48 @@ bool holds_wide_vector(const llvm::Type* type) {
   return llvm::any_of(type->subtypes(), holds_wide_vector);
 }
 
+// True for a value in memory that may be in a register of more than 128 bits with other features: one with
+// such an alignment, or with such a vector in it.
+bool may_be_wide(const llvm::Type* type, llvm::MaybeAlign align, const llvm::DataLayout& layout) {
+  return align.value_or(type->isSized() ? layout.getABITypeAlign(const_cast<llvm::Type*>(type))
+                                        : llvm::Align())
+                 .value() > 16 ||
+         holds_wide_vector(type);
+}
+
+// The same for what a call passes or returns through memory.
+bool passes_wide(const llvm::CallBase& call, const llvm::DataLayout& layout) {
+  for (unsigned i = 0; i < call.arg_size(); ++i)
+    for (const llvm::Type* type : {call.getParamByValType(i), call.getParamStructRetType(i)})
+      if (type && may_be_wide(type, call.getParamAlign(i), layout))
+        return true;
+  return false;
+}
+
 // True if a function takes, returns or computes a vector that not every instruction set has, also through
 // memory.
 bool uses_wide_vectors(const llvm::Function& function) {
+  const llvm::DataLayout& layout = function.getDataLayout();
   if (holds_wide_vector(function.getFunctionType()))
     return true;
   for (const llvm::Argument& argument : function.args())
-    if (holds_wide_vector(argument.getPointeeInMemoryValueType()))
+    if (const llvm::Type* type = argument.getPointeeInMemoryValueType();
+        type && may_be_wide(type, argument.getParamAlign(), layout))
       return true;
-  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
-    const auto* allocation = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-    return holds_wide_vector(allocation ? allocation->getAllocatedType() : instruction.getType()) ||
+  return llvm::any_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
+    if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+      return may_be_wide(variable->getAllocatedType(), variable->getAlign(), layout);
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    return (call && passes_wide(*call, layout)) || holds_wide_vector(instruction.getType()) ||
            llvm::any_of(instruction.operands(),
                         [](const llvm::Use& operand) { return holds_wide_vector(operand->getType()); });
+  });
+}
+
+// True if code reads variable arguments.
+bool reads_variable_arguments(const llvm::Module& module) {
+  return llvm::any_of(module.getIdentifiedStructTypes(), [](const llvm::StructType* type) {
+    return type->getName().starts_with("struct.__va_list_tag");
   });
 }
 
@@ -260,9 +289,8 @@ protected:
       result_.preprocessed = listener_->finish(getCompilerInstance());
     result_.needs_optimization = ir::needs_optimization(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
-    const EmittedFunctions emitted = functions_of(*module); // before canonical names
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
-    const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module, emitted);
+    const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module);
     result_.plain = result_.refusal.empty() && (is_for_gpu() || (plain && !needs_features(*module)));
     result_.upward = plain && !result_.plain && !takes_features_away(*module);
     const LockFreeQueries queries = lock_free_queries(getCompilerInstance().getASTContext());
@@ -273,18 +301,11 @@ protected:
 private:
   bool is_for_gpu() const { return getCompilerInstance().getLangOpts().CUDAIsDevice; }
 
-  bool is_plain(const llvm::Module& module, const EmittedFunctions& emitted) const {
-    return result_.module.fixed_functions == 0 && module_is_plain(module) &&
-           !has_wide_vectors(getCompilerInstance(), emitted);
-  }
-
-  EmittedFunctions functions_of(const llvm::Module& module) const {
-    EmittedFunctions functions;
-    for (const llvm::GlobalValue& value : module.global_values()) // aliases, too
-      if (const clang::Decl* declaration = generator_->GetDeclForMangledName(value.getName()))
-        if (const clang::FunctionDecl* declared = declaration->getAsFunction())
-          functions.insert(declared->getCanonicalDecl());
-    return functions;
+  bool is_plain(const llvm::Module& module) const {
+    if (result_.module.fixed_functions != 0 || !module_is_plain(module))
+      return false;
+    const WideVectors wide = wide_vectors(getCompilerInstance());
+    return !wide.hidden && !(wide.any && reads_variable_arguments(module));
   }
 
   bool is_of_system(const llvm::Function& function) {

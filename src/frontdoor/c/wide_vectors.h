@@ -1,20 +1,18 @@
 // Vectors that not every x86-64 has, in a syntax tree.
 #pragma once
 
-#include <llvm/ADT/DenseSet.h>
-
 namespace clang {
 class CompilerInstance;
-class FunctionDecl;
-} // namespace clang
+}
 
 namespace xaas::frontdoor {
 
-// The canonical declarations of the functions that a module defines or declares.
-using EmittedFunctions = llvm::DenseSet<const clang::FunctionDecl*>;
+// Types that a source has, whether it uses them or not.
+struct WideVectors {
+  bool any = false;    // a vector of more than 128 bits, or a type that AVX passes like one
+  bool hidden = false; // a structure with one in it that has less alignment; not in Clang's own headers
+};
 
-// False if no code outside Clang's own headers has a value with vectors of more than 128 bits, so that the
-// features of the target do not decide how a function takes or returns one.
-bool has_wide_vectors(const clang::CompilerInstance& compiler, const EmittedFunctions& emitted);
+WideVectors wide_vectors(const clang::CompilerInstance& compiler);
 
 } // namespace xaas::frontdoor

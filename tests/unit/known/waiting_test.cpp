@@ -1,4 +1,4 @@
-// Declarations of system headers that a source does not mention make no difference; all others do.
+// Declarations of Clang's own headers that a source does not mention make no difference; all others do.
 #include "frontdoor/testing.h"
 
 #include <xaas/session/log.h>
@@ -12,7 +12,7 @@ using frontdoor::FrontDoorTest;
 
 struct Case {
   const char* name;
-  std::string header; // #include <header.h>, of the system
+  std::string header; // #include <header.h>, one of Clang's
   std::string source; // compiled with -DA, then with -DB
   bool reused;
   const char* flags = "";
@@ -98,6 +98,38 @@ const Case cases[] = {
      "#ifdef B\n#include <header.h>\n#endif\nstruct s;\nint h(struct s* a);\nint f(struct s* a) { return "
      "h(a); }\n",
      false},
+    {"pack_in_a_structure", "struct s { int a;\n#pragma pack(1)\n int b; };\n",
+     "#ifdef B\n#include <header.h>\n#endif\nstruct q { char c; int i; };\nint f(void) { return sizeof(struct q); }\n",
+     false},
+    {"attribute_in_a_body",
+     "static void g(void) {\n#pragma clang attribute push(__attribute__((noinline)), apply_to = function)\n}\n",
+     "#ifdef B\n#include <header.h>\n#endif\nint f(int a) { return a; }\n"
+     "#ifdef B\n#pragma clang attribute pop\n#endif\n",
+     false},
+    {"variable_named_as_its_structure", "struct s { int i; };\nstruct s s;\n", included_by_b, false},
+    {"tag_and_parentheses", "struct s { int i; };\nstruct s (g);\n", included_by_b, false},
+    {"type_in_parentheses",
+     "struct s1 { int i; };\nstruct s2 { long i; };\n#ifdef A\ntypedef struct s1 (g);\n#else\n"
+     "typedef struct s2 (g);\n#endif\n",
+     "#include <header.h>\nint f(void) { return sizeof(g); }\n", false},
+    {"pointer_to_array",
+     "struct s1 { int i; };\n#ifdef A\ntypedef struct s1 (*g)[2];\n#else\ntypedef struct s1 (*g)[3];\n#endif\n",
+     "#include <header.h>\nint f(g a) { return sizeof(*a); }\n", false},
+    {"tag_in_a_size",
+     "#ifdef A\ntypedef char t[sizeof(struct b { int i; })];\n#else\ntypedef char t[sizeof(struct b { long i; })];\n"
+     "#endif\n",
+     "#include <header.h>\nunsigned long f(struct b* p) { return sizeof *p; }\n", false},
+    {"enumerators_in_an_attribute",
+     "#ifdef A\ntypedef int t __attribute__((aligned(sizeof(enum { one, two }))));\n#else\n"
+     "typedef int t __attribute__((aligned(sizeof(enum { one, three, two }))));\n#endif\n",
+     "#include <header.h>\nint f(void) { return two; }\n", false},
+    {"nothing_else", "typedef int t;\n", "#ifdef B\n#include <header.h>\n#endif\n", false, "-pedantic"},
+    {"header_of_the_system", "static inline int g(int a) { return a; }\n",
+     "#ifdef B\n#include <system.h>\n#endif\n" + main_part, false},
+    {"function_that_a_builtin_calls",
+     "#ifdef A\nstatic inline char* strcpy(char* d, const char* s) { return d; }\n#else\n"
+     "char* strcpy(char*, const char*);\n#endif\n",
+     "#include <system.h>\nchar* f(char* d, const char* s) { return __builtin_strcpy(d, s); }\n", false},
     {"header_of_the_project", "", "#ifdef B\nstatic inline int g(int a) { return a; }\n#endif\n" + main_part,
      false},
     {"warnings_in_system_headers", "static inline int g(int a) { return a; }\n", included_by_b, false,
@@ -109,10 +141,11 @@ class Waiting : public FrontDoorTest, public ::testing::WithParamInterface<Case>
 
 TEST_P(Waiting, OutcomeIsThatOfCompiling) {
   const Case& each = GetParam();
-  write("src/sys/header.h", each.header);
+  write("src/clang/include/header.h", each.header);
+  write("src/sys/system.h", each.header);
   write("src/a.c", each.source);
   const std::string command =
-      std::string("$CC -O2 -Wall ") + each.flags + " -isystem sys -c a.c -o ../build/a.o -D";
+      std::string("$CC -O2 -Wall ") + each.flags + " -resource-dir clang -isystem sys -c a.c -o ../build/a.o -D";
   const std::string truth_said = sh(command + "B");
   const Digest truth = unit_of("build/a.o").module;
   session_.cache = path("cache");
