@@ -36,8 +36,10 @@ public:
         ->type_name("FILE");
     app.add_option("--cpu", cpu_, "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
-    app.add_option("--gpu", gpus_,
-                   "Deploy for these GPUs: architectures by LLVM name (sm_90, gfx90a), or `none`")
+    app.add_option(
+           "--gpu", gpus_,
+           "Deploy for these GPUs: architectures by LLVM name (sm_90, gfx90a), `cpu` to run CUDA kernels on "
+           "the CPU, or `none`")
         ->delimiter(',')
         ->type_name("ARCH,...");
     app.add_option(
@@ -203,6 +205,10 @@ private:
     request.no_gpu = gpus_ == std::vector<std::string>{"none"};
     if (request.no_gpu)
       return {};
+    if (gpus_ == std::vector<std::string>{"cpu"}) {
+      request.system.gpus.push_back(system::cpu_as_gpu());
+      return {};
+    }
     for (const std::string& name : gpus_) {
       XAAS_TRY(const target::GpuArch arch, target::gpu_arch(name).in("--gpu"));
       system::Gpu gpu;
@@ -261,6 +267,7 @@ private:
         {"configuration", report.selection.configuration.values()},
         {"target", {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", report.gpus}}},
         {"gpu_code", Json::parse(image::to_annotation(report.gpu_code))},
+        {"kernels", kernels_json(report.kernels)},
         {"reused", report.reused ? Json(*report.reused) : Json()},
         {"form", report.from_source ? "source" : "ir"},
         {"build",
@@ -315,6 +322,16 @@ private:
       std::cout << "would be deployed: nothing to reuse at " << *report.looked_at << "\n";
   }
 
+  static Json kernels_json(const std::vector<device::DeviceCode::SourceKernel>& kernels) {
+    Json json = Json::array();
+    for (const auto& [source, kernel] : kernels)
+      json.push_back(Json{{"name", kernel.name},
+                          {"source", source},
+                          {"form", cpukernel::name(kernel.form)},
+                          {"reason", kernel.reason}});
+    return json;
+  }
+
   static Json values_json(const select::Selection& selection) {
     Json values = Json::array();
     for (const select::Outcome& value : selection.values) {
@@ -355,11 +372,24 @@ private:
     return report.unneeded ? std::to_string(report.unneeded) + " not needed, " : "";
   }
 
+  // "on the CPU: 11 loops, 1 masked, 1 refused"
+  static std::string kernels_line(const std::vector<device::DeviceCode::SourceKernel>& kernels) {
+    std::string line;
+    for (const cpukernel::Form form :
+         {cpukernel::Form::loops, cpukernel::Form::masked, cpukernel::Form::refused})
+      if (const auto count = std::count_if(kernels.begin(), kernels.end(),
+                                           [&](const auto& each) { return each.kernel.form == form; }))
+        line += (line.empty() ? "" : ", ") + std::to_string(count) + " " + cpukernel::name(form);
+    return "on the CPU: " + line;
+  }
+
   static Rows lowered_rows(const deploy::Report& report) {
     Rows rows = {{"configuration", report.selection.configuration.id()}, {"CPU", report.target.name}};
     for (const image::GpuCode& code : report.gpu_code)
       rows.push_back({"GPU", describe(code)});
-    if (report.has_device_code && report.gpu_code.empty())
+    if (!report.kernels.empty())
+      rows.push_back({"kernels", kernels_line(report.kernels)});
+    else if (report.has_device_code && report.gpu_code.empty())
       rows.push_back({"GPU", "none"});
     rows.insert(rows.end(),
                 {{"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +

@@ -197,6 +197,11 @@ private:
     const auto found = device_.objects.find(digest);
     if (found == device_.objects.end())
       return record;
+    if (inputs_.device.on_cpu)
+      std::erase_if(record.items, [](const link::LinkItem& item) {
+        return item.kind == link::LinkItem::Kind::input && item.file.kind == RefKind::kit &&
+               device::is_cuda_runtime(item.file.name);
+      });
     // A registration finds its entries through the symbols for the ends of their section. This option keeps
     // them with --gc-sections, although nothing refers to the section.
     link::LinkItem& keep = record.items.emplace_back();

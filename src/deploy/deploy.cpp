@@ -219,6 +219,13 @@ void note_limits(const Plan& plan, Progress& progress) {
                   " has no device code: that of its objects is linked into programs and libraries only");
 }
 
+// A program whose kernel was refused runs until it launches it.
+void note_refused(const std::vector<device::DeviceCode::SourceKernel>& kernels, Progress& progress) {
+  for (const auto& [source, kernel] : kernels)
+    if (kernel.form == cpukernel::Form::refused)
+      progress.note(source + ": kernel " + kernel.name + " cannot run on the CPU: " + kernel.reason);
+}
+
 // What people should know of an image with these installed files. `usage`: of a configuration with IR.
 void add_warnings(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
                   const image::Usage& usage, Report& report) {
@@ -290,6 +297,8 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   XAAS_TRY(Lowered lowered, lower_units(inputs, fetch));
   report.seconds.fetch += lowered.fetch_seconds;
   report_lowered(inputs, lowered, report);
+  report.kernels = lowered.device.kernels;
+  note_refused(report.kernels, progress);
   XAAS_TRY(Assembly assembly, assemble(inputs, std::move(lowered)));
   report.links = assembly.links;
   report.seconds.link = assembly.seconds;

@@ -34,6 +34,7 @@ public:
     XAAS_CHECK(want_names_of_kit());
     XAAS_CHECK(lower("lowering for " + inputs_.target.name));
     XAAS_CHECK(lower_members());
+    XAAS_CHECK(make_cuda_runtime());
     result_.lower_seconds = watch.seconds().wall - result_.fetch_seconds;
     return std::move(result_);
   }
@@ -58,6 +59,9 @@ private:
   }
 
   Result<void> keep(const LoweredUnit& unit, const lower::Object& object) {
+    for (const std::string& name : object.wanted)
+      if (name.starts_with("cuda") || name.starts_with("__cuda"))
+        cuda_functions_.insert(name);
     if (unit.second != lower::Form::symbols) {
       members_.want(object.wanted);
       return result_.objects.keep(unit, object);
@@ -107,6 +111,16 @@ private:
                                        .progress = inputs_.progress}));
     result_.lowered += result_.device.lowered;
     result_.cached += result_.device.cached;
+    return {};
+  }
+
+  // In place of CUDA's own, where kernels run on the CPU.
+  Result<void> make_cuda_runtime() {
+    if (inputs_.device.kernel_links.empty())
+      return {};
+    XAAS_TRY(const std::string object, device::cuda_runtime(inputs_.device, inputs_.target, cuda_functions_));
+    for (const auto& [record, kernels] : inputs_.device.kernel_links)
+      result_.device.objects[record].push_back(object);
     return {};
   }
 
@@ -196,7 +210,8 @@ private:
   Members members_;
   target::Cpu any_cpu_; // symbols are those of every CPU
   std::vector<LoweredUnit> missing_;
-  std::set<Digest> fetched_; // modules among others
+  std::set<Digest> fetched_;             // modules among others
+  std::set<std::string> cuda_functions_; // that the objects call
   Lowered result_;
 };
 

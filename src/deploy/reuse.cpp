@@ -96,7 +96,7 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
                    {"dev.xaas.gpu", device.gpus.empty() ? "none" : join(device.gpus, ",")},
                    {"dev.xaas.lto", lto ? "thin" : "none"},
                    {"org.opencontainers.image.created", image::rfc3339(time)}};
-  if (!device.gpus.empty())
+  if (!device.code.empty())
     inputs[image::annotation::gpu_code] =
         image::to_annotation(std::vector<image::GpuCode>(device.code.begin(), device.code.end()));
   if (from_source)

@@ -44,6 +44,12 @@ private:
 
 } // namespace
 
+std::vector<Digest> units_of_link(const image::Bundle& bundle, const link::LinkRecord& record) {
+  Reached reached(bundle);
+  reached.add_link(record);
+  return std::move(reached.units);
+}
+
 std::map<Digest, std::vector<DeviceLink>> device_links(const image::Bundle& bundle,
                                                        const image::Usage& usage) {
   std::map<Digest, std::vector<DeviceLink>> links;
@@ -51,10 +57,8 @@ std::map<Digest, std::vector<DeviceLink>> device_links(const image::Bundle& bund
     const link::LinkRecord& record = bundle.links.at(digest);
     if (record.kind == link::OutputKind::relocatable)
       continue;
-    Reached reached(bundle);
-    reached.add_link(record);
     std::map<std::string, std::vector<Digest>> by_offload;
-    for (const Digest& id : reached.units)
+    for (const Digest& id : units_of_link(bundle, record))
       if (const ir::Unit& unit = bundle.units.at(id); !unit.offload.empty())
         by_offload[unit.offload].push_back(id);
     for (auto& [offload, units] : by_offload)

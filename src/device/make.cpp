@@ -1,5 +1,6 @@
 #include <xaas/device/make.h>
 
+#include "cpu.h"
 #include "images.h"
 #include "linking.h"
 
@@ -18,12 +19,18 @@ std::set<Digest> modules_to_read(const image::Bundle& bundle, const DevicePlan& 
     for (const DeviceLink& part : parts)
       for (const Digest& unit : units_for_host(bundle, part))
         add(unit);
+  for (const auto& [record, kernels] : plan.kernel_links)
+    for (const Digest& unit : kernels)
+      add(unit);
   return modules;
 }
 
 Result<DeviceCode> make_device_code(const DeviceInputs& inputs) {
   DeviceCode made;
-  XAAS_CHECK(make_images(inputs, made));
+  if (inputs.plan.on_cpu)
+    XAAS_CHECK(make_kernels(inputs, made));
+  else
+    XAAS_CHECK(make_images(inputs, made));
   XAAS_CHECK(link_device_code(inputs, made));
   return made;
 }

@@ -1,4 +1,5 @@
 #include "amd.h"
+#include "cpu.h"
 #include "find_links.h"
 #include "nvidia.h"
 #include "planning.h"
@@ -68,6 +69,8 @@ std::string DevicePlan::key(const Digest& host_unit) const {
   const auto found = host_units.find(host_unit);
   if (found == host_units.end())
     return {};
+  if (const auto device = kernels.find(host_unit); device != kernels.end())
+    return "cpu " + device->second.hex();
   std::string key = assembler ? "ptxas " + assembler->version : "ptx";
   for (const DeviceJob& job : found->second)
     key += " " + job.unit.hex() + " " + job.arch + (is_for_amd(job) ? "" : " " + to_string(job.ptx)) +
@@ -142,6 +145,11 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle,
                                     const image::Usage& usage, const PlanOptions& options) {
   const std::set<Digest> units = units_with_device_code(bundle, usage);
   const std::map<std::string, link::DeviceFile> files = remade_files(configuration);
+  if (std::any_of(options.gpus.begin(), options.gpus.end(), system::is_cpu)) {
+    XAAS_TRY(DevicePlan plan, plan_jobs(bundle, units, {}, true, std::nullopt, files));
+    XAAS_CHECK(plan_for_cpu(bundle, units_for(bundle, units, "sm_"), usage, plan));
+    return plan;
+  }
   const bool for_nvidia = !units_for(bundle, units, "sm_").empty() || !files.empty();
   std::optional<Assembler> assembler;
   if (for_nvidia && !options.no_gpu && options.assembler) {

@@ -1,5 +1,5 @@
-// Problem: sources include Clang's headers of intrinsics in some configurations only, and few of them use what
-// these declare.
+// Problem: sources include Clang's headers of intrinsics in some configurations only, and few of them use
+// what these declare.
 //
 //     #ifdef __AVX2__                         30,000 lines for x86-64-v3 and none for x86-64-v2
 //     #include <immintrin.h>
@@ -22,7 +22,8 @@
 // - A declaration whose name was mentioned before stays where it is. If a declaration that waits mentions the
 //   name, that one stays where it is, too: `int f(struct s*); struct s { int i; };` says something else than
 //   the reverse.
-// - A declaration says which pragmas precede it. The one right after a pragma does not wait. Other pragmas than
+// - A declaration says which pragmas precede it. The one right after a pragma does not wait. Other pragmas
+// than
 //   the few that Clang's headers have inside of functions end the waiting (token_recorder.cpp).
 // - Messages do not depend on it: Clang reports nothing in system headers (unless -Wsystem-headers asks, and
 //   then nothing waits).
@@ -34,8 +35,8 @@
 // some in the C library as it is: `__builtin_strcpy` calls the `strcpy` that <string.h> defines with
 // _FORTIFY_SOURCE, an attribute names a function in a string, a declaration in an unused body changes the
 // meaning of a later one, symbols have other names than functions. What a name means is Clang's to say, so a
-// reader of tokens must not be asked about code that anybody may have written. For the same reason a project's
-// own headers never wait. Also rejected: leaving out Clang's headers by a list of files.
+// reader of tokens must not be asked about code that anybody may have written. For the same reason a
+// project's own headers never wait. Also rejected: leaving out Clang's headers by a list of files.
 #include "waiting_declarations.h"
 
 #include <algorithm>

@@ -199,8 +199,9 @@ static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMCont
   if (!parsed)
     return refuse(llvm::toString(parsed.takeError()));
   const llvm::Module& module = **parsed;
-  if (module.getTargetTriple().getArchName() != job.target.arch)
-    return refuse("the module is for " + module.getTargetTriple().str() + ", not for " + job.target.arch);
+  const std::string arch = job.form == Form::kernels ? "nvptx64" : job.target.arch;
+  if (module.getTargetTriple().getArchName() != arch)
+    return refuse("the module is for " + module.getTargetTriple().str() + ", not for " + arch);
   if (!job.unit.offload.empty() && ir::wants_device_image(module))
     return refuse("its device code is linked, and the module has a place for it");
   std::string malformed;
@@ -330,6 +331,29 @@ static Object symbols_object(llvm::Module& module) {
   return {to_bytes(symbols->defined), {}, std::move(symbols->wanted)};
 }
 
+// The module with its kernels for a CPU becomes a module like any other: with the optimization level of the
+// device code, and nothing else of its options, which are a GPU's.
+static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::string& errors,
+                                    const OutputLimit& limit) {
+  XAAS_TRY(std::vector<cpukernel::Kernel> kernels,
+           cpukernel::make_cpu_module(module, job.target.arch, job.unit.id().hex()).in(describe(job)));
+  Job host;
+  host.unit.source = job.unit.source;
+  host.unit.module = job.unit.module;
+  host.target = job.target;
+  host.options.text["triple"] = target::triple(job.target.arch);
+  const auto level = job.options.codegen.find("OptimizationLevel");
+  host.options.codegen["OptimizationLevel"] = level == job.options.codegen.end() ? 0 : level->second;
+  if (host.options.codegen["OptimizationLevel"] > 1)
+    for (const char* option : {"VectorizeLoop", "VectorizeSLP", "UnrollLoops"})
+      host.options.codegen[option] = 1;
+  host.options.codegen["UseInitArray"] = 1;
+  XAAS_TRY(Setup setup, set_up(host, module).in(describe(job)));
+  XAAS_TRY(Object object, emit(host, module, std::move(setup), errors, limit));
+  object.kernels = std::move(kernels);
+  return object;
+}
+
 Result<Object> lower(const Job& job, const OutputLimit& limit) {
   ir::initialize_back_ends();
   std::string errors;
@@ -339,6 +363,8 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
   XAAS_TRY(const std::unique_ptr<llvm::Module> module, load(job, context).in(describe(job)));
   if (job.form == Form::symbols)
     return symbols_object(*module);
+  if (job.form == Form::kernels)
+    return lower_kernels(job, *module, errors, limit);
   XAAS_TRY(Setup setup, set_up(job, *module).in(describe(job)));
   return emit(job, *module, std::move(setup), errors, limit);
 }

@@ -43,6 +43,15 @@ std::optional<size_t> take_number(std::string_view& text, char end) {
   return number;
 }
 
+std::optional<std::string> take_name(std::string_view& text) {
+  const std::optional<size_t> length = take_number(text, ':');
+  if (!length || *length > text.size())
+    return std::nullopt;
+  std::string name(text.substr(0, *length));
+  text.remove_prefix(*length);
+  return name;
+}
+
 // Takes the form that to_bytes() gives names: their number and a newline, and for each its length, a colon
 // and the name, because a name may have any character.
 std::optional<std::set<std::string>> take_names(std::string_view& text) {
@@ -51,13 +60,36 @@ std::optional<std::set<std::string>> take_names(std::string_view& text) {
     return std::nullopt;
   std::set<std::string> names;
   for (; *count > 0; --*count) {
-    const std::optional<size_t> length = take_number(text, ':');
-    if (!length || *length > text.size())
+    std::optional<std::string> name = take_name(text);
+    if (!name)
       return std::nullopt;
-    names.emplace_hint(names.end(), text.substr(0, *length));
-    text.remove_prefix(*length);
+    names.insert(names.end(), *std::move(name));
   }
   return names;
+}
+
+// Kernels have the same form: their number, and for each its name, a digit for its form, and the reason.
+std::string to_bytes(const std::vector<cpukernel::Kernel>& kernels) {
+  std::string bytes = std::to_string(kernels.size()) + "\n";
+  for (const cpukernel::Kernel& kernel : kernels)
+    for (const std::string& part :
+         {kernel.name, std::to_string(static_cast<int>(kernel.form)), kernel.reason})
+      bytes += std::to_string(part.size()) + ":" + part;
+  return bytes;
+}
+
+std::optional<std::vector<cpukernel::Kernel>> take_kernels(std::string_view& text) {
+  std::optional<size_t> count = take_number(text, '\n');
+  if (!count)
+    return std::nullopt;
+  std::vector<cpukernel::Kernel> kernels;
+  for (; *count > 0; --*count) {
+    std::optional<std::string> name = take_name(text), form = take_name(text), reason = take_name(text);
+    if (!name || !reason || !form || form->size() != 1 || (*form)[0] < '0' || (*form)[0] > '2')
+      return std::nullopt;
+    kernels.push_back({*std::move(name), static_cast<cpukernel::Form>((*form)[0] - '0'), *std::move(reason)});
+  }
+  return kernels;
 }
 
 } // namespace
@@ -72,6 +104,8 @@ std::string name(Form form) {
     return "ThinLTO bitcode";
   case Form::lto:
     return "LTO bitcode";
+  case Form::kernels:
+    return "kernels for the CPU";
   case Form::prepared:
     return "prepared module";
   case Form::symbols:
@@ -98,7 +132,7 @@ std::string to_bytes(const Object& object) {
   std::string bytes = object.own.assembly ? "asm" : "";
   for (const std::string& feature : object.own.features)
     bytes += " " + feature;
-  return bytes + "\n" + to_bytes(object.wanted) + object.bytes;
+  return bytes + "\n" + to_bytes(object.wanted) + to_bytes(object.kernels) + object.bytes;
 }
 
 Result<Object> parse_object(std::string_view bytes) {
@@ -112,6 +146,10 @@ Result<Object> parse_object(std::string_view bytes) {
   if (!wanted)
     return damaged("a damaged list of names");
   object.wanted = *std::move(wanted);
+  std::optional<std::vector<cpukernel::Kernel>> kernels = take_kernels(bytes);
+  if (!kernels)
+    return damaged("a damaged list of kernels");
+  object.kernels = *std::move(kernels);
   object.bytes = bytes;
   return object;
 }

@@ -93,6 +93,10 @@ Need gpu_need(const spec::Requirement::Gpu& required, const SystemDescription& s
   const system::Gpu *other_driver = nullptr, *unknown = nullptr;
   std::vector<std::string> found;
   for (const system::Gpu& gpu : system.gpus) {
+    if (system::is_cpu(gpu) && (required.vendor.empty() || required.vendor == "nvidia")) {
+      meet(need, gpu.model + " (" + gpu.evidence + ")");
+      return need;
+    }
     found.push_back(gpu.vendor + (gpu.arch.empty() ? "" : " " + gpu.arch));
     if (!required.vendor.empty() && gpu.vendor != required.vendor)
       continue;

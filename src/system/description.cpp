@@ -20,6 +20,18 @@ Result<SystemDescription> any_system(const std::string& arch, const std::string&
   return with_cpu(std::move(description), cpu);
 }
 
+Gpu cpu_as_gpu() {
+  Gpu gpu;
+  gpu.vendor = gpu.arch = "cpu";
+  gpu.model = "kernels on the CPU";
+  gpu.evidence = "--gpu cpu";
+  return gpu;
+}
+
+bool is_cpu(const Gpu& gpu) {
+  return gpu.vendor == "cpu";
+}
+
 target::Cpu target_cpu(const SystemDescription& description) {
   const std::string& name = description.cpu.name;
   const Result<target::Cpu> known = target::cpu_by_name(description.arch, name);

@@ -12,6 +12,7 @@
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
 #include <xaas/device/assembler.h>
+#include <xaas/device/make.h>
 #include <xaas/enclose/enclose.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/warning.h>
@@ -105,9 +106,10 @@ struct Report {
   select::Selection selection;
   std::vector<HostChoice> host; // in the order of the preferences
   target::Cpu target;
-  bool has_device_code = false;         // the configuration has code for GPUs
-  std::vector<std::string> gpus;        // architectures of the GPUs that it was made for
-  std::vector<image::GpuCode> gpu_code; // the code that each of them gets
+  bool has_device_code = false;                          // the configuration has code for GPUs
+  std::vector<std::string> gpus;                         // architectures of the GPUs that it was made for
+  std::vector<image::GpuCode> gpu_code;                  // the code that each of them gets
+  std::vector<device::DeviceCode::SourceKernel> kernels; // made for the CPU, or refused
   bool from_source = false;             // the configuration has no IR, so it was, or would be, built here
   std::string runtime;                  // in which it was built
   std::string compiler;                 // its version line

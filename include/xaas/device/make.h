@@ -3,6 +3,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/progress.h>
+#include <xaas/cpukernel/cpukernel.h>
 #include <xaas/device/plan.h>
 #include <xaas/image/contents.h>
 #include <xaas/lower/object_cache.h>
@@ -33,6 +34,11 @@ struct DeviceCode {
   std::map<Digest, std::string> images; // fat binaries and bundles of code objects, by host unit
   std::map<Digest, std::vector<std::string>> objects; // what a link reads besides its inputs, by record
   std::map<std::string, std::string> files;           // contents, by path
+  struct SourceKernel {
+    std::string source;
+    cpukernel::Kernel kernel;
+  };
+  std::vector<SourceKernel> kernels = {}; // that were made for the CPU, or refused
   uint64_t lowered = 0, cached = 0, links = 0;
 };
 
@@ -43,5 +49,13 @@ std::set<Digest> modules_to_read(const image::Bundle& bundle, const DevicePlan& 
 // A link with CUDA or HIP code gets no object where the plan has no code for any device. Errors: failed where
 // the units of a link contradict each other; those of lowering, linking and assembling.
 Result<DeviceCode> make_device_code(const DeviceInputs& inputs);
+
+// True for the name of a file in a link that is CUDA's run-time library.
+bool is_cuda_runtime(const std::string& name);
+
+// An object with the run-time library for a plan with kernels on the CPU, for programs that call these
+// functions of CUDA's.
+Result<std::string> cuda_runtime(const DevicePlan& plan, const target::Cpu& cpu,
+                                 const std::set<std::string>& functions);
 
 } // namespace xaas::device

@@ -46,7 +46,8 @@ struct DeviceLink {
 };
 
 struct DevicePlan {
-  std::vector<std::string> gpus;      // architectures of the machine's GPUs, sorted; none: no device code
+  // Architectures of the machine's GPUs, sorted; "cpu" alone if kernels run there; none: no device code.
+  std::vector<std::string> gpus;
   std::optional<Assembler> assembler; // absent: the driver assembles PTX
   // Jobs whose code goes into the object of a host unit, one for each GPU that needs its own. A unit without
   // jobs gets an empty image.
@@ -55,6 +56,12 @@ struct DevicePlan {
   std::map<std::string, std::map<Digest, DeviceJob>> linked;
   std::map<Digest, std::vector<DeviceLink>> links; // by record, of links with device code to be linked
   std::map<std::string, PlannedFile> files;        // by path
+  // Kernels that run on the CPU: the device unit of each host unit, those that each link needs, by record (of
+  // links with CUDA's run-time library, too), and what the run-time library says of itself (cpukernel.h).
+  bool on_cpu = false;
+  std::map<Digest, Digest> kernels;
+  std::map<Digest, std::vector<Digest>> kernel_links;
+  unsigned cuda_release = 0, architecture = 0;
   // Installed objects and archives whose device code only links within the image find. Used elsewhere, they
   // have none.
   std::vector<std::string> files_without_device_code;
@@ -70,7 +77,7 @@ struct DevicePlan {
 };
 
 struct PlanOptions {
-  std::vector<system::Gpu> gpus; // of the target
+  std::vector<system::Gpu> gpus; // of the target; system::is_cpu() alone: kernels run on the CPU
   bool no_gpu = false;           // leave device code out, whatever the GPUs
   // Where to look for an assembler, if the plan has work for one. Absent: the driver assembles PTX.
   std::optional<AssemblerPlaces> assembler;

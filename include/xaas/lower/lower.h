@@ -3,6 +3,7 @@
 
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/cpukernel/cpukernel.h>
 #include <xaas/ir/unit.h>
 #include <xaas/target/cpu.h>
 
@@ -20,6 +21,7 @@ enum class Form {
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
             // inline assembly that a link must not assemble (ir::suits_lto())
   lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
+  kernels,  // of a unit for NVIDIA's GPUs: an object with its kernels for a CPU (cpukernel/cpukernel.h)
   prepared, // bitcode in prepared form (ir/prepared.h), for any target
   symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
            // others (ir/symbols.h)
@@ -61,7 +63,8 @@ struct Object {
   // Names for which a link searches archives (ir::Symbols::wanted), if the form is object, thin_lto or
   // symbols.
   std::set<std::string> wanted;
-  double cpu_seconds = 0; // that lowering took, if a worker did it now
+  std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels
+  double cpu_seconds = 0;                      // that lowering took, if a worker did it now
 };
 // The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.
 std::string to_bytes(const Object& object);

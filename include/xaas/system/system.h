@@ -44,6 +44,10 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
+// Stands for the CPU where a configuration asks for a GPU, and its kernels run on the CPU.
+Gpu cpu_as_gpu();
+bool is_cpu(const Gpu& gpu);
+
 struct Mpi {
   std::string implementation, version, abi, libdir;
   std::string evidence = {}; // the library, and the source of its version

@@ -7,10 +7,10 @@
 //
 // Approach: the module shows every call that the source makes, also those that no walk over the syntax tree
 // finds (captured statements of OpenMP, blocks, sizes of arrays, default arguments). A value that may be in a
-// register is a vector there with AVX, and without it lies in memory, with the alignment of its type: 32 bytes
-// or more (frontend.cpp looks for these). What remains are two things that the syntax tree alone shows, by its
-// list of all types: a type with less alignment than its vectors, and that there are wide vectors at all where
-// code reads variable arguments, for which the front end writes the convention out.
+// register is a vector there with AVX, and without it lies in memory, with the alignment of its type: 32
+// bytes or more (frontend.cpp looks for these). What remains are two things that the syntax tree alone shows,
+// by its list of all types: a type with less alignment than its vectors, and that there are wide vectors at
+// all where code reads variable arguments, for which the front end writes the convention out.
 //
 // AVX changes the convention of one more type: a union of more than 128 bits, because of its alignment, with
 // a vector or a number of 128 bits in it.
@@ -41,7 +41,8 @@ public:
   // True for a structure that has such a vector in it and less than its alignment.
   bool is_hidden(const clang::Type& type) {
     const clang::RecordDecl* record = definition_of(type);
-    return record && context_.getTypeAlign(&type) <= width_of_all && holds_wide(context_.getCanonicalType(clang::QualType(&type, 0)));
+    return record && context_.getTypeAlign(&type) <= width_of_all &&
+           holds_wide(context_.getCanonicalType(clang::QualType(&type, 0)));
   }
 
   bool is_wide(const clang::Type& type) {
@@ -101,8 +102,8 @@ private:
 bool is_of_clang(const clang::RecordDecl& record, const clang::CompilerInstance& compiler) {
   const clang::SourceManager& sources = compiler.getSourceManager();
   const clang::SourceLocation location = sources.getExpansionLoc(record.getLocation());
-  return location.isValid() && known::is_header_of_clang(sources, sources.getFileID(location),
-                                                         compiler.getHeaderSearchOpts());
+  return location.isValid() &&
+         known::is_header_of_clang(sources, sources.getFileID(location), compiler.getHeaderSearchOpts());
 }
 
 } // namespace

@@ -209,22 +209,28 @@ TEST_F(Known, WideVectorsCountWhereTheirValuesAre) {
               "{ g(^(int i) { r[i] = (*p)(q[i]); }); }\n",
        0},
       {"size_of_parameter.c",
-       wide + "unsigned long f(int (**p)(union u), union u* q, int (*x)[(*p)(*q)]) { return sizeof(*x); }\n", 0},
+       wide + "unsigned long f(int (**p)(union u), union u* q, int (*x)[(*p)(*q)]) { return sizeof(*x); }\n",
+       0},
       {"default_of_declaration.cpp",
-       wide + "extern double (*p)(u); extern u* q;\ndouble g(double x = p(*q));\ndouble f() { return g(); }\n", 0},
+       wide +
+           "extern double (*p)(u); extern u* q;\ndouble g(double x = p(*q));\ndouble f() { return g(); }\n",
+       0},
       {"lambda_of_constant.cpp",
        wide + "constexpr auto mk() { return [](double (*p)(u), u* q) { return p(*q); }; }\n"
               "constexpr auto l = mk();\ndouble f(double (*p)(u), u* q) { return l(p, q); }\n",
        0},
       {"other_symbol.c",
-       wide + "double pub(void);\ndouble impl(union u a) __asm__(\"pub\");\ndouble call(void) { return pub(); }\n"
+       wide + "double pub(void);\ndouble impl(union u a) __asm__(\"pub\");\ndouble call(void) { return "
+              "pub(); }\n"
               "double impl(union u a) { return a.d[1]; }\n",
        0},
       {"packed.c",
-       wide + "struct s { v8 v; } __attribute__((packed));\nint g(struct s);\nint f(struct s* p) { return g(*p); }\n",
+       wide + "struct s { v8 v; } __attribute__((packed));\nint g(struct s);\nint f(struct s* p) { return "
+              "g(*p); }\n",
        0},
       {"less_alignment.c",
-       "typedef float v8 __attribute__((vector_size(32), aligned(8)));\nstruct s { v8 v; };\nint g(struct s);\n"
+       "typedef float v8 __attribute__((vector_size(32), aligned(8)));\nstruct s { v8 v; };\nint g(struct "
+       "s);\n"
        "int f(struct s* p) { return g(*p); }\n",
        0},
       {"variable_arguments.c",
@@ -232,7 +238,9 @@ TEST_F(Known, WideVectorsCountWhereTheirValuesAre) {
               "return __builtin_va_arg(l, union u).d[1]; }\n",
        0},
       {"variable_arguments_alone.c",
-       "int f(int n, ...) { __builtin_va_list l; __builtin_va_start(l, n); return __builtin_va_arg(l, int); }\n", 1},
+       "int f(int n, ...) { __builtin_va_list l; __builtin_va_start(l, n); return __builtin_va_arg(l, int); "
+       "}\n",
+       1},
       {"union_of_narrow.c",
        "union a { float v __attribute__((vector_size(16))); } __attribute__((aligned(32)));\n"
        "int g(union a);\nint f(union a* p) { return g(*p); }\n",

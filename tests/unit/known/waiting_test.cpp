@@ -99,10 +99,12 @@ const Case cases[] = {
      "h(a); }\n",
      false},
     {"pack_in_a_structure", "struct s { int a;\n#pragma pack(1)\n int b; };\n",
-     "#ifdef B\n#include <header.h>\n#endif\nstruct q { char c; int i; };\nint f(void) { return sizeof(struct q); }\n",
+     "#ifdef B\n#include <header.h>\n#endif\nstruct q { char c; int i; };\nint f(void) { return "
+     "sizeof(struct q); }\n",
      false},
     {"attribute_in_a_body",
-     "static void g(void) {\n#pragma clang attribute push(__attribute__((noinline)), apply_to = function)\n}\n",
+     "static void g(void) {\n#pragma clang attribute push(__attribute__((noinline)), apply_to = "
+     "function)\n}\n",
      "#ifdef B\n#include <header.h>\n#endif\nint f(int a) { return a; }\n"
      "#ifdef B\n#pragma clang attribute pop\n#endif\n",
      false},
@@ -113,10 +115,12 @@ const Case cases[] = {
      "typedef struct s2 (g);\n#endif\n",
      "#include <header.h>\nint f(void) { return sizeof(g); }\n", false},
     {"pointer_to_array",
-     "struct s1 { int i; };\n#ifdef A\ntypedef struct s1 (*g)[2];\n#else\ntypedef struct s1 (*g)[3];\n#endif\n",
+     "struct s1 { int i; };\n#ifdef A\ntypedef struct s1 (*g)[2];\n#else\ntypedef struct s1 "
+     "(*g)[3];\n#endif\n",
      "#include <header.h>\nint f(g a) { return sizeof(*a); }\n", false},
     {"tag_in_a_size",
-     "#ifdef A\ntypedef char t[sizeof(struct b { int i; })];\n#else\ntypedef char t[sizeof(struct b { long i; })];\n"
+     "#ifdef A\ntypedef char t[sizeof(struct b { int i; })];\n#else\ntypedef char t[sizeof(struct b { long "
+     "i; })];\n"
      "#endif\n",
      "#include <header.h>\nunsigned long f(struct b* p) { return sizeof *p; }\n", false},
     {"enumerators_in_an_attribute",
@@ -144,8 +148,8 @@ TEST_P(Waiting, OutcomeIsThatOfCompiling) {
   write("src/clang/include/header.h", each.header);
   write("src/sys/system.h", each.header);
   write("src/a.c", each.source);
-  const std::string command =
-      std::string("$CC -O2 -Wall ") + each.flags + " -resource-dir clang -isystem sys -c a.c -o ../build/a.o -D";
+  const std::string command = std::string("$CC -O2 -Wall ") + each.flags +
+                              " -resource-dir clang -isystem sys -c a.c -o ../build/a.o -D";
   const std::string truth_said = sh(command + "B");
   const Digest truth = unit_of("build/a.o").module;
   session_.cache = path("cache");

@@ -1,0 +1,65 @@
+// CUDA kernels for a CPU: a module for NVPTX, as Clang's front end emits it, becomes one for the host.
+//
+// A kernel describes one thread, and the threads of a block meet at barriers. On a CPU, one core runs one
+// block: the code between two barriers becomes a loop over the block's threads, which LLVM vectorizes.
+//
+//     __global__ void reverse(int* a) {              for each thread t: s[t] = a[t];
+//       __shared__ int s[64];
+//       s[threadIdx.x] = a[threadIdx.x];     =>      for each thread t: a[t] = s[63 - t];
+//       __syncthreads();
+//       a[threadIdx.x] = s[63 - threadIdx.x];
+//     }
+//
+// The steps are files of their own, each with an example: normalise.cpp (data layout, address spaces),
+// library.cpp (what replaces libdevice and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code
+// between), kernel.cpp (the loops, and the table by which the run-time library finds a kernel).
+#pragma once
+
+#include <xaas/base/result.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace xaas::cpukernel {
+
+enum class Form {
+  loops,  // all threads of a block take the same way between barriers
+  masked, // each thread has its own
+  refused
+};
+
+// For reports: "loops", "masked", "refused".
+std::string name(Form form);
+
+struct Kernel {
+  std::string name; // mangled
+  Form form = Form::refused;
+  std::string reason; // why it is not in a simpler form
+};
+
+// Changes a module for NVPTX, with functions of libdevice declared only, into one for the host's architecture
+// ("x86_64"). The module then defines each kernel that can be made, a table of all of them, and a constructor
+// that hands the table to the run-time library; `image` is the name under which the host's part of the
+// program knows it. All else is internal. Returns the kernels by name. Launching a refused one is an error of
+// the run-time library. Functions have no target attributes.
+//
+// Errors: integrity if the module is not for NVPTX; failed where types have another layout on the host.
+Result<std::vector<Kernel>> make_cpu_module(llvm::Module& module, const std::string& arch,
+                                            const std::string& image);
+
+// What the host's part of a program has in place of a device image, for a module that was made with `image`.
+std::string image_text(const std::string& image);
+
+// The run-time library of a program that calls `functions` of CUDA's, as bitcode for `arch`. `release`: of
+// CUDA, as 12040 for 12.4; `architecture`: of the IR that the kernels come from, as 800 for sm_80. Functions
+// that the library lacks say so when they are called. Unsatisfied: an architecture that it is not for.
+Result<std::string> runtime_library(const std::string& arch, unsigned release, unsigned architecture,
+                                    const std::set<std::string>& functions);
+
+} // namespace xaas::cpukernel

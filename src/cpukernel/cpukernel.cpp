@@ -1,0 +1,357 @@
+// The steps in their order, and what is done between them.
+//
+// Everything that depends on the thread is inlined into the kernels first, so that later steps see a kernel
+// as one function. A device function that asks neither for the thread's place nor for other threads stays a
+// function.
+#include "kernel.h"
+#include "library.h"
+#include "normalise.h"
+
+#include <xaas/base/result.h>
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/IR/ReplaceConstant.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
+
+#include <algorithm>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+class Maker {
+public:
+  Maker(llvm::Module& module, const std::string& arch, const std::string& image)
+      : module_(module), arch_(arch), image_(image) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(components_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, components_, modules_);
+  }
+
+  Result<std::vector<Kernel>> run() {
+    llvm::StripDebugInfo(module_);
+    collect_kernels();
+    XAAS_TRY(shared_, normalise(module_, arch_));
+    collect_variables();
+    XAAS_CHECK(add_library(module_));
+    inline_what_depends_on_threads();
+    place_shared();
+    for (Work& work : works_)
+      make_regions_of(work);
+    inline_all();
+    for (Work& work : works_)
+      make_block_function_of(work);
+    XAAS_CHECK(finish());
+    return report();
+  }
+
+private:
+  struct Work {
+    llvm::Function* kernel;
+    std::string name;
+    Nodes nodes = {};
+    Regions regions = {};
+    std::string refusal = {};
+    llvm::Function* run = nullptr;
+  };
+
+  void collect_kernels() {
+    for (llvm::Function& function : module_)
+      if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::PTX_Kernel)
+        works_.push_back({&function, function.getName().str()});
+    std::sort(works_.begin(), works_.end(), [](const Work& a, const Work& b) { return a.name < b.name; });
+  }
+
+  // Variables that the host can name. No launch initializes them any more.
+  void collect_variables() {
+    for (llvm::GlobalVariable& variable : module_.globals())
+      if (!variable.isDeclaration() && variable.isExternallyInitialized()) {
+        variable.setExternallyInitialized(false);
+        variables_.push_back(&variable);
+      }
+  }
+
+  // Functions that ask for the thread's place, for shared memory or for other threads, themselves or through
+  // what they call; and those with inline assembly, which is refused where a kernel needs it.
+  void find_dependent() {
+    dependent_.clear();
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (llvm::Function& function : module_)
+        if (!function.isDeclaration() && !dependent_.contains(&function) && depends(function))
+          changed |= dependent_.insert(&function).second;
+    }
+  }
+
+  bool depends(const llvm::Function& function) const {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+        const llvm::Function* callee = callee_of(*call);
+        if (call->isInlineAsm() ||
+            (callee && (!intrinsic_name(*callee).empty() || dependent_.contains(callee))))
+          return true;
+      }
+      if (llvm::any_of(instruction.operands(),
+                       [&](const llvm::Use& operand) { return names_shared(operand.get()); }))
+        return true;
+    }
+    return false;
+  }
+
+  bool names_shared(const llvm::Value* value) const {
+    if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value))
+      return llvm::is_contained(shared_.fixed, variable) || llvm::is_contained(shared_.dynamic, variable);
+    const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(value);
+    return expression && llvm::any_of(expression->operands(),
+                                      [&](const llvm::Use& operand) { return names_shared(operand.get()); });
+  }
+
+  void inline_what_depends_on_threads() {
+    find_dependent();
+    for (llvm::Function& function : module_) {
+      if (function.isDeclaration())
+        continue;
+      function.removeFnAttr(llvm::Attribute::NoInline);
+      function.removeFnAttr(llvm::Attribute::OptimizeNone);
+      function.setCallingConv(llvm::CallingConv::C);
+      const bool is_kernel = llvm::any_of(works_, [&](const Work& work) { return work.kernel == &function; });
+      if (is_kernel)
+        function.removeFnAttr(llvm::Attribute::AlwaysInline);
+      else if (dependent_.contains(&function))
+        function.addFnAttr(llvm::Attribute::AlwaysInline);
+    }
+    inline_all();
+    find_dependent(); // those that are left
+    for (Work& work : works_) {
+      copy_changed_structures(*work.kernel);
+      simplify(*work.kernel);
+    }
+  }
+
+  void inline_all() {
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::AlwaysInlinerPass());
+    passes.run(module_, modules_);
+  }
+
+  void simplify(llvm::Function& function) {
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    passes.addPass(llvm::EarlyCSEPass(true));
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::ADCEPass());
+    passes.run(function, functions_);
+    functions_.invalidate(function, llvm::PreservedAnalyses::none());
+  }
+
+  // All threads get one pointer to a structure that the launch passes by value. If a thread may change its
+  // own, or give its address away, it gets a copy.
+  void copy_changed_structures(llvm::Function& kernel) {
+    for (llvm::Argument& parameter : kernel.args()) {
+      if (!parameter.hasByValAttr() || is_only_read(parameter))
+        continue;
+      llvm::IRBuilder<> builder(&*kernel.getEntryBlock().getFirstInsertionPt());
+      llvm::AllocaInst* copy = builder.CreateAlloca(parameter.getParamByValType());
+      copy->setAlignment(parameter.getParamAlign().valueOrOne());
+      parameter.replaceAllUsesWith(copy);
+      builder.CreateMemCpy(copy, copy->getAlign(), &parameter, parameter.getParamAlign(),
+                           module_.getDataLayout().getTypeAllocSize(parameter.getParamByValType()));
+    }
+  }
+
+  static bool is_only_read(const llvm::Value& pointer) {
+    return llvm::all_of(pointer.users(), [](const llvm::User* user) {
+      if (llvm::isa<llvm::LoadInst>(user))
+        return true;
+      return llvm::isa<llvm::GetElementPtrInst>(user) && is_only_read(*user);
+    });
+  }
+
+  // Fixed variables first, then the dynamic ones, which share one place at the end.
+  void place_shared() {
+    uint64_t end = 0;
+    const auto align = [&](const llvm::GlobalVariable& variable, uint64_t least) {
+      return std::max(variable.getAlign().valueOrOne().value(), least);
+    };
+    for (llvm::GlobalVariable* variable : shared_.fixed) {
+      end = llvm::alignTo(end, align(*variable, 16));
+      places_[variable] = end;
+      end += module_.getDataLayout().getTypeAllocSize(variable->getValueType());
+    }
+    shared_bytes_ = llvm::alignTo(end, 256);
+    for (llvm::GlobalVariable* variable : shared_.dynamic)
+      places_[variable] = shared_bytes_;
+  }
+
+  void make_regions_of(Work& work) {
+    std::vector<llvm::Constant*> variables(shared_.fixed.begin(), shared_.fixed.end());
+    variables.insert(variables.end(), shared_.dynamic.begin(), shared_.dynamic.end());
+    mark_indices(*work.kernel);
+    Result<Nodes> nodes = find_nodes(*work.kernel);
+    if (nodes)
+      if (std::string call = dependent_call(*work.kernel); !call.empty())
+        nodes = make_error(ErrorKind::unsatisfied, call);
+    if (!nodes) {
+      work.refusal = nodes.error().message;
+      return;
+    }
+    llvm::convertUsersOfConstantsToInstructions(variables, work.kernel);
+    work.nodes = *std::move(nodes);
+    work.regions = make_regions(*work.kernel, work.nodes, places_);
+  }
+
+  // A call of a function that depends on the thread and was not inlined; empty if there is none.
+  std::string dependent_call(const llvm::Function& kernel) const {
+    for (const llvm::Instruction& instruction : llvm::instructions(kernel)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (!call || call->isInlineAsm())
+        continue;
+      const llvm::Function* callee = callee_of(*call);
+      if (callee && dependent_.contains(callee))
+        return "a call of " + callee->getName().str() + ", which is recursive and depends on the thread";
+      if (!callee && has_dependent_address())
+        return "a call through a pointer, perhaps of a function that depends on the thread";
+    }
+    return {};
+  }
+
+  // A call through a pointer may reach any function whose address is taken.
+  bool has_dependent_address() const {
+    return llvm::any_of(dependent_,
+                        [](const llvm::Function* function) { return function->hasAddressTaken(); });
+  }
+
+  // blockIdx.x * blockDim.x + threadIdx.x does not wrap: the run-time library launches no grid with more
+  // threads in a dimension than a signed number of 32 bits has.
+  static void mark_indices(llvm::Function& kernel) {
+    using namespace llvm::PatternMatch;
+    const auto is_register = [](const llvm::Value* value, llvm::StringRef name) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(value);
+      return call && callee_of(*call) && intrinsic_name(*callee_of(*call)) == "read_ptx_sreg_" + name.str();
+    };
+    for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
+      llvm::Value *block = nullptr, *size = nullptr, *thread = nullptr;
+      llvm::BinaryOperator* product = nullptr;
+      if (!match(&instruction, m_c_Add(m_CombineAnd(m_BinOp(product), m_Mul(m_Value(block), m_Value(size))),
+                                       m_Value(thread))))
+        continue;
+      for (const char* dimension : {"x", "y", "z"}) {
+        const std::string d = dimension;
+        if (!is_register(thread, "tid_" + d))
+          continue;
+        if ((is_register(block, "ctaid_" + d) && is_register(size, "ntid_" + d)) ||
+            (is_register(size, "ctaid_" + d) && is_register(block, "ntid_" + d)))
+          for (llvm::Instruction* each : {static_cast<llvm::Instruction*>(product), &instruction}) {
+            each->setHasNoSignedWrap(true);
+            each->setHasNoUnsignedWrap(true);
+          }
+      }
+    }
+  }
+
+  void make_block_function_of(Work& work) {
+    if (!work.refusal.empty())
+      return;
+    for (llvm::Function* region : work.regions.functions)
+      simplify(*region);
+    work.run = make_block_function(*work.kernel, work.nodes, work.regions);
+  }
+
+  Result<void> finish() {
+    std::vector<Entry> entries;
+    for (Work& work : works_) {
+      work.kernel->replaceAllUsesWith(llvm::PoisonValue::get(work.kernel->getType()));
+      work.kernel->eraseFromParent();
+      entries.push_back(
+          {work.name, work.run, work.refusal, shared_bytes_, work.regions.thread_bytes, work.regions.arrays});
+    }
+    if (llvm::GlobalVariable* used = module_.getGlobalVariable("llvm.compiler.used"))
+      used->eraseFromParent();
+    if (llvm::GlobalVariable* used = module_.getGlobalVariable("llvm.used"))
+      used->eraseFromParent();
+    add_table(module_, entries, variables_, image_text(image_).c_str());
+    for (llvm::GlobalVariable& variable : module_.globals())
+      if (!variable.isDeclaration() && !variable.getName().starts_with("llvm."))
+        variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+    for (llvm::Function& function : module_) // until here the library's were kept
+      if (!function.isDeclaration()) {
+        function.setLinkage(llvm::GlobalValue::InternalLinkage);
+        function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+        function.setDSOLocal(true);
+      }
+    inline_all();
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::GlobalDCEPass());
+    passes.run(module_, modules_);
+    std::string malformed;
+    llvm::raw_string_ostream stream(malformed);
+    if (llvm::verifyModule(module_, &stream))
+      return make_error(ErrorKind::failed, "kernels for the CPU: " + malformed);
+    return {};
+  }
+
+  std::vector<Kernel> report() const {
+    std::vector<Kernel> kernels;
+    for (const Work& work : works_)
+      kernels.push_back({work.name,
+                         !work.refusal.empty() ? Form::refused
+                         : work.nodes.agree    ? Form::loops
+                                               : Form::masked,
+                         work.refusal.empty() ? work.nodes.reason : work.refusal});
+    return kernels;
+  }
+
+  llvm::Module& module_;
+  std::string arch_, image_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+  SharedVariables shared_;
+  SharedPlaces places_;
+  uint64_t shared_bytes_ = 0;
+  std::vector<Work> works_;
+  std::vector<llvm::GlobalVariable*> variables_;
+  llvm::SmallPtrSet<const llvm::Function*, 16> dependent_;
+};
+
+} // namespace
+
+std::string name(Form form) {
+  switch (form) {
+  case Form::loops:
+    return "loops";
+  case Form::masked:
+    return "masked";
+  case Form::refused:
+    return "refused";
+  }
+  return {};
+}
+
+Result<std::vector<Kernel>> make_cpu_module(llvm::Module& module, const std::string& arch,
+                                            const std::string& image) {
+  return Maker(module, arch, image).run();
+}
+
+} // namespace xaas::cpukernel

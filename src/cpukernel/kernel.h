@@ -1,0 +1,26 @@
+// Kernels that run whole blocks, and the table in which the run-time library finds them.
+#pragma once
+
+#include "regions.h"
+
+namespace xaas::cpukernel {
+
+// A kernel as the table lists it. Without `run` it is refused, for the reason.
+struct Entry {
+  std::string name;
+  llvm::Function* run = nullptr;
+  std::string reason;
+  uint64_t shared_bytes = 0; // of fixed shared variables
+  uint64_t thread_bytes = 0;
+  uint32_t arrays = 0;
+};
+
+// Makes void(ptr arguments, ptr block), which runs all threads of a block. Everything that a region calls has
+// been inlined into it. `kernel` is only asked for its parameters.
+llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions);
+
+// Adds the table (library/block.h), and a constructor that registers it.
+void add_table(llvm::Module& module, const std::vector<Entry>& kernels,
+               const std::vector<llvm::GlobalVariable*>& variables, const std::string& image);
+
+} // namespace xaas::cpukernel

@@ -1,0 +1,110 @@
+#include "library.h"
+
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/Support/SourceMgr.h>
+
+#include <algorithm>
+
+namespace xaas::cpukernel {
+
+std::string_view math_ir(); // library/*.c
+std::string_view thread_ir();
+
+namespace {
+
+constexpr llvm::StringLiteral intrinsic_prefix = "llvm.nvvm.";
+constexpr const char* any_thread_prefix = "xaas_nvvm_";
+
+// A device function may have the name of a function of the C library (`sqrt`), which means another one on the
+// host.
+void rename_functions(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration())
+      function.setName("device." + function.getName());
+}
+
+Result<void> link(llvm::Module& module, std::string_view text, const char* file) {
+  llvm::LLVMContext& context = module.getContext();
+  const bool discards = context.shouldDiscardValueNames();
+  context.setDiscardValueNames(false); // the text has some
+  llvm::SMDiagnostic trouble;
+  std::unique_ptr<llvm::Module> library = llvm::parseAssemblyString(llvm::StringRef(text), trouble, context);
+  context.setDiscardValueNames(discards);
+  if (!library)
+    return make_error(ErrorKind::failed, std::string(file) + ": " + trouble.getMessage().str());
+  for (llvm::Function& function : *library)
+    if (function.isDeclaration() && !function.isIntrinsic())
+      function.addFnAttr(provided_attribute);
+  library->setDataLayout(module.getDataLayout());
+  library->setTargetTriple(module.getTargetTriple());
+  if (llvm::NamedMDNode* flags = library->getModuleFlagsMetadata()) // the device module's count
+    library->eraseNamedMetadata(flags);
+  if (llvm::Linker::linkModules(module, std::move(library)))
+    return make_error(ErrorKind::failed, std::string(file) + " contradicts the device module");
+  return {};
+}
+
+// Functions that CUDA gives device code. The run-time library has them under other names, because the host's
+// C library has some of these.
+constexpr std::pair<const char*, const char*> functions_of_cuda[] = {{"vprintf", "xaas_vprintf"},
+                                                                     {"__assertfail", "xaas_assertfail"},
+                                                                     {"malloc", "xaas_malloc"},
+                                                                     {"free", "xaas_free"}};
+
+void provide_functions(llvm::Module& module) {
+  for (const auto& [name, own] : functions_of_cuda)
+    if (llvm::Function* function = module.getFunction(name); function && function->isDeclaration()) {
+      function->setName(own);
+      function->addFnAttr(provided_attribute);
+    }
+}
+
+void replace_intrinsics(llvm::Module& module) {
+  std::vector<llvm::Function*> intrinsics;
+  for (llvm::Function& function : module)
+    if (!intrinsic_name(function).empty())
+      intrinsics.push_back(&function);
+  for (llvm::Function* intrinsic : intrinsics) {
+    llvm::Function* own = module.getFunction(any_thread_prefix + intrinsic_name(*intrinsic));
+    if (!own || own->getFunctionType() != intrinsic->getFunctionType())
+      continue;
+    intrinsic->replaceAllUsesWith(own);
+    intrinsic->eraseFromParent();
+  }
+}
+
+} // namespace
+
+std::string intrinsic_name(const llvm::Function& function) {
+  llvm::StringRef name = function.getName();
+  if (!name.consume_front(intrinsic_prefix))
+    return {};
+  std::string result = name.str();
+  std::replace(result.begin(), result.end(), '.', '_');
+  return result;
+}
+
+const llvm::Function* callee_of(const llvm::CallBase& call) {
+  return llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCasts());
+}
+
+Result<void> add_library(llvm::Module& module) {
+  rename_functions(module);
+  provide_functions(module);
+  XAAS_CHECK(link(module, math_ir(), "math.c"));
+  XAAS_CHECK(link(module, thread_ir(), "thread.c"));
+  for (llvm::Function& function : module)
+    if (function.getName().starts_with("xaas_") || function.getName().starts_with("__nv_"))
+      if (!function.isDeclaration()) {
+        function.removeFnAttr("target-cpu");
+        function.removeFnAttr("target-features");
+        function.removeFnAttr("tune-cpu");
+      }
+  replace_intrinsics(module);
+  return {};
+}
+
+} // namespace xaas::cpukernel

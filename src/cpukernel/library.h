@@ -1,0 +1,36 @@
+// What replaces libdevice and the intrinsics of LLVM's NVPTX back end: library/math.c and library/thread.c.
+#pragma once
+
+#include <xaas/base/result.h>
+
+#include <llvm/ADT/StringRef.h>
+
+#include <string>
+
+namespace llvm {
+class CallBase;
+class Function;
+class Module;
+} // namespace llvm
+
+namespace xaas::cpukernel {
+
+// The prefixes of the library's functions; library/thread.c says what they mean.
+constexpr const char* thread_prefix = "xaas_thread_";
+constexpr const char* warp_prefix = "xaas_warp_";
+
+// An attribute of declarations that the run-time library or the C library defines.
+constexpr const char* provided_attribute = "xaas-provided";
+
+// The name of an intrinsic of the NVPTX back end as part of a C name: llvm.nvvm.vote.all.sync is
+// "vote_all_sync". Empty for other functions.
+std::string intrinsic_name(const llvm::Function& function);
+
+// The function that a call names directly; null for a call through a pointer or of inline assembly.
+const llvm::Function* callee_of(const llvm::CallBase& call);
+
+// Gives the module's own functions names that no library has, adds the library to the module, and replaces
+// calls of what it defines for any thread. Other intrinsics stay. The module is for the host.
+Result<void> add_library(llvm::Module& module);
+
+} // namespace xaas::cpukernel

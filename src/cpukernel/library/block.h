@@ -1,0 +1,45 @@
+// What a kernel's code and the run-time library know of a block of threads.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// One block in execution. Kernels only read it.
+struct xaas_block {
+  uint32_t size[3];      // blockDim
+  uint32_t grid[3];      // gridDim
+  uint32_t index[3];     // blockIdx
+  uint32_t threads;      // in the block
+  uint32_t dynamic_size; // bytes of dynamic shared memory
+  char* shared;          // the kernel's shared memory, aligned to 256 bytes; the dynamic part is last
+  char* arena;           // arrays with an element for each thread, aligned to 256 bytes
+};
+
+// A kernel as the table of its module lists it. A kernel that could not be made has a reason and no `run`.
+struct xaas_kernel {
+  const char* name;
+  void (*run)(void** arguments, const struct xaas_block*);
+  const char* reason;
+  uint32_t shared_bytes; // of static shared memory
+  uint32_t thread_bytes; // of the arena, for each thread,
+  uint32_t arrays;       // and 64 more for each of these arrays
+};
+
+// A variable that the host can name.
+struct xaas_variable {
+  const char* name;
+  void* address;
+  uint64_t size; // bytes
+};
+
+// The kernels of one device image. `image` is the text by which the host's part of the program names it.
+struct xaas_module {
+  const char* image;
+  const struct xaas_kernel* kernels;
+  const struct xaas_variable* variables;
+  uint32_t kernel_count;
+  uint32_t variable_count;
+  struct xaas_module* next; // of the run-time library
+};
+
+enum { xaas_warp_size = 32 };

@@ -1,0 +1,253 @@
+// Intrinsics of the NVPTX back end that depend on the thread, or on the other threads of its warp or block.
+// The file is compiled to IR with the project and linked into each device module; src/cpukernel/library.cpp
+// finds the functions by their names.
+//
+//   xaas_thread_NAME    llvm.nvvm.NAME with the thread's place in its block before its own operands
+//   xaas_warp_NAME      llvm.nvvm.NAME after all threads that take part have published a value each
+//
+// Source: PTX ISA 9.0, "Special Registers", "shfl.sync", "vote.sync", "match.sync", "redux.sync",
+// "barrier.cta".
+#include "block.h"
+
+#define INLINE __attribute__((always_inline))
+typedef const struct xaas_block* block;
+#define THREAD block b, uint32_t x, uint32_t y, uint32_t z, uint32_t t
+#define UNUSED (void)b, (void)x, (void)y, (void)z, (void)t
+
+#define REGISTER(name, value)                                                                                \
+  INLINE uint32_t xaas_thread_read_ptx_sreg_##name(THREAD) {                                                 \
+    UNUSED;                                                                                                  \
+    return value;                                                                                            \
+  }
+REGISTER(tid_x, x)
+REGISTER(tid_y, y)
+REGISTER(tid_z, z)
+REGISTER(ntid_x, b->size[0])
+REGISTER(ntid_y, b->size[1])
+REGISTER(ntid_z, b->size[2])
+REGISTER(ctaid_x, b->index[0])
+REGISTER(ctaid_y, b->index[1])
+REGISTER(ctaid_z, b->index[2])
+REGISTER(nctaid_x, b->grid[0])
+REGISTER(nctaid_y, b->grid[1])
+REGISTER(nctaid_z, b->grid[2])
+REGISTER(laneid, t % xaas_warp_size)
+REGISTER(warpid, t / xaas_warp_size)
+REGISTER(nwarpid, (b->threads + xaas_warp_size - 1) / xaas_warp_size)
+REGISTER(warpsize, xaas_warp_size)
+REGISTER(smid, 0)
+REGISTER(nsmid, 1)
+REGISTER(gridid, 0)
+REGISTER(lanemask_eq, 1u << t % xaas_warp_size)
+REGISTER(lanemask_lt, (1u << t % xaas_warp_size) - 1)
+REGISTER(lanemask_le, (2u << t % xaas_warp_size) - 1)
+REGISTER(lanemask_gt, ~((2u << t % xaas_warp_size) - 1))
+REGISTER(lanemask_ge, ~((1u << t % xaas_warp_size) - 1))
+REGISTER(total_smem_size, b->dynamic_size)
+REGISTER(dynamic_smem_size, b->dynamic_size)
+
+// Published values of the block's threads, and the thread that asks.
+#define WARP const uint64_t* values, block b, uint32_t t
+
+static INLINE uint32_t lanes_of(block b, uint32_t first) {
+  const uint32_t left = b->threads - first;
+  return left >= xaas_warp_size ? ~0u : (1u << left) - 1;
+}
+
+// The lane that a lane reads from, or -1 if there is none and it keeps its own value.
+enum shuffle { up, down, bfly, idx };
+static INLINE int source_lane(enum shuffle kind, uint32_t lane, uint32_t operand, uint32_t clamp) {
+  const uint32_t by = operand & 31, limit = clamp & 31, segment = clamp >> 8 & 31;
+  const int highest = (int)((lane & segment) | (limit & ~segment)), lowest = (int)(lane & segment);
+  switch (kind) {
+  case up: {
+    const int from = (int)lane - (int)by;
+    return from >= highest ? from : -1;
+  }
+  case down: {
+    const int from = (int)(lane + by);
+    return from <= highest ? from : -1;
+  }
+  case bfly: {
+    const int from = (int)(lane ^ by);
+    return from <= highest ? from : -1;
+  }
+  default: {
+    const int from = lowest | (int)(by & ~segment);
+    return from <= highest ? from : -1;
+  }
+  }
+}
+
+struct shuffled {
+  uint32_t value;
+  _Bool in_range;
+};
+static INLINE struct shuffled shuffle(WARP, enum shuffle kind, uint32_t operand, uint32_t clamp) {
+  const uint32_t lane = t % xaas_warp_size, first = t - lane;
+  const int from = source_lane(kind, lane, operand, clamp);
+  // What a lane that does not exist would give is undefined.
+  const int exists = from >= 0 && first + (uint32_t)from < b->threads;
+  return (struct shuffled){(uint32_t)values[exists ? first + (uint32_t)from : t], from >= 0};
+}
+#define SHUFFLE(kind)                                                                                        \
+  INLINE uint32_t xaas_warp_shfl_sync_##kind##_i32(WARP, uint32_t mask, uint32_t value, uint32_t operand,    \
+                                                   uint32_t clamp) {                                         \
+    (void)mask, (void)value;                                                                                 \
+    return shuffle(values, b, t, kind, operand, clamp).value;                                                \
+  }                                                                                                          \
+  INLINE float xaas_warp_shfl_sync_##kind##_f32(WARP, uint32_t mask, float value, uint32_t operand,          \
+                                                uint32_t clamp) {                                            \
+    (void)mask, (void)value;                                                                                 \
+    const uint32_t bits = shuffle(values, b, t, kind, operand, clamp).value;                                 \
+    float result;                                                                                            \
+    __builtin_memcpy(&result, &bits, sizeof(result));                                                        \
+    return result;                                                                                           \
+  }                                                                                                          \
+  INLINE _Bool xaas_in_range_shfl_sync_##kind(uint32_t t, uint32_t operand, uint32_t clamp) {                \
+    return source_lane(kind, t % xaas_warp_size, operand, clamp) >= 0;                                       \
+  }
+SHUFFLE(up)
+SHUFFLE(down)
+SHUFFLE(bfly)
+SHUFFLE(idx)
+
+static INLINE uint32_t ballot(WARP, uint32_t mask) {
+  const uint32_t first = t - t % xaas_warp_size, lanes = mask & lanes_of(b, first);
+  uint32_t result = 0;
+  for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
+    result |= (uint32_t)(values[first + lane] != 0) << lane;
+  return result & lanes;
+}
+INLINE uint32_t xaas_warp_vote_ballot_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  return ballot(values, b, t, mask);
+}
+INLINE _Bool xaas_warp_vote_any_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  return ballot(values, b, t, mask) != 0;
+}
+INLINE _Bool xaas_warp_vote_all_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  return ballot(values, b, t, mask) == (mask & lanes_of(b, t - t % xaas_warp_size));
+}
+INLINE _Bool xaas_warp_vote_uni_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  const uint32_t set = ballot(values, b, t, mask);
+  return set == 0 || set == (mask & lanes_of(b, t - t % xaas_warp_size));
+}
+
+// The lanes of `mask` that published the thread's own value.
+static INLINE uint32_t equal_lanes(WARP, uint32_t mask) {
+  const uint32_t first = t - t % xaas_warp_size;
+  uint32_t result = 0;
+  for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
+    result |= (uint32_t)(values[first + lane] == values[t]) << lane;
+  return result & mask;
+}
+INLINE uint32_t xaas_warp_match_any_sync_i32(WARP, uint32_t mask, uint32_t value) {
+  (void)value;
+  return equal_lanes(values, b, t, mask);
+}
+INLINE uint32_t xaas_warp_match_any_sync_i64(WARP, uint32_t mask, uint64_t value) {
+  (void)value;
+  return equal_lanes(values, b, t, mask);
+}
+
+// A reduction over the lanes of a mask, in the order of the lanes.
+#define REDUCE(name, type, identity, combined)                                                               \
+  INLINE uint32_t xaas_warp_redux_sync_##name(WARP, uint32_t value, uint32_t mask) {                         \
+    (void)value;                                                                                             \
+    const uint32_t first = t - t % xaas_warp_size;                                                           \
+    type result = identity;                                                                                  \
+    for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane) {                    \
+      const type each = (type)values[first + lane];                                                          \
+      result = mask >> lane & 1 ? (combined) : result;                                                       \
+    }                                                                                                        \
+    return (uint32_t)result;                                                                                 \
+  }
+REDUCE(add, uint32_t, 0, result + each)
+REDUCE(and, uint32_t, ~0u, result& each)
+REDUCE(or, uint32_t, 0, result | each)
+REDUCE(xor, uint32_t, 0, result ^ each)
+REDUCE(umin, uint32_t, ~0u, result < each ? result : each)
+REDUCE(umax, uint32_t, 0, result > each ? result : each)
+REDUCE(min, int32_t, INT32_MAX, result < each ? result : each)
+REDUCE(max, int32_t, INT32_MIN, result > each ? result : each)
+
+// Of the whole block: __syncthreads_count() and the like.
+static INLINE uint32_t block_count(const uint64_t* values, block b) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < b->threads; ++i)
+    count += values[i] != 0;
+  return count;
+}
+INLINE uint32_t xaas_warp_barrier_cta_red_popc_aligned_all(WARP, uint32_t barrier, _Bool value) {
+  (void)barrier, (void)value, (void)t;
+  return block_count(values, b);
+}
+INLINE _Bool xaas_warp_barrier_cta_red_and_aligned_all(WARP, uint32_t barrier, _Bool value) {
+  (void)barrier, (void)value, (void)t;
+  return block_count(values, b) == b->threads;
+}
+INLINE _Bool xaas_warp_barrier_cta_red_or_aligned_all(WARP, uint32_t barrier, _Bool value) {
+  (void)barrier, (void)value, (void)t;
+  return block_count(values, b) != 0;
+}
+
+// What the code that src/cpukernel/regions.cpp makes needs of a block.
+INLINE void* xaas_argument(void** arguments, uint32_t number) {
+  return arguments[number];
+}
+INLINE char* xaas_shared(block b, uint32_t offset) {
+  return b->shared + offset;
+}
+// The thread's slot of `size` bytes. The slots of all threads lie side by side, after `before` bytes for each
+// in `number` earlier arrays. Each array starts at a multiple of 64 bytes.
+INLINE char* xaas_slot(block b, uint32_t t, uint32_t number, uint64_t before, uint64_t size) {
+  return b->arena + ((before * b->threads + 63) & ~(uint64_t)63) + 64 * (uint64_t)number + t * size;
+}
+INLINE uint32_t xaas_size(block b, uint32_t dimension) {
+  return b->size[dimension];
+}
+
+// Masked execution. Each thread is at a node: a number, and what the thread waits for there.
+enum {
+  node_kind = 3u << 30, // of a node's number
+  at_split = 0u << 30,  // nothing: the thread stopped so that others come as far
+  at_warp = 1u << 30,   // the other lanes of its mask
+  at_block = 2u << 30,  // the other threads of the block
+  ended = 3u << 30
+};
+
+// Chooses the threads that run next and sets their `run`; false if all have ended. `masks`: of threads that
+// wait for lanes. All choices are legal orders: a thread runs only if what it waits for has come.
+_Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8_t* run) {
+  uint32_t split = 0, warp = 0, barrier = 0;
+  for (uint32_t t = 0; t < b->threads; ++t) {
+    const uint32_t kind = nodes[t] & node_kind;
+    run[t] = kind == at_split;
+    split += kind == at_split;
+    warp += kind == at_warp;
+    barrier += kind == at_block;
+  }
+  if (split)
+    return 1;
+  uint32_t complete = 0;
+  for (uint32_t t = 0; warp && t < b->threads; ++t) {
+    if ((nodes[t] & node_kind) != at_warp)
+      continue;
+    const uint32_t first = t - t % xaas_warp_size;
+    _Bool all = 1;
+    for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
+      all &= !(masks[t] >> lane & 1) || nodes[first + lane] == nodes[t] || nodes[first + lane] == ended;
+    run[t] = all;
+    complete += all;
+  }
+  if (complete)
+    return 1;
+  // Lanes that wait for others which wait at a barrier: the program is wrong, and a GPU would stop.
+  for (uint32_t t = 0; t < b->threads; ++t)
+    run[t] = (nodes[t] & node_kind) == (warp ? at_warp : at_block);
+  return warp || barrier;
+}

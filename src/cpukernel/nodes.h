@@ -1,0 +1,50 @@
+// Where the threads of a block meet.
+#pragma once
+
+#include <xaas/cpukernel/cpukernel.h>
+
+#include <string>
+#include <vector>
+
+namespace llvm {
+class AllocaInst;
+class BasicBlock;
+class CallBase;
+class Function;
+} // namespace llvm
+
+namespace xaas::cpukernel {
+
+// What a thread waits for at a node; library/thread.c has the same numbers.
+enum class Meeting : unsigned {
+  split, // for nothing: the thread stops so that others come as far
+  warp,  // for the lanes of its mask
+  block  // for all threads of its block
+};
+
+// A place in a kernel where a thread can stop: the start of `entry`, which only threads that stop reach.
+struct Node {
+  llvm::BasicBlock* entry = nullptr;
+  Meeting meeting = Meeting::split;
+};
+
+// A kernel with the code cut at its nodes. The first is the kernel's entry.
+struct Nodes {
+  std::vector<Node> nodes;
+  // Variables of a thread for what the others must see: the value that it publishes before the first of two
+  // nodes, between which an intrinsic reads those of the other threads; and the lanes that it waits for. Null
+  // where there is none.
+  llvm::AllocaInst* published = nullptr; // of 64 bits
+  llvm::AllocaInst* lanes = nullptr;     // of 32 bits
+  bool agree = true;                     // all threads of a block stop at the same nodes in the same order
+  std::string reason;                    // why not
+};
+
+// Cuts a kernel into which everything that depends on the thread has been inlined. An unsatisfied error names
+// what this kernel has that cannot be done on a CPU.
+Result<Nodes> find_nodes(llvm::Function& kernel);
+
+// True if the result of a call depends on the thread that makes it, through the library's functions.
+bool depends_on_thread(const llvm::CallBase& call);
+
+} // namespace xaas::cpukernel

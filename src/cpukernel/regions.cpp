@@ -1,0 +1,420 @@
+// Problem: the code from a node to the next ones must run for all threads of a block, one after the other or
+// several at once, before any thread goes on.
+//
+//     i = t; s[i] = a[i];   node 1   a[i] = s[63 - i];
+//
+// becomes two functions, and an array of the block's arena for values of a thread that both use, unless they
+// are as easily computed again (as i is here):
+//
+//     region0(a, block, x, y, z, t): s[t] = a[t]; return node 1
+//     region1(a, block, x, y, z, t): a[t] = s[63 - t]; return ended
+//
+// Approach: the region of a node are the blocks that it reaches without passing another node. A block that
+// several nodes reach is copied into each of their regions. A value crosses if some region uses it where that
+// region has not surely computed it. Such a value is computed again from the thread's index and the kernel's
+// arguments where that takes few instructions; else it goes through memory, as does a variable of a thread
+// that several regions use. These become arrays in the arena, in which the elements of neighbouring threads
+// are neighbours.
+//
+// Rejected: LLVM's coroutines, which keep a thread's values in a frame of its own. Their threads cannot be
+// vectorized, because each is called through a pointer.
+#include "regions.h"
+#include "library.h"
+
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+using Blocks = llvm::SmallPtrSet<llvm::BasicBlock*, 16>;
+
+// The most instructions that are computed again rather than stored.
+constexpr unsigned recomputed_instructions = 12;
+
+class RegionMaker {
+public:
+  RegionMaker(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places)
+      : kernel_(kernel), nodes_(nodes), places_(places), module_(*kernel.getParent()),
+        context_(module_.getContext()) {}
+
+  Regions run() {
+    if (nodes_.published)
+      arrays_[nodes_.published] = new_array(sizeof(uint64_t));
+    if (!nodes_.agree) {
+      result_.nodes = new_array(sizeof(uint32_t));
+      result_.masks = new_array(sizeof(uint32_t));
+      result_.run = new_array(sizeof(uint8_t));
+      if (nodes_.lanes)
+        arrays_[nodes_.lanes] = result_.masks;
+    }
+    for (const Node& node : nodes_.nodes)
+      entries_[node.entry] = entries_.size();
+    for (const Node& node : nodes_.nodes)
+      regions_.push_back(blocks_from(node.entry, nullptr));
+    carry_values();
+    place_variables();
+    for (size_t i = 0; i < nodes_.nodes.size(); ++i)
+      make_function(i);
+    return std::move(result_);
+  }
+
+private:
+  ThreadArray new_array(uint64_t size) {
+    const ThreadArray array{result_.arrays++, result_.thread_bytes, size};
+    result_.thread_bytes += size;
+    return array;
+  }
+
+  // The blocks that are reached from a node's entry without passing another node or `without`.
+  Blocks blocks_from(llvm::BasicBlock* entry, const llvm::BasicBlock* without) const {
+    Blocks reached;
+    llvm::SmallVector<llvm::BasicBlock*, 16> left = {entry};
+    while (!left.empty()) {
+      llvm::BasicBlock* block = left.pop_back_val();
+      if (block == without || !reached.insert(block).second)
+        continue;
+      for (llvm::BasicBlock* next : llvm::successors(block))
+        if (!entries_.contains(next))
+          left.push_back(next);
+    }
+    return reached;
+  }
+
+  // True if a region contains `use` and can reach it without computing what `definition` contains.
+  bool misses(const llvm::BasicBlock* definition, llvm::BasicBlock* use) {
+    const auto [known, is_new] = misses_.try_emplace({definition, use}, false);
+    if (!is_new)
+      return known->second;
+    bool result = false;
+    for (size_t i = 0; i < regions_.size() && !result; ++i)
+      result = regions_[i].contains(use) && blocks_from(nodes_.nodes[i].entry, definition).contains(use);
+    return misses_[{definition, use}] = result;
+  }
+
+  static llvm::BasicBlock* block_of(const llvm::Use& use) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    return phi ? phi->getIncomingBlock(use) : user->getParent();
+  }
+
+  bool crosses(const llvm::Use& use) {
+    const auto* value = llvm::cast<llvm::Instruction>(use.get());
+    llvm::BasicBlock* const block = block_of(use);
+    return block != value->getParent() && misses(value->getParent(), block);
+  }
+
+  void carry_values() {
+    std::vector<llvm::Instruction*> values;
+    for (llvm::Instruction& instruction : llvm::instructions(kernel_))
+      if (!llvm::isa<llvm::AllocaInst>(instruction))
+        values.push_back(&instruction);
+    // Uses first: what is computed again may need operands that cross, too, and these come later.
+    for (auto value = values.rbegin(); value != values.rend(); ++value)
+      recompute(**value);
+    for (llvm::Instruction* value : values)
+      if (llvm::any_of(value->uses(), [this](const llvm::Use& use) { return crosses(use); }))
+        llvm::DemoteRegToStack(*value, false, kernel_.getEntryBlock().getFirstInsertionPt());
+  }
+
+  // A value that every thread can compute anywhere.
+  static bool is_recomputable(const llvm::Value* value, unsigned& budget) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (!instruction || llvm::isa<llvm::AllocaInst>(instruction))
+      return true;
+    if (budget == 0)
+      return false;
+    --budget;
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(instruction)) {
+      const llvm::Function* callee = callee_of(*call);
+      return callee && llvm::StringRef(intrinsic_name(*callee)).starts_with("read_ptx_sreg_") &&
+             callee->doesNotAccessMemory();
+    }
+    if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst, llvm::CmpInst,
+                   llvm::SelectInst>(instruction) ||
+        !llvm::isSafeToSpeculativelyExecute(instruction))
+      return false;
+    return llvm::all_of(instruction->operands(),
+                        [&](const llvm::Use& operand) { return is_recomputable(operand, budget); });
+  }
+
+  void recompute(llvm::Instruction& value) {
+    unsigned budget = recomputed_instructions;
+    if (value.use_empty() || !is_recomputable(&value, budget))
+      return;
+    std::map<llvm::BasicBlock*, llvm::Value*> copies;
+    llvm::SmallVector<llvm::Use*, 8> uses;
+    for (llvm::Use& use : value.uses())
+      if (crosses(use))
+        uses.push_back(&use);
+    for (llvm::Use* use : uses) {
+      llvm::BasicBlock* const block = block_of(*use);
+      llvm::Value*& copy = copies[block];
+      if (!copy)
+        copy = copy_of(&value, insertion_point(*block));
+      use->set(copy);
+    }
+  }
+
+  // Computed before an instruction.
+  llvm::Value* copy_of(llvm::Value* value, llvm::BasicBlock::iterator at) {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (!instruction || llvm::isa<llvm::AllocaInst>(instruction))
+      return value;
+    llvm::Instruction* copy = instruction->clone();
+    for (llvm::Use& operand : copy->operands())
+      operand.set(copy_of(operand, at));
+    copy->insertBefore(at);
+    return copy;
+  }
+
+  // At the start of a block, after PHI nodes, and allocations in the entry block.
+  llvm::BasicBlock::iterator insertion_point(llvm::BasicBlock& block) const {
+    llvm::BasicBlock::iterator at = block.getFirstInsertionPt();
+    while (llvm::isa<llvm::AllocaInst>(at))
+      ++at;
+    return at;
+  }
+
+  // Variables of a thread that live from one region to another.
+  void place_variables() {
+    std::vector<llvm::AllocaInst*> variables;
+    for (llvm::Instruction& instruction : kernel_.getEntryBlock())
+      if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+        variables.push_back(variable);
+    for (llvm::AllocaInst* variable : variables) {
+      if (arrays_.count(variable) || !is_shared_by_regions(*variable))
+        continue;
+      const std::optional<llvm::TypeSize> size = variable->getAllocationSize(module_.getDataLayout());
+      if (!size)
+        continue;
+      const uint64_t align = variable->getAlign().value();
+      arrays_[variable] = new_array(llvm::alignTo(size->getFixedValue(), align));
+      for (llvm::User* user : llvm::make_early_inc_range(variable->users()))
+        if (auto* marker = llvm::dyn_cast<llvm::LifetimeIntrinsic>(user))
+          marker->eraseFromParent();
+    }
+  }
+
+  bool is_shared_by_regions(const llvm::AllocaInst& variable) const {
+    if (regions_.size() == 1)
+      return false;
+    llvm::SmallPtrSet<const llvm::BasicBlock*, 8> used;
+    llvm::SmallVector<const llvm::Value*, 8> left = {&variable};
+    llvm::SmallPtrSet<const llvm::Value*, 16> seen;
+    while (!left.empty()) {
+      const llvm::Value* value = left.pop_back_val();
+      for (const llvm::User* user : value->users()) {
+        const auto* instruction = llvm::cast<llvm::Instruction>(user);
+        if (llvm::isa<llvm::LifetimeIntrinsic>(instruction))
+          continue;
+        used.insert(instruction->getParent());
+        if (instruction->getType()->isPointerTy() && seen.insert(instruction).second)
+          left.push_back(instruction);
+      }
+    }
+    // The first region runs once, so what only it uses does not live on.
+    return llvm::any_of(used, [&](const llvm::BasicBlock* block) {
+      for (size_t i = 1; i < regions_.size(); ++i)
+        if (regions_[i].contains(const_cast<llvm::BasicBlock*>(block)))
+          return true;
+      return false;
+    });
+  }
+
+  // One region as a function.
+  struct Copy {
+    llvm::Function* function = nullptr;
+    llvm::Value *block = nullptr, *thread = nullptr;
+    llvm::SmallVector<llvm::Value*, 5> place; // block, x, y, z, t
+    llvm::ValueToValueMapTy map;
+    std::map<uint32_t, llvm::BasicBlock*> exits; // by the code that they return
+  };
+
+  void make_function(size_t index) {
+    Copy copy;
+    declare(index, copy);
+    llvm::BasicBlock* const start = llvm::BasicBlock::Create(context_, "", copy.function);
+    llvm::IRBuilder<> builder(start);
+    std::vector<llvm::BasicBlock*> blocks;
+    for (llvm::BasicBlock& block : kernel_)
+      if (regions_[index].contains(&block))
+        blocks.push_back(&block);
+    for (llvm::BasicBlock* block : blocks)
+      copy.map[block] = llvm::CloneBasicBlock(block, copy.map, "", copy.function);
+    // A variable of this region alone lies at the start, also where its allocation belongs to another region.
+    for (llvm::Instruction& instruction : kernel_.getEntryBlock()) {
+      auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (!variable)
+        continue;
+      if (const auto own = copy.map.find(variable); own != copy.map.end())
+        llvm::cast<llvm::Instruction>(own->second)->eraseFromParent();
+      const auto array = arrays_.find(variable);
+      copy.map[variable] =
+          array == arrays_.end() ? builder.Insert(variable->clone()) : element(builder, copy, array->second);
+    }
+    for (llvm::BasicBlock* block : blocks)
+      finish_block(*block, copy);
+    builder.CreateBr(llvm::cast<llvm::BasicBlock>(copy.map[nodes_.nodes[index].entry]));
+    replace_calls(copy);
+    place_shared(copy);
+    result_.functions.push_back(copy.function);
+  }
+
+  void declare(size_t index, Copy& copy) {
+    llvm::Type* const word = llvm::Type::getInt32Ty(context_);
+    std::vector<llvm::Type*> parameters(kernel_.getFunctionType()->params());
+    parameters.push_back(llvm::PointerType::get(context_, 0));
+    parameters.insert(parameters.end(), 4, word);
+    copy.function = llvm::Function::Create(llvm::FunctionType::get(word, parameters, false),
+                                           // visible, or the inliner would drop it before it is called
+                                           llvm::GlobalValue::ExternalLinkage,
+                                           kernel_.getName() + ".region" + std::to_string(index), module_);
+    copy.function->addFnAttr(llvm::Attribute::AlwaysInline);
+    copy.function->addFnAttr(llvm::Attribute::NoUnwind);
+    for (unsigned i = 0; i < kernel_.arg_size(); ++i)
+      copy.map[kernel_.getArg(i)] = copy.function->getArg(i);
+    for (unsigned i = kernel_.arg_size(); i < copy.function->arg_size(); ++i)
+      copy.place.push_back(copy.function->getArg(i));
+    copy.block = copy.place.front();
+    copy.thread = copy.place.back();
+    copy.function->getArg(kernel_.arg_size())->addAttr(llvm::Attribute::NoAlias);
+    copy.function->getArg(kernel_.arg_size())->addAttr(llvm::Attribute::ReadOnly);
+  }
+
+  llvm::Value* element(llvm::IRBuilder<>& builder, const Copy& copy, const ThreadArray& array,
+                       bool first = false) {
+    llvm::Value* const thread = first ? builder.getInt32(0) : copy.thread;
+    return builder.CreateCall(module_.getFunction("xaas_slot"),
+                              {copy.block, thread, builder.getInt32(array.number),
+                               builder.getInt64(array.before), builder.getInt64(array.size)});
+  }
+
+  // Ways out of the region become returns.
+  void finish_block(llvm::BasicBlock& original, Copy& copy) {
+    auto& block = *llvm::cast<llvm::BasicBlock>(copy.map[&original]);
+    for (llvm::PHINode& phi : llvm::make_early_inc_range(block.phis()))
+      for (unsigned i = phi.getNumIncomingValues(); i-- > 0;)
+        if (!copy.map.count(phi.getIncomingBlock(i)))
+          phi.removeIncomingValue(i, false);
+    if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
+      block.getTerminator()->eraseFromParent();
+      llvm::IRBuilder<>(&block).CreateRet(number(ended_code));
+    } else {
+      llvm::Instruction& jump = *block.getTerminator();
+      for (unsigned i = 0; i < jump.getNumSuccessors(); ++i)
+        if (const auto entry = entries_.find(original.getTerminator()->getSuccessor(i));
+            entry != entries_.end())
+          jump.setSuccessor(i, exit_to(node_code(nodes_, entry->second), copy));
+    }
+    for (llvm::Instruction& instruction : block)
+      llvm::RemapInstruction(&instruction, copy.map,
+                             llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+  }
+
+  llvm::ConstantInt* number(uint32_t value) const {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context_), value);
+  }
+
+  llvm::BasicBlock* exit_to(uint32_t code, Copy& copy) {
+    llvm::BasicBlock*& exit = copy.exits[code];
+    if (!exit) {
+      exit = llvm::BasicBlock::Create(context_, "", copy.function);
+      llvm::ReturnInst::Create(context_, number(code), exit);
+    }
+    return exit;
+  }
+
+  // Intrinsics of the thread become calls of the library.
+  void replace_calls(Copy& copy) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(copy.function))) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      const llvm::Function* callee = call ? callee_of(*call) : nullptr;
+      const std::string name = callee ? intrinsic_name(*callee) : "";
+      if (name.empty())
+        continue;
+      llvm::IRBuilder<> builder(call);
+      std::vector<llvm::Value*> arguments(copy.place.begin(), copy.place.end());
+      llvm::Value* result = nullptr;
+      if (llvm::Function* own = module_.getFunction(thread_prefix + name)) {
+        arguments.insert(arguments.end(), call->arg_begin(), call->arg_end());
+        result = builder.CreateCall(own, arguments);
+      } else {
+        result = read_published(builder, *call, name, copy);
+      }
+      call->replaceAllUsesWith(result);
+      call->eraseFromParent();
+    }
+  }
+
+  llvm::Value* read_published(llvm::IRBuilder<>& builder, llvm::CallInst& call, std::string name,
+                              Copy& copy) {
+    const bool with_range = call.getType()->isStructTy();
+    if (with_range)
+      name.pop_back();
+    std::vector<llvm::Value*> arguments = {element(builder, copy, arrays_[nodes_.published], true),
+                                           copy.block, copy.thread};
+    arguments.insert(arguments.end(), call.arg_begin(), call.arg_end());
+    llvm::Value* value = builder.CreateCall(module_.getFunction(warp_prefix + name), arguments);
+    if (!with_range)
+      return value;
+    const std::string kind = name.substr(0, name.rfind('_')); // shfl_sync_up
+    llvm::Value* in_range = builder.CreateCall(module_.getFunction("xaas_in_range_" + kind),
+                                               {copy.thread, call.getArgOperand(2), call.getArgOperand(3)});
+    llvm::Value* both = builder.CreateInsertValue(llvm::PoisonValue::get(call.getType()), value, 0);
+    return builder.CreateInsertValue(both, in_range, 1);
+  }
+
+  void place_shared(Copy& copy) {
+    llvm::Instruction& first = *copy.function->getEntryBlock().getFirstInsertionPt();
+    for (const auto& [variable, offset] : places_) {
+      llvm::Value* address = nullptr;
+      for (llvm::Use& use : llvm::make_early_inc_range(variable->uses())) {
+        auto* user = llvm::dyn_cast<llvm::Instruction>(use.getUser());
+        if (!user || user->getFunction() != copy.function)
+          continue;
+        if (!address) {
+          llvm::IRBuilder<> builder(&first);
+          address = builder.CreateCall(module_.getFunction("xaas_shared"),
+                                       {copy.block, builder.getInt32(static_cast<uint32_t>(offset))});
+        }
+        use.set(address);
+      }
+    }
+  }
+
+  llvm::Function& kernel_;
+  Nodes& nodes_;
+  const SharedPlaces& places_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  std::map<const llvm::BasicBlock*, size_t> entries_;
+  std::vector<Blocks> regions_;
+  std::map<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, bool> misses_;
+  llvm::MapVector<llvm::AllocaInst*, ThreadArray> arrays_;
+  Regions result_;
+};
+
+} // namespace
+
+uint32_t node_code(const Nodes& nodes, size_t index) {
+  return static_cast<uint32_t>(nodes.nodes[index].meeting) << 30 | static_cast<uint32_t>(index);
+}
+
+Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places) {
+  return RegionMaker(kernel, nodes, places).run();
+}
+
+} // namespace xaas::cpukernel

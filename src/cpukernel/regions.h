@@ -1,0 +1,46 @@
+// The code between nodes, as functions of one thread.
+#pragma once
+
+#include "nodes.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class AllocaInst;
+class Function;
+class GlobalVariable;
+} // namespace llvm
+
+namespace xaas::cpukernel {
+
+// Numbers of nodes as regions return them: a node's index, and its meeting in the highest two bits.
+uint32_t node_code(const Nodes& nodes, size_t index);
+constexpr uint32_t ended_code = 3u << 30; // the thread has ended
+
+// An array in a block's arena with an element for each of its threads.
+struct ThreadArray {
+  uint32_t number; // of arrays before it
+  uint64_t before; // bytes of a thread in these
+  uint64_t size;   // bytes of one element
+};
+
+struct Regions {
+  // One for each node: the kernel's own parameters, then block, x, y, z and t (library/thread.c). Returns the
+  // code of the node at which the thread stops.
+  std::vector<llvm::Function*> functions;
+  uint64_t thread_bytes = 0; // of the arena, for each thread
+  uint32_t arrays = 0;
+  // Masked execution:
+  ThreadArray nodes{}, masks{}, run{};
+};
+
+// Where each shared variable lies in a block's shared memory.
+using SharedPlaces = std::map<llvm::GlobalVariable*, uint64_t>;
+
+// Makes the regions of a kernel that find_nodes() cut. The kernel's body is used up.
+Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places);
+
+} // namespace xaas::cpukernel

@@ -1,0 +1,70 @@
+// The run-time library (library/runtime.c) for one program.
+#include <xaas/cpukernel/cpukernel.h>
+
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace xaas::cpukernel {
+
+std::string_view runtime_ir(); // library/runtime.c, compiled for x86-64
+
+namespace {
+
+constexpr const char* image_mark = "xaas-cpu:"; // runtime.c has the same
+
+void define(llvm::Module& module, const char* name, unsigned value) {
+  llvm::GlobalVariable* variable = module.getGlobalVariable(name);
+  variable->setInitializer(llvm::ConstantInt::get(variable->getValueType(), value));
+  variable->setConstant(true);
+  variable->setLinkage(llvm::GlobalValue::InternalLinkage);
+}
+
+// int NAME() { return xaas_not_supported("NAME", &said); }
+void add_missing(llvm::Module& module, const std::string& name) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* const word = llvm::Type::getInt32Ty(context);
+  llvm::Function* const function = llvm::Function::Create(llvm::FunctionType::get(word, false),
+                                                          llvm::GlobalValue::ExternalLinkage, name, module);
+  auto* said = new llvm::GlobalVariable(module, word, false, llvm::GlobalValue::PrivateLinkage,
+                                        llvm::ConstantInt::get(word, 0)); // the module owns it
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", function));
+  builder.CreateRet(
+      builder.CreateCall(module.getFunction("xaas_not_supported"), {builder.CreateGlobalString(name), said}));
+}
+
+} // namespace
+
+std::string image_text(const std::string& image) {
+  return image_mark + image + std::string(1, '\0');
+}
+
+Result<std::string> runtime_library(const std::string& arch, unsigned release, unsigned architecture,
+                                    const std::set<std::string>& functions) {
+  if (arch != "x86_64")
+    return make_error(ErrorKind::unsatisfied, "kernels run on CPUs of x86_64 only, and this one is " + arch);
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic trouble;
+  const std::unique_ptr<llvm::Module> module =
+      llvm::parseAssemblyString(llvm::StringRef(runtime_ir()), trouble, context);
+  if (!module)
+    return make_error(ErrorKind::failed, "the run-time library: " + trouble.getMessage().str());
+  define(*module, "xaas_cuda_release", release);
+  define(*module, "xaas_architecture", architecture);
+  for (llvm::Function& function : *module)
+    for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"})
+      function.removeFnAttr(attribute);
+  for (const std::string& name : functions)
+    if (!module->getFunction(name))
+      add_missing(*module, name);
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(*module, stream);
+  return bitcode;
+}
+
+} // namespace xaas::cpukernel

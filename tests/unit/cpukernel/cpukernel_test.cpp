@@ -1,0 +1,189 @@
+#include "cpukernel/testing.h"
+
+#include <gmock/gmock.h>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(CpuKernel, OneRegionBecomesALoop) {
+  auto kernels = make(R"(
+extern "C" __global__ void triad(float* a, const float* b, float c, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) a[i] = b[i] + c * a[i];
+})");
+  EXPECT_EQ(kernels["triad"].form, Form::loops);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  float a[1000], b[1000], *pa = a, *pb = b, c = 3;
+  int n = 990;
+  for (int i = 0; i < 1000; ++i) a[i] = i, b[i] = 1;
+  void* arguments[] = {&pa, &pb, &c, &n};
+  launch("triad", 8, 1, 128, 1, 1, 0, arguments);
+  printf("%g %g %g", a[1], a[989], a[990]);
+})"),
+            "4 2968 990");
+}
+
+TEST_F(CpuKernel, BarriersCutUniformLoops) {
+  auto kernels = make(R"(
+__device__ void twice(float* s) { s[threadIdx.x] *= 2; __nvvm_bar_sync(0); }
+extern "C" __global__ void sum(const float* in, float* out) {
+  __shared__ float s[256];
+  int own = in[blockIdx.x * blockDim.x + threadIdx.x] * 10;
+  s[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+  __nvvm_bar_sync(0);
+  for (uint w = blockDim.x / 2; w > 0; w /= 2) {
+    if (threadIdx.x < w) s[threadIdx.x] += s[threadIdx.x + w];
+    __nvvm_bar_sync(0);
+  }
+  twice(s);
+  if (threadIdx.x == 7) out[blockIdx.x] = s[0] + own;
+})");
+  EXPECT_EQ(kernels["sum"].form, Form::loops) << kernels["sum"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  float in[1024], out[4], *pi = in, *po = out;
+  for (int i = 0; i < 1024; ++i) in[i] = i;
+  void* arguments[] = {&pi, &po};
+  launch("sum", 4, 1, 256, 1, 1, 0, arguments);
+  printf("%g %g", out[0], out[3]);
+})"),
+            "65350 466246");
+}
+
+TEST_F(CpuKernel, DivergentBarriersAreMasked) {
+  auto kernels = make(R"(
+extern "C" __global__ void early(int* a, int n) {
+  __shared__ int s[64];
+  int t = threadIdx.x;
+  s[t] = t;
+  if (t >= n) return;
+  __nvvm_bar_sync(0);
+  a[t] = s[63 - t];
+  for (int i = 0; i < t % 3; ++i) { __nvvm_bar_sync(0); a[t] += 100; }
+})");
+  EXPECT_EQ(kernels["early"].form, Form::masked);
+  EXPECT_THAT(kernels["early"].reason, HasSubstr("different barriers"));
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[64] = {0}, *pa = a, n = 40;
+  void* arguments[] = {&pa, &n};
+  launch("early", 1, 1, 64, 1, 1, 0, arguments);
+  printf("%d %d %d %d", a[0], a[1], a[2], a[40]);
+})"),
+            "63 162 261 0");
+}
+
+TEST_F(CpuKernel, WarpsExchangeValues) {
+  auto kernels = make(R"(
+extern "C" __global__ void warp(int* a, int* b, float* c) {
+  int t = threadIdx.x, v = a[t];
+  for (int d = 16; d > 0; d /= 2) v += __nvvm_shfl_sync_down_i32(0xffffffff, v, d, 31);
+  b[t] = __nvvm_shfl_sync_idx_i32(0xffffffff, v, 0, 31);
+  c[t] = __nvvm_shfl_sync_bfly_f32(0xffffffff, t, 1, 31) + (__nvvm_vote_ballot_sync(0xffffffff, t % 32 < 3) == 7);
+})");
+  EXPECT_EQ(kernels["warp"].form, Form::loops) << kernels["warp"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[96], b[96], *pa = a, *pb = b;
+  float c[96], *pc = c;
+  for (int i = 0; i < 96; ++i) a[i] = i;
+  void* arguments[] = {&pa, &pb, &pc};
+  launch("warp", 1, 1, 96, 1, 1, 0, arguments);
+  printf("%d %d %d %g %g", b[0], b[33], b[95], c[0], c[95]);
+})"),
+            "496 1520 2544 2 95");
+}
+
+TEST_F(CpuKernel, LockstepOfVolatileSharedMemory) {
+  auto kernels = make(R"(
+extern "C" __global__ void last(int* a) {
+  __shared__ volatile int s[64];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  __nvvm_bar_sync(0);
+  if (t < 32) {
+    s[t] += s[t + 32]; s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
+  }
+  if (t == 0) a[0] = s[0];
+})");
+  EXPECT_EQ(kernels["last"].form, Form::masked);
+  EXPECT_THAT(kernels["last"].reason, HasSubstr("lockstep"));
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[64], *pa = a;
+  for (int i = 0; i < 64; ++i) a[i] = i;
+  void* arguments[] = {&pa};
+  launch("last", 1, 1, 64, 1, 1, 0, arguments);
+  printf("%d", a[0]);
+})"),
+            "2016");
+}
+
+TEST_F(CpuKernel, VariablesStructuresAndDynamicSharedMemory) {
+  auto kernels = make(R"(
+struct P { int n; float f[3]; };
+__constant__ float factor[2];
+__device__ int count;
+extern __shared__ float dynamic[];
+template <class T> __global__ void each(T* a, P p) {
+  T own[4];
+  for (int i = 0; i < 4; ++i) own[i] = p.f[i % 3] * factor[i % 2];
+  dynamic[threadIdx.x + blockDim.x * threadIdx.y] = own[p.n % 4];
+  p.n += threadIdx.x;
+  __nvvm_bar_sync(0);
+  a[threadIdx.y * blockDim.x + threadIdx.x] = dynamic[threadIdx.y] + own[p.n % 4];
+  __nvvm_atom_add_gen_i(&count, 1);
+}
+template __global__ void each<double>(double*, P);
+)");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels.begin()->second.form, Form::loops) << kernels.begin()->second.reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  struct { int n; float f[3]; } p = {1, {1, 2, 3}};
+  double a[6], *pa = a;
+  ((float*)variable("factor"))[0] = 10, ((float*)variable("factor"))[1] = 100;
+  void* arguments[] = {&pa, &p};
+  launch(")" + kernels.begin()->first +
+                R"(", 1, 1, 3, 2, 1, 64, arguments);
+  printf("%g %g %g %d %d", a[0], a[1], a[5], *(int*)variable("count"), p.n);
+})"),
+            "400 230 300 6 1");
+}
+
+TEST_F(CpuKernel, RefusesByName) {
+  auto kernels = make(R"(
+__device__ int unknown(int);
+extern "C" __global__ void assembly(int* a) { asm volatile("trap.unknown;"); }
+extern "C" __global__ void missing(int* a) { *a = unknown(*a); }
+extern "C" __global__ void good(int* a) { *a = 1; }
+)");
+  EXPECT_EQ(kernels["assembly"].form, Form::refused);
+  EXPECT_THAT(kernels["assembly"].reason, HasSubstr("trap.unknown"));
+  EXPECT_EQ(kernels["missing"].form, Form::refused);
+  EXPECT_THAT(kernels["missing"].reason, HasSubstr("unknown"));
+  EXPECT_EQ(kernels["good"].form, Form::loops);
+}
+
+TEST_F(CpuKernel, MathIsThatOfTheHost) {
+  make(R"(
+extern "C" __global__ void math(float* a) {
+  a[threadIdx.x] = __nv_expf(a[threadIdx.x]) + __nv_sqrtf(4.0f) + __nvvm_sqrt_rn_f(9.0f);
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  float a[32] = {0, 1}, *pa = a;
+  void* arguments[] = {&pa};
+  launch("math", 1, 1, 32, 1, 1, 0, arguments);
+  printf("%g %g", a[0], a[1]);
+})"),
+            "6 7.71828");
+}
+
+} // namespace
+
+} // namespace xaas::cpukernel

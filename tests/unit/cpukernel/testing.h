@@ -1,0 +1,132 @@
+// Helpers for tests of kernels for the CPU: compile a kernel as Clang's front end does for a GPU, make it for
+// the CPU, and run its blocks from a small host program.
+#pragma once
+
+#include <xaas/base/file.h>
+#include <xaas/base/process.h>
+#include <xaas/cpukernel/cpukernel.h>
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace xaas::cpukernel {
+
+// What CUDA's headers give a kernel; no toolkit is needed.
+inline const std::string cuda_names = R"(
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+struct dim3 { unsigned x, y, z; };
+#include "__clang_cuda_builtin_vars.h"
+typedef unsigned uint;
+extern "C" __device__ float __nv_expf(float);
+extern "C" __device__ float __nv_sqrtf(float);
+)";
+
+// The host's part: `launch` runs all blocks of a kernel in their order, as the run-time library does.
+inline const std::string host_names = R"(
+#include "block.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static struct xaas_module* module;
+void xaas_register_module(struct xaas_module* table) { module = table; }
+static const struct xaas_kernel* find(const char* name) {
+  for (unsigned i = 0; i < module->kernel_count; ++i)
+    if (!strcmp(module->kernels[i].name, name))
+      return &module->kernels[i];
+  abort();
+}
+static void* variable(const char* name) {
+  for (unsigned i = 0; i < module->variable_count; ++i)
+    if (!strcmp(module->variables[i].name, name))
+      return module->variables[i].address;
+  abort();
+}
+static void launch(const char* name, unsigned gx, unsigned gy, unsigned bx, unsigned by, unsigned bz,
+                   unsigned dynamic, void** arguments) {
+  const struct xaas_kernel* k = find(name);
+  struct xaas_block b = {.size = {bx, by, bz}, .grid = {gx, gy, 1}, .threads = bx * by * bz, .dynamic_size = dynamic};
+  b.shared = aligned_alloc(256, (k->shared_bytes + dynamic + 511) / 256 * 256);
+  b.arena = aligned_alloc(256, ((size_t)k->thread_bytes * b.threads + 64 * (k->arrays + 1) + 511) / 256 * 256);
+  if (!k->run) { fprintf(stderr, "%s\n", k->reason); exit(3); }
+  for (unsigned y = 0; y < gy; ++y)
+    for (unsigned x = 0; x < gx; ++x) {
+      b.index[0] = x, b.index[1] = y;
+      k->run(arguments, &b);
+    }
+  free(b.shared), free(b.arena);
+}
+)";
+
+class CpuKernel : public ::testing::Test {
+protected:
+  void SetUp() override {
+    auto directory = TemporaryDirectory::create(temporary_root(), "xaas-cpukernel-");
+    ASSERT_TRUE(directory);
+    directory_.emplace(*std::move(directory));
+  }
+
+  fs::path path(const std::string& name) const { return directory_->path() / name; }
+
+  // Compiles and transforms; kernels by name.
+  std::map<std::string, Kernel> make(const std::string& kernels, const std::string& arch = "x86_64") {
+    EXPECT_TRUE(write_file(path("k.cu"), cuda_names + kernels, 0644, false));
+    const std::string command = std::string(XAAS_TEST_CLANG) +
+                                " -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O2 "
+                                "-Wno-unknown-cuda-version -Xclang -disable-llvm-passes -emit-llvm -c " +
+                                path("k.cu").string() + " -o " + path("k.bc").string();
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return transform(*read_file(path("k.bc")), arch);
+  }
+
+  std::map<std::string, Kernel> transform(const std::string& bitcode, const std::string& arch) {
+    llvm::LLVMContext context;
+    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "k"), context);
+    if (!module) {
+      ADD_FAILURE() << llvm::toString(module.takeError());
+      return {};
+    }
+    const auto made = make_cpu_module(**module, arch, "image");
+    std::map<std::string, Kernel> kernels;
+    if (!made) {
+      ADD_FAILURE() << made.error().message;
+      return kernels;
+    }
+    for (const Kernel& kernel : *made)
+      kernels[kernel.name] = kernel;
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    llvm::WriteBitcodeToFile(**module, stream);
+    EXPECT_TRUE(write_file(path("cpu.bc"), out, 0644, false));
+    return kernels;
+  }
+
+  // Output of the host program with the transformed module.
+  std::string run(const std::string& host, const std::string& options = "-O2 -march=native") {
+    EXPECT_TRUE(write_file(path("host.c"), host_names + host, 0644, false));
+    const std::string command = std::string(XAAS_TEST_CLANG) + " " + options +
+                                " -Wno-override-module -Wno-unused-function -I" XAAS_CPUKERNEL_LIBRARY " " +
+                                path("host.c").string() + " " + path("cpu.bc").string() + " -lm -o " +
+                                path("program").string() + " && " + path("program").string() + " >" +
+                                path("out").string();
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return *read_file(path("out"));
+  }
+
+  std::optional<TemporaryDirectory> directory_;
+};
+
+} // namespace xaas::cpukernel
