@@ -210,6 +210,8 @@ private:
       return {};
     }
     for (const std::string& name : gpus_) {
+      if (name == "cpu" || name == "none")
+        return make_error(ErrorKind::usage, "--gpu: `" + name + "` stands alone, not in a list");
       XAAS_TRY(const target::GpuArch arch, target::gpu_arch(name).in("--gpu"));
       system::Gpu gpu;
       gpu.vendor = arch.vendor == target::GpuArch::Vendor::nvidia ? "nvidia" : "amd";

@@ -38,8 +38,8 @@ namespace {
 
 class Maker {
 public:
-  Maker(llvm::Module& module, const std::string& arch, const std::string& image)
-      : module_(module), arch_(arch), image_(image) {
+  Maker(llvm::Module& module, const std::string& arch, const std::string& image, const Options& options)
+      : module_(module), arch_(arch), image_(image), options_(options) {
     builder_.registerModuleAnalyses(modules_);
     builder_.registerCGSCCAnalyses(components_);
     builder_.registerFunctionAnalyses(functions_);
@@ -216,6 +216,7 @@ private:
     }
     llvm::convertUsersOfConstantsToInstructions(variables, work.kernel);
     work.nodes = *std::move(nodes);
+    work.nodes.agree &= !options_.masked;
     work.regions = make_regions(*work.kernel, work.nodes, places_);
   }
 
@@ -322,6 +323,7 @@ private:
 
   llvm::Module& module_;
   std::string arch_, image_;
+  Options options_;
   llvm::LoopAnalysisManager loops_;
   llvm::FunctionAnalysisManager functions_;
   llvm::CGSCCAnalysisManager components_;
@@ -350,8 +352,8 @@ std::string name(Form form) {
 }
 
 Result<std::vector<Kernel>> make_cpu_module(llvm::Module& module, const std::string& arch,
-                                            const std::string& image) {
-  return Maker(module, arch, image).run();
+                                            const std::string& image, const Options& options) {
+  return Maker(module, arch, image, options).run();
 }
 
 } // namespace xaas::cpukernel

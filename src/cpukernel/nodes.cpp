@@ -174,8 +174,11 @@ private:
       llvm::Value* value = call.getArgOperand(static_cast<unsigned>(rule.published));
       if (value->getType()->isFloatTy())
         value = builder.CreateBitCast(value, builder.getInt32Ty());
-      builder.CreateStore(builder.CreateZExt(value, builder.getInt64Ty()),
-                          variable(result_.published, builder.getInt64Ty()));
+      const bool is_predicate = value->getType()->isIntegerTy(1);
+      value = builder.CreateZExt(value, builder.getInt64Ty());
+      if (is_predicate) // 1 or 2; library/thread.c
+        value = builder.CreateAdd(value, builder.getInt64(1));
+      builder.CreateStore(value, variable(result_.published, builder.getInt64Ty()));
     }
     add_node(call, rule.meeting);
     if (rule.published >= 0)

@@ -311,7 +311,10 @@ private:
           phi.removeIncomingValue(i, false);
     if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
       block.getTerminator()->eraseFromParent();
-      llvm::IRBuilder<>(&block).CreateRet(number(ended_code));
+      llvm::IRBuilder<> builder(&block);
+      if (nodes_.published) // nothing any more
+        builder.CreateStore(builder.getInt64(0), element(builder, copy, arrays_[nodes_.published]));
+      builder.CreateRet(number(ended_code));
     } else {
       llvm::Instruction& jump = *block.getTerminator();
       for (unsigned i = 0; i < jump.getNumSuccessors(); ++i)

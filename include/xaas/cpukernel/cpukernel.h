@@ -43,6 +43,10 @@ struct Kernel {
   std::string reason; // why it is not in a simpler form
 };
 
+struct Options {
+  bool masked = false; // also where all threads agree; the result is the same, and slower
+};
+
 // Changes a module for NVPTX, with functions of libdevice declared only, into one for the host's architecture
 // ("x86_64"). The module then defines each kernel that can be made, a table of all of them, and a constructor
 // that hands the table to the run-time library; `image` is the name under which the host's part of the
@@ -51,7 +55,7 @@ struct Kernel {
 //
 // Errors: integrity if the module is not for NVPTX; failed where types have another layout on the host.
 Result<std::vector<Kernel>> make_cpu_module(llvm::Module& module, const std::string& arch,
-                                            const std::string& image);
+                                            const std::string& image, const Options& options = {});
 
 // What the host's part of a program has in place of a device image, for a module that was made with `image`.
 std::string image_text(const std::string& image);

@@ -43,16 +43,17 @@ REGISTER(lanemask_lt, (1u << t % xaas_warp_size) - 1)
 REGISTER(lanemask_le, (2u << t % xaas_warp_size) - 1)
 REGISTER(lanemask_gt, ~((2u << t % xaas_warp_size) - 1))
 REGISTER(lanemask_ge, ~((1u << t % xaas_warp_size) - 1))
+// Lanes that run together are those that a thread can be sure of: itself. Threads need not reconverge (PTX
+// ISA, "activemask").
+INLINE uint32_t xaas_thread_activemask(THREAD) {
+  UNUSED;
+  return 1u << t % xaas_warp_size;
+}
 REGISTER(total_smem_size, b->dynamic_size)
 REGISTER(dynamic_smem_size, b->dynamic_size)
 
 // Published values of the block's threads, and the thread that asks.
 #define WARP const uint64_t* values, block b, uint32_t t
-
-static INLINE uint32_t lanes_of(block b, uint32_t first) {
-  const uint32_t left = b->threads - first;
-  return left >= xaas_warp_size ? ~0u : (1u << left) - 1;
-}
 
 // The lane that a lane reads from, or -1 if there is none and it keeps its own value.
 enum shuffle { up, down, bfly, idx };
@@ -112,46 +113,41 @@ SHUFFLE(down)
 SHUFFLE(bfly)
 SHUFFLE(idx)
 
-static INLINE uint32_t ballot(WARP, uint32_t mask) {
-  const uint32_t first = t - t % xaas_warp_size, lanes = mask & lanes_of(b, first);
-  uint32_t result = 0;
-  for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
-    result |= (uint32_t)(values[first + lane] != 0) << lane;
-  return result & lanes;
-}
-INLINE uint32_t xaas_warp_vote_ballot_sync(WARP, uint32_t mask, _Bool value) {
-  (void)value;
-  return ballot(values, b, t, mask);
-}
-INLINE _Bool xaas_warp_vote_any_sync(WARP, uint32_t mask, _Bool value) {
-  (void)value;
-  return ballot(values, b, t, mask) != 0;
-}
-INLINE _Bool xaas_warp_vote_all_sync(WARP, uint32_t mask, _Bool value) {
-  (void)value;
-  return ballot(values, b, t, mask) == (mask & lanes_of(b, t - t % xaas_warp_size));
-}
-INLINE _Bool xaas_warp_vote_uni_sync(WARP, uint32_t mask, _Bool value) {
-  (void)value;
-  const uint32_t set = ballot(values, b, t, mask);
-  return set == 0 || set == (mask & lanes_of(b, t - t % xaas_warp_size));
-}
+// A predicate is published as 1 or 2, because threads that have ended take no part: 0.
+enum { is_false = 1, is_true = 2 };
 
-// The lanes of `mask` that published the thread's own value.
-static INLINE uint32_t equal_lanes(WARP, uint32_t mask) {
+// The lanes of `mask` that published `value`.
+static INLINE uint32_t lanes_with(WARP, uint32_t mask, uint64_t value) {
   const uint32_t first = t - t % xaas_warp_size;
   uint32_t result = 0;
   for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
-    result |= (uint32_t)(values[first + lane] == values[t]) << lane;
+    result |= (uint32_t)(values[first + lane] == value) << lane;
   return result & mask;
 }
+INLINE uint32_t xaas_warp_vote_ballot_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  return lanes_with(values, b, t, mask, is_true);
+}
+INLINE _Bool xaas_warp_vote_any_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  return lanes_with(values, b, t, mask, is_true) != 0;
+}
+INLINE _Bool xaas_warp_vote_all_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  return lanes_with(values, b, t, mask, is_false) == 0;
+}
+INLINE _Bool xaas_warp_vote_uni_sync(WARP, uint32_t mask, _Bool value) {
+  (void)value;
+  return lanes_with(values, b, t, mask, is_false) == 0 || lanes_with(values, b, t, mask, is_true) == 0;
+}
+
 INLINE uint32_t xaas_warp_match_any_sync_i32(WARP, uint32_t mask, uint32_t value) {
   (void)value;
-  return equal_lanes(values, b, t, mask);
+  return lanes_with(values, b, t, mask, values[t]);
 }
 INLINE uint32_t xaas_warp_match_any_sync_i64(WARP, uint32_t mask, uint64_t value) {
   (void)value;
-  return equal_lanes(values, b, t, mask);
+  return lanes_with(values, b, t, mask, values[t]);
 }
 
 // A reduction over the lanes of a mask, in the order of the lanes.
@@ -176,23 +172,23 @@ REDUCE(min, int32_t, INT32_MAX, result < each ? result : each)
 REDUCE(max, int32_t, INT32_MIN, result > each ? result : each)
 
 // Of the whole block: __syncthreads_count() and the like.
-static INLINE uint32_t block_count(const uint64_t* values, block b) {
+static INLINE uint32_t threads_with(const uint64_t* values, block b, uint64_t value) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < b->threads; ++i)
-    count += values[i] != 0;
+    count += values[i] == value;
   return count;
 }
 INLINE uint32_t xaas_warp_barrier_cta_red_popc_aligned_all(WARP, uint32_t barrier, _Bool value) {
   (void)barrier, (void)value, (void)t;
-  return block_count(values, b);
+  return threads_with(values, b, is_true);
 }
 INLINE _Bool xaas_warp_barrier_cta_red_and_aligned_all(WARP, uint32_t barrier, _Bool value) {
   (void)barrier, (void)value, (void)t;
-  return block_count(values, b) == b->threads;
+  return threads_with(values, b, is_false) == 0;
 }
 INLINE _Bool xaas_warp_barrier_cta_red_or_aligned_all(WARP, uint32_t barrier, _Bool value) {
   (void)barrier, (void)value, (void)t;
-  return block_count(values, b) != 0;
+  return threads_with(values, b, is_true) != 0;
 }
 
 // What the code that src/cpukernel/regions.cpp makes needs of a block.

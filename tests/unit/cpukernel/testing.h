@@ -82,24 +82,24 @@ protected:
   fs::path path(const std::string& name) const { return directory_->path() / name; }
 
   // Compiles and transforms; kernels by name.
-  std::map<std::string, Kernel> make(const std::string& kernels, const std::string& arch = "x86_64") {
+  std::map<std::string, Kernel> make(const std::string& kernels, const Options& options = {}) {
     EXPECT_TRUE(write_file(path("k.cu"), cuda_names + kernels, 0644, false));
     const std::string command = std::string(XAAS_TEST_CLANG) +
                                 " -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O2 "
                                 "-Wno-unknown-cuda-version -Xclang -disable-llvm-passes -emit-llvm -c " +
                                 path("k.cu").string() + " -o " + path("k.bc").string();
     EXPECT_EQ(std::system(command.c_str()), 0);
-    return transform(*read_file(path("k.bc")), arch);
+    return transform(*read_file(path("k.bc")), options);
   }
 
-  std::map<std::string, Kernel> transform(const std::string& bitcode, const std::string& arch) {
+  std::map<std::string, Kernel> transform(const std::string& bitcode, const Options& options) {
     llvm::LLVMContext context;
     auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "k"), context);
     if (!module) {
       ADD_FAILURE() << llvm::toString(module.takeError());
       return {};
     }
-    const auto made = make_cpu_module(**module, arch, "image");
+    const auto made = make_cpu_module(**module, "x86_64", "image", options);
     std::map<std::string, Kernel> kernels;
     if (!made) {
       ADD_FAILURE() << made.error().message;

@@ -1,0 +1,107 @@
+#!/bin/bash
+# CUDA kernels that run on the CPU: what they compute, what is refused by name, and the run-time library in place of CUDA's.
+source "$E2E/lib.sh"
+needs jq make clang++-22
+cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
+
+mkdir src
+cat >src/app.cu <<'END'
+#include <cstdio>
+#include <cuda_runtime.h>
+__constant__ float factor[2];
+__device__ int count;
+struct Part { int n; float offset; };
+
+__global__ void sums(const float *in, float *out, Part part) {
+  __shared__ float s[128];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  s[threadIdx.x] = i < part.n ? expf(in[i]) * factor[1] + part.offset : 0;
+  __syncthreads();
+  for (unsigned w = blockDim.x / 2; w > 0; w /= 2) {
+    if (threadIdx.x < w) s[threadIdx.x] += s[threadIdx.x + w];
+    __syncthreads();
+  }
+  float whole = s[0];
+  for (int d = 16; d > 0; d /= 2) whole += __shfl_xor_sync(~0u, whole, d);
+  if (threadIdx.x == 0) { out[blockIdx.x] = whole / 32; atomicAdd(&count, 1); }
+}
+__global__ void early(int *a, int n) {
+  int t = threadIdx.x;
+  if (t >= n) return;
+  __syncthreads();
+  a[t] = __syncthreads_count(t % 2);
+}
+__global__ void says(int n) { if (threadIdx.x == 1) printf("thread %d of %d: %.1f %s\n", threadIdx.x, n, 0.5, "yes"); }
+__global__ void refused(int *a) { asm volatile("nanosleep.u32 %0;" :: "r"(*a)); }
+
+int main() {
+  const int n = 1000;
+  float in[n], factors[2] = {0, 2}, out[8], *dev_in, *dev_out;
+  for (float &each : in) each = 0;
+  cudaMemcpyToSymbol(factor, factors, sizeof factors);
+  cudaMalloc(&dev_in, sizeof in), cudaMalloc(&dev_out, sizeof out);
+  cudaMemcpy(dev_in, in, sizeof in, cudaMemcpyHostToDevice);
+  sums<<<8, 128>>>(dev_in, dev_out, Part{n, 1});
+  cudaMemcpy(out, dev_out, sizeof out, cudaMemcpyDeviceToHost);
+  int counted = 0, *a;
+  cudaMemcpyFromSymbol(&counted, count, sizeof counted);
+  std::printf("%g %g %d\n", out[0], out[7], counted);
+  cudaMallocManaged(&a, 64 * sizeof *a);
+  early<<<1, 64>>>(a, 40);
+  std::printf("%d %d\n", a[0], cudaDeviceSynchronize());
+  says<<<1, 2>>>(2);
+  refused<<<1, 1>>>(a);
+  std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+  sums<<<1, 2048>>>(dev_in, dev_out, Part{n, 1});
+  std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+  cudaGraph_t graph;
+  std::printf("%d\n", cudaGraphCreate(&graph, 0));
+  cudaDeviceProp properties;
+  cudaGetDeviceProperties(&properties, 0);
+  std::printf("%s %d.%d %d\n", properties.name, properties.major, properties.minor, properties.warpSize);
+}
+END
+cat >src/Makefile <<END
+app: app.cu
+	\$(CXX) -O2 app.cu -o app -L$cuda/lib64 -L$cuda/lib -lcudart_static -ldl -lrt -lpthread
+END
+echo '{"name": "app", "build": {"system": "make", "install": [{"from": "app", "to": "bin/app"}]}, "isa": [],
+  "gpu": ["sm_80", "sm_90"]}' >src/xaas.json
+"$XAAS" build src -o oci:app:ir -q >/dev/null
+says() { grep -qF -- "$2" "$1" || fail "$1 does not say '$2': $(cat "$1")"; } # FILE TEXT
+deploy() { "$XAAS" deploy oci:app:ir --gpu cpu -o "rootfs:$1" --format json "${@:2}" >"$1.json" 2>"$1.err"; }
+
+deploy cpu
+assert_json cpu.json '.target.gpu == ["cpu"] and .gpu_code == []'
+assert_json cpu.json '[.kernels[] | "\(.name) \(.form)"] | sort == ["_Z4saysi loops", "_Z4sumsPKfPf4Part loops",
+  "_Z5earlyPii masked", "_Z7refusedPi refused"]'
+assert_json cpu.json '.kernels[] | select(.form == "refused").reason | contains("nanosleep.u32")'
+says cpu.err "kernel _Z7refusedPi cannot run on the CPU"
+
+for order in sequential reverse random:7 ""; do
+  XAAS_BLOCK_ORDER=$order cpu/usr/local/bin/app >out 2>err || fail "the program failed: $(cat err)"
+  expect_equal "output in the order '$order'" "$(cat out)" "384 312 8
+20 0
+thread 1 of 2: 0.5 yes
+cudaErrorInvalidDeviceFunction
+cudaErrorInvalidConfiguration
+801
+CPU 8.0 32"
+done
+says err "kernel _Z7refusedPi has no code for the CPU: inline assembly: nanosleep.u32"
+says err "cudaGraphCreate() is not supported for kernels on the CPU"
+
+# The same bytes again, with and without the cache.
+deploy again
+expect_equal "digest" "$(json again.json .digest)" "$(json cpu.json .digest)"
+assert_json again.json '.modules.lowered == 0'
+deploy afresh --no-cache
+expect_equal "digest without the cache" "$(json afresh.json .digest)" "$(json cpu.json .digest)"
+"$XAAS" deploy oci:app:ir --gpu cpu -o oci:app:cpu -q >/dev/null
+"$XAAS" check oci:app:cpu >/dev/null
+
+expect_exit 2 "$XAAS" deploy oci:app:ir --gpu cpu,sm_80 -o rootfs:both
+# Device code that is linked across sources is refused.
+sed -i 's/-O2/-O2 -fgpu-rdc/' src/Makefile
+"$XAAS" build src -o oci:linked:ir -q >/dev/null
+expect_exit 3 "$XAAS" deploy oci:linked:ir --gpu cpu -o rootfs:refused

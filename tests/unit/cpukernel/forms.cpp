@@ -1,0 +1,27 @@
+// Prints the form of every kernel of a module: forms FILE.bc; for tools/bench/cpu_kernels.sh.
+#include <xaas/cpukernel/cpukernel.h>
+
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <iostream>
+
+int main(int argc, char** argv) {
+  llvm::LLVMContext context;
+  const auto file = llvm::MemoryBuffer::getFile(argc == 2 ? argv[1] : "-");
+  if (!file)
+    return 2;
+  auto module = llvm::parseBitcodeFile((*file)->getMemBufferRef(), context);
+  if (!module)
+    return 2;
+  const auto kernels = xaas::cpukernel::make_cpu_module(**module, "x86_64", "image");
+  if (!kernels) {
+    std::cout << "error\t\t" << kernels.error().message << "\n";
+    return 1;
+  }
+  for (const xaas::cpukernel::Kernel& kernel : *kernels)
+    std::cout << xaas::cpukernel::name(kernel.form) << "\t" << kernel.name << "\t" << kernel.reason << "\n";
+  return 0;
+}

@@ -1,0 +1,190 @@
+// Random kernels: loops and masks give the bits of a reference that runs the same statements for one thread
+// after the other.
+#include "cpukernel/testing.h"
+
+#include <xaas/base/text.h>
+
+#include <random>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+// A kernel as text for CUDA and as text for C, in which each variable of a thread is an array. In both, `t`
+// is the thread and `n` the number of threads of the block; a kernel changes an array `out` with an element
+// for each thread of the grid.
+class Generator {
+public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+
+  void make(const std::string& name) {
+    statements_.clear();
+    early_ = pick(4) == 0;
+    const unsigned phases = 2 + pick(4);
+    for (unsigned i = 0; i < phases; ++i)
+      pick(3) == 0 ? add_loop() : add_phase(1);
+    cuda += "extern \"C\" __global__ void " + name + "(uint* out, uint m, uint rounds) {\n" + names_in_cuda +
+            (early_ ? "  if (t >= m) return;\n" : "") + text(true) +
+            "  out[blockIdx.x * n + t] = a ^ b ^ c ^ (uint)(int)d;\n}\n";
+    c += "static void " + name + "_c(uint* out, uint m, uint rounds, uint n, uint block) {\n" + names_in_c +
+         (early_ ? "  const uint live = m < n ? m : n;\n" : "  const uint live = n;\n") + text(false) +
+         "  ALL out[block * n + t] = a[t] ^ b[t] ^ c[t] ^ (uint)(int)d[t];\n}\n";
+  }
+
+  std::string cuda, c;
+
+private:
+  // A phase: statements between two barriers; or lines that all threads take alike.
+  struct Statement {
+    bool is_phase;
+    std::string text; // variables of a thread are $a
+  };
+
+  unsigned pick(unsigned count) { return random_() % count; }
+  std::string number(unsigned count) { return std::to_string(1 + pick(count)); }
+  std::string variable() { return std::string("$") + "abc"[pick(3)]; }
+
+  std::string expression() {
+    switch (pick(6)) {
+    case 0:
+      return variable() + " * " + number(9) + " + t";
+    case 1:
+      return "(" + variable() + " ^ (" + variable() + " >> " + number(7) + "))";
+    case 2:
+      return "t * " + number(5) + " + m";
+    case 3:
+      return variable() + " + " + variable();
+    case 4:
+      return "(t % " + number(5) + " == 0 ? " + variable() + " : " + number(99) + ")";
+    default:
+      return variable() + " - " + number(99);
+    }
+  }
+
+  std::string assignment() { return variable() + " = " + expression() + ";"; }
+
+  std::string action() {
+    switch (pick(7)) {
+    case 0:
+      return "if (t % " + number(4) + " == 1) { " + assignment() + " }";
+    case 1:
+      return "for (uint k = 0; k < " + number(5) + "; ++k) { " + assignment() + " }";
+    case 2:
+      return "for (uint k = 0; k < t % " + number(4) + "; ++k) { " + assignment() + " if (" + variable() +
+             " % 7 == 3) break; }";
+    case 3:
+      return "$d = $d * 0.5 + " + number(50) + ";";
+    case 4:
+      return "$l[t % 3] += " + expression() + "; " + variable() + " += $l[" + std::to_string(pick(3)) + "];";
+    default:
+      return assignment();
+    }
+  }
+
+  // Each phase writes shared memory or reads it, never both.
+  void add_phase(unsigned indent) {
+    std::string body;
+    for (unsigned i = 0, count = 1 + pick(4); i < count; ++i)
+      body += action() + " ";
+    const unsigned kind = pick(4);
+    if (kind == 0)
+      body += "s[t] = " + expression() + "; ";
+    else if (kind == 1)
+      body += variable() + " += s[(t + " + number(40) + ") % n]; ";
+    statements_.push_back({true, body});
+    if (kind == 2 && !early_)
+      statements_.push_back({true, ""}); // a barrier alone
+    static_cast<void>(indent);
+  }
+
+  void add_loop() {
+    const std::string index = "r" + std::to_string(statements_.size());
+    statements_.push_back({false, "for (uint " + index + " = 0; " + index + " < rounds + " +
+                                      std::to_string(pick(3)) + "; ++" + index + ") {"});
+    for (unsigned i = 0, count = 1 + pick(2); i < count; ++i)
+      add_phase(2);
+    statements_.push_back({false, "}"});
+  }
+
+  std::string text(bool is_cuda) const {
+    std::string result;
+    for (const Statement& statement : statements_) {
+      if (!statement.is_phase)
+        result += "  " + statement.text + "\n";
+      else if (is_cuda)
+        result += "  " + replaced(statement.text, "$", "") + "\n  __nvvm_bar_sync(0);\n";
+      else
+        result += "  ALL { " + in_c(statement.text) + "}\n";
+    }
+    return result;
+  }
+
+  static std::string in_c(std::string text) {
+    for (const char* name : {"a", "b", "c", "d", "l"})
+      text = replaced(std::move(text), std::string("$") + name, std::string(name) + "[t]");
+    return text;
+  }
+
+  static constexpr const char* names_in_cuda =
+      "  __shared__ uint s[1024];\n"
+      "  const uint t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;\n"
+      "  const uint n = blockDim.x * blockDim.y * blockDim.z;\n"
+      "  uint a = t + blockIdx.x, b = t * 3, c = 7, l[3] = {t, 1, 2};\n  double d = t;\n  s[t] = t;\n"
+      "  __nvvm_bar_sync(0);\n";
+  static constexpr const char* names_in_c =
+      "  static uint s[1024], a[1024], b[1024], c[1024], l[1024][3];\n  static double d[1024];\n"
+      "  for (uint t = 0; t < n; ++t) {\n"
+      "    a[t] = t + block, b[t] = t * 3, c[t] = 7, d[t] = t, s[t] = t;\n"
+      "    l[t][0] = t, l[t][1] = 1, l[t][2] = 2;\n  }\n";
+
+  std::mt19937 random_;
+  std::vector<Statement> statements_;
+  bool early_ = false;
+};
+
+constexpr unsigned kernel_count = 24;
+
+const std::string shapes = R"(
+static const unsigned shapes[][3] = {{1, 1, 1}, {31, 1, 1}, {32, 1, 1}, {33, 1, 1}, {1024, 1, 1}, {8, 5, 1}, {4, 3, 7}};
+)";
+
+TEST_F(CpuKernel, RandomKernelsAgreeWithTheReference) {
+  Generator generator(20261125);
+  std::string calls;
+  for (unsigned i = 0; i < kernel_count; ++i) {
+    const std::string name = "k" + std::to_string(i);
+    generator.make(name);
+    calls += "  CHECK(" + name + ")\n";
+  }
+  const std::string host = "typedef unsigned uint;\n#define ALL for (uint t = 0; t < live; ++t)\n" +
+                           generator.c + shapes + R"(
+#define CHECK(name)                                                                                          \
+  for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); ++i) {                                          \
+    const unsigned* s = shapes[i];                                                                           \
+    static uint is[2048], should[2048], *p = is;                                                             \
+    uint m = 20 + i, rounds = i % 3, n = s[0] * s[1] * s[2];                                                 \
+    memset(is, 0, sizeof(is)), memset(should, 0, sizeof(should));                                            \
+    void* arguments[] = {&p, &m, &rounds};                                                                   \
+    launch(#name, 2, 1, s[0], s[1], s[2], 0, arguments);                                                     \
+    for (uint block = 0; block < 2; ++block) name##_c(should, m, rounds, n, block);                          \
+    if (memcmp(is, should, sizeof(is))) printf("%s differs for %u %u %u\n", #name, s[0], s[1], s[2]);        \
+  }
+int main(void) {
+)" + calls + "}\n";
+  for (const bool masked : {false, true}) {
+    const auto kernels = make(generator.cuda, {.masked = masked});
+    ASSERT_EQ(kernels.size(), kernel_count);
+    unsigned loops = 0;
+    for (const auto& [name, kernel] : kernels) {
+      EXPECT_NE(kernel.form, Form::refused) << kernel.reason;
+      loops += kernel.form == Form::loops;
+    }
+    EXPECT_EQ(masked, loops == 0);
+    EXPECT_EQ(run(host), "") << generator.cuda;
+    EXPECT_EQ(run(host, "-O0"), "");
+  }
+}
+
+} // namespace
+
+} // namespace xaas::cpukernel
