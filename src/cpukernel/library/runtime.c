@@ -426,6 +426,15 @@ error cudaLaunchKernel_ptsz(const void* function, struct dim3 grid, struct dim3 
                             void* stream) {
   return cudaLaunchKernel(function, grid, block, arguments, shared, stream);
 }
+// Stubs that nvcc 13 generates; their kernels are not IR, so a launch names them and fails.
+error __cudaGetKernel(const void** kernel, const void* function) {
+  *kernel = function;
+  return success;
+}
+error __cudaLaunchKernel(const void* kernel, struct dim3 grid, struct dim3 block, void** arguments, size_t shared,
+                         void* stream) {
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
+}
 error cudaFuncSetCacheConfig(const void* function, int config) { return (void)config, result(function_of(function) ? success : invalid_device_function); }
 error cudaFuncSetSharedMemConfig(const void* function, int config) { return cudaFuncSetCacheConfig(function, config); }
 error cudaFuncSetAttribute(const void* function, int attribute, int value) {
