@@ -91,7 +91,8 @@ private:
   }
 
   // Functions that ask for the thread's place, for shared memory or for other threads, themselves or through
-  // what they call; and those with inline assembly, which is refused where a kernel needs it.
+  // what they call; and those with inline assembly or a call that nothing defines, which is refused where a
+  // kernel needs it.
   void find_dependent() {
     dependent_.clear();
     for (bool changed = true; changed;) {
@@ -106,8 +107,8 @@ private:
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
         const llvm::Function* callee = callee_of(*call);
-        if (call->isInlineAsm() ||
-            (callee && (!intrinsic_name(*callee).empty() || dependent_.contains(callee))))
+        if (call->isInlineAsm() || (callee && (!intrinsic_name(*callee).empty() || is_missing(*callee) ||
+                                               dependent_.contains(callee))))
           return true;
       }
       if (llvm::any_of(instruction.operands(),
@@ -277,7 +278,26 @@ private:
     work.run = make_block_function(*work.kernel, work.nodes, work.regions);
   }
 
+  // Functions that depend on the thread and are left have their address in some table. No kernel that could
+  // call them was made.
+  void drop_dependent() {
+    for (const Work& work : works_)
+      dependent_.erase(work.kernel);
+    std::vector<llvm::Function*> left;
+    for (llvm::Function& function : module_)
+      if (dependent_.contains(&function))
+        left.push_back(&function);
+    for (llvm::Function* function : left)
+      function->dropAllReferences();
+    for (llvm::Function* function : left) {
+      function->replaceAllUsesWith(llvm::ConstantPointerNull::get(function->getType()));
+      function->eraseFromParent();
+    }
+    dependent_.clear();
+  }
+
   Result<void> finish() {
+    drop_dependent();
     std::vector<Entry> entries;
     for (Work& work : works_) {
       work.kernel->replaceAllUsesWith(llvm::PoisonValue::get(work.kernel->getType()));
@@ -306,7 +326,8 @@ private:
     std::string malformed;
     llvm::raw_string_ostream stream(malformed);
     if (llvm::verifyModule(module_, &stream))
-      return make_error(ErrorKind::failed, "kernels for the CPU: " + malformed);
+      return make_error(ErrorKind::failed,
+                        "kernels for the CPU: malformed IR: " + malformed.substr(0, malformed.find('\n')));
     return {};
   }
 

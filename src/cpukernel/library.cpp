@@ -87,6 +87,10 @@ std::string intrinsic_name(const llvm::Function& function) {
   return result;
 }
 
+bool is_missing(const llvm::Function& function) {
+  return function.isDeclaration() && !function.isIntrinsic() && !function.hasFnAttribute(provided_attribute);
+}
+
 const llvm::Function* callee_of(const llvm::CallBase& call) {
   return llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCasts());
 }

@@ -22,6 +22,9 @@ constexpr const char* warp_prefix = "xaas_warp_";
 // An attribute of declarations that the run-time library or the C library defines.
 constexpr const char* provided_attribute = "xaas-provided";
 
+// True for a function that nothing on the host defines.
+bool is_missing(const llvm::Function& function);
+
 // The name of an intrinsic of the NVPTX back end as part of a C name: llvm.nvvm.vote.all.sync is
 // "vote_all_sync". Empty for other functions.
 std::string intrinsic_name(const llvm::Function& function);

@@ -7,8 +7,7 @@
 //       if (t < w) s[t] += s[t + w];
 //       __syncthreads();                    node 2, for the block
 //     }
-//     x = __shfl_sync(mask, y, 0);          publishes y; nodes 3 and 4, for the warp, with the read between
-//     them
+//     x = __shfl_sync(mask, y, 0);          publishes y; nodes 3 and 4, for the warp; the read is between
 //
 // Approach: the code is cut before each such place, so that a node is a basic block that only stopping
 // threads reach. A value for other threads is stored before the first node and read after it; the second node
@@ -130,6 +129,9 @@ private:
 
   Result<void> refuse_what_is_unknown() {
     for (llvm::Instruction& instruction : llvm::instructions(kernel_)) {
+      if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+          variable && !variable->isStaticAlloca())
+        return unsatisfied("a variable whose size is not known before the kernel runs");
       auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
       if (!call)
         continue;
@@ -140,7 +142,7 @@ private:
         continue;
       const std::string name = intrinsic_name(*callee);
       if (name.empty()) {
-        if (callee->isDeclaration() && !callee->isIntrinsic() && !callee->hasFnAttribute(provided_attribute))
+        if (is_missing(*callee))
           return unsatisfied("a call of " + callee->getName().str() + ", which has no code for a CPU");
         continue;
       }

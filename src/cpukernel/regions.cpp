@@ -197,17 +197,15 @@ private:
     for (llvm::AllocaInst* variable : variables) {
       if (arrays_.count(variable) || !is_shared_by_regions(*variable))
         continue;
-      const std::optional<llvm::TypeSize> size = variable->getAllocationSize(module_.getDataLayout());
-      if (!size)
-        continue;
-      const uint64_t align = variable->getAlign().value();
-      arrays_[variable] = new_array(llvm::alignTo(size->getFixedValue(), align));
+      const llvm::TypeSize size = *variable->getAllocationSize(module_.getDataLayout()); // find_nodes() asked
+      arrays_[variable] = new_array(llvm::alignTo(size.getFixedValue(), variable->getAlign().value()));
       for (llvm::User* user : llvm::make_early_inc_range(variable->users()))
         if (auto* marker = llvm::dyn_cast<llvm::LifetimeIntrinsic>(user))
           marker->eraseFromParent();
     }
   }
 
+  // A variable whose address is stored or given away counts: any region may have it.
   bool is_shared_by_regions(const llvm::AllocaInst& variable) const {
     if (regions_.size() == 1)
       return false;
@@ -220,6 +218,11 @@ private:
         const auto* instruction = llvm::cast<llvm::Instruction>(user);
         if (llvm::isa<llvm::LifetimeIntrinsic>(instruction))
           continue;
+        const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
+        if (store ? store->getValueOperand() == value
+                  : !llvm::isa<llvm::LoadInst, llvm::GetElementPtrInst, llvm::MemIntrinsic, llvm::PHINode,
+                               llvm::SelectInst, llvm::CmpInst>(instruction))
+          return true;
         used.insert(instruction->getParent());
         if (instruction->getType()->isPointerTy() && seen.insert(instruction).second)
           left.push_back(instruction);

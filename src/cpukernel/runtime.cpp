@@ -39,14 +39,18 @@ void add_missing(llvm::Module& module, const std::string& name) {
 
 } // namespace
 
+bool runs_on(const std::string& arch) {
+  return arch == "x86_64";
+}
+
 std::string image_text(const std::string& image) {
   return image_mark + image + std::string(1, '\0');
 }
 
 Result<std::string> runtime_library(const std::string& arch, unsigned release, unsigned architecture,
                                     const std::set<std::string>& functions) {
-  if (arch != "x86_64")
-    return make_error(ErrorKind::unsatisfied, "kernels run on CPUs of x86_64 only, and this one is " + arch);
+  if (!runs_on(arch))
+    return make_error(ErrorKind::unsatisfied, "there is no run-time library for kernels on " + arch);
   llvm::LLVMContext context;
   llvm::SMDiagnostic trouble;
   const std::unique_ptr<llvm::Module> module =

@@ -59,9 +59,10 @@ private:
   }
 
   Result<void> keep(const LoweredUnit& unit, const lower::Object& object) {
-    for (const std::string& name : object.wanted)
-      if (name.starts_with("cuda") || name.starts_with("__cuda"))
-        cuda_functions_.insert(name);
+    if (inputs_.device.on_cpu)
+      for (const std::string& name : object.wanted)
+        if (name.starts_with("cuda") || name.starts_with("__cuda"))
+          cuda_functions_.insert(name);
     if (unit.second != lower::Form::symbols) {
       members_.want(object.wanted);
       return result_.objects.keep(unit, object);

@@ -45,6 +45,10 @@ bool is_cuda_runtime(const std::string& name) {
 
 Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& host_units,
                           const image::Usage& usage, DevicePlan& plan) {
+  if (!cpukernel::runs_on(bundle.arch))
+    return make_error(ErrorKind::unsatisfied,
+                      "kernels run on CPUs of x86_64 only, and the image is for " + bundle.arch,
+                      "--gpu none deploys without code for GPUs");
   plan.on_cpu = true;
   plan.gpus = {"cpu"};
   for (const Digest& host : host_units) {

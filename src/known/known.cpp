@@ -19,7 +19,7 @@
 // key of an outcome that has a witness: neither its tokens nor its syntax tree nor its IR have anything that
 // makes Clang look at these features. What Clang 22 reads of them for x86-64, and the witness for each:
 //
-//   calling convention of vectors (TargetInfo::getABI)    no value with one over 128 bits
+//   calling convention of vectors (TargetInfo::getABI)    none over 128 bits in the module, nor its alignment
 //   default alignment for `omp simd aligned`              no such word in an OpenMP pragma
 //   `declare variant`, `metadirective` (isa selectors)    no such word in an OpenMP pragma
 //   _Float16 and __bf16 arithmetic                        no such word or number, none in the module

@@ -22,8 +22,7 @@
 // - A declaration whose name was mentioned before stays where it is. If a declaration that waits mentions the
 //   name, that one stays where it is, too: `int f(struct s*); struct s { int i; };` says something else than
 //   the reverse.
-// - A declaration says which pragmas precede it. The one right after a pragma does not wait. Other pragmas
-// than
+// - A declaration says which pragmas precede it. The one right after a pragma does not wait. All pragmas but
 //   the few that Clang's headers have inside of functions end the waiting (token_recorder.cpp).
 // - Messages do not depend on it: Clang reports nothing in system headers (unless -Wsystem-headers asks, and
 //   then nothing waits).

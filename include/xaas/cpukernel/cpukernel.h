@@ -28,6 +28,9 @@ class Module;
 
 namespace xaas::cpukernel {
 
+// True if the run-time library is there for CPUs of the architecture ("x86_64").
+bool runs_on(const std::string& arch);
+
 enum class Form {
   loops,  // all threads of a block take the same way between barriers
   masked, // each thread has its own
@@ -62,7 +65,8 @@ std::string image_text(const std::string& image);
 
 // The run-time library of a program that calls `functions` of CUDA's, as bitcode for `arch`. `release`: of
 // CUDA, as 12040 for 12.4; `architecture`: of the IR that the kernels come from, as 800 for sm_80. Functions
-// that the library lacks say so when they are called. Unsatisfied: an architecture that it is not for.
+// that the library lacks say so when they are called. Unsatisfied unless
+// runs_on() the architecture.
 Result<std::string> runtime_library(const std::string& arch, unsigned release, unsigned architecture,
                                     const std::set<std::string>& functions);
 

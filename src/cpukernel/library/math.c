@@ -10,9 +10,8 @@
 //     __nv_expf(x)               expf(x), as llvm.exp.f32
 //     llvm.nvvm.sqrt.rn.f(x)     xaas_nvvm_sqrt_rn_f(x): sqrtf(x)
 //
-// Results are at least as accurate as CUDA documents them (CUDA C++ Programming Guide, "Mathematical
-// Functions"): fast variants are the accurate functions. Directed rounding (`__nv_fadd_rz`) is computed in a
-// wider format or by error terms where that is exact, and is not defined otherwise.
+// Fast variants (`__expf`) are the accurate functions. Directed rounding (`__nv_fmul_rz`) is computed in double
+// precision where that is exact, and is not defined otherwise.
 #include <stdint.h>
 
 #define INLINE __attribute__((always_inline))
@@ -206,7 +205,7 @@ INLINE float __nv_frsqrt_rn(float x) { return (float)(1 / __builtin_sqrt((double
 INLINE float __nv_fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 INLINE float __nv_fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 
-// The double next to `rounded` on the side of `exact`, where `rounded` is `exact` to the nearest float.
+// The floats next to a number that double precision has exactly.
 static INLINE float down(double exact) {
   const float rounded = (float)exact;
   return rounded > exact ? __builtin_nextafterf(rounded, -__builtin_inff()) : rounded;

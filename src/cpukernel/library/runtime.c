@@ -121,6 +121,15 @@ static struct {
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER, .started = PTHREAD_COND_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
 
+static const char* setting(const char* name) { // NULL if it is not set, or empty
+  const char* value = getenv(name);
+  return value && *value ? value : NULL;
+}
+static void refuse_setting(const char* name, const char* value, const char* wanted) {
+  fprintf(stderr, "xaas: %s=%s: must be %s\n", name, value, wanted);
+  exit(2);
+}
+
 // The CPUs that this process may use, also where a cgroup limits their time.
 static unsigned usable_cpus(void) {
   cpu_set_t set;
@@ -133,10 +142,14 @@ static unsigned usable_cpus(void) {
   }
   if (limit)
     fclose(limit);
-  const char* asked = getenv("XAAS_KERNEL_THREADS");
-  const long number = asked ? strtol(asked, NULL, 10) : 0;
-  if (number > 0 && number < 4096)
+  const char* asked = setting("XAAS_KERNEL_THREADS");
+  if (asked) {
+    char* end;
+    const long number = strtol(asked, &end, 10);
+    if (*end || number < 1 || number > 4096)
+      refuse_setting("XAAS_KERNEL_THREADS", asked, "a number from 1 to 4096");
     count = (unsigned)number;
+  }
   return count ? count : 1;
 }
 
@@ -224,7 +237,7 @@ static uint64_t greatest_divisor(uint64_t a, uint64_t b) {
 
 // XAAS_BLOCK_ORDER=sequential|reverse|random:SEED finds kernels whose blocks depend on each other.
 static int order_blocks(struct work* work) { // returns whether one thread runs all
-  const char* order = getenv("XAAS_BLOCK_ORDER");
+  const char* order = setting("XAAS_BLOCK_ORDER");
   work->step = 1;
   work->first = 0;
   if (!order)
@@ -238,6 +251,8 @@ static int order_blocks(struct work* work) { // returns whether one thread runs 
     work->step = (seed >> 7) % work->blocks | 1;
     while (greatest_divisor(work->step, work->blocks) != 1)
       ++work->step;
+  } else if (strcmp(order, "sequential")) {
+    refuse_setting("XAAS_BLOCK_ORDER", order, "sequential, reverse or random:SEED");
   }
   return 1;
 }

@@ -100,6 +100,9 @@ expect_equal "digest without the cache" "$(json afresh.json .digest)" "$(json cp
 "$XAAS" deploy oci:app:ir --gpu cpu -o oci:app:cpu -q >/dev/null
 "$XAAS" check oci:app:cpu >/dev/null
 
+expect_exit 2 env XAAS_BLOCK_ORDER=backwards cpu/usr/local/bin/app
+expect_exit 2 env XAAS_KERNEL_THREADS=none cpu/usr/local/bin/app
+
 expect_exit 2 "$XAAS" deploy oci:app:ir --gpu cpu,sm_80 -o rootfs:both
 # Device code that is linked across sources is refused.
 sed -i 's/-O2/-O2 -fgpu-rdc/' src/Makefile

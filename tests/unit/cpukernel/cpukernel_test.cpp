@@ -169,6 +169,53 @@ extern "C" __global__ void good(int* a) { *a = 1; }
   EXPECT_EQ(kernels["good"].form, Form::loops);
 }
 
+// A thread's variable is its own in every region, also where only a stored address leads to it.
+TEST_F(CpuKernel, AddressesOfVariablesCross) {
+  auto kernels = make(R"(
+extern "C" __global__ void cross(int* a, int n) {
+  int x[2] = {int(threadIdx.x), 100}, y[2] = {int(threadIdx.x) * 2, 200};
+  int* p = a[threadIdx.x] > n ? x : y;
+  __nvvm_bar_sync(0);
+  p[n] += 1;
+  __nvvm_bar_sync(0);
+  a[threadIdx.x] = p[0] + p[1];
+})");
+  EXPECT_EQ(kernels["cross"].form, Form::loops) << kernels["cross"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[8] = {0, 9, 0, 9, 0, 9, 0, 9}, *pa = a, n = 1;
+  void* arguments[] = {&pa, &n};
+  launch("cross", 1, 1, 8, 1, 1, 0, arguments);
+  printf("%d %d %d %d", a[0], a[1], a[6], a[7]);
+})"),
+            "201 102 213 108");
+}
+
+// A table of functions that depend on the thread stays in the module; a kernel that may call them is refused.
+TEST_F(CpuKernel, RefusesWithoutBreakingTheModule) {
+  auto kernels = make(R"(
+__device__ int unknown(int);
+__device__ int place(int a) { return a + threadIdx.x; }
+__device__ int deep(int a) { return unknown(a); }
+__device__ int (*table[])(int) = {place};
+extern "C" __global__ void pointer(int* a, int i) { *a = table[i](i); }
+extern "C" __global__ void through(int* a) { *a = deep(*a); }
+extern "C" __global__ void sized(int* a, int n) { int* b = (int*)__builtin_alloca(n); b[n / 8] = n; *a = b[*a]; }
+extern "C" __global__ void good(int* a) { *a = 7; }
+)");
+  EXPECT_THAT(kernels["pointer"].reason, HasSubstr("through a pointer"));
+  EXPECT_THAT(kernels["through"].reason, HasSubstr("unknown"));
+  EXPECT_THAT(kernels["sized"].reason, HasSubstr("size is not known"));
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a = 0, *pa = &a;
+  void* arguments[] = {&pa};
+  launch("good", 1, 1, 1, 1, 1, 0, arguments);
+  printf("%d", a);
+})"),
+            "7");
+}
+
 TEST_F(CpuKernel, MathIsThatOfTheHost) {
   make(R"(
 extern "C" __global__ void math(float* a) {

@@ -1,4 +1,4 @@
-// Prints the form of every kernel of a module: forms FILE.bc; for tools/bench/cpu_kernels.sh.
+// Prints the form of every kernel of a module: kernel_forms FILE.bc; for tools/bench/cpu_kernels.sh.
 #include <xaas/cpukernel/cpukernel.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>
