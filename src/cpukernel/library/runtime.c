@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "block.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -257,8 +258,49 @@ static int order_blocks(struct work* work) { // returns whether one thread runs 
   return 1;
 }
 
+// XAAS_KERNEL_TIMES=FILE writes, at exit, a line for each kernel that ran: seconds, launches and name, separated by
+// tabs.
+static struct measured {
+  const struct xaas_kernel* kernel;
+  uint64_t nanoseconds, launches;
+  struct measured* next;
+} * measured_kernels;
+uint64_t xaas_nanoseconds(void);
+
+static void write_times(void) {
+  const char* file = setting("XAAS_KERNEL_TIMES");
+  FILE* out = fopen(file, "we");
+  if (!out) {
+    fprintf(stderr, "xaas: XAAS_KERNEL_TIMES=%s: %s\n", file, strerror(errno));
+    return;
+  }
+  for (const struct measured* each = measured_kernels; each; each = each->next)
+    fprintf(out, "%.9f\t%llu\t%s\n", (double)each->nanoseconds * 1e-9, (unsigned long long)each->launches,
+            each->kernel->name);
+  fclose(out);
+}
+
+static void add_time(const struct xaas_kernel* kernel, uint64_t nanoseconds) {
+  struct measured* each = measured_kernels;
+  while (each && each->kernel != kernel)
+    each = each->next;
+  if (!each) {
+    each = malloc(sizeof(*each));
+    if (!each)
+      abort();
+    if (!measured_kernels)
+      atexit(write_times);
+    *each = (struct measured){kernel, 0, 0, measured_kernels};
+    measured_kernels = each;
+  }
+  each->nanoseconds += nanoseconds;
+  ++each->launches;
+}
+
 static void run_grid(struct work* work) {
+  const int measures = setting("XAAS_KERNEL_TIMES") != NULL;
   pthread_mutex_lock(&launching); // one grid at a time
+  const uint64_t start = measures ? xaas_nanoseconds() : 0;
   start_pool();
   const int alone = order_blocks(work) || pool.threads == 1 || work->blocks == 1;
   if (!alone) {
@@ -276,6 +318,8 @@ static void run_grid(struct work* work) {
       pthread_cond_wait(&pool.ended, &pool.mutex);
     pthread_mutex_unlock(&pool.mutex);
   }
+  if (measures)
+    add_time(work->kernel, xaas_nanoseconds() - start);
   pthread_mutex_unlock(&launching);
 }
 
