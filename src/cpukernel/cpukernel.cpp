@@ -168,8 +168,12 @@ private:
   // own, or give its address away, it gets a copy.
   void copy_changed_structures(llvm::Function& kernel) {
     for (llvm::Argument& parameter : kernel.args()) {
-      if (!parameter.hasByValAttr() || is_only_read(parameter))
+      if (!parameter.hasByValAttr())
         continue;
+      if (is_only_read(parameter)) {
+        mark_unchanging(parameter);
+        continue;
+      }
       llvm::IRBuilder<> builder(&*kernel.getEntryBlock().getFirstInsertionPt());
       llvm::AllocaInst* copy = builder.CreateAlloca(parameter.getParamByValType());
       copy->setAlignment(parameter.getParamAlign().valueOrOne());
@@ -177,6 +181,14 @@ private:
       builder.CreateMemCpy(copy, copy->getAlign(), &parameter, parameter.getParamAlign(),
                            module_.getDataLayout().getTypeAllocSize(parameter.getParamByValType()));
     }
+  }
+
+  static void mark_unchanging(llvm::Value& pointer) {
+    for (llvm::User* user : pointer.users())
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
+        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+      else
+        mark_unchanging(*user);
   }
 
   static bool is_only_read(const llvm::Value& pointer) {
@@ -273,9 +285,17 @@ private:
   void make_block_function_of(Work& work) {
     if (!work.refusal.empty())
       return;
-    for (llvm::Function* region : work.regions.functions)
+    std::vector<Row> rows;
+    for (llvm::Function* region : work.regions.functions) {
       simplify(*region);
-    work.run = make_block_function(*work.kernel, work.nodes, work.regions);
+      if (!work.nodes.agree)
+        continue;
+      rows.push_back(split_row(*region, static_cast<unsigned>(work.kernel->arg_size())));
+      for (llvm::Function* part : {rows.back().bounds, rows.back().core, rows.back().other})
+        if (part)
+          simplify(*part);
+    }
+    work.run = make_block_function(*work.kernel, work.nodes, work.regions, rows);
   }
 
   // Functions that depend on the thread and are left have their address in some table. No kernel that could

@@ -1,12 +1,12 @@
 // Problem: run the regions of a kernel for all threads of a block.
 //
 // If all threads agree on the nodes, each region is a loop over the threads, and what its last thread returns
-// is what all return:
+// is what all return: the next node, and values that are the same for all threads.
 //
 //     for (node = 0; node != ended;)
 //       switch (node) {
-//       case 0: for z, y, x: node = region0(..., x, y, z, t)
-//       case 1: for z, y, x: node = region1(..., x, y, z, t)
+//       case 0: for z, y, x: {next, v} = region0(..., x, y, z, t, u); node = next, u = v
+//       case 1: for z, y, x: {next, v} = region1(..., x, y, z, t, u); node = next, u = v
 //       }
 //
 // Else each thread has a node of its own, and rounds of all threads that may run follow each other until all
@@ -34,6 +34,7 @@
 
 #include <array>
 #include <functional>
+#include <utility>
 
 namespace xaas::cpukernel {
 
@@ -49,34 +50,39 @@ bool is_parallel(const llvm::Function& region) {
 
 class BlockFunction {
 public:
-  BlockFunction(llvm::Function& kernel, const Nodes& nodes, const Regions& regions)
-      : kernel_(kernel), nodes_(nodes), regions_(regions), module_(*kernel.getParent()),
+  BlockFunction(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
+                const std::vector<Row>& rows)
+      : kernel_(kernel), nodes_(nodes), regions_(regions), rows_(rows), module_(*kernel.getParent()),
         context_(module_.getContext()), builder_(context_) {}
 
   llvm::Function* run() {
     llvm::Type* const pointer = llvm::PointerType::get(context_, 0);
-    function_ = llvm::Function::Create(
+    frame_.function = llvm::Function::Create(
         llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {pointer, pointer}, false),
         llvm::GlobalValue::InternalLinkage, kernel_.getName() + ".block", module_);
-    function_->addFnAttr(llvm::Attribute::NoUnwind);
-    block_ = function_->getArg(1);
-    function_->getArg(1)->addAttr(llvm::Attribute::NoAlias);
+    frame_.function->addFnAttr(llvm::Attribute::NoUnwind);
+    frame_.block = frame_.function->getArg(1);
+    frame_.function->getArg(1)->addAttr(llvm::Attribute::NoAlias);
     builder_.SetInsertPoint(new_block());
     read_arguments();
-    for (unsigned i = 0; i < sizes_.size(); ++i)
-      sizes_[i] = call("xaas_size", {block_, builder_.getInt32(i)});
+    read_sizes();
     if (nodes_.agree)
       run_together();
     else
       run_masked();
-    return function_;
+    return frame_.function;
   }
 
 private:
-  llvm::BasicBlock* new_block() { return llvm::BasicBlock::Create(context_, "", function_); }
+  llvm::BasicBlock* new_block() { return llvm::BasicBlock::Create(context_, "", frame_.function); }
 
   llvm::Value* call(const char* function, llvm::ArrayRef<llvm::Value*> arguments) {
     return builder_.CreateCall(module_.getFunction(function), arguments);
+  }
+
+  void read_sizes() {
+    for (unsigned i = 0; i < frame_.sizes.size(); ++i)
+      frame_.sizes[i] = call("xaas_size", {frame_.block, builder_.getInt32(i)});
   }
 
   // A launch passes a pointer to each argument. A structure is passed as a pointer to it in the kernel, too;
@@ -84,8 +90,8 @@ private:
   void read_arguments() {
     for (llvm::Argument& parameter : kernel_.args()) {
       llvm::Value* place =
-          call("xaas_argument", {function_->getArg(0), builder_.getInt32(parameter.getArgNo())});
-      arguments_.push_back(parameter.hasByValAttr() ? place
+          call("xaas_argument", {frame_.function->getArg(0), builder_.getInt32(parameter.getArgNo())});
+      frame_.arguments.push_back(parameter.hasByValAttr() ? place
                                                     : builder_.CreateLoad(parameter.getType(), place));
     }
   }
@@ -94,40 +100,193 @@ private:
     llvm::Value *x, *y, *z, *t;
   };
 
+  // Variables for what a region returns: the next node, and uniform values. They are separate, because no loop
+  // with a structure is vectorized.
+  using Results = std::vector<llvm::AllocaInst*>;
+
+  void store(llvm::ArrayRef<llvm::Value*> values, const Results& results) {
+    for (size_t k = 0; k < results.size(); ++k)
+      builder_.CreateStore(values[k], results[k]);
+  }
+
+  std::vector<llvm::Value*> parts_of(llvm::CallInst& call) {
+    std::vector<llvm::Value*> parts;
+    for (unsigned k = 0; k < call.getType()->getStructNumElements(); ++k)
+      parts.push_back(builder_.CreateExtractValue(&call, k));
+    return parts;
+  }
+
   void run_together() {
-    llvm::Value* const node = builder_.CreateAlloca(builder_.getInt32Ty());
-    builder_.CreateStore(builder_.getInt32(0), node);
+    Results results = {allocate(builder_.getInt32Ty())};
+    builder_.CreateStore(builder_.getInt32(0), results.front());
+    for (llvm::Type* type : regions_.uniform)
+      results.push_back(allocate(type));
     llvm::BasicBlock* const choose = new_block();
     llvm::BasicBlock* const end = new_block();
     builder_.CreateBr(choose);
     builder_.SetInsertPoint(choose);
     llvm::SwitchInst* const jump =
-        builder_.CreateSwitch(builder_.CreateLoad(builder_.getInt32Ty(), node), end);
+        builder_.CreateSwitch(builder_.CreateLoad(builder_.getInt32Ty(), results.front()), end);
     for (size_t i = 0; i < regions_.functions.size(); ++i) {
       llvm::BasicBlock* const start = new_block();
       jump->addCase(builder_.getInt32(node_code(nodes_, i)), start);
       builder_.SetInsertPoint(start);
-      llvm::Value* result = nullptr; // of the last thread
-      llvm::MDNode* const group =
-          is_parallel(*regions_.functions[i]) ? llvm::MDNode::getDistinct(context_, {}) : nullptr;
-      for_each_thread(
-          [&](const Thread& thread) {
-            llvm::CallInst* const code = run_region(i, thread);
-            code->setMetadata(llvm::LLVMContext::MD_access_group, group);
-            result = code;
-          },
-          group);
-      builder_.CreateStore(result, node);
+      frame_.uniform.clear();
+      for (size_t k = 0; k < regions_.uniform.size(); ++k)
+        frame_.uniform.push_back(builder_.CreateLoad(regions_.uniform[k], results[k + 1]));
+      run_rows(i, results);
       builder_.CreateBr(choose);
     }
     builder_.SetInsertPoint(end);
     builder_.CreateRetVoid();
   }
 
+  llvm::AllocaInst* allocate(llvm::Type* type) {
+    return llvm::IRBuilder<>(&*frame_.function->getEntryBlock().begin()).CreateAlloca(type);
+  }
+
+  // All threads of a region; results are those of the last one that ran. Threads outside of the rows' cores come
+  // last, in a function of their own: they are few, and their code is long.
+  void run_rows(size_t index, const Results& results) {
+    llvm::Function& region = *regions_.functions[index];
+    const Row& row = rows_[index];
+    if (!row.bounds) {
+      for_each_row([&](const Thread& start) {
+        run_part(region, start, builder_.getInt32(0), frame_.sizes[0], results);
+      });
+      return;
+    }
+    llvm::AllocaInst* const has_rest = allocate(builder_.getInt1Ty());
+    builder_.CreateStore(builder_.getFalse(), has_rest);
+    for_each_row([&](const Thread& start) {
+      const Bounds bounds = bounds_of(row, start);
+      if_less(bounds.first, bounds.last, [&] { run_part(*row.core, start, bounds.first, bounds.last, results); });
+      if (row.other) {
+        run_outside(start, bounds, [&](llvm::Value* from, llvm::Value* to) {
+          run_part(*row.other, start, from, to, results);
+        });
+      }
+      llvm::Value* const rest = row.other ? builder_.CreateNot(bounds.exact)
+                                          : builder_.CreateICmpULT(builder_.CreateSub(bounds.last, bounds.first),
+                                                                   frame_.sizes[0]);
+      builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), rest), has_rest);
+    });
+    llvm::BasicBlock *const start = new_block(), *const after = new_block();
+    builder_.CreateCondBr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), start, after);
+    builder_.SetInsertPoint(start);
+    std::vector<llvm::Value*> arguments = frame_.arguments;
+    arguments.push_back(frame_.block);
+    arguments.insert(arguments.end(), frame_.uniform.begin(), frame_.uniform.end());
+    store(parts_of(*builder_.CreateCall(make_rest(region, row), arguments)), results);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+  }
+
+  // Threads of a row for which its core is right; none if the row is not split.
+  struct Bounds {
+    llvm::Value *first, *last, *exact;
+  };
+  Bounds bounds_of(const Row& row, const Thread& start) {
+    std::vector<llvm::Value*> arguments = arguments_of(start);
+    arguments.push_back(frame_.sizes[0]);
+    llvm::Value* const bounds = builder_.CreateCall(row.bounds, arguments);
+    llvm::Value* const exact = builder_.CreateExtractValue(bounds, 2);
+    const auto part = [&](unsigned k) {
+      return builder_.CreateSelect(exact, builder_.CreateExtractValue(bounds, k), builder_.getInt32(0));
+    };
+    return {part(0), part(1), exact};
+  }
+
+  // The parts of a row that is split outside of its core.
+  void run_outside(const Thread& start, const Bounds& bounds,
+                   const std::function<void(llvm::Value*, llvm::Value*)>& run) {
+    llvm::BasicBlock *const split = new_block(), *const done = new_block();
+    builder_.CreateCondBr(bounds.exact, split, done);
+    builder_.SetInsertPoint(split);
+    if_less(start.x, bounds.first, [&] { run(start.x, bounds.first); });
+    if_less(bounds.last, frame_.sizes[0], [&] { run(bounds.last, frame_.sizes[0]); });
+    builder_.CreateBr(done);
+    builder_.SetInsertPoint(done);
+  }
+
+  void if_less(llvm::Value* a, llvm::Value* b, const std::function<void()>& body) {
+    llvm::BasicBlock *const start = new_block(), *const after = new_block();
+    builder_.CreateCondBr(builder_.CreateICmpULT(a, b), start, after);
+    builder_.SetInsertPoint(start);
+    body();
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+  }
+
+  // Threads `from` up to before `to` of a row, of which there is at least one.
+  void run_part(llvm::Function& region, const Thread& start, llvm::Value* from, llvm::Value* to,
+                const Results& results, bool vectorized = true) {
+    llvm::MDNode* const group =
+        vectorized && is_parallel(region) ? llvm::MDNode::getDistinct(context_, {}) : nullptr;
+    std::vector<llvm::Value*> parts;
+    llvm::MDNode* const properties = vectorized ? (group ? independent(*group) : nullptr) : scalar();
+    loop(from, to, properties, [&](llvm::Value* x) {
+      llvm::CallInst* const call = builder_.CreateCall(
+          &region, arguments_of({x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)}));
+      call->setMetadata(llvm::LLVMContext::MD_access_group, group);
+      parts = parts_of(*call);
+    });
+    store(parts, results);
+  }
+
+  // The threads of all rows that run_rows() leaves.
+  llvm::Function* make_rest(llvm::Function& region, const Row& row) {
+    std::vector<llvm::Type*> parameters;
+    for (const std::vector<llvm::Value*>& values : {frame_.arguments, {frame_.block}, frame_.uniform})
+      for (const llvm::Value* value : values)
+        parameters.push_back(value->getType());
+    llvm::Function* const rest =
+        llvm::Function::Create(llvm::FunctionType::get(region.getReturnType(), parameters, false),
+                               llvm::GlobalValue::InternalLinkage, region.getName() + ".rest", module_);
+    rest->addFnAttr(llvm::Attribute::NoInline);
+    rest->addFnAttr(llvm::Attribute::NoUnwind);
+    const llvm::IRBuilder<>::InsertPoint here = builder_.saveIP();
+    Frame outer = std::exchange(frame_, Frame{rest});
+    for (llvm::Argument& argument : rest->args())
+      if (argument.getArgNo() < outer.arguments.size())
+        frame_.arguments.push_back(&argument);
+      else if (!frame_.block)
+        frame_.block = &argument;
+      else
+        frame_.uniform.push_back(&argument);
+    builder_.SetInsertPoint(new_block());
+    read_sizes();
+    Results results;
+    for (llvm::Type* type : llvm::cast<llvm::StructType>(region.getReturnType())->elements())
+      results.push_back(allocate(type));
+    for_each_row([&](const Thread& start) {
+      const Bounds bounds = bounds_of(row, start);
+      const auto run = [&](llvm::Value* from, llvm::Value* to) {
+        run_part(region, start, from, to, results, false);
+      };
+      if (!row.other)
+        run_outside(start, bounds, run);
+      llvm::BasicBlock *const whole = new_block(), *const done = new_block();
+      builder_.CreateCondBr(bounds.exact, done, whole);
+      builder_.SetInsertPoint(whole);
+      run(start.x, frame_.sizes[0]);
+      builder_.CreateBr(done);
+      builder_.SetInsertPoint(done);
+    });
+    llvm::Value* result = llvm::PoisonValue::get(region.getReturnType());
+    for (unsigned k = 0; k < results.size(); ++k)
+      result = builder_.CreateInsertValue(
+          result, builder_.CreateLoad(results[k]->getAllocatedType(), results[k]), k);
+    builder_.CreateRet(result);
+    frame_ = std::move(outer);
+    builder_.restoreIP(here);
+    return rest;
+  }
+
   void run_masked() {
     llvm::Type* const word = builder_.getInt32Ty();
     const auto first = [&](const ThreadArray& array) {
-      return call("xaas_slot", {block_, builder_.getInt32(0), builder_.getInt32(array.number),
+      return call("xaas_slot", {frame_.block, builder_.getInt32(0), builder_.getInt32(array.number),
                                 builder_.getInt64(array.before), builder_.getInt64(array.size)});
     };
     llvm::Value *const nodes = first(regions_.nodes), *const masks = first(regions_.masks),
@@ -139,7 +298,7 @@ private:
     llvm::BasicBlock *const schedule = new_block(), *const round = new_block(), *const end = new_block();
     builder_.CreateBr(schedule);
     builder_.SetInsertPoint(schedule);
-    builder_.CreateCondBr(call("xaas_schedule", {block_, nodes, masks, run}), round, end);
+    builder_.CreateCondBr(call("xaas_schedule", {frame_.block, nodes, masks, run}), round, end);
     builder_.SetInsertPoint(round);
     for_each_thread([&](const Thread& thread) {
       llvm::Value* const place = builder_.CreateGEP(word, nodes, thread.t);
@@ -153,7 +312,7 @@ private:
         llvm::BasicBlock* const start = new_block();
         jump->addCase(builder_.getInt32(node_code(nodes_, i)), start);
         builder_.SetInsertPoint(start);
-        builder_.CreateStore(run_region(i, thread), place);
+        builder_.CreateStore(builder_.CreateExtractValue(builder_.CreateCall(regions_.functions[i], arguments_of(thread)), 0), place);
         builder_.CreateBr(done);
       }
       builder_.SetInsertPoint(done);
@@ -163,57 +322,91 @@ private:
     builder_.CreateRetVoid();
   }
 
-  llvm::CallInst* run_region(size_t index, const Thread& thread) {
-    std::vector<llvm::Value*> arguments = arguments_;
-    arguments.insert(arguments.end(), {block_, thread.x, thread.y, thread.z, thread.t});
-    return builder_.CreateCall(regions_.functions[index], arguments);
+  std::vector<llvm::Value*> arguments_of(const Thread& thread) const {
+    std::vector<llvm::Value*> arguments = frame_.arguments;
+    arguments.insert(arguments.end(), {frame_.block, thread.x, thread.y, thread.z, thread.t});
+    arguments.insert(arguments.end(), frame_.uniform.begin(), frame_.uniform.end());
+    return arguments;
   }
 
-  void for_each_thread(const std::function<void(const Thread&)>& body, llvm::MDNode* parallel = nullptr) {
-    loop(sizes_[2], parallel, [&](llvm::Value* z) {
-      loop(sizes_[1], parallel, [&](llvm::Value* y) {
-        llvm::Value* const row =
-            builder_.CreateNUWMul(builder_.CreateNUWAdd(builder_.CreateNUWMul(z, sizes_[1]), y), sizes_[0]);
-        loop(sizes_[0], parallel, [&](llvm::Value* x) { body({x, y, z, builder_.CreateNUWAdd(row, x)}); });
+  // With the first thread of each row.
+  void for_each_row(const std::function<void(const Thread&)>& body) {
+    llvm::Value* const none = builder_.getInt32(0);
+    loop(none, frame_.sizes[2], nullptr, [&](llvm::Value* z) {
+      loop(none, frame_.sizes[1], nullptr, [&](llvm::Value* y) {
+        body({none, y, z,
+              builder_.CreateNUWMul(
+                  builder_.CreateNUWAdd(builder_.CreateNUWMul(z, frame_.sizes[1]), y), frame_.sizes[0])});
       });
     });
   }
 
-  // Runs `body` for 0 to count - 1; count is not 0. Loops are simplified and rotated, as LLVM wants them.
-  void loop(llvm::Value* count, llvm::MDNode* parallel, const std::function<void(llvm::Value*)>& body) {
+  void for_each_thread(const std::function<void(const Thread&)>& body) {
+    for_each_row([&](const Thread& start) {
+      loop(start.x, frame_.sizes[0], nullptr, [&](llvm::Value* x) {
+        body({x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)});
+      });
+    });
+  }
+
+  // Runs `body` for `from` up to before `to`, which is larger. Loops are simplified and rotated, as LLVM wants
+  // them.
+  void loop(llvm::Value* from, llvm::Value* to, llvm::MDNode* properties,
+            const std::function<void(llvm::Value*)>& body) {
     llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const start = new_block();
     builder_.CreateBr(start);
     builder_.SetInsertPoint(start);
-    llvm::PHINode* const index = builder_.CreatePHI(count->getType(), 2);
-    index->addIncoming(builder_.getInt32(0), before);
+    llvm::PHINode* const index = builder_.CreatePHI(to->getType(), 2);
+    index->addIncoming(from, before);
     body(index);
     llvm::Value* const next = builder_.CreateAdd(index, builder_.getInt32(1), "", true, true);
     llvm::BasicBlock* const after = new_block();
     index->addIncoming(next, builder_.GetInsertBlock());
-    llvm::Instruction* const jump = builder_.CreateCondBr(builder_.CreateICmpULT(next, count), start, after);
-    if (parallel)
-      jump->setMetadata(llvm::LLVMContext::MD_loop, independent(*parallel));
+    llvm::Instruction* const jump = builder_.CreateCondBr(builder_.CreateICmpULT(next, to), start, after);
+    if (properties)
+      jump->setMetadata(llvm::LLVMContext::MD_loop, properties);
     builder_.SetInsertPoint(after);
   }
 
+  // Properties of loops (llvm/docs/LangRef.rst, "llvm.loop"). Rows are short, often a single vector: so loops have
+  // no scalar remainder, but masks.
   llvm::MDNode* independent(llvm::MDNode& group) {
-    llvm::MDNode* const accesses =
-        llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), &group});
-    llvm::MDNode* const loop = llvm::MDNode::getDistinct(context_, {nullptr, accesses});
+    return properties({llvm::MDNode::get(
+                           context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), &group}),
+                       property("llvm.loop.vectorize.predicate.enable", builder_.getTrue())});
+  }
+
+  llvm::MDNode* scalar() { return properties({property("llvm.loop.vectorize.enable", builder_.getFalse())}); }
+
+  llvm::MDNode* property(const char* name, llvm::Constant* value) {
+    return llvm::MDNode::get(context_,
+                             {llvm::MDString::get(context_, name), llvm::ConstantAsMetadata::get(value)});
+  }
+
+  llvm::MDNode* properties(std::vector<llvm::Metadata*> all) {
+    all.insert(all.begin(), nullptr);
+    llvm::MDNode* const loop = llvm::MDNode::getDistinct(context_, all);
     loop->replaceOperandWith(0, loop); // by which LLVM knows a loop
     return loop;
   }
 
+  // The function that is made, and its values.
+  struct Frame {
+    llvm::Function* function = nullptr;
+    std::vector<llvm::Value*> arguments = {}; // of the kernel
+    llvm::Value* block = nullptr;
+    std::vector<llvm::Value*> uniform = {}; // for the region that runs
+    std::array<llvm::Value*, 3> sizes{};    // of the block
+  };
+
   llvm::Function& kernel_;
   const Nodes& nodes_;
   const Regions& regions_;
+  const std::vector<Row>& rows_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
-  llvm::Function* function_ = nullptr;
-  llvm::Value* block_ = nullptr;
-  std::vector<llvm::Value*> arguments_;
-  std::array<llvm::Value*, 3> sizes_{};
+  Frame frame_;
 };
 
 // The table's constants.
@@ -269,8 +462,9 @@ private:
 
 } // namespace
 
-llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions) {
-  return BlockFunction(kernel, nodes, regions).run();
+llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
+                                    const std::vector<Row>& rows) {
+  return BlockFunction(kernel, nodes, regions, rows).run();
 }
 
 void add_table(llvm::Module& module, const std::vector<Entry>& kernels,

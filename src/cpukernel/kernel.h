@@ -1,6 +1,7 @@
 // Kernels that run whole blocks, and the table in which the run-time library finds them.
 #pragma once
 
+#include "ranges.h"
 #include "regions.h"
 
 namespace xaas::cpukernel {
@@ -16,8 +17,9 @@ struct Entry {
 };
 
 // Makes void(ptr arguments, ptr block), which runs all threads of a block. Everything that a region calls has
-// been inlined into it. `kernel` is only asked for its parameters.
-llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions);
+// been inlined into it. `kernel` is only asked for its parameters. `rows`: of each region, if all threads agree on the nodes.
+llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
+                                    const std::vector<Row>& rows);
 
 // Adds the table (library/block.h), and a constructor that registers it.
 void add_table(llvm::Module& module, const std::vector<Entry>& kernels,

@@ -14,27 +14,18 @@
 // keeps a thread from publishing the next value before all have read this one.
 //
 // If no branch that threads may take differently decides over a node, the block's threads agree on all nodes,
-// and one loop over the threads per node suffices. LLVM's own uniformity analysis tells which branches
-// differ, with the sources of divergence given here: the thread's index, what it computes from it, private
-// memory, atomic operations, and what calls return. A load from memory that all threads share is uniform if
-// its address is: a program whose threads see different values there, and then meet at different barriers, is
-// wrong on a GPU, too.
+// and one loop over the threads per node suffices (uniformity.cpp).
 //
 // Threads of a warp that read each other's volatile shared memory without synchronizing rely on lockstep,
 // which every GPU before sm_70 had. Volatile accesses are therefore nodes, too, where one may see another's
 // effect: lockstep is one of the orders in which threads may run.
 #include "nodes.h"
 #include "library.h"
+#include "uniformity.h"
 
-#include <llvm/ADT/GenericUniformityImpl.h>
 #include <llvm/ADT/SmallPtrSet.h>
-#include <llvm/Analysis/CycleAnalysis.h>
-#include <llvm/Analysis/PostDominators.h>
-#include <llvm/Analysis/TargetTransformInfoImpl.h>
-#include <llvm/Analysis/UniformityAnalysis.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
@@ -75,38 +66,6 @@ std::optional<Rule> rule_of(llvm::StringRef name) {
 const llvm::Value* object_of(const llvm::Value* pointer) {
   return llvm::getUnderlyingObject(pointer, 0);
 }
-
-// What LLVM's analysis asks a target.
-class Threads : public llvm::TargetTransformInfoImplCRTPBase<Threads> {
-public:
-  explicit Threads(const llvm::DataLayout& layout) : TargetTransformInfoImplCRTPBase(layout) {}
-  bool hasBranchDivergence(const llvm::Function*) const override { return true; }
-
-  llvm::InstructionUniformity getInstructionUniformity(const llvm::Value* value) const override {
-    return is_source(value) ? llvm::InstructionUniformity::NeverUniform
-                            : llvm::InstructionUniformity::Default;
-  }
-
-private:
-  static bool is_source(const llvm::Value* value) {
-    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (!instruction)
-      return false;
-    if (instruction->isAtomic() || llvm::isa<llvm::AllocaInst>(instruction))
-      return true;
-    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction))
-      return is_private(load->getPointerOperand());
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(instruction);
-    return call && depends_on_thread(*call);
-  }
-
-  static bool is_private(const llvm::Value* pointer) {
-    llvm::SmallVector<const llvm::Value*, 4> objects;
-    llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-    return llvm::any_of(objects,
-                        [](const llvm::Value* object) { return llvm::isa<llvm::AllocaInst>(object); });
-  }
-};
 
 class Cutter {
 public:
@@ -244,44 +203,15 @@ private:
   void decide() {
     if (result_.nodes.size() == 1)
       return;
-    llvm::DominatorTree dominators(kernel_);
-    llvm::PostDominatorTree post_dominators(kernel_);
-    llvm::CycleInfo cycles;
-    cycles.compute(kernel_);
-    const llvm::TargetTransformInfo target(std::make_unique<Threads>(kernel_.getDataLayout()));
-    llvm::UniformityInfo uniformity(dominators, cycles, &target);
-    uniformity.compute();
-    llvm::SmallPtrSet<const llvm::BasicBlock*, 16> entries;
-    for (const Node& node : result_.nodes)
-      entries.insert(node.entry);
-    for (const llvm::BasicBlock& block : kernel_) {
-      if (!uniformity.hasDivergentTerminator(block) || !decides_over(block, entries, post_dominators))
+    const Uniformity uniformity(kernel_);
+    for (const Node& node : result_.nodes) {
+      if (!uniformity.divergent_blocks().contains(node.entry))
         continue;
       result_.agree = false;
       result_.reason = conflicts_.empty() ? "threads may come to different barriers"
                                           : "threads of a warp rely on running in lockstep";
       return;
     }
-  }
-
-  // True if a node lies between a branch and the place where its ways meet again.
-  static bool decides_over(const llvm::BasicBlock& branch,
-                           const llvm::SmallPtrSetImpl<const llvm::BasicBlock*>& entries,
-                           const llvm::PostDominatorTree& post_dominators) {
-    const auto* tree_node = post_dominators.getNode(&branch);
-    const llvm::BasicBlock* const meet =
-        tree_node && tree_node->getIDom() ? tree_node->getIDom()->getBlock() : nullptr;
-    llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
-    llvm::SmallVector<const llvm::BasicBlock*, 16> left(llvm::successors(&branch));
-    while (!left.empty()) {
-      const llvm::BasicBlock* block = left.pop_back_val();
-      if (block == meet || !seen.insert(block).second)
-        continue;
-      if (entries.contains(block))
-        return true;
-      llvm::append_range(left, llvm::successors(block));
-    }
-    return false;
   }
 
   llvm::Function& kernel_;

@@ -6,20 +6,21 @@
 // becomes two functions, and an array of the block's arena for values of a thread that both use, unless they
 // are as easily computed again (as i is here):
 //
-//     region0(a, block, x, y, z, t): s[t] = a[t]; return node 1
-//     region1(a, block, x, y, z, t): a[t] = s[63 - t]; return ended
+//     region0(a, block, x, y, z, t): s[t] = a[t]; return {node 1}
+//     region1(a, block, x, y, z, t): a[t] = s[63 - t]; return {ended}
 //
 // Approach: the region of a node are the blocks that it reaches without passing another node. A block that
 // several nodes reach is copied into each of their regions. A value crosses if some region uses it where that
-// region has not surely computed it. Such a value is computed again from the thread's index and the kernel's
-// arguments where that takes few instructions; else it goes through memory, as does a variable of a thread
-// that several regions use. These become arrays in the arena, in which the elements of neighbouring threads
-// are neighbours.
+// region has not surely computed it. If it is the same for all threads, it is a parameter of the regions and a
+// part of their results. Else it is computed again from the thread's index, the kernel's arguments and uniform
+// values where that takes few instructions; or goes through memory, as does a variable of a thread that several
+// regions use. These become arrays in the arena, in which the elements of neighbouring threads are neighbours.
 //
 // Rejected: LLVM's coroutines, which keep a thread's values in a frame of its own. Their threads cannot be
 // vectorized, because each is called through a pointer.
 #include "regions.h"
 #include "library.h"
+#include "uniformity.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -64,8 +65,11 @@ public:
       entries_[node.entry] = entries_.size();
     for (const Node& node : nodes_.nodes)
       regions_.push_back(blocks_from(node.entry, nullptr));
-    carry_values();
+    if (nodes_.nodes.size() > 1)
+      carry_values();
     place_variables();
+    for (llvm::AllocaInst* variable : uniform_)
+      result_.uniform.push_back(variable->getAllocatedType());
     for (size_t i = 0; i < nodes_.nodes.size(); ++i)
       make_function(i);
     return std::move(result_);
@@ -117,6 +121,8 @@ private:
   }
 
   void carry_values() {
+    if (nodes_.agree)
+      uniformity_.emplace(kernel_);
     std::vector<llvm::Instruction*> values;
     for (llvm::Instruction& instruction : llvm::instructions(kernel_))
       if (!llvm::isa<llvm::AllocaInst>(instruction))
@@ -124,16 +130,28 @@ private:
     // Uses first: what is computed again may need operands that cross, too, and these come later.
     for (auto value = values.rbegin(); value != values.rend(); ++value)
       recompute(**value);
-    for (llvm::Instruction* value : values)
-      if (llvm::any_of(value->uses(), [this](const llvm::Use& use) { return crosses(use); }))
-        llvm::DemoteRegToStack(*value, false, kernel_.getEntryBlock().getFirstInsertionPt());
+    for (llvm::Instruction* value : values) {
+      if (llvm::none_of(value->uses(), [this](const llvm::Use& use) { return crosses(use); }))
+        continue;
+      const bool uniform = is_uniform(*value);
+      llvm::AllocaInst* variable =
+          llvm::DemoteRegToStack(*value, false, kernel_.getEntryBlock().getFirstInsertionPt());
+      if (uniform)
+        uniform_.push_back(variable);
+    }
+  }
+
+  // A value that all threads compute, and alike.
+  bool is_uniform(const llvm::Instruction& value) const {
+    return uniformity_ && !uniformity_->varies(value) &&
+           !uniformity_->divergent_blocks().contains(value.getParent());
   }
 
   // A value that every thread can compute anywhere.
-  static bool is_recomputable(const llvm::Value* value, unsigned& budget) {
-    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (!instruction || llvm::isa<llvm::AllocaInst>(instruction))
+  bool is_recomputable(const llvm::Value* value, unsigned& budget) const {
+    if (is_leaf(value))
       return true;
+    const auto* instruction = llvm::cast<llvm::Instruction>(value);
     if (budget == 0)
       return false;
     --budget;
@@ -150,9 +168,15 @@ private:
                         [&](const llvm::Use& operand) { return is_recomputable(operand, budget); });
   }
 
+  // What is not computed again for a value that is: the same everywhere, or carried for all threads.
+  bool is_leaf(const llvm::Value* value) const {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    return !instruction || llvm::isa<llvm::AllocaInst>(instruction) || is_uniform(*instruction);
+  }
+
   void recompute(llvm::Instruction& value) {
     unsigned budget = recomputed_instructions;
-    if (value.use_empty() || !is_recomputable(&value, budget))
+    if (value.use_empty() || is_uniform(value) || !is_recomputable(&value, budget))
       return;
     std::map<llvm::BasicBlock*, llvm::Value*> copies;
     llvm::SmallVector<llvm::Use*, 8> uses;
@@ -170,10 +194,9 @@ private:
 
   // Computed before an instruction.
   llvm::Value* copy_of(llvm::Value* value, llvm::BasicBlock::iterator at) {
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (!instruction || llvm::isa<llvm::AllocaInst>(instruction))
+    if (is_leaf(value))
       return value;
-    llvm::Instruction* copy = instruction->clone();
+    llvm::Instruction* copy = llvm::cast<llvm::Instruction>(value)->clone();
     for (llvm::Use& operand : copy->operands())
       operand.set(copy_of(operand, at));
     copy->insertBefore(at);
@@ -195,7 +218,8 @@ private:
       if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
         variables.push_back(variable);
     for (llvm::AllocaInst* variable : variables) {
-      if (arrays_.count(variable) || !is_shared_by_regions(*variable))
+      if (arrays_.count(variable) || llvm::is_contained(uniform_, variable) ||
+          !is_shared_by_regions(*variable))
         continue;
       const llvm::TypeSize size = *variable->getAllocationSize(module_.getDataLayout()); // find_nodes() asked
       arrays_[variable] = new_array(llvm::alignTo(size.getFixedValue(), variable->getAlign().value()));
@@ -242,8 +266,11 @@ private:
     llvm::Function* function = nullptr;
     llvm::Value *block = nullptr, *thread = nullptr;
     llvm::SmallVector<llvm::Value*, 5> place; // block, x, y, z, t
+    llvm::SmallVector<llvm::Value*, 4> uniform;
     llvm::ValueToValueMapTy map;
     std::map<uint32_t, llvm::BasicBlock*> exits; // by the code that they return
+    llvm::Value* code = nullptr;                 // a variable for it
+    llvm::BasicBlock* end = nullptr;             // which returns it
   };
 
   void make_function(size_t index) {
@@ -251,6 +278,8 @@ private:
     declare(index, copy);
     llvm::BasicBlock* const start = llvm::BasicBlock::Create(context_, "", copy.function);
     llvm::IRBuilder<> builder(start);
+    copy.code = builder.CreateAlloca(builder.getInt32Ty());
+    copy.end = llvm::BasicBlock::Create(context_, "", copy.function);
     std::vector<llvm::BasicBlock*> blocks;
     for (llvm::BasicBlock& block : kernel_)
       if (regions_[index].contains(&block))
@@ -268,9 +297,12 @@ private:
       copy.map[variable] =
           array == arrays_.end() ? builder.Insert(variable->clone()) : element(builder, copy, array->second);
     }
+    for (size_t i = 0; i < uniform_.size(); ++i)
+      builder.CreateStore(copy.uniform[i], copy.map[uniform_[i]]);
     for (llvm::BasicBlock* block : blocks)
       finish_block(*block, copy);
     builder.CreateBr(llvm::cast<llvm::BasicBlock>(copy.map[nodes_.nodes[index].entry]));
+    finish_return(copy);
     replace_calls(copy);
     place_shared(copy);
     result_.functions.push_back(copy.function);
@@ -281,7 +313,11 @@ private:
     std::vector<llvm::Type*> parameters(kernel_.getFunctionType()->params());
     parameters.push_back(llvm::PointerType::get(context_, 0));
     parameters.insert(parameters.end(), 4, word);
-    copy.function = llvm::Function::Create(llvm::FunctionType::get(word, parameters, false),
+    std::vector<llvm::Type*> results = {word};
+    parameters.insert(parameters.end(), result_.uniform.begin(), result_.uniform.end());
+    results.insert(results.end(), result_.uniform.begin(), result_.uniform.end());
+    llvm::Type* const result = llvm::StructType::get(context_, results);
+    copy.function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
                                            // visible, or the inliner would drop it before it is called
                                            llvm::GlobalValue::ExternalLinkage,
                                            kernel_.getName() + ".region" + std::to_string(index), module_);
@@ -290,10 +326,13 @@ private:
     for (unsigned i = 0; i < kernel_.arg_size(); ++i)
       copy.map[kernel_.getArg(i)] = copy.function->getArg(i);
     for (unsigned i = kernel_.arg_size(); i < copy.function->arg_size(); ++i)
-      copy.place.push_back(copy.function->getArg(i));
+      if (copy.place.size() < 5)
+        copy.place.push_back(copy.function->getArg(i));
+      else
+        copy.uniform.push_back(copy.function->getArg(i));
     copy.block = copy.place.front();
     copy.thread = copy.place.back();
-    copy.function->getArg(kernel_.arg_size())->addAttr(llvm::Attribute::NoAlias);
+    // Not noalias: the inliner would declare a scope in each loop, which is no parallel access.
     copy.function->getArg(kernel_.arg_size())->addAttr(llvm::Attribute::ReadOnly);
   }
 
@@ -317,7 +356,7 @@ private:
       llvm::IRBuilder<> builder(&block);
       if (nodes_.published) // nothing any more
         builder.CreateStore(builder.getInt64(0), element(builder, copy, arrays_[nodes_.published]));
-      builder.CreateRet(number(ended_code));
+      create_return(builder, ended_code, copy);
     } else {
       llvm::Instruction& jump = *block.getTerminator();
       for (unsigned i = 0; i < jump.getNumSuccessors(); ++i)
@@ -338,9 +377,27 @@ private:
     llvm::BasicBlock*& exit = copy.exits[code];
     if (!exit) {
       exit = llvm::BasicBlock::Create(context_, "", copy.function);
-      llvm::ReturnInst::Create(context_, number(code), exit);
+      llvm::IRBuilder<> builder(exit);
+      create_return(builder, code, copy);
     }
     return exit;
+  }
+
+  // Each region has one return, so that results are values of their own where it is inlined.
+  void create_return(llvm::IRBuilder<>& builder, uint32_t code, Copy& copy) {
+    builder.CreateStore(number(code), copy.code);
+    builder.CreateBr(copy.end);
+  }
+
+  void finish_return(Copy& copy) {
+    llvm::IRBuilder<> builder(copy.end);
+    llvm::Value* result =
+        builder.CreateInsertValue(llvm::PoisonValue::get(copy.function->getReturnType()),
+                                  builder.CreateLoad(builder.getInt32Ty(), copy.code), 0);
+    for (unsigned i = 0; i < uniform_.size(); ++i)
+      result = builder.CreateInsertValue(
+          result, builder.CreateLoad(result_.uniform[i], copy.map[uniform_[i]]), i + 1);
+    builder.CreateRet(result);
   }
 
   // Intrinsics of the thread become calls of the library.
@@ -410,6 +467,8 @@ private:
   std::vector<Blocks> regions_;
   std::map<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, bool> misses_;
   llvm::MapVector<llvm::AllocaInst*, ThreadArray> arrays_;
+  std::vector<llvm::AllocaInst*> uniform_; // hold the uniform values
+  std::optional<Uniformity> uniformity_;
   Regions result_;
 };
 

@@ -28,9 +28,11 @@ struct ThreadArray {
 };
 
 struct Regions {
-  // One for each node: the kernel's own parameters, then block, x, y, z and t (library/thread.c). Returns the
-  // code of the node at which the thread stops.
+  // One for each node: the kernel's own parameters; then block, x, y, z and t (library/thread.c); then values
+  // that are the same for all threads and cross from one region to another. Returns a structure: the code of
+  // the node at which the thread stops, and these values for the next region.
   std::vector<llvm::Function*> functions;
+  std::vector<llvm::Type*> uniform; // types of these values
   uint64_t thread_bytes = 0; // of the arena, for each thread
   uint32_t arrays = 0;
   // Masked execution:

@@ -1,16 +1,19 @@
-// Prints the form of every kernel of a module: kernel_forms FILE.bc; for tools/bench/cpu_kernels.sh.
+// Prints the form of every kernel of a module, for tools/bench/cpu_kernels.sh: kernel_forms FILE.bc [MADE.bc]. Writes
+// the module for the CPU to the second file.
 #include <xaas/cpukernel/cpukernel.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <iostream>
 
 int main(int argc, char** argv) {
   llvm::LLVMContext context;
-  const auto file = llvm::MemoryBuffer::getFile(argc == 2 ? argv[1] : "-");
+  const auto file = llvm::MemoryBuffer::getFile(argc > 1 ? argv[1] : "-");
   if (!file)
     return 2;
   auto module = llvm::parseBitcodeFile((*file)->getMemBufferRef(), context);
@@ -23,5 +26,10 @@ int main(int argc, char** argv) {
   }
   for (const xaas::cpukernel::Kernel& kernel : *kernels)
     std::cout << xaas::cpukernel::name(kernel.form) << "\t" << kernel.name << "\t" << kernel.reason << "\n";
+  if (argc > 2) {
+    std::error_code trouble;
+    llvm::raw_fd_ostream made(argv[2], trouble);
+    llvm::WriteBitcodeToFile(**module, made);
+  }
   return 0;
 }

@@ -1,0 +1,59 @@
+// How values of a region depend on the thread's place in its row.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace llvm {
+class Function;
+class IRBuilderBase;
+class LoadInst;
+class Value;
+} // namespace llvm
+
+namespace xaas::cpukernel {
+
+// Parameters of a region that say which thread runs (regions.h).
+struct Place {
+  explicit Place(llvm::Function& region, unsigned first);
+  llvm::Value *block, *x, *y, *z, *t;
+};
+
+// A value as value(x) = value(0) + coefficient * x, modulo 2 to the power of its width, where value(0) can be
+// computed before any thread of the row runs. It is exact if none of `casts`, which are extended on the way to
+// the value, wraps between its ends.
+struct Affine {
+  int64_t coefficient = 0;
+  struct Cast {
+    llvm::Value* value; // before it is extended
+    int64_t coefficient;
+    bool is_signed;
+  };
+  std::vector<Cast> casts = {};
+};
+
+class AffineValues {
+public:
+  explicit AffineValues(const Place& place) : place_(place) {}
+
+  // Nothing if the value is not of this kind.
+  std::optional<Affine> find(llvm::Value* value);
+
+  // value(0), computed again by `builder` in a function whose parameters begin with the region's; `x` and `t`
+  // are there those of the row's first thread. Memory is only read where no kernel writes. Never poison where
+  // the parameters are not.
+  llvm::Value* first(llvm::Value* value, llvm::IRBuilderBase& builder,
+                     llvm::DenseMap<llvm::Value*, llvm::Value*>& known);
+
+private:
+  bool is_constant_load(const llvm::LoadInst& load) const;
+  std::optional<Affine> find_new(llvm::Value* value);
+
+  Place place_;
+  llvm::DenseMap<llvm::Value*, std::optional<Affine>> known_;
+};
+
+} // namespace xaas::cpukernel

@@ -1,0 +1,323 @@
+// Problem: kernels compare the thread's index with bounds, and LLVM vectorizes what is behind such a condition
+// with masks, and what it chooses with gathers.
+//
+//     if (i < n) {                     region(x): i = i0 + x
+//       w = i == 0 ? i : i - 1;
+//       b[i] = a[w] + a[i];
+//     }
+//
+// becomes three loops over the threads of a row, of which the second takes the time and has neither:
+//
+//     first = max(0, 1 - i0), last = min(size, n - i0)            bounds
+//     for x in 0 .. first: region(x)
+//     for x in first .. last: b[i] = a[i - 1] + a[i]              core
+//     for x in last .. size: region(x)                            (here with i >= n: nothing)
+//
+// Approach: a comparison of an affine value with stride 1 or -1 (affine.h) with one that is the same for the
+// whole row has one outcome on each side of a number, which is computed before the loop. The core is where all
+// comparisons have the outcome that has more code behind it, or that chooses what varies with the thread. With
+// a single comparison, its outcome outside of the core is known, too: often, nothing is left to do there.
+//
+// Each number is computed in 64 bits, and rows in which an index of 32 bits would wrap are not split.
+//
+// Rejected: LLVM's passes for this (IRCE, LoopBoundSplit). They expect bounds checks that never fail, or a single
+// condition, and prove that nothing wraps, instead of asking.
+#include "ranges.h"
+#include "affine.h"
+
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+using Predicate = llvm::CmpInst::Predicate;
+
+// A comparison of `varying`, of stride 1 or -1, with `fixed`.
+struct Condition {
+  llvm::Instruction* instruction; // a comparison; or a minimum or maximum, which is `varying` in the core
+  llvm::Value *varying, *fixed;
+  Predicate predicate; // that holds in the core: varying PREDICATE fixed
+  bool outcome = true; // of the instruction, in the core
+};
+
+class Splitter {
+public:
+  Splitter(llvm::Function& region, unsigned place)
+      : region_(region), place_(region, place), values_(place_), dominators_(region) {}
+
+  Row run() {
+    for (llvm::Instruction& instruction : llvm::instructions(region_)) {
+      if (auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(&instruction))
+        add(*comparison);
+      else if (auto* limit = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&instruction))
+        add(*limit);
+    }
+    if (conditions_.empty())
+      return {};
+    Row row;
+    row.bounds = make_bounds();
+    row.core = make_copy(true);
+    if (conditions_.size() == 1 && is_bound(conditions_.front()))
+      row.other = make_copy(false);
+    return row;
+  }
+
+private:
+  // True if the outcome is the opposite one for all threads outside of the core.
+  static bool is_bound(const Condition& condition) {
+    return llvm::isa<llvm::ICmpInst>(condition.instruction) &&
+           condition.predicate != llvm::CmpInst::ICMP_NE && condition.predicate != llvm::CmpInst::ICMP_EQ;
+  }
+
+  void add(llvm::ICmpInst& comparison) {
+    if (!comparison.getOperand(0)->getType()->isIntegerTy())
+      return;
+    std::optional<Condition> condition =
+        order(comparison, comparison.getOperand(0), comparison.getOperand(1), comparison.getPredicate());
+    if (!condition)
+      return;
+    std::optional<bool> outcome;
+    if (comparison.isEquality())
+      outcome = comparison.getPredicate() == llvm::CmpInst::ICMP_NE;
+    else
+      outcome = wanted(comparison, 8);
+    if (!outcome)
+      return;
+    condition->outcome = *outcome;
+    if (!*outcome)
+      condition->predicate = llvm::CmpInst::getInversePredicate(condition->predicate);
+    conditions_.push_back(*condition);
+  }
+
+  // The core is where a limit does not count.
+  void add(llvm::MinMaxIntrinsic& limit) {
+    if (!limit.getType()->isIntegerTy())
+      return;
+    for (unsigned i = 0; i < 2; ++i)
+      if (std::optional<Condition> condition =
+              order(limit, limit.getArgOperand(i), limit.getArgOperand(1 - i), limit.getPredicate());
+          condition && condition->varying == limit.getArgOperand(i)) {
+        conditions_.push_back(*condition);
+        return;
+      }
+  }
+
+  std::optional<Condition> order(llvm::Instruction& instruction, llvm::Value* left, llvm::Value* right,
+                                 Predicate predicate) {
+    const std::optional<Affine> a = values_.find(left), b = values_.find(right);
+    if (!a || !b || left->getType()->getIntegerBitWidth() > 64)
+      return {};
+    const auto is_unit = [](const Affine& form) { return std::abs(form.coefficient) == 1; };
+    if (is_unit(*a) && b->coefficient == 0)
+      return Condition{&instruction, left, right, predicate};
+    if (is_unit(*b) && a->coefficient == 0)
+      return Condition{&instruction, right, left, llvm::CmpInst::getSwappedPredicate(predicate)};
+    return {};
+  }
+
+  // The outcome of a condition that leads to more code, or to a value that varies. Nothing if neither does.
+  std::optional<bool> wanted(llvm::Value& condition, unsigned depth) {
+    using namespace llvm::PatternMatch;
+    for (llvm::User* user : condition.users()) {
+      auto* instruction = llvm::cast<llvm::Instruction>(user);
+      std::optional<bool> outcome;
+      llvm::Value *a = nullptr, *b = nullptr;
+      if (auto* branch = llvm::dyn_cast<llvm::BranchInst>(instruction)) {
+        outcome = weight(*branch, 0) >= weight(*branch, 1);
+      } else if (depth == 0) {
+        continue;
+      } else if (match(instruction, m_Not(m_Specific(&condition)))) {
+        outcome = wanted(*instruction, depth - 1);
+        if (outcome)
+          outcome = !*outcome;
+      } else if (match(instruction, m_LogicalAnd(m_Value(a), m_Value(b)))) {
+        if (wanted(*instruction, depth - 1).value_or(false))
+          outcome = true;
+      } else if (match(instruction, m_LogicalOr(m_Value(a), m_Value(b)))) {
+        if (!wanted(*instruction, depth - 1).value_or(true))
+          outcome = false;
+      } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(instruction);
+                 select && select->getCondition() == &condition) {
+        const bool first = varies(select->getTrueValue()), second = varies(select->getFalseValue());
+        outcome = first || !second;
+      }
+      if (outcome)
+        return outcome;
+    }
+    return {};
+  }
+
+  bool varies(llvm::Value* value) {
+    const std::optional<Affine> form = values_.find(value);
+    return !form || form->coefficient != 0;
+  }
+
+  // Instructions that run only if a branch takes the way.
+  size_t weight(const llvm::BranchInst& branch, unsigned way) {
+    const llvm::BasicBlock* const start = branch.getSuccessor(way);
+    if (!start->getSinglePredecessor())
+      return 0;
+    size_t result = 0;
+    for (const llvm::BasicBlock& block : region_)
+      if (dominators_.dominates(start, &block))
+        result += block.size();
+    return result;
+  }
+
+  llvm::Function* declare(const char* suffix, llvm::Type* result, bool with_size) const {
+    std::vector<llvm::Type*> parameters(region_.getFunctionType()->params());
+    if (with_size)
+      parameters.push_back(llvm::Type::getInt32Ty(region_.getContext()));
+    llvm::Function* const function = llvm::Function::Create(
+        llvm::FunctionType::get(result, parameters, false), llvm::GlobalValue::ExternalLinkage,
+        region_.getName() + suffix, *region_.getParent());
+    function->copyAttributesFrom(&region_);
+    return function;
+  }
+
+  llvm::Function* make_copy(bool is_core) const {
+    llvm::Function* const copy = declare(is_core ? ".core" : ".other", region_.getReturnType(), false);
+    llvm::ValueToValueMapTy map;
+    for (unsigned i = 0; i < region_.arg_size(); ++i)
+      map[region_.getArg(i)] = copy->getArg(i);
+    llvm::SmallVector<llvm::ReturnInst*, 4> returns;
+    llvm::CloneFunctionInto(copy, &region_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
+    for (const Condition& condition : conditions_) {
+      auto* instruction = llvm::cast<llvm::Instruction>(static_cast<llvm::Value*>(map[condition.instruction]));
+      llvm::Value* known = nullptr;
+      if (!llvm::isa<llvm::ICmpInst>(condition.instruction))
+        known = instruction->getOperand(condition.varying == condition.instruction->getOperand(0) ? 0 : 1);
+      else
+        known = llvm::ConstantInt::getBool(region_.getContext(), condition.outcome == is_core);
+      instruction->replaceAllUsesWith(known);
+      instruction->eraseFromParent();
+    }
+    return copy;
+  }
+
+  llvm::Function* make_bounds() {
+    llvm::LLVMContext& context = region_.getContext();
+    llvm::Type* const word = llvm::Type::getInt32Ty(context);
+    llvm::StructType* const type = llvm::StructType::get(context, {word, word, llvm::Type::getInt1Ty(context)});
+    llvm::Function* const bounds = declare(".bounds", type, true);
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", bounds));
+    wide_ = builder.getInt64Ty();
+    size_ = builder.CreateZExt(bounds->getArg(bounds->arg_size() - 1), wide_);
+    first_ = builder.getInt64(0);
+    last_ = size_;
+    exact_ = builder.getTrue();
+    for (const Condition& condition : conditions_)
+      narrow(condition, builder);
+    llvm::Value* const zero = builder.getInt64(0);
+    last_ = maximum(builder, minimum(builder, last_, size_), zero);
+    first_ = minimum(builder, maximum(builder, first_, zero), last_);
+    llvm::Value* result = llvm::PoisonValue::get(type);
+    result = builder.CreateInsertValue(result, builder.CreateTrunc(first_, word), 0);
+    result = builder.CreateInsertValue(result, builder.CreateTrunc(last_, word), 1);
+    result = builder.CreateInsertValue(result, exact_, 2);
+    builder.CreateRet(result);
+    return bounds;
+  }
+
+  static llvm::Value* minimum(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+  }
+  static llvm::Value* maximum(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) {
+    return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+  }
+
+  // The value for the row's first thread, in 64 bits.
+  llvm::Value* first_of(llvm::Value* value, bool is_signed, llvm::IRBuilder<>& builder) {
+    llvm::Value* const narrow = builder.CreateFreeze(values_.first(value, builder, firsts_));
+    return is_signed ? builder.CreateSExt(narrow, wide_) : builder.CreateZExt(narrow, wide_);
+  }
+
+  // Threads of a row see value(0) + coefficient * x without wrapping around.
+  void require_exact(llvm::Value* value, llvm::Value* first, int64_t coefficient, bool is_signed,
+                     llvm::IRBuilder<>& builder) {
+    const unsigned bits = std::min(value->getType()->getIntegerBitWidth(), 62u);
+    const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits).sext(64) : llvm::APInt(64, 0);
+    const llvm::APInt most = is_signed ? llvm::APInt::getSignedMaxValue(bits).zext(64)
+                                       : llvm::APInt::getMaxValue(bits).zext(64);
+    llvm::Value* const end = builder.CreateAdd(first, builder.CreateMul(size_, builder.getInt64(coefficient)));
+    for (llvm::Value* each : {first, end})
+      exact_ = builder.CreateAnd(
+          exact_, builder.CreateAnd(builder.CreateICmpSGE(each, builder.getInt(least)),
+                                    builder.CreateICmpSLE(each, builder.getInt(most))));
+  }
+
+  void narrow(const Condition& condition, llvm::IRBuilder<>& builder) {
+    const bool is_signed = !llvm::CmpInst::isUnsigned(condition.predicate);
+    const Affine form = *values_.find(condition.varying);
+    for (const Affine& each : {form, *values_.find(condition.fixed)})
+      for (const Affine::Cast& cast : each.casts)
+        if (cast.coefficient != 0)
+          require_exact(cast.value, first_of(cast.value, cast.is_signed, builder), cast.coefficient,
+                        cast.is_signed, builder);
+    llvm::Value* const start = first_of(condition.varying, is_signed, builder);
+    llvm::Value* const fixed = first_of(condition.fixed, is_signed, builder);
+    require_exact(condition.varying, start, form.coefficient, is_signed, builder);
+    require_exact(condition.fixed, fixed, 0, is_signed, builder);
+    // start + x PREDICATE fixed, or start - x PREDICATE fixed: where x passes the number.
+    Predicate predicate = condition.predicate;
+    llvm::Value* number = builder.CreateSub(fixed, start);
+    if (form.coefficient < 0) {
+      number = builder.CreateNeg(number);
+      predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+    }
+    llvm::Value* const one = builder.getInt64(1);
+    switch (llvm::ICmpInst::getSignedPredicate(predicate)) {
+    case llvm::CmpInst::ICMP_SLT:
+      last_ = minimum(builder, last_, number);
+      break;
+    case llvm::CmpInst::ICMP_SLE:
+      last_ = minimum(builder, last_, builder.CreateAdd(number, one));
+      break;
+    case llvm::CmpInst::ICMP_SGT:
+      first_ = maximum(builder, first_, builder.CreateAdd(number, one));
+      break;
+    case llvm::CmpInst::ICMP_SGE:
+      first_ = maximum(builder, first_, number);
+      break;
+    default: { // all threads but one: those on the longer side of it
+      llvm::Value* const before = number;
+      llvm::Value* const after = builder.CreateSub(size_, builder.CreateAdd(number, one));
+      llvm::Value* const is_before = builder.CreateICmpSGE(before, after);
+      llvm::Value* const shortened = minimum(builder, last_, number);
+      llvm::Value* const moved = maximum(builder, first_, builder.CreateAdd(number, one));
+      last_ = builder.CreateSelect(is_before, shortened, last_);
+      first_ = builder.CreateSelect(is_before, first_, moved);
+    }
+    }
+  }
+
+  llvm::Function& region_;
+  Place place_;
+  AffineValues values_;
+  llvm::DominatorTree dominators_;
+  std::vector<Condition> conditions_;
+  llvm::DenseMap<llvm::Value*, llvm::Value*> firsts_;
+  llvm::Type* wide_ = nullptr;
+  llvm::Value *size_ = nullptr, *first_ = nullptr, *last_ = nullptr, *exact_ = nullptr;
+};
+
+} // namespace
+
+Row split_row(llvm::Function& region, unsigned place) {
+  return Splitter(region, place).run();
+}
+
+} // namespace xaas::cpukernel

@@ -1,0 +1,25 @@
+// The threads of a row for which a region's conditions have one outcome.
+#pragma once
+
+#include <string>
+
+namespace llvm {
+class Function;
+} // namespace llvm
+
+namespace xaas::cpukernel {
+
+// For threads of a row, from `first` up to before `last`, `core` does the same as the region; for the others, so
+// does `other` if it is there. `bounds` has the region's parameters, where x and t are those of the row's first
+// thread, and the length of the row; it returns {first, last, whether that is so}. All are null if the region has
+// no such conditions.
+struct Row {
+  llvm::Function* bounds = nullptr;
+  llvm::Function* core = nullptr;
+  llvm::Function* other = nullptr;
+};
+
+// `place`: the number of the region's parameter `block`. The new functions are inlined where they are called.
+Row split_row(llvm::Function& region, unsigned place);
+
+} // namespace xaas::cpukernel
