@@ -1,8 +1,9 @@
 // The steps in their order, and what is done between them.
 //
 // Everything that depends on the thread is inlined into the kernels first, so that later steps see a kernel
-// as one function. A device function that asks neither for the thread's place nor for other threads stays a
+// as one function. A large device function that asks neither for the thread's place nor for other threads stays a
 // function.
+#include "interchange.h"
 #include "kernel.h"
 #include "library.h"
 #include "normalise.h"
@@ -59,6 +60,9 @@ public:
       make_regions_of(work);
     inline_all();
     for (Work& work : works_)
+      plan_rows_of(work);
+    inline_all();
+    for (Work& work : works_)
       make_block_function_of(work);
     XAAS_CHECK(finish());
     return report();
@@ -70,6 +74,7 @@ private:
     std::string name;
     Nodes nodes = {};
     Regions regions = {};
+    std::vector<RowPlan> rows = {};
     std::string refusal = {};
     llvm::Function* run = nullptr;
   };
@@ -137,7 +142,7 @@ private:
       const bool is_kernel = llvm::any_of(works_, [&](const Work& work) { return work.kernel == &function; });
       if (is_kernel)
         function.removeFnAttr(llvm::Attribute::AlwaysInline);
-      else if (dependent_.contains(&function))
+      else if (dependent_.contains(&function) || is_small(function))
         function.addFnAttr(llvm::Attribute::AlwaysInline);
     }
     inline_all();
@@ -146,6 +151,13 @@ private:
       copy_changed_structures(*work.kernel);
       simplify(*work.kernel);
     }
+  }
+
+  // Other functions are inlined where that does not add much code: loops over threads that contain calls are not
+  // vectorized.
+  static bool is_small(const llvm::Function& function) {
+    constexpr size_t most_instructions = 2000;
+    return !function.hasAddressTaken() && function.getInstructionCount() * function.getNumUses() <= most_instructions;
   }
 
   void inline_all() {
@@ -285,17 +297,28 @@ private:
   void make_block_function_of(Work& work) {
     if (!work.refusal.empty())
       return;
-    std::vector<Row> rows;
+    for (RowPlan& row : work.rows)
+      for (llvm::Function* part : row.parts.functions)
+        simplify(*part);
+    work.run = make_block_function(*work.kernel, work.nodes, work.regions, work.rows);
+  }
+
+  void plan_rows_of(Work& work) {
     for (llvm::Function* region : work.regions.functions) {
       simplify(*region);
       if (!work.nodes.agree)
         continue;
-      rows.push_back(split_row(*region, static_cast<unsigned>(work.kernel->arg_size())));
-      for (llvm::Function* part : {rows.back().bounds, rows.back().core, rows.back().other})
+      const auto place = static_cast<unsigned>(work.kernel->arg_size());
+      RowPlan row{split_row(*region, place), {}, {}};
+      for (llvm::Function* part : {row.split.bounds, row.split.core, row.split.other})
         if (part)
           simplify(*part);
+      llvm::Function& core = row.split.core ? *row.split.core : *region;
+      row.nodes = find_loops(core, place);
+      if (row.nodes.nodes.size() > 1)
+        row.parts = cut_region(core, place, row.nodes, work.regions);
+      work.rows.push_back(std::move(row));
     }
-    work.run = make_block_function(*work.kernel, work.nodes, work.regions, rows);
   }
 
   // Functions that depend on the thread and are left have their address in some table. No kernel that could

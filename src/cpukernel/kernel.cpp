@@ -51,7 +51,7 @@ bool is_parallel(const llvm::Function& region) {
 class BlockFunction {
 public:
   BlockFunction(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
-                const std::vector<Row>& rows)
+                const std::vector<RowPlan>& rows)
       : kernel_(kernel), nodes_(nodes), regions_(regions), rows_(rows), module_(*kernel.getParent()),
         context_(module_.getContext()), builder_(context_) {}
 
@@ -149,10 +149,11 @@ private:
   // last, in a function of their own: they are few, and their code is long.
   void run_rows(size_t index, const Results& results) {
     llvm::Function& region = *regions_.functions[index];
-    const Row& row = rows_[index];
+    const RowPlan& plan = rows_[index];
+    const Row& row = plan.split;
     if (!row.bounds) {
       for_each_row([&](const Thread& start) {
-        run_part(region, start, builder_.getInt32(0), frame_.sizes[0], results);
+        run_core(region, plan.parts, start, start.x, frame_.sizes[0], results);
       });
       return;
     }
@@ -160,7 +161,9 @@ private:
     builder_.CreateStore(builder_.getFalse(), has_rest);
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
-      if_less(bounds.first, bounds.last, [&] { run_part(*row.core, start, bounds.first, bounds.last, results); });
+      if_less(bounds.first, bounds.last, [&] {
+        run_core(*row.core, plan.parts, start, bounds.first, bounds.last, results);
+      });
       if (row.other) {
         run_outside(start, bounds, [&](llvm::Value* from, llvm::Value* to) {
           run_part(*row.other, start, from, to, results);
@@ -216,6 +219,36 @@ private:
     body();
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
+  }
+
+  // As run_part(); where the core is cut, part by part.
+  void run_core(llvm::Function& core, const Regions& parts, const Thread& start, llvm::Value* from, llvm::Value* to,
+                const Results& results) {
+    if (parts.functions.empty()) {
+      run_part(core, start, from, to, results);
+      return;
+    }
+    Results all = results;
+    for (llvm::Type* type : parts.uniform)
+      all.push_back(allocate(type));
+    builder_.CreateStore(builder_.getInt32(part_code(0)), all.front());
+    llvm::BasicBlock *const choose = new_block(), *const end = new_block();
+    builder_.CreateBr(choose);
+    builder_.SetInsertPoint(choose);
+    llvm::SwitchInst* const jump =
+        builder_.CreateSwitch(builder_.CreateLoad(builder_.getInt32Ty(), all.front()), end);
+    for (size_t i = 0; i < parts.functions.size(); ++i) {
+      llvm::BasicBlock* const block = new_block();
+      jump->addCase(builder_.getInt32(part_code(i)), block);
+      builder_.SetInsertPoint(block);
+      const std::vector<llvm::Value*> outer = frame_.uniform;
+      for (size_t k = 0; k < parts.uniform.size(); ++k)
+        frame_.uniform.push_back(builder_.CreateLoad(parts.uniform[k], all[results.size() + k]));
+      run_part(*parts.functions[i], start, from, to, all);
+      frame_.uniform = outer;
+      builder_.CreateBr(choose);
+    }
+    builder_.SetInsertPoint(end);
   }
 
   // Threads `from` up to before `to` of a row, of which there is at least one.
@@ -402,7 +435,7 @@ private:
   llvm::Function& kernel_;
   const Nodes& nodes_;
   const Regions& regions_;
-  const std::vector<Row>& rows_;
+  const std::vector<RowPlan>& rows_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
@@ -463,7 +496,7 @@ private:
 } // namespace
 
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
-                                    const std::vector<Row>& rows) {
+                                    const std::vector<RowPlan>& rows) {
   return BlockFunction(kernel, nodes, regions, rows).run();
 }
 

@@ -16,10 +16,19 @@ struct Entry {
   uint32_t arrays = 0;
 };
 
+// How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the whole row,
+// may be cut again.
+struct RowPlan {
+  Row split;
+  Nodes nodes;
+  Regions parts;
+};
+
 // Makes void(ptr arguments, ptr block), which runs all threads of a block. Everything that a region calls has
-// been inlined into it. `kernel` is only asked for its parameters. `rows`: of each region, if all threads agree on the nodes.
+// been inlined into it. `kernel` is only asked for its parameters. `rows`: of each region, if all threads
+// agree on the nodes.
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
-                                    const std::vector<Row>& rows);
+                                    const std::vector<RowPlan>& rows);
 
 // Adds the table (library/block.h), and a constructor that registers it.
 void add_table(llvm::Module& module, const std::vector<Entry>& kernels,

@@ -47,9 +47,16 @@ constexpr unsigned recomputed_instructions = 12;
 
 class RegionMaker {
 public:
-  RegionMaker(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places)
+  // `place`: of a region that is cut again.
+  RegionMaker(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places,
+              std::optional<unsigned> place = {}, const Regions* whole = nullptr)
       : kernel_(kernel), nodes_(nodes), places_(places), module_(*kernel.getParent()),
-        context_(module_.getContext()) {}
+        context_(module_.getContext()), place_(place) {
+    if (whole) {
+      result_.arrays = whole->arrays;
+      result_.thread_bytes = whole->thread_bytes;
+    }
+  }
 
   Regions run() {
     if (nodes_.published)
@@ -121,8 +128,12 @@ private:
   }
 
   void carry_values() {
-    if (nodes_.agree)
+    if (nodes_.agree && place_) {
+      const llvm::Value* const sources[] = {kernel_.getArg(*place_ + 1), kernel_.getArg(*place_ + 4)};
+      uniformity_.emplace(kernel_, sources);
+    } else if (nodes_.agree) {
       uniformity_.emplace(kernel_);
+    }
     std::vector<llvm::Instruction*> values;
     for (llvm::Instruction& instruction : llvm::instructions(kernel_))
       if (!llvm::isa<llvm::AllocaInst>(instruction))
@@ -270,6 +281,7 @@ private:
     llvm::ValueToValueMapTy map;
     std::map<uint32_t, llvm::BasicBlock*> exits; // by the code that they return
     llvm::Value* code = nullptr;                 // a variable for it
+    std::vector<llvm::AllocaInst*> outer;        // variables for what else the region returns that is cut
     llvm::BasicBlock* end = nullptr;             // which returns it
   };
 
@@ -280,6 +292,8 @@ private:
     llvm::IRBuilder<> builder(start);
     copy.code = builder.CreateAlloca(builder.getInt32Ty());
     copy.end = llvm::BasicBlock::Create(context_, "", copy.function);
+    for (llvm::Type* type : outer_types())
+      copy.outer.push_back(builder.CreateAlloca(type));
     std::vector<llvm::BasicBlock*> blocks;
     for (llvm::BasicBlock& block : kernel_)
       if (regions_[index].contains(&block))
@@ -308,32 +322,45 @@ private:
     result_.functions.push_back(copy.function);
   }
 
+  // Uniform values that a region returns, besides the code.
+  llvm::ArrayRef<llvm::Type*> outer_types() const {
+    if (!place_)
+      return {};
+    return llvm::cast<llvm::StructType>(kernel_.getReturnType())->elements().drop_front();
+  }
+
   void declare(size_t index, Copy& copy) {
     llvm::Type* const word = llvm::Type::getInt32Ty(context_);
     std::vector<llvm::Type*> parameters(kernel_.getFunctionType()->params());
-    parameters.push_back(llvm::PointerType::get(context_, 0));
-    parameters.insert(parameters.end(), 4, word);
+    if (!place_) {
+      parameters.push_back(llvm::PointerType::get(context_, 0));
+      parameters.insert(parameters.end(), 4, word);
+    }
+    const unsigned place = place_.value_or(static_cast<unsigned>(kernel_.arg_size()));
+    const auto own = static_cast<unsigned>(parameters.size());
     std::vector<llvm::Type*> results = {word};
+    results.insert(results.end(), outer_types().begin(), outer_types().end());
     parameters.insert(parameters.end(), result_.uniform.begin(), result_.uniform.end());
     results.insert(results.end(), result_.uniform.begin(), result_.uniform.end());
     llvm::Type* const result = llvm::StructType::get(context_, results);
     copy.function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
                                            // visible, or the inliner would drop it before it is called
                                            llvm::GlobalValue::ExternalLinkage,
-                                           kernel_.getName() + ".region" + std::to_string(index), module_);
+                                           kernel_.getName() + (place_ ? ".part" : ".region") +
+                                               std::to_string(index),
+                                           module_);
     copy.function->addFnAttr(llvm::Attribute::AlwaysInline);
     copy.function->addFnAttr(llvm::Attribute::NoUnwind);
     for (unsigned i = 0; i < kernel_.arg_size(); ++i)
       copy.map[kernel_.getArg(i)] = copy.function->getArg(i);
-    for (unsigned i = kernel_.arg_size(); i < copy.function->arg_size(); ++i)
-      if (copy.place.size() < 5)
-        copy.place.push_back(copy.function->getArg(i));
-      else
-        copy.uniform.push_back(copy.function->getArg(i));
+    for (unsigned i = place; i < place + 5; ++i)
+      copy.place.push_back(copy.function->getArg(i));
+    for (unsigned i = own; i < copy.function->arg_size(); ++i)
+      copy.uniform.push_back(copy.function->getArg(i));
     copy.block = copy.place.front();
     copy.thread = copy.place.back();
     // Not noalias: the inliner would declare a scope in each loop, which is no parallel access.
-    copy.function->getArg(kernel_.arg_size())->addAttr(llvm::Attribute::ReadOnly);
+    copy.function->getArg(place)->addAttr(llvm::Attribute::ReadOnly);
   }
 
   llvm::Value* element(llvm::IRBuilder<>& builder, const Copy& copy, const ThreadArray& array,
@@ -351,7 +378,15 @@ private:
       for (unsigned i = phi.getNumIncomingValues(); i-- > 0;)
         if (!copy.map.count(phi.getIncomingBlock(i)))
           phi.removeIncomingValue(i, false);
-    if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
+    if (auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()); end && place_) {
+      llvm::IRBuilder<> builder(end);
+      llvm::Value* const result = end->getReturnValue();
+      builder.CreateStore(builder.CreateExtractValue(result, 0), copy.code);
+      for (unsigned i = 0; i < copy.outer.size(); ++i)
+        builder.CreateStore(builder.CreateExtractValue(result, i + 1), copy.outer[i]);
+      builder.CreateBr(copy.end);
+      end->eraseFromParent();
+    } else if (end) {
       block.getTerminator()->eraseFromParent();
       llvm::IRBuilder<> builder(&block);
       if (nodes_.published) // nothing any more
@@ -362,7 +397,8 @@ private:
       for (unsigned i = 0; i < jump.getNumSuccessors(); ++i)
         if (const auto entry = entries_.find(original.getTerminator()->getSuccessor(i));
             entry != entries_.end())
-          jump.setSuccessor(i, exit_to(node_code(nodes_, entry->second), copy));
+          jump.setSuccessor(
+              i, exit_to(place_ ? part_code(entry->second) : node_code(nodes_, entry->second), copy));
     }
     for (llvm::Instruction& instruction : block)
       llvm::RemapInstruction(&instruction, copy.map,
@@ -394,9 +430,13 @@ private:
     llvm::Value* result =
         builder.CreateInsertValue(llvm::PoisonValue::get(copy.function->getReturnType()),
                                   builder.CreateLoad(builder.getInt32Ty(), copy.code), 0);
+    unsigned element = 0;
+    for (llvm::AllocaInst* variable : copy.outer)
+      result = builder.CreateInsertValue(result, builder.CreateLoad(variable->getAllocatedType(), variable),
+                                         ++element);
     for (unsigned i = 0; i < uniform_.size(); ++i)
       result = builder.CreateInsertValue(
-          result, builder.CreateLoad(result_.uniform[i], copy.map[uniform_[i]]), i + 1);
+          result, builder.CreateLoad(result_.uniform[i], copy.map[uniform_[i]]), ++element);
     builder.CreateRet(result);
   }
 
@@ -463,6 +503,7 @@ private:
   const SharedPlaces& places_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
+  std::optional<unsigned> place_;
   std::map<const llvm::BasicBlock*, size_t> entries_;
   std::vector<Blocks> regions_;
   std::map<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, bool> misses_;
@@ -480,6 +521,17 @@ uint32_t node_code(const Nodes& nodes, size_t index) {
 
 Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places) {
   return RegionMaker(kernel, nodes, places).run();
+}
+
+uint32_t part_code(size_t index) {
+  return 1u << 29 | static_cast<uint32_t>(index);
+}
+
+Regions cut_region(llvm::Function& region, unsigned place, Nodes& nodes, Regions& whole) {
+  Regions parts = RegionMaker(region, nodes, {}, place, &whole).run();
+  whole.arrays = parts.arrays;
+  whole.thread_bytes = parts.thread_bytes;
+  return parts;
 }
 
 } // namespace xaas::cpukernel

@@ -45,4 +45,13 @@ using SharedPlaces = std::map<llvm::GlobalVariable*, uint64_t>;
 // Makes the regions of a kernel that find_nodes() cut. The kernel's body is used up.
 Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places);
 
+// The code of a node within a region, which no node of a kernel has.
+uint32_t part_code(size_t index);
+
+// Cuts a region again, for the threads of one row: at nodes to which all of them come. The parts have the region's
+// parameters and uniform values of their own, and return the part's code or what the region returns, and then
+// these values. Arrays are added to `whole`. The region's body is used up. `place`: the number of its parameter
+// `block`.
+Regions cut_region(llvm::Function& region, unsigned place, Nodes& nodes, Regions& whole);
+
 } // namespace xaas::cpukernel

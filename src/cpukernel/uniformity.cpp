@@ -58,7 +58,7 @@ private:
                         [](const llvm::Value* object) { return llvm::isa<llvm::AllocaInst>(object); });
   }
 
-  llvm::ArrayRef<const llvm::Value*> sources_;
+  llvm::SmallVector<const llvm::Value*, 2> sources_;
 };
 
 } // namespace
