@@ -42,8 +42,14 @@ Place::Place(llvm::Function& region, unsigned first)
       z(region.getArg(first + 3)), t(region.getArg(first + 4)) {}
 
 bool AffineValues::is_constant_load(const llvm::LoadInst& load) const {
-  return load.isSimple() && (load.hasMetadata(llvm::LLVMContext::MD_invariant_load) ||
-                             llvm::getUnderlyingObject(load.getPointerOperand(), 0) == place_.block);
+  // Of the block, or of a structure that the launch passes by value (cpukernel.cpp marks such loads). The place is
+  // constant, so that reading it is safe where the kernel would not.
+  llvm::APInt offset(64, 0);
+  const llvm::Value* const base = load.getPointerOperand()->stripAndAccumulateConstantOffsets(
+      load.getDataLayout(), offset, true);
+  return load.isSimple() &&
+         (base == place_.block ||
+          (llvm::isa<llvm::Argument>(base) && load.hasMetadata(llvm::LLVMContext::MD_invariant_load)));
 }
 
 std::optional<Affine> AffineValues::find(llvm::Value* value) {

@@ -53,9 +53,9 @@ public:
     collect_kernels();
     XAAS_TRY(shared_, normalise(module_, arch_));
     collect_variables();
+    expand_copies();
     XAAS_CHECK(add_library(module_));
     inline_what_depends_on_threads();
-    place_shared();
     for (Work& work : works_)
       make_regions_of(work);
     inline_all();
@@ -73,6 +73,8 @@ private:
     llvm::Function* kernel;
     std::string name;
     Nodes nodes = {};
+    SharedPlaces places = {};
+    uint64_t shared_bytes = 0;
     Regions regions = {};
     std::vector<RowPlan> rows = {};
     std::string refusal = {};
@@ -123,12 +125,61 @@ private:
     return false;
   }
 
+  bool is_shared(const llvm::Value* value) const {
+    const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value);
+    return variable &&
+           (llvm::is_contained(shared_.fixed, variable) || llvm::is_contained(shared_.dynamic, variable));
+  }
+
+  // A shared variable, or a constant with the address of one, also through the values of other constants.
   bool names_shared(const llvm::Value* value) const {
-    if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value))
-      return llvm::is_contained(shared_.fixed, variable) || llvm::is_contained(shared_.dynamic, variable);
-    const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(value);
-    return expression && llvm::any_of(expression->operands(),
-                                      [&](const llvm::Use& operand) { return names_shared(operand.get()); });
+    llvm::SmallPtrSet<const llvm::Value*, 8> seen;
+    llvm::SmallVector<const llvm::Value*, 8> left = {value};
+    while (!left.empty()) {
+      const auto* each = llvm::dyn_cast<llvm::Constant>(left.pop_back_val());
+      if (!each || llvm::isa<llvm::Function>(each) || !seen.insert(each).second)
+        continue;
+      if (is_shared(each))
+        return true;
+      llvm::append_range(left, each->operands()); // of a variable: its value
+    }
+    return false;
+  }
+
+  // Clang initializes a local array with the addresses of shared variables by a copy of a constant.
+  void expand_copies() {
+    const llvm::DataLayout& layout = module_.getDataLayout();
+    for (llvm::Function& function : module_)
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+        auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(&instruction);
+        const auto* source = copy ? llvm::dyn_cast<llvm::GlobalVariable>(copy->getSource()) : nullptr;
+        if (!source || is_shared(source) || !source->hasInitializer() || !names_shared(source))
+          continue;
+        const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
+        if (!length || length->getZExtValue() != layout.getTypeAllocSize(source->getValueType()))
+          continue;
+        store_constant(*source->getInitializer(), *copy->getDest(), 0, *copy);
+        copy->eraseFromParent();
+      }
+  }
+
+  // Each scalar of a constant, before an instruction.
+  void store_constant(const llvm::Constant& value, llvm::Value& place, uint64_t offset, llvm::Instruction& before) {
+    const llvm::DataLayout& layout = module_.getDataLayout();
+    llvm::Type* const type = value.getType();
+    if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
+      for (unsigned i = 0; i < structure->getNumElements(); ++i)
+        store_constant(*value.getAggregateElement(i), place,
+                       offset + layout.getStructLayout(structure)->getElementOffset(i).getFixedValue(), before);
+    } else if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
+      for (unsigned i = 0; i < array->getNumElements(); ++i)
+        store_constant(*value.getAggregateElement(i), place,
+                       offset + i * layout.getTypeAllocSize(array->getElementType()).getFixedValue(), before);
+    } else {
+      llvm::IRBuilder<> builder(&before);
+      builder.CreateStore(const_cast<llvm::Constant*>(&value),
+                          builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &place, offset));
+    }
   }
 
   void inline_what_depends_on_threads() {
@@ -211,20 +262,25 @@ private:
     });
   }
 
-  // Fixed variables first, then the dynamic ones, which share one place at the end.
-  void place_shared() {
+  // What the kernel names: fixed variables first, then the dynamic ones, which share one place at the end.
+  void place_shared(Work& work) {
+    llvm::SmallPtrSet<const llvm::GlobalVariable*, 8> used;
+    for (const llvm::Instruction& instruction : llvm::instructions(*work.kernel))
+      for (const llvm::Value* operand : instruction.operands())
+        if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand))
+          used.insert(variable);
     uint64_t end = 0;
-    const auto align = [&](const llvm::GlobalVariable& variable, uint64_t least) {
-      return std::max(variable.getAlign().valueOrOne().value(), least);
-    };
     for (llvm::GlobalVariable* variable : shared_.fixed) {
-      end = llvm::alignTo(end, align(*variable, 16));
-      places_[variable] = end;
+      if (!used.contains(variable))
+        continue;
+      end = llvm::alignTo(end, std::max<uint64_t>(variable->getAlign().valueOrOne().value(), 16));
+      work.places[variable] = end;
       end += module_.getDataLayout().getTypeAllocSize(variable->getValueType());
     }
-    shared_bytes_ = llvm::alignTo(end, 256);
+    work.shared_bytes = llvm::alignTo(end, 256);
     for (llvm::GlobalVariable* variable : shared_.dynamic)
-      places_[variable] = shared_bytes_;
+      if (used.contains(variable))
+        work.places[variable] = work.shared_bytes;
   }
 
   void make_regions_of(Work& work) {
@@ -240,9 +296,22 @@ private:
       return;
     }
     llvm::convertUsersOfConstantsToInstructions(variables, work.kernel);
+    if (names_shared_in_memory(*work.kernel)) {
+      work.refusal = "a constant with the address of a shared variable";
+      return;
+    }
     work.nodes = *std::move(nodes);
     work.nodes.agree &= !options_.masked;
-    work.regions = make_regions(*work.kernel, work.nodes, places_);
+    place_shared(work);
+    work.regions = make_regions(*work.kernel, work.nodes, work.places);
+  }
+
+  bool names_shared_in_memory(const llvm::Function& kernel) const {
+    return llvm::any_of(llvm::instructions(kernel), [&](const llvm::Instruction& instruction) {
+      return llvm::any_of(instruction.operands(), [&](const llvm::Use& operand) {
+        return !is_shared(operand) && names_shared(operand);
+      });
+    });
   }
 
   // A call of a function that depends on the thread and was not inlined; empty if there is none.
@@ -346,7 +415,7 @@ private:
       work.kernel->replaceAllUsesWith(llvm::PoisonValue::get(work.kernel->getType()));
       work.kernel->eraseFromParent();
       entries.push_back(
-          {work.name, work.run, work.refusal, shared_bytes_, work.regions.thread_bytes, work.regions.arrays});
+          {work.name, work.run, work.refusal, work.shared_bytes, work.regions.thread_bytes, work.regions.arrays});
     }
     if (llvm::GlobalVariable* used = module_.getGlobalVariable("llvm.compiler.used"))
       used->eraseFromParent();
@@ -394,8 +463,6 @@ private:
   llvm::ModuleAnalysisManager modules_;
   llvm::PassBuilder builder_;
   SharedVariables shared_;
-  SharedPlaces places_;
-  uint64_t shared_bytes_ = 0;
   std::vector<Work> works_;
   std::vector<llvm::GlobalVariable*> variables_;
   llvm::SmallPtrSet<const llvm::Function*, 16> dependent_;

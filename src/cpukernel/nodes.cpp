@@ -63,8 +63,11 @@ std::optional<Rule> rule_of(llvm::StringRef name) {
   return {};
 }
 
-const llvm::Value* object_of(const llvm::Value* pointer) {
-  return llvm::getUnderlyingObject(pointer, 0);
+bool may_be_shared(const llvm::Value* pointer) {
+  llvm::SmallVector<const llvm::Value*, 4> objects;
+  llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
+  return llvm::any_of(objects,
+                      [](const llvm::Value* object) { return llvm::isa<llvm::GlobalVariable>(object); });
 }
 
 class Cutter {
@@ -189,7 +192,7 @@ private:
       pending = {};
     const bool is_load = llvm::isa<llvm::LoadInst>(instruction);
     if (!instruction.isVolatile() || !llvm::getLoadStorePointerOperand(&instruction) ||
-        !llvm::isa<llvm::GlobalVariable>(object_of(llvm::getLoadStorePointerOperand(&instruction))))
+        !may_be_shared(llvm::getLoadStorePointerOperand(&instruction)))
       return;
     if ((is_load ? pending.stores : pending.loads) || conflicts_set_.contains(&instruction)) {
       if (conflicts_set_.insert(&instruction).second)

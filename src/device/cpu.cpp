@@ -37,6 +37,14 @@ Result<std::pair<target::GpuArch, Digest>> lowest(const ir::Unit& host) {
   return std::pair(arch, host.device.at(to_string(arch)));
 }
 
+// The device code of a host unit. Sources with equal device code have variables of their own, so the host unit
+// is part of it.
+ir::Unit kernels_of(const DeviceInputs& inputs, const Digest& host) {
+  ir::Unit unit = inputs.bundle.units.at(inputs.plan.kernels.at(host));
+  unit.device = {{ir::host_device, host}};
+  return unit;
+}
+
 } // namespace
 
 bool is_cuda_runtime(const std::string& name) {
@@ -81,7 +89,7 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& h
     std::vector<Digest> kernels;
     for (const Digest& unit : units_of_link(bundle, record))
       if (const auto found = plan.kernels.find(unit); found != plan.kernels.end())
-        kernels.push_back(found->second);
+        kernels.push_back(unit);
     if (has_runtime || !kernels.empty())
       plan.kernel_links[digest] = std::move(kernels);
   }
@@ -89,39 +97,36 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& h
 }
 
 Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made) {
+  std::map<Digest, ir::Unit> units; // by host unit
   for (const Digest& host : inputs.host_units) {
-    const auto device = inputs.plan.kernels.find(host);
-    if (device != inputs.plan.kernels.end()) {
-      made.images[host] = cpukernel::image_text(device->second.hex());
+    if (inputs.plan.kernels.contains(host)) {
+      const ir::Unit& unit = units[host] = kernels_of(inputs, host);
+      made.images[host] = cpukernel::image_text(unit.id().hex());
     } else {
       XAAS_TRY(made.images[host],
                is_for_amd(inputs.bundle.units.at(host)) ? code_object_bundle({}) : fat_binary({}));
     }
   }
-  std::set<Digest> units;
-  for (const auto& [record, kernels] : inputs.plan.kernel_links)
-    units.insert(kernels.begin(), kernels.end());
   std::map<Digest, lower::Object> objects;
   std::vector<Digest> wanted;
-  const auto unit_of = [&](const Digest& id) -> const ir::Unit& { return inputs.bundle.units.at(id); };
-  const auto options_of = [&](const Digest& id) -> const ir::UnitOptions& {
-    return inputs.bundle.options.at(unit_of(id).options);
+  const auto options_of = [&](const Digest& host) -> const ir::UnitOptions& {
+    return inputs.bundle.options.at(units.at(host).options);
   };
-  for (const Digest& id : units) {
+  for (const auto& [host, unit] : units) {
     std::optional<lower::Object> known;
     if (inputs.cache)
-      known = inputs.cache->find(unit_of(id), options_of(id), inputs.cpu, lower::Form::kernels);
+      known = inputs.cache->find(unit, options_of(host), inputs.cpu, lower::Form::kernels);
     if (known) {
-      objects[id] = *std::move(known);
+      objects[host] = *std::move(known);
       ++made.cached;
     } else {
-      wanted.push_back(id);
+      wanted.push_back(host);
     }
   }
   inputs.progress.start("lowering kernels for the CPU", wanted.size());
   const auto job = [&](size_t i) -> Result<lower::Job> {
     lower::Job job;
-    job.unit = unit_of(wanted[i]);
+    job.unit = units.at(wanted[i]);
     XAAS_TRY(job.bitcode, inputs.contents.read(job.unit.module));
     job.options = options_of(wanted[i]);
     job.target = inputs.cpu;
@@ -130,7 +135,7 @@ Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made) {
   };
   const auto done = [&](size_t i, lower::Object object) -> Result<void> {
     if (inputs.cache)
-      inputs.cache->keep(unit_of(wanted[i]), options_of(wanted[i]), inputs.cpu, lower::Form::kernels, object);
+      inputs.cache->keep(units.at(wanted[i]), options_of(wanted[i]), inputs.cpu, lower::Form::kernels, object);
     ++made.lowered;
     objects[wanted[i]] = std::move(object);
     return {};
@@ -139,7 +144,7 @@ Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made) {
   inputs.progress.finish();
   for (const auto& [id, object] : objects)
     for (const cpukernel::Kernel& kernel : object.kernels)
-      made.kernels.push_back({unit_of(id).source, kernel});
+      made.kernels.push_back({units.at(id).source, kernel});
   for (const auto& [record, kernels] : inputs.plan.kernel_links)
     for (const Digest& id : std::set<Digest>(kernels.begin(), kernels.end()))
       made.objects[record].push_back(objects.at(id).bytes);

@@ -19,9 +19,8 @@ std::set<Digest> modules_to_read(const image::Bundle& bundle, const DevicePlan& 
     for (const DeviceLink& part : parts)
       for (const Digest& unit : units_for_host(bundle, part))
         add(unit);
-  for (const auto& [record, kernels] : plan.kernel_links)
-    for (const Digest& unit : kernels)
-      add(unit);
+  for (const auto& [host, unit] : plan.kernels)
+    add(unit);
   return modules;
 }
 

@@ -29,6 +29,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
@@ -331,6 +332,22 @@ static Object symbols_object(llvm::Module& module) {
   return {to_bytes(symbols->defined), {}, std::move(symbols->wanted)};
 }
 
+// The loop vectorizer joins accesses to the members of structures, for which it moves them. In a loop whose accesses
+// are declared parallel, it does not ask whether one thread relies on their order. The option is one of the process:
+// a job beside this one, of which there is none in a worker, would only be slower.
+class WithoutJoinedAccesses {
+public:
+  WithoutJoinedAccesses() : option_(*llvm::cl::getRegisteredOptions().lookup("enable-interleaved-mem-accesses")) {
+    option_.addOccurrence(0, option_.ArgStr, "false");
+  }
+  ~WithoutJoinedAccesses() { option_.reset(); }
+  WithoutJoinedAccesses(const WithoutJoinedAccesses&) = delete;
+  WithoutJoinedAccesses& operator=(const WithoutJoinedAccesses&) = delete;
+
+private:
+  llvm::cl::Option& option_;
+};
+
 // The module with its kernels for a CPU becomes a module like any other: with the optimization level of the
 // device code, and nothing else of its options, which are a GPU's.
 static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::string& errors,
@@ -349,6 +366,7 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
       host.options.codegen[option] = 1;
   host.options.codegen["UseInitArray"] = 1;
   XAAS_TRY(Setup setup, set_up(host, module).in(describe(job)));
+  const WithoutJoinedAccesses without;
   XAAS_TRY(Object object, emit(host, module, std::move(setup), errors, limit));
   object.kernels = std::move(kernels);
   return object;

@@ -104,7 +104,7 @@ build_program() { # NAME: products in $here
   here=$work/$program/$1
   [ -f "$here/built" ] && return
   rm -rf "$here" && mkdir -p "$here"
-  cp -r "$suite/cuda/$directory" "$here/cuda" && cp -r "$suite/openmp/$directory" "$here/openmp"
+  cp -r "$suite/cuda/$directory" "$here/cuda" && find "$here/cuda" -name "*.cu" -exec sed -i 's/<< </<<</g; s/> >>/>>>/g' {} + && cp -r "$suite/openmp/$directory" "$here/openmp"
   local objects
   objects=$(printf '%s\n' $cuda_sources | sed 's/[.][a-z]*$/.o/' | tr '\n' ' ')
   {

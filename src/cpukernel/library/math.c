@@ -84,9 +84,7 @@ INLINE float __nv_remquof(float x, float y, int* quotient) { return __builtin_re
 INLINE int __nv_ilogb(double x) { return __builtin_ilogb(x); }
 INLINE int __nv_ilogbf(float x) { return __builtin_ilogbf(x); }
 INLINE double __nv_powi(double x, int n) { return __builtin_pow(x, n); }
-INLINE float __nv_powif(float x, int n) { return __builtin_powf(x, (float)n); }
-INLINE long long __nv_llrint(double x) { return __builtin_llrint(x); }
-INLINE long long __nv_llrintf(float x) { return __builtin_llrintf(x); }
+INLINE float __nv_powif(float x, int n) { return (float)__builtin_pow(x, n); }
 INLINE long long __nv_llround(double x) { return __builtin_llround(x); }
 INLINE long long __nv_llroundf(float x) { return __builtin_llroundf(x); }
 INLINE void __nv_sincos(double x, double* s, double* c) {
@@ -130,7 +128,8 @@ INLINE double __nv_cospi(double x) {
   int half;
   const double r = reduced_pi(x, &half);
   const double value = half & 1 ? __builtin_sin(r) : __builtin_cos(r);
-  return x != x || __builtin_isinf(x) ? x - x : (half == 1 || half == 2) ? -value : value;
+  const double result = (half == 1 || half == 2) ? -value : value;
+  return x != x || __builtin_isinf(x) ? x - x : result + 0.0; // 0 has no sign
 }
 INLINE float __nv_sinpif(float x) { return (float)__nv_sinpi(x); }
 INLINE float __nv_cospif(float x) { return (float)__nv_cospi(x); }
@@ -154,12 +153,12 @@ INLINE double __nv_norm3d(double x, double y, double z) {
 INLINE double __nv_norm4d(double x, double y, double z, double w) {
   return __builtin_hypot(__builtin_hypot(x, y), __builtin_hypot(z, w));
 }
-INLINE float __nv_norm3df(float x, float y, float z) {
-  return (float)__builtin_sqrt((double)x * x + (double)y * y + (double)z * z);
-}
 INLINE float __nv_norm4df(float x, float y, float z, float w) {
+  if (__builtin_isinf(x) || __builtin_isinf(y) || __builtin_isinf(z) || __builtin_isinf(w))
+    return __builtin_inff();
   return (float)__builtin_sqrt((double)x * x + (double)y * y + (double)z * z + (double)w * w);
 }
+INLINE float __nv_norm3df(float x, float y, float z) { return __nv_norm4df(x, y, z, 0); }
 INLINE double __nv_rnorm3d(double x, double y, double z) { return 1 / __nv_norm3d(x, y, z); }
 INLINE double __nv_rnorm4d(double x, double y, double z, double w) { return 1 / __nv_norm4d(x, y, z, w); }
 INLINE float __nv_rnorm3df(float x, float y, float z) { return 1 / __nv_norm3df(x, y, z); }
@@ -220,22 +219,25 @@ INLINE float __nv_fmul_rd(float x, float y) { return down((double)x * y); }
 INLINE float __nv_fmul_ru(float x, float y) { return up((double)x * y); }
 INLINE float __nv_fmul_rz(float x, float y) { return to_zero((double)x * y); }
 
-// Conversions. C leaves values out of range undefined; PTX saturates, and NaN becomes 0 (PTX ISA, "cvt").
-#define LIMITS(type, from, low, high)                                                                        \
+// Conversions. C leaves values out of range undefined; PTX saturates. NaN becomes 0 between types of 32 bits, else the
+// highest bit (PTX ISA, "cvt").
+#define LIMITS(type, from, low, high, nan)                                                                   \
   static INLINE type type##_of_##from(from x) {                                                              \
-    return x != x ? 0 : x <= (from)(low) ? (low) : x >= (from)(high) ? (high) : (type)x;                     \
+    return x != x ? (nan) : x <= (from)(low) ? (low) : x >= (from)(high) ? (high) : (type)x;                 \
   }
 typedef unsigned uint;
 typedef long long ll;
 typedef unsigned long long ull;
-LIMITS(int, float, INT32_MIN, INT32_MAX)
-LIMITS(int, double, INT32_MIN, INT32_MAX)
-LIMITS(uint, float, 0u, UINT32_MAX)
-LIMITS(uint, double, 0u, UINT32_MAX)
-LIMITS(ll, float, INT64_MIN, INT64_MAX)
-LIMITS(ll, double, INT64_MIN, INT64_MAX)
-LIMITS(ull, float, 0ull, UINT64_MAX)
-LIMITS(ull, double, 0ull, UINT64_MAX)
+LIMITS(int, float, INT32_MIN, INT32_MAX, 0)
+LIMITS(int, double, INT32_MIN, INT32_MAX, INT32_MIN)
+LIMITS(uint, float, 0u, UINT32_MAX, 0)
+LIMITS(uint, double, 0u, UINT32_MAX, 1u << 31)
+LIMITS(ll, float, INT64_MIN, INT64_MAX, INT64_MIN)
+LIMITS(ll, double, INT64_MIN, INT64_MAX, INT64_MIN)
+LIMITS(ull, float, 0ull, UINT64_MAX, 1ull << 63)
+LIMITS(ull, double, 0ull, UINT64_MAX, 1ull << 63)
+INLINE ll __nv_llrint(double x) { return ll_of_double(__builtin_rint(x)); }
+INLINE ll __nv_llrintf(float x) { return ll_of_float(__builtin_rintf(x)); }
 #define MODES(name, type, from, suffix)                                                                      \
   INLINE type name##_rn(from x) { return type##_of_##from(__builtin_rint##suffix(x)); }                      \
   INLINE type name##_rz(from x) { return type##_of_##from(__builtin_trunc##suffix(x)); }                     \

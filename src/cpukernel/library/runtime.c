@@ -74,6 +74,18 @@ static const struct {
     {invalid_resource_handle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
     {not_ready, "cudaErrorNotReady", "device not ready"},
     {assertion, "cudaErrorAssert", "device-side assert triggered"},
+    {4, "cudaErrorCudartUnloading", "driver shutting down"},
+    {35, "cudaErrorInsufficientDriver", "CUDA driver version is insufficient for CUDA runtime version"},
+    {209, "cudaErrorNoKernelImageForDevice", "no kernel image is available for execution on the device"},
+    {217, "cudaErrorPeerAccessUnsupported", "peer access is not supported between these two devices"},
+    {700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {701, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
+    {702, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {704, "cudaErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
+    {705, "cudaErrorPeerAccessNotEnabled", "peer access has not been enabled"},
+    {716, "cudaErrorMisalignedAddress", "misaligned address"},
+    {719, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {999, "cudaErrorUnknown", "unknown error"},
     {not_supported, "cudaErrorNotSupported", "operation not supported"},
 };
 const char* cudaGetErrorString(error code) {
@@ -213,8 +225,11 @@ static void* run_worker(void* unused) {
 static void start_pool(void) {
   if (pool.process == getpid())
     return;
-  pool.process = getpid(); // threads do not survive a fork
+  pool.process = getpid(); // threads do not survive a fork, nor may what they wait for be used after it
   pool.busy = 0;
+  pthread_mutex_init(&pool.mutex, NULL);
+  pthread_cond_init(&pool.started, NULL);
+  pthread_cond_init(&pool.ended, NULL);
   pool.threads = usable_cpus();
   for (unsigned i = 1; i < pool.threads; ++i) {
     pthread_t thread;
@@ -247,7 +262,11 @@ static int order_blocks(struct work* work) { // returns whether one thread runs 
     work->step = work->blocks - 1;
     work->first = work->blocks - 1;
   } else if (!strncmp(order, "random:", 7)) {
-    uint64_t seed = strtoull(order + 7, NULL, 10) * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
+    char* end;
+    const uint64_t number = strtoull(order + 7, &end, 10);
+    if (end == order + 7 || *end)
+      refuse_setting("XAAS_BLOCK_ORDER", order, "sequential, reverse or random:SEED");
+    const uint64_t seed = number * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
     work->first = (seed >> 17) % work->blocks;
     work->step = (seed >> 7) % work->blocks | 1;
     while (greatest_divisor(work->step, work->blocks) != 1)
@@ -458,7 +477,8 @@ error __cudaPopCallConfiguration(struct dim3* grid, struct dim3* block, size_t* 
 static int fits(unsigned grid, unsigned block) {
   return grid > 0 && block > 0 && (uint64_t)grid * block <= INT32_MAX;
 }
-enum { most_threads = 1024, most_shared = 96 * 1024 };
+// Of a block. Shared memory: what every kernel may have, and what one may have that asks for it.
+enum { most_threads = 1024, most_threads_z = 64, most_blocks_yz = 65535, usual_shared = 48 * 1024, most_shared = 227 * 1024 };
 
 error cudaLaunchKernel(const void* function, struct dim3 grid, struct dim3 block, void** arguments, size_t shared,
                        void* stream) {
@@ -470,13 +490,15 @@ error cudaLaunchKernel(const void* function, struct dim3 grid, struct dim3 block
     return result(invalid_device_function);
   }
   if (!fits(grid.x, block.x) || !fits(grid.y, block.y) || !fits(grid.z, block.z) ||
-      (uint64_t)block.x * block.y * block.z > most_threads || shared > most_shared)
+      (uint64_t)block.x * block.y * block.z > most_threads || block.z > most_threads_z ||
+      grid.y > most_blocks_yz || grid.z > most_blocks_yz || known->kernel->shared_bytes + shared > most_shared)
     return result(invalid_configuration);
   struct work work = {.kernel = known->kernel, .arguments = arguments};
   work.block = (struct xaas_block){.size = {block.x, block.y, block.z},
                                    .grid = {grid.x, grid.y, grid.z},
                                    .threads = block.x * block.y * block.z,
-                                   .dynamic_size = (uint32_t)shared};
+                                   .dynamic_size = (uint32_t)shared,
+                                   .ones = UINT64_MAX};
   work.blocks = (uint64_t)grid.x * grid.y * grid.z;
   run_grid(&work);
   return success;
@@ -501,21 +523,26 @@ error cudaFuncSetAttribute(const void* function, int attribute, int value) {
   return result(function_of(function) ? success : invalid_device_function);
 }
 // Of the structure's members, those that all releases have: bytes of shared, constant and local memory, threads
-// of a block, registers, versions.
+// of a block, registers, versions, cache mode, dynamic shared memory, its share of the cache.
 struct function_attributes {
   size_t shared_bytes, constant_bytes, local_bytes;
-  int most_threads, registers, ptx_version, binary_version;
+  int most_threads, registers, ptx_version, binary_version, cache_mode, most_dynamic, carveout;
 };
 error cudaFuncGetAttributes(struct function_attributes* attributes, const void* function) {
   const struct known_function* known = function_of(function);
   if (!known || !known->kernel)
     return result(invalid_device_function);
-  *attributes = (struct function_attributes){known->kernel->shared_bytes, 0, 0, most_threads, 32, xaas_architecture / 10, xaas_architecture / 10};
+  *attributes = (struct function_attributes){known->kernel->shared_bytes, 0, 0, most_threads, 32, xaas_architecture / 10, xaas_architecture / 10, 0,
+                                            most_shared - (int)known->kernel->shared_bytes, -1};
   return success;
 }
 error cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, size_t shared) {
-  (void)function, (void)shared;
-  *blocks = threads > 0 ? 2048 / threads : 1;
+  // One: as many blocks run at once as there are multiprocessors, and some programs let them wait for each other.
+  if (!function_of(function))
+    return result(invalid_device_function);
+  if (threads <= 0)
+    return result(invalid_value);
+  *blocks = threads <= most_threads && shared <= most_shared;
   return success;
 }
 error cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int threads,
@@ -544,6 +571,8 @@ static error allocate(void** address, size_t size, int type) {
   *address = NULL;
   if (size == 0)
     return success;
+  if (size > (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE)) // the system would promise it
+    return result(memory_allocation);
   struct allocation* made = malloc(sizeof(*made));
   if (!made)
     return result(memory_allocation);
@@ -694,6 +723,8 @@ error cudaMemsetAsync(void* address, int value, size_t size, void* stream) {
   return (void)stream, cudaMemset(address, value, size);
 }
 error cudaMemset2D(void* address, size_t pitch, int value, size_t width, size_t height) {
+  if (width > pitch)
+    return result(invalid_value);
   for (size_t row = 0; row < height; ++row)
     memset((char*)address + row * pitch, value, width);
   return success;
@@ -739,7 +770,7 @@ error cudaGetSymbolSize(size_t* size, const void* symbol) {
 
 struct event {
   struct timespec time;
-  int recorded;
+  int recorded, without_time;
 };
 static error new_handle(void** handle, size_t size) {
   *handle = calloc(1, size);
@@ -779,7 +810,12 @@ error cudaLaunchHostFunc(void* stream, void (*call)(void*), void* data) {
   return success;
 }
 error cudaEventCreate(void** event) { return new_handle(event, sizeof(struct event)); }
-error cudaEventCreateWithFlags(void** event, unsigned flags) { return (void)flags, cudaEventCreate(event); }
+error cudaEventCreateWithFlags(void** event, unsigned flags) {
+  const error code = cudaEventCreate(event);
+  if (code == success)
+    ((struct event*)*event)->without_time = (flags & 2) != 0; // cudaEventDisableTiming
+  return code;
+}
 error cudaEventDestroy(void* event) { return free(event), success; }
 error cudaEventRecord(struct event* event, void* stream) {
   (void)stream;
@@ -795,7 +831,7 @@ error cudaEventRecordWithFlags(struct event* event, void* stream, unsigned flags
 error cudaEventSynchronize(void* event) { return event ? success : result(invalid_resource_handle); }
 error cudaEventQuery(void* event) { return event ? success : result(invalid_resource_handle); }
 error cudaEventElapsedTime(float* milliseconds, const struct event* start, const struct event* end) {
-  if (!start || !end || !start->recorded || !end->recorded)
+  if (!start || !end || !start->recorded || !end->recorded || start->without_time || end->without_time)
     return result(invalid_resource_handle);
   *milliseconds = (float)((double)(end->time.tv_sec - start->time.tv_sec) * 1e3 +
                           (double)(end->time.tv_nsec - start->time.tv_nsec) * 1e-6);
@@ -856,19 +892,31 @@ error cudaDeviceGetAttribute(int* value, int attribute, int device) {
     *value = most_threads;
     break;
   case 4:
-    *value = 64;
+    *value = most_threads_z;
     break;
   case 5:
     *value = INT32_MAX;
     break;
   case 6:
   case 7:
-    *value = 65535;
+    *value = most_blocks_yz;
     break;
-  case 8: // shared memory of a block; 81: of a multiprocessor; 97: if asked for
+  case 8: // shared memory of a block; 81: of a multiprocessor; 97: of a block that asks for it
+    *value = usual_shared;
+    break;
   case 81:
   case 97:
     *value = most_shared;
+    break;
+  case 31: // several kernels at a time; 95: launches of cooperating blocks
+  case 95:
+    *value = 0;
+    break;
+  case 38: // bytes of the last cache
+    *value = (int)sysconf(_SC_LEVEL3_CACHE_SIZE);
+    break;
+  case 106: // blocks of a multiprocessor
+    *value = 1;
     break;
   case 9:
     *value = 65536;
@@ -922,7 +970,11 @@ error cudaDeviceGetAttribute(int* value, int attribute, int device) {
 #define LAST_PROPERTIES                                                                                      \
   int most_threads_of_multiprocessor, stream_priorities, global_l1, local_l1;                                \
   size_t shared_of_multiprocessor;                                                                           \
-  int registers_of_multiprocessor, managed_memory
+  int registers_of_multiprocessor, managed_memory, many_boards, board_group, host_atomics
+#define MORE_PROPERTIES_12                                                                                   \
+  int double_ratio, pageable, concurrent_managed, preemption, host_pointers, cooperative, cooperative_devices; \
+  size_t most_shared;                                                                                        \
+  int host_tables, direct_managed, blocks_of_multiprocessor
 struct properties_12 {
   FIRST_PROPERTIES;
   int clock;
@@ -934,6 +986,7 @@ struct properties_12 {
   int concurrent_kernels, ecc, bus, device, domain, tcc, engines, unified_addressing, memory_clock, bus_width, l2,
       persisting_l2;
   LAST_PROPERTIES;
+  MORE_PROPERTIES_12;
 };
 struct properties_13 {
   FIRST_PROPERTIES;
@@ -944,6 +997,9 @@ struct properties_13 {
   size_t surface_alignment;
   int concurrent_kernels, ecc, bus, device, domain, tcc, engines, unified_addressing, bus_width, l2, persisting_l2;
   LAST_PROPERTIES;
+  int pageable, concurrent_managed, preemption, host_pointers, cooperative;
+  size_t most_shared;
+  int host_tables, direct_managed, blocks_of_multiprocessor;
 };
 _Static_assert(offsetof(struct properties_13, surface_alignment) == 552, "as in CUDA 13");
 _Static_assert(offsetof(struct properties_13, most_threads_of_multiprocessor) == 604, "as in CUDA 13");
@@ -952,14 +1008,17 @@ static void describe(struct properties_12* p) {
   size_t left;
   strcpy(p->name, "CPU");
   cudaMemGetInfo(&left, &p->memory);
-  p->shared_of_block = p->shared_of_multiprocessor = most_shared;
+  p->shared_of_block = usual_shared;
+  p->shared_of_multiprocessor = p->most_shared = most_shared;
+  p->blocks_of_multiprocessor = 1;
+  p->l2 = (int)sysconf(_SC_LEVEL3_CACHE_SIZE);
   p->registers_of_block = p->registers_of_multiprocessor = 65536;
   p->warp_size = xaas_warp_size;
   p->pitch = INT32_MAX;
   p->threads_of_block = p->most_threads[0] = p->most_threads[1] = most_threads;
-  p->most_threads[2] = 64;
+  p->most_threads[2] = most_threads_z;
   p->most_blocks[0] = INT32_MAX;
-  p->most_blocks[1] = p->most_blocks[2] = 65535;
+  p->most_blocks[1] = p->most_blocks[2] = most_blocks_yz;
   p->clock = p->memory_clock = 1000000; // kHz
   p->constant_memory = 65536;
   p->major = xaas_architecture / 100;
@@ -980,7 +1039,9 @@ static error properties_of_12(char* place, int device, size_t size) {
   memcpy(place, &p, sizeof(p));
   return success;
 }
-enum { size_of_11 = 712, size_of_12 = 1032, size_of_13 = 1008 };
+enum { size_of_11 = 720 /* of 11.0 */, size_of_12 = 1032, size_of_13 = 1008 };
+_Static_assert(sizeof(struct properties_12) <= size_of_11, "12 has more members");
+_Static_assert(offsetof(struct properties_13, most_shared) == 672, "as in CUDA 13");
 error cudaGetDeviceProperties_v2(char* place, int device) { return properties_of_12(place, device, size_of_12); }
 error cudaGetDeviceProperties(char* place, int device) {
   if (xaas_cuda_release < 13000)
@@ -1001,6 +1062,9 @@ error cudaGetDeviceProperties(char* place, int device) {
   p.most_threads_of_multiprocessor = all.most_threads_of_multiprocessor;
   p.shared_of_multiprocessor = all.shared_of_multiprocessor;
   p.registers_of_multiprocessor = all.registers_of_multiprocessor;
+  p.most_shared = all.most_shared;
+  p.blocks_of_multiprocessor = all.blocks_of_multiprocessor;
+  p.l2 = all.l2;
   memset(place, 0, size_of_13);
   memcpy(place, &p, sizeof(p));
   return success;
@@ -1030,6 +1094,7 @@ void xaas_assertfail(const char* condition, const char* file, unsigned line, con
 int xaas_vprintf(const char* format, const char* arguments) {
   char text[2048];
   size_t length = 0, at = 0;
+  int count = 0;
   for (const char* c = format; *c && length + 1 < sizeof(text); ++c) {
     if (*c != '%' || *++c == '%') {
       text[length++] = *c;
@@ -1055,6 +1120,7 @@ int xaas_vprintf(const char* format, const char* arguments) {
     item[used] = 0;
     if (!*c)
       break;
+    ++count;
     char* const out = text + length;
     const size_t room = sizeof(text) - length;
     int written = 0;
@@ -1084,5 +1150,5 @@ int xaas_vprintf(const char* format, const char* arguments) {
   }
   text[length] = 0;
   fputs(text, stdout); // whole, also if several threads print
-  return 1;
+  return count;
 }
