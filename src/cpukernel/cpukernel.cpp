@@ -3,6 +3,7 @@
 // Everything that depends on the thread is inlined into the kernels first, so that later steps see a kernel
 // as one function. A large device function that asks neither for the thread's place nor for other threads stays a
 // function.
+#include "assembly.h"
 #include "interchange.h"
 #include "kernel.h"
 #include "library.h"
@@ -54,6 +55,7 @@ public:
     XAAS_TRY(shared_, normalise(module_, arch_));
     collect_variables();
     expand_copies();
+    translate_assembly(module_);
     XAAS_CHECK(add_library(module_));
     inline_what_depends_on_threads();
     for (Work& work : works_)

@@ -216,6 +216,229 @@ int main(void) {
             "7");
 }
 
+// Threads of a row for which conditions have one outcome; indices that wrap; guards of loads.
+TEST_F(CpuKernel, RowsAreSplit) {
+  auto kernels = make(R"(
+struct P { int limit[8]; int n; };
+extern "C" __global__ void neighbours(const int* a, int* b, P p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < p.n) {
+    int w = i == 0 ? i : i - 1, e = i == p.n - 1 ? i : i + 1;
+    b[i] = a[w] + 10 * a[i] + 100 * a[e];
+  }
+}
+extern "C" __global__ void wraps(int* b, uint start) {
+  uint i = start + threadIdx.x;
+  b[threadIdx.x] = i < 10u ? 1 : 2;
+}
+extern "C" __global__ void guarded(int* b, P p, int g) {
+  int t = threadIdx.x;
+  b[t] = 1;
+  if (g < 8) { if (t < p.limit[g]) b[t] = 2; }
+}
+)");
+  for (const auto& [name, kernel] : kernels)
+    EXPECT_EQ(kernel.form, Form::loops) << name;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[128], b[128], *pa = a, *pb = b;
+  struct { int limit[8], n; } p = {{3, 5}, 100};
+  int bad = 0, g = 1, far = 1 << 28;
+  for (int i = 0; i < 128; ++i) a[i] = i % 10, b[i] = -1;
+  void* arguments[] = {&pa, &pb, &p};
+  launch("neighbours", 4, 1, 32, 1, 1, 0, arguments);
+  for (int i = 0; i < 128; ++i)
+    bad += b[i] != (i < 100 ? a[i ? i - 1 : 0] + 10 * a[i] + 100 * a[i < 99 ? i + 1 : 99] : -1);
+  unsigned start = -5;
+  void* more[] = {&pb, &start};
+  launch("wraps", 1, 1, 32, 1, 1, 0, more);
+  for (int i = 0; i < 32; ++i) bad += b[i] != ((unsigned)(i - 5) < 10 ? 1 : 2);
+  void* some[] = {&pb, &p, &g};
+  launch("guarded", 1, 1, 32, 1, 1, 0, some);
+  printf("%d %d %d ", bad, b[4], b[5]);
+  g = far;
+  launch("guarded", 1, 1, 32, 1, 1, 0, some);
+  printf("%d", b[0]);
+})"),
+            "0 2 1 1");
+}
+
+// A loop that all threads run contains the loop over the threads; what they keep crosses in arrays.
+TEST_F(CpuKernel, LoopsAreInterchanged) {
+  auto kernels = make(R"(
+__device__ float distance(const float* a, int i, int j, int n, int dimensions) {
+  float sum = 0;
+  for (int k = 0; k < dimensions; ++k) sum += (a[k * n + i] - a[k * n + j]) * (a[k * n + i] - a[k * n + j]);
+  return sum;
+}
+extern "C" __global__ void nearest(const float* a, float* b, int n, int dimensions) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float least = 1e30f;
+  for (int j = 0; j < n; ++j) {
+    float d = distance(a, i, j, n, dimensions);
+    if (j != i && d < least) least = d;
+  }
+  b[i] = least;
+})");
+  EXPECT_EQ(kernels["nearest"].form, Form::loops);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static float a[400], b[128], *pa = a, *pb = b;
+  int n = 100, dimensions = 4, bad = 0;
+  for (int i = 0; i < 400; ++i) a[i] = i * 37 % 101;
+  void* arguments[] = {&pa, &pb, &n, &dimensions};
+  launch("nearest", 4, 1, 32, 1, 1, 0, arguments);
+  for (int i = 0; i < n; ++i) {
+    float least = 1e30f;
+    for (int j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int k = 0; k < 4; ++k) sum += (a[k * n + i] - a[k * n + j]) * (a[k * n + i] - a[k * n + j]);
+      if (j != i && sum < least) least = sum;
+    }
+    bad += b[i] != least;
+  }
+  printf("%d %g", bad, b[100]);
+})"),
+            "0 0");
+}
+
+// LLVM 22 reads table[i % 8] as table[i] where another index may wrap (llvm-project issue 191382).
+TEST_F(CpuKernel, LowBitsOfAnIndex) {
+  make(R"(
+extern "C" __global__ void low(int* o, int* const* head, uint row) {
+  uint t = threadIdx.x;
+  o[row + t] = (*head)[t % 8] + (*head)[(int)t % 8] + (*head)[(unsigned char)(t * 9) & 15];
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int table[4096], o[256], *p = table, *po = o, **head = &p;
+  unsigned row = 0, bad = 0;
+  for (int i = 0; i < 4096; ++i) table[i] = i;
+  void* arguments[] = {&po, &head, &row};
+  launch("low", 1, 1, 256, 1, 1, 0, arguments);
+  for (int i = 0; i < 256; ++i) bad += o[i] != i % 8 * 2 + (i * 9 & 15);
+  printf("%u", bad);
+})"),
+            "0");
+}
+
+TEST_F(CpuKernel, AddressesOfSharedVariablesInConstants) {
+  auto kernels = make(R"(
+extern "C" __global__ void local(int* o, int which) {
+  __shared__ int a[64], b[64];
+  int* table[] = {a, b, a + 1};
+  a[threadIdx.x] = 1; b[threadIdx.x] = 20;
+  __nvvm_bar_sync(0);
+  o[threadIdx.x] = table[which][threadIdx.x] + table[2][0];
+})");
+  EXPECT_EQ(kernels["local"].form, Form::loops) << kernels["local"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int o[32], *po = o;
+  int which = 1;
+  void* arguments[] = {&po, &which};
+  launch("local", 1, 1, 32, 1, 1, 0, arguments);
+  printf("%d", o[31]);
+})"),
+            "21");
+}
+
+// Instructions of PTX against the same in C; rounding of conversions at ties and limits.
+TEST_F(CpuKernel, InlineAssembly) {
+  auto kernels = make(R"(
+extern "C" __global__ void assembly(uint* o, const uint* a, const float* f) {
+  uint t = threadIdx.x, x = a[t], y = a[t + 1], r;
+  unsigned short h, g;
+  float s;
+  uint* out = o + t * 24;
+  asm("add.u32 %0, %1, %2;" : "=r"(out[0]) : "r"(x), "r"(y));
+  asm("{ .reg .b32 q; mul.hi.u32 q, %1, %2; xor.b32 %0, q, -1; }" : "=r"(out[1]) : "r"(x), "r"(y));
+  asm("lop3.b32 %0, %1, %2, 255, 0xe8;" : "=r"(out[2]) : "r"(x), "r"(y));
+  asm("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(out[3]) : "r"(x), "r"(y), "r"(t));
+  asm("bfe.s32 %0, %1, 5, 7;" : "=r"(out[4]) : "r"(x));
+  asm("bfi.b32 %0, %1, %2, 8, 12;" : "=r"(out[5]) : "r"(x), "r"(y));
+  asm("{ .reg .pred p; setp.lt.s32 p, %1, %2; selp.b32 %0, 1, 2, p; @p add.s32 %0, %0, 10; }" : "=r"(out[6]) : "r"(x), "r"(y));
+  asm("mov.b32 {%0, %1}, %2;" : "=h"(h), "=h"(g) : "r"(x));
+  out[7] = h * 3u + g;
+  asm("shl.b32 %0, %1, %2;" : "=r"(out[8]) : "r"(x), "r"(t * 8));
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f[t]));
+  asm("cvt.rz.f16.f32 %0, %1;" : "=h"(g) : "f"(f[t]));
+  out[9] = h | g << 16;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(s) : "h"(h));
+  out[10] = (uint)s;
+  asm("cvt.rp.f16.f32 %0, %1;" : "=h"(h) : "f"(f[t]));
+  asm("cvt.rm.f16.f32 %0, %1;" : "=h"(g) : "f"(f[t]));
+  out[11] = h | g << 16;
+  asm("cvt.rni.s32.f32 %0, %1;" : "=r"(out[12]) : "f"(f[t]));
+  asm("{ cvt.rn.f16x2.f32 %0, %2, %1; }" : "=r"(r) : "f"(f[t]), "f"(2.0f));
+  asm("{ fma.rn.f16x2 %0, %1, %1, %1; }" : "=r"(out[13]) : "r"(r));
+  asm("mov.u32 %0, %%laneid;" : "=r"(out[14]));
+  asm("{ mov.u32 %0, WARP_SZ; }" : "=r"(out[15]));
+  asm volatile("ld.global.cg.u32 %0, [%1+4];" : "=r"(out[16]) : "l"(a + t));
+  asm volatile("st.global.wt.u32 [%0], %1;" ::"l"(out + 17), "r"(t + 5) : "memory");
+  asm("max.f32 %0, %1, %2;" : "=f"(s) : "f"(__builtin_nanf("")), "f"(3.0f));
+  out[18] = (uint)s;
+  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(out[19]) : "r"(x), "r"(y), "r"(7));
+  asm("{ add.f32 %0, %0, %1; }" : "+f"(s) : "f"(1.5f));
+  out[20] = (uint)(s * 2);
+  asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1;" : "=r"(out[21]) : "r"(t));
+  asm("set.gt.f32.f32 %0, %1, %2;" : "=r"(out[22]) : "f"(f[t]), "f"(1.0f));
+  asm("add.ftz.f32 %0, %1, %2;" : "=f"(s) : "f"(1e-39f), "f"(1e-39f));
+  out[23] = s == 0;
+})");
+  EXPECT_EQ(kernels["assembly"].form, Form::loops) << kernels["assembly"].reason;
+  EXPECT_EQ(run(R"(
+#include <math.h>
+static uint32_t half(float x) { _Float16 h = (_Float16)x; uint16_t b; memcpy(&b, &h, 2); return b; }
+static float whole(uint32_t h) { uint16_t b = h; _Float16 f; memcpy(&f, &b, 2); return f; }
+static uint32_t zero(float x) { uint32_t h = half(x); return fabsf(whole(h)) > fabsf(x) ? h - 1 : h; }
+#define CHECK(n, should) if (o[t * 24 + n] != (uint32_t)(should)) printf("%d of %u: %x, not %x; ", n, t, o[t * 24 + n], (uint32_t)(should))
+int main(void) {
+  static uint32_t a[34], o[32 * 24], *pa = a, *po = o;
+  static float f[32] = {0, 1, 2049, 2051, -2049, 65504, 65519, 65520, 1e9f, -1e9f, 1e-8f, -1e-8f, 6e-8f, 0.5f, 1.5f, 2.5f};
+  float* pf = f;
+  for (int i = 0; i < 34; ++i) a[i] = i * 2654435761u + 12345;
+  for (int i = 16; i < 32; ++i) f[i] = (i - 20) * 0.3337f;
+  void* arguments[] = {&po, &pa, &pf};
+  launch("assembly", 1, 1, 32, 1, 1, 0, arguments);
+  for (unsigned t = 0; t < 32; ++t) {
+    const uint32_t x = a[t], y = a[t + 1];
+    CHECK(0, x + y);
+    CHECK(1, ~(uint32_t)((uint64_t)x * y >> 32));
+    CHECK(2, (x & y) | (x & 255) | (y & 255));
+    CHECK(3, ((((uint64_t)y << 32 | x) << (t & 31)) >> 32));
+    CHECK(4, (int32_t)(x << 20) >> 25);
+    CHECK(5, (y & ~0xfff00u) | (x << 8 & 0xfff00));
+    CHECK(6, (int32_t)x < (int32_t)y ? 11 : 2);
+    CHECK(7, (x & 65535) * 3 + (x >> 16));
+    CHECK(8, t * 8 > 31 ? 0 : x << t * 8);
+    const uint32_t h = half(f[t]);
+    CHECK(9, h | zero(f[t]) << 16);
+    if (whole(h) >= 0) CHECK(10, isinf(whole(h)) ? o[t * 24 + 10] : (uint32_t)whole(h));
+    CHECK(12, f[t] >= 2147483648.0f ? INT32_MAX : (int32_t)rintf(f[t]));
+    const float up = whole(o[t * 24 + 11] & 65535), down = whole(o[t * 24 + 11] >> 16);
+    if (!(up >= f[t] && down <= f[t]) || half(up) != (o[t * 24 + 11] & 65535)) printf("11 of %u; ", t);
+    const double d = whole(h);
+    CHECK(13, half((float)(d * d + d)) | half(6) << 16);
+    CHECK(14, t);
+    CHECK(15, 32);
+    CHECK(16, y);
+    CHECK(17, t + 5);
+    CHECK(18, 3);
+    uint32_t sum = 7;
+    for (int k = 0; k < 4; ++k) sum += (x >> 8 * k & 255) * (int8_t)(y >> 8 * k);
+    CHECK(19, sum);
+    CHECK(20, 9);
+    CHECK(21, t ^ 1);
+    CHECK(22, f[t] > 1 ? 0x3f800000 : 0);
+    CHECK(23, 1);
+  }
+})",
+                "-O2 -march=native -ffp-contract=off"),
+            "");
+}
+
 TEST_F(CpuKernel, MathIsThatOfTheHost) {
   make(R"(
 extern "C" __global__ void math(float* a) {
