@@ -65,33 +65,36 @@ std::optional<Type> type_named(llvm::StringRef name) {
   return type;
 }
 
-// What cannot be translated ends the translation of one assembly.
-struct Unknown {};
-
 class Translator {
 public:
   Translator(llvm::CallInst& call, const std::vector<PtxStatement>& statements)
       : call_(call), statements_(statements), builder_(&call), context_(call.getContext()) {}
 
-  // What the call returns; nothing if there is an unknown statement. Then what was inserted has no use.
-  bool run() {
-    try {
-      read_operands();
-      for (const PtxStatement& statement : statements_)
+  void run() {
+    read_operands();
+    for (const PtxStatement& statement : statements_)
+      if (!is_unknown_)
         translate(statement);
-      llvm::Value* const result = collect_results();
-      if (result)
-        call_.replaceAllUsesWith(result);
-      call_.eraseFromParent();
-      return true;
-    } catch (const Unknown&) {
-      for (llvm::Instruction* instruction : llvm::reverse(inserted()))
+    llvm::Value* const result = collect_results();
+    if (is_unknown_) {
+      const std::vector<llvm::Instruction*> unused = inserted();
+      for (llvm::Instruction* instruction : llvm::reverse(unused))
         instruction->eraseFromParent();
-      return false;
+      return;
     }
+    if (result)
+      call_.replaceAllUsesWith(result);
+    call_.eraseFromParent();
   }
 
 private:
+  // Something has no rule. What is made until the end of the statement is valid IR, and erased.
+  void give_up() { is_unknown_ = true; }
+  llvm::Value* give_up(llvm::Type* type) {
+    is_unknown_ = true;
+    return llvm::PoisonValue::get(type);
+  }
+
   struct Register {
     unsigned width;
     llvm::Value* value; // an integer of this width; null before the first write
@@ -108,13 +111,11 @@ private:
 
   // ---- Operands
 
+  // 0: of a type that no register has.
   static unsigned width_of(const llvm::Type* type) {
     if (type->isPointerTy())
       return 64;
-    const unsigned width = type->getPrimitiveSizeInBits().getFixedValue();
-    if (width == 0 || type->isVectorTy())
-      throw Unknown();
-    return width;
+    return type->isIntegerTy() || type->isFloatingPointTy() ? type->getPrimitiveSizeInBits().getFixedValue() : 0;
   }
 
   llvm::IntegerType* integer(unsigned width) const { return llvm::IntegerType::get(context_, width); }
@@ -122,7 +123,8 @@ private:
   llvm::Value* bits_of(llvm::Value* value) {
     if (value->getType()->isPointerTy())
       return builder_.CreatePtrToInt(value, integer(64));
-    return builder_.CreateBitCast(value, integer(width_of(value->getType())));
+    const unsigned width = width_of(value->getType());
+    return width ? builder_.CreateBitCast(value, integer(width)) : give_up(integer(32));
   }
 
   // $0, $1, ...: results first, then what is given; one that is both has its first value from the latter.
@@ -139,20 +141,18 @@ private:
       if (constraint.Type == llvm::InlineAsm::isClobber)
         continue;
       if (constraint.isIndirect || constraint.Type == llvm::InlineAsm::isLabel)
-        throw Unknown();
+        return give_up();
       const std::string name = "$" + std::to_string(number++);
       if (constraint.Type == llvm::InlineAsm::isOutput) {
-        if (results_.size() == results.size())
-          throw Unknown();
-        llvm::Type* const type = results[results_.size()];
+        llvm::Type* const type = results_.size() < results.size() ? results[results_.size()] : nullptr;
+        if (!type || !width_of(type))
+          return give_up();
         results_.push_back({name, type});
         registers_[name] = {width_of(type), nullptr};
         continue;
       }
       llvm::Value* const value = bits_of(call_.getArgOperand(argument++));
       Register given{value->getType()->getIntegerBitWidth(), value};
-      if (constraint.hasMatchingInput())
-        throw Unknown();
       if (!constraint.Codes.empty() && std::isdigit(static_cast<unsigned char>(constraint.Codes[0][0])))
         registers_["$" + constraint.Codes[0]] = given;
       registers_[name] = given;
@@ -165,7 +165,7 @@ private:
       const auto& [name, type] = results_[i];
       llvm::Value* value = registers_[name].value;
       if (!value)
-        throw Unknown();
+        return give_up(call_.getType());
       value = type->isPointerTy() ? builder_.CreateIntToPtr(value, type) : builder_.CreateBitCast(value, type);
       if (!call_.getType()->isStructTy())
         return value;
@@ -177,32 +177,35 @@ private:
   // The bits of a register, a number or a special register, as an integer of a width.
   llvm::Value* read(const PtxOperand& operand, unsigned width) {
     if (operand.kind != PtxOperand::Kind::name)
-      throw Unknown();
+      return give_up(integer(width));
     llvm::StringRef name = operand.name;
     if (const auto found = registers_.find(operand.name); found != registers_.end()) {
       if (!found->second.value)
-        throw Unknown();
+        return give_up(integer(width));
       return builder_.CreateZExtOrTrunc(found->second.value, integer(width));
     }
     if (name == "WARP_SZ")
       return llvm::ConstantInt::get(integer(width), 32);
     if (name.consume_front("%"))
       return special(name, width);
-    return llvm::ConstantInt::get(integer(width), number(operand.name, width));
+    const std::optional<uint64_t> value = number(operand.name, width);
+    if (!value)
+      return give_up(integer(width));
+    return llvm::ConstantInt::get(integer(width), *value, false, true);
   }
 
-  static uint64_t number(std::string text, unsigned width) {
+  static std::optional<uint64_t> number(std::string text, unsigned width) {
     const bool negative = text.starts_with('-');
     if (negative)
       text.erase(0, 1);
     if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0])))
-      throw Unknown();
+      return {};
     while (text.back() == 'U' || text.back() == 'u')
       text.pop_back();
     int base = 10;
     if (text.starts_with("0f") || text.starts_with("0F") || text.starts_with("0d") || text.starts_with("0D")) {
       if ((text[1] == 'f' || text[1] == 'F' ? 32u : 64u) != width)
-        throw Unknown();
+        return {};
       base = 16;
     } else if (text.starts_with("0x") || text.starts_with("0X")) {
       base = 16;
@@ -212,7 +215,7 @@ private:
     uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
     if (error != std::errc() || end != text.data() + text.size())
-      throw Unknown();
+      return {};
     return negative ? -value : value;
   }
 
@@ -224,7 +227,7 @@ private:
       intrinsic[intrinsic.find('_')] = '.';
     const llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(intrinsic);
     if (id == llvm::Intrinsic::not_intrinsic)
-      throw Unknown();
+      return give_up(integer(width));
     return builder_.CreateZExtOrTrunc(builder_.CreateIntrinsic(id, {}), integer(width));
   }
 
@@ -235,13 +238,11 @@ private:
   }
 
   void write(const PtxOperand& operand, llvm::Value* value) {
-    if (operand.kind != PtxOperand::Kind::name)
-      throw Unknown();
     if (operand.name == "_")
       return;
     const auto found = registers_.find(operand.name);
-    if (found == registers_.end())
-      throw Unknown();
+    if (operand.kind != PtxOperand::Kind::name || found == registers_.end())
+      return give_up();
     Register& target = found->second;
     value = bits_of(value);
     value = is_signed_result_ ? builder_.CreateSExtOrTrunc(value, integer(target.width))
@@ -303,50 +304,49 @@ private:
         {"shfl", &Translator::shuffle},    {"bar", &Translator::barrier},     {"trap", &Translator::trap}};
     const auto rule = rules.find(parts_[0]);
     if (rule == rules.end())
-      throw Unknown();
+      return give_up();
     (this->*rule->second)();
   }
 
   const PtxOperand& operand(size_t index) const {
-    if (index >= operands_->size())
-      throw Unknown();
-    return (*operands_)[index];
+    static const PtxOperand none;
+    return index < operands_->size() ? (*operands_)[index] : none;
   }
-  void expect(size_t count) const {
+  void expect(size_t count) {
     if (operands_->size() != count)
-      throw Unknown();
+      give_up();
   }
   bool has(llvm::StringRef part) const { return llvm::is_contained(llvm::ArrayRef(parts_).drop_front(), part); }
-  Type type_at(size_t from_end) const {
-    if (parts_.size() < from_end + 2)
-      throw Unknown();
-    const std::optional<Type> type = type_named(parts_[parts_.size() - 1 - from_end]);
+  Type type_at(size_t from_end) {
+    std::optional<Type> type;
+    if (parts_.size() >= from_end + 2)
+      type = type_named(parts_[parts_.size() - 1 - from_end]);
     if (!type)
-      throw Unknown();
-    return *type;
+      give_up();
+    return type.value_or(Type());
   }
   // The parts between the operation and its types are among these.
-  void allow(size_t types, std::initializer_list<llvm::StringRef> known) const {
+  void allow(size_t types, std::initializer_list<llvm::StringRef> known) {
     if (parts_.size() < types + 1)
-      throw Unknown();
+      return give_up();
     for (llvm::StringRef part : llvm::ArrayRef(parts_).drop_front().drop_back(types))
       if (!llvm::is_contained(known, part))
-        throw Unknown();
+        give_up();
   }
-  void only_always() const { // for what changes memory, or meets other threads
+  void only_always() { // for what changes memory, or meets other threads
     if (condition_)
-      throw Unknown();
+      give_up();
   }
 
   void declare() {
     if (parts_.size() != 2 && !(parts_.size() == 1 && parts_[0].size() > 3))
-      throw Unknown();
+      return give_up();
     const std::optional<Type> type = type_named(parts_.size() == 2 ? parts_[1] : parts_[0].drop_front(3));
     if (!type)
-      throw Unknown();
+      return give_up();
     for (const PtxOperand& name : *operands_) {
       if (name.kind != PtxOperand::Kind::name || name.name.find('<') != std::string::npos)
-        throw Unknown();
+        return give_up();
       registers_[name.name] = {type->width * type->count, nullptr};
     }
   }
@@ -356,6 +356,9 @@ private:
     allow(1, {});
     const Type type = type_at(0);
     const PtxOperand &to = operand(0), &from = operand(1);
+    for (const PtxOperand* each : {&to, &from})
+      if (each->kind == PtxOperand::Kind::list && each->members.size() != 2 && each->members.size() != 4)
+        return give_up();
     if (from.kind == PtxOperand::Kind::list) {
       const unsigned width = type.width / static_cast<unsigned>(from.members.size());
       llvm::Value* whole = llvm::ConstantInt::get(integer(type.width), 0);
@@ -439,7 +442,7 @@ private:
                                                                {"min", 2}, {"max", 2}, {"neg", 1}, {"abs", 1}};
       const auto count = counts.find(name);
       if (count == counts.end())
-        throw Unknown();
+        return give_up();
       each(count->second, type, [&](const auto& v, const Type&) { return finish_real(of_reals(name, v)); });
       return;
     }
@@ -449,7 +452,7 @@ private:
                                                              {"and", 2}, {"or", 2},  {"xor", 2}, {"not", 1}};
     const auto count = counts.find(name);
     if (count == counts.end() || type.width == 8)
-      throw Unknown();
+      return give_up();
     each(count->second, type, [&](const auto& v, const Type& t) { return of_integers(name, v, t.is_signed()); });
   }
 
@@ -542,7 +545,7 @@ private:
     allow(1, {});
     const Type type = type_at(0);
     if (type.width == 8)
-      throw Unknown();
+      return give_up();
     llvm::Value* const value = read(operand(1), type.width);
     llvm::Value* const by = read(operand(2), 32);
     llvm::Value* const most = builder_.getInt32(type.width - 1);
@@ -563,7 +566,7 @@ private:
     const Type type = type_at(0);
     allow(1, {"approx", "rn", "ftz"});
     if (!type.is_real())
-      throw Unknown();
+      return give_up();
     const llvm::StringRef name = parts_[0];
     each(1, type, [&](const auto& v, const Type&) -> llvm::Value* {
       llvm::Type* const own = v[0]->getType();
@@ -600,7 +603,7 @@ private:
     if (to.count == 2) { // two operands, the first of which is the upper half
       expect(3);
       if (from.kind != Type::Kind::real || from.width != 32)
-        throw Unknown();
+        return give_up();
       const auto half = [&](size_t i) {
         return builder_.CreateZExt(bits_of(finish_real(to_real(read(operand(i), from), from, to))), integer(32));
       };
@@ -609,12 +612,12 @@ private:
     }
     expect(2);
     if (from.count == 2)
-      throw Unknown();
+      return give_up();
     llvm::Value* value = read(operand(1), from);
     is_signed_result_ = to.is_signed();
     if (!to.is_real() && !from.is_real()) {
       if (has("sat") && to.width <= from.width)
-        throw Unknown();
+        return give_up();
       write(operand(0), from.is_signed() ? builder_.CreateSExtOrTrunc(value, integer(to.width))
                                          : builder_.CreateZExtOrTrunc(value, integer(to.width)));
     } else if (!to.is_real()) {
@@ -634,7 +637,7 @@ private:
       return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, value);
     if (has("rpi") || has("rp"))
       return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, value);
-    throw Unknown();
+    return give_up(value->getType());
   }
 
   // Saturates. NaN is 0 between types of at most 32 bits, else the highest bit.
@@ -657,12 +660,12 @@ private:
     if (from.is_real() && to.width > from.width)
       return builder_.CreateFPExt(value, type);
     if (has("rni") || has("rzi") || has("rmi") || has("rpi"))
-      throw Unknown();
+      return give_up(type);
     if (!from.is_real()) {
       // A number of 32 bits is exact in double precision, so that it is rounded once.
       const bool exact = to.width == 64 || from.width <= 32;
       if (!exact && !has("rn"))
-        throw Unknown();
+        return give_up(type);
       llvm::Type* const wide = exact || to.width == 16 ? builder_.getDoubleTy() : type;
       value = from.is_signed() ? builder_.CreateSIToFP(value, wide) : builder_.CreateUIToFP(value, wide);
       if (wide == type)
@@ -694,7 +697,7 @@ private:
       wrong = builder_.CreateFCmpOLT(wide, exact);
       larger = builder_.CreateNot(is_negative);
     } else {
-      throw Unknown();
+      return give_up(nearest->getType());
     }
     // From 0, downwards is the smallest negative number.
     llvm::Value* const is_zero = builder_.CreateFCmpOEQ(nearest, llvm::ConstantFP::get(nearest->getType(), 0.0));
@@ -724,7 +727,7 @@ private:
     const auto& all = type.is_real() ? reals : integers;
     const auto found = all.find(how);
     if (found == all.end())
-      throw Unknown();
+      return give_up(builder_.getInt1Ty());
     llvm::CmpInst::Predicate predicate = found->second;
     if (!type.is_real() && type.kind == Type::Kind::is_unsigned && llvm::ICmpInst::isSigned(predicate))
       predicate = llvm::ICmpInst::getUnsignedPredicate(predicate);
@@ -738,19 +741,19 @@ private:
     expect(3);
     const size_t types = sets ? 2 : 1;
     if (parts_.size() < types + 2)
-      throw Unknown();
+      return give_up();
     const llvm::StringRef how = parts_[1];
     parts_.erase(parts_.begin() + 1);
     allow(types, {"ftz"});
     if (!sets) {
       if (type.count == 2 || !operand(0).second.empty())
-        throw Unknown();
+        return give_up();
       write(operand(0), compared(how, flushed(read(operand(1), type), type), flushed(read(operand(2), type), type), type));
       return;
     }
     const Type to = type_at(1);
     if (to.count != type.count || (to.count == 2 && to.kind != type.kind))
-      throw Unknown();
+      return give_up();
     const auto result = [&](const std::vector<llvm::Value*>& v) -> llvm::Value* {
       llvm::Value* const is_true = compared(how, v[0], v[1], type);
       if (to.is_real())
@@ -791,11 +794,13 @@ private:
   void logic() {
     expect(5);
     allow(1, {});
-    const uint64_t table = number(operand(4).name, 32);
+    const std::optional<uint64_t> table = number(operand(4).name, 32);
+    if (!table)
+      return give_up();
     llvm::Value* const inputs[] = {read(operand(1), 32), read(operand(2), 32), read(operand(3), 32)};
     llvm::Value* result = builder_.getInt32(0);
     for (unsigned row = 0; row < 8; ++row) {
-      if (!(table >> row & 1))
+      if (!(*table >> row & 1))
         continue;
       llvm::Value* term = builder_.getInt32(~0u);
       for (unsigned i = 0; i < 3; ++i)
@@ -824,7 +829,7 @@ private:
   void permute() {
     expect(4);
     if (parts_.size() != 2)
-      throw Unknown(); // a mode
+      return give_up(); // a mode
     write(operand(0), builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt, {},
                                                {read(operand(1), 32), read(operand(2), 32), read(operand(3), 32)}));
   }
@@ -894,11 +899,11 @@ private:
 
   llvm::Value* address(const PtxOperand& operand) {
     if (operand.kind != PtxOperand::Kind::address)
-      throw Unknown();
+      return give_up(llvm::PointerType::get(context_, 0));
     const auto found = registers_.find(operand.name);
     // An address of 32 bits is one within a state space, which a CPU does not have.
     if (found == registers_.end() || found->second.width != 64 || !found->second.value)
-      throw Unknown();
+      return give_up(llvm::PointerType::get(context_, 0));
     return builder_.CreateIntToPtr(
         builder_.CreateAdd(found->second.value, llvm::ConstantInt::get(integer(64), static_cast<uint64_t>(operand.offset))),
         llvm::PointerType::get(context_, 0));
@@ -921,7 +926,7 @@ private:
       else if (part.starts_with("L1::") || part.starts_with("L2::") || part.empty())
         continue;
       else if (!llvm::is_contained({"global", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "gpu", "sys", "cta", "weak"}, part))
-        throw Unknown();
+        give_up();
     only_always();
     return result;
   }
@@ -939,7 +944,7 @@ private:
     llvm::Value* const place = address(operand(1));
     const PtxOperand& to = operand(0);
     if ((to.kind == PtxOperand::Kind::list ? to.members.size() : 1) != own.count)
-      throw Unknown();
+      return give_up();
     for (unsigned i = 0; i < own.count; ++i) {
       llvm::LoadInst* const value = builder_.CreateAlignedLoad(
           integer(type.width), builder_.CreateConstGEP1_32(integer(type.width), place, i), llvm::Align(type.width / 8));
@@ -956,7 +961,7 @@ private:
     llvm::Value* const place = address(operand(0));
     const PtxOperand& from = operand(1);
     if ((from.kind == PtxOperand::Kind::list ? from.members.size() : 1) != own.count)
-      throw Unknown();
+      return give_up();
     for (unsigned i = 0; i < own.count; ++i)
       set_order(builder_.CreateAlignedStore(read(own.count == 1 ? from : from.members[i], type.width),
                                             builder_.CreateConstGEP1_32(integer(type.width), place, i),
@@ -986,7 +991,7 @@ private:
       return;
     }
     if (parts_.size() != 2 || parts_[1] != "sync" || operands_->size() != 1 || operand(0).name != "0")
-      throw Unknown();
+      return give_up();
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {builder_.getInt32(0)});
   }
 
@@ -996,7 +1001,7 @@ private:
     const bool with_mask = has("sync");
     expect(with_mask ? 5 : 4);
     if (!operand(0).second.empty() || type_at(0).width != 32)
-      throw Unknown();
+      return give_up();
     static const std::map<llvm::StringRef, llvm::Intrinsic::ID> kinds = {
         {"up", llvm::Intrinsic::nvvm_shfl_sync_up_i32},
         {"down", llvm::Intrinsic::nvvm_shfl_sync_down_i32},
@@ -1009,7 +1014,7 @@ private:
                                                             read(operand(3), 32)}));
         return;
       }
-    throw Unknown();
+    return give_up();
   }
 
   llvm::CallInst& call_;
@@ -1024,6 +1029,7 @@ private:
   const std::vector<PtxOperand>* operands_ = nullptr;
   bool is_signed_result_ = false;     // a register that is wider gets copies of the sign
   llvm::Value* condition_ = nullptr; // under which it writes
+  bool is_unknown_ = false;
 };
 
 } // namespace

@@ -32,7 +32,7 @@ __global__ void early(int *a, int n) {
   a[t] = __syncthreads_count(t % 2);
 }
 __global__ void says(int n) { if (threadIdx.x == 1) printf("thread %d of %d: %.1f %s\n", threadIdx.x, n, 0.5, "yes"); }
-__global__ void refused(int *a) { asm volatile("nanosleep.u32 %0;" :: "r"(*a)); }
+__global__ void refused(int *a) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 int main() {
   const int n = 1000;
@@ -75,7 +75,7 @@ deploy cpu
 assert_json cpu.json '.target.gpu == ["cpu"] and .gpu_code == []'
 assert_json cpu.json '[.kernels[] | "\(.name) \(.form)"] | sort == ["_Z4saysi loops", "_Z4sumsPKfPf4Part loops",
   "_Z5earlyPii masked", "_Z7refusedPi refused"]'
-assert_json cpu.json '.kernels[] | select(.form == "refused").reason | contains("nanosleep.u32")'
+assert_json cpu.json '.kernels[] | select(.form == "refused").reason | contains("wgmma.fence")'
 says cpu.err "kernel _Z7refusedPi cannot run on the CPU"
 
 for order in sequential reverse random:7 ""; do
