@@ -8,6 +8,7 @@
 #include "kernel.h"
 #include "library.h"
 #include "normalise.h"
+#include "trip_counts.h"
 
 #include <xaas/base/result.h>
 
@@ -380,6 +381,7 @@ private:
       if (!work.nodes.agree)
         continue;
       const auto place = static_cast<unsigned>(work.kernel->arg_size());
+      share_trip_counts(*region, place);
       RowPlan row{split_row(*region, place), {}, {}};
       for (llvm::Function* part : {row.split.bounds, row.split.core, row.split.other})
         if (part)

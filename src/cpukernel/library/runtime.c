@@ -121,7 +121,8 @@ struct work {
   void** arguments;
   struct xaas_block block; // of every block, without its index and memory
   uint64_t blocks, step, first;
-  uint64_t next; // the next that starts
+  uint64_t share; // blocks that a thread takes at a time. It runs them in their order, as they are taken.
+  uint64_t next;  // the next that is taken
 };
 
 static struct {
@@ -192,14 +193,17 @@ static void run_blocks(struct work* work) {
   block.arena = arena;
   const uint64_t row = block.grid[0], plane = row * block.grid[1];
   for (;;) {
-    uint64_t number = __atomic_fetch_add(&work->next, 1, __ATOMIC_RELAXED);
-    if (number >= work->blocks)
+    const uint64_t start = __atomic_fetch_add(&work->next, work->share, __ATOMIC_RELAXED);
+    if (start >= work->blocks)
       return;
-    number = (uint64_t)(((unsigned __int128)number * work->step + work->first) % work->blocks);
-    block.index[0] = (uint32_t)(number % row);
-    block.index[1] = (uint32_t)(number % plane / row);
-    block.index[2] = (uint32_t)(number / plane);
-    kernel->run(work->arguments, &block);
+    const uint64_t end = work->blocks - start < work->share ? work->blocks : start + work->share;
+    for (uint64_t each = start; each < end; ++each) {
+      const uint64_t number = (uint64_t)(((unsigned __int128)each * work->step + work->first) % work->blocks);
+      block.index[0] = (uint32_t)(number % row);
+      block.index[1] = (uint32_t)(number % plane / row);
+      block.index[2] = (uint32_t)(number / plane);
+      kernel->run(work->arguments, &block);
+    }
   }
 }
 
@@ -321,6 +325,8 @@ static void run_grid(struct work* work) {
   pthread_mutex_lock(&launching); // one grid at a time
   const uint64_t start = measures ? xaas_nanoseconds() : 0;
   start_pool();
+  work->share = work->blocks / (16 * (uint64_t)pool.threads);
+  work->share = work->share < 1 ? 1 : work->share > 1024 ? 1024 : work->share;
   const int alone = order_blocks(work) || pool.threads == 1 || work->blocks == 1;
   if (!alone) {
     pthread_mutex_lock(&pool.mutex);

@@ -303,6 +303,58 @@ int main(void) {
             "0 0");
 }
 
+// Loops over the grid's threads: neighbours differ by one iteration; indices near the limits of their type.
+TEST_F(CpuKernel, TripCountsAreShared) {
+  auto kernels = make(R"(
+extern "C" __global__ void dot(const int* a, const int* b, int* out, int n) {
+  __shared__ int s[64];
+  int sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += a[i] * b[i];
+  s[threadIdx.x] = sum;
+  for (uint w = 32; w > 0; w /= 2) {
+    __nvvm_bar_sync(0);
+    if (threadIdx.x < w) s[threadIdx.x] += s[threadIdx.x + w];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}
+extern "C" __global__ void limits(int* out, int start, uint ustart, long n) {
+  int count = 0;
+  for (int i = start + threadIdx.x; i < 2147483640; i += 7) ++count;
+  for (uint i = ustart + threadIdx.x; i <= 4294967290u; i += 3) { if (++count > 90) break; }
+  for (long i = threadIdx.x; i < n; i += blockDim.x) count += 1000;
+  out[threadIdx.x] = count;
+})");
+  EXPECT_EQ(kernels["dot"].form, Form::loops);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[1000], b[1000], out[4], more[64], *pa = a, *pb = b, *po = out, *pm = more;
+  int bad = 0;
+  for (int i = 0; i < 1000; ++i) a[i] = i % 17, b[i] = i % 5;
+  for (int n = 0; n < 1000; n += 37) {
+    void* arguments[] = {&pa, &pb, &po, &n};
+    launch("dot", 4, 1, 64, 1, 1, 0, arguments);
+    int sum = 0;
+    for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+    bad += sum != out[0] + out[1] + out[2] + out[3];
+  }
+  int start = 2147483647 - 60;
+  unsigned ustart = 4294967295u - 50;
+  for (long n = 0; n < 200; n += 63) {
+    void* arguments[] = {&pm, &start, &ustart, &n};
+    launch("limits", 1, 1, 32, 1, 1, 0, arguments);
+    for (int t = 0; t < 32; ++t) {
+      int count = 0;
+      for (long i = start + t; i < 2147483640; i += 7) ++count;
+      for (unsigned i = ustart + t; i <= 4294967290u; i += 3) { if (++count > 90) break; }
+      for (long i = t; i < n; i += 32) count += 1000;
+      bad += more[t] != count;
+    }
+  }
+  printf("%d", bad);
+})"),
+            "0");
+}
+
 // LLVM 22 reads table[i % 8] as table[i] where another index may wrap (llvm-project issue 191382).
 TEST_F(CpuKernel, LowBitsOfAnIndex) {
   make(R"(
