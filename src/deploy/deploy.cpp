@@ -131,6 +131,15 @@ Result<void> check_form(const Request& request, const Report& report) {
   return {};
 }
 
+// The GPUs to deploy for: the CPU, if a chosen value may run its kernels there and the system has no GPU.
+std::vector<system::Gpu> gpus_for(const Request& request, const select::Selection& selection) {
+  for (const select::Outcome& value : selection.values)
+    if (value.chosen && std::any_of(value.needs.begin(), value.needs.end(),
+                                    [](const select::Need& need) { return need.by_cpu; }))
+      return {system::cpu_as_gpu()};
+  return request.system.gpus;
+}
+
 // What is known of the deployed image before it is made.
 struct Plan {
   int64_t time = 0;
@@ -157,7 +166,7 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
     XAAS_TRY(plan.device,
              device::plan_device_code(
                  source.bundle(), *plan.configuration, plan.usage,
-                 {.gpus = request.system.gpus, .no_gpu = request.no_gpu, .assembler = request.assembler}));
+                 {.gpus = gpus_for(request, report.selection), .no_gpu = request.no_gpu, .assembler = request.assembler}));
   }
   plan.inputs =
       inputs_of(source, wanted.id(), report.target, plan.device, request.lto, report.from_source, plan.time);
@@ -362,9 +371,13 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   if (request.details)
     for (const std::string& line : select::missing_features(source.bundle().points, request.system))
       progress.note(line);
-  XAAS_TRY(
-      report.selection,
-      select::select(points_of(source.bundle()), available, request.system, request.set, brought).in(what));
+  std::vector<spec::SpecializationPoint> points = points_of(source.bundle());
+  if (request.no_gpu)
+    for (spec::SpecializationPoint& point : points)
+      for (spec::Value& value : point.values)
+        if (value.requires_.gpu)
+          value.requires_.gpu->or_cpu = false;
+  XAAS_TRY(report.selection, select::select(points, available, request.system, request.set, brought).in(what));
   const image::BundleConfiguration* const ir =
       image::find_ir(source.bundle(), report.selection.configuration);
   report.from_source = !ir;

@@ -97,16 +97,18 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& h
 }
 
 Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made) {
-  std::map<Digest, ir::Unit> units; // by host unit
   for (const Digest& host : inputs.host_units) {
     if (inputs.plan.kernels.contains(host)) {
-      const ir::Unit& unit = units[host] = kernels_of(inputs, host);
-      made.images[host] = cpukernel::image_text(unit.id().hex());
+      made.images[host] = cpukernel::image_text(kernels_of(inputs, host).id().hex());
     } else {
       XAAS_TRY(made.images[host],
                is_for_amd(inputs.bundle.units.at(host)) ? code_object_bundle({}) : fat_binary({}));
     }
   }
+  std::map<Digest, ir::Unit> units; // by host unit
+  for (const auto& [record, hosts] : inputs.plan.kernel_links)
+    for (const Digest& host : hosts)
+      units[host] = kernels_of(inputs, host);
   std::map<Digest, lower::Object> objects;
   std::vector<Digest> wanted;
   const auto options_of = [&](const Digest& host) -> const ir::UnitOptions& {

@@ -86,6 +86,11 @@ Need gpu_need(const spec::Requirement::Gpu& required, const SystemDescription& s
   Need need{Need::Kind::gpu, Need::From::host, words, false, {}, {}};
   if (!required.driver.empty())
     need.what += ", driver " + required.driver + " or later";
+  if (system.gpus.empty() && required.or_cpu) {
+    meet(need, "kernels on the CPU, because this system has no GPU");
+    need.by_cpu = true;
+    return need;
+  }
   if (system.gpus.empty()) {
     need.lacks = "this system has no GPU; " + words + " is needed";
     return need;

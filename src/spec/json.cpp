@@ -82,6 +82,8 @@ Json to_json(const Requirement& required) {
           std::pair("driver", &required.gpu->driver)})
       if (!value->empty())
         gpu[key] = *value;
+    if (required.gpu->or_cpu)
+      gpu["or"] = "cpu";
     json["gpu"] = std::move(gpu);
   }
   if (!required.mpi.empty())

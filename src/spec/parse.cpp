@@ -244,6 +244,12 @@ Result<Requirement> parse_requirement(const JsonReader& reader) {
     XAAS_TRY(gpu.vendor, json.string_or("vendor", ""));
     XAAS_TRY(gpu.arch, json.string_or("arch", ""));
     XAAS_TRY(gpu.driver, json.string_or("driver", ""));
+    if (json.has("or")) {
+      XAAS_TRY(const JsonReader other, json.at("or"));
+      if (other.json() != "cpu")
+        return other.wrong("\"cpu\"");
+      gpu.or_cpu = true;
+    }
     required.gpu = std::move(gpu);
   }
   XAAS_TRY(required.mpi, reader.string_or("mpi", ""));

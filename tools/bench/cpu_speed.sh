@@ -29,7 +29,7 @@ describe() {
   directory=$1 cuda_options=() openmp_options=()
   case $1 in
   backprop) cuda_sources="backprop.c facetrain.c imagenet.c backprop_cuda.cu" openmp_sources="backprop.c backprop_kernel.c facetrain.c imagenet.c"
-    cuda_arguments="1048576" openmp_arguments=$cuda_arguments ;;
+    cuda_arguments=1048560 openmp_arguments=$cuda_arguments ;;
   bfs) cuda_sources=bfs.cu openmp_sources=bfs.cpp cuda_arguments="$work/graph.txt" openmp_arguments="@T $work/graph.txt" ;;
   hotspot) cuda_sources=hotspot.cu openmp_sources=hotspot_openmp.cpp
     cuda_arguments="1024 2 60 $work/temperature.txt $work/power.txt /dev/null"

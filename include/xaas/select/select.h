@@ -29,6 +29,7 @@ struct Need {
   bool met = false;  // if not, `lacks` says why, in one line: "this CPU (haswell) lacks avx512f"
   std::string found; // what was found for it, with the evidence; may be empty
   std::string lacks;
+  bool by_cpu = false; // a GPU's: kernels run on the CPU in its place
 };
 const char* name_of(Need::Kind kind);
 const char* name_of(Need::From from);

@@ -20,6 +20,7 @@ struct Requirement {
   std::vector<std::string> cpu; // features, or exactly one ISA level
   struct Gpu {
     std::string vendor, arch, driver; // empty: any
+    bool or_cpu = false;              // without a GPU, kernels may run on the CPU
     bool operator==(const Gpu&) const = default;
   };
   std::optional<Gpu> gpu;

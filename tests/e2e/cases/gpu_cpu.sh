@@ -88,7 +88,7 @@ cudaErrorInvalidConfiguration
 801
 CPU 8.0 32"
 done
-says err "kernel _Z7refusedPi has no code for the CPU: inline assembly: nanosleep.u32"
+says err "kernel _Z7refusedPi has no code for the CPU: inline assembly: wgmma.fence.sync.aligned"
 says err "cudaGraphCreate() is not supported for kernels on the CPU"
 
 # The same bytes again, with and without the cache.
@@ -101,9 +101,70 @@ expect_equal "digest without the cache" "$(json afresh.json .digest)" "$(json cp
 "$XAAS" check oci:app:cpu >/dev/null
 
 expect_exit 2 env XAAS_BLOCK_ORDER=backwards cpu/usr/local/bin/app
+expect_exit 2 env XAAS_BLOCK_ORDER=random:seven cpu/usr/local/bin/app
 expect_exit 2 env XAAS_KERNEL_THREADS=none cpu/usr/local/bin/app
+XAAS_KERNEL_TIMES=$PWD/times cpu/usr/local/bin/app >/dev/null 2>&1
+expect_equal "times of kernels" "$(cut -f2- times | sort)" "1	_Z4saysi
+1	_Z4sumsPKfPf4Part
+1	_Z5earlyPii"
 
 expect_exit 2 "$XAAS" deploy oci:app:ir --gpu cpu,sm_80 -o rootfs:both
+
+# Sources with equal device code have variables of their own; half precision; two sources and a choice by the machine.
+mkdir points
+cat >points/shared.h <<'END'
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+__constant__ float factor;
+static __device__ int count;
+static __global__ void scale(__half *a, int *calls) {
+  a[threadIdx.x] = __hmul(a[threadIdx.x], __float2half(factor));
+  if (threadIdx.x == 0) *calls = atomicAdd(&count, 1) + 1;
+}
+static float scaled(float by) {
+  __half in = __float2half(1.5f), *a;
+  int *calls;
+  cudaMemcpyToSymbol(factor, &by, sizeof by);
+  cudaMallocManaged(&a, sizeof in), cudaMallocManaged(&calls, sizeof *calls);
+  *a = in;
+  scale<<<1, 1>>>(a, calls);
+  cudaDeviceSynchronize();
+  return __half2float(*a) + *calls;
+}
+END
+printf '#include "shared.h"\nfloat first() { return scaled(2); }\n' >points/first.cu
+printf '#include "shared.h"\nfloat second() { return scaled(4); }\n' >points/second.cu
+cat >points/main.cpp <<'END'
+#include <cstdio>
+#ifdef USE_GPU
+float first(), second();
+int main() { std::printf("%g %g\n", first(), second()); }
+#else
+int main() { std::puts("host"); }
+#endif
+END
+cat >points/Makefile <<END
+ifeq (\$(GPU),on)
+app: main.cpp first.cu second.cu
+	\$(CXX) -O2 -DUSE_GPU main.cpp first.cu second.cu -o app -L$cuda/lib64 -L$cuda/lib -lcudart_static -ldl -lrt -lpthread
+else
+app: main.cpp
+	\$(CXX) -O2 main.cpp -o app
+endif
+END
+cat >points/xaas.json <<'END'
+{"name": "points", "build": {"system": "make", "install": [{"from": "app", "to": "bin/app"}]}, "isa": [], "gpu": ["sm_80"],
+ "specializations": [{"name": "gpu", "category": "gpu", "values": [{"value": "off", "arguments": ["GPU=off"]},
+   {"value": "on", "arguments": ["GPU=on"], "requires": {"gpu": {"vendor": "nvidia", "or": "cpu"}}}]}]}
+END
+"$XAAS" build points -o oci:choice:ir -q >/dev/null
+"$XAAS" detect --format json | jq '.gpus = []' >system.json
+"$XAAS" deploy oci:choice:ir --system system.json -o rootfs:or-cpu --format json --explain >or-cpu.json 2>or-cpu.err
+assert_json or-cpu.json '.target.gpu == ["cpu"] and ([.kernels[].form] == ["loops", "loops"])'
+expect_equal "output of kernels on the CPU" "$(or-cpu/usr/local/bin/app)" "4 7"
+"$XAAS" deploy oci:choice:ir --system system.json --gpu none -o rootfs:none -q >/dev/null
+expect_equal "output without GPU" "$(none/usr/local/bin/app)" "host"
+
 # Device code that is linked across sources is refused.
 sed -i 's/-O2/-O2 -fgpu-rdc/' src/Makefile
 "$XAAS" build src -o oci:linked:ir -q >/dev/null
