@@ -1,12 +1,15 @@
 #include "library.h"
 
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Linker/Linker.h>
 #include <llvm/Support/SourceMgr.h>
 
 #include <algorithm>
+#include <map>
 
 namespace xaas::cpukernel {
 
@@ -62,6 +65,53 @@ void provide_functions(llvm::Module& module) {
     }
 }
 
+// llvm.nvvm.atomic.OPERATION.gen.TYPE.SCOPE: atomic for the block or the system. Blocks run in one process, so that
+// the scope makes no difference.
+void replace_atomics(llvm::Module& module) {
+  static const std::map<llvm::StringRef, std::pair<llvm::AtomicRMWInst::BinOp, llvm::AtomicRMWInst::BinOp>>
+      operations = {{"add", {llvm::AtomicRMWInst::Add, llvm::AtomicRMWInst::FAdd}},
+                    {"and", {llvm::AtomicRMWInst::And, llvm::AtomicRMWInst::BAD_BINOP}},
+                    {"or", {llvm::AtomicRMWInst::Or, llvm::AtomicRMWInst::BAD_BINOP}},
+                    {"xor", {llvm::AtomicRMWInst::Xor, llvm::AtomicRMWInst::BAD_BINOP}},
+                    {"exch", {llvm::AtomicRMWInst::Xchg, llvm::AtomicRMWInst::Xchg}},
+                    {"max", {llvm::AtomicRMWInst::Max, llvm::AtomicRMWInst::BAD_BINOP}},
+                    {"min", {llvm::AtomicRMWInst::Min, llvm::AtomicRMWInst::BAD_BINOP}},
+                    {"inc", {llvm::AtomicRMWInst::UIncWrap, llvm::AtomicRMWInst::BAD_BINOP}},
+                    {"dec", {llvm::AtomicRMWInst::UDecWrap, llvm::AtomicRMWInst::BAD_BINOP}}};
+  constexpr llvm::AtomicOrdering order = llvm::AtomicOrdering::SequentiallyConsistent;
+  for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    llvm::StringRef name = function.getName();
+    if (!name.consume_front("llvm.nvvm.atomic."))
+      continue;
+    const llvm::StringRef operation = name.take_until([](char c) { return c == '.'; });
+    for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+      if (!call || call->getCalledOperand() != &function)
+        continue;
+      llvm::IRBuilder<> builder(call);
+      llvm::Value* result = nullptr;
+      if (operation == "cas") {
+        result = builder.CreateExtractValue(
+            builder.CreateAtomicCmpXchg(call->getArgOperand(0), call->getArgOperand(1), call->getArgOperand(2),
+                                        llvm::MaybeAlign(), order, order),
+            0);
+      } else if (const auto found = operations.find(operation); found != operations.end()) {
+        const auto kind = call->getType()->isFloatingPointTy() ? found->second.second : found->second.first;
+        if (kind == llvm::AtomicRMWInst::BAD_BINOP)
+          continue;
+        result = builder.CreateAtomicRMW(kind, call->getArgOperand(0), call->getArgOperand(1),
+                                         llvm::MaybeAlign(), order);
+      } else {
+        continue;
+      }
+      call->replaceAllUsesWith(result);
+      call->eraseFromParent();
+    }
+    if (function.use_empty())
+      function.eraseFromParent();
+  }
+}
+
 void replace_intrinsics(llvm::Module& module) {
   std::vector<llvm::Function*> intrinsics;
   for (llvm::Function& function : module)
@@ -107,6 +157,7 @@ Result<void> add_library(llvm::Module& module) {
         function.removeFnAttr("target-features");
         function.removeFnAttr("tune-cpu");
       }
+  replace_atomics(module);
   replace_intrinsics(module);
   return {};
 }

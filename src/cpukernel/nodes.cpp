@@ -56,7 +56,8 @@ std::optional<Rule> rule_of(llvm::StringRef name) {
     return Rule{Meeting::block, 1};
   if (name == "bar_warp_sync")
     return Rule{Meeting::warp, -1, 0};
-  if (name.starts_with("shfl_sync_") || name.starts_with("vote_") || name.starts_with("match_any_sync_"))
+  if (name.starts_with("shfl_sync_") || (name.starts_with("vote_") && name.ends_with("_sync")) ||
+      name.starts_with("match_any_sync_") || name.starts_with("match_all_sync_"))
     return Rule{Meeting::warp, 1, 0};
   if (name.starts_with("redux_sync_"))
     return Rule{Meeting::warp, 0, 1};
@@ -121,9 +122,9 @@ private:
 
   static bool published(llvm::StringRef name) { return rule_of(name)->published >= 0; }
 
-  // shfl_sync_up_i32p is shfl_sync_up_i32 and whether the lane was in range.
+  // shfl_sync_up_i32p is shfl_sync_up_i32 and whether the lane was in range; match_all_sync_i32p alike.
   static std::string value_name(llvm::StringRef name) {
-    if (name.starts_with("shfl_sync_"))
+    if (name.starts_with("shfl_sync_") || name.starts_with("match_all_sync_"))
       name.consume_back("p");
     return name.str();
   }

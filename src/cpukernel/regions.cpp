@@ -489,10 +489,12 @@ private:
     if (!with_range)
       return value;
     const std::string kind = name.substr(0, name.rfind('_')); // shfl_sync_up
-    llvm::Value* in_range = builder.CreateCall(module_.getFunction("xaas_in_range_" + kind),
-                                               {copy.thread, call.getArgOperand(2), call.getArgOperand(3)});
+    llvm::Function* const in_range = module_.getFunction("xaas_in_range_" + kind);
+    llvm::Value* const second =
+        in_range ? builder.CreateCall(in_range, {copy.thread, call.getArgOperand(2), call.getArgOperand(3)})
+                 : builder.CreateICmpNE(value, builder.getInt32(0)); // match_all_sync
     llvm::Value* both = builder.CreateInsertValue(llvm::PoisonValue::get(call.getType()), value, 0);
-    return builder.CreateInsertValue(both, in_range, 1);
+    return builder.CreateInsertValue(both, second, 1);
   }
 
   void place_shared(Copy& copy) {

@@ -260,6 +260,7 @@ INLINE float __nv_uint2float_rz(uint x) { return to_zero(x); }
 INLINE float __nv_uint2float_rd(uint x) { return down(x); }
 INLINE float __nv_uint2float_ru(uint x) { return up(x); }
 INLINE float __nv_ll2float_rn(ll x) { return (float)x; }
+INLINE float __nv_fmaf_ieee_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 INLINE float __nv_ull2float_rn(ull x) { return (float)x; }
 INLINE double __nv_int2double_rn(int x) { return x; }
 INLINE double __nv_uint2double_rn(uint x) { return x; }

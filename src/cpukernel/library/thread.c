@@ -150,6 +150,15 @@ INLINE uint32_t xaas_warp_match_any_sync_i64(WARP, uint32_t mask, uint64_t value
   return lanes_with(values, b, t, mask, values[t]);
 }
 
+// All lanes of the mask, or none; the second result says which.
+INLINE uint32_t xaas_warp_match_all_sync_i32(WARP, uint32_t mask, uint32_t value) {
+  (void)value;
+  return (lanes_with(values, b, t, mask, values[t]) | lanes_with(values, b, t, mask, 0)) == mask ? mask : 0;
+}
+INLINE uint32_t xaas_warp_match_all_sync_i64(WARP, uint32_t mask, uint64_t value) {
+  return xaas_warp_match_all_sync_i32(values, b, t, mask, (uint32_t)value);
+}
+
 // A reduction over the lanes of a mask, in the order of the lanes.
 #define REDUCE(name, type, identity, combined)                                                               \
   INLINE uint32_t xaas_warp_redux_sync_##name(WARP, uint32_t value, uint32_t mask) {                         \
@@ -178,18 +187,21 @@ static INLINE uint32_t threads_with(const uint64_t* values, block b, uint64_t va
     count += values[i] == value;
   return count;
 }
-INLINE uint32_t xaas_warp_barrier_cta_red_popc_aligned_all(WARP, uint32_t barrier, _Bool value) {
-  (void)barrier, (void)value, (void)t;
-  return threads_with(values, b, is_true);
-}
-INLINE _Bool xaas_warp_barrier_cta_red_and_aligned_all(WARP, uint32_t barrier, _Bool value) {
-  (void)barrier, (void)value, (void)t;
-  return threads_with(values, b, is_false) == 0;
-}
-INLINE _Bool xaas_warp_barrier_cta_red_or_aligned_all(WARP, uint32_t barrier, _Bool value) {
-  (void)barrier, (void)value, (void)t;
-  return threads_with(values, b, is_true) != 0;
-}
+#define BLOCK_REDUCTIONS(kind)                                                                               \
+  INLINE uint32_t xaas_warp_barrier_cta_red_popc_##kind(WARP, uint32_t barrier, _Bool value) {               \
+    (void)barrier, (void)value, (void)t;                                                                     \
+    return threads_with(values, b, is_true);                                                                 \
+  }                                                                                                          \
+  INLINE _Bool xaas_warp_barrier_cta_red_and_##kind(WARP, uint32_t barrier, _Bool value) {                   \
+    (void)barrier, (void)value, (void)t;                                                                     \
+    return threads_with(values, b, is_false) == 0;                                                           \
+  }                                                                                                          \
+  INLINE _Bool xaas_warp_barrier_cta_red_or_##kind(WARP, uint32_t barrier, _Bool value) {                    \
+    (void)barrier, (void)value, (void)t;                                                                     \
+    return threads_with(values, b, is_true) != 0;                                                            \
+  }
+BLOCK_REDUCTIONS(aligned_all)
+BLOCK_REDUCTIONS(all)
 
 // What the code that src/cpukernel/regions.cpp makes needs of a block.
 INLINE void* xaas_argument(void** arguments, uint32_t number) {

@@ -98,6 +98,30 @@ int main(void) {
             "496 1520 2544 2 95");
 }
 
+TEST_F(CpuKernel, WarpsMatchAndAtomicsOfEachScope) {
+  auto kernels = make(R"(
+extern "C" __global__ void both(uint* a, int* count) {
+  int all;
+  uint t = threadIdx.x;
+  uint same = __nvvm_match_all_sync_i32p(0xffffffff, 7, &all);
+  uint other = __nvvm_match_all_sync_i32p(0xffffffff, t / 3, &all);
+  a[t] = (same == 0xffffffff) + 2 * other + 4 * all;
+  __nvvm_atom_cta_add_gen_i(count, 2);
+  __nvvm_atom_sys_max_gen_i(count + 1, t);
+  __nvvm_atom_cta_cas_gen_i(count + 2, 0, 9);
+})");
+  EXPECT_EQ(kernels["both"].form, Form::loops) << kernels["both"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  unsigned a[32], *pa = a;
+  int count[3] = {0}, *pc = count;
+  void* arguments[] = {&pa, &pc};
+  launch("both", 1, 1, 32, 1, 1, 0, arguments);
+  printf("%u %u %d %d %d", a[0], a[31], count[0], count[1], count[2]);
+})"),
+            "1 1 64 31 9");
+}
+
 TEST_F(CpuKernel, LockstepOfVolatileSharedMemory) {
   auto kernels = make(R"(
 extern "C" __global__ void last(int* a) {
