@@ -6,8 +6,9 @@
 //     s[i]                                     not of this kind: memory that threads write
 //
 // Approach: a walk over operands, to what no thread changes: the kernel's arguments, the block's size and
-// index, values that are the same for all threads. No flag against wrapping (`nsw`) is trusted, because the value
-// is computed where the kernel might not compute it; who uses a form compares the ends of the row instead.
+// index, values that are the same for all threads. No flag against wrapping (`nsw`) is trusted, because the
+// value is computed where the kernel might not compute it; users of a form compare the ends of the row
+// instead.
 //
 // Rejected: LLVM's ScalarEvolution, which gives up at extensions that it cannot prove not to wrap, and which
 // knows loops, of which a region has none over threads yet.
@@ -42,11 +43,11 @@ Place::Place(llvm::Function& region, unsigned first)
       z(region.getArg(first + 3)), t(region.getArg(first + 4)) {}
 
 bool AffineValues::is_constant_load(const llvm::LoadInst& load) const {
-  // Of the block, or of a structure that the launch passes by value (cpukernel.cpp marks such loads). The place is
-  // constant, so that reading it is safe where the kernel would not.
+  // Of the block, or of a structure that the launch passes by value (cpukernel.cpp marks such loads). The
+  // place is constant, so that reading it is safe where the kernel would not.
   llvm::APInt offset(64, 0);
-  const llvm::Value* const base = load.getPointerOperand()->stripAndAccumulateConstantOffsets(
-      load.getDataLayout(), offset, true);
+  const llvm::Value* const base =
+      load.getPointerOperand()->stripAndAccumulateConstantOffsets(load.getDataLayout(), offset, true);
   return load.isSimple() &&
          (base == place_.block ||
           (llvm::isa<llvm::Argument>(base) && load.hasMetadata(llvm::LLVMContext::MD_invariant_load)));

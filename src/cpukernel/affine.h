@@ -23,8 +23,8 @@ struct Place {
 };
 
 // A value as value(x) = value(0) + coefficient * x, modulo 2 to the power of its width, where value(0) can be
-// computed before any thread of the row runs. It is exact if none of `casts`, which are extended on the way to
-// the value, wraps between its ends.
+// computed before any thread of the row runs. It is exact if none of `casts`, which are extended on the way
+// to the value, wraps between its ends.
 struct Affine {
   int64_t coefficient = 0;
   struct Cast {

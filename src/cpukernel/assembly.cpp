@@ -5,9 +5,9 @@
 //            cvt.f32.f16 $0, low;}", "=f,r")           %r = fpext half %f to float
 //
 // Approach: each statement becomes IR. Values of registers are integers of the register's width, as PTX lets
-// instructions read any register of the right width, and become what an instruction's type says where it reads
-// them. An instruction without a rule, or with an operand that it does not know, leaves the whole assembly as it is,
-// and the kernel is refused where it needs it.
+// instructions read any register of the right width, and become what an instruction's type says where it
+// reads them. An instruction without a rule, or with an operand that it does not know, leaves the whole
+// assembly as it is, and the kernel is refused where it needs it.
 //
 // Approximate instructions are the accurate functions. `.ftz` flushes subnormal operands and results of
 // arithmetic; approximate instructions leave them.
@@ -58,7 +58,8 @@ std::optional<Type> type_named(llvm::StringRef name) {
     type.kind = Type::Kind::is_unsigned;
   else if (!name.consume_front("b"))
     return {};
-  if (name.getAsInteger(10, type.width) || (type.width != 8 && type.width != 16 && type.width != 32 && type.width != 64))
+  if (name.getAsInteger(10, type.width) ||
+      (type.width != 8 && type.width != 16 && type.width != 32 && type.width != 64))
     return {};
   if ((type.is_real() && type.width == 8) || (type.count == 2 && (type.width != 16 || !type.is_real())))
     return {};
@@ -115,7 +116,8 @@ private:
   static unsigned width_of(const llvm::Type* type) {
     if (type->isPointerTy())
       return 64;
-    return type->isIntegerTy() || type->isFloatingPointTy() ? type->getPrimitiveSizeInBits().getFixedValue() : 0;
+    return type->isIntegerTy() || type->isFloatingPointTy() ? type->getPrimitiveSizeInBits().getFixedValue()
+                                                            : 0;
   }
 
   llvm::IntegerType* integer(unsigned width) const { return llvm::IntegerType::get(context_, width); }
@@ -166,7 +168,8 @@ private:
       llvm::Value* value = registers_[name].value;
       if (!value)
         return give_up(call_.getType());
-      value = type->isPointerTy() ? builder_.CreateIntToPtr(value, type) : builder_.CreateBitCast(value, type);
+      value =
+          type->isPointerTy() ? builder_.CreateIntToPtr(value, type) : builder_.CreateBitCast(value, type);
       if (!call_.getType()->isStructTy())
         return value;
       all = builder_.CreateInsertValue(all, value, i);
@@ -203,7 +206,8 @@ private:
     while (text.back() == 'U' || text.back() == 'u')
       text.pop_back();
     int base = 10;
-    if (text.starts_with("0f") || text.starts_with("0F") || text.starts_with("0d") || text.starts_with("0D")) {
+    if (text.starts_with("0f") || text.starts_with("0F") || text.starts_with("0d") ||
+        text.starts_with("0D")) {
       if ((text[1] == 'f' || text[1] == 'F' ? 32u : 64u) != width)
         return {};
       base = 16;
@@ -270,7 +274,9 @@ private:
   llvm::Value* typed(llvm::Value* value, const Type& type) {
     return type.is_real() ? builder_.CreateBitCast(value, type_of(type)) : value;
   }
-  llvm::Value* read(const PtxOperand& operand, const Type& type) { return typed(read(operand, type.width), type); }
+  llvm::Value* read(const PtxOperand& operand, const Type& type) {
+    return typed(read(operand, type.width), type);
+  }
 
   // ---- Statements
 
@@ -286,22 +292,30 @@ private:
     if (!statement.predicate.empty())
       condition_ = predicate(statement.predicate);
     static const std::map<llvm::StringRef, void (Translator::*)()> rules = {
-        {"mov", &Translator::move},        {"cvt", &Translator::convert},     {"add", &Translator::arithmetic},
-        {"sub", &Translator::arithmetic},  {"mul", &Translator::multiply},    {"mad", &Translator::multiply},
-        {"fma", &Translator::arithmetic},  {"div", &Translator::arithmetic},  {"rem", &Translator::arithmetic},
-        {"min", &Translator::arithmetic},  {"max", &Translator::arithmetic},  {"neg", &Translator::arithmetic},
-        {"abs", &Translator::arithmetic},  {"and", &Translator::arithmetic},  {"or", &Translator::arithmetic},
-        {"xor", &Translator::arithmetic},  {"not", &Translator::arithmetic},  {"shl", &Translator::shift},
-        {"shr", &Translator::shift},       {"rcp", &Translator::approximate}, {"rsqrt", &Translator::approximate},
-        {"sqrt", &Translator::approximate}, {"ex2", &Translator::approximate}, {"lg2", &Translator::approximate},
-        {"sin", &Translator::approximate}, {"cos", &Translator::approximate}, {"tanh", &Translator::approximate},
-        {"setp", &Translator::compare},    {"set", &Translator::compare},     {"selp", &Translator::select},
-        {"popc", &Translator::count},      {"clz", &Translator::count},       {"brev", &Translator::count},
-        {"lop3", &Translator::logic},      {"shf", &Translator::funnel},      {"prmt", &Translator::permute},
-        {"bfe", &Translator::extract},     {"bfi", &Translator::insert},      {"ld", &Translator::load},
-        {"st", &Translator::store},        {"dp4a", &Translator::dot},        {"prefetch", &Translator::nothing},
-        {"membar", &Translator::fence},    {"fence", &Translator::fence},     {"nanosleep", &Translator::nothing},
-        {"shfl", &Translator::shuffle},    {"bar", &Translator::barrier},     {"trap", &Translator::trap}};
+        {"mov", &Translator::move},          {"cvt", &Translator::convert},
+        {"add", &Translator::arithmetic},    {"sub", &Translator::arithmetic},
+        {"mul", &Translator::multiply},      {"mad", &Translator::multiply},
+        {"fma", &Translator::arithmetic},    {"div", &Translator::arithmetic},
+        {"rem", &Translator::arithmetic},    {"min", &Translator::arithmetic},
+        {"max", &Translator::arithmetic},    {"neg", &Translator::arithmetic},
+        {"abs", &Translator::arithmetic},    {"and", &Translator::arithmetic},
+        {"or", &Translator::arithmetic},     {"xor", &Translator::arithmetic},
+        {"not", &Translator::arithmetic},    {"shl", &Translator::shift},
+        {"shr", &Translator::shift},         {"rcp", &Translator::approximate},
+        {"rsqrt", &Translator::approximate}, {"sqrt", &Translator::approximate},
+        {"ex2", &Translator::approximate},   {"lg2", &Translator::approximate},
+        {"sin", &Translator::approximate},   {"cos", &Translator::approximate},
+        {"tanh", &Translator::approximate},  {"setp", &Translator::compare},
+        {"set", &Translator::compare},       {"selp", &Translator::select},
+        {"popc", &Translator::count},        {"clz", &Translator::count},
+        {"brev", &Translator::count},        {"lop3", &Translator::logic},
+        {"shf", &Translator::funnel},        {"prmt", &Translator::permute},
+        {"bfe", &Translator::extract},       {"bfi", &Translator::insert},
+        {"ld", &Translator::load},           {"st", &Translator::store},
+        {"dp4a", &Translator::dot},          {"prefetch", &Translator::nothing},
+        {"membar", &Translator::fence},      {"fence", &Translator::fence},
+        {"nanosleep", &Translator::nothing}, {"shfl", &Translator::shuffle},
+        {"bar", &Translator::barrier},       {"trap", &Translator::trap}};
     const auto rule = rules.find(parts_[0]);
     if (rule == rules.end())
       return give_up();
@@ -316,7 +330,9 @@ private:
     if (operands_->size() != count)
       give_up();
   }
-  bool has(llvm::StringRef part) const { return llvm::is_contained(llvm::ArrayRef(parts_).drop_front(), part); }
+  bool has(llvm::StringRef part) const {
+    return llvm::is_contained(llvm::ArrayRef(parts_).drop_front(), part);
+  }
   Type type_at(size_t from_end) {
     std::optional<Type> type;
     if (parts_.size() >= from_end + 2)
@@ -397,7 +413,8 @@ private:
       std::vector<llvm::Value*> values;
       for (size_t i = 1; i <= count; ++i)
         values.push_back(
-            typed(builder_.CreateTrunc(builder_.CreateLShr(read(operand(i), 32), 16 * element), integer(16)), type));
+            typed(builder_.CreateTrunc(builder_.CreateLShr(read(operand(i), 32), 16 * element), integer(16)),
+                  type));
       llvm::Value* const bits = builder_.CreateZExt(bits_of(operation(values, type)), integer(32));
       whole = builder_.CreateOr(whole, builder_.CreateShl(bits, 16 * element));
     }
@@ -438,8 +455,8 @@ private:
     const llvm::StringRef name = parts_[0];
     if (type.is_real()) {
       allow(1, {"rn", "ftz", "sat", "relu", "NaN", "approx", "full", "noftz"});
-      static const std::map<llvm::StringRef, size_t> counts = {{"add", 2}, {"sub", 2}, {"fma", 3}, {"div", 2},
-                                                               {"min", 2}, {"max", 2}, {"neg", 1}, {"abs", 1}};
+      static const std::map<llvm::StringRef, size_t> counts = {
+          {"add", 2}, {"sub", 2}, {"fma", 3}, {"div", 2}, {"min", 2}, {"max", 2}, {"neg", 1}, {"abs", 1}};
       const auto count = counts.find(name);
       if (count == counts.end())
         return give_up();
@@ -453,7 +470,8 @@ private:
     const auto count = counts.find(name);
     if (count == counts.end() || type.width == 8)
       return give_up();
-    each(count->second, type, [&](const auto& v, const Type& t) { return of_integers(name, v, t.is_signed()); });
+    each(count->second, type,
+         [&](const auto& v, const Type& t) { return of_integers(name, v, t.is_signed()); });
   }
 
   llvm::Value* of_reals(llvm::StringRef name, const std::vector<llvm::Value*>& v) {
@@ -478,9 +496,10 @@ private:
     // fma: of 16 bits in double precision, in which product and sum are nearly always exact
     llvm::Type* const type = v[0]->getType();
     llvm::Type* const wide = type->getPrimitiveSizeInBits() == 16 ? builder_.getDoubleTy() : type;
-    llvm::Value* const sum = builder_.CreateIntrinsic(
-        llvm::Intrinsic::fma, {wide},
-        {builder_.CreateFPExt(v[0], wide), builder_.CreateFPExt(v[1], wide), builder_.CreateFPExt(v[2], wide)});
+    llvm::Value* const sum =
+        builder_.CreateIntrinsic(llvm::Intrinsic::fma, {wide},
+                                 {builder_.CreateFPExt(v[0], wide), builder_.CreateFPExt(v[1], wide),
+                                  builder_.CreateFPExt(v[2], wide)});
     return builder_.CreateFPTrunc(sum, type);
   }
 
@@ -494,9 +513,11 @@ private:
     if (name == "rem")
       return is_signed ? builder_.CreateSRem(v[0], v[1]) : builder_.CreateURem(v[0], v[1]);
     if (name == "min")
-      return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, v[0], v[1]);
+      return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, v[0],
+                                            v[1]);
     if (name == "max")
-      return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, v[0], v[1]);
+      return builder_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, v[0],
+                                            v[1]);
     if (name == "neg")
       return builder_.CreateNeg(v[0]);
     if (name == "abs")
@@ -524,7 +545,8 @@ private:
     expect(adds ? 4 : 3);
     const unsigned width = type.width, twice = 2 * width;
     const auto extended = [&](llvm::Value* value) {
-      return type.is_signed() ? builder_.CreateSExt(value, integer(twice)) : builder_.CreateZExt(value, integer(twice));
+      return type.is_signed() ? builder_.CreateSExt(value, integer(twice))
+                              : builder_.CreateZExt(value, integer(twice));
     };
     llvm::Value* product =
         builder_.CreateMul(extended(read(operand(1), width)), extended(read(operand(2), width)));
@@ -549,8 +571,8 @@ private:
     llvm::Value* const value = read(operand(1), type.width);
     llvm::Value* const by = read(operand(2), 32);
     llvm::Value* const most = builder_.getInt32(type.width - 1);
-    llvm::Value* const limited =
-        builder_.CreateZExtOrTrunc(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, by, most), value->getType());
+    llvm::Value* const limited = builder_.CreateZExtOrTrunc(
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, by, most), value->getType());
     is_signed_result_ = type.is_signed();
     if (parts_[0] == "shr" && type.is_signed()) {
       write(operand(0), builder_.CreateAShr(value, limited));
@@ -605,7 +627,8 @@ private:
       if (from.kind != Type::Kind::real || from.width != 32)
         return give_up();
       const auto half = [&](size_t i) {
-        return builder_.CreateZExt(bits_of(finish_real(to_real(read(operand(i), from), from, to))), integer(32));
+        return builder_.CreateZExt(bits_of(finish_real(to_real(read(operand(i), from), from, to))),
+                                   integer(32));
       };
       write(operand(0), builder_.CreateOr(builder_.CreateShl(half(1), 16), half(2)));
       return;
@@ -643,9 +666,9 @@ private:
   // Saturates. NaN is 0 between types of at most 32 bits, else the highest bit.
   llvm::Value* to_integer(llvm::Value* value, const Type& from, const Type& to) {
     value = rounded(value);
-    llvm::Value* const number = builder_.CreateIntrinsic(
-        to.is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
-        {integer(to.width), value->getType()}, {value});
+    llvm::Value* const number =
+        builder_.CreateIntrinsic(to.is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                                 {integer(to.width), value->getType()}, {value});
     if (from.width < 64 && to.width < 64)
       return number;
     return builder_.CreateSelect(
@@ -677,8 +700,8 @@ private:
     return towards(nearest, value);
   }
 
-  // The neighbour of `nearest`, or itself, that rounds `exact` in the statement's direction. Bits of a number grow
-  // with its magnitude.
+  // The neighbour of `nearest`, or itself, that rounds `exact` in the statement's direction. Bits of a number
+  // grow with its magnitude.
   llvm::Value* towards(llvm::Value* nearest, llvm::Value* exact) {
     llvm::Value* const wide = builder_.CreateFPExt(nearest, exact->getType());
     llvm::Value* const bits = bits_of(nearest);
@@ -687,7 +710,9 @@ private:
     llvm::Value* const is_negative = builder_.CreateICmpSLT(bits, llvm::ConstantInt::get(type, 0));
     llvm::Value *wrong = nullptr, *larger = nullptr;
     if (has("rz")) {
-      const auto magnitude = [&](llvm::Value* v) { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+      const auto magnitude = [&](llvm::Value* v) {
+        return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v);
+      };
       wrong = builder_.CreateFCmpOGT(magnitude(wide), magnitude(exact));
       larger = builder_.getFalse();
     } else if (has("rm")) {
@@ -700,7 +725,8 @@ private:
       return give_up(nearest->getType());
     }
     // From 0, downwards is the smallest negative number.
-    llvm::Value* const is_zero = builder_.CreateFCmpOEQ(nearest, llvm::ConstantFP::get(nearest->getType(), 0.0));
+    llvm::Value* const is_zero =
+        builder_.CreateFCmpOEQ(nearest, llvm::ConstantFP::get(nearest->getType(), 0.0));
     const unsigned width = type->getIntegerBitWidth();
     llvm::Value* const smallest =
         has("rm") ? llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(width) + 1) : one;
@@ -748,7 +774,8 @@ private:
     if (!sets) {
       if (type.count == 2 || !operand(0).second.empty())
         return give_up();
-      write(operand(0), compared(how, flushed(read(operand(1), type), type), flushed(read(operand(2), type), type), type));
+      write(operand(0), compared(how, flushed(read(operand(1), type), type),
+                                 flushed(read(operand(2), type), type), type));
       return;
     }
     const Type to = type_at(1);
@@ -764,14 +791,16 @@ private:
     if (to.count == 2)
       each(2, type, [&](const auto& v, const Type&) { return result(v); });
     else
-      write(operand(0), result({flushed(read(operand(1), type), type), flushed(read(operand(2), type), type)}));
+      write(operand(0),
+            result({flushed(read(operand(1), type), type), flushed(read(operand(2), type), type)}));
   }
 
   void select() {
     expect(4);
     allow(1, {});
     const unsigned width = type_at(0).width;
-    write(operand(0), builder_.CreateSelect(predicate(operand(3).name), read(operand(1), width), read(operand(2), width)));
+    write(operand(0), builder_.CreateSelect(predicate(operand(3).name), read(operand(1), width),
+                                            read(operand(2), width)));
   }
 
   // ---- Bits
@@ -830,12 +859,13 @@ private:
     expect(4);
     if (parts_.size() != 2)
       return give_up(); // a mode
-    write(operand(0), builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt, {},
-                                               {read(operand(1), 32), read(operand(2), 32), read(operand(3), 32)}));
+    write(operand(0),
+          builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt, {},
+                                   {read(operand(1), 32), read(operand(2), 32), read(operand(3), 32)}));
   }
 
-  // Bits of a field: the field's start and length are of 8 bits; beyond the value there are copies of the sign, or
-  // zeros.
+  // Bits of a field: the field's start and length are of 8 bits; beyond the value there are copies of the
+  // sign, or zeros.
   void extract() {
     expect(4);
     allow(1, {});
@@ -853,9 +883,8 @@ private:
     llvm::Value* const unused =
         builder_.CreateZExt(builder_.CreateSub(builder_.getInt32(127), length), wide); // all but one bit
     llvm::Value* const upper = builder_.CreateShl(builder_.CreateShl(field, unused), 1);
-    llvm::Value* const result = type.is_signed()
-                                    ? builder_.CreateAShr(builder_.CreateAShr(upper, unused), 1)
-                                    : builder_.CreateLShr(builder_.CreateLShr(upper, unused), 1);
+    llvm::Value* const result = type.is_signed() ? builder_.CreateAShr(builder_.CreateAShr(upper, unused), 1)
+                                                 : builder_.CreateLShr(builder_.CreateLShr(upper, unused), 1);
     write(operand(0), builder_.CreateTrunc(result, integer(type.width)));
   }
 
@@ -875,8 +904,8 @@ private:
     llvm::Value* const mask = builder_.CreateShl(ones, start);
     llvm::Value* const field = builder_.CreateShl(builder_.CreateZExt(read(operand(1), width), wide), start);
     llvm::Value* const base = builder_.CreateZExt(read(operand(2), width), wide);
-    llvm::Value* const result =
-        builder_.CreateOr(builder_.CreateAnd(field, mask), builder_.CreateAnd(base, builder_.CreateNot(mask)));
+    llvm::Value* const result = builder_.CreateOr(builder_.CreateAnd(field, mask),
+                                                  builder_.CreateAnd(base, builder_.CreateNot(mask)));
     write(operand(0), builder_.CreateTrunc(result, integer(width)));
   }
 
@@ -887,7 +916,8 @@ private:
     const auto part = [&](size_t i, const Type& type, unsigned k) {
       llvm::Value* const byte =
           builder_.CreateTrunc(builder_.CreateLShr(read(operand(i), 32), 8 * k), integer(8));
-      return type.is_signed() ? builder_.CreateSExt(byte, integer(32)) : builder_.CreateZExt(byte, integer(32));
+      return type.is_signed() ? builder_.CreateSExt(byte, integer(32))
+                              : builder_.CreateZExt(byte, integer(32));
     };
     llvm::Value* sum = read(operand(3), 32);
     for (unsigned k = 0; k < 4; ++k)
@@ -905,7 +935,8 @@ private:
     if (found == registers_.end() || found->second.width != 64 || !found->second.value)
       return give_up(llvm::PointerType::get(context_, 0));
     return builder_.CreateIntToPtr(
-        builder_.CreateAdd(found->second.value, llvm::ConstantInt::get(integer(64), static_cast<uint64_t>(operand.offset))),
+        builder_.CreateAdd(found->second.value,
+                           llvm::ConstantInt::get(integer(64), static_cast<uint64_t>(operand.offset))),
         llvm::PointerType::get(context_, 0));
   }
 
@@ -925,13 +956,16 @@ private:
         result.count = part == "v2" ? 2 : 4;
       else if (part.starts_with("L1::") || part.starts_with("L2::") || part.empty())
         continue;
-      else if (!llvm::is_contained({"global", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "gpu", "sys", "cta", "weak"}, part))
+      else if (!llvm::is_contained(
+                   {"global", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "gpu", "sys", "cta", "weak"},
+                   part))
         give_up();
     only_always();
     return result;
   }
 
-  template <class Instruction> void set_order(Instruction* instruction, const Access& access, llvm::AtomicOrdering order) {
+  template <class Instruction>
+  void set_order(Instruction* instruction, const Access& access, llvm::AtomicOrdering order) {
     instruction->setVolatile(access.is_volatile);
     if (access.is_atomic && access.count == 1)
       instruction->setAtomic(order);
@@ -947,7 +981,8 @@ private:
       return give_up();
     for (unsigned i = 0; i < own.count; ++i) {
       llvm::LoadInst* const value = builder_.CreateAlignedLoad(
-          integer(type.width), builder_.CreateConstGEP1_32(integer(type.width), place, i), llvm::Align(type.width / 8));
+          integer(type.width), builder_.CreateConstGEP1_32(integer(type.width), place, i),
+          llvm::Align(type.width / 8));
       set_order(value, own, llvm::AtomicOrdering::Acquire);
       is_signed_result_ = type.is_signed();
       write(own.count == 1 ? to : to.members[i], value);
@@ -1010,8 +1045,9 @@ private:
     for (const auto& [name, id] : kinds)
       if (has(name)) {
         llvm::Value* const mask = with_mask ? read(operand(4), 32) : builder_.getInt32(~0u);
-        write(operand(0), builder_.CreateIntrinsic(id, {}, {mask, read(operand(1), 32), read(operand(2), 32),
-                                                            read(operand(3), 32)}));
+        write(operand(0),
+              builder_.CreateIntrinsic(
+                  id, {}, {mask, read(operand(1), 32), read(operand(2), 32), read(operand(3), 32)}));
         return;
       }
     return give_up();
@@ -1027,7 +1063,7 @@ private:
   // Of the statement:
   std::vector<llvm::StringRef> parts_;
   const std::vector<PtxOperand>* operands_ = nullptr;
-  bool is_signed_result_ = false;     // a register that is wider gets copies of the sign
+  bool is_signed_result_ = false;    // a register that is wider gets copies of the sign
   llvm::Value* condition_ = nullptr; // under which it writes
   bool is_unknown_ = false;
 };

@@ -1,8 +1,8 @@
 // The steps in their order, and what is done between them.
 //
 // Everything that depends on the thread is inlined into the kernels first, so that later steps see a kernel
-// as one function. A large device function that asks neither for the thread's place nor for other threads stays a
-// function.
+// as one function. A large device function that asks neither for the thread's place nor for other threads
+// stays a function.
 #include "assembly.h"
 #include "interchange.h"
 #include "kernel.h"
@@ -167,13 +167,15 @@ private:
   }
 
   // Each scalar of a constant, before an instruction.
-  void store_constant(const llvm::Constant& value, llvm::Value& place, uint64_t offset, llvm::Instruction& before) {
+  void store_constant(const llvm::Constant& value, llvm::Value& place, uint64_t offset,
+                      llvm::Instruction& before) {
     const llvm::DataLayout& layout = module_.getDataLayout();
     llvm::Type* const type = value.getType();
     if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
       for (unsigned i = 0; i < structure->getNumElements(); ++i)
         store_constant(*value.getAggregateElement(i), place,
-                       offset + layout.getStructLayout(structure)->getElementOffset(i).getFixedValue(), before);
+                       offset + layout.getStructLayout(structure)->getElementOffset(i).getFixedValue(),
+                       before);
     } else if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
       for (unsigned i = 0; i < array->getNumElements(); ++i)
         store_constant(*value.getAggregateElement(i), place,
@@ -207,11 +209,12 @@ private:
     }
   }
 
-  // Other functions are inlined where that does not add much code: loops over threads that contain calls are not
-  // vectorized.
+  // Other functions are inlined where that does not add much code: loops over threads that contain calls are
+  // not vectorized.
   static bool is_small(const llvm::Function& function) {
     constexpr size_t most_instructions = 2000;
-    return !function.hasAddressTaken() && function.getInstructionCount() * function.getNumUses() <= most_instructions;
+    return !function.hasAddressTaken() &&
+           function.getInstructionCount() * function.getNumUses() <= most_instructions;
   }
 
   void inline_all() {
@@ -418,8 +421,8 @@ private:
     for (Work& work : works_) {
       work.kernel->replaceAllUsesWith(llvm::PoisonValue::get(work.kernel->getType()));
       work.kernel->eraseFromParent();
-      entries.push_back(
-          {work.name, work.run, work.refusal, work.shared_bytes, work.regions.thread_bytes, work.regions.arrays});
+      entries.push_back({work.name, work.run, work.refusal, work.shared_bytes, work.regions.thread_bytes,
+                         work.regions.arrays});
     }
     if (llvm::GlobalVariable* used = module_.getGlobalVariable("llvm.compiler.used"))
       used->eraseFromParent();

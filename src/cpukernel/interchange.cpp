@@ -9,10 +9,10 @@
 //     for (k = 0; k < n; ++k)
 //       for each x: sum[x] += a[k * m + i0 + x]
 //
-// Approach: a node at the header of each loop that all threads run alike and that is worth it (regions.cpp makes
-// the parts and the arrays). An index that a thread keeps and all increment alike (j += m) would become an
-// array, too, and its uses gathers. It is the sum of its first value, which is computed again, and of a counter
-// that is the same for all threads.
+// Approach: a node at the header of each loop that all threads run alike and that is worth it (regions.cpp
+// makes the parts and the arrays). An index that a thread keeps and all increment alike (j += m) would become
+// an array, too, and its uses gathers. It is the sum of its first value, which is computed again, and of a
+// counter that is the same for all threads.
 //
 // A loop is worth it if threads access neighbouring elements more often than others, or access no memory and
 // compute more than they keep. Interchanging all loops made LU decomposition five times slower: loops of a
@@ -44,8 +44,8 @@ namespace {
 // Loops with fewer iterations are unrolled.
 constexpr unsigned few_iterations = 32;
 
-// By how many bytes, or how much, values of neighbouring threads differ; for a decision on cost only, so wrapping
-// is not considered.
+// By how many bytes, or how much, values of neighbouring threads differ; for a decision on cost only, so
+// wrapping is not considered.
 class Strides {
 public:
   Strides(const Uniformity& uniformity, const llvm::DominatorTree& dominators, const Place& place,
@@ -136,8 +136,8 @@ private:
 class LoopFinder {
 public:
   LoopFinder(llvm::Function& region, unsigned place)
-      : region_(region), place_(region, place), dominators_(region), loops_(dominators_), assumptions_(region),
-        functions_(region.getParent()->getTargetTriple()), library_(functions_),
+      : region_(region), place_(region, place), dominators_(region), loops_(dominators_),
+        assumptions_(region), functions_(region.getParent()->getTargetTriple()), library_(functions_),
         evolution_(region, library_, assumptions_, dominators_, loops_) {}
 
   Nodes run() {
@@ -157,8 +157,7 @@ public:
       share_counters(*loop);
     for (llvm::Loop* loop : chosen) {
       llvm::BasicBlock* const header = loop->getHeader();
-      nodes.nodes.push_back(
-          {llvm::SplitBlock(header, header->getFirstNonPHIIt()), Meeting::split});
+      nodes.nodes.push_back({llvm::SplitBlock(header, header->getFirstNonPHIIt()), Meeting::split});
     }
     return nodes;
   }

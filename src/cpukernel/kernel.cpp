@@ -9,6 +9,9 @@
 //       case 1: for z, y, x: {next, v} = region1(..., x, y, z, t, u); node = next, u = v
 //       }
 //
+// For each row of threads (z, y), the loop over x has parts: the threads of the core (ranges.cpp), which may
+// itself be several loops (interchange.cpp), and the others.
+//
 // Else each thread has a node of its own, and rounds of all threads that may run follow each other until all
 // have ended (xaas_schedule() in library/thread.c):
 //
@@ -18,7 +21,8 @@
 // Between nodes, threads are independent of each other. The loops say so (`llvm.loop.parallel_accesses`), so
 // that LLVM vectorizes them without asking which addresses may be equal. This does not hold for atomic and
 // volatile accesses, nor for a thread's own variables that did not become registers: they have one place for
-// all threads of the loop.
+// all threads of the loop. LLVM may then move accesses of one thread, too, where it joins those to members of
+// a structure; lowering switches that off (lower.cpp).
 //
 // The innermost loop is over x, because the index of a thread in x usually is the index of its data.
 #include "kernel.h"
@@ -92,7 +96,7 @@ private:
       llvm::Value* place =
           call("xaas_argument", {frame_.function->getArg(0), builder_.getInt32(parameter.getArgNo())});
       frame_.arguments.push_back(parameter.hasByValAttr() ? place
-                                                    : builder_.CreateLoad(parameter.getType(), place));
+                                                          : builder_.CreateLoad(parameter.getType(), place));
     }
   }
 
@@ -100,8 +104,8 @@ private:
     llvm::Value *x, *y, *z, *t;
   };
 
-  // Variables for what a region returns: the next node, and uniform values. They are separate, because no loop
-  // with a structure is vectorized.
+  // Variables for what a region returns: the next node, and uniform values. They are separate, because no
+  // loop with a structure is vectorized.
   using Results = std::vector<llvm::AllocaInst*>;
 
   void store(llvm::ArrayRef<llvm::Value*> values, const Results& results) {
@@ -145,8 +149,8 @@ private:
     return llvm::IRBuilder<>(&*frame_.function->getEntryBlock().begin()).CreateAlloca(type);
   }
 
-  // All threads of a region; results are those of the last one that ran. Threads outside of the rows' cores come
-  // last, in a function of their own: they are few, and their code is long.
+  // All threads of a region; results are those of the last one that ran. Threads outside of the rows' cores
+  // come last, in a function of their own: they are few, and their code is long.
   void run_rows(size_t index, const Results& results) {
     llvm::Function& region = *regions_.functions[index];
     const RowPlan& plan = rows_[index];
@@ -161,18 +165,18 @@ private:
     builder_.CreateStore(builder_.getFalse(), has_rest);
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
-      if_less(bounds.first, bounds.last, [&] {
-        run_core(*row.core, plan.parts, start, bounds.first, bounds.last, results);
-      });
+      if_less(bounds.first, bounds.last,
+              [&] { run_core(*row.core, plan.parts, start, bounds.first, bounds.last, results); });
       if (row.other) {
         run_outside(start, bounds, [&](llvm::Value* from, llvm::Value* to) {
           run_part(*row.other, start, from, to, results);
         });
       }
-      llvm::Value* const rest = row.other ? builder_.CreateNot(bounds.exact)
-                                          : builder_.CreateICmpULT(builder_.CreateSub(bounds.last, bounds.first),
-                                                                   frame_.sizes[0]);
-      builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), rest), has_rest);
+      llvm::Value* const rest =
+          row.other ? builder_.CreateNot(bounds.exact)
+                    : builder_.CreateICmpULT(builder_.CreateSub(bounds.last, bounds.first), frame_.sizes[0]);
+      builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), rest),
+                           has_rest);
     });
     llvm::BasicBlock *const start = new_block(), *const after = new_block();
     builder_.CreateCondBr(builder_.CreateLoad(builder_.getInt1Ty(), has_rest), start, after);
@@ -222,8 +226,8 @@ private:
   }
 
   // As run_part(); where the core is cut, part by part.
-  void run_core(llvm::Function& core, const Regions& parts, const Thread& start, llvm::Value* from, llvm::Value* to,
-                const Results& results) {
+  void run_core(llvm::Function& core, const Regions& parts, const Thread& start, llvm::Value* from,
+                llvm::Value* to, const Results& results) {
     if (parts.functions.empty()) {
       run_part(core, start, from, to, results);
       return;
@@ -308,8 +312,8 @@ private:
     });
     llvm::Value* result = llvm::PoisonValue::get(region.getReturnType());
     for (unsigned k = 0; k < results.size(); ++k)
-      result = builder_.CreateInsertValue(
-          result, builder_.CreateLoad(results[k]->getAllocatedType(), results[k]), k);
+      result = builder_.CreateInsertValue(result,
+                                          builder_.CreateLoad(results[k]->getAllocatedType(), results[k]), k);
     builder_.CreateRet(result);
     frame_ = std::move(outer);
     builder_.restoreIP(here);
@@ -345,7 +349,9 @@ private:
         llvm::BasicBlock* const start = new_block();
         jump->addCase(builder_.getInt32(node_code(nodes_, i)), start);
         builder_.SetInsertPoint(start);
-        builder_.CreateStore(builder_.CreateExtractValue(builder_.CreateCall(regions_.functions[i], arguments_of(thread)), 0), place);
+        builder_.CreateStore(
+            builder_.CreateExtractValue(builder_.CreateCall(regions_.functions[i], arguments_of(thread)), 0),
+            place);
         builder_.CreateBr(done);
       }
       builder_.SetInsertPoint(done);
@@ -368,22 +374,21 @@ private:
     loop(none, frame_.sizes[2], nullptr, [&](llvm::Value* z) {
       loop(none, frame_.sizes[1], nullptr, [&](llvm::Value* y) {
         body({none, y, z,
-              builder_.CreateNUWMul(
-                  builder_.CreateNUWAdd(builder_.CreateNUWMul(z, frame_.sizes[1]), y), frame_.sizes[0])});
+              builder_.CreateNUWMul(builder_.CreateNUWAdd(builder_.CreateNUWMul(z, frame_.sizes[1]), y),
+                                    frame_.sizes[0])});
       });
     });
   }
 
   void for_each_thread(const std::function<void(const Thread&)>& body) {
     for_each_row([&](const Thread& start) {
-      loop(start.x, frame_.sizes[0], nullptr, [&](llvm::Value* x) {
-        body({x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)});
-      });
+      loop(start.x, frame_.sizes[0], nullptr,
+           [&](llvm::Value* x) { body({x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)}); });
     });
   }
 
-  // Runs `body` for `from` up to before `to`, which is larger. Loops are simplified and rotated, as LLVM wants
-  // them.
+  // Runs `body` for `from` up to before `to`, which is larger. Loops are simplified and rotated, as LLVM
+  // wants them.
   void loop(llvm::Value* from, llvm::Value* to, llvm::MDNode* properties,
             const std::function<void(llvm::Value*)>& body) {
     llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const start = new_block();
@@ -401,12 +406,12 @@ private:
     builder_.SetInsertPoint(after);
   }
 
-  // Properties of loops (llvm/docs/LangRef.rst, "llvm.loop"). Rows are short, often a single vector: so loops have
-  // no scalar remainder, but masks.
+  // Properties of loops (llvm/docs/LangRef.rst, "llvm.loop"). Rows are short, often a single vector: so loops
+  // have no scalar remainder, but masks.
   llvm::MDNode* independent(llvm::MDNode& group) {
-    return properties({llvm::MDNode::get(
-                           context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), &group}),
-                       property("llvm.loop.vectorize.predicate.enable", builder_.getTrue())});
+    return properties(
+        {llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), &group}),
+         property("llvm.loop.vectorize.predicate.enable", builder_.getTrue())});
   }
 
   llvm::MDNode* scalar() { return properties({property("llvm.loop.vectorize.enable", builder_.getFalse())}); }

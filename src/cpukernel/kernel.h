@@ -16,8 +16,8 @@ struct Entry {
   uint32_t arrays = 0;
 };
 
-// How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the whole row,
-// may be cut again.
+// How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the
+// whole row, may be cut again.
 struct RowPlan {
   Row split;
   Nodes nodes;

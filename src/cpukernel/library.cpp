@@ -65,8 +65,8 @@ void provide_functions(llvm::Module& module) {
     }
 }
 
-// llvm.nvvm.atomic.OPERATION.gen.TYPE.SCOPE: atomic for the block or the system. Blocks run in one process, so that
-// the scope makes no difference.
+// llvm.nvvm.atomic.OPERATION.gen.TYPE.SCOPE: atomic for the block or the system. Blocks run in one process,
+// so that the scope makes no difference.
 void replace_atomics(llvm::Module& module) {
   static const std::map<llvm::StringRef, std::pair<llvm::AtomicRMWInst::BinOp, llvm::AtomicRMWInst::BinOp>>
       operations = {{"add", {llvm::AtomicRMWInst::Add, llvm::AtomicRMWInst::FAdd}},
@@ -92,8 +92,8 @@ void replace_atomics(llvm::Module& module) {
       llvm::Value* result = nullptr;
       if (operation == "cas") {
         result = builder.CreateExtractValue(
-            builder.CreateAtomicCmpXchg(call->getArgOperand(0), call->getArgOperand(1), call->getArgOperand(2),
-                                        llvm::MaybeAlign(), order, order),
+            builder.CreateAtomicCmpXchg(call->getArgOperand(0), call->getArgOperand(1),
+                                        call->getArgOperand(2), llvm::MaybeAlign(), order, order),
             0);
       } else if (const auto found = operations.find(operation); found != operations.end()) {
         const auto kind = call->getType()->isFloatingPointTy() ? found->second.second : found->second.first;

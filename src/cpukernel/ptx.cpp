@@ -26,7 +26,8 @@ public:
 
 private:
   Error unknown(const char* what) const {
-    return make_error(ErrorKind::unsatisfied, std::string(what) + " at " + std::string(text_.substr(at_, 20)));
+    return make_error(ErrorKind::unsatisfied,
+                      std::string(what) + " at " + std::string(text_.substr(at_, 20)));
   }
 
   // White space and comments.
@@ -55,8 +56,8 @@ private:
   std::string word() {
     skip();
     const size_t start = at_;
-    while (at_ < text_.size() &&
-           (std::isalnum(static_cast<unsigned char>(text_[at_])) || std::string_view("_$%.:<>").find(text_[at_]) != std::string_view::npos))
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
+                                  std::string_view("_$%.:<>").find(text_[at_]) != std::string_view::npos))
       ++at_;
     return std::string(text_.substr(start, at_ - start));
   }

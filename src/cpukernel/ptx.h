@@ -25,8 +25,8 @@ struct PtxStatement {
   std::vector<PtxOperand> operands;
 };
 
-// Source: PTX ISA 9.0, "Syntax". An unsatisfied error for what inline assembly of no header needs: labels, branches'
-// targets, declarations other than of registers.
+// Source: PTX ISA 9.0, "Syntax". An unsatisfied error for what inline assembly of no header needs: labels,
+// branches' targets, declarations other than of registers.
 Result<std::vector<PtxStatement>> parse_ptx(std::string_view text);
 
 } // namespace xaas::cpukernel

@@ -1,5 +1,5 @@
-// Problem: kernels compare the thread's index with bounds, and LLVM vectorizes what is behind such a condition
-// with masks, and what it chooses with gathers.
+// Problem: kernels compare the thread's index with bounds, and LLVM vectorizes what is behind such a
+// condition with masks, and what it chooses with gathers.
 //
 //     if (i < n) {                     region(x): i = i0 + x
 //       w = i == 0 ? i : i - 1;
@@ -14,14 +14,15 @@
 //     for x in last .. size: region(x)                            (here with i >= n: nothing)
 //
 // Approach: a comparison of an affine value with stride 1 or -1 (affine.h) with one that is the same for the
-// whole row has one outcome on each side of a number, which is computed before the loop. The core is where all
-// comparisons have the outcome that has more code behind it, or that chooses what varies with the thread. With
-// a single comparison, its outcome outside of the core is known, too: often, nothing is left to do there.
+// whole row has one outcome on each side of a number, which is computed before the loop. The core is where
+// all comparisons have the outcome that has more code behind it, or that chooses what varies with the thread.
+// With a single comparison, its outcome outside of the core is known, too: often, nothing is left to do
+// there.
 //
 // Each number is computed in 64 bits, and rows in which an index of 32 bits would wrap are not split.
 //
-// Rejected: LLVM's passes for this (IRCE, LoopBoundSplit). They expect bounds checks that never fail, or a single
-// condition, and prove that nothing wraps, instead of asking.
+// Rejected: LLVM's passes for this (IRCE, LoopBoundSplit). They expect bounds checks that never fail, or a
+// single condition, and prove that nothing wraps, instead of asking.
 #include "ranges.h"
 #include "affine.h"
 
@@ -196,7 +197,8 @@ private:
     llvm::SmallVector<llvm::ReturnInst*, 4> returns;
     llvm::CloneFunctionInto(copy, &region_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
     for (const Condition& condition : conditions_) {
-      auto* instruction = llvm::cast<llvm::Instruction>(static_cast<llvm::Value*>(map[condition.instruction]));
+      auto* instruction =
+          llvm::cast<llvm::Instruction>(static_cast<llvm::Value*>(map[condition.instruction]));
       llvm::Value* known = nullptr;
       if (!llvm::isa<llvm::ICmpInst>(condition.instruction))
         known = instruction->getOperand(condition.varying == condition.instruction->getOperand(0) ? 0 : 1);
@@ -211,7 +213,8 @@ private:
   llvm::Function* make_bounds() {
     llvm::LLVMContext& context = region_.getContext();
     llvm::Type* const word = llvm::Type::getInt32Ty(context);
-    llvm::StructType* const type = llvm::StructType::get(context, {word, word, llvm::Type::getInt1Ty(context)});
+    llvm::StructType* const type =
+        llvm::StructType::get(context, {word, word, llvm::Type::getInt1Ty(context)});
     llvm::Function* const bounds = declare(".bounds", type, true);
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", bounds));
     wide_ = builder.getInt64Ty();
@@ -250,13 +253,14 @@ private:
                      llvm::IRBuilder<>& builder) {
     const unsigned bits = std::min(value->getType()->getIntegerBitWidth(), 62u);
     const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits).sext(64) : llvm::APInt(64, 0);
-    const llvm::APInt most = is_signed ? llvm::APInt::getSignedMaxValue(bits).zext(64)
-                                       : llvm::APInt::getMaxValue(bits).zext(64);
-    llvm::Value* const end = builder.CreateAdd(first, builder.CreateMul(size_, builder.getInt64(coefficient)));
+    const llvm::APInt most =
+        is_signed ? llvm::APInt::getSignedMaxValue(bits).zext(64) : llvm::APInt::getMaxValue(bits).zext(64);
+    llvm::Value* const end =
+        builder.CreateAdd(first, builder.CreateMul(size_, builder.getInt64(coefficient)));
     for (llvm::Value* each : {first, end})
-      exact_ = builder.CreateAnd(
-          exact_, builder.CreateAnd(builder.CreateICmpSGE(each, builder.getInt(least)),
-                                    builder.CreateICmpSLE(each, builder.getInt(most))));
+      exact_ =
+          builder.CreateAnd(exact_, builder.CreateAnd(builder.CreateICmpSGE(each, builder.getInt(least)),
+                                                      builder.CreateICmpSLE(each, builder.getInt(most))));
   }
 
   void narrow(const Condition& condition, llvm::IRBuilder<>& builder) {

@@ -11,10 +11,11 @@
 //
 // Approach: the region of a node are the blocks that it reaches without passing another node. A block that
 // several nodes reach is copied into each of their regions. A value crosses if some region uses it where that
-// region has not surely computed it. If it is the same for all threads, it is a parameter of the regions and a
-// part of their results. Else it is computed again from the thread's index, the kernel's arguments and uniform
-// values where that takes few instructions; or goes through memory, as does a variable of a thread that several
-// regions use. These become arrays in the arena, in which the elements of neighbouring threads are neighbours.
+// region has not surely computed it. If it is the same for all threads, it is a parameter of the regions and
+// a part of their results. Else it is computed again from the thread's index, the kernel's arguments and
+// uniform values where that takes few instructions; or goes through memory, as does a variable of a thread
+// that several regions use. These become arrays in the arena, in which the elements of neighbouring threads
+// are neighbours.
 //
 // Rejected: LLVM's coroutines, which keep a thread's values in a frame of its own. Their threads cannot be
 // vectorized, because each is called through a pointer.
@@ -323,8 +324,10 @@ private:
     result_.functions.push_back(copy.function);
   }
 
-  // Variables that blocks use, or allocate. (Most regions of a kernel with many nodes use few of its variables.)
-  llvm::SmallSetVector<llvm::AllocaInst*, 8> variables_of(const std::vector<llvm::BasicBlock*>& blocks) const {
+  // Variables that blocks use, or allocate. (Most regions of a kernel with many nodes use few of its
+  // variables.)
+  llvm::SmallSetVector<llvm::AllocaInst*, 8>
+  variables_of(const std::vector<llvm::BasicBlock*>& blocks) const {
     llvm::SmallSetVector<llvm::AllocaInst*, 8> variables(uniform_.begin(), uniform_.end());
     for (llvm::BasicBlock* block : blocks)
       for (llvm::Instruction& instruction : *block) {
@@ -358,12 +361,11 @@ private:
     parameters.insert(parameters.end(), result_.uniform.begin(), result_.uniform.end());
     results.insert(results.end(), result_.uniform.begin(), result_.uniform.end());
     llvm::Type* const result = llvm::StructType::get(context_, results);
-    copy.function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
-                                           // visible, or the inliner would drop it before it is called
-                                           llvm::GlobalValue::ExternalLinkage,
-                                           kernel_.getName() + (place_ ? ".part" : ".region") +
-                                               std::to_string(index),
-                                           module_);
+    copy.function = llvm::Function::Create(
+        llvm::FunctionType::get(result, parameters, false),
+        // visible, or the inliner would drop it before it is called
+        llvm::GlobalValue::ExternalLinkage,
+        kernel_.getName() + (place_ ? ".part" : ".region") + std::to_string(index), module_);
     copy.function->addFnAttr(llvm::Attribute::AlwaysInline);
     copy.function->addFnAttr(llvm::Attribute::NoUnwind);
     for (unsigned i = 0; i < kernel_.arg_size(); ++i)
@@ -442,9 +444,8 @@ private:
 
   void finish_return(Copy& copy) {
     llvm::IRBuilder<> builder(copy.end);
-    llvm::Value* result =
-        builder.CreateInsertValue(llvm::PoisonValue::get(copy.function->getReturnType()),
-                                  builder.CreateLoad(builder.getInt32Ty(), copy.code), 0);
+    llvm::Value* result = builder.CreateInsertValue(llvm::PoisonValue::get(copy.function->getReturnType()),
+                                                    builder.CreateLoad(builder.getInt32Ty(), copy.code), 0);
     unsigned element = 0;
     for (llvm::AllocaInst* variable : copy.outer)
       result = builder.CreateInsertValue(result, builder.CreateLoad(variable->getAllocatedType(), variable),
@@ -517,8 +518,8 @@ private:
   }
 
   // LLVM 22 takes a check that an index of 32 bits does not wrap for one of its lower bits, and then reads
-  // table[i % 8] as table[i] (llvm-project issue 191382). It sees lower bits in constants only; these come from
-  // memory.
+  // table[i % 8] as table[i] (llvm-project issue 191382). It sees lower bits in constants only; these come
+  // from memory.
   void hide_low_bits(Copy& copy) {
     using namespace llvm::PatternMatch;
     std::vector<llvm::Instruction*> found;
@@ -546,13 +547,16 @@ private:
         llvm::Value* const sign = builder.CreateAShr(value, type->getIntegerBitWidth() - 1);
         llvm::Value* const biased = builder.CreateAdd(value, builder.CreateAnd(sign, mask));
         result = builder.CreateSub(value, builder.CreateAnd(biased, builder.CreateNot(mask)));
-      } else if (match(instruction, m_ZExt(m_Trunc(m_Value(value)))) && value->getType()->getIntegerBitWidth() <= 64) {
+      } else if (match(instruction, m_ZExt(m_Trunc(m_Value(value)))) &&
+                 value->getType()->getIntegerBitWidth() <= 64) {
         const unsigned bits = instruction->getOperand(0)->getType()->getIntegerBitWidth();
         if (bits >= 32 || bits == 1)
           continue;
-        llvm::Value* const low = builder.CreateAnd(value, hidden(value->getType(), (uint64_t{1} << bits) - 1));
+        llvm::Value* const low =
+            builder.CreateAnd(value, hidden(value->getType(), (uint64_t{1} << bits) - 1));
         result = builder.CreateZExtOrTrunc(low, type);
-      } else if (match(instruction, m_SExt(m_Trunc(m_Value(value)))) && value->getType()->getIntegerBitWidth() <= 64) {
+      } else if (match(instruction, m_SExt(m_Trunc(m_Value(value)))) &&
+                 value->getType()->getIntegerBitWidth() <= 64) {
         const unsigned bits = instruction->getOperand(0)->getType()->getIntegerBitWidth();
         if (bits >= 32 || bits == 1)
           continue;

@@ -33,7 +33,7 @@ struct Regions {
   // the node at which the thread stops, and these values for the next region.
   std::vector<llvm::Function*> functions;
   std::vector<llvm::Type*> uniform; // types of these values
-  uint64_t thread_bytes = 0; // of the arena, for each thread
+  uint64_t thread_bytes = 0;        // of the arena, for each thread
   uint32_t arrays = 0;
   // Masked execution:
   ThreadArray nodes{}, masks{}, run{};
@@ -48,10 +48,10 @@ Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& p
 // The code of a node within a region, which no node of a kernel has.
 uint32_t part_code(size_t index);
 
-// Cuts a region again, for the threads of one row: at nodes to which all of them come. The parts have the region's
-// parameters and uniform values of their own, and return the part's code or what the region returns, and then
-// these values. Arrays are added to `whole`. The region's body is used up. `place`: the number of its parameter
-// `block`.
+// Cuts a region again, for the threads of one row: at nodes to which all of them come. The parts have the
+// region's parameters and uniform values of their own, and return the part's code or what the region returns,
+// and then these values. Arrays are added to `whole`. The region's body is used up. `place`: the number of
+// its parameter `block`.
 Regions cut_region(llvm::Function& region, unsigned place, Nodes& nodes, Regions& whole);
 
 } // namespace xaas::cpukernel

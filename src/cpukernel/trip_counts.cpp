@@ -1,5 +1,5 @@
-// Problem: in a loop over the grid's threads, neighbouring threads have the same number of iterations but for the
-// last one, so that the loop is none that all threads run alike (interchange.cpp).
+// Problem: in a loop over the grid's threads, neighbouring threads have the same number of iterations but for
+// the last one, so that the loop is none that all threads run alike (interchange.cpp).
 //
 //     for (i = i0 + x; i < n; i += step)
 //       sum += a[i];
@@ -11,8 +11,8 @@
 //     for (; i < n; i += step)
 //       sum += a[i];
 //
-// Approach: if the row's last thread has another iteration, so have those before it. The sum is made in 64 bits, so
-// that it is right where an index of 32 bits wraps.
+// Approach: if the row's last thread has another iteration, so have those before it. The sum is made in 64
+// bits, so that it is right where an index of 32 bits wraps.
 #include "trip_counts.h"
 #include "affine.h"
 #include "uniformity.h"
@@ -67,7 +67,8 @@ private:
     auto* branch = llvm::dyn_cast<llvm::BranchInst>(header->getTerminator());
     if (!loop.getLoopPreheader() || !loop.getLoopLatch() || loop.getExitingBlock() != header || !branch ||
         !branch->isConditional() || !uniformity.branch_varies(*header) ||
-        uniformity.divergent_blocks().contains(loop.getLoopPreheader()) || has_divergent_parent(loop, uniformity))
+        uniformity.divergent_blocks().contains(loop.getLoopPreheader()) ||
+        has_divergent_parent(loop, uniformity))
       return {};
     auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
     if (!comparison || comparison->isEquality() || !comparison->getOperand(0)->getType()->isIntegerTy())
@@ -117,7 +118,8 @@ private:
     return size;
   }
 
-  void split(llvm::Loop& loop, const Condition& condition, llvm::LoopInfo& loops, llvm::DominatorTree& dominators) {
+  void split(llvm::Loop& loop, const Condition& condition, llvm::LoopInfo& loops,
+             llvm::DominatorTree& dominators) {
     llvm::BasicBlock* const header = loop.getHeader();
     llvm::BasicBlock* const before = loop.getLoopPreheader();
     llvm::BasicBlock* const between = llvm::SplitEdge(before, header, &dominators, &loops);
@@ -146,7 +148,8 @@ private:
     llvm::Type* const type = first->getType();
     llvm::PHINode* const added = llvm::PHINode::Create(type, 2, "", own_header->begin());
     added->addIncoming(llvm::ConstantInt::get(type, 0), own_before);
-    added->addIncoming(llvm::IRBuilder<>(own_latch->getTerminator()).CreateAdd(added, copy(condition.step)), own_latch);
+    added->addIncoming(llvm::IRBuilder<>(own_latch->getTerminator()).CreateAdd(added, copy(condition.step)),
+                       own_latch);
 
     auto* const branch = llvm::cast<llvm::BranchInst>(own_header->getTerminator());
     builder.SetInsertPoint(branch);

@@ -1,14 +1,14 @@
-// Problem: LLVM's uniformity analysis asks the target which values differ between threads, and the target is a
-// CPU, which has no threads in this sense.
+// Problem: LLVM's uniformity analysis asks the target which values differ between threads, and the target is
+// a CPU, which has no threads in this sense.
 //
 //     i = threadIdx.x;                         varies: a source
 //     if (blockIdx.x > 0) s = a[n];            neither varies
 //     if (i < n) v = 1; else v = 2;            the branch varies, and so does v
 //
-// Approach: a target of our own that names the sources: the thread's index, private memory, atomic operations,
-// and what calls return. A load from memory that all threads share is uniform if its address is: a program
-// whose threads see different values there, and then meet at different barriers, is wrong on a GPU, too. In a
-// region, the sources are its parameters x and t.
+// Approach: a target of our own that names the sources: the thread's index, private memory, atomic
+// operations, and what calls return. A load from memory that all threads share is uniform if its address is:
+// a program whose threads see different values there, and then meet at different barriers, is wrong on a GPU,
+// too. In a region, the sources are its parameters x and t.
 #include "uniformity.h"
 #include "nodes.h"
 

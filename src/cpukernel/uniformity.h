@@ -14,9 +14,9 @@ class Value;
 
 namespace xaas::cpukernel {
 
-// LLVM's uniformity analysis of a kernel over the threads of a block; or of a region (regions.h) over those of a
-// row, whose sources are two of its parameters. Describes the function as it was when the analysis was made; a
-// value that came later counts as uniform.
+// LLVM's uniformity analysis of a kernel over the threads of a block; or of a region (regions.h) over those
+// of a row, whose sources are two of its parameters. Describes the function as it was when the analysis was
+// made; a value that came later counts as uniform.
 class Uniformity {
 public:
   explicit Uniformity(llvm::Function& function, llvm::ArrayRef<const llvm::Value*> sources = {});

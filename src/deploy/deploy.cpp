@@ -163,10 +163,10 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
   if (!report.from_source) {
     XAAS_TRY(plan.configuration, find_configuration(source.bundle(), wanted));
     XAAS_TRY(plan.usage, image::usage_of(source.bundle(), *plan.configuration));
-    XAAS_TRY(plan.device,
-             device::plan_device_code(
-                 source.bundle(), *plan.configuration, plan.usage,
-                 {.gpus = gpus_for(request, report.selection), .no_gpu = request.no_gpu, .assembler = request.assembler}));
+    XAAS_TRY(plan.device, device::plan_device_code(source.bundle(), *plan.configuration, plan.usage,
+                                                   {.gpus = gpus_for(request, report.selection),
+                                                    .no_gpu = request.no_gpu,
+                                                    .assembler = request.assembler}));
   }
   plan.inputs =
       inputs_of(source, wanted.id(), report.target, plan.device, request.lto, report.from_source, plan.time);
@@ -377,7 +377,8 @@ Result<Report> deploy(const Request& request, Progress& progress) {
       for (spec::Value& value : point.values)
         if (value.requires_.gpu)
           value.requires_.gpu->or_cpu = false;
-  XAAS_TRY(report.selection, select::select(points, available, request.system, request.set, brought).in(what));
+  XAAS_TRY(report.selection,
+           select::select(points, available, request.system, request.set, brought).in(what));
   const image::BundleConfiguration* const ir =
       image::find_ir(source.bundle(), report.selection.configuration);
   report.from_source = !ir;

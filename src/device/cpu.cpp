@@ -37,8 +37,8 @@ Result<std::pair<target::GpuArch, Digest>> lowest(const ir::Unit& host) {
   return std::pair(arch, host.device.at(to_string(arch)));
 }
 
-// The device code of a host unit. Sources with equal device code have variables of their own, so the host unit
-// is part of it.
+// The device code of a host unit. Sources with equal device code have variables of their own, so the host
+// unit is part of it.
 ir::Unit kernels_of(const DeviceInputs& inputs, const Digest& host) {
   ir::Unit unit = inputs.bundle.units.at(inputs.plan.kernels.at(host));
   unit.device = {{ir::host_device, host}};
@@ -137,7 +137,8 @@ Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made) {
   };
   const auto done = [&](size_t i, lower::Object object) -> Result<void> {
     if (inputs.cache)
-      inputs.cache->keep(units.at(wanted[i]), options_of(wanted[i]), inputs.cpu, lower::Form::kernels, object);
+      inputs.cache->keep(units.at(wanted[i]), options_of(wanted[i]), inputs.cpu, lower::Form::kernels,
+                         object);
     ++made.lowered;
     objects[wanted[i]] = std::move(object);
     return {};

@@ -332,12 +332,13 @@ static Object symbols_object(llvm::Module& module) {
   return {to_bytes(symbols->defined), {}, std::move(symbols->wanted)};
 }
 
-// The loop vectorizer joins accesses to the members of structures, for which it moves them. In a loop whose accesses
-// are declared parallel, it does not ask whether one thread relies on their order. The option is one of the process:
-// a job beside this one, of which there is none in a worker, would only be slower.
+// The loop vectorizer joins accesses to the members of structures, for which it moves them. In a loop whose
+// accesses are declared parallel, it does not ask whether one thread relies on their order. The option is one
+// of the process: a job beside this one, of which there is none in a worker, would only be slower.
 class WithoutJoinedAccesses {
 public:
-  WithoutJoinedAccesses() : option_(*llvm::cl::getRegisteredOptions().lookup("enable-interleaved-mem-accesses")) {
+  WithoutJoinedAccesses()
+      : option_(*llvm::cl::getRegisteredOptions().lookup("enable-interleaved-mem-accesses")) {
     option_.addOccurrence(0, option_.ArgStr, "false");
   }
   ~WithoutJoinedAccesses() { option_.reset(); }

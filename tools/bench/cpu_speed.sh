@@ -106,6 +106,7 @@ build_program() { # NAME: products in $here
   rm -rf "$here" && mkdir -p "$here"
   cp -r "$suite/cuda/$directory" "$here/cuda" && find "$here/cuda" -name "*.cu" -exec sed -i 's/<< </<<</g; s/> >>/>>>/g' {} + && cp -r "$suite/openmp/$directory" "$here/openmp"
   local objects
+  # shellcheck disable=SC2086 # a list
   objects=$(printf '%s\n' $cuda_sources | sed 's/[.][a-z]*$/.o/' | tr '\n' ' ')
   {
     printf 'app: %s\n\tnvcc $^ -o app -lm\n' "$objects"

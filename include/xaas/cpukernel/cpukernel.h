@@ -11,8 +11,10 @@
 //     }
 //
 // The steps are files of their own, each with an example: normalise.cpp (data layout, address spaces),
-// library.cpp (what replaces libdevice and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code
-// between), kernel.cpp (the loops, and the table by which the run-time library finds a kernel).
+// assembly.cpp (PTX in inline assembly), library.cpp (what replaces libdevice and intrinsics), nodes.cpp
+// (where threads meet), regions.cpp (the code between), then, for kernels whose threads all come to the same
+// nodes, trip_counts.cpp, ranges.cpp and interchange.cpp (loops over threads that LLVM vectorizes well), and
+// kernel.cpp (these loops, and the table by which the run-time library finds a kernel).
 #pragma once
 
 #include <xaas/base/result.h>

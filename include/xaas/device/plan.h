@@ -56,9 +56,9 @@ struct DevicePlan {
   std::map<std::string, std::map<Digest, DeviceJob>> linked;
   std::map<Digest, std::vector<DeviceLink>> links; // by record, of links with device code to be linked
   std::map<std::string, PlannedFile> files;        // by path
-  // Kernels that run on the CPU: the device unit of each host unit; the host units whose kernels each link needs,
-  // by record (of links with CUDA's run-time library, too); and what the run-time library says of itself
-  // (cpukernel.h).
+  // Kernels that run on the CPU: the device unit of each host unit; the host units whose kernels each link
+  // needs, by record (of links with CUDA's run-time library, too); and what the run-time library says of
+  // itself (cpukernel.h).
   bool on_cpu = false;
   std::map<Digest, Digest> kernels;
   std::map<Digest, std::vector<Digest>> kernel_links;

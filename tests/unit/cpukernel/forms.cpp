@@ -1,5 +1,5 @@
-// Prints the form of every kernel of a module, for tools/bench/cpu_kernels.sh: kernel_forms FILE.bc [MADE.bc]. Writes
-// the module for the CPU to the second file.
+// Prints the form of every kernel of a module, for tools/bench/cpu_kernels.sh: kernel_forms FILE.bc
+// [MADE.bc]. Writes the module for the CPU to the second file.
 #include <xaas/cpukernel/cpukernel.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>

@@ -1,4 +1,5 @@
-// Every intrinsic of LLVM's NVPTX back end, but for those of several types, has a form for the CPU, or is one of those that are refused by name.
+// Every intrinsic of LLVM's NVPTX back end, but for those of several types, has a form for the CPU, or is one
+// of those that are refused by name.
 #include <xaas/cpukernel/cpukernel.h>
 
 #include <llvm/IR/IRBuilder.h>
@@ -18,8 +19,8 @@ namespace {
 // Families of intrinsics without a form for the CPU, by the parts of the name that they begin with.
 const char* const refused[] = {
     // Matrices, and copies and barriers of other hardware.
-    "mma.", "wmma.", "wgmma.", "tcgen05.", "cp.async.", "mbarrier.",
-    "clusterlaunchcontrol.", "st.bulk", "setmaxnreg.", "griddepcontrol.",
+    "mma.", "wmma.", "wgmma.", "tcgen05.", "cp.async.", "mbarrier.", "clusterlaunchcontrol.", "st.bulk",
+    "setmaxnreg.", "griddepcontrol.",
     // Clusters of blocks.
     "barrier.cluster.", "read.ptx.sreg.cluster.", "read.ptx.sreg.nclusterid.", "read.ptx.sreg.clusterid.",
     "is_explicit_cluster", "mapa", "getctarank", "fence.", "elect.sync", "read.ptx.sreg.aggr_smem_size",
@@ -34,12 +35,11 @@ const char* const refused[] = {
     "redux.sync.f",
     // What neither Clang's nor CUDA's headers call: their functions are libdevice's, or inline assembly.
     "add.", "div.r", "fma.", "rcp.r", "rcp.approx.ftz.d", "sqrt.r", "rsqrt.approx.ftz.d", "lg2.approx.d",
-    "fmax.", "fmin.", "neg.", "mulhi.", "sad.", "d2f.", "d2i.",
-    "f2h.", "bf2h.", "i2d.", "i2f.", "ll2d.", "ll2f.", "ui2d.", "ui2f.",
-    "ull2d.", "ull2f.", "lohi.", "f2bf16.", "f2f16.", "f2tf32.", "ff2bf16x2.", "ff2f16x2.", "ff.to.", "f16x2.to.",
-    "bf16x2.to.", "f32x4.to.", "e2m1x2.", "e2m3x2.", "e3m2x2.", "e4m3x2.", "e5m2x2.", "ue8m0x2.", "bmsk.",
-    "fns", "idp", "prmt.", "sext.", "zext.", "move.", "isspacep.",
-    "prefetch", "discard.", "applypriority.", "exit", "pm.event", "read.ptx.sreg.envreg", "read.ptx.sreg.pm",
+    "fmax.", "fmin.", "neg.", "mulhi.", "sad.", "d2f.", "d2i.", "f2h.", "bf2h.", "i2d.", "i2f.", "ll2d.",
+    "ll2f.", "ui2d.", "ui2f.", "ull2d.", "ull2f.", "lohi.", "f2bf16.", "f2f16.", "f2tf32.", "ff2bf16x2.",
+    "ff2f16x2.", "ff.to.", "f16x2.to.", "bf16x2.to.", "f32x4.to.", "e2m1x2.", "e2m3x2.", "e3m2x2.", "e4m3x2.",
+    "e5m2x2.", "ue8m0x2.", "bmsk.", "fns", "idp", "prmt.", "sext.", "zext.", "move.", "isspacep.", "prefetch",
+    "discard.", "applypriority.", "exit", "pm.event", "read.ptx.sreg.envreg", "read.ptx.sreg.pm",
     "read.ptx.sreg.ctaid.w", "read.ptx.sreg.nctaid.w", "read.ptx.sreg.ntid.w", "read.ptx.sreg.tid.w",
     "read.ptx.sreg.globaltimer.lo"};
 
@@ -63,10 +63,9 @@ TEST(CpuKernelIntrinsics, HaveAFormOrAreRefusedByName) {
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", kernel));
     std::vector<llvm::Value*> arguments;
     for (llvm::Type* type : intrinsic->getFunctionType()->params())
-      arguments.push_back(type->isMetadataTy()
-                              ? static_cast<llvm::Value*>(llvm::MetadataAsValue::get(
-                                    context, llvm::MDNode::get(context, {})))
-                              : llvm::Constant::getNullValue(type));
+      arguments.push_back(type->isMetadataTy() ? static_cast<llvm::Value*>(llvm::MetadataAsValue::get(
+                                                     context, llvm::MDNode::get(context, {})))
+                                               : llvm::Constant::getNullValue(type));
     llvm::CallInst* const call = builder.CreateCall(intrinsic, arguments);
     if (!call->getType()->isVoidTy()) // or it is dropped
       builder.CreateStore(call, builder.CreateIntToPtr(builder.getInt64(4096), builder.getPtrTy()), true);

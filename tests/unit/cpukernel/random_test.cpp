@@ -23,10 +23,11 @@ public:
     const unsigned phases = 2 + pick(4);
     for (unsigned i = 0; i < phases; ++i)
       pick(3) == 0 ? add_loop() : add_phase(1);
-    cuda += "extern \"C\" __global__ void " + name + "(uint* out, const uint* in, uint m, uint rounds) {\n" + names_in_cuda +
-            (early_ ? "  if (t >= m) return;\n" : "") + text(true) +
+    cuda += "extern \"C\" __global__ void " + name + "(uint* out, const uint* in, uint m, uint rounds) {\n" +
+            names_in_cuda + (early_ ? "  if (t >= m) return;\n" : "") + text(true) +
             "  out[blockIdx.x * n + t] = a ^ b ^ c ^ (uint)(int)d;\n}\n";
-    c += "static void " + name + "_c(uint* out, const uint* in, uint m, uint rounds, uint n, uint block) {\n" + names_in_c +
+    c += "static void " + name +
+         "_c(uint* out, const uint* in, uint m, uint rounds, uint n, uint block) {\n" + names_in_c +
          (early_ ? "  const uint live = m < n ? m : n;\n" : "  const uint live = n;\n") + text(false) +
          "  ALL out[block * n + t] = a[t] ^ b[t] ^ c[t] ^ (uint)(int)d[t];\n}\n";
   }
@@ -70,11 +71,12 @@ private:
     case 8:
       return read();
     case 9: // loops that all threads run alike
-      return "for (uint k = 0; k < rounds * " + number(4) + " + " + number(3) + "; ++k) { $a += in[k * " + number(9) +
-             " + t]; $b ^= $a; if (" + guard() + ") " + read() + " }";
+      return "for (uint k = 0; k < rounds * " + number(4) + " + " + number(3) + "; ++k) { $a += in[k * " +
+             number(9) + " + t]; $b ^= $a; if (" + guard() + ") " + read() + " }";
     case 10:
-      return "{ uint j = t * " + number(3) + "; for (uint k = 0; k < rounds + 2; ++k) { $c += in[j]; j += " +
-             number(30) + "; } " + variable() + " += j; }";
+      return "{ uint j = t * " + number(3) +
+             "; for (uint k = 0; k < rounds + 2; ++k) { $c += in[j]; j += " + number(30) + "; } " +
+             variable() + " += j; }";
     case 0:
       return "if (t % " + number(4) + " == 1) { " + assignment() + " }";
     case 1:
@@ -92,16 +94,22 @@ private:
   }
 
   std::string guard() {
-    static const char* const guards[] = {"t < m", "t + 3 < m", "(int)t - 5 >= 0", "t != 4", "(int)m - (int)t > 2",
-                                         "t > 1 && t <= m", "t * 3u - m < 40u", "(unsigned char)t < 17"};
+    static const char* const guards[] = {
+        "t < m",           "t + 3 < m",        "(int)t - 5 >= 0",      "t != 4", "(int)m - (int)t > 2",
+        "t > 1 && t <= m", "t * 3u - m < 40u", "(unsigned char)t < 17"};
     return guards[pick(8)];
   }
 
   // An element near the thread's own, within limits.
   std::string read() {
     const std::string k = number(20);
-    static const char* const places[] = {"t < # ? # : t - 1", "(int)t - # < 0 ? 0 : t - #", "t + # > m ? m : t + #",
-                                         "t == # ? t : t + 1", "t % 8", "(t + #) & 31", "(unsigned char)(t * 3)"};
+    static const char* const places[] = {"t < # ? # : t - 1",
+                                         "(int)t - # < 0 ? 0 : t - #",
+                                         "t + # > m ? m : t + #",
+                                         "t == # ? t : t + 1",
+                                         "t % 8",
+                                         "(t + #) & 31",
+                                         "(unsigned char)(t * 3)"};
     return variable() + " += in[" + replaced(places[pick(7)], "#", k) + "];";
   }
 
@@ -181,10 +189,11 @@ TEST_F(CpuKernel, RandomKernelsAgreeWithTheReference) {
     generator.make(name);
     calls += "  CHECK(" + name + ")\n";
   }
-  const std::string host = "typedef unsigned uint;\n"
-                           // LLVM 22 miscompiles in[t % 8] in vectorized loops (llvm-project issue 191382).
-                           "#define ALL _Pragma(\"clang loop vectorize(disable)\") for (uint t = 0; t < live; ++t)\n" +
-                           generator.c + shapes + R"(
+  const std::string host =
+      "typedef unsigned uint;\n"
+      // LLVM 22 miscompiles in[t % 8] in vectorized loops (llvm-project issue 191382).
+      "#define ALL _Pragma(\"clang loop vectorize(disable)\") for (uint t = 0; t < live; ++t)\n" +
+      generator.c + shapes + R"(
 #define CHECK(name)                                                                                          \
   for (unsigned i = 0; i < sizeof(shapes) / sizeof(*shapes); ++i) {                                          \
     const unsigned* s = shapes[i];                                                                           \
@@ -198,7 +207,8 @@ TEST_F(CpuKernel, RandomKernelsAgreeWithTheReference) {
     if (memcmp(is, should, sizeof(is))) printf("%s differs for %u %u %u\n", #name, s[0], s[1], s[2]);        \
   }
 int main(void) {
-)" + calls + "}\n";
+)" + calls +
+      "}\n";
   for (const bool masked : {false, true}) {
     const auto kernels = make(generator.cuda, {.masked = masked});
     ASSERT_EQ(kernels.size(), kernel_count);
