@@ -375,7 +375,7 @@ private:
     for (RowPlan& row : work.rows)
       for (llvm::Function* part : row.parts.functions)
         simplify(*part);
-    work.run = make_block_function(*work.kernel, work.nodes, work.regions, work.rows);
+    work.run = make_block_function(*work.kernel, work.nodes, work.regions, work.rows, options_.vector_masks);
   }
 
   void plan_rows_of(Work& work) {

@@ -55,9 +55,9 @@ bool is_parallel(const llvm::Function& region) {
 class BlockFunction {
 public:
   BlockFunction(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
-                const std::vector<RowPlan>& rows)
-      : kernel_(kernel), nodes_(nodes), regions_(regions), rows_(rows), module_(*kernel.getParent()),
-        context_(module_.getContext()), builder_(context_) {}
+                const std::vector<RowPlan>& rows, bool vector_masks)
+      : kernel_(kernel), nodes_(nodes), regions_(regions), rows_(rows), vector_masks_(vector_masks),
+        module_(*kernel.getParent()), context_(module_.getContext()), builder_(context_) {}
 
   llvm::Function* run() {
     llvm::Type* const pointer = llvm::PointerType::get(context_, 0);
@@ -407,11 +407,12 @@ private:
   }
 
   // Properties of loops (llvm/docs/LangRef.rst, "llvm.loop"). Rows are short, often a single vector: so loops
-  // have no scalar remainder, but masks.
+  // have no scalar remainder, but masks; or else small steps.
   llvm::MDNode* independent(llvm::MDNode& group) {
     return properties(
         {llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), &group}),
-         property("llvm.loop.vectorize.predicate.enable", builder_.getTrue())});
+         vector_masks_ ? property("llvm.loop.vectorize.predicate.enable", builder_.getTrue())
+                       : property("llvm.loop.interleave.count", builder_.getInt32(1))});
   }
 
   llvm::MDNode* scalar() { return properties({property("llvm.loop.vectorize.enable", builder_.getFalse())}); }
@@ -441,6 +442,7 @@ private:
   const Nodes& nodes_;
   const Regions& regions_;
   const std::vector<RowPlan>& rows_;
+  bool vector_masks_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
@@ -501,8 +503,8 @@ private:
 } // namespace
 
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
-                                    const std::vector<RowPlan>& rows) {
-  return BlockFunction(kernel, nodes, regions, rows).run();
+                                    const std::vector<RowPlan>& rows, bool vector_masks) {
+  return BlockFunction(kernel, nodes, regions, rows, vector_masks).run();
 }
 
 void add_table(llvm::Module& module, const std::vector<Entry>& kernels,

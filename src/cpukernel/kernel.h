@@ -26,9 +26,9 @@ struct RowPlan {
 
 // Makes void(ptr arguments, ptr block), which runs all threads of a block. Everything that a region calls has
 // been inlined into it. `kernel` is only asked for its parameters. `rows`: of each region, if all threads
-// agree on the nodes.
+// agree on the nodes. `vector_masks`: as in Options.
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
-                                    const std::vector<RowPlan>& rows);
+                                    const std::vector<RowPlan>& rows, bool vector_masks);
 
 // Adds the table (library/block.h), and a constructor that registers it.
 void add_table(llvm::Module& module, const std::vector<Entry>& kernels,

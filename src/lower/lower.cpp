@@ -353,8 +353,13 @@ private:
 // device code, and nothing else of its options, which are a GPU's.
 static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::string& errors,
                                     const OutputLimit& limit) {
-  XAAS_TRY(std::vector<cpukernel::Kernel> kernels,
-           cpukernel::make_cpu_module(module, job.target.arch, job.unit.id().hex()).in(describe(job)));
+  const std::vector<std::string>& features = job.target.features;
+  const cpukernel::Options options{.vector_masks =
+                                       std::binary_search(features.begin(), features.end(), "avx512bw") &&
+                                       std::binary_search(features.begin(), features.end(), "avx512vl")};
+  XAAS_TRY(
+      std::vector<cpukernel::Kernel> kernels,
+      cpukernel::make_cpu_module(module, job.target.arch, job.unit.id().hex(), options).in(describe(job)));
   Job host;
   host.unit.source = job.unit.source;
   host.unit.module = job.unit.module;

@@ -49,7 +49,8 @@ struct Kernel {
 };
 
 struct Options {
-  bool masked = false; // also where all threads agree; the result is the same, and slower
+  bool masked = false;      // also where all threads agree; the result is the same, and slower
+  bool vector_masks = true; // the CPU masks vectors of any element (AVX-512)
 };
 
 // Changes a module for NVPTX, with functions of libdevice declared only, into one for the host's architecture

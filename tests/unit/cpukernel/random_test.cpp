@@ -209,7 +209,12 @@ TEST_F(CpuKernel, RandomKernelsAgreeWithTheReference) {
 int main(void) {
 )" + calls +
       "}\n";
+  const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
   for (const bool masked : {false, true}) {
+    if (!masked && has_avx2) { // as for CPUs without AVX-512
+      make(generator.cuda, {.vector_masks = false});
+      EXPECT_EQ(run(host, "-O2 -march=x86-64-v3"), "");
+    }
     const auto kernels = make(generator.cuda, {.masked = masked});
     ASSERT_EQ(kernels.size(), kernel_count);
     unsigned loops = 0;
