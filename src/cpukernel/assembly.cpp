@@ -315,7 +315,9 @@ private:
         {"dp4a", &Translator::dot},          {"prefetch", &Translator::nothing},
         {"membar", &Translator::fence},      {"fence", &Translator::fence},
         {"nanosleep", &Translator::nothing}, {"shfl", &Translator::shuffle},
-        {"bar", &Translator::barrier},       {"trap", &Translator::trap}};
+        {"bar", &Translator::barrier},       {"trap", &Translator::trap},
+        {"vote", &Translator::vote},       {"match", &Translator::match},     {"activemask", &Translator::active_mask},
+        {"atom", &Translator::atomic},     {"red", &Translator::atomic},      {"bfind", &Translator::find_bit}};
     const auto rule = rules.find(parts_[0]);
     if (rule == rules.end())
       return give_up();
@@ -819,6 +821,26 @@ private:
     write(operand(0), result);
   }
 
+  // The place of the highest bit that is not the sign's; or by how much it is shifted to the top. Without one, all
+  // bits are set.
+  void find_bit() {
+    expect(2);
+    const Type type = type_at(0);
+    allow(1, {"shiftamt"});
+    if (type.width < 32)
+      return give_up();
+    llvm::Value* value = read(operand(1), type.width);
+    if (type.is_signed())
+      value = builder_.CreateSelect(builder_.CreateICmpSLT(value, llvm::ConstantInt::get(value->getType(), 0)),
+                                    builder_.CreateNot(value), value);
+    llvm::Value* const zeros = builder_.CreateZExtOrTrunc(
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, value, builder_.getFalse()), integer(32));
+    llvm::Value* const place =
+        has("shiftamt") ? zeros : builder_.CreateSub(builder_.getInt32(type.width - 1), zeros);
+    llvm::Value* const none = builder_.CreateICmpEQ(value, llvm::ConstantInt::get(value->getType(), 0));
+    write(operand(0), builder_.CreateSelect(none, builder_.getInt32(~0u), place));
+  }
+
   // Any function of three bits, by its table.
   void logic() {
     expect(5);
@@ -1004,6 +1026,52 @@ private:
                 own, llvm::AtomicOrdering::Release);
   }
 
+  // atom, and red, which has no result. All are sequentially consistent, in all of the process.
+  void atomic() {
+    only_always();
+    const bool returns = parts_[0] == "atom";
+    const Type type = type_at(0);
+    llvm::StringRef operation;
+    for (llvm::StringRef part : llvm::ArrayRef(parts_).drop_front().drop_back()) {
+      if (llvm::is_contained({"add", "min", "max", "inc", "dec", "cas", "exch", "and", "or", "xor"}, part))
+        operation = part;
+      else if (!llvm::is_contained({"global", "relaxed", "acquire", "release", "acq_rel", "gpu", "cta", "sys", "noftz"},
+                                   part))
+        give_up();
+    }
+    const bool compares = operation == "cas";
+    expect((returns ? 2u : 1u) + (compares ? 2u : 1u));
+    if (operation.empty() || type.count != 1 || type.width < 32)
+      return give_up();
+    const size_t first = returns ? 1 : 0;
+    llvm::Value* const place = address(operand(first));
+    constexpr llvm::AtomicOrdering order = llvm::AtomicOrdering::SequentiallyConsistent;
+    llvm::Value* result = nullptr;
+    if (compares) {
+      result = builder_.CreateExtractValue(
+          builder_.CreateAtomicCmpXchg(place, read(operand(first + 1), type.width), read(operand(first + 2), type.width),
+                                       llvm::MaybeAlign(), order, order),
+          0);
+    } else {
+      using Kind = llvm::AtomicRMWInst::BinOp;
+      const bool is_signed = type.is_signed();
+      if (type.is_real() && operation != "add" && operation != "exch")
+        return give_up();
+      const Kind kind = operation == "add"    ? (type.is_real() ? Kind::FAdd : Kind::Add)
+                        : operation == "min"  ? (is_signed ? Kind::Min : Kind::UMin)
+                        : operation == "max"  ? (is_signed ? Kind::Max : Kind::UMax)
+                        : operation == "inc"  ? Kind::UIncWrap
+                        : operation == "dec"  ? Kind::UDecWrap
+                        : operation == "exch" ? Kind::Xchg
+                        : operation == "and"  ? Kind::And
+                        : operation == "or"   ? Kind::Or
+                                              : Kind::Xor;
+      result = builder_.CreateAtomicRMW(kind, place, read(operand(first + 1), type), llvm::MaybeAlign(), order);
+    }
+    if (returns)
+      write(operand(0), result);
+  }
+
   void fence() {
     only_always();
     allow(0, {"gl", "cta", "sys", "gpu", "cluster", "acq_rel", "sc", "proxy", "async", "alias"});
@@ -1030,27 +1098,63 @@ private:
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {builder_.getInt32(0)});
   }
 
-  // shfl.sync, and shfl, in which all lanes take part.
+  // shfl.sync, and shfl, in which all lanes take part. A second result says whether the lane was in range.
   void shuffle() {
     only_always();
     const bool with_mask = has("sync");
     expect(with_mask ? 5 : 4);
-    if (!operand(0).second.empty() || type_at(0).width != 32)
+    if (type_at(0).width != 32)
       return give_up();
+    static const std::map<llvm::StringRef, std::pair<llvm::Intrinsic::ID, llvm::Intrinsic::ID>> kinds = {
+        {"up", {llvm::Intrinsic::nvvm_shfl_sync_up_i32, llvm::Intrinsic::nvvm_shfl_sync_up_i32p}},
+        {"down", {llvm::Intrinsic::nvvm_shfl_sync_down_i32, llvm::Intrinsic::nvvm_shfl_sync_down_i32p}},
+        {"bfly", {llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32p}},
+        {"idx", {llvm::Intrinsic::nvvm_shfl_sync_idx_i32, llvm::Intrinsic::nvvm_shfl_sync_idx_i32p}}};
+    for (const auto& [name, ids] : kinds) {
+      if (!has(name))
+        continue;
+      llvm::Value* const mask = with_mask ? read(operand(4), 32) : builder_.getInt32(~0u);
+      const std::string& second = operand(0).second;
+      llvm::Value* const result =
+          builder_.CreateIntrinsic(second.empty() ? ids.first : ids.second, {},
+                                   {mask, read(operand(1), 32), read(operand(2), 32), read(operand(3), 32)});
+      if (second.empty())
+        return write(operand(0), result);
+      write(operand(0), builder_.CreateExtractValue(result, 0));
+      return write({.name = second}, builder_.CreateExtractValue(result, 1));
+    }
+    give_up();
+  }
+
+  void vote() {
+    only_always();
+    expect(3);
     static const std::map<llvm::StringRef, llvm::Intrinsic::ID> kinds = {
-        {"up", llvm::Intrinsic::nvvm_shfl_sync_up_i32},
-        {"down", llvm::Intrinsic::nvvm_shfl_sync_down_i32},
-        {"bfly", llvm::Intrinsic::nvvm_shfl_sync_bfly_i32},
-        {"idx", llvm::Intrinsic::nvvm_shfl_sync_idx_i32}};
-    for (const auto& [name, id] : kinds)
-      if (has(name)) {
-        llvm::Value* const mask = with_mask ? read(operand(4), 32) : builder_.getInt32(~0u);
-        write(operand(0),
-              builder_.CreateIntrinsic(
-                  id, {}, {mask, read(operand(1), 32), read(operand(2), 32), read(operand(3), 32)}));
-        return;
-      }
-    return give_up();
+        {"ballot", llvm::Intrinsic::nvvm_vote_ballot_sync},
+        {"all", llvm::Intrinsic::nvvm_vote_all_sync},
+        {"any", llvm::Intrinsic::nvvm_vote_any_sync},
+        {"uni", llvm::Intrinsic::nvvm_vote_uni_sync}};
+    const auto kind = parts_.size() == 4 && parts_[1] == "sync" ? kinds.find(parts_[2]) : kinds.end();
+    if (kind == kinds.end())
+      return give_up();
+    write(operand(0),
+          builder_.CreateIntrinsic(kind->second, {}, {read(operand(2), 32), predicate(operand(1).name)}));
+  }
+
+  void match() {
+    only_always();
+    expect(3);
+    const unsigned width = type_at(0).width;
+    if (parts_.size() != 4 || parts_[1] != "any" || parts_[2] != "sync" || width < 32)
+      return give_up();
+    write(operand(0), builder_.CreateIntrinsic(width == 64 ? llvm::Intrinsic::nvvm_match_any_sync_i64
+                                                           : llvm::Intrinsic::nvvm_match_any_sync_i32,
+                                               {}, {read(operand(2), 32), read(operand(1), width)}));
+  }
+
+  void active_mask() {
+    expect(1);
+    write(operand(0), builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_activemask, {}));
   }
 
   llvm::CallInst& call_;

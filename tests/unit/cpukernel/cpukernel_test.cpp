@@ -428,6 +428,17 @@ extern "C" __global__ void assembly(uint* o, const uint* a, const float* f) {
   unsigned short h, g;
   float s;
   uint* out = o + t * 24;
+  // As CUB scans a warp.
+  asm volatile("{ .reg .s32 r0; .reg .pred p; shfl.sync.up.b32 r0|p, %1, %2, %3, %5; @p add.s32 r0, r0, %4; mov.s32 %0, r0; }"
+      : "=r"(r) : "r"(t), "r"(1), "r"(0), "r"(t), "r"(-1));
+  if (r != (t == 0 ? 0 : 2 * t - 1)) o[32 * 24 + 3] = 1;
+  asm volatile("{ .reg .pred p; setp.gt.u32 p, %1, 28; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(r) : "r"(t));
+  if (r != 7u << 29) o[32 * 24 + 3] = 1;
+  asm volatile("atom.add.relaxed.gpu.global.u32 %0, [%1], %2;" : "=r"(r) : "l"(o + 32 * 24), "r"(2) : "memory");
+  asm volatile("red.max.s32 [%0], %1;" ::"l"(o + 32 * 24 + 1), "r"(t) : "memory");
+  asm volatile("atom.cas.b32 %0, [%1], 0, 9;" : "=r"(r) : "l"(o + 32 * 24 + 2) : "memory");
+  asm("bfind.u32 %0, %1;" : "=r"(r) : "r"(t));
+  if (r != (t ? 31 - __builtin_clz(t) : ~0u)) o[32 * 24 + 3] = 1;
   asm("add.u32 %0, %1, %2;" : "=r"(out[0]) : "r"(x), "r"(y));
   asm("{ .reg .b32 q; mul.hi.u32 q, %1, %2; xor.b32 %0, q, -1; }" : "=r"(out[1]) : "r"(x), "r"(y));
   asm("lop3.b32 %0, %1, %2, 255, 0xe8;" : "=r"(out[2]) : "r"(x), "r"(y));
@@ -471,13 +482,14 @@ static float whole(uint32_t h) { uint16_t b = h; _Float16 f; memcpy(&f, &b, 2); 
 static uint32_t zero(float x) { uint32_t h = half(x); return fabsf(whole(h)) > fabsf(x) ? h - 1 : h; }
 #define CHECK(n, should) if (o[t * 24 + n] != (uint32_t)(should)) printf("%d of %u: %x, not %x; ", n, t, o[t * 24 + n], (uint32_t)(should))
 int main(void) {
-  static uint32_t a[34], o[32 * 24], *pa = a, *po = o;
+  static uint32_t a[34], o[33 * 24], *pa = a, *po = o;
   static float f[32] = {0, 1, 2049, 2051, -2049, 65504, 65519, 65520, 1e9f, -1e9f, 1e-8f, -1e-8f, 6e-8f, 0.5f, 1.5f, 2.5f};
   float* pf = f;
   for (int i = 0; i < 34; ++i) a[i] = i * 2654435761u + 12345;
   for (int i = 16; i < 32; ++i) f[i] = (i - 20) * 0.3337f;
   void* arguments[] = {&po, &pa, &pf};
   launch("assembly", 1, 1, 32, 1, 1, 0, arguments);
+  if (o[32 * 24] != 64 || o[32 * 24 + 1] != 31 || o[32 * 24 + 2] != 9 || o[32 * 24 + 3]) printf("atomic; ");
   for (unsigned t = 0; t < 32; ++t) {
     const uint32_t x = a[t], y = a[t + 1];
     CHECK(0, x + y);

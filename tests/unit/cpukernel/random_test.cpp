@@ -209,7 +209,11 @@ TEST_F(CpuKernel, RandomKernelsAgreeWithTheReference) {
 int main(void) {
 )" + calls +
       "}\n";
+#ifdef __x86_64__
   const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+#else
+  const bool has_avx2 = false;
+#endif
   for (const bool masked : {false, true}) {
     if (!masked && has_avx2) { // as for CPUs without AVX-512
       make(generator.cuda, {.vector_masks = false});
