@@ -292,32 +292,60 @@ private:
     if (!statement.predicate.empty())
       condition_ = predicate(statement.predicate);
     static const std::map<llvm::StringRef, void (Translator::*)()> rules = {
-        {"mov", &Translator::move},          {"cvt", &Translator::convert},
-        {"add", &Translator::arithmetic},    {"sub", &Translator::arithmetic},
-        {"mul", &Translator::multiply},      {"mad", &Translator::multiply},
-        {"fma", &Translator::arithmetic},    {"div", &Translator::arithmetic},
-        {"rem", &Translator::arithmetic},    {"min", &Translator::arithmetic},
-        {"max", &Translator::arithmetic},    {"neg", &Translator::arithmetic},
-        {"abs", &Translator::arithmetic},    {"and", &Translator::arithmetic},
-        {"or", &Translator::arithmetic},     {"xor", &Translator::arithmetic},
-        {"not", &Translator::arithmetic},    {"shl", &Translator::shift},
-        {"shr", &Translator::shift},         {"rcp", &Translator::approximate},
-        {"rsqrt", &Translator::approximate}, {"sqrt", &Translator::approximate},
-        {"ex2", &Translator::approximate},   {"lg2", &Translator::approximate},
-        {"sin", &Translator::approximate},   {"cos", &Translator::approximate},
-        {"tanh", &Translator::approximate},  {"setp", &Translator::compare},
-        {"set", &Translator::compare},       {"selp", &Translator::select},
-        {"popc", &Translator::count},        {"clz", &Translator::count},
-        {"brev", &Translator::count},        {"lop3", &Translator::logic},
-        {"shf", &Translator::funnel},        {"prmt", &Translator::permute},
-        {"bfe", &Translator::extract},       {"bfi", &Translator::insert},
-        {"ld", &Translator::load},           {"st", &Translator::store},
-        {"dp4a", &Translator::dot},          {"prefetch", &Translator::nothing},
-        {"membar", &Translator::fence},      {"fence", &Translator::fence},
-        {"nanosleep", &Translator::nothing}, {"shfl", &Translator::shuffle},
-        {"bar", &Translator::barrier},       {"trap", &Translator::trap},
-        {"vote", &Translator::vote},       {"match", &Translator::match},     {"activemask", &Translator::active_mask},
-        {"atom", &Translator::atomic},     {"red", &Translator::atomic},      {"bfind", &Translator::find_bit}};
+        {"mov", &Translator::move},
+        {"cvt", &Translator::convert},
+        {"add", &Translator::arithmetic},
+        {"sub", &Translator::arithmetic},
+        {"mul", &Translator::multiply},
+        {"mad", &Translator::multiply},
+        {"fma", &Translator::arithmetic},
+        {"div", &Translator::arithmetic},
+        {"rem", &Translator::arithmetic},
+        {"min", &Translator::arithmetic},
+        {"max", &Translator::arithmetic},
+        {"neg", &Translator::arithmetic},
+        {"abs", &Translator::arithmetic},
+        {"and", &Translator::arithmetic},
+        {"or", &Translator::arithmetic},
+        {"xor", &Translator::arithmetic},
+        {"not", &Translator::arithmetic},
+        {"shl", &Translator::shift},
+        {"shr", &Translator::shift},
+        {"rcp", &Translator::approximate},
+        {"rsqrt", &Translator::approximate},
+        {"sqrt", &Translator::approximate},
+        {"ex2", &Translator::approximate},
+        {"lg2", &Translator::approximate},
+        {"sin", &Translator::approximate},
+        {"cos", &Translator::approximate},
+        {"tanh", &Translator::approximate},
+        {"setp", &Translator::compare},
+        {"set", &Translator::compare},
+        {"selp", &Translator::select},
+        {"popc", &Translator::count},
+        {"clz", &Translator::count},
+        {"brev", &Translator::count},
+        {"lop3", &Translator::logic},
+        {"shf", &Translator::funnel},
+        {"prmt", &Translator::permute},
+        {"bfe", &Translator::extract},
+        {"bfi", &Translator::insert},
+        {"ld", &Translator::load},
+        {"st", &Translator::store},
+        {"dp4a", &Translator::dot},
+        {"prefetch", &Translator::nothing},
+        {"membar", &Translator::fence},
+        {"fence", &Translator::fence},
+        {"nanosleep", &Translator::nothing},
+        {"shfl", &Translator::shuffle},
+        {"bar", &Translator::barrier},
+        {"trap", &Translator::trap},
+        {"vote", &Translator::vote},
+        {"match", &Translator::match},
+        {"activemask", &Translator::active_mask},
+        {"atom", &Translator::atomic},
+        {"red", &Translator::atomic},
+        {"bfind", &Translator::find_bit}};
     const auto rule = rules.find(parts_[0]);
     if (rule == rules.end())
       return give_up();
@@ -821,8 +849,8 @@ private:
     write(operand(0), result);
   }
 
-  // The place of the highest bit that is not the sign's; or by how much it is shifted to the top. Without one, all
-  // bits are set.
+  // The place of the highest bit that is not the sign's; or by how much it is shifted to the top. Without
+  // one, all bits are set.
   void find_bit() {
     expect(2);
     const Type type = type_at(0);
@@ -831,8 +859,9 @@ private:
       return give_up();
     llvm::Value* value = read(operand(1), type.width);
     if (type.is_signed())
-      value = builder_.CreateSelect(builder_.CreateICmpSLT(value, llvm::ConstantInt::get(value->getType(), 0)),
-                                    builder_.CreateNot(value), value);
+      value =
+          builder_.CreateSelect(builder_.CreateICmpSLT(value, llvm::ConstantInt::get(value->getType(), 0)),
+                                builder_.CreateNot(value), value);
     llvm::Value* const zeros = builder_.CreateZExtOrTrunc(
         builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, value, builder_.getFalse()), integer(32));
     llvm::Value* const place =
@@ -1035,8 +1064,9 @@ private:
     for (llvm::StringRef part : llvm::ArrayRef(parts_).drop_front().drop_back()) {
       if (llvm::is_contained({"add", "min", "max", "inc", "dec", "cas", "exch", "and", "or", "xor"}, part))
         operation = part;
-      else if (!llvm::is_contained({"global", "relaxed", "acquire", "release", "acq_rel", "gpu", "cta", "sys", "noftz"},
-                                   part))
+      else if (!llvm::is_contained(
+                   {"global", "relaxed", "acquire", "release", "acq_rel", "gpu", "cta", "sys", "noftz"},
+                   part))
         give_up();
     }
     const bool compares = operation == "cas";
@@ -1048,10 +1078,11 @@ private:
     constexpr llvm::AtomicOrdering order = llvm::AtomicOrdering::SequentiallyConsistent;
     llvm::Value* result = nullptr;
     if (compares) {
-      result = builder_.CreateExtractValue(
-          builder_.CreateAtomicCmpXchg(place, read(operand(first + 1), type.width), read(operand(first + 2), type.width),
-                                       llvm::MaybeAlign(), order, order),
-          0);
+      result = builder_.CreateExtractValue(builder_.CreateAtomicCmpXchg(place,
+                                                                        read(operand(first + 1), type.width),
+                                                                        read(operand(first + 2), type.width),
+                                                                        llvm::MaybeAlign(), order, order),
+                                           0);
     } else {
       using Kind = llvm::AtomicRMWInst::BinOp;
       const bool is_signed = type.is_signed();
@@ -1066,7 +1097,8 @@ private:
                         : operation == "and"  ? Kind::And
                         : operation == "or"   ? Kind::Or
                                               : Kind::Xor;
-      result = builder_.CreateAtomicRMW(kind, place, read(operand(first + 1), type), llvm::MaybeAlign(), order);
+      result =
+          builder_.CreateAtomicRMW(kind, place, read(operand(first + 1), type), llvm::MaybeAlign(), order);
     }
     if (returns)
       write(operand(0), result);

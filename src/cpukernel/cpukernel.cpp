@@ -293,7 +293,8 @@ private:
     std::vector<llvm::Constant*> variables(shared_.fixed.begin(), shared_.fixed.end());
     variables.insert(variables.end(), shared_.dynamic.begin(), shared_.dynamic.end());
     mark_indices(*work.kernel);
-    Result<Nodes> nodes = find_nodes(*work.kernel);
+    Result<Nodes> nodes =
+        find_nodes(*work.kernel, std::set<const llvm::Value*>(variables.begin(), variables.end()));
     if (nodes)
       if (std::string call = dependent_call(*work.kernel); !call.empty())
         nodes = make_error(ErrorKind::unsatisfied, call);

@@ -16,9 +16,17 @@
 // If no branch that threads may take differently decides over a node, the block's threads agree on all nodes,
 // and one loop over the threads per node suffices (uniformity.cpp).
 //
-// Threads of a warp that read each other's volatile shared memory without synchronizing rely on lockstep,
-// which every GPU before sm_70 had. Volatile accesses are therefore nodes, too, where one may see another's
-// effect: lockstep is one of the orders in which threads may run.
+// Threads of a warp that read each other's shared memory without synchronizing rely on lockstep, which every
+// GPU before sm_70 had, and which later ones often have. Lockstep is one of the orders in which threads may
+// run, so accesses are nodes, too, where one may see another's effect: volatile ones; and others whose
+// addresses neighbouring threads share, as the last steps of a reduction,
+//
+//     if (t < 16) { s[t] += s[t + 16]; s[t] += s[t + 8]; ... }
+//
+// in which a store is to 8 * t + c1, and a load after it from 8 * t + c2. Addresses that differ in another
+// way count as disjoint: a program without races has a barrier between accesses of the same element by two
+// threads. Only if some load of a variable follows such a store, is a store after such a load a node, too;
+// else the steps of a reduction with barriers (s[t] += s[t + w], where t < w) would be.
 #include "nodes.h"
 #include "library.h"
 #include "uniformity.h"
@@ -32,8 +40,11 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -71,9 +82,95 @@ bool may_be_shared(const llvm::Value* pointer) {
                       [](const llvm::Value* object) { return llvm::isa<llvm::GlobalVariable>(object); });
 }
 
+// An address in shared memory: constant + the sum of coefficients times values.
+struct Address {
+  const llvm::Value* base = nullptr; // null: not of this kind
+  int64_t constant = 0;
+  std::map<const llvm::Value*, int64_t> terms = {};
+
+  void add(llvm::Value* value, int64_t factor, unsigned depth = 0) {
+    using namespace llvm::PatternMatch;
+    llvm::Value *a = nullptr, *b = nullptr;
+    const llvm::APInt* number = nullptr;
+    if (match(value, m_APInt(number)) && number->getSignificantBits() <= 32)
+      constant += factor * number->getSExtValue();
+    else if (depth < 12 && (match(value, m_Add(m_Value(a), m_Value(b))) ||
+                            match(value, m_DisjointOr(m_Value(a), m_Value(b)))))
+      add(a, factor, depth + 1), add(b, factor, depth + 1);
+    else if (depth < 12 && match(value, m_Sub(m_Value(a), m_Value(b))))
+      add(a, factor, depth + 1), add(b, -factor, depth + 1);
+    else if (depth < 12 && match(value, m_Mul(m_Value(a), m_APInt(number))) &&
+             number->getSignificantBits() <= 16)
+      add(a, factor * number->getSExtValue(), depth + 1);
+    else if (depth < 12 && match(value, m_Shl(m_Value(a), m_APInt(number))) && number->ult(16))
+      add(a, factor << number->getZExtValue(), depth + 1);
+    else if (depth < 12 && match(value, m_ZExtOrSExt(m_Value(a))))
+      add(a, factor, depth + 1);
+    else if (const int64_t sum = (terms[value] += factor); sum == 0)
+      terms.erase(value);
+  }
+};
+
+Address address_of(llvm::Value* pointer, const llvm::DataLayout& layout) {
+  Address address;
+  for (unsigned depth = 0; depth < 12; ++depth) {
+    if (llvm::isa<llvm::GlobalVariable>(pointer)) {
+      address.base = pointer;
+      return address;
+    }
+    auto* element = llvm::dyn_cast<llvm::GEPOperator>(pointer);
+    llvm::SmallMapVector<llvm::Value*, llvm::APInt, 4> variable;
+    llvm::APInt constant(64, 0);
+    if (!element || !element->collectOffset(layout, 64, variable, constant))
+      return address;
+    address.constant += constant.getSExtValue();
+    for (const auto& [index, size] : variable)
+      address.add(index, size.getSExtValue());
+    pointer = element->getPointerOperand();
+  }
+  return address;
+}
+
+// Whether a thread's address is that of another thread of its warp, for `varying` values of neighbouring
+// threads that differ by one.
+bool meet(const Address& a, const Address& b, const std::function<bool(const llvm::Value&)>& varying) {
+  if (!a.base || a.base != b.base)
+    return false;
+  int64_t stride = 0;
+  std::vector<int64_t> differences = {a.constant - b.constant};
+  std::set<const llvm::Value*> values;
+  for (const Address* each : {&a, &b})
+    for (const auto& [value, factor] : each->terms)
+      values.insert(value);
+  const auto factor_in = [](const Address& address, const llvm::Value* value) {
+    const auto found = address.terms.find(value);
+    return found == address.terms.end() ? 0 : found->second;
+  };
+  for (const llvm::Value* value : values) {
+    const int64_t first = factor_in(a, value), second = factor_in(b, value);
+    if (!varying(*value)) {
+      differences.push_back(first - second);
+      continue;
+    }
+    if (first != second || stride != 0)
+      return false;
+    stride = std::abs(first);
+  }
+  if (stride == 0)
+    return false;
+  bool differs = false;
+  for (int64_t difference : differences) {
+    if (difference % stride != 0 || std::abs(difference / stride) >= 32)
+      return false;
+    differs |= difference != 0;
+  }
+  return differs;
+}
+
 class Cutter {
 public:
-  explicit Cutter(llvm::Function& kernel) : kernel_(kernel) {}
+  Cutter(llvm::Function& kernel, const std::set<const llvm::Value*>& shared)
+      : kernel_(kernel), shared_(shared) {}
 
   Result<Nodes> run() {
     XAAS_CHECK(refuse_what_is_unknown());
@@ -162,8 +259,24 @@ private:
     result_.nodes.push_back({llvm::SplitBlock(first.getParent(), &first), meeting});
   }
 
-  // Volatile accesses of shared memory that may see another thread's, with no other node between them.
+  // Accesses of shared memory that may see another thread's, with no other node between them.
   void find_conflicts() {
+    for (llvm::Instruction& instruction : llvm::instructions(kernel_))
+      if (llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction))
+        if (Address address = address_of(pointer, kernel_.getDataLayout());
+            address.base && shared_.contains(address.base))
+          addresses_[&instruction] = std::move(address);
+    const Uniformity uniformity(kernel_);
+    varies_ = [&](const llvm::Value& value) { return uniformity.varies(value); };
+    visit_accesses();
+    if (relying_.empty())
+      return;
+    conflicts_.clear();
+    conflicts_set_.clear();
+    visit_accesses();
+  }
+
+  void visit_accesses() {
     std::map<const llvm::BasicBlock*, Pending> at_end;
     for (bool changed = true; changed;) {
       changed = false;
@@ -173,18 +286,21 @@ private:
           const Pending& other = at_end[before];
           pending.loads |= other.loads;
           pending.stores |= other.stores;
+          pending.accesses.insert(other.accesses.begin(), other.accesses.end());
         }
         for (llvm::Instruction& instruction : block)
           step(instruction, pending);
         Pending& known = at_end[&block];
-        changed |= known.loads != pending.loads || known.stores != pending.stores;
+        changed |= known != pending;
         known = pending;
       }
     }
   }
 
   struct Pending {
-    bool loads = false, stores = false;
+    bool loads = false, stores = false;               // volatile ones
+    std::set<const llvm::Instruction*> accesses = {}; // others
+    bool operator==(const Pending&) const = default;
   };
 
   void step(llvm::Instruction& instruction, Pending& pending) {
@@ -192,15 +308,29 @@ private:
         call && callee_of(*call) && rule_of(intrinsic_name(*callee_of(*call))))
       pending = {};
     const bool is_load = llvm::isa<llvm::LoadInst>(instruction);
-    if (!instruction.isVolatile() || !llvm::getLoadStorePointerOperand(&instruction) ||
-        !may_be_shared(llvm::getLoadStorePointerOperand(&instruction)))
+    const bool is_volatile = instruction.isVolatile() && llvm::getLoadStorePointerOperand(&instruction) &&
+                             may_be_shared(llvm::getLoadStorePointerOperand(&instruction));
+    const auto own = addresses_.find(&instruction);
+    if (!is_volatile && own == addresses_.end())
       return;
-    if ((is_load ? pending.stores : pending.loads) || conflicts_set_.contains(&instruction)) {
+    const bool sees_another =
+        is_volatile
+            ? (is_load ? pending.stores : pending.loads)
+            : llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
+                return (is_load ? llvm::isa<llvm::StoreInst>(other) : relying_.contains(own->second.base)) &&
+                       meet(own->second, addresses_.at(other), varies_);
+              });
+    if (sees_another && !is_volatile)
+      relying_.insert(own->second.base);
+    if (sees_another || conflicts_set_.contains(&instruction)) {
       if (conflicts_set_.insert(&instruction).second)
         conflicts_.push_back(&instruction);
       pending = {};
     }
-    (is_load ? pending.loads : pending.stores) = true;
+    if (is_volatile)
+      (is_load ? pending.loads : pending.stores) = true;
+    else if (pending.accesses.size() < most_pending)
+      pending.accesses.insert(&instruction);
   }
 
   // Whether the threads agree.
@@ -221,6 +351,11 @@ private:
   llvm::Function& kernel_;
   Nodes result_;
   std::vector<llvm::CallBase*> calls_;
+  static constexpr size_t most_pending = 64; // of kernels with more, lockstep is not found
+  const std::set<const llvm::Value*>& shared_;
+  std::map<const llvm::Instruction*, Address> addresses_;
+  std::function<bool(const llvm::Value&)> varies_;
+  std::set<const llvm::Value*> relying_; // variables whose threads seem to run in lockstep
   std::vector<llvm::Instruction*> conflicts_;
   llvm::SmallPtrSet<const llvm::Instruction*, 8> conflicts_set_;
 };
@@ -243,8 +378,8 @@ bool depends_on_thread(const llvm::CallBase& call) {
   return !part.starts_with("barrier_cta_red_");
 }
 
-Result<Nodes> find_nodes(llvm::Function& kernel) {
-  return Cutter(kernel).run();
+Result<Nodes> find_nodes(llvm::Function& kernel, const std::set<const llvm::Value*>& shared) {
+  return Cutter(kernel, shared).run();
 }
 
 } // namespace xaas::cpukernel

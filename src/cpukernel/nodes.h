@@ -3,6 +3,7 @@
 
 #include <xaas/cpukernel/cpukernel.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ class AllocaInst;
 class BasicBlock;
 class CallBase;
 class Function;
+class Value;
 } // namespace llvm
 
 namespace xaas::cpukernel {
@@ -41,8 +43,8 @@ struct Nodes {
 };
 
 // Cuts a kernel into which everything that depends on the thread has been inlined. An unsatisfied error names
-// what this kernel has that cannot be done on a CPU.
-Result<Nodes> find_nodes(llvm::Function& kernel);
+// what this kernel has that cannot be done on a CPU. `shared`: the shared variables of the module.
+Result<Nodes> find_nodes(llvm::Function& kernel, const std::set<const llvm::Value*>& shared);
 
 // True if the result of a call depends on the thread that makes it, through the library's functions.
 bool depends_on_thread(const llvm::CallBase& call);

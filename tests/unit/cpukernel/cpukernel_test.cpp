@@ -147,6 +147,54 @@ int main(void) {
             "2016");
 }
 
+// Also of memory that is not volatile, where the addresses show it; and no lockstep where they are a thread's
+// own, or others than its neighbours'.
+TEST_F(CpuKernel, LockstepOfNeighbours) {
+  auto kernels = make(R"(
+template <int offset> __device__ void reduce(double* s) {
+  if (offset > 16) __nvvm_bar_sync(0);
+  if (threadIdx.x < offset) { s[threadIdx.x] += s[threadIdx.x + offset]; reduce<offset / 2>(s); }
+}
+template <> __device__ void reduce<0>(double*) {}
+extern "C" __global__ void last(double* a) {
+  __shared__ double s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+  reduce<32>(s);
+  if (threadIdx.x == 0) a[0] = s[0];
+}
+extern "C" __global__ void scan(int* a) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  for (int d = 1; d < 32; d *= 2) if (t >= d) s[t] += s[t - d];
+  a[t] = s[t];
+}
+extern "C" __global__ void own(int* a, int n) {
+  __shared__ int s[32][17];
+  int t = threadIdx.x;
+  for (int i = 0; i < 17; ++i) s[t][i] = a[t] + i;
+  if (t < n) for (int i = 1; i < 17; ++i) s[t][i] += s[t][i - 1] + s[t][16];
+  __nvvm_bar_sync(0);
+  a[t] = s[31 - t][16];
+})");
+  EXPECT_EQ(kernels["last"].form, Form::masked);
+  EXPECT_THAT(kernels["last"].reason, HasSubstr("lockstep"));
+  EXPECT_EQ(kernels["scan"].form, Form::masked);
+  EXPECT_EQ(kernels["own"].form, Form::loops) << kernels["own"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  double a[64], *pa = a;
+  int b[32], *pb = b;
+  for (int i = 0; i < 64; ++i) a[i] = i;
+  for (int i = 0; i < 32; ++i) b[i] = 1;
+  void *first[] = {&pa}, *second[] = {&pb};
+  launch("last", 1, 1, 64, 1, 1, 0, first);
+  launch("scan", 1, 1, 32, 1, 1, 0, second);
+  printf("%g %d %d %d", a[0], b[0], b[9], b[31]);
+})"),
+            "2016 1 10 32");
+}
+
 TEST_F(CpuKernel, VariablesStructuresAndDynamicSharedMemory) {
   auto kernels = make(R"(
 struct P { int n; float f[3]; };
