@@ -50,7 +50,7 @@ bool AffineValues::is_constant_load(const llvm::LoadInst& load) const {
       load.getPointerOperand()->stripAndAccumulateConstantOffsets(load.getDataLayout(), offset, true);
   return load.isSimple() &&
          (base == place_.block ||
-          (llvm::isa<llvm::Argument>(base) && load.hasMetadata(llvm::LLVMContext::MD_invariant_load)));
+          (llvm::isa<llvm::Argument>(base) && load.hasMetadata(parameter_metadata)));
 }
 
 std::optional<Affine> AffineValues::find(llvm::Value* value) {
@@ -91,7 +91,7 @@ std::optional<Affine> AffineValues::find_new(llvm::Value* value) {
   if (!varies) { // whatever it is
     if (!llvm::isSafeToSpeculativelyExecute(instruction))
       return {};
-    return Affine{};
+    return result;
   }
   if (!instruction->getType()->isIntegerTy())
     return {};

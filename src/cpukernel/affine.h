@@ -16,6 +16,9 @@ class Value;
 
 namespace xaas::cpukernel {
 
+// Metadata of loads from a structure that the launch passes by value and no thread changes.
+constexpr const char* parameter_metadata = "xaas.parameter";
+
 // Parameters of a region that say which thread runs (regions.h).
 struct Place {
   explicit Place(llvm::Function& region, unsigned first);

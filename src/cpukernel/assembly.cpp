@@ -156,8 +156,9 @@ private:
       llvm::Value* const value = bits_of(call_.getArgOperand(argument++));
       Register given{value->getType()->getIntegerBitWidth(), value};
       if (!constraint.Codes.empty() && std::isdigit(static_cast<unsigned char>(constraint.Codes[0][0])))
-        registers_["$" + constraint.Codes[0]] = given;
-      registers_[name] = given;
+        registers_["$" + constraint.Codes[0]] = given, aliases_[name] = "$" + constraint.Codes[0];
+      else
+        registers_[name] = given;
     }
   }
 
@@ -177,12 +178,17 @@ private:
     return call_.getType()->isVoidTy() ? nullptr : all;
   }
 
+  std::map<std::string, Register>::iterator find_register(const std::string& name) {
+    const auto alias = aliases_.find(name);
+    return registers_.find(alias == aliases_.end() ? name : alias->second);
+  }
+
   // The bits of a register, a number or a special register, as an integer of a width.
   llvm::Value* read(const PtxOperand& operand, unsigned width) {
     if (operand.kind != PtxOperand::Kind::name)
       return give_up(integer(width));
     llvm::StringRef name = operand.name;
-    if (const auto found = registers_.find(operand.name); found != registers_.end()) {
+    if (const auto found = find_register(operand.name); found != registers_.end()) {
       if (!found->second.value)
         return give_up(integer(width));
       return builder_.CreateZExtOrTrunc(found->second.value, integer(width));
@@ -213,6 +219,8 @@ private:
       base = 16;
     } else if (text.starts_with("0x") || text.starts_with("0X")) {
       base = 16;
+    } else if (text.starts_with('0')) {
+      base = 8;
     }
     if (base == 16)
       text.erase(0, 2);
@@ -244,7 +252,7 @@ private:
   void write(const PtxOperand& operand, llvm::Value* value) {
     if (operand.name == "_")
       return;
-    const auto found = registers_.find(operand.name);
+    const auto found = find_register(operand.name);
     if (operand.kind != PtxOperand::Kind::name || found == registers_.end())
       return give_up();
     Register& target = found->second;
@@ -262,8 +270,8 @@ private:
   // ---- Types
 
   llvm::Type* type_of(const Type& type) const {
-    if (type.kind == Type::Kind::brain)
-      return llvm::Type::getBFloatTy(context_);
+    if (type.kind == Type::Kind::brain) // computed in single precision: no C library rounds to bfloat
+      return llvm::Type::getFloatTy(context_);
     if (type.kind == Type::Kind::real)
       return type.width == 16   ? llvm::Type::getHalfTy(context_)
              : type.width == 32 ? llvm::Type::getFloatTy(context_)
@@ -272,7 +280,24 @@ private:
   }
 
   llvm::Value* typed(llvm::Value* value, const Type& type) {
+    if (type.kind == Type::Kind::brain)
+      value = builder_.CreateShl(builder_.CreateZExt(value, integer(32)), 16);
     return type.is_real() ? builder_.CreateBitCast(value, type_of(type)) : value;
+  }
+
+  // The bits of a value of a type, rounded to it.
+  llvm::Value* packed(llvm::Value* value, const Type& type) {
+    llvm::Value* const bits = bits_of(value);
+    if (type.kind != Type::Kind::brain || !value->getType()->isFloatTy())
+      return bits;
+    llvm::Value* const upper = builder_.CreateLShr(bits, 16);
+    llvm::Value* const to_even = builder_.CreateAdd(builder_.getInt32(0x7fff), builder_.CreateAnd(upper, 1));
+    if (has("rm") || has("rp"))
+      give_up();
+    llvm::Value* const rounded = has("rz") ? upper : builder_.CreateLShr(builder_.CreateAdd(bits, to_even), 16);
+    llvm::Value* const result =
+        builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), builder_.getInt32(0x7fff), rounded);
+    return builder_.CreateTrunc(result, integer(16));
   }
   llvm::Value* read(const PtxOperand& operand, const Type& type) {
     return typed(read(operand, type.width), type);
@@ -285,10 +310,12 @@ private:
     operands_ = &statement.operands;
     is_signed_result_ = false;
     condition_ = nullptr;
-    if (parts_[0].starts_with("reg")) {
-      declare();
-      return;
-    }
+    if (parts_[0] == "{")
+      return scopes_.push_back({});
+    if (parts_[0] == "}")
+      return leave_scope();
+    if (parts_[0].starts_with("reg"))
+      return declare();
     if (!statement.predicate.empty())
       condition_ = predicate(statement.predicate);
     static const std::map<llvm::StringRef, void (Translator::*)()> rules = {
@@ -384,6 +411,14 @@ private:
       give_up();
   }
 
+  void leave_scope() {
+    if (scopes_.empty())
+      return give_up();
+    for (const std::string& name : scopes_.back())
+      registers_.erase(name);
+    scopes_.pop_back();
+  }
+
   void declare() {
     if (parts_.size() != 2 && !(parts_.size() == 1 && parts_[0].size() > 3))
       return give_up();
@@ -391,9 +426,12 @@ private:
     if (!type)
       return give_up();
     for (const PtxOperand& name : *operands_) {
-      if (name.kind != PtxOperand::Kind::name || name.name.find('<') != std::string::npos)
+      if (name.kind != PtxOperand::Kind::name || name.name.find('<') != std::string::npos ||
+          registers_.contains(name.name)) // also one that hides another
         return give_up();
       registers_[name.name] = {type->width * type->count, nullptr};
+      if (!scopes_.empty())
+        scopes_.back().push_back(name.name);
     }
   }
 
@@ -435,17 +473,19 @@ private:
       for (size_t i = 1; i <= count; ++i)
         values.push_back(flushed(read(operand(i), type), type));
       is_signed_result_ = type.is_signed();
-      write(operand(0), flushed(operation(values, type), type));
+      write(operand(0), packed(flushed(operation(values, type), type), type));
       return;
     }
     llvm::Value* whole = llvm::ConstantInt::get(integer(32), 0);
     for (unsigned element = 0; element < 2; ++element) {
       std::vector<llvm::Value*> values;
       for (size_t i = 1; i <= count; ++i)
-        values.push_back(
+        values.push_back(flushed(
             typed(builder_.CreateTrunc(builder_.CreateLShr(read(operand(i), 32), 16 * element), integer(16)),
-                  type));
-      llvm::Value* const bits = builder_.CreateZExt(bits_of(operation(values, type)), integer(32));
+                  type),
+            type));
+      llvm::Value* const bits =
+          builder_.CreateZExt(packed(flushed(operation(values, type), type), type), integer(32));
       whole = builder_.CreateOr(whole, builder_.CreateShl(bits, 16 * element));
     }
     write(operand(0), whole);
@@ -453,13 +493,14 @@ private:
 
   // With .ftz, subnormal numbers are 0.
   llvm::Value* flushed(llvm::Value* value, const Type& type) {
-    if (!has("ftz") || type.kind != Type::Kind::real || type.width != 32 || !value->getType()->isFloatTy())
+    llvm::Type* const own = value->getType();
+    if (!has("ftz") || type.kind != Type::Kind::real || (!own->isFloatTy() && !own->isHalfTy()))
       return value;
     llvm::Value* const is_small =
         builder_.CreateFCmpOLT(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value),
-                               llvm::ConstantFP::get(value->getType(), 0x1p-126));
-    llvm::Value* const zero = builder_.CreateBinaryIntrinsic(
-        llvm::Intrinsic::copysign, llvm::ConstantFP::get(value->getType(), 0.0), value);
+                               llvm::ConstantFP::get(own, own->isHalfTy() ? 0x1p-14 : 0x1p-126));
+    llvm::Value* const zero =
+        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(own, 0.0), value);
     return builder_.CreateSelect(is_small, zero, value);
   }
 
@@ -474,9 +515,10 @@ private:
   llvm::Value* finish_real(llvm::Value* value) {
     if (has("sat"))
       value = saturated(value);
-    if (has("relu"))
-      value = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maximumnum, value,
-                                             llvm::ConstantFP::get(value->getType(), 0.0));
+    if (has("relu")) { // NaN stays
+      llvm::Value* const zero = llvm::ConstantFP::get(value->getType(), 0.0);
+      value = builder_.CreateSelect(builder_.CreateFCmpOLE(value, zero), zero, value);
+    }
     return value;
   }
 
@@ -500,6 +542,8 @@ private:
     const auto count = counts.find(name);
     if (count == counts.end() || type.width == 8)
       return give_up();
+    if (name == "div" || name == "rem")
+      only_always(); // it would divide always
     each(count->second, type,
          [&](const auto& v, const Type& t) { return of_integers(name, v, t.is_signed()); });
   }
@@ -523,7 +567,7 @@ private:
     if (name == "max")
       return builder_.CreateBinaryIntrinsic(
           has("NaN") ? llvm::Intrinsic::maximum : llvm::Intrinsic::maximumnum, v[0], v[1]);
-    // fma: of 16 bits in double precision, in which product and sum are nearly always exact
+    // fma: of half precision in double precision, in which product and sum are nearly always exact
     llvm::Type* const type = v[0]->getType();
     llvm::Type* const wide = type->getPrimitiveSizeInBits() == 16 ? builder_.getDoubleTy() : type;
     llvm::Value* const sum =
@@ -657,8 +701,7 @@ private:
       if (from.kind != Type::Kind::real || from.width != 32)
         return give_up();
       const auto half = [&](size_t i) {
-        return builder_.CreateZExt(bits_of(finish_real(to_real(read(operand(i), from), from, to))),
-                                   integer(32));
+        return builder_.CreateZExt(packed(finish_real(to_real(read(operand(i), from), from, to)), to), integer(32));
       };
       write(operand(0), builder_.CreateOr(builder_.CreateShl(half(1), 16), half(2)));
       return;
@@ -669,7 +712,7 @@ private:
     llvm::Value* value = read(operand(1), from);
     is_signed_result_ = to.is_signed();
     if (!to.is_real() && !from.is_real()) {
-      if (has("sat") && to.width <= from.width)
+      if (has("sat"))
         return give_up();
       write(operand(0), from.is_signed() ? builder_.CreateSExtOrTrunc(value, integer(to.width))
                                          : builder_.CreateZExtOrTrunc(value, integer(to.width)));
@@ -677,7 +720,7 @@ private:
       write(operand(0), to_integer(flushed(value, from), from, to));
     } else {
       value = flushed(to_real(flushed(value, from), from, to), to);
-      write(operand(0), finish_real(value));
+      write(operand(0), packed(finish_real(value), to));
     }
   }
 
@@ -710,8 +753,13 @@ private:
     llvm::Type* const type = type_of(to);
     if (from.is_real() && type == value->getType()) // to an integral value, or as it is
       return has("rni") || has("rzi") || has("rmi") || has("rpi") ? rounded(value) : value;
-    if (from.is_real() && to.width > from.width)
+    if (from.is_real() && type->getPrimitiveSizeInBits() > value->getType()->getPrimitiveSizeInBits())
       return builder_.CreateFPExt(value, type);
+    if (to.kind == Type::Kind::brain) { // what is exact in single precision
+      if (from.is_real() || from.width > 16)
+        return give_up(type);
+      return from.is_signed() ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+    }
     if (has("rni") || has("rzi") || has("rmi") || has("rpi"))
       return give_up(type);
     if (!from.is_real()) {
@@ -822,7 +870,7 @@ private:
       each(2, type, [&](const auto& v, const Type&) { return result(v); });
     else
       write(operand(0),
-            result({flushed(read(operand(1), type), type), flushed(read(operand(2), type), type)}));
+            packed(result({flushed(read(operand(1), type), type), flushed(read(operand(2), type), type)}), to));
   }
 
   void select() {
@@ -981,13 +1029,16 @@ private:
   llvm::Value* address(const PtxOperand& operand) {
     if (operand.kind != PtxOperand::Kind::address)
       return give_up(llvm::PointerType::get(context_, 0));
-    const auto found = registers_.find(operand.name);
+    const auto found = find_register(operand.name);
     // An address of 32 bits is one within a state space, which a CPU does not have.
     if (found == registers_.end() || found->second.width != 64 || !found->second.value)
       return give_up(llvm::PointerType::get(context_, 0));
+    const std::optional<uint64_t> offset = operand.offset.empty() ? 0 : number(operand.offset, 64);
+    if (!offset)
+      return give_up(llvm::PointerType::get(context_, 0));
     return builder_.CreateIntToPtr(
         builder_.CreateAdd(found->second.value,
-                           llvm::ConstantInt::get(integer(64), static_cast<uint64_t>(operand.offset))),
+                           llvm::ConstantInt::get(integer(64), *offset)),
         llvm::PointerType::get(context_, 0));
   }
 
@@ -1195,6 +1246,8 @@ private:
   llvm::LLVMContext& context_;
   llvm::Instruction* before_ = nullptr;
   std::map<std::string, Register> registers_;
+  std::map<std::string, std::string> aliases_; // of operands that are results, too
+  std::vector<std::vector<std::string>> scopes_; // names of registers that each declares
   std::vector<std::pair<std::string, llvm::Type*>> results_;
   // Of the statement:
   std::vector<llvm::StringRef> parts_;

@@ -3,6 +3,7 @@
 // Everything that depends on the thread is inlined into the kernels first, so that later steps see a kernel
 // as one function. A large device function that asks neither for the thread's place nor for other threads
 // stays a function.
+#include "affine.h"
 #include "assembly.h"
 #include "interchange.h"
 #include "kernel.h"
@@ -254,10 +255,12 @@ private:
 
   static void mark_unchanging(llvm::Value& pointer) {
     for (llvm::User* user : pointer.users())
-      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user))
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
         load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
-      else
+        load->setMetadata(parameter_metadata, llvm::MDNode::get(load->getContext(), {}));
+      } else {
         mark_unchanging(*user);
+      }
   }
 
   static bool is_only_read(const llvm::Value& pointer) {

@@ -236,10 +236,12 @@ private:
       llvm::Value* value = call.getArgOperand(static_cast<unsigned>(rule.published));
       if (value->getType()->isFloatTy())
         value = builder.CreateBitCast(value, builder.getInt32Ty());
-      const bool is_predicate = value->getType()->isIntegerTy(1);
+      const unsigned width = value->getType()->getIntegerBitWidth();
       value = builder.CreateZExt(value, builder.getInt64Ty());
-      if (is_predicate) // 1 or 2; library/thread.c
+      if (width == 1) // not 0, which is that of a thread that has ended; library/thread.c
         value = builder.CreateAdd(value, builder.getInt64(1));
+      else if (width == 32)
+        value = builder.CreateOr(value, builder.getInt64(uint64_t{1} << 32));
       builder.CreateStore(value, variable(result_.published, builder.getInt64Ty()));
     }
     add_node(call, rule.meeting);

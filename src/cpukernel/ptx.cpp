@@ -1,7 +1,6 @@
 #include "ptx.h"
 
 #include <cctype>
-#include <charconv>
 
 namespace xaas::cpukernel {
 
@@ -17,8 +16,12 @@ public:
       skip();
       if (at_ == text_.size())
         return statements;
-      if (take('{') || take('}') || take(';'))
-        continue; // a scope: names are unique in all known assembly
+      if (take(';'))
+        continue;
+      if (text_[at_] == '{' || text_[at_] == '}') {
+        statements.push_back({.parts = {std::string(1, text_[at_++])}});
+        continue;
+      }
       XAAS_TRY(PtxStatement statement, next());
       statements.push_back(std::move(statement));
     }
@@ -109,12 +112,8 @@ private:
     if (take('[')) {
       result.kind = PtxOperand::Kind::address;
       result.name = word();
-      if (take('+')) {
-        const std::string offset = word();
-        if (std::from_chars(offset.data(), offset.data() + offset.size(), result.offset).ptr !=
-            offset.data() + offset.size())
-          return unknown("an unknown offset");
-      }
+      if (take('+'))
+        result.offset = word();
       if (result.name.empty() || !take(']'))
         return unknown("an unknown address");
       return result;

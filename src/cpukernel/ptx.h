@@ -15,13 +15,13 @@ struct PtxOperand {
   Kind kind = Kind::name;
   std::string name;                // of an address: the register
   std::vector<PtxOperand> members; // of a list: {a, b}
-  int64_t offset = 0;              // of an address: [a + 8]
+  std::string offset;              // of an address: [a + 8]
   std::string second;              // a second destination: p|q
 };
 
 struct PtxStatement {
   std::string predicate;          // "p" or "!p"; empty: always
-  std::vector<std::string> parts; // of the operation: {"cvt", "rn", "f16", "f32"}; or {".reg", "b32"}
+  std::vector<std::string> parts; // of the operation: {"cvt", "rn", "f16", "f32"}; or {"reg", "b32"}; of a scope: {"{"}, {"}"}
   std::vector<PtxOperand> operands;
 };
 

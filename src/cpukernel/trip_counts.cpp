@@ -70,6 +70,11 @@ private:
         uniformity.divergent_blocks().contains(loop.getLoopPreheader()) ||
         has_divergent_parent(loop, uniformity))
       return {};
+    // The header runs again for the first iteration that not all threads have.
+    if (llvm::any_of(*header, [](const llvm::Instruction& each) {
+          return each.mayHaveSideEffects() || each.isVolatile() || each.isAtomic();
+        }))
+      return {};
     auto* comparison = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
     if (!comparison || comparison->isEquality() || !comparison->getOperand(0)->getType()->isIntegerTy())
       return {};

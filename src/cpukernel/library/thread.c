@@ -113,8 +113,12 @@ SHUFFLE(down)
 SHUFFLE(bfly)
 SHUFFLE(idx)
 
-// A predicate is published as 1 or 2, because threads that have ended take no part: 0.
+// Threads that have ended take no part: 0. So a predicate is published as 1 or 2, and a value of 32 bits with another
+// bit. (One of 64 bits that is 0 counts as that of an ended thread.)
 enum { is_false = 1, is_true = 2 };
+static INLINE _Bool takes_part(uint64_t value) {
+  return value != 0;
+}
 
 // The lanes of `mask` that published `value`.
 static INLINE uint32_t lanes_with(WARP, uint32_t mask, uint64_t value) {
@@ -150,13 +154,21 @@ INLINE uint32_t xaas_warp_match_any_sync_i64(WARP, uint32_t mask, uint64_t value
   return lanes_with(values, b, t, mask, values[t]);
 }
 
-// All lanes of the mask, or none; the second result says which.
+// All lanes of the mask that have not ended, or none; the second result says which.
+static INLINE uint32_t all_with(WARP, uint32_t mask) {
+  const uint32_t first = t - t % xaas_warp_size;
+  uint32_t live = 0;
+  for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
+    live |= (uint32_t)takes_part(values[first + lane]) << lane;
+  return lanes_with(values, b, t, mask, values[t]) == (live & mask) ? live & mask : 0;
+}
 INLINE uint32_t xaas_warp_match_all_sync_i32(WARP, uint32_t mask, uint32_t value) {
   (void)value;
-  return (lanes_with(values, b, t, mask, values[t]) | lanes_with(values, b, t, mask, 0)) == mask ? mask : 0;
+  return all_with(values, b, t, mask);
 }
 INLINE uint32_t xaas_warp_match_all_sync_i64(WARP, uint32_t mask, uint64_t value) {
-  return xaas_warp_match_all_sync_i32(values, b, t, mask, (uint32_t)value);
+  (void)value;
+  return all_with(values, b, t, mask);
 }
 
 // A reduction over the lanes of a mask, in the order of the lanes.
@@ -167,7 +179,7 @@ INLINE uint32_t xaas_warp_match_all_sync_i64(WARP, uint32_t mask, uint64_t value
     type result = identity;                                                                                  \
     for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane) {                    \
       const type each = (type)values[first + lane];                                                          \
-      result = mask >> lane & 1 ? (combined) : result;                                                       \
+      result = (mask >> lane & 1) && takes_part(values[first + lane]) ? (combined) : result;                 \
     }                                                                                                        \
     return (uint32_t)result;                                                                                 \
   }

@@ -427,6 +427,110 @@ int main(void) {
             "0");
 }
 
+// What is not done a second time, in a loop over the grid's threads; values that cancel and wrap on the way; loads behind
+// a condition.
+TEST_F(CpuKernel, LoopsAndRowsKeepTheirEffects) {
+  make(R"(
+extern "C" __global__ void header(const int* a, int* out, int n) {
+  int steps = 0, sum = 0, i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (;;) {
+    out[threadIdx.x + 100] += 1;
+    if (i >= n) break;
+    sum += a[i], ++steps, i += blockDim.x * gridDim.x;
+  }
+  out[threadIdx.x] = sum * 100 + steps;
+}
+extern "C" __global__ void cancels(int* out, uint n, unsigned long c) {
+  uint x = threadIdx.x;
+  unsigned long y = (unsigned long)(x + n) - (unsigned long)x;
+  out[x] = x < y + c ? 1 : 2;
+}
+extern "C" __global__ void guarded(const int* p, int* out) {
+  out[threadIdx.x] = 5;
+  if (p) { if ((int)threadIdx.x < __nvvm_ldg_i(p)) out[threadIdx.x] = 6; }
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[200], out[200], *pa = a, *po = out, *none = 0;
+  int n = 150, bad = 0;
+  for (int i = 0; i < 200; ++i) a[i] = 1;
+  void* first[] = {&pa, &po, &n};
+  launch("header", 1, 1, 32, 1, 1, 0, first);
+  for (int t = 0; t < 32; ++t) bad += out[t] != ((149 - t) / 32 + 1) * 101 || out[t + 100] != (149 - t) / 32 + 2;
+  unsigned m = 0xfffffff0u;
+  unsigned long c = -0xffffffd0ul;
+  void* second[] = {&po, &m, &c};
+  launch("cancels", 1, 1, 64, 1, 1, 0, second);
+  for (unsigned x = 0; x < 64; ++x) bad += out[x] != (x < (unsigned long)(x + m) - x + c ? 1 : 2);
+  void* third[] = {&none, &po};
+  launch("guarded", 1, 1, 32, 1, 1, 0, third);
+  printf("%d %d", bad, out[0]);
+})"),
+            "0 5");
+}
+
+// Threads that have ended take no part, whatever the others' values are.
+TEST_F(CpuKernel, WarpsWithoutSomeThreads) {
+  make(R"(
+extern "C" __global__ void some(uint* out) {
+  uint t = threadIdx.x;
+  int all;
+  if (t >= 20) return;
+  out[t] = __nvvm_match_any_sync_i32(0xffffffff, 0) == 0xfffff;
+  out[t] += 2 * (__nvvm_match_all_sync_i32p(0xffffffff, t % 2 * 5, &all) != 0);
+  out[t] += 4 * (__nvvm_match_all_sync_i32p(0xffffffff, 0, &all) == 0xfffff);
+  out[t] += 8 * (__nvvm_redux_sync_umin(t + 5, 0xffffffff) == 5) + 16 * (__nvvm_redux_sync_max(-5 - (int)t, 0xffffffff) == -5);
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static unsigned out[64], *po = out;
+  void* arguments[] = {&po};
+  launch("some", 1, 1, 32, 1, 1, 0, arguments);
+  printf("%u %u ", out[0], out[19]);
+  launch("some", 1, 1, 20, 1, 1, 0, arguments);
+  printf("%u", out[1]);
+})"),
+            "29 29 29");
+}
+
+// Scopes, octal numbers, operands with two names; subnormal and other special numbers.
+TEST_F(CpuKernel, InlineAssemblyCorners) {
+  auto kernels = make(R"(
+extern "C" __global__ void corners(uint* o, uint x) {
+  uint r;
+  unsigned short h;
+  asm("add.u32 %0, %1, 010;" : "=r"(o[0]) : "r"(x));
+  asm("{ mov.u32 %0, %1; add.u32 %0, %1, 1; }" : "=r"(r) : "0"(x));
+  o[1] = r;
+  asm("{ fma.rn.relu.f16 %0, %1, %1, %1; }" : "=h"(h) : "h"((unsigned short)0x7e00));
+  o[2] = h;
+  asm("add.ftz.f16 %0, %1, %1;" : "=h"(h) : "h"((unsigned short)1));
+  o[3] = h;
+  asm("{ fma.rn.bf16 %0, %1, %2, %3; }" : "=h"(h) : "h"((unsigned short)0x3f80), "h"((unsigned short)0x4000), "h"((unsigned short)0x3b80));
+  o[4] = h;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(1.00390625f));
+  o[5] = h;
+}
+extern "C" __global__ void hides(uint* o, uint x) {
+  asm("{ .reg .u32 t; mov.u32 t, 100; { .reg .u32 t; mov.u32 t, 5; } add.u32 %0, t, 1; }" : "=r"(o[0]));
+}
+extern "C" __global__ void divides(uint* o, uint x) {
+  asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov.u32 %0, 9; @p div.u32 %0, 8, %1; }" : "=r"(o[0]) : "r"(x));
+})");
+  EXPECT_EQ(kernels["corners"].form, Form::loops) << kernels["corners"].reason;
+  EXPECT_EQ(kernels["hides"].form, Form::refused);
+  EXPECT_EQ(kernels["divides"].form, Form::refused);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static unsigned o[6], *po = o;
+  unsigned x = 7;
+  void* arguments[] = {&po, &x};
+  launch("corners", 1, 1, 1, 1, 1, 0, arguments);
+  printf("%u %u %d %u %x %x", o[0], o[1], (o[2] & 0x7c00) == 0x7c00 && (o[2] & 0x3ff), o[3], o[4], o[5]);
+})"),
+            "15 8 1 0 4000 3f80");
+}
+
 // LLVM 22 reads table[i % 8] as table[i] where another index may wrap (llvm-project issue 191382).
 TEST_F(CpuKernel, LowBitsOfAnIndex) {
   make(R"(
