@@ -49,8 +49,7 @@ bool AffineValues::is_constant_load(const llvm::LoadInst& load) const {
   const llvm::Value* const base =
       load.getPointerOperand()->stripAndAccumulateConstantOffsets(load.getDataLayout(), offset, true);
   return load.isSimple() &&
-         (base == place_.block ||
-          (llvm::isa<llvm::Argument>(base) && load.hasMetadata(parameter_metadata)));
+         (base == place_.block || (llvm::isa<llvm::Argument>(base) && load.hasMetadata(parameter_metadata)));
 }
 
 std::optional<Affine> AffineValues::find(llvm::Value* value) {

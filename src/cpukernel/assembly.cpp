@@ -294,7 +294,8 @@ private:
     llvm::Value* const to_even = builder_.CreateAdd(builder_.getInt32(0x7fff), builder_.CreateAnd(upper, 1));
     if (has("rm") || has("rp"))
       give_up();
-    llvm::Value* const rounded = has("rz") ? upper : builder_.CreateLShr(builder_.CreateAdd(bits, to_even), 16);
+    llvm::Value* const rounded =
+        has("rz") ? upper : builder_.CreateLShr(builder_.CreateAdd(bits, to_even), 16);
     llvm::Value* const result =
         builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), builder_.getInt32(0x7fff), rounded);
     return builder_.CreateTrunc(result, integer(16));
@@ -701,7 +702,8 @@ private:
       if (from.kind != Type::Kind::real || from.width != 32)
         return give_up();
       const auto half = [&](size_t i) {
-        return builder_.CreateZExt(packed(finish_real(to_real(read(operand(i), from), from, to)), to), integer(32));
+        return builder_.CreateZExt(packed(finish_real(to_real(read(operand(i), from), from, to)), to),
+                                   integer(32));
       };
       write(operand(0), builder_.CreateOr(builder_.CreateShl(half(1), 16), half(2)));
       return;
@@ -869,8 +871,9 @@ private:
     if (to.count == 2)
       each(2, type, [&](const auto& v, const Type&) { return result(v); });
     else
-      write(operand(0),
-            packed(result({flushed(read(operand(1), type), type), flushed(read(operand(2), type), type)}), to));
+      write(
+          operand(0),
+          packed(result({flushed(read(operand(1), type), type), flushed(read(operand(2), type), type)}), to));
   }
 
   void select() {
@@ -1037,8 +1040,7 @@ private:
     if (!offset)
       return give_up(llvm::PointerType::get(context_, 0));
     return builder_.CreateIntToPtr(
-        builder_.CreateAdd(found->second.value,
-                           llvm::ConstantInt::get(integer(64), *offset)),
+        builder_.CreateAdd(found->second.value, llvm::ConstantInt::get(integer(64), *offset)),
         llvm::PointerType::get(context_, 0));
   }
 
@@ -1246,7 +1248,7 @@ private:
   llvm::LLVMContext& context_;
   llvm::Instruction* before_ = nullptr;
   std::map<std::string, Register> registers_;
-  std::map<std::string, std::string> aliases_; // of operands that are results, too
+  std::map<std::string, std::string> aliases_;   // of operands that are results, too
   std::vector<std::vector<std::string>> scopes_; // names of registers that each declares
   std::vector<std::pair<std::string, llvm::Type*>> results_;
   // Of the statement:

@@ -20,8 +20,9 @@ struct PtxOperand {
 };
 
 struct PtxStatement {
-  std::string predicate;          // "p" or "!p"; empty: always
-  std::vector<std::string> parts; // of the operation: {"cvt", "rn", "f16", "f32"}; or {"reg", "b32"}; of a scope: {"{"}, {"}"}
+  std::string predicate; // "p" or "!p"; empty: always
+  std::vector<std::string>
+      parts; // of the operation: {"cvt", "rn", "f16", "f32"}; or {"reg", "b32"}; of a scope: {"{"}, {"}"}
   std::vector<PtxOperand> operands;
 };
 

@@ -31,7 +31,6 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
@@ -319,8 +318,6 @@ private:
     finish_return(copy);
     replace_calls(copy);
     place_shared(copy);
-    if (!place_)
-      hide_low_bits(copy);
     result_.functions.push_back(copy.function);
   }
 
@@ -515,59 +512,6 @@ private:
         }
         use.set(address);
       }
-  }
-
-  // LLVM 22 takes a check that an index of 32 bits does not wrap for one of its lower bits, and then reads
-  // table[i % 8] as table[i] (llvm-project issue 191382). It sees lower bits in constants only; these come
-  // from memory.
-  void hide_low_bits(Copy& copy) {
-    using namespace llvm::PatternMatch;
-    std::vector<llvm::Instruction*> found;
-    for (llvm::Instruction& instruction : llvm::instructions(copy.function))
-      if (instruction.getType()->isIntegerTy() && !llvm::isa<llvm::LoadInst>(instruction.getOperand(0)))
-        found.push_back(&instruction);
-    for (llvm::Instruction* instruction : found) {
-      llvm::IRBuilder<> builder(instruction);
-      const auto hidden = [&](llvm::Type* type, uint64_t value) {
-        llvm::Value* const ones = builder.CreateCall(module_.getFunction("xaas_ones"), {copy.block});
-        return builder.CreateAnd(builder.CreateZExtOrTrunc(ones, type), llvm::ConstantInt::get(type, value));
-      };
-      llvm::Type* const type = instruction->getType();
-      if (type->getIntegerBitWidth() > 64)
-        continue;
-      llvm::Value *value = nullptr, *result = nullptr;
-      const llvm::APInt* constant = nullptr;
-      if (match(instruction, m_And(m_Value(value), m_LowBitMask(constant))) && !constant->isAllOnes()) {
-        result = builder.CreateAnd(value, hidden(type, constant->getZExtValue()));
-      } else if (match(instruction, m_URem(m_Value(value), m_Power2(constant)))) {
-        result = builder.CreateAnd(value, hidden(type, constant->getZExtValue() - 1));
-      } else if (match(instruction, m_SRem(m_Value(value), m_Power2(constant))) && !constant->isNegative()) {
-        // value - the multiple towards zero
-        llvm::Value* const mask = hidden(type, constant->getZExtValue() - 1);
-        llvm::Value* const sign = builder.CreateAShr(value, type->getIntegerBitWidth() - 1);
-        llvm::Value* const biased = builder.CreateAdd(value, builder.CreateAnd(sign, mask));
-        result = builder.CreateSub(value, builder.CreateAnd(biased, builder.CreateNot(mask)));
-      } else if (match(instruction, m_ZExt(m_Trunc(m_Value(value)))) &&
-                 value->getType()->getIntegerBitWidth() <= 64) {
-        const unsigned bits = instruction->getOperand(0)->getType()->getIntegerBitWidth();
-        if (bits >= 32 || bits == 1)
-          continue;
-        llvm::Value* const low =
-            builder.CreateAnd(value, hidden(value->getType(), (uint64_t{1} << bits) - 1));
-        result = builder.CreateZExtOrTrunc(low, type);
-      } else if (match(instruction, m_SExt(m_Trunc(m_Value(value)))) &&
-                 value->getType()->getIntegerBitWidth() <= 64) {
-        const unsigned bits = instruction->getOperand(0)->getType()->getIntegerBitWidth();
-        if (bits >= 32 || bits == 1)
-          continue;
-        llvm::Value* const shift = hidden(value->getType(), value->getType()->getIntegerBitWidth() - bits);
-        result = builder.CreateSExtOrTrunc(builder.CreateAShr(builder.CreateShl(value, shift), shift), type);
-      }
-      if (!result)
-        continue;
-      instruction->replaceAllUsesWith(result);
-      instruction->eraseFromParent();
-    }
   }
 
   llvm::Function& kernel_;

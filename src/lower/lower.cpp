@@ -5,6 +5,7 @@
 #include "gpu_libraries.h"
 
 #include <xaas/base/text.h>
+#include <xaas/cpukernel/low_bits.h>
 #include <xaas/ir/back_ends.h>
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/device_image.h>
@@ -349,6 +350,15 @@ private:
   llvm::cl::Option& option_;
 };
 
+// Before and after the loop vectorizer.
+template <void (*change)(llvm::Function&)> class LowBits : public llvm::PassInfoMixin<LowBits<change>> {
+public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    change(function);
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
 // The module with its kernels for a CPU becomes a module like any other: with the optimization level of the
 // device code, and nothing else of its options, which are a GPU's.
 static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::string& errors,
@@ -372,6 +382,15 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
       host.options.codegen[option] = 1;
   host.options.codegen["UseInitArray"] = 1;
   XAAS_TRY(Setup setup, set_up(host, module).in(describe(job)));
+  setup.invocation->getCodeGenOpts().PassBuilderCallbacks.push_back([](llvm::PassBuilder& builder) {
+    builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
+      passes.addPass(LowBits<cpukernel::hide_low_bits>());
+    });
+    builder.registerOptimizerLastEPCallback(
+        [](llvm::ModulePassManager& passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) {
+          passes.addPass(llvm::createModuleToFunctionPassAdaptor(LowBits<cpukernel::show_low_bits>()));
+        });
+  });
   const WithoutJoinedAccesses without;
   XAAS_TRY(Object object, emit(host, module, std::move(setup), errors, limit));
   object.kernels = std::move(kernels);

@@ -13,7 +13,6 @@ struct xaas_block {
   uint32_t dynamic_size; // bytes of dynamic shared memory
   char* shared;          // the kernel's shared memory, aligned to 256 bytes; the dynamic part is last
   char* arena;           // arrays with an element for each thread, aligned to 256 bytes
-  uint64_t ones;         // all bits are set; src/cpukernel/regions.cpp says why
 };
 
 // A kernel as the table of its module lists it. A kernel that could not be made has a reason and no `run`.

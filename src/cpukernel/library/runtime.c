@@ -503,8 +503,7 @@ error cudaLaunchKernel(const void* function, struct dim3 grid, struct dim3 block
   work.block = (struct xaas_block){.size = {block.x, block.y, block.z},
                                    .grid = {grid.x, grid.y, grid.z},
                                    .threads = block.x * block.y * block.z,
-                                   .dynamic_size = (uint32_t)shared,
-                                   .ones = UINT64_MAX};
+                                   .dynamic_size = (uint32_t)shared};
   work.blocks = (uint64_t)grid.x * grid.y * grid.z;
   run_grid(&work);
   return success;

@@ -227,9 +227,6 @@ INLINE char* xaas_shared(block b, uint32_t offset) {
 INLINE char* xaas_slot(block b, uint32_t t, uint32_t number, uint64_t before, uint64_t size) {
   return b->arena + ((before * b->threads + 63) & ~(uint64_t)63) + 64 * (uint64_t)number + t * size;
 }
-INLINE uint64_t xaas_ones(block b) {
-  return b->ones;
-}
 INLINE uint32_t xaas_size(block b, uint32_t dimension) {
   return b->size[dimension];
 }

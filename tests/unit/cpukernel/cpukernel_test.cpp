@@ -427,8 +427,8 @@ int main(void) {
             "0");
 }
 
-// What is not done a second time, in a loop over the grid's threads; values that cancel and wrap on the way; loads behind
-// a condition.
+// What is not done a second time, in a loop over the grid's threads; values that cancel and wrap on the way;
+// loads behind a condition.
 TEST_F(CpuKernel, LoopsAndRowsKeepTheirEffects) {
   make(R"(
 extern "C" __global__ void header(const int* a, int* out, int n) {
@@ -536,7 +536,8 @@ TEST_F(CpuKernel, LowBitsOfAnIndex) {
   make(R"(
 extern "C" __global__ void low(int* o, int* const* head, uint row) {
   uint t = threadIdx.x;
-  o[row + t] = (*head)[t % 8] + (*head)[(int)t % 8] + (*head)[(unsigned char)(t * 9) & 15];
+  o[row + t] = (*head)[t % 8] + (*head)[(int)t % 8] + (*head)[(unsigned char)(t * 9) & 15] + (*head)[t << 29 >> 29] +
+               (*head)[t - t / 8 * 8] + (*head)[t ^ (t & ~7)];
 })");
   EXPECT_EQ(run(R"(
 int main(void) {
@@ -545,7 +546,7 @@ int main(void) {
   for (int i = 0; i < 4096; ++i) table[i] = i;
   void* arguments[] = {&po, &head, &row};
   launch("low", 1, 1, 256, 1, 1, 0, arguments);
-  for (int i = 0; i < 256; ++i) bad += o[i] != i % 8 * 2 + (i * 9 & 15);
+  for (int i = 0; i < 256; ++i) bad += o[i] != i % 8 * 5 + (i * 9 & 15);
   printf("%u", bad);
 })"),
             "0");

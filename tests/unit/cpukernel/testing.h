@@ -58,7 +58,7 @@ static void* variable(const char* name) {
 static void launch(const char* name, unsigned gx, unsigned gy, unsigned bx, unsigned by, unsigned bz,
                    unsigned dynamic, void** arguments) {
   const struct xaas_kernel* k = find(name);
-  struct xaas_block b = {.size = {bx, by, bz}, .grid = {gx, gy, 1}, .threads = bx * by * bz, .dynamic_size = dynamic, .ones = -1};
+  struct xaas_block b = {.size = {bx, by, bz}, .grid = {gx, gy, 1}, .threads = bx * by * bz, .dynamic_size = dynamic};
   b.shared = aligned_alloc(256, (k->shared_bytes + dynamic + 511) / 256 * 256);
   b.arena = aligned_alloc(256, ((size_t)k->thread_bytes * b.threads + 64 * (k->arrays + 1) + 511) / 256 * 256);
   if (!k->run) { fprintf(stderr, "%s\n", k->reason); exit(3); }
