@@ -319,6 +319,10 @@ TEST(Unmet, Gpu) {
   spec::Requirement required;
   required.gpu = {"nvidia", "sm_90", "550"};
   EXPECT_THAT(unmet(required, system), ElementsAre(HasSubstr("this system has no GPU")));
+  required.gpu->or_cpu = true; // also below, where the system has a GPU
+  ASSERT_EQ(needs_of(required, system).size(), 1u);
+  EXPECT_TRUE(needs_of(required, system)[0].by_cpu);
+  EXPECT_THAT(unmet(required, system), IsEmpty());
   system::Gpu gpu;
   gpu.vendor = "amd";
   gpu.arch = "gfx90a";

@@ -404,14 +404,14 @@ TEST(Point, JsonHasTheShapeOfInspect) {
       R"({"name":"isa","category":"cpu","default":"x86-64-v3","values":[{"value":"x86-64-v3","arguments":[],)"
       R"("requires":{"cpu":"x86-64-v3"}}]})");
   const auto parsed = two_points(
-      R"(, "requires": {"cpu": "avx2", "gpu": {"vendor": "nvidia", "driver": "550.1"}, "mpi": "mpich-12",
+      R"(, "requires": {"cpu": "avx2", "gpu": {"vendor": "nvidia", "driver": "550.1", "or": "cpu"}, "mpi": "mpich-12",
            "library": [{"name": "fftw3", "version": "3.3"}, {"name": "m"}], "values": {"b": "2"}})",
       "");
   ASSERT_TRUE(parsed) << parsed.error().message;
   const Json json = to_json(parsed->points[0]);
   EXPECT_EQ(json["default"], nullptr);
   EXPECT_EQ(json["values"][0]["requires"].dump(),
-            R"({"cpu":["avx2"],"gpu":{"vendor":"nvidia","driver":"550.1"},"mpi":"mpich-12",)"
+            R"({"cpu":["avx2"],"gpu":{"vendor":"nvidia","driver":"550.1","or":"cpu"},"mpi":"mpich-12",)"
             R"("library":[{"name":"fftw3","version":"3.3"},{"name":"m"}],"values":{"b":"2"}})");
   EXPECT_EQ(json["values"][1]["requires"], Json::object());
   EXPECT_FALSE(json.contains("prefer"));
@@ -427,6 +427,7 @@ TEST(Point, DamagedPointIsAnErrorOfTheReadersKind) {
         R"({"name":"a","values":[{"value":"1"}],"default":"2"})",
         R"({"name":"a","values":[{"value":"1","requires":{"cpu":{}}}]})",
         R"({"name":"a","values":[{"value":"1","requires":{"gpu":3}}]})",
+        R"({"name":"a","values":[{"value":"1","requires":{"gpu":{"or":"none"}}}]})",
         R"({"name":"a","values":[{"value":"1","requires":{"library":[{"name":"m","from":"moon"}]}}]})",
         R"({"name":"a","values":[{"value":"1"},{"value":"1"}]})"}) {
     const Json json = Json::parse(text);
