@@ -137,7 +137,7 @@ bool meet(const Address& a, const Address& b, const std::function<bool(const llv
   if (!a.base || a.base != b.base)
     return false;
   int64_t stride = 0;
-  std::vector<int64_t> differences = {a.constant - b.constant};
+  std::vector<int64_t> uniform;
   std::set<const llvm::Value*> values;
   for (const Address* each : {&a, &b})
     for (const auto& [value, factor] : each->terms)
@@ -149,7 +149,8 @@ bool meet(const Address& a, const Address& b, const std::function<bool(const llv
   for (const llvm::Value* value : values) {
     const int64_t first = factor_in(a, value), second = factor_in(b, value);
     if (!varying(*value)) {
-      differences.push_back(first - second);
+      if (first != second)
+        uniform.push_back(std::abs(first - second));
       continue;
     }
     if (first != second || stride != 0)
@@ -158,13 +159,12 @@ bool meet(const Address& a, const Address& b, const std::function<bool(const llv
   }
   if (stride == 0)
     return false;
-  bool differs = false;
-  for (int64_t difference : differences) {
-    if (difference % stride != 0 || std::abs(difference / stride) >= 32)
-      return false;
-    differs |= difference != 0;
-  }
-  return differs;
+  // s[t] and s[t + d]; but s[i * 16 + t] and s[j * 16 + t] are a thread's own column.
+  if (llvm::any_of(uniform, [&](int64_t difference) { return difference != stride; }))
+    return false;
+  const int64_t difference = a.constant - b.constant;
+  return difference % stride == 0 && std::abs(difference / stride) < 32 &&
+         (difference != 0 || !uniform.empty());
 }
 
 class Cutter {

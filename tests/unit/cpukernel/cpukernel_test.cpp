@@ -169,6 +169,14 @@ extern "C" __global__ void scan(int* a) {
   for (int d = 1; d < 32; d *= 2) if (t >= d) s[t] += s[t - d];
   a[t] = s[t];
 }
+extern "C" __global__ void column(float* a, int n) {
+  __shared__ float s[16][16];
+  int t = threadIdx.x;
+  for (int i = 0; i < 16; ++i) s[i][t] = a[i * 16 + t];
+  if (t < n) for (int i = 1; i < 16; ++i) for (int j = 0; j < i; ++j) s[i][t] -= s[j][t];
+  __nvvm_bar_sync(0);
+  a[t] = s[15][15 - t];
+}
 extern "C" __global__ void own(int* a, int n) {
   __shared__ int s[32][17];
   int t = threadIdx.x;
@@ -181,6 +189,7 @@ extern "C" __global__ void own(int* a, int n) {
   EXPECT_THAT(kernels["last"].reason, HasSubstr("lockstep"));
   EXPECT_EQ(kernels["scan"].form, Form::masked);
   EXPECT_EQ(kernels["own"].form, Form::loops) << kernels["own"].reason;
+  EXPECT_EQ(kernels["column"].form, Form::loops) << kernels["column"].reason;
   EXPECT_EQ(run(R"(
 int main(void) {
   double a[64], *pa = a;
