@@ -4,16 +4,16 @@
 //            mov.b32 {low,high},$1;             =>     %f = bitcast i16 %h to half
 //            cvt.f32.f16 $0, low;}", "=f,r")           %r = fpext half %f to float
 //
-// Approach: each statement becomes IR. Values of registers are integers of the register's width, as PTX lets
-// instructions read any register of the right width, and become what an instruction's type says where it
-// reads them. An instruction without a rule, or with an operand that it does not know, leaves the whole
-// assembly as it is, and the kernel is refused where it needs it.
+// Approach: each statement becomes IR. PTX lets instructions read any register of the right width, so values
+// of registers are integers of that width. An instruction converts them to its own type. If an instruction or
+// an operand has no rule, the whole assembly stays, and kernels that need it are refused.
 //
 // Approximate instructions are the accurate functions. `.ftz` flushes subnormal operands and results of
 // arithmetic; approximate instructions leave them.
 //
 // Source: PTX ISA 9.0, "Instruction Set".
 #include "assembly.h"
+#include "library.h"
 #include "ptx.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -129,7 +129,7 @@ private:
     return width ? builder_.CreateBitCast(value, integer(width)) : give_up(integer(32));
   }
 
-  // $0, $1, ...: results first, then what is given; one that is both has its first value from the latter.
+  // $0, $1, ...: first results, then arguments. An argument that is tied to a result is its first value.
   void read_operands() {
     before_ = call_.getPrevNode();
     const auto* assembly = llvm::cast<llvm::InlineAsm>(call_.getCalledOperand());
@@ -464,7 +464,7 @@ private:
 
   // ---- Arithmetic
 
-  using Operation = std::function<llvm::Value*(const std::vector<llvm::Value*>&, const Type&)>;
+  using Operation = std::function<llvm::Value*(const std::vector<llvm::Value*>&)>;
 
   // An operation on each element of its operands.
   void each(size_t count, const Type& type, const Operation& operation) {
@@ -474,7 +474,7 @@ private:
       for (size_t i = 1; i <= count; ++i)
         values.push_back(flushed(read(operand(i), type), type));
       is_signed_result_ = type.is_signed();
-      write(operand(0), packed(flushed(operation(values, type), type), type));
+      write(operand(0), packed(flushed(operation(values), type), type));
       return;
     }
     llvm::Value* whole = llvm::ConstantInt::get(integer(32), 0);
@@ -486,7 +486,7 @@ private:
                   type),
             type));
       llvm::Value* const bits =
-          builder_.CreateZExt(packed(flushed(operation(values, type), type), type), integer(32));
+          builder_.CreateZExt(packed(flushed(operation(values), type), type), integer(32));
       whole = builder_.CreateOr(whole, builder_.CreateShl(bits, 16 * element));
     }
     write(operand(0), whole);
@@ -533,7 +533,7 @@ private:
       const auto count = counts.find(name);
       if (count == counts.end())
         return give_up();
-      each(count->second, type, [&](const auto& v, const Type&) { return finish_real(of_reals(name, v)); });
+      each(count->second, type, [&](const auto& v) { return finish_real(of_reals(name, v)); });
       return;
     }
     allow(1, {});
@@ -545,8 +545,7 @@ private:
       return give_up();
     if (name == "div" || name == "rem")
       only_always(); // it would divide always
-    each(count->second, type,
-         [&](const auto& v, const Type& t) { return of_integers(name, v, t.is_signed()); });
+    each(count->second, type, [&](const auto& v) { return of_integers(name, v, type.is_signed()); });
   }
 
   llvm::Value* of_reals(llvm::StringRef name, const std::vector<llvm::Value*>& v) {
@@ -612,8 +611,7 @@ private:
     const bool adds = parts_[0] == "mad";
     if (type.is_real()) {
       allow(1, {"rn", "ftz", "sat", "relu", "noftz"});
-      each(adds ? 3 : 2, type,
-           [&](const auto& v, const Type&) { return finish_real(of_reals(adds ? "fma" : "mul", v)); });
+      each(adds ? 3 : 2, type, [&](const auto& v) { return finish_real(of_reals(adds ? "fma" : "mul", v)); });
       return;
     }
     allow(1, {"lo", "hi", "wide"});
@@ -665,7 +663,7 @@ private:
     if (!type.is_real())
       return give_up();
     const llvm::StringRef name = parts_[0];
-    each(1, type, [&](const auto& v, const Type&) -> llvm::Value* {
+    each(1, type, [&](const auto& v) -> llvm::Value* {
       llvm::Type* const own = v[0]->getType();
       llvm::Type* const wide = type.width == 16 ? builder_.getFloatTy() : own;
       llvm::Value* const x = builder_.CreateFPExt(v[0], wide);
@@ -869,7 +867,7 @@ private:
       return builder_.CreateSExt(is_true, integer(to.width));
     };
     if (to.count == 2)
-      each(2, type, [&](const auto& v, const Type&) { return result(v); });
+      each(2, type, [&](const auto& v) { return result(v); });
     else
       write(
           operand(0),
@@ -1115,7 +1113,7 @@ private:
     const Type type = type_at(0);
     llvm::StringRef operation;
     for (llvm::StringRef part : llvm::ArrayRef(parts_).drop_front().drop_back()) {
-      if (llvm::is_contained({"add", "min", "max", "inc", "dec", "cas", "exch", "and", "or", "xor"}, part))
+      if (part == "cas" || atomic_operation(part, type.is_real(), type.is_signed()))
         operation = part;
       else if (!llvm::is_contained(
                    {"global", "relaxed", "acquire", "release", "acq_rel", "gpu", "cta", "sys", "noftz"},
@@ -1137,21 +1135,11 @@ private:
                                                                         llvm::MaybeAlign(), order, order),
                                            0);
     } else {
-      using Kind = llvm::AtomicRMWInst::BinOp;
-      const bool is_signed = type.is_signed();
-      if (type.is_real() && operation != "add" && operation != "exch")
+      const auto kind = atomic_operation(operation, type.is_real(), type.is_signed());
+      if (!kind)
         return give_up();
-      const Kind kind = operation == "add"    ? (type.is_real() ? Kind::FAdd : Kind::Add)
-                        : operation == "min"  ? (is_signed ? Kind::Min : Kind::UMin)
-                        : operation == "max"  ? (is_signed ? Kind::Max : Kind::UMax)
-                        : operation == "inc"  ? Kind::UIncWrap
-                        : operation == "dec"  ? Kind::UDecWrap
-                        : operation == "exch" ? Kind::Xchg
-                        : operation == "and"  ? Kind::And
-                        : operation == "or"   ? Kind::Or
-                                              : Kind::Xor;
       result =
-          builder_.CreateAtomicRMW(kind, place, read(operand(first + 1), type), llvm::MaybeAlign(), order);
+          builder_.CreateAtomicRMW(*kind, place, read(operand(first + 1), type), llvm::MaybeAlign(), order);
     }
     if (returns)
       write(operand(0), result);

@@ -68,16 +68,6 @@ void provide_functions(llvm::Module& module) {
 // llvm.nvvm.atomic.OPERATION.gen.TYPE.SCOPE: atomic for the block or the system. Blocks run in one process,
 // so that the scope makes no difference.
 void replace_atomics(llvm::Module& module) {
-  static const std::map<llvm::StringRef, std::pair<llvm::AtomicRMWInst::BinOp, llvm::AtomicRMWInst::BinOp>>
-      operations = {{"add", {llvm::AtomicRMWInst::Add, llvm::AtomicRMWInst::FAdd}},
-                    {"and", {llvm::AtomicRMWInst::And, llvm::AtomicRMWInst::BAD_BINOP}},
-                    {"or", {llvm::AtomicRMWInst::Or, llvm::AtomicRMWInst::BAD_BINOP}},
-                    {"xor", {llvm::AtomicRMWInst::Xor, llvm::AtomicRMWInst::BAD_BINOP}},
-                    {"exch", {llvm::AtomicRMWInst::Xchg, llvm::AtomicRMWInst::Xchg}},
-                    {"max", {llvm::AtomicRMWInst::Max, llvm::AtomicRMWInst::BAD_BINOP}},
-                    {"min", {llvm::AtomicRMWInst::Min, llvm::AtomicRMWInst::BAD_BINOP}},
-                    {"inc", {llvm::AtomicRMWInst::UIncWrap, llvm::AtomicRMWInst::BAD_BINOP}},
-                    {"dec", {llvm::AtomicRMWInst::UDecWrap, llvm::AtomicRMWInst::BAD_BINOP}}};
   constexpr llvm::AtomicOrdering order = llvm::AtomicOrdering::SequentiallyConsistent;
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     llvm::StringRef name = function.getName();
@@ -95,11 +85,8 @@ void replace_atomics(llvm::Module& module) {
             builder.CreateAtomicCmpXchg(call->getArgOperand(0), call->getArgOperand(1),
                                         call->getArgOperand(2), llvm::MaybeAlign(), order, order),
             0);
-      } else if (const auto found = operations.find(operation); found != operations.end()) {
-        const auto kind = call->getType()->isFloatingPointTy() ? found->second.second : found->second.first;
-        if (kind == llvm::AtomicRMWInst::BAD_BINOP)
-          continue;
-        result = builder.CreateAtomicRMW(kind, call->getArgOperand(0), call->getArgOperand(1),
+      } else if (const auto kind = atomic_operation(operation, call->getType()->isFloatingPointTy(), true)) {
+        result = builder.CreateAtomicRMW(*kind, call->getArgOperand(0), call->getArgOperand(1),
                                          llvm::MaybeAlign(), order);
       } else {
         continue;
@@ -127,6 +114,22 @@ void replace_intrinsics(llvm::Module& module) {
 }
 
 } // namespace
+
+std::optional<llvm::AtomicRMWInst::BinOp> atomic_operation(llvm::StringRef name, bool is_real,
+                                                           bool is_signed) {
+  using Operation = llvm::AtomicRMWInst::BinOp;
+  static const std::map<llvm::StringRef, Operation> reals = {{"add", Operation::FAdd},
+                                                             {"exch", Operation::Xchg}};
+  static const std::map<llvm::StringRef, Operation> integers = {
+      {"add", Operation::Add},  {"exch", Operation::Xchg},    {"and", Operation::And},
+      {"or", Operation::Or},    {"xor", Operation::Xor},      {"min", Operation::UMin},
+      {"max", Operation::UMax}, {"inc", Operation::UIncWrap}, {"dec", Operation::UDecWrap}};
+  if (!is_real && is_signed && (name == "min" || name == "max"))
+    return name == "min" ? Operation::Min : Operation::Max;
+  const auto& all = is_real ? reals : integers;
+  const auto found = all.find(name);
+  return found == all.end() ? std::nullopt : std::optional(found->second);
+}
 
 std::string intrinsic_name(const llvm::Function& function) {
   llvm::StringRef name = function.getName();

@@ -5,6 +5,9 @@
 
 #include <llvm/ADT/StringRef.h>
 
+#include <llvm/IR/Instructions.h>
+
+#include <optional>
 #include <string>
 
 namespace llvm {
@@ -31,6 +34,11 @@ std::string intrinsic_name(const llvm::Function& function);
 
 // The function that a call names directly; null for a call through a pointer or of inline assembly.
 const llvm::Function* callee_of(const llvm::CallBase& call);
+
+// The operation that PTX calls "add", "min", "inc" and so on, on a type; nothing if there is none. "cas" is
+// another instruction.
+std::optional<llvm::AtomicRMWInst::BinOp> atomic_operation(llvm::StringRef name, bool is_real,
+                                                           bool is_signed);
 
 // Gives the module's own functions names that no library has, adds the library to the module, and replaces
 // calls of what it defines for any thread. Other intrinsics stay. The module is for the host.

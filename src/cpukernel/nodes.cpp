@@ -268,8 +268,10 @@ private:
         if (Address address = address_of(pointer, kernel_.getDataLayout());
             address.base && shared_.contains(address.base))
           addresses_[&instruction] = std::move(address);
-    const Uniformity uniformity(kernel_);
-    varies_ = [&](const llvm::Value& value) { return uniformity.varies(value); };
+    std::optional<Uniformity> uniformity; // of kernels with such accesses
+    if (!addresses_.empty())
+      uniformity.emplace(kernel_);
+    varies_ = [&](const llvm::Value& value) { return uniformity->varies(value); };
     visit_accesses();
     if (relying_.empty())
       return;

@@ -181,7 +181,7 @@ private:
                         [&](const llvm::Use& operand) { return is_recomputable(operand, budget); });
   }
 
-  // What is not computed again for a value that is: the same everywhere, or carried for all threads.
+  // Operands that stay when a value is computed again: constants, arguments, variables, uniform values.
   bool is_leaf(const llvm::Value* value) const {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     return !instruction || llvm::isa<llvm::AllocaInst>(instruction) || is_uniform(*instruction);

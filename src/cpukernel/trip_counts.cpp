@@ -1,5 +1,5 @@
 // Problem: in a loop over the grid's threads, neighbouring threads have the same number of iterations but for
-// the last one, so that the loop is none that all threads run alike (interchange.cpp).
+// the last one, so all threads of a row do not run the loop alike (interchange.cpp).
 //
 //     for (i = i0 + x; i < n; i += step)
 //       sum += a[i];

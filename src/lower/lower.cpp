@@ -333,13 +333,14 @@ static Object symbols_object(llvm::Module& module) {
   return {to_bytes(symbols->defined), {}, std::move(symbols->wanted)};
 }
 
-// The loop vectorizer joins accesses to the members of structures, for which it moves them. In a loop whose
-// accesses are declared parallel, it does not ask whether one thread relies on their order. The option is one
-// of the process: a job beside this one, of which there is none in a worker, would only be slower.
+// The loop vectorizer joins accesses to the members of structures, and moves them for that. In a loop whose
+// accesses are declared parallel, it does not ask whether one thread relies on their order. The option
+// belongs to the process. A worker runs one job at a time; elsewhere, another job would only be slower.
+constexpr const char* joined_accesses = "enable-interleaved-mem-accesses";
+
 class WithoutJoinedAccesses {
 public:
-  WithoutJoinedAccesses()
-      : option_(*llvm::cl::getRegisteredOptions().lookup("enable-interleaved-mem-accesses")) {
+  explicit WithoutJoinedAccesses(llvm::cl::Option& option) : option_(option) {
     option_.addOccurrence(0, option_.ArgStr, "false");
   }
   ~WithoutJoinedAccesses() { option_.reset(); }
@@ -391,7 +392,10 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
           passes.addPass(llvm::createModuleToFunctionPassAdaptor(LowBits<cpukernel::show_low_bits>()));
         });
   });
-  const WithoutJoinedAccesses without;
+  llvm::cl::Option* const joins = llvm::cl::getRegisteredOptions().lookup(joined_accesses);
+  if (!joins)
+    return make_error(ErrorKind::failed, std::string("LLVM has no option ") + joined_accesses);
+  const WithoutJoinedAccesses without(*joins);
   XAAS_TRY(Object object, emit(host, module, std::move(setup), errors, limit));
   object.kernels = std::move(kernels);
   return object;

@@ -32,6 +32,14 @@ __global__ void early(int *a, int n) {
   a[t] = __syncthreads_count(t % 2);
 }
 __global__ void says(int n) { if (threadIdx.x == 1) printf("thread %d of %d: %.1f %s\n", threadIdx.x, n, 0.5, "yes"); }
+// One thread's own accesses through two pointers.
+__global__ void order(float2 *a, float2 *b, float *out) {
+  int i = threadIdx.x;
+  a[i].x = 1;
+  float u = b[i].x;
+  a[i].y = 2;
+  out[i] = u + 10 * b[i].y;
+}
 __global__ void refused(int *a) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 
 int main() {
@@ -49,6 +57,14 @@ int main() {
   cudaMallocManaged(&a, 64 * sizeof *a);
   early<<<1, 64>>>(a, 40);
   std::printf("%d %d\n", a[0], cudaDeviceSynchronize());
+  float2 *both;
+  float *sum;
+  cudaMallocManaged(&both, 512 * sizeof *both), cudaMallocManaged(&sum, 512 * sizeof *sum);
+  cudaMemset(both, 0, 512 * sizeof *both);
+  order<<<1, 512>>>(both, both, sum);
+  int wrong = 0;
+  for (int i = 0; i < 512; ++i) wrong += sum[i] != 21;
+  std::printf("%d wrong\n", wrong);
   says<<<1, 2>>>(2);
   refused<<<1, 1>>>(a);
   std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
@@ -74,7 +90,7 @@ deploy() { "$XAAS" deploy oci:app:ir --gpu cpu -o "rootfs:$1" --format json "${@
 deploy cpu
 assert_json cpu.json '.target.gpu == ["cpu"] and .gpu_code == []'
 assert_json cpu.json '[.kernels[] | "\(.name) \(.form)"] | sort == ["_Z4saysi loops", "_Z4sumsPKfPf4Part loops",
-  "_Z5earlyPii masked", "_Z7refusedPi refused"]'
+  "_Z5earlyPii masked", "_Z5orderP6float2S0_Pf loops", "_Z7refusedPi refused"]'
 assert_json cpu.json '.kernels[] | select(.form == "refused").reason | contains("wgmma.fence")'
 says cpu.err "kernel _Z7refusedPi cannot run on the CPU"
 
@@ -82,6 +98,7 @@ for order in sequential reverse random:7 ""; do
   XAAS_BLOCK_ORDER=$order cpu/usr/local/bin/app >out 2>err || fail "the program failed: $(cat err)"
   expect_equal "output in the order '$order'" "$(cat out)" "384 312 8
 20 0
+0 wrong
 thread 1 of 2: 0.5 yes
 cudaErrorInvalidDeviceFunction
 cudaErrorInvalidConfiguration
@@ -106,7 +123,13 @@ expect_exit 2 env XAAS_KERNEL_THREADS=none cpu/usr/local/bin/app
 XAAS_KERNEL_TIMES=$PWD/times cpu/usr/local/bin/app >/dev/null 2>&1
 expect_equal "times of kernels" "$(cut -f2- times | sort)" "1	_Z4saysi
 1	_Z4sumsPKfPf4Part
-1	_Z5earlyPii"
+1	_Z5earlyPii
+1	_Z5orderP6float2S0_Pf"
+
+# For a CPU without masks for vectors, whose loops are others.
+deploy plain --cpu x86-64-v2
+plain/usr/local/bin/app >out 2>/dev/null || fail "the program for x86-64-v2 failed"
+grep -qx "0 wrong" out || fail "wrong order of one thread's accesses: $(cat out)"
 
 expect_exit 2 "$XAAS" deploy oci:app:ir --gpu cpu,sm_80 -o rootfs:both
 
