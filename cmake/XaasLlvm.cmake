@@ -37,6 +37,34 @@ llvm_map_components_to_libnames(XAAS_LLVM_OBJECT object)
 add_library(xaas_llvm_object INTERFACE)
 target_link_libraries(xaas_llvm_object INTERFACE xaas_llvm ${XAAS_LLVM_OBJECT})
 
+# LLVM 22 with a fault mended (llvm/wrap_predicate.cpp): a copy of its library of analyses in which our function
+# has the name of LLVM's, and LLVM's another. It depends on LLVM having been compiled with -ffunction-sections, as
+# its own build does.
+if(LLVM_VERSION VERSION_LESS 23)
+  set(function _ZNK4llvm17SCEVWrapPredicate7impliesEPKNS_13SCEVPredicateERNS_15ScalarEvolutionE)
+  set(directory "${PROJECT_BINARY_DIR}/llvm")
+  file(MAKE_DIRECTORY "${directory}")
+  get_target_property(configuration LLVMAnalysis IMPORTED_CONFIGURATIONS)
+  get_target_property(original LLVMAnalysis IMPORTED_LOCATION_${configuration})
+  add_library(xaas_wrap_predicate OBJECT "${CMAKE_CURRENT_LIST_DIR}/llvm/wrap_predicate.cpp")
+  target_link_libraries(xaas_wrap_predicate PRIVATE xaas_llvm)
+  add_custom_command(OUTPUT "${directory}/libLLVMAnalysis.a"
+    COMMAND "${LLVM_TOOLS_BINARY_DIR}/llvm-ar" x "${original}" ScalarEvolution.cpp.o
+    COMMAND "${LLVM_TOOLS_BINARY_DIR}/llvm-objcopy" --weaken-symbol=${function}
+            --add-symbol=xaas_llvm_implies=.text.${function}:0,global,function ScalarEvolution.cpp.o
+    COMMAND "${LLVM_TOOLS_BINARY_DIR}/ld.lld" -r -o mended.o ScalarEvolution.cpp.o
+            "$<TARGET_OBJECTS:xaas_wrap_predicate>"
+    COMMAND "${CMAKE_COMMAND}" -E rename mended.o ScalarEvolution.cpp.o
+    COMMAND "${CMAKE_COMMAND}" -E copy "${original}" "${directory}/libLLVMAnalysis.a"
+    COMMAND "${LLVM_TOOLS_BINARY_DIR}/llvm-ar" r "${directory}/libLLVMAnalysis.a" ScalarEvolution.cpp.o
+    DEPENDS xaas_wrap_predicate "$<TARGET_OBJECTS:xaas_wrap_predicate>" "${original}"
+    WORKING_DIRECTORY "${directory}" VERBATIM)
+  add_custom_target(xaas_llvm_analysis DEPENDS "${directory}/libLLVMAnalysis.a")
+  add_dependencies(LLVMAnalysis xaas_llvm_analysis)
+  set_target_properties(LLVMAnalysis PROPERTIES
+    IMPORTED_LOCATION_${configuration} "${directory}/libLLVMAnalysis.a")
+endif()
+
 # xaas_clang: the compiler with all targets, because the exported libraries of Clang and lld reference all of them.
 set(components passes lto option frontendoffloading frontenddriver frontendopenmp frontendhlsl coverage
   instrumentation profiledata windowsdriver symbolize debuginfodwarf dtlto bitreader bitwriter object)
