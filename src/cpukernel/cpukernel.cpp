@@ -78,6 +78,7 @@ private:
   struct Work {
     llvm::Function* kernel;
     std::string name;
+    std::string source;
     Nodes nodes = {};
     SharedPlaces places = {};
     uint64_t shared_bytes = 0;
@@ -90,7 +91,8 @@ private:
   void collect_kernels() {
     for (llvm::Function& function : module_)
       if (!function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::PTX_Kernel)
-        works_.push_back({&function, function.getName().str()});
+        works_.push_back({&function, function.getName().str(),
+                          function.getFnAttribute(source_attribute).getValueAsString().str()});
     std::sort(works_.begin(), works_.end(), [](const Work& a, const Work& b) { return a.name < b.name; });
   }
 
@@ -470,7 +472,7 @@ private:
                          !work.refusal.empty() ? Form::refused
                          : work.nodes.agree    ? Form::loops
                                                : Form::masked,
-                         work.refusal.empty() ? work.nodes.reason : work.refusal});
+                         work.refusal.empty() ? work.nodes.reason : work.refusal, work.source});
     return kernels;
   }
 

@@ -519,8 +519,9 @@ void add_table(llvm::Module& module, const std::vector<Entry>& kernels,
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", constructor));
   builder.CreateCall(add, {table});
   builder.CreateRetVoid();
-  // Before the constructors that register the host's part, which have the default priority.
-  llvm::appendToGlobalCtors(module, constructor, 101);
+  // Before the constructors that register the host's part, which have the default priority, or 101 where
+  // device code is linked (llvm/Frontend/Offloading/OffloadWrapper.cpp).
+  llvm::appendToGlobalCtors(module, constructor, 100);
 }
 
 } // namespace xaas::cpukernel

@@ -38,9 +38,6 @@ namespace xaas::cpukernel {
 
 namespace {
 
-// Address spaces of LLVM's NVPTX back end (llvm/docs/NVPTXUsage.rst, "Address Spaces").
-enum AddressSpace : unsigned { generic = 0, shared = 3 };
-
 Result<void> compare_layouts(const llvm::Module& module, const llvm::DataLayout& host) {
   const llvm::DataLayout& device = module.getDataLayout();
   llvm::TypeFinder types;
@@ -126,8 +123,9 @@ private:
 
   // Without what only a GPU reads.
   static void make_plain(llvm::Function& function) {
-    for (const char* attribute : {"target-cpu", "target-features", "uniform-work-group-size", "nvvm.maxntid",
-                                  "nvvm.minctasm", "nvvm.maxnreg", "nvvm.reqntid", "nvvm.cluster_dim"})
+    for (const char* attribute :
+         {"target-cpu", "target-features", "uniform-work-group-size", "nvvm.maxntid", "nvvm.minctasm",
+          "nvvm.maxnreg", "nvvm.reqntid", "nvvm.cluster_dim", source_attribute})
       function.removeFnAttr(attribute);
     function.setComdat(nullptr);
   }

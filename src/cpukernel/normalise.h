@@ -18,6 +18,12 @@ class Module;
 
 namespace xaas::cpukernel {
 
+// Of LLVM's NVPTX back end (llvm/docs/NVPTXUsage.rst, "Address Spaces").
+enum AddressSpace : unsigned { generic = 0, shared = 3 };
+
+// An attribute of kernels that link_modules() makes: the source.
+constexpr const char* source_attribute = "xaas-source";
+
 // Shared variables, which each block has its own of. `dynamic` ones have the size that a launch asks for.
 struct SharedVariables {
   std::vector<llvm::GlobalVariable*> fixed, dynamic;

@@ -5,6 +5,10 @@
 // (cpukernel/cpukernel.h). The lowest uses the fewest features of a GPU. In place of the device image, the
 // host code gets a text that names the object's kernels. Every link that reads such host code, also through
 // archives, reads the objects of all their kernels; and in place of CUDA's run-time library ours.
+//
+// Relocatable device code is linked first: the IR of all sources of a link becomes one object with kernels.
+// The link also reads the object that registers the host's offload entries, as for a GPU (linking.cpp); in
+// place of an image it has the text that names the kernels.
 #include "cpu.h"
 #include "amd.h"
 #include "find_links.h"
@@ -13,13 +17,20 @@
 #include <xaas/device/code_object.h>
 #include <xaas/device/fat_binary.h>
 #include <xaas/ir/options.h>
+#include <xaas/lower/device_link.h>
 #include <xaas/target/gpu.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 namespace xaas::device {
 
 namespace {
+
+// Of ir::Unit::offload.
+constexpr const char* cuda = "cuda";
+constexpr const char* openmp = "openmp";
 
 // Libraries of CUDA's that a program may be linked with, besides the run-time library. They need a driver.
 bool needs_driver(std::string_view name) {
@@ -37,13 +48,168 @@ Result<std::pair<target::GpuArch, Digest>> lowest(const ir::Unit& host) {
   return std::pair(arch, host.device.at(to_string(arch)));
 }
 
-// The device code of a host unit. Sources with equal device code have variables of their own, so the host
-// unit is part of it.
-ir::Unit kernels_of(const DeviceInputs& inputs, const Digest& host) {
-  ir::Unit unit = inputs.bundle.units.at(inputs.plan.kernels.at(host));
-  unit.device = {{ir::host_device, host}};
-  return unit;
-}
+// An object with kernels: of one host unit, or of those whose device code is linked.
+struct KernelObject {
+  ir::Unit unit; // names it
+  ir::UnitOptions options;
+  std::vector<Digest> linked = {}; // device units
+};
+
+class KernelMaker {
+public:
+  KernelMaker(const DeviceInputs& inputs, DeviceCode& made) : inputs_(inputs), made_(made) {}
+
+  Result<void> run() {
+    for (const auto& [record, hosts] : inputs_.plan.kernel_links)
+      for (const Digest& host : hosts)
+        add(record, {kernels_of(host), options_of(inputs_.plan.kernels.at(host))});
+    for (const auto& [record, parts] : inputs_.plan.links)
+      for (const DeviceLink& part : parts)
+        if (KernelObject object = linked_kernels(part); !object.linked.empty())
+          add(record, std::move(object));
+    XAAS_CHECK(fill_images());
+    XAAS_CHECK(lower());
+    report();
+    return hand_over();
+  }
+
+private:
+  // The device code of a host unit. Sources with equal device code have variables of their own, so the host
+  // unit is part of it.
+  ir::Unit kernels_of(const Digest& host) const {
+    ir::Unit unit = inputs_.bundle.units.at(inputs_.plan.kernels.at(host));
+    unit.device = {{ir::host_device, host}};
+    return unit;
+  }
+
+  const ir::UnitOptions& options_of(const Digest& unit) const {
+    return inputs_.bundle.options.at(inputs_.bundle.units.at(unit).options);
+  }
+
+  // The device code of several host units, each once. It is that of no unit; the digest in the module's place
+  // covers everything that it is made of, by contents (lower/object_cache.cpp).
+  KernelObject linked_kernels(const DeviceLink& part) const {
+    KernelObject object;
+    std::vector<ir::UnitOptions> options;
+    Hasher contents;
+    for (const Digest& host : part.host_units) {
+      const auto device = inputs_.plan.kernels.find(host);
+      if (device == inputs_.plan.kernels.end() || part.offload != cuda ||
+          std::count(object.linked.begin(), object.linked.end(), device->second) > 0)
+        continue;
+      object.linked.push_back(device->second);
+      options.push_back(options_of(device->second));
+      contents.update_part(inputs_.bundle.units.at(device->second).id().to_string());
+      contents.update_part(options.back().digest().to_string());
+    }
+    if (object.linked.empty())
+      return object;
+    object.options = lower::link_options(options);
+    object.unit.source = inputs_.bundle.units.at(object.linked.front()).source;
+    if (object.linked.size() > 1)
+      object.unit.source += " and " + std::to_string(object.linked.size() - 1) + " more";
+    object.unit.module = contents.finish();
+    object.unit.options = object.options.digest();
+    return object;
+  }
+
+  void add(const Digest& record, KernelObject object) {
+    const Digest id = object.unit.id();
+    wanted_[record].insert(id);
+    objects_.emplace(id, std::move(object));
+  }
+
+  // What host units have in place of device images.
+  Result<void> fill_images() {
+    for (const Digest& host : inputs_.host_units) {
+      if (inputs_.plan.kernels.contains(host)) {
+        made_.images[host] = cpukernel::image_text(kernels_of(host).id().hex());
+      } else {
+        XAAS_TRY(made_.images[host],
+                 is_for_amd(inputs_.bundle.units.at(host)) ? code_object_bundle({}) : fat_binary({}));
+      }
+    }
+    return {};
+  }
+
+  Result<void> lower() {
+    std::vector<const KernelObject*> missing;
+    for (const auto& [id, object] : objects_) {
+      std::optional<lower::Object> known;
+      if (inputs_.cache)
+        known = inputs_.cache->find(object.unit, object.options, inputs_.cpu, lower::Form::kernels);
+      if (!known) {
+        missing.push_back(&object);
+        continue;
+      }
+      lowered_[id] = *std::move(known);
+      ++made_.cached;
+    }
+    inputs_.progress.start("lowering kernels for the CPU", missing.size());
+    const auto job = [&](size_t i) { return job_of(*missing[i]); };
+    const auto done = [&](size_t i, lower::Object object) -> Result<void> {
+      const auto& [unit, options, linked] = *missing[i];
+      if (inputs_.cache)
+        inputs_.cache->keep(unit, options, inputs_.cpu, lower::Form::kernels, object);
+      ++made_.lowered;
+      made_.links += !linked.empty();
+      lowered_[unit.id()] = std::move(object);
+      return {};
+    };
+    XAAS_CHECK(lower::lower_all(missing.size(), job, done, {.workers = inputs_.threads}, inputs_.progress));
+    inputs_.progress.finish();
+    return {};
+  }
+
+  Result<lower::Job> job_of(const KernelObject& object) const {
+    lower::Job job;
+    job.unit = object.unit;
+    job.options = object.options;
+    job.target = inputs_.cpu;
+    job.form = lower::Form::kernels;
+    for (const Digest& device : object.linked) {
+      const ir::Unit& unit = inputs_.bundle.units.at(device);
+      XAAS_TRY(std::string bitcode, inputs_.contents.read(unit.module));
+      job.linked.push_back({unit.source, std::move(bitcode)});
+    }
+    if (object.linked.empty()) {
+      XAAS_TRY(job.bitcode, inputs_.contents.read(object.unit.module));
+    }
+    return job;
+  }
+
+  // A source whose device code several programs link has the same kernels in all of them, or not, because
+  // other sources differ.
+  void report() {
+    std::set<std::tuple<std::string, std::string, cpukernel::Form, std::string>> seen;
+    for (const auto& [id, object] : lowered_)
+      for (const cpukernel::Kernel& kernel : object.kernels) {
+        const bool linked = !objects_.at(id).linked.empty();
+        const std::string& source = linked ? kernel.source : objects_.at(id).unit.source;
+        if (!linked || seen.emplace(source, kernel.name, kernel.form, kernel.reason).second)
+          made_.kernels.push_back({source, kernel});
+      }
+  }
+
+  Result<void> hand_over() {
+    for (const auto& [record, ids] : wanted_)
+      for (const Digest& id : ids) {
+        std::vector<std::string>& objects = made_.objects[record];
+        objects.push_back(lowered_.at(id).bytes);
+        if (objects_.at(id).linked.empty())
+          continue;
+        XAAS_TRY(objects.emplace_back(),
+                 lower::cuda_registration(cpukernel::image_text(id.hex()), inputs_.bundle.arch));
+      }
+    return {};
+  }
+
+  const DeviceInputs& inputs_;
+  DeviceCode& made_;
+  std::map<Digest, KernelObject> objects_;    // by the id of their unit
+  std::map<Digest, std::set<Digest>> wanted_; // by record
+  std::map<Digest, lower::Object> lowered_;
+};
 
 } // namespace
 
@@ -61,10 +227,8 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& h
   plan.gpus = {"cpu"};
   for (const Digest& host : host_units) {
     const ir::Unit& unit = bundle.units.at(host);
-    if (!unit.offload.empty())
-      return make_error(ErrorKind::unsatisfied,
-                        unit.source + ": device code that is linked across sources has no form for the CPU",
-                        "--gpu none deploys without it");
+    if (unit.offload == openmp) // the host has code for its regions
+      continue;
     XAAS_TRY(const auto code, lowest(unit));
     plan.kernels[host] = code.second;
     plan.architecture = std::max(plan.architecture, code.first.major * 100 + code.first.minor * 10);
@@ -87,71 +251,23 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& h
     if (record.kind == link::OutputKind::relocatable)
       continue;
     std::vector<Digest> kernels;
-    for (const Digest& unit : units_of_link(bundle, record))
-      if (const auto found = plan.kernels.find(unit); found != plan.kernels.end())
+    bool has_linked = false;
+    for (const Digest& unit : units_of_link(bundle, record)) {
+      if (!plan.kernels.contains(unit))
+        continue;
+      if (bundle.units.at(unit).offload == cuda)
+        has_linked = true;
+      else
         kernels.push_back(unit);
-    if (has_runtime || !kernels.empty())
+    }
+    if (has_runtime || has_linked || !kernels.empty())
       plan.kernel_links[digest] = std::move(kernels);
   }
   return {};
 }
 
 Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made) {
-  for (const Digest& host : inputs.host_units) {
-    if (inputs.plan.kernels.contains(host)) {
-      made.images[host] = cpukernel::image_text(kernels_of(inputs, host).id().hex());
-    } else {
-      XAAS_TRY(made.images[host],
-               is_for_amd(inputs.bundle.units.at(host)) ? code_object_bundle({}) : fat_binary({}));
-    }
-  }
-  std::map<Digest, ir::Unit> units; // by host unit
-  for (const auto& [record, hosts] : inputs.plan.kernel_links)
-    for (const Digest& host : hosts)
-      units[host] = kernels_of(inputs, host);
-  std::map<Digest, lower::Object> objects;
-  std::vector<Digest> wanted;
-  const auto options_of = [&](const Digest& host) -> const ir::UnitOptions& {
-    return inputs.bundle.options.at(units.at(host).options);
-  };
-  for (const auto& [host, unit] : units) {
-    std::optional<lower::Object> known;
-    if (inputs.cache)
-      known = inputs.cache->find(unit, options_of(host), inputs.cpu, lower::Form::kernels);
-    if (known) {
-      objects[host] = *std::move(known);
-      ++made.cached;
-    } else {
-      wanted.push_back(host);
-    }
-  }
-  inputs.progress.start("lowering kernels for the CPU", wanted.size());
-  const auto job = [&](size_t i) -> Result<lower::Job> {
-    lower::Job job;
-    job.unit = units.at(wanted[i]);
-    XAAS_TRY(job.bitcode, inputs.contents.read(job.unit.module));
-    job.options = options_of(wanted[i]);
-    job.target = inputs.cpu;
-    job.form = lower::Form::kernels;
-    return job;
-  };
-  const auto done = [&](size_t i, lower::Object object) -> Result<void> {
-    if (inputs.cache)
-      inputs.cache->keep(units.at(wanted[i]), options_of(wanted[i]), inputs.cpu, lower::Form::kernels,
-                         object);
-    ++made.lowered;
-    objects[wanted[i]] = std::move(object);
-    return {};
-  };
-  XAAS_CHECK(lower::lower_all(wanted.size(), job, done, {.workers = inputs.threads}, inputs.progress));
-  inputs.progress.finish();
-  for (const auto& [id, object] : objects)
-    for (const cpukernel::Kernel& kernel : object.kernels)
-      made.kernels.push_back({units.at(id).source, kernel});
-  for (const auto& [record, kernels] : inputs.plan.kernel_links)
-    for (const Digest& id : std::set<Digest>(kernels.begin(), kernels.end()))
-      made.objects[record].push_back(objects.at(id).bytes);
-  return {};
+  return KernelMaker(inputs, made).run();
 }
 
 Result<std::string> cuda_runtime(const DevicePlan& plan, const target::Cpu& cpu,

@@ -5,12 +5,13 @@
 
 namespace xaas::device {
 
-// Plans them for the host units among `host_units` that have code for NVIDIA's GPUs. Unsatisfied: device code
-// that is linked across units, or a library of CUDA's that needs a driver.
+// Plans them for the host units among `host_units` that have code for NVIDIA's GPUs. OpenMP's target regions
+// run on the host, as without a GPU. Unsatisfied: a library of CUDA's that needs a driver.
 Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& host_units,
                           const image::Usage& usage, DevicePlan& plan);
 
-// Adds the kernels' objects, and what host units have in place of their device images, to `made`.
+// Adds to `made` the kernels' objects, those that register linked kernels, and what host units have in place
+// of their device images.
 Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made);
 
 } // namespace xaas::device

@@ -145,10 +145,15 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle,
                                     const image::Usage& usage, const PlanOptions& options) {
   const std::set<Digest> units = units_with_device_code(bundle, usage);
   const std::map<std::string, link::DeviceFile> files = remade_files(configuration);
+  const auto with_links = [&](DevicePlan plan) {
+    plan.links = device_links(bundle, usage);
+    plan.files_without_device_code = files_without_device_code(bundle, configuration);
+    return plan;
+  };
   if (std::any_of(options.gpus.begin(), options.gpus.end(), system::is_cpu)) {
     XAAS_TRY(DevicePlan plan, plan_jobs(bundle, units, {}, true, std::nullopt, files));
     XAAS_CHECK(plan_for_cpu(bundle, units_for(bundle, units, "sm_"), usage, plan));
-    return plan;
+    return with_links(std::move(plan));
   }
   const bool for_nvidia = !units_for(bundle, units, "sm_").empty() || !files.empty();
   std::optional<Assembler> assembler;
@@ -157,9 +162,7 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle,
   }
   XAAS_TRY(DevicePlan plan,
            plan_jobs(bundle, units, options.gpus, options.no_gpu, std::move(assembler), files));
-  plan.links = device_links(bundle, usage);
-  plan.files_without_device_code = files_without_device_code(bundle, configuration);
-  return plan;
+  return with_links(std::move(plan));
 }
 
 } // namespace xaas::device

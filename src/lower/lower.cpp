@@ -5,6 +5,7 @@
 #include "gpu_libraries.h"
 
 #include <xaas/base/text.h>
+#include <xaas/cpukernel/link.h>
 #include <xaas/cpukernel/low_bits.h>
 #include <xaas/ir/back_ends.h>
 #include <xaas/ir/canonical.h>
@@ -49,6 +50,8 @@ bool is_gpu(const target::Cpu& target) {
 }
 
 std::string describe(const Job& job) {
+  if (!job.linked.empty())
+    return "lowering the device code of " + job.unit.source;
   return "lowering " + job.unit.source + " (module " + job.unit.module.to_string() + ")";
 }
 
@@ -192,11 +195,12 @@ static OwnCode own_code(const llvm::Module& module, const target::Cpu& target) {
   return own;
 }
 
-// The job's module. Clang's own options would verify it after every pass (and are off in its releases); once,
-// here, a failure is an error message.
-static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMContext& context) {
+// A module of the job. Clang's own options would verify it after every pass (and are off in its releases);
+// once, here, a failure is an error message.
+static Result<std::unique_ptr<llvm::Module>> load(const Job& job, const std::string& source,
+                                                  const std::string& bitcode, llvm::LLVMContext& context) {
   llvm::Expected<std::unique_ptr<llvm::Module>> parsed =
-      llvm::parseBitcodeFile(llvm::MemoryBufferRef(job.bitcode, job.unit.source), context);
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, source), context);
   const auto refuse = [](const std::string& why) { return make_error(ErrorKind::integrity, why); };
   if (!parsed)
     return refuse(llvm::toString(parsed.takeError()));
@@ -212,6 +216,17 @@ static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMCont
     return refuse("malformed IR: " + malformed.substr(0, malformed.find('\n')));
   XAAS_CHECK(ir::check_assembly(module));
   return std::move(*parsed);
+}
+
+static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMContext& context) {
+  if (job.linked.empty())
+    return load(job, job.unit.source, job.bitcode, context);
+  std::vector<cpukernel::SourceModule> modules;
+  for (const auto& [source, bitcode] : job.linked) {
+    cpukernel::SourceModule& each = modules.emplace_back(source, nullptr);
+    XAAS_TRY(each.module, load(job, source, bitcode, context).in(source));
+  }
+  return cpukernel::link_modules(std::move(modules));
 }
 
 namespace {

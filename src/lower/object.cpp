@@ -68,12 +68,13 @@ std::optional<std::set<std::string>> take_names(std::string_view& text) {
   return names;
 }
 
-// Kernels have the same form: their number, and for each its name, a digit for its form, and the reason.
+// Kernels have the same form: their number, and for each its name, a digit for its form, the reason, and the
+// source.
 std::string to_bytes(const std::vector<cpukernel::Kernel>& kernels) {
   std::string bytes = std::to_string(kernels.size()) + "\n";
   for (const cpukernel::Kernel& kernel : kernels)
     for (const std::string& part :
-         {kernel.name, std::to_string(static_cast<int>(kernel.form)), kernel.reason})
+         {kernel.name, std::to_string(static_cast<int>(kernel.form)), kernel.reason, kernel.source})
       bytes += std::to_string(part.size()) + ":" + part;
   return bytes;
 }
@@ -84,10 +85,12 @@ std::optional<std::vector<cpukernel::Kernel>> take_kernels(std::string_view& tex
     return std::nullopt;
   std::vector<cpukernel::Kernel> kernels;
   for (; *count > 0; --*count) {
-    std::optional<std::string> name = take_name(text), form = take_name(text), reason = take_name(text);
-    if (!name || !reason || !form || form->size() != 1 || (*form)[0] < '0' || (*form)[0] > '2')
+    std::optional<std::string> name = take_name(text), form = take_name(text), reason = take_name(text),
+                               source = take_name(text);
+    if (!name || !reason || !source || !form || form->size() != 1 || (*form)[0] < '0' || (*form)[0] > '2')
       return std::nullopt;
-    kernels.push_back({*std::move(name), static_cast<cpukernel::Form>((*form)[0] - '0'), *std::move(reason)});
+    kernels.push_back({*std::move(name), static_cast<cpukernel::Form>((*form)[0] - '0'), *std::move(reason),
+                       *std::move(source)});
   }
   return kernels;
 }

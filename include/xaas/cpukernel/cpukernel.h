@@ -10,11 +10,12 @@
 //       a[threadIdx.x] = s[63 - threadIdx.x];
 //     }
 //
-// The steps are files of their own, each with an example: normalise.cpp (data layout, address spaces),
-// assembly.cpp (PTX in inline assembly), library.cpp (what replaces libdevice and intrinsics), nodes.cpp
-// (where threads meet), regions.cpp (the code between), then, for kernels whose threads all come to the same
-// nodes, trip_counts.cpp, ranges.cpp and interchange.cpp (loops over threads that LLVM vectorizes well), and
-// kernel.cpp (these loops, and the table by which the run-time library finds a kernel).
+// The steps are files of their own, each with an example: link.cpp (relocatable device code), normalise.cpp
+// (data layout, address spaces), assembly.cpp (PTX in inline assembly), library.cpp (what replaces libdevice
+// and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code between), then, for kernels whose
+// threads all come to the same nodes, trip_counts.cpp, ranges.cpp and interchange.cpp (loops over threads
+// that LLVM vectorizes well), and kernel.cpp (these loops, and the table by which the run-time library finds
+// a kernel).
 #pragma once
 
 #include <xaas/base/result.h>
@@ -45,7 +46,8 @@ std::string name(Form form);
 struct Kernel {
   std::string name; // mangled
   Form form = Form::refused;
-  std::string reason; // why it is not in a simpler form
+  std::string reason;      // why it is not in a simpler form
+  std::string source = {}; // of linked modules (link.h): the one that defines it
 };
 
 struct Options {

@@ -57,8 +57,8 @@ struct DevicePlan {
   std::map<Digest, std::vector<DeviceLink>> links; // by record, of links with device code to be linked
   std::map<std::string, PlannedFile> files;        // by path
   // Kernels that run on the CPU: the device unit of each host unit; the host units whose kernels each link
-  // needs, by record (of links with CUDA's run-time library, too); and what the run-time library says of
-  // itself (cpukernel.h).
+  // needs, without those in `links`, by record (of links with CUDA's run-time library, too); and what the
+  // run-time library says of itself (cpukernel.h).
   bool on_cpu = false;
   std::map<Digest, Digest> kernels;
   std::map<Digest, std::vector<Digest>> kernel_links;
@@ -70,7 +70,9 @@ struct DevicePlan {
 
   void add(const Digest& host_unit, const std::string& gpu, const DeviceJob& job);
   // Whether anything in the configuration holds device code, whatever the GPUs.
-  bool wants_device_code() const { return !host_units.empty() || !linked.empty() || !files.empty(); }
+  bool wants_device_code() const {
+    return !host_units.empty() || !linked.empty() || !kernels.empty() || !files.empty();
+  }
   // Cache key for the device code that a host unit gets; "" for a unit without device code.
   std::string key(const Digest& host_unit) const;
   // The jobs of some host units, and those of all files.

@@ -21,7 +21,7 @@ enum class Form {
   thin_lto, // bitcode with a summary, after ThinLTO's pre-link pipeline; but an object if the module has
             // inline assembly that a link must not assemble (ir::suits_lto())
   lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
-  kernels,  // of a unit for NVIDIA's GPUs: an object with its kernels for a CPU (cpukernel/cpukernel.h)
+  kernels,  // of units for NVIDIA's GPUs: an object with their kernels for a CPU (cpukernel/cpukernel.h)
   prepared, // bitcode in prepared form (ir/prepared.h), for any target
   symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
            // others (ir/symbols.h)
@@ -29,6 +29,12 @@ enum class Form {
 
 // For reports: "object", "ThinLTO bitcode".
 std::string name(Form form);
+
+// One of the modules whose device code is linked.
+struct LinkedSource {
+  std::string source;  // for messages and reports
+  std::string bitcode; // of an IR module in canonical form
+};
 
 struct Job {
   std::string bitcode; // of an IR module in canonical form, or in prepared form
@@ -43,6 +49,9 @@ struct Job {
       {}; // of a unit for GPUs: the bitcode of unit.libraries, in their order
   std::string device_image =
       {}; // of a unit with `device` and no `offload`: what takes the placeholder's place
+  // Of Form::kernels, where the device code of several units is linked: their modules, in place of `bitcode`.
+  // `unit` and `options` then stand for all of them.
+  std::vector<LinkedSource> linked = {};
 };
 
 // True for a GPU. Units for NVIDIA are lowered to PTX, which is text; units for AMD to an object, which is

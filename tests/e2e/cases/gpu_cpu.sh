@@ -187,8 +187,3 @@ assert_json or-cpu.json '.target.gpu == ["cpu"] and ([.kernels[].form] == ["loop
 expect_equal "output of kernels on the CPU" "$(or-cpu/usr/local/bin/app)" "4 7"
 "$XAAS" deploy oci:choice:ir --system system.json --gpu none -o rootfs:none -q >/dev/null
 expect_equal "output without GPU" "$(none/usr/local/bin/app)" "host"
-
-# Device code that is linked across sources is refused.
-sed -i 's/-O2/-O2 -fgpu-rdc/' src/Makefile
-"$XAAS" build src -o oci:linked:ir -q >/dev/null
-expect_exit 3 "$XAAS" deploy oci:linked:ir --gpu cpu -o rootfs:refused

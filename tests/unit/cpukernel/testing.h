@@ -81,15 +81,20 @@ protected:
 
   fs::path path(const std::string& name) const { return directory_->path() / name; }
 
-  // Compiles and transforms; kernels by name.
-  std::map<std::string, Kernel> make(const std::string& kernels, const Options& options = {}) {
+  // Bitcode of a source, as the front end emits it.
+  std::string compile(const std::string& kernels, const std::string& more = "") {
     EXPECT_TRUE(write_file(path("k.cu"), cuda_names + kernels, 0644, false));
     const std::string command = std::string(XAAS_TEST_CLANG) +
                                 " -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O2 "
                                 "-Wno-unknown-cuda-version -Xclang -disable-llvm-passes -emit-llvm -c " +
-                                path("k.cu").string() + " -o " + path("k.bc").string();
+                                more + " " + path("k.cu").string() + " -o " + path("k.bc").string();
     EXPECT_EQ(std::system(command.c_str()), 0);
-    return transform(*read_file(path("k.bc")), options);
+    return *read_file(path("k.bc"));
+  }
+
+  // Compiles and transforms; kernels by name.
+  std::map<std::string, Kernel> make(const std::string& kernels, const Options& options = {}) {
+    return transform(compile(kernels), options);
   }
 
   std::map<std::string, Kernel> transform(const std::string& bitcode, const Options& options) {
@@ -99,7 +104,11 @@ protected:
       ADD_FAILURE() << llvm::toString(module.takeError());
       return {};
     }
-    const auto made = make_cpu_module(**module, "x86_64", "image", options);
+    return transform(**module, options);
+  }
+
+  std::map<std::string, Kernel> transform(llvm::Module& module, const Options& options) {
+    const auto made = make_cpu_module(module, "x86_64", "image", options);
     std::map<std::string, Kernel> kernels;
     if (!made) {
       ADD_FAILURE() << made.error().message;
@@ -109,7 +118,7 @@ protected:
       kernels[kernel.name] = kernel;
     std::string out;
     llvm::raw_string_ostream stream(out);
-    llvm::WriteBitcodeToFile(**module, stream);
+    llvm::WriteBitcodeToFile(module, stream);
     EXPECT_TRUE(write_file(path("cpu.bc"), out, 0644, false));
     return kernels;
   }

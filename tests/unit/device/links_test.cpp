@@ -167,6 +167,45 @@ TEST_F(DeviceLinkPlans, ThePlanNamesTheModulesThatItReads) {
   EXPECT_THAT(modules_to_read(bundle_, *planned, {}), ::testing::SizeIs(3)); // its object is known
 }
 
+// Kernels on the CPU: relocatable code is linked, and other code beside it is not.
+TEST_F(DeviceLinkPlans, ForTheCpu) {
+  bundle_.arch = "x86_64";
+  bundle_.options[digest_of("options")] = {};
+  const Digest a = unit("a.cu", "cuda", {"sm_80", "sm_90"});
+  const Digest b = unit("b.cu", "cuda", {"sm_75"});
+  const Digest placed = unit("c.cu", "", {"sm_80"});
+  const Digest region = unit("d.c", "openmp", {"sm_80"});
+  const Digest program =
+      link_of(link::OutputKind::executable, {input(RefKind::unit, a), input(RefKind::unit, placed),
+                                             input(RefKind::archive, archive_of({b}))});
+  const Digest other = link_of(link::OutputKind::shared, {input(RefKind::unit, a)});
+  const Digest openmp = link_of(link::OutputKind::shared, {input(RefKind::unit, region)});
+  usage_.units = {a, b, placed, region};
+  image::BundleConfiguration configuration;
+  link::InstalledFile& archive = configuration.installed.emplace_back();
+  archive.path = "lib/b.a";
+  archive.kind = link::InstalledFile::Kind::archive;
+  archive.digest = archive_of({b});
+  system::Gpu cpu;
+  cpu.vendor = cpu.arch = "cpu";
+  const auto planned = plan_device_code(bundle_, configuration, usage_, {.gpus = {cpu}});
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_TRUE(planned->on_cpu);
+  EXPECT_TRUE(planned->wants_device_code());
+  EXPECT_THAT(planned->gpus, ElementsAre("cpu"));
+  EXPECT_EQ(planned->architecture, 800u); // of the lowest of each, the highest
+  EXPECT_THAT(planned->kernels,
+              UnorderedElementsAre(::testing::Pair(a, bundle_.units.at(a).device.at("sm_80")),
+                                   ::testing::Pair(b, bundle_.units.at(b).device.at("sm_75")),
+                                   ::testing::Pair(placed, bundle_.units.at(placed).device.at("sm_80"))));
+  EXPECT_THAT(planned->kernel_links, UnorderedElementsAre(::testing::Pair(program, ElementsAre(placed)),
+                                                          ::testing::Pair(other, IsEmpty())));
+  ASSERT_THAT(planned->links, ::testing::SizeIs(3));
+  EXPECT_THAT(planned->links.at(program)[0].host_units, ElementsAre(a, b));
+  EXPECT_EQ(planned->links.at(openmp)[0].offload, "openmp"); // registered, with the host's code alone
+  EXPECT_THAT(planned->files_without_device_code, ElementsAre("lib/b.a"));
+}
+
 } // namespace
 
 } // namespace xaas::device

@@ -156,6 +156,45 @@ TEST(DeviceLinks, DamagedBitcode) {
   }
 }
 
+Job kernels_job(const std::vector<LinkedSource>& linked) {
+  Job job;
+  job.unit.source = "a.cu and 1 more";
+  job.options.codegen["OptimizationLevel"] = 2;
+  job.target = *target::cpu_by_name("x86_64", "haswell");
+  job.form = Form::kernels;
+  job.linked = linked;
+  return job;
+}
+
+TEST(LinkedKernels, AreOneObject) {
+  const Job job = kernels_job({{"a.cu", bitcode_of(caller)}, {"b.cu", bitcode_of(callee)}});
+  const auto object = lower(job);
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_THAT(object->wanted, ElementsAre("xaas_register_module"));
+  const auto again = parse_object(to_bytes(*object));
+  ASSERT_TRUE(again);
+  ASSERT_EQ(again->kernels.size(), 1u);
+  EXPECT_EQ(again->kernels[0].name, "scale");
+  EXPECT_EQ(again->kernels[0].source, "a.cu");
+  EXPECT_EQ(again->bytes, lower(job)->bytes);
+}
+
+TEST(LinkedKernels, ErrorsNameTheSource) {
+  const auto damaged = lower(kernels_job({{"a.cu", bitcode_of(caller)}, {"b.cu", "BC\xc0\xde damaged"}}));
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().kind, ErrorKind::integrity);
+  EXPECT_THAT(damaged.error().message, HasSubstr("b.cu"));
+  const auto of_host = lower(
+      kernels_job({{"a.cu", bitcode_of(caller)}, {"b.cu", job_of("define void @f() { ret void }").bitcode}}));
+  ASSERT_FALSE(of_host);
+  EXPECT_EQ(of_host.error().kind, ErrorKind::integrity);
+  EXPECT_THAT(of_host.error().message, AllOf(HasSubstr("b.cu"), HasSubstr("x86_64")));
+  const auto twice = lower(kernels_job({{"b.cu", bitcode_of(callee)}, {"c.cu", bitcode_of(callee)}}));
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().kind, ErrorKind::failed);
+  EXPECT_THAT(twice.error().message, AllOf(HasSubstr("factor"), HasSubstr("b.cu"), HasSubstr("c.cu")));
+}
+
 TEST(Registrations, AreObjectsWithAConstructor) {
   for (const std::string arch : {"x86_64", "aarch64"}) {
     const auto cuda = cuda_registration("fat binary", arch);
