@@ -75,6 +75,7 @@ public:
   Result<std::unique_ptr<llvm::Module>> run() {
     for (SourceModule& each : modules_) {
       strip(*each.module);
+      XAAS_CHECK(compare_kinds(each));
       XAAS_CHECK(note_definitions(each));
       note_declarations(each);
       for (llvm::Function& function : *each.module)
@@ -97,6 +98,22 @@ private:
     for (const char* list : {"llvm.used", "llvm.compiler.used"})
       if (llvm::GlobalVariable* used = module.getGlobalVariable(list))
         used->eraseFromParent();
+  }
+
+  // LLVM's linker lets a variable be a function elsewhere.
+  Result<void> compare_kinds(const SourceModule& of) {
+    for (const llvm::GlobalValue& value : of.module->global_values()) {
+      if (value.hasLocalLinkage() || value.hasAppendingLinkage())
+        continue;
+      const bool is_function = llvm::isa<llvm::Function>(value);
+      const auto known = kinds_.emplace(value.getName().str(), Kind{of.source, is_function}).first;
+      if (const Kind& first = known->second; first.is_function != is_function)
+        return make_error(ErrorKind::failed,
+                          value.getName().str() + " is a " + (is_function ? "variable" : "function") +
+                              " in " + first.source + " and a " + (is_function ? "function" : "variable") +
+                              " in " + of.source);
+    }
+    return {};
   }
 
   // Of a symbol's definitions, the strong one prevails, else the first weak one.
@@ -164,8 +181,13 @@ private:
     std::string source;
     bool weak;
   };
+  struct Kind {
+    std::string source;
+    bool is_function;
+  };
 
   std::vector<SourceModule> modules_;
+  std::map<std::string, Kind> kinds_;
   std::map<std::string, Definition> definitions_;
   std::map<std::string, std::string> declarations_;
 };

@@ -172,7 +172,7 @@ TEST_F(LinkedKernels, WhatContradicts) {
   EXPECT_THAT(link_error({{"a.cu", "extern \"C\" __device__ int thing;\n"
                                    "extern \"C\" __global__ void k(int* a) { *a = thing; }"},
                           {"b.cu", "extern \"C\" __device__ int thing() { return 1; }"}}),
-              HasSubstr("thing"));
+              AllOf(HasSubstr("thing is a variable in a.cu"), HasSubstr("function in b.cu")));
 }
 
 // Kernels of other sources are no functions that a pointer might reach.
