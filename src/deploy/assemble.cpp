@@ -2,6 +2,7 @@
 
 #include <xaas/base/process.h>
 #include <xaas/base/stopwatch.h>
+#include <xaas/base/text.h>
 #include <xaas/base/trace.h>
 #include <xaas/link/replay.h>
 #include <xaas/lower/cpu_guard.h>
@@ -183,6 +184,14 @@ private:
     options.guard = record.kind == link::OutputKind::shared ? library_guard_ : program_guard_;
     Result<link::ReplayResult> linked =
         link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
+    if (!linked && inputs_.device.kernel_links.contains(output.record))
+      if (const std::vector<std::string> missing = link::undefined_symbols(linked.error().message);
+          !missing.empty())
+        return make_error(ErrorKind::failed,
+                          "linking " + record.name + ": kernels on the CPU need " + join(missing, ", ") +
+                              ", and no library of the link has it",
+                          "link it with -lm in the build, or build the image again with this version, which "
+                          "adds libm to links with CUDA");
     if (!linked && lto && linked.error().kind == ErrorKind::failed)
       return std::move(linked).error().with_hint("the link may succeed without --lto");
     XAAS_TRY(const link::ReplayResult result, std::move(linked));
@@ -200,7 +209,7 @@ private:
     if (inputs_.device.on_cpu)
       std::erase_if(record.items, [](const link::LinkItem& item) {
         return item.kind == link::LinkItem::Kind::input && item.file.kind == RefKind::kit &&
-               device::is_cuda_runtime(item.file.name);
+               link::is_cuda_runtime(item.file.name);
       });
     // A registration finds its entries through the symbols for the ends of their section. This option keeps
     // them with --gc-sections, although nothing refers to the section.

@@ -213,15 +213,10 @@ private:
 
 } // namespace
 
-bool is_cuda_runtime(const std::string& name) {
-  return name == "libcudart_static.a" || name.starts_with("libcudart.so");
-}
-
 Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& host_units,
                           const image::Usage& usage, DevicePlan& plan) {
   if (!cpukernel::runs_on(bundle.arch))
-    return make_error(ErrorKind::unsatisfied,
-                      "kernels run on CPUs of x86_64 only, and the image is for " + bundle.arch,
+    return make_error(ErrorKind::unsatisfied, "kernels have no form for CPUs of " + bundle.arch,
                       "--gpu none deploys without code for GPUs");
   plan.on_cpu = true;
   plan.gpus = {"cpu"};
@@ -246,7 +241,7 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& h
         return make_error(ErrorKind::unsatisfied,
                           record.name + " is linked with " + item.file.name + ", which needs a GPU",
                           "--gpu none deploys without code for GPUs");
-      has_runtime |= is_cuda_runtime(item.file.name);
+      has_runtime |= link::is_cuda_runtime(item.file.name);
     }
     if (record.kind == link::OutputKind::relocatable)
       continue;

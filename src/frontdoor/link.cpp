@@ -18,7 +18,8 @@ namespace {
 struct RecordedLink {
   link::LinkRecord record;   // what this link does here
   link::LinkRecord portable; // what is written down: without the RPATH, which names the build's own
-                             // directories. What an installed file has is read from that file.
+                             // directories (what an installed file has is read from that file), and with
+                             // libraries for kernels on the CPU
   std::map<link::FileRef, fs::path> files;
 };
 
@@ -90,6 +91,56 @@ Result<RecordedLink> record_link(const session::Session& session, const link::Pa
   return result;
 }
 
+// A link with CUDA's run-time library may be repeated with kernels that run on the CPU (deploy --gpu cpu).
+// These need libraries that the program's own link may not read, if a C compiler links it: expf() comes from
+// CUDA's libdevice for a GPU and from libm for a CPU, and the threads of the run-time library from libpthread
+// before glibc 2.34. The record gets them as needed, so that without kernels nothing changes; the link of the
+// build itself does not read them. Libraries that the machine lacks are left out.
+constexpr const char* kernel_libraries[] = {"m", "pthread"};
+
+bool may_need_kernel_libraries(const link::ParsedLink& parsed) {
+  return parsed.kind != link::OutputKind::relocatable &&
+         std::any_of(parsed.items.begin(), parsed.items.end(), [](const link::ParsedItem& item) {
+           return item.kind == link::LinkItem::Kind::input && link::is_cuda_runtime(item.name);
+         });
+}
+
+// libm.so.6, libm.a, libm-2.36.a
+bool reads_library(const link::ParsedLink& parsed, const std::string& library) {
+  const std::string name = "lib" + library;
+  return std::any_of(parsed.items.begin(), parsed.items.end(), [&](const link::ParsedItem& item) {
+    return item.kind == link::LinkItem::Kind::input && item.name.starts_with(name) &&
+           (item.name[name.size()] == '.' || item.name[name.size()] == '-');
+  });
+}
+
+Result<void> add_kernel_libraries(const session::Session& session, const std::vector<std::string>& arguments,
+                                  const link::ParsedLink& parsed, link::LinkRecord& record) {
+  if (!may_need_kernel_libraries(parsed))
+    return {};
+  for (const std::string library : kernel_libraries) {
+    if (reads_library(parsed, library))
+      continue;
+    // After the command's own arguments, so that the library is searched as those would search it.
+    std::vector<std::string> with = arguments;
+    with.insert(with.end(), {"--push-state", "--as-needed", "-l" + library, "--pop-state"});
+    const Result<link::ParsedLink> more = link::parse_command_line(with, fs::current_path());
+    if (!more)
+      continue;
+    for (size_t i = parsed.items.size(); i < more->items.size(); ++i) {
+      const link::ParsedItem& item = more->items[i];
+      link::LinkItem& added = record.items.emplace_back();
+      added.kind = item.kind;
+      added.option = item.option;
+      added.value = item.value;
+      if (item.kind != link::LinkItem::Kind::option) {
+        XAAS_TRY(added.file, harvest::identify(session, item.file, item.name));
+      }
+    }
+  }
+  return {};
+}
+
 // -O0 leaves references that the project's own -O removes. This class repeats a link with all units at their
 // own -O, including those in archives and in the outputs of earlier links.
 class OptimizedLink {
@@ -155,9 +206,11 @@ bool has_code_of_ours(const RecordedLink& recorded) {
                      [](const auto& entry) { return entry.first.kind != link::FileRef::Kind::kit; });
 }
 
-Result<std::string> link_once(const session::Session& session, const link::ParsedLink& parsed) {
+Result<std::string> link_once(const session::Session& session, const std::vector<std::string>& arguments,
+                              const link::ParsedLink& parsed) {
   XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
-  XAAS_TRY(const RecordedLink recorded, record_link(session, parsed, directory.path()));
+  XAAS_TRY(RecordedLink recorded, record_link(session, parsed, directory.path()));
+  XAAS_CHECK(add_kernel_libraries(session, arguments, parsed, recorded.portable));
   XAAS_TRY(const std::string text,
            json_text(link::to_json(recorded.portable), "the link's options and files"));
   XAAS_TRY(const Digest digest, session.content().put(text));
@@ -183,7 +236,7 @@ Result<std::string> link_once(const session::Session& session, const link::Parse
 
 Result<void> link_to_file(const session::Session& session, const std::vector<std::string>& arguments) {
   XAAS_TRY(const link::ParsedLink parsed, link::parse_command_line(arguments, fs::current_path()));
-  XAAS_TRY(const std::string output, link_once(session, parsed));
+  XAAS_TRY(const std::string output, link_once(session, arguments, parsed));
   const bool program = parsed.kind != link::OutputKind::relocatable;
   for (const fs::path& map : parsed.maps)
     XAAS_CHECK(write_output(map, "", 0644));

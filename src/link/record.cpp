@@ -130,6 +130,10 @@ Json to_json(const LinkRecord& record) {
   return json;
 }
 
+bool is_cuda_runtime(const std::string& name) {
+  return name == "libcudart_static.a" || name.starts_with("libcudart.so");
+}
+
 Digest ArchiveRecord::digest() const {
   return digest_of_json(to_json(*this));
 }

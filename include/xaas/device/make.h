@@ -50,9 +50,6 @@ std::set<Digest> modules_to_read(const image::Bundle& bundle, const DevicePlan& 
 // the units of a link contradict each other; those of lowering, linking and assembling.
 Result<DeviceCode> make_device_code(const DeviceInputs& inputs);
 
-// True for the name of a file in a link that is CUDA's run-time library.
-bool is_cuda_runtime(const std::string& name);
-
 // An object with the run-time library for a plan with kernels on the CPU, for programs that call these
 // functions of CUDA's.
 Result<std::string> cuda_runtime(const DevicePlan& plan, const target::Cpu& cpu,

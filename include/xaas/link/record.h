@@ -58,6 +58,9 @@ struct LinkRecord {
   bool operator==(const LinkRecord&) const = default;
 };
 
+// Whether a file with this name is CUDA's run-time library ("libcudart_static.a", "libcudart.so.12").
+bool is_cuda_runtime(const std::string& name);
+
 Json to_json(const ArchiveRecord& record);
 Json to_json(const LinkRecord& record);
 // Parsers of untrusted records. An option that is not in the allow list, a value of the wrong form, a file
