@@ -78,8 +78,6 @@ void Translator::arithmetic() {
   const auto count = counts.find(name);
   if (count == counts.end() || type.width == 8)
     return give_up();
-  if (name == "div" || name == "rem")
-    only_always(); // it would divide always
   each(count->second, type, [&](const auto& v) { return of_integers(name, v, type.is_signed()); });
 }
 

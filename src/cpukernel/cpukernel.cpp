@@ -5,6 +5,7 @@
 // stays a function.
 #include "affine.h"
 #include "assembly.h"
+#include "divisions.h"
 #include "interchange.h"
 #include "kernel.h"
 #include "library.h"
@@ -54,13 +55,18 @@ public:
   }
 
   Result<std::vector<Kernel>> run() {
+    const LibraryIr* const library = library_ir(arch_);
+    if (!library)
+      return make_error(ErrorKind::unsatisfied, "kernels have no form for CPUs of " + arch_);
     llvm::StripDebugInfo(module_);
     collect_kernels();
     XAAS_TRY(shared_, normalise(module_, arch_));
     collect_variables();
     expand_copies();
     translate_assembly(module_);
-    XAAS_CHECK(add_library(module_));
+    for (llvm::Function& function : module_) // before anything concludes from a division that it has a result
+      guard_divisions(function);
+    XAAS_CHECK(add_library(module_, *library));
     inline_what_depends_on_threads();
     for (Work& work : works_)
       make_regions_of(work);

@@ -13,9 +13,6 @@
 
 namespace xaas::cpukernel {
 
-std::string_view math_ir(); // library/*.c
-std::string_view thread_ir();
-
 namespace {
 
 constexpr llvm::StringLiteral intrinsic_prefix = "llvm.nvvm.";
@@ -148,11 +145,11 @@ const llvm::Function* callee_of(const llvm::CallBase& call) {
   return llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCasts());
 }
 
-Result<void> add_library(llvm::Module& module) {
+Result<void> add_library(llvm::Module& module, const LibraryIr& library) {
   rename_functions(module);
   provide_functions(module);
-  XAAS_CHECK(link(module, math_ir(), "math.c"));
-  XAAS_CHECK(link(module, thread_ir(), "thread.c"));
+  XAAS_CHECK(link(module, library.math, "math.c"));
+  XAAS_CHECK(link(module, library.thread, "thread.c"));
   for (llvm::Function& function : module)
     if (function.getName().starts_with("xaas_") || function.getName().starts_with("__nv_"))
       if (!function.isDeclaration()) {

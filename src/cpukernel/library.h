@@ -1,6 +1,8 @@
 // What replaces libdevice and the intrinsics of LLVM's NVPTX back end: library/math.c and library/thread.c.
 #pragma once
 
+#include "library_ir.h"
+
 #include <xaas/base/result.h>
 
 #include <llvm/ADT/StringRef.h>
@@ -41,7 +43,8 @@ std::optional<llvm::AtomicRMWInst::BinOp> atomic_operation(llvm::StringRef name,
                                                            bool is_signed);
 
 // Gives the module's own functions names that no library has, adds the library to the module, and replaces
-// calls of what it defines for any thread. Other intrinsics stay. The module is for the host.
-Result<void> add_library(llvm::Module& module);
+// calls of what it defines for any thread. Other intrinsics stay. The module is for the host, and
+// the library for its architecture.
+Result<void> add_library(llvm::Module& module, const LibraryIr& library);
 
 } // namespace xaas::cpukernel

@@ -1,6 +1,8 @@
 // The run-time library (library/runtime.c) for one program.
 #include <xaas/cpukernel/cpukernel.h>
 
+#include "library_ir.h"
+
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/IRBuilder.h>
@@ -10,8 +12,6 @@
 #include <llvm/Support/raw_ostream.h>
 
 namespace xaas::cpukernel {
-
-std::string_view runtime_ir(); // library/runtime.c, compiled for x86-64
 
 namespace {
 
@@ -40,7 +40,7 @@ void add_missing(llvm::Module& module, const std::string& name) {
 } // namespace
 
 bool runs_on(const std::string& arch) {
-  return arch == "x86_64";
+  return library_ir(arch) != nullptr;
 }
 
 std::string image_text(const std::string& image) {
@@ -49,12 +49,13 @@ std::string image_text(const std::string& image) {
 
 Result<std::string> runtime_library(const std::string& arch, unsigned release, unsigned architecture,
                                     const std::set<std::string>& functions) {
-  if (!runs_on(arch))
+  const LibraryIr* const library = library_ir(arch);
+  if (!library)
     return make_error(ErrorKind::unsatisfied, "there is no run-time library for kernels on " + arch);
   llvm::LLVMContext context;
   llvm::SMDiagnostic trouble;
   const std::unique_ptr<llvm::Module> module =
-      llvm::parseAssemblyString(llvm::StringRef(runtime_ir()), trouble, context);
+      llvm::parseAssemblyString(llvm::StringRef(library->runtime), trouble, context);
   if (!module)
     return make_error(ErrorKind::failed, "the run-time library: " + trouble.getMessage().str());
   define(*module, "xaas_cuda_release", release);

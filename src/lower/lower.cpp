@@ -379,10 +379,10 @@ public:
 // device code, and nothing else of its options, which are a GPU's.
 static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::string& errors,
                                     const OutputLimit& limit) {
-  const std::vector<std::string>& features = job.target.features;
-  const cpukernel::Options options{.vector_masks =
-                                       std::binary_search(features.begin(), features.end(), "avx512bw") &&
-                                       std::binary_search(features.begin(), features.end(), "avx512vl")};
+  const auto has = [&](const char* feature) {
+    return std::binary_search(job.target.features.begin(), job.target.features.end(), feature);
+  };
+  const cpukernel::Options options{.vector_masks = has("sve") || (has("avx512bw") && has("avx512vl"))};
   XAAS_TRY(
       std::vector<cpukernel::Kernel> kernels,
       cpukernel::make_cpu_module(module, job.target.arch, job.unit.id().hex(), options).in(describe(job)));

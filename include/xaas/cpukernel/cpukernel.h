@@ -31,7 +31,7 @@ class Module;
 
 namespace xaas::cpukernel {
 
-// True if the run-time library is there for CPUs of the architecture ("x86_64").
+// True if the libraries are there for CPUs of the architecture ("x86_64", "aarch64").
 bool runs_on(const std::string& arch);
 
 enum class Form {
@@ -52,16 +52,17 @@ struct Kernel {
 
 struct Options {
   bool masked = false;      // also where all threads agree; the result is the same, and slower
-  bool vector_masks = true; // the CPU masks vectors of any element (AVX-512)
+  bool vector_masks = true; // the CPU masks vectors of any element (AVX-512, SVE)
 };
 
 // Changes a module for NVPTX, with functions of libdevice declared only, into one for the host's architecture
-// ("x86_64"). The module then defines each kernel that can be made, a table of all of them, and a constructor
-// that hands the table to the run-time library; `image` is the name under which the host's part of the
-// program knows it. All else is internal. Returns the kernels by name. Launching a refused one is an error of
-// the run-time library. Functions have no target attributes.
+// ("x86_64", "aarch64"). The module then defines each kernel that can be made, a table of all of them, and a
+// constructor that hands the table to the run-time library; `image` is the name under which the host's part
+// of the program knows it. All else is internal. Returns the kernels by name. Launching a refused one is an
+// error of the run-time library. Functions have no target attributes.
 //
-// Errors: integrity if the module is not for NVPTX; failed where types have another layout on the host.
+// Errors: integrity if the module is not for NVPTX; failed where types have another layout on the host;
+// unsatisfied unless runs_on() the architecture.
 Result<std::vector<Kernel>> make_cpu_module(llvm::Module& module, const std::string& arch,
                                             const std::string& image, const Options& options = {});
 

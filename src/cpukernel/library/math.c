@@ -430,10 +430,19 @@ INLINE void xaas_nvvm_membar_gl(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST);
 INLINE void xaas_nvvm_membar_sys(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 INLINE void xaas_nvvm_fence_sc_cluster(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// Clocks count cycles, the timer nanoseconds. A pause may be shorter than asked for.
-INLINE ull xaas_nvvm_read_ptx_sreg_clock64(void) { return __builtin_readcyclecounter(); }
-INLINE uint xaas_nvvm_read_ptx_sreg_clock(void) { return (uint)__builtin_readcyclecounter(); }
+// Clocks count cycles, the timer nanoseconds. A pause may be shorter than asked for. On AArch64, a process
+// cannot read the counter of cycles (the instruction traps); there, clocks count nanoseconds, which are the
+// cycles of the clock rate that the run-time library reports.
 uint64_t xaas_nanoseconds(void);
+static INLINE ull cycles(void) {
+#ifdef __aarch64__
+  return xaas_nanoseconds();
+#else
+  return __builtin_readcyclecounter();
+#endif
+}
+INLINE ull xaas_nvvm_read_ptx_sreg_clock64(void) { return cycles(); }
+INLINE uint xaas_nvvm_read_ptx_sreg_clock(void) { return (uint)cycles(); }
 INLINE ull xaas_nvvm_read_ptx_sreg_globaltimer(void) { return xaas_nanoseconds(); }
 INLINE void xaas_nvvm_nanosleep(uint nanoseconds) { (void)nanoseconds; }
 INLINE uint xaas_nvvm_reflect(const char* name) { return (void)name, 0; }

@@ -12,19 +12,8 @@
 //
 // Sources: CUDA Runtime API (functions, error codes, structures); the stubs that Clang generates
 // (clang/lib/CodeGen/CGCUDANV.cpp).
-#define _GNU_SOURCE
 #include "block.h"
-
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
+#include "system.h"
 
 enum {
   success = 0,
@@ -142,6 +131,30 @@ static const char* setting(const char* name) { // NULL if it is not set, or empt
 static void refuse_setting(const char* name, const char* value, const char* wanted) {
   fprintf(stderr, "xaas: %s=%s: must be %s\n", name, value, wanted);
   exit(2);
+}
+
+// Of the last cache, in bytes; 0 if the system does not say.
+static int cache_size(void) {
+  for (const int* each = (const int[]){_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, 0}; *each; ++each) {
+    const long size = sysconf(*each);
+    if (size > 0)
+      return size < INT32_MAX ? (int)size : INT32_MAX;
+  }
+  // Linux describes the first CPU's caches in ascending levels: 48K, 32768K.
+  long last = 0;
+  for (int index = 0; index < 8; ++index) {
+    char name[64];
+    snprintf(name, sizeof(name), "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+    FILE* file = fopen(name, "re");
+    if (!file)
+      break;
+    long size;
+    char unit = 0;
+    if (fscanf(file, "%ld%c", &size, &unit) == 2 && size > 0 && size < INT32_MAX)
+      last = unit == 'K' ? size << 10 : unit == 'M' ? size << 20 : last;
+    fclose(file);
+  }
+  return last < INT32_MAX ? (int)last : INT32_MAX;
 }
 
 // The CPUs that this process may use, also where a cgroup limits their time.
@@ -918,7 +931,7 @@ error cudaDeviceGetAttribute(int* value, int attribute, int device) {
     *value = 0;
     break;
   case 38: // bytes of the last cache
-    *value = (int)sysconf(_SC_LEVEL3_CACHE_SIZE);
+    *value = cache_size();
     break;
   case 106: // blocks of a multiprocessor
     *value = 1;
@@ -1016,7 +1029,7 @@ static void describe(struct properties_12* p) {
   p->shared_of_block = usual_shared;
   p->shared_of_multiprocessor = p->most_shared = most_shared;
   p->blocks_of_multiprocessor = 1;
-  p->l2 = (int)sysconf(_SC_LEVEL3_CACHE_SIZE);
+  p->l2 = cache_size();
   p->registers_of_block = p->registers_of_multiprocessor = 65536;
   p->warp_size = xaas_warp_size;
   p->pitch = INT32_MAX;
@@ -1117,7 +1130,8 @@ int xaas_vprintf(const char* format, const char* arguments) {
         used += (size_t)snprintf(item + used, sizeof(item) - used, "%d", width);
       } else {
         wide |= *c == 'l' || *c == 'j' || *c == 'z' || *c == 't';
-        item[used++] = *c;
+        if (*c != 'L') // device code's long double is a double
+          item[used++] = *c;
       }
       ++c;
     }

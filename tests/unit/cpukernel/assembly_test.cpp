@@ -108,7 +108,7 @@ int main(void) {
     CHECK(23, 1);
   }
 })",
-                "-O2 -march=native -ffp-contract=off"),
+                machine_.best + " -ffp-contract=off"),
             "");
 }
 
@@ -135,10 +135,11 @@ extern "C" __global__ void hides(uint* o, uint x) {
 }
 extern "C" __global__ void divides(uint* o, uint x) {
   asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; mov.u32 %0, 9; @p div.u32 %0, 8, %1; }" : "=r"(o[0]) : "r"(x));
+  asm("rem.s32 %0, %1, %2;" : "=r"(o[1]) : "r"(8), "r"(x));
 })");
   EXPECT_EQ(kernels["corners"].form, Form::loops) << kernels["corners"].reason;
   EXPECT_EQ(kernels["hides"].form, Form::refused);
-  EXPECT_EQ(kernels["divides"].form, Form::refused);
+  EXPECT_EQ(kernels["divides"].form, Form::loops) << kernels["divides"].reason;
   EXPECT_EQ(run(R"(
 int main(void) {
   static unsigned o[6], *po = o;
@@ -146,8 +147,12 @@ int main(void) {
   void* arguments[] = {&po, &x};
   launch("corners", 1, 1, 1, 1, 1, 0, arguments);
   printf("%u %u %d %u %x %x", o[0], o[1], (o[2] & 0x7c00) == 0x7c00 && (o[2] & 0x3ff), o[3], o[4], o[5]);
+  for (x = 0; x < 2; ++x) {
+    launch("divides", 1, 1, 1, 1, 1, 0, arguments);
+    printf(" %u %d", o[0], o[1]);
+  }
 })"),
-            "15 8 1 0 4000 3f80");
+            "15 8 1 0 4000 3f80 9 -1 8 0");
 }
 
 } // namespace

@@ -602,6 +602,39 @@ int main(void) {
             "111111111");
 }
 
+// Divisions that a CPU does not have: the result is a GPU's, in vectorized loops, too.
+TEST_F(CpuKernel, DivisionsWithoutAResult) {
+  auto kernels = make(R"(
+extern "C" __global__ void divide(const int* x, const int* y, int* o, int w) {
+  int t = threadIdx.x;
+  o[t] = x[t] / y[t];
+  o[t + 64] = x[t] % y[t];
+  o[t + 128] = x[t] / w;
+  o[t + 192] = (uint)x[t] / (uint)y[t];
+  o[t + 256] = (uint)x[t] % (uint)y[t];
+  o[t + 320] = (long)x[t] / (long)y[t] == -1;
+  o[t + 384] = (short)x[t] / (short)y[t];
+  o[t + 448] = x[t] / 3 + x[t] % -1;
+})");
+  EXPECT_EQ(kernels["divide"].form, Form::loops) << kernels["divide"].reason;
+  EXPECT_EQ(
+      run(R"(
+#include <limits.h>
+int main(void) {
+  static int x[64], y[64], o[512], *px = x, *py = y, *po = o, w = 0;
+  for (int i = 0; i < 64; ++i) x[i] = i * 7, y[i] = i % 4 ? i % 4 : 0;
+  x[1] = INT_MIN, y[1] = -1;
+  void* arguments[] = {&px, &py, &po, &w};
+  launch("divide", 1, 1, 64, 1, 1, 0, arguments);
+  for (int k = 0; k < 8; ++k) printf("%d %d %d %d; ", o[k * 64], o[k * 64 + 1], o[k * 64 + 7], o[k * 64 + 60]);
+  w = -1;
+  launch("divide", 1, 1, 64, 1, 1, 0, arguments);
+  printf("%d %d %d", o[128], o[129], o[130]);
+})"),
+      "-1 -2147483648 16 -1; -1 0 1 -1; -1 -1 -1 -1; -1 0 16 -1; -1 -2147483648 1 -1; 1 0 0 1; -1 0 16 -1; "
+      "0 -715827882 16 140; 0 -2147483648 -14");
+}
+
 TEST_F(CpuKernel, MathIsThatOfTheHost) {
   make(R"(
 extern "C" __global__ void math(float* a) {

@@ -43,7 +43,9 @@ const char* const refused[] = {
     "read.ptx.sreg.ctaid.w", "read.ptx.sreg.nctaid.w", "read.ptx.sreg.ntid.w", "read.ptx.sreg.tid.w",
     "read.ptx.sreg.globaltimer.lo"};
 
-TEST(CpuKernelIntrinsics, HaveAFormOrAreRefusedByName) {
+class CpuKernelIntrinsics : public ::testing::TestWithParam<const char*> {}; // architectures
+
+TEST_P(CpuKernelIntrinsics, HaveAFormOrAreRefusedByName) {
   llvm::LLVMContext context;
   llvm::Module module("intrinsics", context);
   module.setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
@@ -72,7 +74,7 @@ TEST(CpuKernelIntrinsics, HaveAFormOrAreRefusedByName) {
     builder.CreateRetVoid();
   }
   ASSERT_GT(names.size(), 1000u);
-  const auto kernels = make_cpu_module(module, "x86_64", "image");
+  const auto kernels = make_cpu_module(module, GetParam(), "image");
   ASSERT_TRUE(kernels) << kernels.error().message;
   std::set<std::string> used;
   size_t accepted = 0;
@@ -93,6 +95,8 @@ TEST(CpuKernelIntrinsics, HaveAFormOrAreRefusedByName) {
     EXPECT_TRUE(used.contains(each)) << each << " names no intrinsic that is refused";
   EXPECT_GT(accepted, 100u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Architectures, CpuKernelIntrinsics, ::testing::Values("x86_64", "aarch64"));
 
 } // namespace
 

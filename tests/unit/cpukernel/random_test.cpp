@@ -209,15 +209,10 @@ TEST_F(CpuKernel, RandomKernelsAgreeWithTheReference) {
 int main(void) {
 )" + calls +
       "}\n";
-#ifdef __x86_64__
-  const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-#else
-  const bool has_avx2 = false;
-#endif
   for (const bool masked : {false, true}) {
-    if (!masked && has_avx2) { // as for CPUs without AVX-512
+    if (!masked && !machine_.without_masks.empty()) {
       make(generator.cuda, {.vector_masks = false});
-      EXPECT_EQ(run(host, "-O2 -march=x86-64-v3"), "");
+      EXPECT_EQ(run(host, machine_.without_masks), "");
     }
     const auto kernels = make(generator.cuda, {.masked = masked});
     ASSERT_EQ(kernels.size(), kernel_count);

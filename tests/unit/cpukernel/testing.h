@@ -5,6 +5,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
 #include <xaas/cpukernel/cpukernel.h>
+#include <xaas/target/cpu.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -71,9 +72,46 @@ static void launch(const char* name, unsigned gx, unsigned gy, unsigned bx, unsi
 }
 )";
 
+// An architecture whose programs the tests run, and how.
+struct Machine {
+  std::string arch;
+  std::string compiler = {};      // options of Clang's that choose it
+  std::string emulator = {};      // a command that runs a program; empty for this machine's own
+  std::string best = {};          // options for a CPU, which may mask vectors
+  std::string without_masks = {}; // options for one that does not; empty if none runs here
+};
+
+// This machine, or AArch64 under emulation with XAAS_TEST_ARCH=aarch64. Nothing if the tools for that are
+// missing.
+inline std::optional<Machine> machine() {
+  const char* const arch = std::getenv("XAAS_TEST_ARCH");
+  if (!arch || target::host_arch() == arch) {
+#ifdef __x86_64__
+    const char* const without_masks = __builtin_cpu_supports("avx2") ? "-O2 -march=x86-64-v3" : "";
+#else
+    const char* const without_masks = "-O2 -march=armv8-a";
+#endif
+    return Machine{.arch = target::host_arch(), .best = "-O2 -march=native", .without_masks = without_masks};
+  }
+  if (std::string(arch) != "aarch64" || !find_program("qemu-aarch64") ||
+      !fs::exists("/usr/aarch64-linux-gnu/lib/libc.so.6") ||
+      !fs::exists("/usr/lib/gcc-cross/aarch64-linux-gnu"))
+    return std::nullopt;
+  return Machine{.arch = "aarch64",
+                 .compiler = "--target=aarch64-linux-gnu",
+                 .emulator = "qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu",
+                 .best = "-O2 -mcpu=neoverse-v1",
+                 .without_masks = "-O2 -march=armv8-a"};
+}
+
 class CpuKernel : public ::testing::Test {
 protected:
   void SetUp() override {
+    const std::optional<Machine> found = machine();
+    if (!found)
+      GTEST_SKIP() << "no programs for " << std::getenv("XAAS_TEST_ARCH")
+                   << " here: qemu-user, libc6-dev-arm64-cross and libstdc++-12-dev-arm64-cross are needed";
+    machine_ = *found;
     auto directory = TemporaryDirectory::create(temporary_root(), "xaas-cpukernel-");
     ASSERT_TRUE(directory);
     directory_.emplace(*std::move(directory));
@@ -84,7 +122,7 @@ protected:
   // Bitcode of a source, as the front end emits it.
   std::string compile(const std::string& kernels, const std::string& more = "") {
     EXPECT_TRUE(write_file(path("k.cu"), cuda_names + kernels, 0644, false));
-    const std::string command = std::string(XAAS_TEST_CLANG) +
+    const std::string command = std::string(XAAS_TEST_CLANG) + " " + machine_.compiler +
                                 " -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O2 "
                                 "-Wno-unknown-cuda-version -Xclang -disable-llvm-passes -emit-llvm -c " +
                                 more + " " + path("k.cu").string() + " -o " + path("k.bc").string();
@@ -108,7 +146,7 @@ protected:
   }
 
   std::map<std::string, Kernel> transform(llvm::Module& module, const Options& options) {
-    const auto made = make_cpu_module(module, "x86_64", "image", options);
+    const auto made = make_cpu_module(module, machine_.arch, "image", options);
     std::map<std::string, Kernel> kernels;
     if (!made) {
       ADD_FAILURE() << made.error().message;
@@ -124,17 +162,19 @@ protected:
   }
 
   // Output of the host program with the transformed module.
-  std::string run(const std::string& host, const std::string& options = "-O2 -march=native") {
+  std::string run(const std::string& host) { return run(host, machine_.best); }
+  std::string run(const std::string& host, const std::string& options) {
     EXPECT_TRUE(write_file(path("host.c"), host_names + host, 0644, false));
-    const std::string command = std::string(XAAS_TEST_CLANG) + " " + options +
-                                " -Wno-override-module -Wno-unused-function -I" XAAS_CPUKERNEL_LIBRARY " " +
-                                path("host.c").string() + " " + path("cpu.bc").string() + " -lm -o " +
-                                path("program").string() + " && " + path("program").string() + " >" +
-                                path("out").string();
+    const std::string command =
+        std::string(XAAS_TEST_CLANG) + " " + machine_.compiler + " " + options +
+        " -fuse-ld=lld -Wno-override-module -Wno-unused-function -I" XAAS_CPUKERNEL_LIBRARY " " +
+        path("host.c").string() + " " + path("cpu.bc").string() + " -lm -o " + path("program").string() +
+        " && " + machine_.emulator + " " + path("program").string() + " >" + path("out").string();
     EXPECT_EQ(std::system(command.c_str()), 0);
     return *read_file(path("out"));
   }
 
+  Machine machine_;
   std::optional<TemporaryDirectory> directory_;
 };
 

@@ -1,0 +1,75 @@
+// Problem: an integer division by 0, and that of the smallest number by -1, end a program on x86-64 by a
+// signal. NVIDIA's GPUs go on, with all bits 1 for the first (PTX ISA, "div": the value is unspecified) and
+// the smallest number, or the remainder 0, for the second. A program may run such a division for threads
+// whose result it does not use.
+//
+//     x / y        y == 0 ? -1 : x / (y == 0 || (x == INT_MIN && y == -1) ? 1 : y)
+//
+// Approach: the divisor becomes 1 where the division would have no result. Where the divisor is the same for
+// all threads, the loop over the threads does not compute any of that again; with different divisors, a loop
+// of divisions alone takes 3 to 5 % longer on Zen 4. On AArch64, whose divisions by 0 give 0, it is done for
+// the same result.
+//
+// Rejected: a handler for SIGFPE, which the program may have itself, and which cannot continue vectorized
+// code.
+#include "divisions.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/PatternMatch.h>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+using namespace llvm::PatternMatch;
+
+bool is_signed(const llvm::BinaryOperator& division) {
+  return division.getOpcode() == llvm::Instruction::SDiv || division.getOpcode() == llvm::Instruction::SRem;
+}
+
+void guard(llvm::BinaryOperator& division) {
+  llvm::Value *const x = division.getOperand(0), *const y = division.getOperand(1);
+  llvm::Type* const type = division.getType();
+  const bool is_never_zero =
+      llvm::isKnownNonZero(y, llvm::SimplifyQuery(division.getModule()->getDataLayout(), &division));
+  const llvm::APInt* constant = nullptr;
+  const bool may_overflow = is_signed(division) && !(match(y, m_APInt(constant)) && !constant->isAllOnes());
+  if (is_never_zero && !may_overflow)
+    return;
+  llvm::IRBuilder<> builder(&division);
+  llvm::Value* const ones = llvm::Constant::getAllOnesValue(type);
+  llvm::Value* is_zero = nullptr;
+  llvm::Value* has_no_result = nullptr;
+  if (!is_never_zero)
+    has_no_result = is_zero = builder.CreateICmpEQ(y, llvm::Constant::getNullValue(type));
+  if (may_overflow) {
+    llvm::Value* const smallest = llvm::ConstantInt::get(
+        type, llvm::APInt::getSignedMinValue(type->getScalarType()->getIntegerBitWidth()));
+    llvm::Value* const overflows =
+        builder.CreateAnd(builder.CreateICmpEQ(x, smallest), builder.CreateICmpEQ(y, ones));
+    has_no_result = has_no_result ? builder.CreateOr(has_no_result, overflows) : overflows;
+  }
+  division.setOperand(1, builder.CreateSelect(has_no_result, llvm::ConstantInt::get(type, 1), y));
+  if (!is_zero)
+    return;
+  builder.SetInsertPoint(division.getNextNode());
+  auto* const result = llvm::SelectInst::Create(is_zero, ones, &division, "", builder.GetInsertPoint());
+  division.replaceUsesWithIf(result, [&](const llvm::Use& use) { return use.getUser() != result; });
+}
+
+} // namespace
+
+void guard_divisions(llvm::Function& function) {
+  std::vector<llvm::BinaryOperator*> divisions;
+  for (llvm::Instruction& instruction : llvm::instructions(function))
+    if (auto* division = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
+      if (division->isIntDivRem())
+        divisions.push_back(division);
+  for (llvm::BinaryOperator* division : divisions)
+    guard(*division);
+}
+
+} // namespace xaas::cpukernel
