@@ -167,6 +167,16 @@ private:
     return {};
   }
 
+  static Error lacks_libraries(const link::LinkRecord& record, std::vector<std::string> missing) {
+    std::sort(missing.begin(), missing.end()); // the linker's threads list them in any order
+    return make_error(ErrorKind::failed,
+                      "linking " + record.name +
+                          ": no library of the link has these functions, which kernels on the CPU need: " +
+                          join(missing, ", "),
+                      "link it with -lm in the build, or build the image again with this version, which adds "
+                      "libm to links with CUDA");
+  }
+
   Result<void> make_output(const link::LinkRecord& record, const Output& output) {
     XAAS_CHECK(check_interrupt());
     const trace::Span span("link", record.name);
@@ -185,13 +195,9 @@ private:
     Result<link::ReplayResult> linked =
         link::replay(record, lto ? bitcode_provider_ : objects_provider_, options);
     if (!linked && inputs_.device.kernel_links.contains(output.record))
-      if (const std::vector<std::string> missing = link::undefined_symbols(linked.error().message);
+      if (std::vector<std::string> missing = link::undefined_symbols(linked.error().message);
           !missing.empty())
-        return make_error(ErrorKind::failed,
-                          "linking " + record.name + ": kernels on the CPU need " + join(missing, ", ") +
-                              ", and no library of the link has it",
-                          "link it with -lm in the build, or build the image again with this version, which "
-                          "adds libm to links with CUDA");
+        return lacks_libraries(record, std::move(missing));
     if (!linked && lto && linked.error().kind == ErrorKind::failed)
       return std::move(linked).error().with_hint("the link may succeed without --lto");
     XAAS_TRY(const link::ReplayResult result, std::move(linked));

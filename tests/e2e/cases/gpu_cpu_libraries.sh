@@ -41,7 +41,7 @@ for kind in static shared; do
   "$XAAS" build src -o oci:$kind:ir -q >/dev/null
   "$XAAS" deploy oci:$kind:ir --gpu cpu -o rootfs:$kind-cpu -q >/dev/null
   expect_equal "a $kind run-time library" "$($kind-cpu/usr/local/bin/app)" 27
-  expect_equal "libraries for the CPU" "$(needed $kind-cpu/usr/local/bin/app)" "libc.so.6 libm.so.6 "
+  [[ " $(needed $kind-cpu/usr/local/bin/app)" == *" libm.so.6 "* ]] || fail "no libm for the CPU"
   [ -e "$(find $kind-cpu -name libm.so.6)" ] || fail "the image brings no libm"
   "$XAAS" deploy oci:$kind:ir --gpu sm_80 --ptxas none -o rootfs:$kind-gpu -q >/dev/null
   [[ " $(needed $kind-gpu/usr/local/bin/app)" != *" libm."* ]] || fail "libm for a GPU"
@@ -57,8 +57,9 @@ app: main.c kernels.cu
 END
 libc=$(ldd "$XAAS" | sed -n 's/.*libc\.so\.6 => \([^ ]*\).*/\1/p') loader=$(ldd "$XAAS" | sed -n 's/^\s*\(\/[^ ]*ld-linux[^ ]*\).*/\1/p')
 static=$(find "$cuda"/lib*/ -name libcudart_static.a | head -n 1)
-echo '{"name": "app", "build": {"system": "make", "arguments": ["LOADER='"$loader"'", "LIBRARIES='"$static $libc"'"],
+echo '{"name": "app", "build": {"system": "make", "arguments": ["LOADER='"$loader"'", "LIBRARIES='"$static $libc $crt/libc_nonshared.a"'"],
   "install": [{"from": "app", "to": "bin/app"}]}, "isa": [], "gpu": ["sm_80"]}' >src/xaas.json
 "$XAAS" build src -o oci:old:ir -q >/dev/null
-expect_error 1 "kernels on the CPU need powf, and no library of the link has it" \
-  "$XAAS" deploy oci:old:ir --gpu cpu -o rootfs:old -q
+expect_error 1 "no library of the link has these functions, which kernels on the CPU need: " \
+  "$XAAS" deploy oci:old:ir --gpu cpu -o rootfs:out -q
+grep -qw powf stderr || fail "the error does not name powf: $(cat stderr)"
