@@ -7,7 +7,7 @@
 //
 // Approach: the divisor becomes 1 where the division would have no result. Where the divisor is the same for
 // all threads, the loop over the threads does not compute any of that again; with different divisors, a loop
-// of divisions alone takes 3 to 5 % longer on Zen 4. On AArch64, whose divisions by 0 give 0, it is done for
+// of divisions alone takes 3 to 5 % longer on Zen 5. On AArch64, whose divisions by 0 give 0, it is done for
 // the same result.
 //
 // Rejected: a handler for SIGFPE, which the program may have itself, and which cannot continue vectorized
