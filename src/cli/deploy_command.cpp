@@ -378,7 +378,7 @@ private:
   static std::string kernels_line(const std::vector<device::DeviceCode::SourceKernel>& kernels) {
     std::string line;
     for (const cpukernel::Form form :
-         {cpukernel::Form::loops, cpukernel::Form::masked, cpukernel::Form::refused})
+         {cpukernel::Form::loops, cpukernel::Form::masked, cpukernel::Form::fibers, cpukernel::Form::refused})
       if (const auto count = std::count_if(kernels.begin(), kernels.end(),
                                            [&](const auto& each) { return each.kernel.form == form; }))
         line += (line.empty() ? "" : ", ") + std::to_string(count) + " " + cpukernel::name(form);

@@ -258,9 +258,20 @@ void Translator::barrier() {
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {read(operand(0), 32)});
     return;
   }
-  if (parts_.size() != 2 || parts_[1] != "sync" || operands_->size() != 1 || operand(0).name != "0")
+  const bool with_count = operands_->size() == 2;
+  if (parts_.size() != 2 || operands_->empty() || operands_->size() > 2)
     return give_up();
-  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {}, {builder_.getInt32(0)});
+  std::vector<llvm::Value*> arguments = {read(operand(0), 32)};
+  if (with_count)
+    arguments.push_back(read(operand(1), 32));
+  if (parts_[1] == "sync")
+    builder_.CreateIntrinsic(with_count ? llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count
+                                        : llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all,
+                             {}, arguments);
+  else if (parts_[1] == "arrive" && with_count)
+    builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_arrive_aligned_count, {}, arguments);
+  else
+    give_up();
 }
 
 void Translator::shuffle() {

@@ -6,15 +6,19 @@
 #include "affine.h"
 #include "assembly.h"
 #include "divisions.h"
+#include "fibers.h"
 #include "interchange.h"
 #include "kernel.h"
 #include "library.h"
 #include "normalise.h"
+#include "shared.h"
 #include "trip_counts.h"
+#include "waits.h"
 
 #include <xaas/base/result.h>
 #include <xaas/cpukernel/low_bits.h>
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
@@ -62,12 +66,13 @@ public:
     collect_kernels();
     XAAS_TRY(shared_, normalise(module_, arch_));
     collect_variables();
-    expand_copies();
+    expand_copies(module_, shared_);
     translate_assembly(module_);
     for (llvm::Function& function : module_) // before anything concludes from a division that it has a result
       guard_divisions(function);
     XAAS_CHECK(add_library(module_, *library));
     inline_what_depends_on_threads();
+    choose_fibers();
     for (Work& work : works_)
       make_regions_of(work);
     inline_all();
@@ -91,6 +96,7 @@ private:
     Regions regions = {};
     std::vector<RowPlan> rows = {};
     std::string refusal = {};
+    bool fibers = false, calls = false; // `calls`: functions on fibers
     llvm::Function* run = nullptr;
   };
 
@@ -111,16 +117,19 @@ private:
       }
   }
 
-  // Functions that ask for the thread's place, for shared memory or for other threads, themselves or through
-  // what they call; and those with inline assembly or a call that nothing defines, which is refused where a
-  // kernel needs it.
+  // Functions that ask for the thread's place, for shared memory or for other threads, or wait for these,
+  // themselves or through what they call; and those with inline assembly or a call that nothing defines,
+  // which is refused where a kernel needs it.
   void find_dependent() {
     dependent_.clear();
+    for (llvm::Function& function : module_)
+      if (!function.isDeclaration() && !find_waits(function).empty())
+        dependent_.insert(&function);
     for (bool changed = true; changed;) {
       changed = false;
       for (llvm::Function& function : module_)
         if (!function.isDeclaration() && !dependent_.contains(&function) && depends(function))
-          changed |= dependent_.insert(&function).second;
+          changed |= dependent_.insert(&function);
     }
   }
 
@@ -128,74 +137,16 @@ private:
     for (const llvm::Instruction& instruction : llvm::instructions(function)) {
       if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
         const llvm::Function* callee = callee_of(*call);
-        if (call->isInlineAsm() || (callee && (!intrinsic_name(*callee).empty() || is_missing(*callee) ||
-                                               dependent_.contains(callee))))
+        if (call->isInlineAsm() ||
+            (callee ? !intrinsic_name(*callee).empty() || is_missing(*callee) || dependent_.contains(callee)
+                    : !reached_through(*call).empty()))
           return true;
       }
       if (llvm::any_of(instruction.operands(),
-                       [&](const llvm::Use& operand) { return names_shared(operand.get()); }))
+                       [&](const llvm::Use& operand) { return names_shared(operand.get(), shared_); }))
         return true;
     }
     return false;
-  }
-
-  bool is_shared(const llvm::Value* value) const {
-    const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(value);
-    return variable &&
-           (llvm::is_contained(shared_.fixed, variable) || llvm::is_contained(shared_.dynamic, variable));
-  }
-
-  // A shared variable, or a constant with the address of one, also through the values of other constants.
-  bool names_shared(const llvm::Value* value) const {
-    llvm::SmallPtrSet<const llvm::Value*, 8> seen;
-    llvm::SmallVector<const llvm::Value*, 8> left = {value};
-    while (!left.empty()) {
-      const auto* each = llvm::dyn_cast<llvm::Constant>(left.pop_back_val());
-      if (!each || llvm::isa<llvm::Function>(each) || !seen.insert(each).second)
-        continue;
-      if (is_shared(each))
-        return true;
-      llvm::append_range(left, each->operands()); // of a variable: its value
-    }
-    return false;
-  }
-
-  // Clang initializes a local array with the addresses of shared variables by a copy of a constant.
-  void expand_copies() {
-    const llvm::DataLayout& layout = module_.getDataLayout();
-    for (llvm::Function& function : module_)
-      for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-        auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(&instruction);
-        const auto* source = copy ? llvm::dyn_cast<llvm::GlobalVariable>(copy->getSource()) : nullptr;
-        if (!source || is_shared(source) || !source->hasInitializer() || !names_shared(source))
-          continue;
-        const auto* length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
-        if (!length || length->getZExtValue() != layout.getTypeAllocSize(source->getValueType()))
-          continue;
-        store_constant(*source->getInitializer(), *copy->getDest(), 0, *copy);
-        copy->eraseFromParent();
-      }
-  }
-
-  // Each scalar of a constant, before an instruction.
-  void store_constant(const llvm::Constant& value, llvm::Value& place, uint64_t offset,
-                      llvm::Instruction& before) {
-    const llvm::DataLayout& layout = module_.getDataLayout();
-    llvm::Type* const type = value.getType();
-    if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
-      for (unsigned i = 0; i < structure->getNumElements(); ++i)
-        store_constant(*value.getAggregateElement(i), place,
-                       offset + layout.getStructLayout(structure)->getElementOffset(i).getFixedValue(),
-                       before);
-    } else if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
-      for (unsigned i = 0; i < array->getNumElements(); ++i)
-        store_constant(*value.getAggregateElement(i), place,
-                       offset + i * layout.getTypeAllocSize(array->getElementType()).getFixedValue(), before);
-    } else {
-      llvm::IRBuilder<> builder(&before);
-      builder.CreateStore(const_cast<llvm::Constant*>(&value),
-                          builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), &place, offset));
-    }
   }
 
   void inline_what_depends_on_threads() {
@@ -281,57 +232,84 @@ private:
     });
   }
 
-  // What the kernel names: fixed variables first, then the dynamic ones, which share one place at the end.
-  void place_shared(Work& work) {
-    llvm::SmallPtrSet<const llvm::GlobalVariable*, 8> used;
-    for (const llvm::Instruction& instruction : llvm::instructions(*work.kernel))
-      for (const llvm::Value* operand : instruction.operands())
-        if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(operand))
-          used.insert(variable);
-    uint64_t end = 0;
-    for (llvm::GlobalVariable* variable : shared_.fixed) {
-      if (!used.contains(variable))
+  // Kernels that no other form has run on fibers, if these have all that a kernel comes to.
+  void choose_fibers() {
+    llvm::SmallPtrSet<const llvm::Function*, 16> known;
+    for (Work& work : works_) {
+      std::string need = need_of_fibers(*work.kernel);
+      if (need.empty())
+        need = dependent_call(*work.kernel);
+      if (need.empty() && !options_.fibers)
         continue;
-      end = llvm::alignTo(end, std::max<uint64_t>(variable->getAlign().valueOrOne().value(), 16));
-      work.places[variable] = end;
-      end += module_.getDataLayout().getTypeAllocSize(variable->getValueType());
+      const std::vector<llvm::Function*> reached = reached_from(*work.kernel);
+      for (llvm::Function* function : reached) {
+        if (function != work.kernel && known.insert(function).second)
+          simplify(*function); // before constants become instructions
+        if (const std::string obstacle = obstacle_to_fibers(*function, shared_);
+            !obstacle.empty() && work.refusal.empty())
+          work.refusal = function == work.kernel
+                             ? obstacle
+                             : need + ", and " + function->getName().str() + " has " + obstacle;
+      }
+      work.fibers = work.refusal.empty();
+      work.calls = reached.size() > 1;
+      work.nodes.reason = std::move(need);
+      if (work.fibers)
+        on_fibers_.insert(reached.begin() + 1, reached.end());
     }
-    work.shared_bytes = llvm::alignTo(end, 256);
-    for (llvm::GlobalVariable* variable : shared_.dynamic)
-      if (used.contains(variable))
-        work.places[variable] = work.shared_bytes;
+    const std::vector<llvm::Function*> callees(on_fibers_.begin(), on_fibers_.end());
+    common_bytes_ = place_fixed(callees, shared_, common_, 0);
+    for (llvm::Function* function : callees)
+      run_on_fiber(*function, shared_, common_);
+  }
+
+  // The functions left that depend on the thread and that a kernel may call; the kernel first.
+  std::vector<llvm::Function*> reached_from(llvm::Function& kernel) const {
+    llvm::SetVector<llvm::Function*> reached;
+    reached.insert(&kernel);
+    for (size_t i = 0; i < reached.size(); ++i)
+      for (const llvm::Instruction& instruction : llvm::instructions(*reached[i])) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        if (!call || call->isInlineAsm())
+          continue;
+        const llvm::Function* callee = callee_of(*call);
+        if (callee && dependent_.contains(callee))
+          reached.insert(const_cast<llvm::Function*>(callee));
+        else if (!callee)
+          for (const llvm::Function* each : reached_through(*call))
+            reached.insert(const_cast<llvm::Function*>(each));
+      }
+    return {reached.begin(), reached.end()};
   }
 
   void make_regions_of(Work& work) {
+    if (!work.refusal.empty())
+      return;
+    mark_indices(*work.kernel);
+    if (work.fibers) {
+      if (work.calls)
+        work.places = common_;
+      work.shared_bytes = place_shared({work.kernel}, shared_, work.places, work.calls ? common_bytes_ : 0);
+      run_on_fiber(*work.kernel, shared_, work.places);
+      return;
+    }
     std::vector<llvm::Constant*> variables(shared_.fixed.begin(), shared_.fixed.end());
     variables.insert(variables.end(), shared_.dynamic.begin(), shared_.dynamic.end());
-    mark_indices(*work.kernel);
     Result<Nodes> nodes =
         find_nodes(*work.kernel, std::set<const llvm::Value*>(variables.begin(), variables.end()));
-    if (nodes)
-      if (std::string call = dependent_call(*work.kernel); !call.empty())
-        nodes = make_error(ErrorKind::unsatisfied, call);
     if (!nodes) {
       work.refusal = nodes.error().message;
       return;
     }
     llvm::convertUsersOfConstantsToInstructions(variables, work.kernel);
-    if (names_shared_in_memory(*work.kernel)) {
+    if (names_shared_in_memory(*work.kernel, shared_)) {
       work.refusal = "a constant with the address of a shared variable";
       return;
     }
     work.nodes = *std::move(nodes);
     work.nodes.agree &= !options_.masked;
-    place_shared(work);
+    work.shared_bytes = place_shared({work.kernel}, shared_, work.places, 0);
     work.regions = make_regions(*work.kernel, work.nodes, work.places);
-  }
-
-  bool names_shared_in_memory(const llvm::Function& kernel) const {
-    return llvm::any_of(llvm::instructions(kernel), [&](const llvm::Instruction& instruction) {
-      return llvm::any_of(instruction.operands(), [&](const llvm::Use& operand) {
-        return !is_shared(operand) && names_shared(operand);
-      });
-    });
   }
 
   // A call of a function that depends on the thread and was not inlined; empty if there is none.
@@ -343,16 +321,20 @@ private:
       const llvm::Function* callee = callee_of(*call);
       if (callee && dependent_.contains(callee))
         return "a call of " + callee->getName().str() + ", which is recursive and depends on the thread";
-      if (!callee && has_dependent_address())
+      if (!callee && !reached_through(*call).empty())
         return "a call through a pointer, perhaps of a function that depends on the thread";
     }
     return {};
   }
 
-  // A call through a pointer may reach any function whose address is taken.
-  bool has_dependent_address() const {
-    return llvm::any_of(dependent_,
-                        [](const llvm::Function* function) { return function->hasAddressTaken(); });
+  // The functions that depend on the thread and that a call through a pointer may reach: those of its type
+  // whose address is taken.
+  std::vector<const llvm::Function*> reached_through(const llvm::CallBase& call) const {
+    std::vector<const llvm::Function*> reached;
+    for (const llvm::Function* function : dependent_)
+      if (function->getFunctionType() == call.getFunctionType() && function->hasAddressTaken())
+        reached.push_back(function);
+    return reached;
   }
 
   // blockIdx.x * blockDim.x + threadIdx.x does not wrap: the run-time library launches no grid with more
@@ -386,6 +368,10 @@ private:
   void make_block_function_of(Work& work) {
     if (!work.refusal.empty())
       return;
+    if (work.fibers) {
+      work.run = make_fiber_kernel(*work.kernel, work.shared_bytes);
+      return;
+    }
     for (RowPlan& row : work.rows)
       for (llvm::Function* part : row.parts.functions)
         simplify(*part);
@@ -411,14 +397,14 @@ private:
     }
   }
 
-  // Functions that depend on the thread and are left have their address in some table. No kernel that could
-  // call them was made.
+  // Functions that depend on the thread, are left and are not on fibers have their address in some table. No
+  // kernel that could call them was made.
   void drop_dependent() {
     for (const Work& work : works_)
-      dependent_.erase(work.kernel);
+      dependent_.remove(work.kernel);
     std::vector<llvm::Function*> left;
     for (llvm::Function& function : module_)
-      if (dependent_.contains(&function))
+      if (dependent_.contains(&function) && !on_fibers_.contains(&function))
         left.push_back(&function);
     for (llvm::Function* function : left)
       function->dropAllReferences();
@@ -436,7 +422,7 @@ private:
       work.kernel->replaceAllUsesWith(llvm::PoisonValue::get(work.kernel->getType()));
       work.kernel->eraseFromParent();
       entries.push_back({work.name, work.run, work.refusal, work.shared_bytes, work.regions.thread_bytes,
-                         work.regions.arrays});
+                         work.regions.arrays, work.fibers});
     }
     if (llvm::GlobalVariable* used = module_.getGlobalVariable("llvm.compiler.used"))
       used->eraseFromParent();
@@ -476,6 +462,7 @@ private:
     for (const Work& work : works_)
       kernels.push_back({work.name,
                          !work.refusal.empty() ? Form::refused
+                         : work.fibers         ? Form::fibers
                          : work.nodes.agree    ? Form::loops
                                                : Form::masked,
                          work.refusal.empty() ? work.nodes.reason : work.refusal, work.source});
@@ -493,7 +480,10 @@ private:
   SharedVariables shared_;
   std::vector<Work> works_;
   std::vector<llvm::GlobalVariable*> variables_;
-  llvm::SmallPtrSet<const llvm::Function*, 16> dependent_;
+  llvm::SmallSetVector<const llvm::Function*, 16> dependent_;
+  SharedPlaces common_; // of fixed shared variables that functions on fibers name
+  uint64_t common_bytes_ = 0;
+  llvm::SmallSetVector<llvm::Function*, 16> on_fibers_; // those that are not kernels
 };
 
 } // namespace
@@ -504,6 +494,8 @@ std::string name(Form form) {
     return "loops";
   case Form::masked:
     return "masked";
+  case Form::fibers:
+    return "fibers";
   case Form::refused:
     return "refused";
   }

@@ -89,15 +89,9 @@ private:
       frame_.sizes[i] = call("xaas_size", {frame_.block, builder_.getInt32(i)});
   }
 
-  // A launch passes a pointer to each argument. A structure is passed as a pointer to it in the kernel, too;
-  // a thread that changes its own copies it (cpukernel.cpp).
   void read_arguments() {
-    for (llvm::Argument& parameter : kernel_.args()) {
-      llvm::Value* place =
-          call("xaas_argument", {frame_.function->getArg(0), builder_.getInt32(parameter.getArgNo())});
-      frame_.arguments.push_back(parameter.hasByValAttr() ? place
-                                                          : builder_.CreateLoad(parameter.getType(), place));
-    }
+    for (llvm::Argument& parameter : kernel_.args())
+      frame_.arguments.push_back(read_argument(builder_, parameter, *frame_.function->getArg(0)));
   }
 
   struct Thread {
@@ -459,12 +453,13 @@ public:
   llvm::GlobalVariable* make(const std::vector<Entry>& kernels,
                              const std::vector<llvm::GlobalVariable*>& variables, const std::string& image) {
     llvm::StructType* const kernel =
-        llvm::StructType::get(context_, {pointer_, pointer_, pointer_, word_, word_, word_});
+        llvm::StructType::get(context_, {pointer_, pointer_, pointer_, word_, word_, word_, word_});
     std::vector<llvm::Constant*> kernel_entries, variable_entries;
     for (const Entry& entry : kernels)
       kernel_entries.push_back(llvm::ConstantStruct::get(
-          kernel, {text(entry.name), entry.run ? entry.run : null(), entry.run ? null() : text(entry.reason),
-                   word(entry.shared_bytes), word(entry.thread_bytes), word(entry.arrays)}));
+          kernel,
+          {text(entry.name), entry.run ? entry.run : null(), entry.run ? null() : text(entry.reason),
+           word(entry.shared_bytes), word(entry.thread_bytes), word(entry.arrays), word(entry.fibers)}));
     llvm::Type* const bytes = llvm::Type::getInt64Ty(context_);
     llvm::StructType* const variable = llvm::StructType::get(context_, {pointer_, pointer_, bytes});
     for (llvm::GlobalVariable* each : variables)
@@ -501,6 +496,13 @@ private:
 };
 
 } // namespace
+
+llvm::Value* read_argument(llvm::IRBuilder<>& builder, const llvm::Argument& parameter,
+                           llvm::Value& arguments) {
+  llvm::Function* const read = parameter.getParent()->getParent()->getFunction("xaas_argument");
+  llvm::Value* const place = builder.CreateCall(read, {&arguments, builder.getInt32(parameter.getArgNo())});
+  return parameter.hasByValAttr() ? place : builder.CreateLoad(parameter.getType(), place);
+}
 
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
                                     const std::vector<RowPlan>& rows, bool vector_masks) {

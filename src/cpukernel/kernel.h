@@ -14,6 +14,7 @@ struct Entry {
   uint64_t shared_bytes = 0; // of fixed shared variables
   uint64_t thread_bytes = 0;
   uint32_t arrays = 0;
+  bool fibers = false;
 };
 
 // How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the
@@ -23,6 +24,11 @@ struct RowPlan {
   Nodes nodes;
   Regions parts;
 };
+
+// The value of a kernel's parameter. A launch passes a pointer to each argument. A structure is passed as a
+// pointer to it in the kernel, too; a thread that changes its own copies it (cpukernel.cpp).
+llvm::Value* read_argument(llvm::IRBuilder<>& builder, const llvm::Argument& parameter,
+                           llvm::Value& arguments);
 
 // Makes void(ptr arguments, ptr block), which runs all threads of a block. Everything that a region calls has
 // been inlined into it. `kernel` is only asked for its parameters. `rows`: of each region, if all threads

@@ -8,7 +8,7 @@ namespace xaas::cpukernel {
 
 struct LibraryIr {
   std::string_view math, thread; // of device code
-  std::string_view runtime;      // of programs
+  std::string_view runtime, fibers; // of programs
 };
 
 // Null for an architecture whose kernels have no libraries.

@@ -29,6 +29,7 @@
 // else the steps of a reduction with barriers (s[t] += s[t + w], where t < w) would be.
 #include "nodes.h"
 #include "library.h"
+#include "meetings.h"
 #include "uniformity.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -52,28 +53,6 @@
 namespace xaas::cpukernel {
 
 namespace {
-
-// An intrinsic at which threads meet.
-struct Rule {
-  Meeting meeting;
-  int published = -1; // the operand that the other threads read, if any
-  int mask = -1;      // the operand that names the lanes
-};
-
-std::optional<Rule> rule_of(llvm::StringRef name) {
-  if (name == "barrier_cta_sync_aligned_all" || name == "barrier_cta_sync_all")
-    return Rule{Meeting::block};
-  if (name.starts_with("barrier_cta_red_") && name.ends_with("_all"))
-    return Rule{Meeting::block, 1};
-  if (name == "bar_warp_sync")
-    return Rule{Meeting::warp, -1, 0};
-  if (name.starts_with("shfl_sync_") || (name.starts_with("vote_") && name.ends_with("_sync")) ||
-      name.starts_with("match_any_sync_") || name.starts_with("match_all_sync_"))
-    return Rule{Meeting::warp, 1, 0};
-  if (name.starts_with("redux_sync_"))
-    return Rule{Meeting::warp, 0, 1};
-  return {};
-}
 
 bool may_be_shared(const llvm::Value* pointer) {
   llvm::SmallVector<const llvm::Value*, 4> objects;
@@ -189,59 +168,26 @@ private:
 
   Result<void> refuse_what_is_unknown() {
     for (llvm::Instruction& instruction : llvm::instructions(kernel_)) {
-      if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-          variable && !variable->isStaticAlloca())
+      if (is_of_unknown_size(instruction))
         return unsatisfied("a variable whose size is not known before the kernel runs");
+      if (std::string unknown = unknown_call(instruction); !unknown.empty())
+        return unsatisfied(unknown);
       auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-      if (!call)
-        continue;
-      if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()))
-        return unsatisfied("inline assembly: " + assembly->getAsmString().str());
-      const llvm::Function* callee = callee_of(*call);
-      if (!callee)
-        continue;
-      const std::string name = intrinsic_name(*callee);
-      if (name.empty()) {
-        if (is_missing(*callee))
-          return unsatisfied("a call of " + callee->getName().str() + ", which has no code for a CPU");
-        continue;
-      }
-      if (rule_of(name)) {
-        if (!kernel_.getParent()->getFunction(warp_prefix + value_name(name)) && published(name))
-          return unsatisfied("the intrinsic " + callee->getName().str());
+      if (call && meeting_of(*call))
         calls_.push_back(call);
-      } else if (!kernel_.getParent()->getFunction(thread_prefix + name)) {
-        return unsatisfied("the intrinsic " + callee->getName().str());
-      }
     }
     return {};
   }
 
-  static bool published(llvm::StringRef name) { return rule_of(name)->published >= 0; }
-
-  // shfl_sync_up_i32p is shfl_sync_up_i32 and whether the lane was in range; match_all_sync_i32p alike.
-  static std::string value_name(llvm::StringRef name) {
-    if (name.starts_with("shfl_sync_") || name.starts_with("match_all_sync_"))
-      name.consume_back("p");
-    return name.str();
-  }
-
   void cut_at(llvm::CallBase& call) {
-    const Rule rule = *rule_of(intrinsic_name(*callee_of(call)));
+    const Rule rule = *meeting_of(call);
     llvm::IRBuilder<> builder(&call);
     if (rule.mask >= 0)
       builder.CreateStore(call.getArgOperand(static_cast<unsigned>(rule.mask)),
                           variable(result_.lanes, builder.getInt32Ty()));
     if (rule.published >= 0) {
-      llvm::Value* value = call.getArgOperand(static_cast<unsigned>(rule.published));
-      if (value->getType()->isFloatTy())
-        value = builder.CreateBitCast(value, builder.getInt32Ty());
-      const unsigned width = value->getType()->getIntegerBitWidth();
-      value = builder.CreateZExt(value, builder.getInt64Ty());
-      if (width == 1) // not 0, which is that of a thread that has ended; library/thread.c
-        value = builder.CreateAdd(value, builder.getInt64(1));
-      else if (width == 32)
-        value = builder.CreateOr(value, builder.getInt64(uint64_t{1} << 32));
+      llvm::Value* const value =
+          published_value(builder, *call.getArgOperand(static_cast<unsigned>(rule.published)));
       builder.CreateStore(value, variable(result_.published, builder.getInt64Ty()));
     }
     add_node(call, rule.meeting);
@@ -308,8 +254,7 @@ private:
   };
 
   void step(llvm::Instruction& instruction, Pending& pending) {
-    if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-        call && callee_of(*call) && rule_of(intrinsic_name(*callee_of(*call))))
+    if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && meeting_of(*call))
       pending = {};
     const bool is_load = llvm::isa<llvm::LoadInst>(instruction);
     const bool is_volatile = instruction.isVolatile() && llvm::getLoadStorePointerOperand(&instruction) &&

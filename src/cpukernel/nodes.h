@@ -1,6 +1,8 @@
 // Where the threads of a block meet.
 #pragma once
 
+#include "meetings.h"
+
 #include <xaas/cpukernel/cpukernel.h>
 
 #include <set>
@@ -16,13 +18,6 @@ class Value;
 } // namespace llvm
 
 namespace xaas::cpukernel {
-
-// What a thread waits for at a node; library/thread.c has the same numbers.
-enum class Meeting : unsigned {
-  split, // for nothing: the thread stops so that others come as far
-  warp,  // for the lanes of its mask
-  block  // for all threads of its block
-};
 
 // A place in a kernel where a thread can stop: the start of `entry`, which only threads that stop reach.
 struct Node {

@@ -468,31 +468,12 @@ private:
         arguments.insert(arguments.end(), call->arg_begin(), call->arg_end());
         result = builder.CreateCall(own, arguments);
       } else {
-        result = read_published(builder, *call, name, copy);
+        result = read_published(builder, *call, *element(builder, copy, arrays_[nodes_.published], true),
+                                *copy.block, *copy.thread);
       }
       call->replaceAllUsesWith(result);
       call->eraseFromParent();
     }
-  }
-
-  llvm::Value* read_published(llvm::IRBuilder<>& builder, llvm::CallInst& call, std::string name,
-                              Copy& copy) {
-    const bool with_range = call.getType()->isStructTy();
-    if (with_range)
-      name.pop_back();
-    std::vector<llvm::Value*> arguments = {element(builder, copy, arrays_[nodes_.published], true),
-                                           copy.block, copy.thread};
-    arguments.insert(arguments.end(), call.arg_begin(), call.arg_end());
-    llvm::Value* value = builder.CreateCall(module_.getFunction(warp_prefix + name), arguments);
-    if (!with_range)
-      return value;
-    const std::string kind = name.substr(0, name.rfind('_')); // shfl_sync_up
-    llvm::Function* const in_range = module_.getFunction("xaas_in_range_" + kind);
-    llvm::Value* const second =
-        in_range ? builder.CreateCall(in_range, {copy.thread, call.getArgOperand(2), call.getArgOperand(3)})
-                 : builder.CreateICmpNE(value, builder.getInt32(0)); // match_all_sync
-    llvm::Value* both = builder.CreateInsertValue(llvm::PoisonValue::get(call.getType()), value, 0);
-    return builder.CreateInsertValue(both, second, 1);
   }
 
   void place_shared(Copy& copy) {

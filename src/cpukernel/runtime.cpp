@@ -1,4 +1,4 @@
-// The run-time library (library/runtime.c) for one program.
+// The run-time library (library/runtime.c and fibers.c) for one program.
 #include <xaas/cpukernel/cpukernel.h>
 
 #include "library_ir.h"
@@ -8,6 +8,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Linker/Linker.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -54,10 +55,15 @@ Result<std::string> runtime_library(const std::string& arch, unsigned release, u
     return make_error(ErrorKind::unsatisfied, "there is no run-time library for kernels on " + arch);
   llvm::LLVMContext context;
   llvm::SMDiagnostic trouble;
-  const std::unique_ptr<llvm::Module> module =
-      llvm::parseAssemblyString(llvm::StringRef(library->runtime), trouble, context);
-  if (!module)
+  const auto parse = [&](std::string_view text) {
+    return llvm::parseAssemblyString(llvm::StringRef(text), trouble, context);
+  };
+  const std::unique_ptr<llvm::Module> module = parse(library->runtime);
+  std::unique_ptr<llvm::Module> fibers = parse(library->fibers);
+  if (!module || !fibers)
     return make_error(ErrorKind::failed, "the run-time library: " + trouble.getMessage().str());
+  if (llvm::Linker::linkModules(*module, std::move(fibers)))
+    return make_error(ErrorKind::failed, "the run-time library: fibers.c contradicts runtime.c");
   define(*module, "xaas_cuda_release", release);
   define(*module, "xaas_architecture", architecture);
   for (llvm::Function& function : *module)

@@ -87,7 +87,7 @@ std::optional<std::vector<cpukernel::Kernel>> take_kernels(std::string_view& tex
   for (; *count > 0; --*count) {
     std::optional<std::string> name = take_name(text), form = take_name(text), reason = take_name(text),
                                source = take_name(text);
-    if (!name || !reason || !source || !form || form->size() != 1 || (*form)[0] < '0' || (*form)[0] > '2')
+    if (!name || !reason || !source || !form || form->size() != 1 || (*form)[0] < '0' || (*form)[0] > '3')
       return std::nullopt;
     kernels.push_back({*std::move(name), static_cast<cpukernel::Form>((*form)[0] - '0'), *std::move(reason),
                        *std::move(source)});

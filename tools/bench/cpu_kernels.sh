@@ -1,5 +1,6 @@
 #!/bin/bash
-# Forms of the kernels in CUDA sources when they are made for the CPU: how many become loops, are masked or refused, and why.
+# Forms of the kernels in CUDA sources when they are made for the CPU: how many become loops, are masked, run on fibers or are
+# refused, and why.
 #
 #   tools/bench/cpu_kernels.sh DIRECTORY...     every .cu file below; suites stay outside of this repository
 #
@@ -29,6 +30,6 @@ while read -r source; do
 done < <(find "$@" -name '*.cu' | sort)
 touch "$work/forms"
 echo "$sources sources, $compiled compile, $crashed could not be made"
-awk -F'\t' '/^(loops|masked|refused)\t/ { count[$1]++ } END { for (form in count) print count[form], form }' "$work/forms" | sort -k2
-echo "reasons of refused kernels:"
-awk -F'\t' '$1 == "refused" { print "  " $3 }' "$work/forms" | sort | uniq -c | sort -rn | head -n 20
+awk -F'\t' '/^(loops|masked|fibers|refused)\t/ { count[$1]++ } END { for (form in count) print count[form], form }' "$work/forms" | sort -k2
+echo "reasons of refused kernels, and of those on fibers:"
+awk -F'\t' '$1 == "refused" || $1 == "fibers" { print "  " $1 ": " $3 }' "$work/forms" | sort | uniq -c | sort -rn | head -n 20

@@ -15,7 +15,8 @@
 // and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code between), then, for kernels whose
 // threads all come to the same nodes, trip_counts.cpp, ranges.cpp and interchange.cpp (loops over threads
 // that LLVM vectorizes well), and kernel.cpp (these loops, and the table by which the run-time library finds
-// a kernel).
+// a kernel). Kernels that cannot be cut, and those with threads that wait for each other (waits.cpp), run with
+// a stack for each thread (fibers.cpp).
 #pragma once
 
 #include <xaas/base/result.h>
@@ -37,10 +38,11 @@ bool runs_on(const std::string& arch);
 enum class Form {
   loops,  // all threads of a block take the same way between barriers
   masked, // each thread has its own
-  refused
+  refused,
+  fibers // each thread has a stack of its own
 };
 
-// For reports: "loops", "masked", "refused".
+// For reports: "loops", "masked", "fibers", "refused".
 std::string name(Form form);
 
 struct Kernel {
@@ -52,6 +54,7 @@ struct Kernel {
 
 struct Options {
   bool masked = false;      // also where all threads agree; the result is the same, and slower
+  bool fibers = false;      // also where another form would do; the result is the same, and slower still
   bool vector_masks = true; // the CPU masks vectors of any element (AVX-512, SVE)
 };
 

@@ -23,6 +23,14 @@ struct xaas_kernel {
   uint32_t shared_bytes; // of static shared memory
   uint32_t thread_bytes; // of the arena, for each thread,
   uint32_t arrays;       // and 64 more for each of these arrays
+  uint32_t fibers;       // 1: run() needs those of xaas_take_fibers()
+};
+
+// A thread with a stack of its own, as its code sees it.
+struct xaas_place {
+  const struct xaas_block* block;
+  uint32_t x, y, z, t;
+  char* dynamic; // dynamic shared memory
 };
 
 // A variable that the host can name.
@@ -42,4 +50,10 @@ struct xaas_module {
   struct xaas_module* next; // of the run-time library
 };
 
-enum { xaas_warp_size = 32 };
+enum { xaas_warp_size = 32, xaas_most_threads = 1024 /* of a block */ };
+
+// Threads with stacks of their own (library/fibers.c). The thread of the process that runs blocks first takes
+// stacks of `stack_bytes` for the threads of one block, and gives them back after its last block; 0 if there is
+// no memory for them.
+int xaas_take_fibers(uint32_t threads, size_t stack_bytes);
+void xaas_give_fibers(void);

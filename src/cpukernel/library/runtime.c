@@ -112,6 +112,7 @@ struct work {
   uint64_t blocks, step, first;
   uint64_t share; // blocks that a thread takes at a time. It runs them in their order, as they are taken.
   uint64_t next;  // the next that is taken
+  size_t stack_bytes; // of each thread, for fibers
 };
 
 static struct {
@@ -194,6 +195,21 @@ static void* grown(void* old, size_t* size, size_t wanted) {
   return memory;
 }
 
+// Bytes of a thread's stack in the form `fibers`: what XAAS_KERNEL_STACK sets in KiB; else what most programs need,
+// and twice what this one asks for: a CPU's frames are larger.
+enum { usual_stack = 64 * 1024, usual_limit = 1024, most_limit = 512 * 1024 };
+static size_t stack_limit = usual_limit; // cudaLimitStackSize
+static size_t stack_bytes(void) {
+  const char* asked = setting("XAAS_KERNEL_STACK");
+  if (!asked)
+    return usual_stack + 2 * stack_limit;
+  char* end;
+  const long kib = strtol(asked, &end, 10);
+  if (*end || kib < 16 || kib > 65536)
+    refuse_setting("XAAS_KERNEL_STACK", asked, "a number of KiB from 16 to 65536");
+  return (size_t)kib * 1024;
+}
+
 static void run_blocks(struct work* work) {
   static _Thread_local char *shared, *arena;
   static _Thread_local size_t shared_size, arena_size;
@@ -220,6 +236,15 @@ static void run_blocks(struct work* work) {
   }
 }
 
+// A worker without memory for stacks leaves its blocks to the others.
+static int take_fibers(const struct work* work) {
+  return !work->kernel->fibers || xaas_take_fibers(work->block.threads, work->stack_bytes);
+}
+static void give_fibers(const struct work* work) {
+  if (work->kernel->fibers)
+    xaas_give_fibers();
+}
+
 static void* run_worker(void* unused) {
   (void)unused;
   uint64_t seen = 0;
@@ -231,7 +256,10 @@ static void* run_worker(void* unused) {
     struct work* work = pool.work;
     ++pool.busy;
     pthread_mutex_unlock(&pool.mutex);
-    run_blocks(work);
+    if (take_fibers(work)) {
+      run_blocks(work);
+      give_fibers(work);
+    }
     pthread_mutex_lock(&pool.mutex);
     if (--pool.busy == 0)
       pthread_cond_broadcast(&pool.ended);
@@ -333,9 +361,16 @@ static void add_time(const struct xaas_kernel* kernel, uint64_t nanoseconds) {
   ++each->launches;
 }
 
-static void run_grid(struct work* work) {
+static error run_grid(struct work* work) {
   const int measures = setting("XAAS_KERNEL_TIMES") != NULL;
   pthread_mutex_lock(&launching); // one grid at a time
+  work->stack_bytes = work->kernel->fibers ? stack_bytes() : 0;
+  if (!take_fibers(work)) {
+    pthread_mutex_unlock(&launching);
+    fprintf(stderr, "xaas: kernel %s: no memory for %u stacks of %zu KiB\n", work->kernel->name, work->block.threads,
+            work->stack_bytes / 1024);
+    return result(memory_allocation);
+  }
   const uint64_t start = measures ? xaas_nanoseconds() : 0;
   start_pool();
   work->share = work->blocks / (16 * (uint64_t)pool.threads);
@@ -358,7 +393,9 @@ static void run_grid(struct work* work) {
   }
   if (measures)
     add_time(work->kernel, xaas_nanoseconds() - start);
+  give_fibers(work);
   pthread_mutex_unlock(&launching);
+  return success;
 }
 
 // ---- Registration
@@ -497,7 +534,7 @@ static int fits(unsigned grid, unsigned block) {
   return grid > 0 && block > 0 && (uint64_t)grid * block <= INT32_MAX;
 }
 // Of a block. Shared memory: what every kernel may have, and what one may have that asks for it.
-enum { most_threads = 1024, most_threads_z = 64, most_blocks_yz = 65535, usual_shared = 48 * 1024, most_shared = 227 * 1024 };
+enum { most_threads = xaas_most_threads, most_threads_z = 64, most_blocks_yz = 65535, usual_shared = 48 * 1024, most_shared = 227 * 1024 };
 
 error cudaLaunchKernel(const void* function, struct dim3 grid, struct dim3 block, void** arguments, size_t shared,
                        void* stream) {
@@ -518,8 +555,7 @@ error cudaLaunchKernel(const void* function, struct dim3 grid, struct dim3 block
                                    .threads = block.x * block.y * block.z,
                                    .dynamic_size = (uint32_t)shared};
   work.blocks = (uint64_t)grid.x * grid.y * grid.z;
-  run_grid(&work);
-  return success;
+  return run_grid(&work);
 }
 error cudaLaunchKernel_ptsz(const void* function, struct dim3 grid, struct dim3 block, void** arguments, size_t shared,
                             void* stream) {
@@ -879,10 +915,17 @@ error cudaDeviceReset(void) { return success; }
 error cudaThreadExit(void) { return success; }
 error cudaDeviceSetCacheConfig(int config) { return (void)config, success; }
 error cudaDeviceSetSharedMemConfig(int config) { return (void)config, success; }
-error cudaDeviceSetLimit(int limit, size_t value) { return (void)limit, (void)value, success; }
+enum { limit_of_stack = 0 }; // cudaLimitStackSize
+error cudaDeviceSetLimit(int limit, size_t value) {
+  if (limit != limit_of_stack)
+    return success;
+  if (value > most_limit)
+    return result(invalid_value);
+  stack_limit = value;
+  return success;
+}
 error cudaDeviceGetLimit(size_t* value, int limit) {
-  (void)limit;
-  *value = 8 << 20;
+  *value = limit == limit_of_stack ? stack_limit : 8 << 20;
   return success;
 }
 error cudaDeviceCanAccessPeer(int* can, int device, int other) {

@@ -25,6 +25,7 @@
 
 #define errno (*__errno_location())
 int* __errno_location(void);
+enum { EFAULT = 14 };
 
 // stdio.h. Clang knows the functions as C's if FILE is known.
 typedef struct FILE FILE;
@@ -76,9 +77,14 @@ enum {
   _SC_LEVEL3_CACHE_SIZE = 194
 };
 long sysconf(int);
+enum { F_OK = 0 };
+int access(const char*, int);
+_Noreturn void _exit(int);
+long write(int, const void*, size_t);
 
 // sys/mman.h
 enum {
+  PROT_NONE = 0,
   PROT_READ = 1,
   PROT_WRITE = 2,
   MAP_PRIVATE = 0x2,
@@ -89,6 +95,7 @@ enum {
 #define MAP_FAILED ((void*)-1)
 int madvise(void*, size_t, int);
 void* mmap(void*, size_t, int, int, int, long);
+int mprotect(void*, size_t, int);
 int munmap(void*, size_t);
 
 // sched.h
@@ -96,12 +103,38 @@ typedef struct {
   unsigned long words[16]; // 1024 CPUs
 } cpu_set_t;
 int sched_getaffinity(pid_t, size_t, cpu_set_t*);
+int sched_yield(void);
 static inline int CPU_COUNT(const cpu_set_t* set) {
   int count = 0;
   for (int i = 0; i < 16; ++i)
     count += __builtin_popcountl(set->words[i]);
   return count;
 }
+
+// signal.h. The C library's sigaction, not Linux's.
+enum { SIGSEGV = 11, SA_SIGINFO = 4, SA_ONSTACK = 0x08000000, SS_DISABLE = 2 };
+typedef struct {
+  unsigned long words[16];
+} sigset_t;
+typedef struct {
+  int si_signo, si_errno, si_code;
+  void* si_addr;
+  char rest[104];
+} siginfo_t;
+struct sigaction {
+  void (*sa_sigaction)(int, siginfo_t*, void*);
+  sigset_t sa_mask;
+  int sa_flags;
+  void (*sa_restorer)(void);
+};
+typedef struct {
+  void* ss_sp;
+  int ss_flags;
+  size_t ss_size;
+} stack_t;
+int sigaction(int, const struct sigaction*, struct sigaction*);
+int sigaltstack(const stack_t*, stack_t*);
+int sigemptyset(sigset_t*);
 
 // pthread.h
 typedef unsigned long pthread_t;

@@ -231,6 +231,18 @@ INLINE uint32_t xaas_size(block b, uint32_t dimension) {
   return b->size[dimension];
 }
 
+// Of a thread that has a stack of its own (library/fibers.c).
+#define PLACE(type, name)                                                                                    \
+  INLINE type xaas_place_##name(const struct xaas_place* place) {                                            \
+    return place->name;                                                                                      \
+  }
+PLACE(block, block)
+PLACE(uint32_t, x)
+PLACE(uint32_t, y)
+PLACE(uint32_t, z)
+PLACE(uint32_t, t)
+PLACE(char*, dynamic)
+
 // Masked execution. Each thread is at a node: a number, and what the thread waits for there.
 enum {
   node_kind = 3u << 30, // of a node's number

@@ -1,5 +1,5 @@
-// Prints the form of every kernel of a module, for tools/bench/cpu_kernels.sh: kernel_forms FILE.bc
-// [MADE.bc]. Writes the module for the CPU to the second file.
+// Prints the form of every kernel of a module, for tools/bench/cpu_kernels.sh: kernel_forms [--masked |
+// --fibers] FILE.bc [MADE.bc]. Writes the module for the CPU to the second file. The options force a form.
 #include <xaas/cpukernel/cpukernel.h>
 
 #include <llvm/Bitcode/BitcodeReader.h>
@@ -12,6 +12,9 @@
 #include <iostream>
 
 int main(int argc, char** argv) {
+  xaas::cpukernel::Options options;
+  for (; argc > 1 && llvm::StringRef(argv[1]).starts_with("--"); --argc, ++argv)
+    (llvm::StringRef(argv[1]) == "--fibers" ? options.fibers : options.masked) = true;
   llvm::LLVMContext context;
   const auto file = llvm::MemoryBuffer::getFile(argc > 1 ? argv[1] : "-");
   if (!file)
@@ -19,7 +22,7 @@ int main(int argc, char** argv) {
   auto module = llvm::parseBitcodeFile((*file)->getMemBufferRef(), context);
   if (!module)
     return 2;
-  const auto kernels = xaas::cpukernel::make_cpu_module(**module, "x86_64", "image");
+  const auto kernels = xaas::cpukernel::make_cpu_module(**module, "x86_64", "image", options);
   if (!kernels) {
     std::cout << "error\t\t" << kernels.error().message << "\n";
     return 1;

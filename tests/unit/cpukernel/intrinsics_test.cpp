@@ -26,10 +26,6 @@ const char* const refused[] = {
     "is_explicit_cluster", "mapa", "getctarank", "fence.", "elect.sync", "read.ptx.sreg.aggr_smem_size",
     // Textures and surfaces.
     "tex.", "tld4.", "suld.", "sust.", "suq.", "txq.", "istypep.",
-    // Barriers of some of a block's threads.
-    "barrier.cta.sync.aligned.count", "barrier.cta.sync.count", "barrier.cta.arrive.",
-    "barrier.cta.red.and.aligned.count", "barrier.cta.red.and.count", "barrier.cta.red.or.aligned.count",
-    "barrier.cta.red.or.count", "barrier.cta.red.popc.aligned.count", "barrier.cta.red.popc.count",
     // Shuffles and votes of threads that the program does not name (before sm_70).
     "shfl.up.", "shfl.down.", "shfl.bfly.", "shfl.idx.", "vote.all", "vote.any", "vote.ballot", "vote.uni",
     "redux.sync.f",

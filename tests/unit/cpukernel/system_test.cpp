@@ -20,7 +20,11 @@ const long equal[] = {
   (long)&((struct timespec*)0)->tv_nsec, sizeof(pid_t), sizeof(pthread_t), sizeof(cpu_set_t), CLOCK_MONOTONIC,
   _SC_PAGESIZE, _SC_PHYS_PAGES, _SC_AVPHYS_PAGES, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, PROT_READ,
   PROT_WRITE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MADV_HUGEPAGE, (long)MAP_FAILED,
-  PTHREAD_CREATE_DETACHED};
+  PTHREAD_CREATE_DETACHED, PROT_NONE, EFAULT, F_OK, SIGSEGV, SA_SIGINFO, SA_ONSTACK, SS_DISABLE,
+  sizeof(sigset_t), sizeof(siginfo_t), (long)&((siginfo_t*)0)->si_addr, sizeof(struct sigaction),
+  (long)&((struct sigaction*)0)->sa_sigaction, (long)&((struct sigaction*)0)->sa_mask,
+  (long)&((struct sigaction*)0)->sa_flags, sizeof(stack_t), (long)&((stack_t*)0)->ss_flags,
+  (long)&((stack_t*)0)->ss_size};
 const long storage[] = {
   sizeof(pthread_attr_t), sizeof(pthread_mutex_t), sizeof(pthread_cond_t),
   _Alignof(pthread_attr_t), _Alignof(pthread_mutex_t), _Alignof(pthread_cond_t)};
@@ -69,10 +73,11 @@ TEST_P(CpuKernelSystem, AgreesWithTheHeaders) {
       !fs::exists("/usr/" + std::string(GetParam()) + "-linux-gnu/include/pthread.h"))
     GTEST_SKIP() << "no headers of a C library for " << GetParam() << " here (libc6-dev-arm64-cross)";
   const std::string own = compiled("#include \"system.h\"\n", "-nostdlibinc -I" XAAS_CPUKERNEL_LIBRARY);
-  const std::string theirs = compiled("#include <pthread.h>\n#include <sched.h>\n#include <sys/mman.h>\n"
-                                      "#include <time.h>\n#include <unistd.h>\n",
+  const std::string theirs = compiled("#include <errno.h>\n#include <pthread.h>\n#include <sched.h>\n"
+                                      "#include <signal.h>\n#include <sys/mman.h>\n#include <time.h>\n"
+                                      "#include <unistd.h>\n",
                                       "-D_GNU_SOURCE");
-  ASSERT_EQ(values(own, "equal").size(), 21u) << own;
+  ASSERT_EQ(values(own, "equal").size(), 38u) << own;
   EXPECT_EQ(values(own, "equal"), values(theirs, "equal"));
   const std::vector<long> ours = values(own, "storage"), needed = values(theirs, "storage");
   ASSERT_EQ(ours.size(), 6u);

@@ -16,6 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -63,11 +66,13 @@ static void launch(const char* name, unsigned gx, unsigned gy, unsigned bx, unsi
   b.shared = aligned_alloc(256, (k->shared_bytes + dynamic + 511) / 256 * 256);
   b.arena = aligned_alloc(256, ((size_t)k->thread_bytes * b.threads + 64 * (k->arrays + 1) + 511) / 256 * 256);
   if (!k->run) { fprintf(stderr, "%s\n", k->reason); exit(3); }
+  if (k->fibers && !xaas_take_fibers(b.threads, 64 * 1024)) abort();
   for (unsigned y = 0; y < gy; ++y)
     for (unsigned x = 0; x < gx; ++x) {
       b.index[0] = x, b.index[1] = y;
       k->run(arguments, &b);
     }
+  if (k->fibers) xaas_give_fibers();
   free(b.shared), free(b.arena);
 }
 )";
@@ -164,14 +169,26 @@ protected:
   // Output of the host program with the transformed module.
   std::string run(const std::string& host) { return run(host, machine_.best); }
   std::string run(const std::string& host, const std::string& options) {
-    EXPECT_TRUE(write_file(path("host.c"), host_names + host, 0644, false));
-    const std::string command =
-        std::string(XAAS_TEST_CLANG) + " " + machine_.compiler + " " + options +
-        " -fuse-ld=lld -Wno-override-module -Wno-unused-function -I" XAAS_CPUKERNEL_LIBRARY " " +
-        path("host.c").string() + " " + path("cpu.bc").string() + " -lm -o " + path("program").string() +
-        " && " + machine_.emulator + " " + path("program").string() + " >" + path("out").string();
-    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(status_of(host, options), 0);
     return *read_file(path("out"));
+  }
+
+  // The exit status of a shell that runs a program which fails, and what the program says.
+  std::pair<int, std::string> run_and_fail(const std::string& host, const std::string& options) {
+    const int status = status_of(host, options);
+    return {WEXITSTATUS(status), *read_file(path("errors"))};
+  }
+
+  int status_of(const std::string& host, const std::string& options) {
+    EXPECT_TRUE(write_file(path("host.c"), host_names + host, 0644, false));
+    const std::string program = path("program").string();
+    const std::string command = std::string(XAAS_TEST_CLANG) + " " + machine_.compiler + " " + options +
+                                " -fuse-ld=lld -Wno-override-module -Wno-unused-function -I" XAAS_CPUKERNEL_LIBRARY " " +
+                                path("host.c").string() + " " + path("cpu.bc").string() +
+                                " " XAAS_CPUKERNEL_LIBRARY "/fibers.c -lm -o " + program + " && " +
+                                machine_.emulator + " " + program +
+                                " >" + path("out").string() + " 2>" + path("errors").string();
+    return std::system(command.c_str());
   }
 
   Machine machine_;

@@ -1,0 +1,16 @@
+// Loops in which a thread waits for another one.
+#pragma once
+
+#include <vector>
+
+namespace llvm {
+class BasicBlock;
+class Function;
+} // namespace llvm
+
+namespace xaas::cpukernel {
+
+// The ends of such loops: the blocks from which each goes back to its start. Other threads must run there.
+std::vector<llvm::BasicBlock*> find_waits(llvm::Function& function);
+
+} // namespace xaas::cpukernel
