@@ -2,10 +2,10 @@
 // pointer or calls itself may contain such places, and they are in no one function; and a loop in which a
 // thread waits for another has none.
 //
-//     __device__ int depth(const Node* n) { return n ? 1 + max(depth(n->left), depth(n->right + threadIdx.x %
-//     2)) : 0; }
-//     __global__ void k(Shape** s, float* out) { out[threadIdx.x] = s[threadIdx.x % 2]->area(); /* virtual;
-//     has a barrier */ }
+//     __device__ int depth(Node* n) { return n ? 1 + depth(n->next[threadIdx.x % 2]) : 0; }
+//     __global__ void k(Shape** shapes, float* out) {
+//       out[threadIdx.x] = shapes[threadIdx.x]->area();    // virtual, and has a barrier
+//     }
 //
 // Approach: each thread runs the kernel's code as it is, on a stack of its own. At a barrier, an operation of
 // a warp and the end of a loop in which it waits, it calls the run-time library (library/fibers.c), which

@@ -8,12 +8,13 @@
 // the same outcome in the next iteration, unless a volatile or atomic read of an address that stays the same
 // gives another value.
 //
-//     while (*flag == 0)                     waits
-//     while (atomicCAS(&lock, 0, 1))         waits, if the lock is held over a barrier or beyond the kernel's
-//     end do { old = seen; seen = atomicCAS(a, old, old + 1); } while (seen != old)    does not: it asks for
-//     another value for (i = 0; i < n && !*stop; ++i)      does not: it counts while (*p != 0) ++p does not:
-//     it reads other memory while (__any_sync(mask, !*flag))       does not: there is a node within, at which
-//     other threads run
+//     while (*flag == 0) ;                   waits
+//     while (atomicCAS(&lock, 0, 1)) ;       waits, if the lock is kept to a node or to the kernel's end
+//     do { old = seen; seen = atomicCAS(a, old, old + 1); } while (seen != old);
+//                                            does not: it asks for another value each time
+//     for (i = 0; i < n && !*stop; ++i)      does not: it counts
+//     while (*p != 0) ++p;                   does not: it reads other memory
+//     while (__any_sync(mask, !*flag)) ;     does not: within is a node, at which other threads run
 //
 // A lock that is given back before the thread comes to a node is free whenever another thread runs, so that
 // its loop ends at once, or when another block gives it back.
