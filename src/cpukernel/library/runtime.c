@@ -195,14 +195,14 @@ static void* grown(void* old, size_t* size, size_t wanted) {
   return memory;
 }
 
-// Bytes of a thread's stack in the form `fibers`: what XAAS_KERNEL_STACK sets in KiB; else what most programs need,
-// and twice what this one asks for: a CPU's frames are larger.
+// Bytes of a thread's stack in the form `fibers`: what XAAS_KERNEL_STACK sets in KiB; else what most programs need, and
+// twice what this one adds to CUDA's own: a CPU's frames are larger.
 enum { usual_stack = 64 * 1024, usual_limit = 1024, most_limit = 512 * 1024 };
 static size_t stack_limit = usual_limit; // cudaLimitStackSize
 static size_t stack_bytes(void) {
   const char* asked = setting("XAAS_KERNEL_STACK");
   if (!asked)
-    return usual_stack + 2 * stack_limit;
+    return usual_stack + (stack_limit > usual_limit ? 2 * (stack_limit - usual_limit) : 0);
   char* end;
   const long kib = strtol(asked, &end, 10);
   if (*end || kib < 16 || kib > 65536)

@@ -11,6 +11,7 @@ cat >src/app.cu <<'END'
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
+#include <new>
 
 typedef int (*Step)(int);
 __shared__ int values[256];
@@ -124,7 +125,7 @@ done
 status=0
 cpu/usr/local/bin/app 1000 >out 2>err || status=$?
 expect_equal "exit code without enough stack" "$status" 139
-grep -q "a thread of a kernel needs more than its 66 KiB of stack; XAAS_KERNEL_STACK" err || fail "no message: $(cat err)"
+grep -q "a thread of a kernel needs more than its 64 KiB of stack; XAAS_KERNEL_STACK" err || fail "no message: $(cat err)"
 expect_equal "output with a larger stack" "$(XAAS_KERNEL_STACK=1024 cpu/usr/local/bin/app 1000)" "63 cudaSuccess"
 expect_equal "output with a larger limit" "$(cpu/usr/local/bin/app 1000 400000)" "63 cudaSuccess"
 expect_equal "output with a limit that is too large" "$(cpu/usr/local/bin/app 10 4000000)" "63 cudaErrorInvalidValue"
