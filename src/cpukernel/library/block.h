@@ -53,7 +53,7 @@ struct xaas_module {
 enum { xaas_warp_size = 32, xaas_most_threads = 1024 /* of a block */ };
 
 // Threads with stacks of their own (library/fibers.c). The thread of the process that runs blocks first takes
-// stacks of `stack_bytes` for the threads of one block, and gives them back after its last block; 0 if there is
-// no memory for them.
+// stacks of `stack_bytes` for the threads of one block, and gives them back after its last block; 0 if there
+// is no memory for them.
 int xaas_take_fibers(uint32_t threads, size_t stack_bytes);
 void xaas_give_fibers(void);
