@@ -25,7 +25,7 @@
 //
 // Rejected: threads of the process, which take microseconds for a switch; ucontext, whose switches are system calls;
 // one buffer for two meetings in turn, which is wrong if masks differ; pages below the stacks by mprotect() alone, of
-// which a process has few (vm.max_map_count): 16 CPUs would use them up.
+// which a process has few (vm.max_map_count): blocks on 32 CPUs would use them up.
 //
 // Source: PTX ISA 9.0, "barrier.cta", "bar.warp.sync".
 #include "block.h"
@@ -82,6 +82,7 @@ struct fibers {
 
 static _Thread_local struct fibers* mine;
 
+// The same as long as a function runs, since no call leaves its fiber.
 __attribute__((const)) const struct xaas_place* xaas_this_fiber(void) { return &mine->current->place; }
 
 // ---- Stacks
