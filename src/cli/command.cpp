@@ -70,6 +70,7 @@ const std::vector<CommandEntry>& commands() {
        "--sbom solver.spdx.json\n"
        "xaas deploy docker://registry.example.org/solver:ir --reuse "
        "docker://registry.example.org/site/solver -o rootfs:./solver\n"
+       "xaas deploy oci:./solver:ir -o rootfs:./solver --gpu cpu --force\n"
        "xaas deploy oci:./solver:src -o oci:./solver:here --runtime charliecloud",
        make_deploy_command},
       {"check", "Check whether a deployed image can run, here or on another machine",

@@ -42,6 +42,10 @@ public:
            "the CPU, or `none`")
         ->delimiter(',')
         ->type_name("ARCH,...");
+    app.add_flag(
+        "--force", force_,
+        "With --gpu cpu, also deploy programs that are linked with libraries that need a GPU (cuFFT, "
+        "cuBLAS, CUDA's driver, ...); calls of their functions fail");
     app.add_option(
            "--ptxas", ptxas_,
            "NVIDIA's assembler for device code (default: that of the CUDA toolkit, if one is found); `none`: "
@@ -158,6 +162,7 @@ private:
     XAAS_TRY(request.system, system_of(system_, cpu_));
     XAAS_CHECK(set_gpus(request));
     request.lto = lto_;
+    request.stand_ins = force_;
     if (system_.empty() && request.system.arch == target::host_arch())
       request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
     return {};
@@ -270,6 +275,7 @@ private:
         {"target", {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", report.gpus}}},
         {"gpu_code", Json::parse(image::to_annotation(report.gpu_code))},
         {"kernels", kernels_json(report.kernels)},
+        {"replaced_libraries", replaced_json(report.replaced)},
         {"reused", report.reused ? Json(*report.reused) : Json()},
         {"form", report.from_source ? "source" : "ir"},
         {"build",
@@ -331,6 +337,13 @@ private:
                           {"source", source},
                           {"form", cpukernel::name(kernel.form)},
                           {"reason", kernel.reason}});
+    return json;
+  }
+
+  static Json replaced_json(const std::vector<device::DeviceCode::Replaced>& libraries) {
+    Json json = Json::array();
+    for (const auto& [library, programs, functions] : libraries)
+      json.push_back(Json{{"library", library}, {"programs", programs}, {"functions", functions}});
     return json;
   }
 
@@ -426,7 +439,8 @@ private:
   std::string image_, output_, system_, cpu_, verify_key_, sbom_, reuse_;
   std::string ptxas_;
   std::vector<std::string> set_, gpus_, runtimes_, runtime_options_;
-  bool explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false, attach_sbom_ = false;
+  bool force_ = false, explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false,
+       attach_sbom_ = false;
   unsigned jobs_ = 0;
 };
 

@@ -209,14 +209,13 @@ private:
   // The link with the objects that register its device code.
   Result<link::LinkRecord> with_device_objects(const Digest& digest) {
     link::LinkRecord record = inputs_.bundle.links.at(digest);
+    std::erase_if(record.items, [&](const link::LinkItem& item) {
+      return item.kind == link::LinkItem::Kind::input &&
+             device::is_replaced(inputs_.device, digest, item.file);
+    });
     const auto found = device_.objects.find(digest);
     if (found == device_.objects.end())
       return record;
-    if (inputs_.device.on_cpu)
-      std::erase_if(record.items, [](const link::LinkItem& item) {
-        return item.kind == link::LinkItem::Kind::input && item.file.kind == RefKind::kit &&
-               link::is_cuda_runtime(item.file.name);
-      });
     // A registration finds its entries through the symbols for the ends of their section. This option keeps
     // them with --gc-sections, although nothing refers to the section.
     link::LinkItem& keep = record.items.emplace_back();

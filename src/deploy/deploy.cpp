@@ -166,6 +166,7 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
     XAAS_TRY(plan.device, device::plan_device_code(source.bundle(), *plan.configuration, plan.usage,
                                                    {.gpus = gpus_for(request, report.selection),
                                                     .no_gpu = request.no_gpu,
+                                                    .stand_ins = request.stand_ins,
                                                     .assembler = request.assembler}));
   }
   plan.inputs =
@@ -245,6 +246,22 @@ void add_warnings(const image::Bundle& bundle, const image::BundleConfiguration&
       report.warnings.push_back(*warning);
 }
 
+// What a program for the CPU lacks.
+void add_cpu_warnings(const device::DevicePlan& plan, Report& report) {
+  for (const auto& [path, form] : plan.useless_files)
+    report.warnings.push_back({"gpu-file", "/" + path, 0,
+                               "only a GPU runs the kernels in this file (" + to_string(form) +
+                                   "): programs cannot load it on the CPU"});
+  for (const device::DeviceCode::Replaced& library : report.replaced)
+    if (!library.functions.empty())
+      report.warnings.push_back({"gpu-library", "", 0,
+                                 library.library + " needs a GPU; these functions, which " +
+                                     image::few({library.programs.begin(), library.programs.end()}, 3) +
+                                     " may call, say so and fail: " +
+                                     image::few({library.functions.begin(), library.functions.end()}, 8)});
+  std::sort(report.warnings.begin(), report.warnings.end());
+}
+
 void report_lowered(const AssemblyInputs& inputs, const Lowered& lowered, Report& report) {
   report.lowered = lowered.lowered;
   report.cached = lowered.cached;
@@ -307,7 +324,9 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   report.seconds.fetch += lowered.fetch_seconds;
   report_lowered(inputs, lowered, report);
   report.kernels = lowered.device.kernels;
+  report.replaced = lowered.device.replaced;
   note_refused(report.kernels, progress);
+  add_cpu_warnings(plan.device, report);
   XAAS_TRY(Assembly assembly, assemble(inputs, std::move(lowered)));
   report.links = assembly.links;
   report.seconds.link = assembly.seconds;

@@ -7,6 +7,7 @@
 #include <xaas/lower/lower.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <utility>
 #include <vector>
@@ -14,6 +15,13 @@
 namespace xaas::deploy {
 
 namespace {
+
+// "cudaMalloc", not "cuda_error": C programs have names like that of their own.
+bool is_function_of_cuda(const std::string& name) {
+  constexpr std::string_view prefix = "cuda";
+  return name.size() > prefix.size() && name.starts_with(prefix) &&
+         std::isupper(static_cast<unsigned char>(name[prefix.size()])) != 0;
+}
 
 class Lowering {
 public:
@@ -35,6 +43,7 @@ public:
     XAAS_CHECK(lower("lowering for " + inputs_.target.name));
     XAAS_CHECK(lower_members());
     XAAS_CHECK(make_cuda_runtime());
+    XAAS_CHECK(make_stand_ins());
     result_.lower_seconds = watch.seconds().wall - result_.fetch_seconds;
     return std::move(result_);
   }
@@ -60,9 +69,7 @@ private:
 
   Result<void> keep(const LoweredUnit& unit, const lower::Object& object) {
     if (inputs_.device.on_cpu)
-      for (const std::string& name : object.wanted)
-        if (name.starts_with("cuda") || name.starts_with("__cuda"))
-          cuda_functions_.insert(name);
+      want_functions(object.wanted);
     if (unit.second != lower::Form::symbols) {
       members_.want(object.wanted);
       return result_.objects.keep(unit, object);
@@ -122,6 +129,66 @@ private:
     XAAS_TRY(const std::string object, device::cuda_runtime(inputs_.device, inputs_.target, cuda_functions_));
     for (const auto& [record, kernels] : inputs_.device.kernel_links)
       result_.device.objects[record].push_back(object);
+    return {};
+  }
+
+  // Functions of CUDA's that the program calls, where kernels run on the CPU.
+  void want_functions(const std::set<std::string>& names) {
+    for (const std::string& name : names)
+      if (is_function_of_cuda(name) || name.starts_with("__cuda"))
+        cuda_functions_.insert(name);
+    if (!inputs_.device.libraries.empty())
+      wanted_.insert(names.begin(), names.end());
+  }
+
+  // The names that objects and archives of the build machine want in links with libraries that need a GPU.
+  Result<std::set<std::string>> names_wanted_by_kit() const {
+    std::map<fs::path, std::string> files;
+    const auto add = [&](const Digest& record, const link::FileRef& file) {
+      if (file.kind == link::FileRef::Kind::kit && (file.name.ends_with(".o") || file.name.ends_with(".a")) &&
+          !device::is_replaced(inputs_.device, record, file))
+        files[inputs_.contents.path(file.digest)] = file.name;
+    };
+    for (const auto& [record, libraries] : inputs_.device.libraries)
+      for (const link::LinkItem& item : inputs_.bundle.links.at(record).items)
+        if (item.kind == link::LinkItem::Kind::input)
+          add(record, item.file);
+    for (const Digest& archive : inputs_.usage.archives)
+      for (const link::ArchiveRecord::Member& member : inputs_.bundle.archives.at(archive).members)
+        add({}, member.file);
+    if (files.empty())
+      return std::set<std::string>();
+    return link::names_wanted_by(files);
+  }
+
+  // In place of libraries that need a GPU. A link takes only functions of the library itself: a program may
+  // have others of similar names.
+  Result<void> make_stand_ins() {
+    std::map<link::FileRef, std::set<Digest>> records;
+    for (const auto& [record, libraries] : inputs_.device.libraries)
+      for (const link::FileRef& library : libraries)
+        records[library].insert(record);
+    if (records.empty())
+      return {};
+    XAAS_TRY(std::set<std::string> names, names_wanted_by_kit());
+    wanted_.merge(names);
+    for (const auto& [library, programs] : records) {
+      const fs::path path = inputs_.contents.path(library.digest);
+      XAAS_TRY(const std::set<std::string> defined, link::names_defined_by({{path, library.name}}));
+      device::DeviceCode::Replaced& replaced = result_.device.replaced.emplace_back();
+      replaced.library = library.name;
+      for (const std::string& name : defined)
+        if (wanted_.contains(name))
+          replaced.functions.insert(name);
+      for (const Digest& record : programs)
+        replaced.programs.insert(inputs_.bundle.links.at(record).name);
+      if (replaced.functions.empty())
+        continue;
+      XAAS_TRY(const std::string object,
+               device::stand_ins(library.name, inputs_.target, replaced.functions, defined));
+      for (const Digest& record : programs)
+        result_.device.objects[record].push_back(object);
+    }
     return {};
   }
 
@@ -213,6 +280,7 @@ private:
   std::vector<LoweredUnit> missing_;
   std::set<Digest> fetched_;             // modules among others
   std::set<std::string> cuda_functions_; // that the objects call
+  std::set<std::string> wanted_;         // all names of objects, if libraries of CUDA's are replaced
   Lowered result_;
 };
 

@@ -4,7 +4,8 @@
 // Approach: of each source, the IR of the lowest architecture becomes an object with its kernels for the CPU
 // (cpukernel/cpukernel.h). The lowest uses the fewest features of a GPU. In place of the device image, the
 // host code gets a text that names the object's kernels. Every link that reads such host code, also through
-// archives, reads the objects of all their kernels; and in place of CUDA's run-time library ours.
+// archives, reads the objects of all their kernels; and in place of CUDA's run-time library ours. Libraries
+// of CUDA's that need a GPU are replaced by stand-ins (cpukernel/gpu_libraries.cpp), if that is wanted.
 //
 // Relocatable device code is linked first: the IR of all sources of a link becomes one object with kernels.
 // The link also reads the object that registers the host's offload entries, as for a GPU (linking.cpp); in
@@ -14,8 +15,10 @@
 #include "find_links.h"
 #include "planning.h"
 
+#include <xaas/cpukernel/gpu_libraries.h>
 #include <xaas/device/code_object.h>
 #include <xaas/device/fat_binary.h>
+#include <xaas/image/warning.h>
 #include <xaas/ir/options.h>
 #include <xaas/lower/device_link.h>
 #include <xaas/target/gpu.h>
@@ -32,13 +35,65 @@ namespace {
 constexpr const char* cuda = "cuda";
 constexpr const char* openmp = "openmp";
 
-// Libraries of CUDA's that a program may be linked with, besides the run-time library. They need a driver.
-bool needs_driver(std::string_view name) {
-  for (const char* library : {"libcuda.so", "libcublas", "libcublasLt", "libcufft", "libcurand",
-                              "libcusparse", "libcusolver", "libcudnn", "libnvrtc", "libnccl", "libnpp"})
-    if (name.starts_with(library))
-      return true;
-  return false;
+// For messages.
+std::string form_text(link::DeviceFile::Form form) {
+  switch (form) {
+  case link::DeviceFile::Form::ptx:
+    return "PTX";
+  case link::DeviceFile::Form::cubin:
+    return "a cubin";
+  case link::DeviceFile::Form::fatbin:
+    return "a fat binary";
+  default:
+    return to_string(form);
+  }
+}
+
+// The installed files that only CUDA's driver runs.
+std::map<std::string, link::DeviceFile::Form>
+files_of_driver(const image::BundleConfiguration& configuration) {
+  using Form = link::DeviceFile::Form;
+  std::map<std::string, Form> files;
+  for (const link::InstalledFile& file : configuration.installed)
+    if (file.device && (file.device->form == Form::ptx || file.device->form == Form::cubin ||
+                        file.device->form == Form::fatbin))
+      files[file.path] = file.device->form;
+  return files;
+}
+
+// "libcuda.so (the CUDA driver), which needs a GPU; it may load /share/a.ptx (PTX)"
+std::string need_of(const link::FileRef& file, const cpukernel::GpuLibrary& library,
+                    const std::map<std::string, link::DeviceFile::Form>& files) {
+  const std::string text = file.name + " (" + std::string(library.name) + "), which needs a GPU";
+  if (!file.name.starts_with("libcuda.") || files.empty())
+    return text;
+  std::vector<std::string> names;
+  for (const auto& [path, form] : files)
+    names.push_back("/" + path + " (" + form_text(form) + ")");
+  return text + "; with it, programs load kernels from files, such as " + image::few(std::move(names), 3);
+}
+
+// Notes the libraries that a link has and that need a GPU.
+Result<void> plan_libraries(const Digest& digest, const link::LinkRecord& record, bool stand_ins,
+                            DevicePlan& plan) {
+  for (const link::LinkItem& item : record.items) {
+    if (item.kind != link::LinkItem::Kind::input || item.file.kind != link::FileRef::Kind::kit)
+      continue;
+    const cpukernel::GpuLibrary* const library = cpukernel::find_gpu_library(item.file.name);
+    if (!library)
+      continue;
+    const std::string need =
+        record.name + " is linked with " + need_of(item.file, *library, plan.useless_files);
+    if (record.kind == link::OutputKind::relocatable)
+      return make_error(ErrorKind::unsatisfied, need + ", and is a relocatable object, which keeps its code",
+                        "--gpu none deploys without code for GPUs");
+    if (!stand_ins)
+      return make_error(ErrorKind::unsatisfied, need,
+                        "--force deploys all the same: its functions then say so when they are called, and "
+                        "fail. --gpu none deploys without code for GPUs");
+    plan.libraries[digest].insert(item.file);
+  }
+  return {};
 }
 
 // The code that a host unit has for NVIDIA's lowest architecture.
@@ -213,13 +268,23 @@ private:
 
 } // namespace
 
-Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& host_units,
-                          const image::Usage& usage, DevicePlan& plan) {
+bool is_replaced(const DevicePlan& plan, const Digest& record, const link::FileRef& file) {
+  if (!plan.on_cpu || file.kind != link::FileRef::Kind::kit)
+    return false;
+  const auto libraries = plan.libraries.find(record);
+  return (plan.kernel_links.contains(record) && link::is_cuda_runtime(file.name)) ||
+         (libraries != plan.libraries.end() && libraries->second.contains(file));
+}
+
+Result<void> plan_for_cpu(const image::Bundle& bundle, const image::BundleConfiguration& configuration,
+                          const std::set<Digest>& host_units, const image::Usage& usage, bool stand_ins,
+                          DevicePlan& plan) {
   if (!cpukernel::runs_on(bundle.arch))
     return make_error(ErrorKind::unsatisfied, "kernels have no form for CPUs of " + bundle.arch,
                       "--gpu none deploys without code for GPUs");
   plan.on_cpu = true;
   plan.gpus = {"cpu"};
+  plan.useless_files = files_of_driver(configuration);
   for (const Digest& host : host_units) {
     const ir::Unit& unit = bundle.units.at(host);
     if (unit.offload == openmp) // the host has code for its regions
@@ -233,16 +298,12 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const std::set<Digest>& h
   }
   for (const Digest& digest : usage.links) {
     const link::LinkRecord& record = bundle.links.at(digest);
-    bool has_runtime = false;
-    for (const link::LinkItem& item : record.items) {
-      if (item.kind != link::LinkItem::Kind::input || item.file.kind != link::FileRef::Kind::kit)
-        continue;
-      if (needs_driver(item.file.name))
-        return make_error(ErrorKind::unsatisfied,
-                          record.name + " is linked with " + item.file.name + ", which needs a GPU",
-                          "--gpu none deploys without code for GPUs");
-      has_runtime |= link::is_cuda_runtime(item.file.name);
-    }
+    XAAS_CHECK(plan_libraries(digest, record, stand_ins, plan));
+    const bool has_runtime =
+        std::any_of(record.items.begin(), record.items.end(), [](const link::LinkItem& item) {
+          return item.kind == link::LinkItem::Kind::input && item.file.kind == link::FileRef::Kind::kit &&
+                 link::is_cuda_runtime(item.file.name);
+        });
     if (record.kind == link::OutputKind::relocatable)
       continue;
     std::vector<Digest> kernels;
@@ -265,18 +326,36 @@ Result<void> make_kernels(const DeviceInputs& inputs, DeviceCode& made) {
   return KernelMaker(inputs, made).run();
 }
 
-Result<std::string> cuda_runtime(const DevicePlan& plan, const target::Cpu& cpu,
-                                 const std::set<std::string>& functions) {
+namespace {
+
+Result<std::string> object_of(std::string bitcode, const std::string& name, const target::Cpu& cpu) {
   lower::Job job;
-  XAAS_TRY(job.bitcode,
-           cpukernel::runtime_library(cpu.arch, plan.cuda_release, plan.architecture, functions));
-  job.unit.source = "xaas-cuda-runtime";
+  job.bitcode = std::move(bitcode);
+  job.unit.source = name;
   job.unit.module = digest_of(job.bitcode);
   job.options.text["triple"] = target::triple(cpu.arch);
   job.options.codegen["OptimizationLevel"] = 2;
   job.target = cpu;
   XAAS_TRY(lower::Object object, lower::lower(job));
   return std::move(object.bytes);
+}
+
+} // namespace
+
+Result<std::string> cuda_runtime(const DevicePlan& plan, const target::Cpu& cpu,
+                                 const std::set<std::string>& functions) {
+  XAAS_TRY(std::string bitcode,
+           cpukernel::runtime_library(cpu.arch, plan.cuda_release, plan.architecture, functions));
+  return object_of(std::move(bitcode), "xaas-cuda-runtime", cpu);
+}
+
+Result<std::string> stand_ins(const std::string& library, const target::Cpu& cpu,
+                              const std::set<std::string>& functions, const std::set<std::string>& defined) {
+  const cpukernel::GpuLibrary* const known = cpukernel::find_gpu_library(library);
+  if (!known)
+    return make_error(ErrorKind::failed, library + " is not a library that needs a GPU");
+  XAAS_TRY(std::string bitcode, cpukernel::stand_ins(cpu.arch, *known, functions, defined));
+  return object_of(std::move(bitcode), "xaas-" + library, cpu);
 }
 
 } // namespace xaas::device

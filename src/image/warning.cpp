@@ -46,14 +46,13 @@ bool is_program(const Bundle& bundle, const link::InstalledFile& file) {
   return file.kind == FileKind::file && (file.mode & 0111) != 0 && is_in(directory, {"bin", "sbin"});
 }
 
-// The names, or the first few and the number of the others.
+} // namespace
+
 std::string few(std::vector<std::string> names, size_t shown) {
   const size_t more = names.size() > shown + 1 ? names.size() - shown : 0;
   names.resize(names.size() - more);
   return join(names, ", ") + (more ? " and " + std::to_string(more) + " more" : "");
 }
-
-} // namespace
 
 std::string sources_text(const std::set<std::string>& sources) {
   return std::to_string(sources.size()) + (sources.size() == 1 ? " source (" : " sources (") +

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <vector>
 
 namespace xaas::link {
@@ -58,6 +59,39 @@ bool wants_patterns(const LinkRecord& record) {
   return false;
 }
 
+// The names that `add` takes out of each file, read in a worker.
+Result<std::set<std::string>>
+names_in(const std::map<fs::path, std::string>& files,
+         const std::function<Result<void>(const llvm::MemoryBufferRef&, std::set<std::string>&)>& add) {
+  WorkerLimits limits;
+  limits.answer = max_names;
+  for (const auto& [path, name] : files)
+    limits.readable.push_back(path);
+  const auto read = [&]() -> Result<std::string> {
+    std::set<std::string> names;
+    for (const auto& [path, name] : files) {
+      XAAS_TRY(const std::string content, read_file(path).in(name));
+      XAAS_CHECK(add(llvm::MemoryBufferRef(content, name), names));
+    }
+    std::string lines;
+    for (const std::string& name : names)
+      lines += name + "\n";
+    return lines;
+  };
+  XAAS_TRY(const std::string lines, run_worker("reading symbols", read, limits));
+  std::set<std::string> names;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    names.insert(lines.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+bool has_symbols(const llvm::MemoryBufferRef& file) {
+  return is_elf(file.getBuffer()) || is_archive(file.getBuffer());
+}
+
 } // namespace
 
 Needs needs_of(const LinkRecord& record) {
@@ -82,34 +116,25 @@ Needs needs_of(const LinkRecord& record) {
 }
 
 Result<std::set<std::string>> names_wanted_by(const std::map<fs::path, std::string>& files) {
-  WorkerLimits limits;
-  limits.answer = max_names;
-  for (const auto& [path, name] : files)
-    limits.readable.push_back(path);
-  const auto read = [&]() -> Result<std::string> {
-    std::set<std::string> names;
-    for (const auto& [path, name] : files) {
-      XAAS_TRY(const std::string content, read_file(path).in(name));
-      if (!is_elf(content) && !is_archive(content)) {
-        add_words(content, names);
-        continue;
-      }
-      XAAS_TRY(ir::Symbols symbols, ir::symbols_of(llvm::MemoryBufferRef(content, name)));
-      names.merge(symbols.wanted);
+  return names_in(files, [](const llvm::MemoryBufferRef& file, std::set<std::string>& names) -> Result<void> {
+    if (!has_symbols(file)) {
+      add_words(file.getBuffer(), names);
+      return {};
     }
-    std::string lines;
-    for (const std::string& name : names)
-      lines += name + "\n";
-    return lines;
-  };
-  XAAS_TRY(const std::string lines, run_worker("reading symbols", read, limits));
-  std::set<std::string> names;
-  for (size_t at = 0; at < lines.size();) {
-    const size_t end = std::min(lines.find('\n', at), lines.size());
-    names.insert(lines.substr(at, end - at));
-    at = end + 1;
-  }
-  return names;
+    XAAS_TRY(ir::Symbols symbols, ir::symbols_of(file));
+    names.merge(symbols.wanted);
+    return {};
+  });
+}
+
+Result<std::set<std::string>> names_defined_by(const std::map<fs::path, std::string>& files) {
+  return names_in(files, [](const llvm::MemoryBufferRef& file, std::set<std::string>& names) -> Result<void> {
+    if (!has_symbols(file))
+      return {};
+    XAAS_TRY(ir::Symbols symbols, ir::symbols_of(file));
+    names.merge(symbols.defined);
+    return {};
+  });
 }
 
 } // namespace xaas::link

@@ -62,6 +62,8 @@ struct Request {
   // device code, whatever `system` has.
   std::optional<device::AssemblerPlaces> assembler;
   bool no_gpu = false;
+  // Where kernels run on the CPU, replace libraries that need a GPU by stand-ins (device/plan.h).
+  bool stand_ins = false;
   bool lto = false;     // optimize each program and library as a whole (ThinLTO)
   bool dry_run = false; // only select
   bool details = false; // also report every CPU feature that `system` lacks
@@ -110,6 +112,7 @@ struct Report {
   std::vector<std::string> gpus;                         // architectures of the GPUs that it was made for
   std::vector<image::GpuCode> gpu_code;                  // the code that each of them gets
   std::vector<device::DeviceCode::SourceKernel> kernels; // made for the CPU, or refused
+  std::vector<device::DeviceCode::Replaced> replaced;    // libraries that need a GPU
   bool from_source = false;             // the configuration has no IR, so it was, or would be, built here
   std::string runtime;                  // in which it was built
   std::string compiler;                 // its version line

@@ -39,6 +39,13 @@ struct DeviceCode {
     cpukernel::Kernel kernel;
   };
   std::vector<SourceKernel> kernels = {}; // that were made for the CPU, or refused
+  // Libraries that need a GPU, in whose place programs have functions that say so.
+  struct Replaced {
+    std::string library;            // file name
+    std::set<std::string> programs; // and libraries that were linked with it
+    std::set<std::string> functions;
+  };
+  std::vector<Replaced> replaced = {};
   uint64_t lowered = 0, cached = 0, links = 0;
 };
 
@@ -50,9 +57,17 @@ std::set<Digest> modules_to_read(const image::Bundle& bundle, const DevicePlan& 
 // the units of a link contradict each other; those of lowering, linking and assembling.
 Result<DeviceCode> make_device_code(const DeviceInputs& inputs);
 
+// True for a file that links for the CPU do not read: CUDA's run-time library, and those of plan.libraries.
+bool is_replaced(const DevicePlan& plan, const Digest& record, const link::FileRef& file);
+
 // An object with the run-time library for a plan with kernels on the CPU, for programs that call these
 // functions of CUDA's.
 Result<std::string> cuda_runtime(const DevicePlan& plan, const target::Cpu& cpu,
                                  const std::set<std::string>& functions);
+
+// An object with stand-ins for those functions of a library that needs a GPU, whose file has this name.
+// `defined`: all its functions.
+Result<std::string> stand_ins(const std::string& library, const target::Cpu& cpu,
+                              const std::set<std::string>& functions, const std::set<std::string>& defined);
 
 } // namespace xaas::device

@@ -63,6 +63,10 @@ struct DevicePlan {
   std::map<Digest, Digest> kernels;
   std::map<Digest, std::vector<Digest>> kernel_links;
   unsigned cuda_release = 0, architecture = 0;
+  // Libraries of CUDA's that need a GPU (cpukernel/gpu_libraries.h) and are replaced by stand-ins, by record.
+  std::map<Digest, std::set<link::FileRef>> libraries;
+  // Files of device code, by path, which no program can load on the CPU.
+  std::map<std::string, link::DeviceFile::Form> useless_files;
   // Installed objects and archives whose device code only links within the image find. Used elsewhere, they
   // have none.
   std::vector<std::string> files_without_device_code;
@@ -82,6 +86,7 @@ struct DevicePlan {
 struct PlanOptions {
   std::vector<system::Gpu> gpus; // of the target; system::is_cpu() alone: kernels run on the CPU
   bool no_gpu = false;           // leave device code out, whatever the GPUs
+  bool stand_ins = false; // where kernels run on the CPU, replace libraries that need a GPU by stand-ins
   // Where to look for an assembler, if the plan has work for one. Absent: the driver assembles PTX.
   std::optional<AssemblerPlaces> assembler;
 };
@@ -91,6 +96,8 @@ struct PlanOptions {
 // - no GPU of the system is of a vendor that the configuration has code for, unless PlanOptions::no_gpu;
 // - a GPU's architecture is not known, or no device code of the image serves it;
 // - the driver takes neither the assembler's machine code nor PTX;
+// - kernels run on the CPU, and a program is linked with a library that needs a GPU, unless
+//   PlanOptions::stand_ins;
 // - a file cannot serve all GPUs that its IR serves, or holds machine code and there is no assembler for it.
 // And those of find_assembler for an assembler that was given.
 Result<DevicePlan> plan_device_code(const image::Bundle& bundle,

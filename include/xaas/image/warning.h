@@ -21,6 +21,9 @@ struct Warning {
   auto operator<=>(const Warning&) const = default;
 };
 
+// The names, or the first few and the number of the others.
+std::string few(std::vector<std::string> names, size_t shown);
+
 // "3 sources (a.c, b.c, c.c)", with at most the first few names.
 std::string sources_text(const std::set<std::string>& sources);
 

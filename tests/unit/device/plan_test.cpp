@@ -1,5 +1,7 @@
 #include "planning.h"
 
+#include <xaas/device/make.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -291,6 +293,90 @@ TEST_F(DeviceFilePlans, ItIsSaidOfEachGpuAlone) {
     EXPECT_EQ(code.arch, "sm_80");
   }
   EXPECT_FALSE(plan(Form::fatbin, {"sm_80"}, {gpu("sm_80")})->code.begin()->in_file);
+}
+
+// A program that is linked with libraries of CUDA's, for the CPU.
+class CpuPlans : public DevicePlans {
+protected:
+  void SetUp() override {
+    DevicePlans::SetUp();
+    bundle_.arch = "x86_64";
+    bundle_.options[digest_of("options")];
+  }
+  Result<DevicePlan> plan(const std::vector<std::string>& libraries, bool stand_ins,
+                          link::OutputKind kind = link::OutputKind::executable) {
+    link::LinkRecord record{kind, "app", {}};
+    const auto add = [&](link::FileRef::Kind of, const Digest& digest, const std::string& name) {
+      record.items.push_back({link::LinkItem::Kind::input, "", "", {of, digest, name}});
+    };
+    add(link::FileRef::Kind::unit, host_, "a.o");
+    for (const std::string& name : libraries)
+      add(link::FileRef::Kind::kit, digest_of(name), name);
+    record_ = record.digest();
+    bundle_.links = {{record_, record}};
+    image::Usage usage;
+    usage.units = {host_};
+    usage.links = {record_};
+    return plan_device_code(bundle_, configuration_, usage,
+                            {.gpus = {system::cpu_as_gpu()}, .stand_ins = stand_ins});
+  }
+  static link::FileRef kit(const std::string& name) {
+    return {link::FileRef::Kind::kit, digest_of(name), name};
+  }
+
+  image::BundleConfiguration configuration_;
+  Digest record_;
+};
+
+TEST_F(CpuPlans, NameTheLibraryThatNeedsAGpu) {
+  for (const auto& [file, name] :
+       {std::pair("libcufft.so.12", "cuFFT"), std::pair("libcublas_static.a", "cuBLAS"),
+        std::pair("libnccl.so", "NCCL"), std::pair("libcuda.so", "the CUDA driver")}) {
+    const auto refused = plan({"libcudart.so", file}, false);
+    ASSERT_FALSE(refused) << file;
+    EXPECT_EQ(refused.error().kind, ErrorKind::unsatisfied);
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("app is linked with " + std::string(file) + " (" + name + ")"));
+    EXPECT_THAT(refused.error().hint, HasSubstr("--force"));
+  }
+  EXPECT_TRUE(plan({"libcudart.so", "libfftw3.so"}, false));
+  // Its code is already part of the object.
+  const auto part = plan({"libcufft_static.a"}, true, link::OutputKind::relocatable);
+  ASSERT_FALSE(part);
+  EXPECT_THAT(part.error().message, HasSubstr("relocatable"));
+  EXPECT_THAT(part.error().hint, ::testing::Not(HasSubstr("--force")));
+}
+
+TEST_F(CpuPlans, ReplaceLibrariesIfThatIsWanted) {
+  const auto planned = plan({"libcudart.so", "libcufft.so.12", "libcurand.so", "libm.so"}, true);
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_THAT(planned->libraries.at(record_), ElementsAre(kit("libcufft.so.12"), kit("libcurand.so")));
+  for (const char* name : {"libcudart.so", "libcufft.so.12", "libcurand.so"}) {
+    EXPECT_TRUE(is_replaced(*planned, record_, kit(name))) << name;
+    EXPECT_FALSE(is_replaced(*planned, digest_of("another link"), kit(name))) << name;
+  }
+  EXPECT_FALSE(is_replaced(*planned, record_, kit("libm.so")));
+  EXPECT_FALSE(is_replaced(DevicePlan{}, record_, kit("libcufft.so.12")));
+}
+
+TEST_F(CpuPlans, NameTheFilesThatOnlyTheDriverLoads) {
+  for (const auto& [path, form] :
+       {std::pair("share/a.ptx", Form::ptx), std::pair("share/b.cubin", Form::cubin),
+        std::pair("share/c.spv", Form::spirv), std::pair("share/d.fatbin", Form::fatbin)}) {
+    link::InstalledFile file;
+    file.path = path;
+    file.device = link::DeviceFile{form, {}};
+    configuration_.installed.push_back(file);
+  }
+  const auto refused = plan({"libcuda.so"}, false);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("/share/a.ptx (PTX), /share/b.cubin (a cubin), /share/d.fatbin (a fat binary)"));
+  EXPECT_THAT(plan({"libcufft.so"}, false).error().message, ::testing::Not(HasSubstr("ptx")));
+  const auto planned = plan({}, false);
+  ASSERT_TRUE(planned);
+  EXPECT_EQ(planned->useless_files.size(), 3u);
+  EXPECT_EQ(planned->useless_files.at("share/b.cubin"), Form::cubin);
 }
 
 } // namespace

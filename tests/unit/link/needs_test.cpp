@@ -73,6 +73,11 @@ TEST_F(NamesTest, OfObjectsArchivesLibrariesAndScripts) {
   ASSERT_TRUE(names) << names.error().message;
   EXPECT_THAT(*names, IsSupersetOf({"from_a", "from_b", "common", "from_c", "exported"}));
   EXPECT_THAT(*names, AllOf(Not(Contains("a")), Not(Contains("b")), Not(Contains("c"))));
+  const auto defined = names_defined_by(
+      {{path("libb.a"), "libb.a"}, {path("libc.so"), "libc.so"}, {path("script"), "script"}});
+  ASSERT_TRUE(defined) << defined.error().message;
+  EXPECT_THAT(*defined, IsSupersetOf({"b", "c", "common"}));
+  EXPECT_THAT(*defined, AllOf(Not(Contains("from_b")), Not(Contains("exported"))));
 
   write("damaged.a", "!<arch>\nwhat");
   const auto damaged = names_wanted_by({{path("damaged.a"), "libfoo.a"}});
