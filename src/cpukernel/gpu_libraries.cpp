@@ -116,12 +116,12 @@ class StandIns {
 public:
   StandIns(llvm::Module& module, const GpuLibrary& library, int status)
       : module_(module), context_(module.getContext()), status_(status) {
-    // void say(const char* function, int* said)
+    // void xaas_say(const char* function, int* said)
     llvm::Type* const pointer = llvm::PointerType::get(context_, 0);
     llvm::Type* const word = llvm::Type::getInt32Ty(context_);
     say_ = llvm::Function::Create(
         llvm::FunctionType::get(llvm::Type::getVoidTy(context_), {pointer, pointer}, false),
-        llvm::GlobalValue::InternalLinkage, "say", module);
+        llvm::GlobalValue::InternalLinkage, "xaas_say", module);
     llvm::BasicBlock* const entry = llvm::BasicBlock::Create(context_, "", say_);
     llvm::BasicBlock* const first = llvm::BasicBlock::Create(context_, "", say_);
     llvm::BasicBlock* const end = llvm::BasicBlock::Create(context_, "", say_);

@@ -1,5 +1,6 @@
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/cpukernel/gpu_libraries.h>
 
 #include <gmock/gmock.h>
@@ -143,7 +144,7 @@ protected:
       const size_t start = line.rfind(' ', quote - 1) + 1;
       const std::string name = line.substr(start, quote - start);
       if (name.starts_with(prefix))
-        found[name] = line.substr(quote + 2, line.find(" (", quote) - quote - 2);
+        found[name] = trim(line.substr(quote + 2, line.find('(', quote) - quote - 2));
     }
     return found;
   }
