@@ -101,7 +101,12 @@ extern "C" __global__ void publish(uint* data, volatile uint* flag, uint* out, u
 #include <pthread.h>
 static void* arguments[4];
 static struct xaas_block blocks[2];
-static void* run_block(void* block) { find("publish")->run(arguments, block); return NULL; }
+static void* run_block(void* block) {
+  if (find("publish")->fibers && !xaas_take_fibers(1, 64 * 1024)) abort();
+  find("publish")->run(arguments, block);
+  if (find("publish")->fibers) xaas_give_fibers();
+  return NULL;
+}
 int main(void) {
   static unsigned data[128], flag[64], out, *pd = data, *pf = flag, *po = &out, rounds = 200;
   arguments[0] = &pd, arguments[1] = &pf, arguments[2] = &po, arguments[3] = &rounds;
