@@ -11,6 +11,7 @@
 #include <xaas/check/check.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
+#include <xaas/image/kernels.h>
 #include <xaas/oci/operation.h>
 #include <xaas/target/cpuid.h>
 
@@ -153,8 +154,8 @@ bool kernel_less(const std::string& a, const std::string& b) {
 class Verification {
 public:
   Verification(const oci::Image& image, const Recorded& recorded,
-               const std::optional<system::SystemDescription>& system)
-      : image_(image), recorded_(recorded), system_(system), on_(recorded.cpu) {
+               const std::optional<system::SystemDescription>& system, bool all_kernels)
+      : image_(image), recorded_(recorded), system_(system), all_kernels_(all_kernels), on_(recorded.cpu) {
     if (system)
       on_ = system::target_cpu(*system);
   }
@@ -173,6 +174,7 @@ public:
     XAAS_CHECK(check_needs(tree));
     if (system_)
       XAAS_CHECK(check_gpus());
+    XAAS_CHECK(check_kernels());
     progress.start("checking", tree.programs().size());
     std::map<std::string, loader::Library> libraries;
     for (const auto& [path, file] : tree.programs()) {
@@ -244,6 +246,30 @@ private:
       problem(Problem::Kind::gpu, "", message);
     report_.unknown = std::move(findings.unknown);
     return {};
+  }
+
+  // Launching a refused kernel is an error of the program, which may never do that.
+  Result<void> check_kernels() {
+    XAAS_TRY(std::optional<image::CpuKernels> kernels, image::cpu_kernels_of(image_));
+    if (!kernels || !kernels->forms.contains(image::kernel_refused))
+      return {};
+    uint64_t unnamed = kernels->forms.at(image::kernel_refused);
+    std::erase_if(kernels->kernels, [](const auto& each) { return each.form != image::kernel_refused; });
+    image::demangle(kernels->kernels);
+    for (const image::CpuKernel& kernel : kernels->kernels) {
+      refused(kernel.source, "kernel " + kernel.demangled + " cannot run on the CPU: " + kernel.reason);
+      unnamed -= unnamed ? 1 : 0;
+    }
+    if (unnamed)
+      refused("", std::to_string(unnamed) + " kernels that the image does not name cannot run on the CPU");
+    return {};
+  }
+
+  void refused(const std::string& source, const std::string& message) {
+    if (all_kernels_)
+      problem(Problem::Kind::cuda_kernel, source, message);
+    else
+      report_.warnings.push_back({name_of(Problem::Kind::cuda_kernel), source, 0, message});
   }
 
   void check_file(const std::string& path, const Examined& examined) {
@@ -320,6 +346,7 @@ private:
   const oci::Image& image_;
   const Recorded& recorded_;
   const std::optional<system::SystemDescription>& system_;
+  bool all_kernels_;
   target::Cpu on_;
   std::set<std::string> reported_; // features
   Report report_;
@@ -349,13 +376,15 @@ const char* name_of(Problem::Kind kind) {
     return "host";
   case Problem::Kind::gpu:
     return "gpu";
+  case Problem::Kind::cuda_kernel:
+    return "cuda-kernel";
   }
   return "";
 }
 
 Result<Report> check(const oci::Reference& reference, const std::optional<system::SystemDescription>& system,
                      Progress& progress, const registry::Access& access,
-                     const std::optional<provenance::PublicKey>& key) {
+                     const std::optional<provenance::PublicKey>& key, bool all_kernels) {
   const auto within = [&]<typename T>(Result<T> result) {
     return oci::in_operation(std::move(result), "verifying", reference.text);
   };
@@ -367,7 +396,7 @@ Result<Report> check(const oci::Reference& reference, const std::optional<system
     XAAS_TRY(signature, within(provenance::check_signature(*image, *key, access)));
   }
   XAAS_TRY(const Recorded recorded, within(recorded_by(*image)));
-  XAAS_TRY(Report report, within(Verification(*image, recorded, system).run(progress)));
+  XAAS_TRY(Report report, within(Verification(*image, recorded, system, all_kernels).run(progress)));
   report.signature = signature;
   return report;
 }

@@ -1,6 +1,7 @@
 #include "images.h"
 #include "registry_options.h"
 #include "verify_key.h"
+#include "warnings.h"
 
 #include <xaas/base/text.h>
 #include <xaas/check/check.h>
@@ -22,6 +23,8 @@ public:
         ->type_name("FILE");
     app.add_option("--cpu", cpu_, "Check for this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
+    app.add_flag("--all-kernels", all_kernels_,
+                 "Count a CUDA kernel that cannot run on the CPU as a problem, not as a warning");
     add_verify_key(app, verify_key_);
     registry_.add(app);
   }
@@ -35,13 +38,16 @@ public:
     XAAS_TRY(const auto key, read_verify_key(verify_key_));
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(image.transport == oci::Transport::registry, progress);
-    const Result<check::Report> result = check::check(image, system, progress, access, key);
+    const Result<check::Report> result = check::check(image, system, progress, access, key, all_kernels_);
     prune_after(image);
     XAAS_TRY(const check::Report report, result);
     if (common.json())
       print_json(report);
     else
       print_table(report);
+    std::cout.flush();
+    if (!common.quiet)
+      std::cerr << warnings_text(report.warnings, common.verbosity > 0);
     if (report.problems.empty())
       return {};
     return make_error(ErrorKind::unsatisfied, "checking " + image_ + ": it cannot run on " + report.on +
@@ -83,6 +89,7 @@ private:
                {"checked_for", report.on},
                {"problems", problems},
                {"unknown", report.unknown},
+               {"warnings", warnings_json(report.warnings)},
                {"needs", needs},
                {"files", files}});
   }
@@ -123,6 +130,7 @@ private:
   }
 
   std::string image_, system_, cpu_, verify_key_;
+  bool all_kernels_ = false;
   RegistryOptions registry_;
 };
 

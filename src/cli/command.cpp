@@ -46,6 +46,7 @@ const std::vector<CommandEntry>& commands() {
       {"inspect", "Show what an image, an application spec or a source tree can be specialized for",
        "xaas inspect oci:./solver:ir\n"
        "xaas inspect docker://registry.example.org/solver:ir\n"
+       "xaas inspect oci:./solver:ir --kernels\n"
        "xaas inspect xaas.json --format json\n"
        "xaas inspect src/solver",
        make_inspect_command},

@@ -1,5 +1,6 @@
 #include "caches.h"
 #include "images.h"
+#include "kernels.h"
 #include "registry_options.h"
 #include "settings.h"
 #include "trace_option.h"
@@ -72,7 +73,10 @@ public:
         ->allow_extra_args(false)
         ->type_name("OPTION");
     app.add_flag("--lto", lto_, "Optimize each program and library as a whole (ThinLTO); takes longer");
-    app.add_flag("--explain", explain_, "Print the reason for every choice and every rejection");
+    app.add_flag("--explain", explain_,
+                 "Print the reason for every choice and every rejection, and with --gpu cpu the kernels that "
+                 "are slow or "
+                 "refused on the CPU, also with --dry-run");
     CLI::Option* const dry =
         app.add_flag("--dry-run", dry_run_, "Only choose the configuration; write nothing");
     app.add_option("--sbom", sbom_, "Write an SBOM of the deployed image to FILE (SPDX 2.3, JSON)")
@@ -103,7 +107,7 @@ public:
     add_selected(request);
     const uint64_t max_bytes = max_cache_bytes();
     TerminalProgress progress(common.quiet, common.verbosity);
-    if (!no_cache_ && !dry_run_)
+    if (!no_cache_ && (!dry_run_ || explain_))
       if (std::optional<store::Cache> cache = open_cache("objects", progress))
         request.objects.emplace(*std::move(cache));
     const bool remote = request.image.transport == oci::Transport::registry ||
@@ -148,6 +152,7 @@ private:
     request.sbom = !sbom_.empty();
     request.attach_sbom = attach_sbom_;
     request.dry_run = dry_run_;
+    request.explain_kernels = explain_;
     request.details = common.verbosity > 0;
     return {};
   }
@@ -274,7 +279,7 @@ private:
         {"configuration", report.selection.configuration.values()},
         {"target", {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", report.gpus}}},
         {"gpu_code", Json::parse(image::to_annotation(report.gpu_code))},
-        {"kernels", kernels_json(report.kernels)},
+        {"kernels", kernels_json(report.kernels.kernels)},
         {"replaced_libraries", replaced_json(report.replaced)},
         {"reused", report.reused ? Json(*report.reused) : Json()},
         {"form", report.from_source ? "source" : "ir"},
@@ -322,22 +327,13 @@ private:
   void print_dry_run(const deploy::Report& report) const {
     if (!explain_)
       std::cout << report.selection.configuration.id() << "\n";
+    print_kernels(report);
     if (report.from_source)
       std::cout << "would be built from source\n";
     if (report.reused)
       std::cout << "would be reused: " << *report.reused << "\n";
     else if (report.looked_at)
       std::cout << "would be deployed: nothing to reuse at " << *report.looked_at << "\n";
-  }
-
-  static Json kernels_json(const std::vector<device::DeviceCode::SourceKernel>& kernels) {
-    Json json = Json::array();
-    for (const auto& [source, kernel] : kernels)
-      json.push_back(Json{{"name", kernel.name},
-                          {"source", source},
-                          {"form", cpukernel::name(kernel.form)},
-                          {"reason", kernel.reason}});
-    return json;
   }
 
   static Json replaced_json(const std::vector<device::DeviceCode::Replaced>& libraries) {
@@ -387,23 +383,12 @@ private:
     return report.unneeded ? std::to_string(report.unneeded) + " not needed, " : "";
   }
 
-  // "on the CPU: 11 loops, 1 masked, 1 refused"
-  static std::string kernels_line(const std::vector<device::DeviceCode::SourceKernel>& kernels) {
-    std::string line;
-    for (const cpukernel::Form form :
-         {cpukernel::Form::loops, cpukernel::Form::masked, cpukernel::Form::fibers, cpukernel::Form::refused})
-      if (const auto count = std::count_if(kernels.begin(), kernels.end(),
-                                           [&](const auto& each) { return each.kernel.form == form; }))
-        line += (line.empty() ? "" : ", ") + std::to_string(count) + " " + cpukernel::name(form);
-    return "on the CPU: " + line;
-  }
-
   static Rows lowered_rows(const deploy::Report& report) {
     Rows rows = {{"configuration", report.selection.configuration.id()}, {"CPU", report.target.name}};
     for (const image::GpuCode& code : report.gpu_code)
       rows.push_back({"GPU", describe(code)});
-    if (!report.kernels.empty())
-      rows.push_back({"kernels", kernels_line(report.kernels)});
+    if (!report.kernels.forms.empty())
+      rows.push_back({"kernels", "on the CPU: " + forms_text(report.kernels.forms)});
     else if (report.has_device_code && report.gpu_code.empty())
       rows.push_back({"GPU", "none"});
     rows.insert(rows.end(),
@@ -422,7 +407,15 @@ private:
     return rows;
   }
 
-  static void print_table(const deploy::Report& report) {
+  // What --explain can only tell after the modules were read.
+  void print_kernels(const deploy::Report& report) const {
+    if (explain_ && !report.kernels.forms.empty())
+      std::cout << kernels_text(report.kernels.forms, kernels_json(report.kernels.kernels),
+                                common.verbosity > 0);
+  }
+
+  void print_table(const deploy::Report& report) const {
+    print_kernels(report);
     Rows rows = report.reused        ? reused_rows(report)
                 : report.from_source ? built_rows(report)
                                      : lowered_rows(report);

@@ -1,13 +1,19 @@
+#include "caches.h"
 #include "image_page.h"
 #include "images.h"
 #include "inspect_ir.h"
 #include "inspect_tree.h"
+#include "kernels.h"
 #include "llm_options.h"
 #include "registry_options.h"
+#include "settings.h"
 
 #include <xaas/base/text.h>
+#include <xaas/deploy/kernels.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
+#include <xaas/image/kernels.h>
+#include <xaas/oci/operation.h>
 #include <xaas/provenance/sbom.h>
 #include <xaas/registry/architectures.h>
 #include <xaas/target/architectures.h>
@@ -39,6 +45,11 @@ Result<Json> describe_deployed(const oci::Image& image) {
   std::set<std::string> gpus;
   for (const image::GpuCode& each : code)
     gpus.insert(each.gpu);
+  XAAS_TRY(std::optional<image::CpuKernels> kernels, image::cpu_kernels_of(image));
+  if (kernels)
+    image::demangle(kernels->kernels);
+  if (const std::string on = text("dev.xaas.gpu"); on == "cpu")
+    gpus.insert(on);
   Json configuration = Json::object();
   if (const auto values = spec::parse_assignments(text("dev.xaas.configuration")))
     configuration = *values;
@@ -51,6 +62,8 @@ Result<Json> describe_deployed(const oci::Image& image) {
       {"target",
        {{"cpu", text("dev.xaas.cpu")}, {"features", split(text("dev.xaas.features"), ',')}, {"gpu", gpus}}},
       {"gpu_code", Json::parse(image::to_annotation(code))},
+      {"kernel_forms", kernels ? Json(kernels->forms) : Json()},
+      {"kernels", kernels ? kernels_json(kernels->kernels) : Json()},
       {"made_from", annotation_or_null(image, "dev.xaas.made-from")},
       {"requires",
        {{"glibc", annotation_or_null(image, "dev.xaas.glibc")},
@@ -106,7 +119,11 @@ public:
     app.add_option("--trace", trace_, "Add a deploy's times to the page, from a file of `deploy --trace`")
         ->needs("--html")
         ->type_name("FILE");
-    app.add_flag("--sbom", sbom_, "Print the SBOM of an image (SPDX 2.3, JSON)");
+    CLI::Option* const kernels =
+        app.add_flag("--kernels", kernels_,
+                     "Show the CUDA kernels of an IR image, and the form that each has on the CPU "
+                     "(deploy --gpu cpu)");
+    app.add_flag("--sbom", sbom_, "Print the SBOM of an image (SPDX 2.3, JSON)")->excludes(kernels);
     registry_.add(app);
     llm_.add(app);
   }
@@ -121,6 +138,8 @@ public:
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --sbom needs an image");
     if (!page_.empty() && (is_spec() || sbom_))
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --html needs an IR or source image");
+    if (kernels_ && is_spec())
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --kernels needs an IR or deployed image");
     if (configure_ && !tree)
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --configure needs a source directory");
     announce(model, common.quiet);
@@ -154,13 +173,17 @@ public:
     XAAS_TRY(const oci::Reference reference, oci::parse_reference(target_));
     TerminalProgress progress(common.quiet, common.verbosity);
     const registry::Access access = registry_.read(reference.transport == oci::Transport::registry, progress);
-    const Result<void> shown = inspect_image(reference, access);
-    prune_after(reference);
+    const Result<void> shown = inspect_image(reference, access, progress);
+    if (kernels_)
+      prune_caches(max_cache_bytes());
+    else
+      prune_after(reference);
     return shown;
   }
 
 private:
-  Result<void> inspect_image(const oci::Reference& reference, const registry::Access& access) {
+  Result<void> inspect_image(const oci::Reference& reference, const registry::Access& access,
+                             TerminalProgress& progress) {
     std::vector<std::string> architectures = {target::oci_architecture(target::host_arch())};
     for (const std::string& arch : target::architectures())
       if (arch != target::host_arch())
@@ -169,21 +192,21 @@ private:
     if (sbom_)
       return show_sbom(std::move(opened.front()));
     if (opened.size() == 1) {
-      XAAS_TRY(const Json json, describe(std::move(opened.front())));
+      XAAS_TRY(const Json json, describe(std::move(opened.front()), progress));
       XAAS_CHECK(show(json));
       print_warnings(json);
       return {};
     }
-    return inspect_index(std::move(opened));
+    return inspect_index(std::move(opened), progress);
   }
 
   // The images of an index for the known architectures, that of this machine first.
-  Result<void> inspect_index(std::vector<std::unique_ptr<oci::Image>> opened) {
+  Result<void> inspect_index(std::vector<std::unique_ptr<oci::Image>> opened, TerminalProgress& progress) {
     const std::optional<Digest> digest = opened.front()->index_digest();
     Json images = Json::array();
     for (std::unique_ptr<oci::Image>& each : opened) {
       const std::string architecture = each->config().architecture;
-      XAAS_TRY(Json json, describe(std::move(each)));
+      XAAS_TRY(Json json, describe(std::move(each), progress));
       json.erase("version");
       json["architecture"] = architecture;
       images.push_back(std::move(json));
@@ -205,21 +228,38 @@ private:
     return {};
   }
 
-  Result<Json> describe(std::unique_ptr<oci::Image> opened) {
-    if (const std::string kind = image::kind_of(*opened); kind == "ir" || kind == "source") {
+  Result<Json> describe(std::unique_ptr<oci::Image> opened, TerminalProgress& progress) {
+    const std::string kind = image::kind_of(*opened);
+    if (kernels_ && kind != "ir" && kind != "deployed")
+      return make_error(ErrorKind::usage, "inspect " + target_ + ": --kernels needs an IR or deployed image");
+    if (kind == "ir" || kind == "source") {
       XAAS_TRY(const image::ApplicationImage ir, image::ApplicationImage::open(std::move(opened)));
-      XAAS_TRY(Json json, describe_ir(ir));
+      std::optional<deploy::ImageKernels> kernels;
+      if (kernels_) {
+        XAAS_TRY(kernels, read_kernels(ir, progress));
+      }
+      XAAS_TRY(Json json, describe_ir(ir, kernels));
       XAAS_CHECK(write_page(ir, json));
       return json;
     }
     if (!page_.empty())
       return make_error(ErrorKind::usage, "inspect " + target_ + ": --html needs an IR or source image");
-    if (image::kind_of(*opened) == "deployed")
+    if (kind == "deployed")
       return describe_deployed(*opened).in(target_);
     return Json{{"version", 1},
                 {"kind", "other"},
                 {"digest", opened->digest().to_string()},
                 {"layers", layers_json(*opened)}};
+  }
+
+  Result<deploy::ImageKernels> read_kernels(const image::ApplicationImage& ir,
+                                            TerminalProgress& progress) const {
+    be_modest();
+    std::optional<lower::ObjectCache> objects;
+    if (std::optional<store::Cache> cache = open_cache("objects", progress))
+      objects.emplace(*std::move(cache));
+    return oci::in_operation(deploy::kernels_of(ir, objects ? &*objects : nullptr, jobs(), progress),
+                             "inspecting", target_);
   }
 
   // Of an index, a page describes the image for the first architecture.
@@ -303,6 +343,7 @@ private:
     show_discovered(json);
     if (json.contains("configurations"))
       std::cout << "\n" << coverage_text(json, common.verbosity > 0);
+    show_kernels(json);
     show_target(json);
     show_layers(json);
     if (json.contains("configure"))
@@ -347,6 +388,22 @@ private:
     std::cout << "\n" << table(rows);
   }
 
+  void show_kernels(const Json& json) const {
+    if (!json.contains("kernels"))
+      return;
+    if (json["kernels"].is_null()) {
+      if (kernels_)
+        std::cout << "\nkernels on the CPU: none recorded\n";
+      return;
+    }
+    std::cout << "\n" << kernels_text(json["kernel_forms"], json["kernels"], common.verbosity > 0);
+    if (json.contains("kernel_obstacles"))
+      for (const Json& each : json["kernel_obstacles"])
+        std::cout << table({{"  not on the CPU", few(each["configurations"].get<std::vector<std::string>>(),
+                                                     common.verbosity > 0) +
+                                                     ": " + each["reason"].get<std::string>()}});
+  }
+
   static const char* mark_of(const Json& item) { return item.contains("source") ? "*" : ""; }
 
   static void show_target(const Json& json) {
@@ -377,7 +434,7 @@ private:
   std::string target_, schema_, system_, page_, trace_;
   bool page_is_written_ = false;
   std::vector<std::string> configure_arguments_;
-  bool configure_ = false, sbom_ = false;
+  bool configure_ = false, sbom_ = false, kernels_ = false;
   LlmOptions llm_;
   RegistryOptions registry_;
 };

@@ -1,4 +1,5 @@
 #include "inspect_ir.h"
+#include "kernels.h"
 #include "terminal.h"
 #include "warnings.h"
 
@@ -229,6 +230,9 @@ Rows facts(const Json& json) {
       {"link kit", json["kit"]["files"].dump() + " files, " + bytes_of(json["kit"], "bytes") +
                        (json["native_objects"].empty() ? "" : ", with native objects")},
       {"native objects", natives_text(json)}};
+  if (sharing["device_units"].get<uint64_t>() > 0)
+    rows.push_back({"device code", sharing["device_units"].dump() + " units" +
+                                       (json["kernels"].is_null() ? "; --kernels shows CUDA kernels" : "")});
   if (!json["device_files"].empty())
     rows.push_back({"device files", device_files_text(json["device_files"])});
   return rows;
@@ -253,6 +257,23 @@ std::string details(const Json& json) {
   for (const Json& source : json["unoptimized_sources"])
     text += "without -O " + source.get<std::string>() + "\n";
   return text;
+}
+
+// The keys about kernels on the CPU.
+void add_kernels(const std::optional<deploy::ImageKernels>& kernels, Json& json) {
+  json["kernel_forms"] = json["kernels"] = json["kernel_obstacles"] = Json();
+  if (!kernels)
+    return;
+  std::vector<image::CpuKernel> list;
+  for (const deploy::ImageKernel& each : kernels->kernels)
+    list.push_back(each.kernel);
+  json["kernel_forms"] = image::cpu_kernels(list).forms;
+  json["kernels"] = kernels_json(list);
+  for (size_t i = 0; i < list.size(); ++i)
+    json["kernels"][i]["configurations"] = kernels->kernels[i].configurations;
+  json["kernel_obstacles"] = Json::array();
+  for (const deploy::KernelObstacle& each : kernels->obstacles)
+    json["kernel_obstacles"].push_back({{"reason", each.reason}, {"configurations", each.configurations}});
 }
 
 } // namespace
@@ -298,7 +319,8 @@ void add_gpu_point(const std::set<std::string>& archs, std::vector<spec::Special
   points.push_back(std::move(point));
 }
 
-Result<Json> describe_ir(const image::ApplicationImage& ir) {
+Result<Json> describe_ir(const image::ApplicationImage& ir,
+                         const std::optional<deploy::ImageKernels>& kernels) {
   const image::Bundle& bundle = ir.bundle();
   XAAS_TRY(const image::Coverage coverage, image::coverage_of(bundle));
   std::vector<spec::SpecializationPoint> points = bundle.points;
@@ -318,6 +340,7 @@ Result<Json> describe_ir(const image::ApplicationImage& ir) {
                              {"sources", machine_sources_json(coverage)}};
     json["native_objects"] = natives_json(coverage);
     json["device_files"] = device_files_json(coverage);
+    add_kernels(kernels, json);
     json["kit"] = kit_json(coverage.kit);
     json["unoptimized_sources"] = coverage.unoptimized;
   }

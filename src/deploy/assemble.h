@@ -4,10 +4,12 @@
 #include "lowering.h"
 
 #include <xaas/base/result.h>
+#include <xaas/image/kernels.h>
 #include <xaas/lower/lower.h>
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace xaas::deploy {
@@ -21,6 +23,7 @@ struct CodeOrigin {
 struct Assembly {
   std::map<std::string, std::string> contents; // of installed files, by path; no directories or symlinks
   std::map<std::string, CodeOrigin> origins;   // of files that were linked here, by path
+  std::optional<image::CpuKernels> kernels;    // if the configuration's kernels run on the CPU
   uint64_t links = 0;                          // with those of device code
   double seconds = 0;
 };

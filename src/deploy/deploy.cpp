@@ -1,5 +1,6 @@
 #include "assemble.h"
 #include "host_choice.h"
+#include "kernels.h"
 #include "layer_cache.h"
 #include "package.h"
 #include "space.h"
@@ -195,6 +196,11 @@ Result<bool> reuse(const Request& request, const image::ApplicationImage& source
       XAAS_CHECK(describe(request, inventory, found->manifest_size(), found->config().created, report));
     }
   }
+  XAAS_TRY(std::optional<image::CpuKernels> kernels, image::cpu_kernels_of(*found));
+  if (kernels) {
+    report.kernels = *std::move(kernels);
+    image::demangle(report.kernels.kernels);
+  }
   report.reused = plan.reusable->text + "@" + found->digest().to_string();
   report.seconds.package = since(start);
   return true;
@@ -220,20 +226,39 @@ void remove_leftovers(Progress& progress) {
     progress.note("removed " + left.string() + ", which a killed run left");
 }
 
-void note_limits(const Plan& plan, Progress& progress) {
+void note_confinement(Progress& progress) {
   if (const std::vector<std::string> missing = missing_confinement(); !missing.empty())
     progress.note("workers that read the image are confined without " + join(missing, " and ") +
                   ", which this system does not have");
+}
+
+void note_limits(const Plan& plan, Progress& progress) {
+  note_confinement(progress);
   for (const std::string& file : plan.device.files_without_device_code)
     progress.note("/" + file +
                   " has no device code: that of its objects is linked into programs and libraries only");
 }
 
 // A program whose kernel was refused runs until it launches it.
-void note_refused(const std::vector<device::DeviceCode::SourceKernel>& kernels, Progress& progress) {
-  for (const auto& [source, kernel] : kernels)
-    if (kernel.form == cpukernel::Form::refused)
-      progress.note(source + ": kernel " + kernel.name + " cannot run on the CPU: " + kernel.reason);
+void note_refused(const image::CpuKernels& kernels, Progress& progress) {
+  for (const image::CpuKernel& kernel : kernels.kernels)
+    if (kernel.form == image::kernel_refused)
+      progress.note(kernel.source + ": kernel " + kernel.demangled +
+                    " cannot run on the CPU: " + kernel.reason);
+}
+
+// The forms that kernels on the CPU would have.
+Result<void> explain_kernels(const Request& request, const image::ApplicationImage& source, const Plan& plan,
+                             Report& report, Progress& progress) {
+  note_confinement(progress);
+  remove_leftovers(progress);
+  XAAS_TRY(report.kernels, planned_kernels({.source = source,
+                                            .cpu = report.target,
+                                            .cache = request.objects ? &*request.objects : nullptr,
+                                            .jobs = request.jobs,
+                                            .progress = progress},
+                                           plan.configuration->configuration.id(), plan.device));
+  return {};
 }
 
 // What people should know of an image with these installed files. `usage`: of a configuration with IR.
@@ -323,11 +348,13 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   XAAS_TRY(Lowered lowered, lower_units(inputs, fetch));
   report.seconds.fetch += lowered.fetch_seconds;
   report_lowered(inputs, lowered, report);
-  report.kernels = lowered.device.kernels;
+  report.kernels = reported_kernels(lowered.device.kernels);
   report.replaced = lowered.device.replaced;
   note_refused(report.kernels, progress);
   add_cpu_warnings(plan.device, report);
   XAAS_TRY(Assembly assembly, assemble(inputs, std::move(lowered)));
+  if (plan.device.on_cpu)
+    assembly.kernels = report.kernels;
   report.links = assembly.links;
   report.seconds.link = assembly.seconds;
   return finish(request, plan, report, progress, source, configuration, std::move(assembly));
@@ -418,6 +445,8 @@ Result<Report> deploy(const Request& request, Progress& progress) {
     XAAS_TRY(const bool reused, reuse(request, source, plan, report, progress));
     done |= reused;
   }
+  if (done && !report.reused && request.explain_kernels && plan.device.on_cpu)
+    XAAS_CHECK(within(request.image.text, explain_kernels(request, source, plan, report, progress)));
   if (!done)
     XAAS_CHECK(within(request.image.text, report.from_source
                                               ? produce_from_source(request, source, plan, report, progress)

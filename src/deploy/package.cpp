@@ -202,6 +202,8 @@ Result<void> add_application(const image::ApplicationImage& source, const image:
   std::erase_if(preferred, [](const image::PreferredOfHost& each) { return each.sonames.empty(); });
   if (!preferred.empty())
     image.annotations[image::annotation::host] = image::to_annotation(preferred);
+  if (assembly.kernels)
+    image.annotations[image::annotation::kernels] = image::to_annotation(*assembly.kernels);
   if (!bundle.llvm.empty())
     image.annotations[image::annotation::made_from_llvm] = bundle.llvm;
   image.annotations.merge(image::application_annotations(bundle));

@@ -2,6 +2,7 @@
 
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
+#include <xaas/image/kernels.h>
 
 #include <mutex>
 
@@ -146,6 +147,9 @@ Result<std::unique_ptr<oci::Image>> find_deployed(const oci::Reference& referenc
   std::string why = difference(**opened, inputs);
   if (why.empty())
     why = difference(**opened, source, configuration);
+  if (why.empty())
+    if (const auto kernels = image::cpu_kernels_of(**opened); !kernels)
+      why = kernels.error().message;
   ReadingTrouble trouble;
   if (why.empty() && oci::manifest_digest(as_new(**opened, trouble)) != (*opened)->digest())
     why = "xaas would have written it differently";

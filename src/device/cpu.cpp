@@ -18,6 +18,7 @@
 #include <xaas/cpukernel/gpu_libraries.h>
 #include <xaas/device/code_object.h>
 #include <xaas/device/fat_binary.h>
+#include <xaas/device/kernel_forms.h>
 #include <xaas/image/warning.h>
 #include <xaas/ir/options.h>
 #include <xaas/lower/device_link.h>
@@ -32,7 +33,6 @@ namespace xaas::device {
 namespace {
 
 // Of ir::Unit::offload.
-constexpr const char* cuda = "cuda";
 constexpr const char* openmp = "openmp";
 
 // For messages.
@@ -103,13 +103,6 @@ Result<std::pair<target::GpuArch, Digest>> lowest(const ir::Unit& host) {
   return std::pair(arch, host.device.at(to_string(arch)));
 }
 
-// An object with kernels: of one host unit, or of those whose device code is linked.
-struct KernelObject {
-  ir::Unit unit; // names it
-  ir::UnitOptions options;
-  std::vector<Digest> linked = {}; // device units
-};
-
 class KernelMaker {
 public:
   KernelMaker(const DeviceInputs& inputs, DeviceCode& made) : inputs_(inputs), made_(made) {}
@@ -120,7 +113,7 @@ public:
         add(record, {kernels_of(host), options_of(inputs_.plan.kernels.at(host))});
     for (const auto& [record, parts] : inputs_.plan.links)
       for (const DeviceLink& part : parts)
-        if (KernelObject object = linked_kernels(part); !object.linked.empty())
+        if (KernelObject object = linked_kernels(inputs_.bundle, inputs_.plan, part); !object.linked.empty())
           add(record, std::move(object));
     XAAS_CHECK(fill_images());
     XAAS_CHECK(lower());
@@ -139,33 +132,6 @@ private:
 
   const ir::UnitOptions& options_of(const Digest& unit) const {
     return inputs_.bundle.options.at(inputs_.bundle.units.at(unit).options);
-  }
-
-  // The device code of several host units, each once. It is that of no unit; the digest in the module's place
-  // covers everything that it is made of, by contents (lower/object_cache.cpp).
-  KernelObject linked_kernels(const DeviceLink& part) const {
-    KernelObject object;
-    std::vector<ir::UnitOptions> options;
-    Hasher contents;
-    for (const Digest& host : part.host_units) {
-      const auto device = inputs_.plan.kernels.find(host);
-      if (device == inputs_.plan.kernels.end() || part.offload != cuda ||
-          std::count(object.linked.begin(), object.linked.end(), device->second) > 0)
-        continue;
-      object.linked.push_back(device->second);
-      options.push_back(options_of(device->second));
-      contents.update_part(inputs_.bundle.units.at(device->second).id().to_string());
-      contents.update_part(options.back().digest().to_string());
-    }
-    if (object.linked.empty())
-      return object;
-    object.options = lower::link_options(options);
-    object.unit.source = inputs_.bundle.units.at(object.linked.front()).source;
-    if (object.linked.size() > 1)
-      object.unit.source += " and " + std::to_string(object.linked.size() - 1) + " more";
-    object.unit.module = contents.finish();
-    object.unit.options = object.options.digest();
-    return object;
   }
 
   void add(const Digest& record, KernelObject object) {
@@ -201,7 +167,9 @@ private:
       ++made_.cached;
     }
     inputs_.progress.start("lowering kernels for the CPU", missing.size());
-    const auto job = [&](size_t i) { return job_of(*missing[i]); };
+    const auto job = [&](size_t i) {
+      return kernel_job(*missing[i], inputs_.bundle, inputs_.contents, inputs_.cpu, lower::Form::kernels);
+    };
     const auto done = [&](size_t i, lower::Object object) -> Result<void> {
       const auto& [unit, options, linked] = *missing[i];
       if (inputs_.cache)
@@ -214,23 +182,6 @@ private:
     XAAS_CHECK(lower::lower_all(missing.size(), job, done, {.workers = inputs_.threads}, inputs_.progress));
     inputs_.progress.finish();
     return {};
-  }
-
-  Result<lower::Job> job_of(const KernelObject& object) const {
-    lower::Job job;
-    job.unit = object.unit;
-    job.options = object.options;
-    job.target = inputs_.cpu;
-    job.form = lower::Form::kernels;
-    for (const Digest& device : object.linked) {
-      const ir::Unit& unit = inputs_.bundle.units.at(device);
-      XAAS_TRY(std::string bitcode, inputs_.contents.read(unit.module));
-      job.linked.push_back({unit.source, std::move(bitcode)});
-    }
-    if (object.linked.empty()) {
-      XAAS_TRY(job.bitcode, inputs_.contents.read(object.unit.module));
-    }
-    return job;
   }
 
   // A source whose device code several programs link has the same kernels in all of them, or not, because

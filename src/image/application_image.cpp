@@ -184,16 +184,18 @@ Result<void> ApplicationImage::fetch_all(
   return {};
 }
 
-// The layers that may have some of it: if no modules are wanted, those with modules are left out.
+// The layers that may have some of it: those with modules if modules are wanted, the others if anything else
+// is.
 std::vector<size_t> ApplicationImage::layers_of(const std::set<Digest>& wanted,
                                                 const std::string& configuration) const {
-  const bool modules = std::any_of(wanted.begin(), wanted.end(),
-                                   [&](const Digest& digest) { return bundle_.modules.contains(digest); });
+  const auto is_module = [&](const Digest& digest) { return bundle_.modules.contains(digest); };
+  const bool modules = std::any_of(wanted.begin(), wanted.end(), is_module);
+  const bool others = !std::all_of(wanted.begin(), wanted.end(), is_module);
   std::vector<size_t> layers;
   for (size_t i = 0; i < image_->manifest().layers.size() && !wanted.empty(); ++i) {
     const oci::Descriptor& layer = image_->manifest().layers[i];
     const std::string role = layer_role(layer);
-    if (holds_contents(layer) && (role != "ir" || modules) && used_by(layer, configuration))
+    if (holds_contents(layer) && (role == "ir" ? modules : others) && used_by(layer, configuration))
       layers.push_back(i);
   }
   return layers;

@@ -205,7 +205,8 @@ static Result<std::unique_ptr<llvm::Module>> load(const Job& job, const std::str
   if (!parsed)
     return refuse(llvm::toString(parsed.takeError()));
   const llvm::Module& module = **parsed;
-  const std::string arch = job.form == Form::kernels ? "nvptx64" : job.target.arch;
+  const bool for_cpu = job.form == Form::kernels || job.form == Form::kernel_forms;
+  const std::string arch = for_cpu ? "nvptx64" : job.target.arch;
   if (module.getTargetTriple().getArchName() != arch)
     return refuse("the module is for " + module.getTargetTriple().str() + ", not for " + arch);
   if (!job.unit.offload.empty() && ir::wants_device_image(module))
@@ -375,17 +376,25 @@ public:
   }
 };
 
-// The module with its kernels for a CPU becomes a module like any other: with the optimization level of the
-// device code, and nothing else of its options, which are a GPU's.
-static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::string& errors,
-                                    const OutputLimit& limit) {
+// The module gets its kernels for a CPU.
+static Result<std::vector<cpukernel::Kernel>> make_kernels(const Job& job, llvm::Module& module) {
   const auto has = [&](const char* feature) {
     return std::binary_search(job.target.features.begin(), job.target.features.end(), feature);
   };
   const cpukernel::Options options{.vector_masks = has("sve") || (has("avx512bw") && has("avx512vl"))};
-  XAAS_TRY(
-      std::vector<cpukernel::Kernel> kernels,
-      cpukernel::make_cpu_module(module, job.target.arch, job.unit.id().hex(), options).in(describe(job)));
+  return cpukernel::make_cpu_module(module, job.target.arch, job.unit.id().hex(), options).in(describe(job));
+}
+
+static Result<Object> kernel_forms(const Job& job, llvm::Module& module) {
+  XAAS_TRY(std::vector<cpukernel::Kernel> kernels, make_kernels(job, module));
+  return Object{{}, {}, {}, std::move(kernels)};
+}
+
+// The module with its kernels for a CPU becomes a module like any other: with the optimization level of the
+// device code, and nothing else of its options, which are a GPU's.
+static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::string& errors,
+                                    const OutputLimit& limit) {
+  XAAS_TRY(std::vector<cpukernel::Kernel> kernels, make_kernels(job, module));
   Job host;
   host.unit.source = job.unit.source;
   host.unit.module = job.unit.module;
@@ -427,6 +436,8 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
     return symbols_object(*module);
   if (job.form == Form::kernels)
     return lower_kernels(job, *module, errors, limit);
+  if (job.form == Form::kernel_forms)
+    return kernel_forms(job, *module);
   XAAS_TRY(Setup setup, set_up(job, *module).in(describe(job)));
   return emit(job, *module, std::move(setup), errors, limit);
 }

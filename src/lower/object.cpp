@@ -113,6 +113,8 @@ std::string name(Form form) {
     return "prepared module";
   case Form::symbols:
     return "symbols";
+  case Form::kernel_forms:
+    return "forms of kernels";
   }
   return {};
 }

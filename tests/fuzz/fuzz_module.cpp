@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   job.options.text["triple"] = "x86_64-pc-linux-gnu";
   job.options.codegen = {{"OptimizationLevel", 2}, {"UseInitArray", 1}};
   job.target = *target::cpu_by_name("x86_64", "haswell");
-  for (const lower::Form form : {lower::Form::object, lower::Form::thin_lto, lower::Form::symbols}) {
+  for (const lower::Form form :
+       {lower::Form::object, lower::Form::thin_lto, lower::Form::symbols, lower::Form::kernel_forms}) {
     job.form = form;
     size_t objects = 0;
     const auto done = lower::lower_all(

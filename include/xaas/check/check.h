@@ -4,6 +4,7 @@
 
 #include <xaas/base/progress.h>
 #include <xaas/base/result.h>
+#include <xaas/image/warning.h>
 #include <xaas/oci/image.h>
 #include <xaas/provenance/signature.h>
 #include <xaas/registry/images.h>
@@ -29,8 +30,9 @@ struct Problem {
     library,        // needed by a file
     symbol_version, // of a library
     kernel,
-    host, // something of the host that a chosen value requires: a GPU, an MPI, a library
-    gpu,  // a GPU or its driver for which the image has no code
+    host,        // something of the host that a chosen value requires: a GPU, an MPI, a library
+    gpu,         // a GPU or its driver for which the image has no code
+    cuda_kernel, // that was refused on the CPU; only where all kernels are asked for
   };
   Kind kind;
   std::string file; // its path in the image; empty: the image as a whole
@@ -71,14 +73,16 @@ struct Report {
   std::vector<ValueNeed> needs;                   // in point order
   std::vector<Problem> problems;                  // empty: the image runs
   std::vector<std::string> unknown = {};          // what the description of the system leaves open
+  std::vector<image::Warning> warnings = {};      // about CUDA kernels that were refused on the CPU
 };
 
 // Without `system`, the image is checked against its own statements: the CPU that it was deployed for. With
 // it, also against that machine. An image of another kind is a usage error; a damaged ELF file is an
 // integrity error that names it. A worker (base/worker.h) reads the ELF files. With a key, an image that is
-// not signed by it is not looked at (provenance::check_signature).
+// not signed by it is not looked at (provenance::check_signature). A CUDA kernel that was refused on the CPU
+// is a warning, with `all_kernels` a problem.
 Result<Report> check(const oci::Reference& image, const std::optional<system::SystemDescription>& system,
                      Progress& progress = no_progress(), const registry::Access& access = {},
-                     const std::optional<provenance::PublicKey>& key = {});
+                     const std::optional<provenance::PublicKey>& key = {}, bool all_kernels = false);
 
 } // namespace xaas::check

@@ -15,6 +15,7 @@
 #include <xaas/device/make.h>
 #include <xaas/enclose/enclose.h>
 #include <xaas/image/deployed.h>
+#include <xaas/image/kernels.h>
 #include <xaas/image/warning.h>
 #include <xaas/lower/object_cache.h>
 #include <xaas/oci/image.h>
@@ -67,6 +68,8 @@ struct Request {
   bool lto = false;     // optimize each program and library as a whole (ThinLTO)
   bool dry_run = false; // only select
   bool details = false; // also report every CPU feature that `system` lacks
+  // With dry_run: also find out which form each kernel on the CPU has. This reads the kernels' modules.
+  bool explain_kernels = false;
   unsigned jobs = 1;
   std::optional<int64_t> time;               // of the deployed image; absent: that of the IR image
   std::optional<lower::ObjectCache> objects; // from earlier deploys; absent: everything is lowered
@@ -108,11 +111,11 @@ struct Report {
   select::Selection selection;
   std::vector<HostChoice> host; // in the order of the preferences
   target::Cpu target;
-  bool has_device_code = false;                          // the configuration has code for GPUs
-  std::vector<std::string> gpus;                         // architectures of the GPUs that it was made for
-  std::vector<image::GpuCode> gpu_code;                  // the code that each of them gets
-  std::vector<device::DeviceCode::SourceKernel> kernels; // made for the CPU, or refused
-  std::vector<device::DeviceCode::Replaced> replaced;    // libraries that need a GPU
+  bool has_device_code = false;         // the configuration has code for GPUs
+  std::vector<std::string> gpus;        // architectures of the GPUs that it was made for
+  std::vector<image::GpuCode> gpu_code; // the code that each of them gets
+  image::CpuKernels kernels;            // made for the CPU, or refused; demangled
+  std::vector<device::DeviceCode::Replaced> replaced; // libraries that need a GPU
   bool from_source = false;             // the configuration has no IR, so it was, or would be, built here
   std::string runtime;                  // in which it was built
   std::string compiler;                 // its version line

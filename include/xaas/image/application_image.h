@@ -82,9 +82,9 @@ public:
   const Bundle& bundle() const { return bundle_; }
 
   // Passes the contents with these digests (modules, kit files, tree files, closure files) to `keep`, one
-  // after the other, each checked and once. Reads only layers that the configuration uses. A missing content
-  // is an integrity error. Several layers at a time are fetched over a network; `progress` shows that as a
-  // phase of its own.
+  // after the other, each checked and once. Reads only layers that the configuration uses, and those with
+  // modules, or the others, only if such contents are wanted. A missing content is an integrity error.
+  // Several layers at a time are fetched over a network; `progress` shows that as a phase of its own.
   Result<void> fetch(std::set<Digest> wanted, const std::string& configuration,
                      const std::function<Result<void>(const Digest&, const std::string&)>& keep,
                      Progress& progress = no_progress()) const;

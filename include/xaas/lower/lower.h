@@ -25,6 +25,8 @@ enum class Form {
   prepared, // bitcode in prepared form (ir/prepared.h), for any target
   symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
            // others (ir/symbols.h)
+  kernel_forms, // as kernels, without the object: only Object::kernels. Neither the optimizer nor the back
+                // end runs
 };
 
 // For reports: "object", "ThinLTO bitcode".
@@ -72,7 +74,7 @@ struct Object {
   // Names for which a link searches archives (ir::Symbols::wanted), if the form is object, thin_lto or
   // symbols.
   std::set<std::string> wanted;
-  std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels
+  std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels or kernel_forms
   double cpu_seconds = 0;                      // that lowering took, if a worker did it now
 };
 // The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.

@@ -92,7 +92,7 @@ assert_json cpu.json '.target.gpu == ["cpu"] and .gpu_code == []'
 assert_json cpu.json '[.kernels[] | "\(.name) \(.form)"] | sort == ["_Z4saysi loops", "_Z4sumsPKfPf4Part loops",
   "_Z5earlyPii masked", "_Z5orderP6float2S0_Pf loops", "_Z7refusedPi refused"]'
 assert_json cpu.json '.kernels[] | select(.form == "refused").reason | contains("wgmma.fence")'
-says cpu.err "kernel _Z7refusedPi cannot run on the CPU"
+says cpu.err "kernel refused(int*) cannot run on the CPU"
 
 for order in sequential reverse random:7 ""; do
   XAAS_BLOCK_ORDER=$order cpu/usr/local/bin/app >out 2>err || fail "the program failed: $(cat err)"

@@ -4,6 +4,7 @@
 #include <xaas/check/check.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
+#include <xaas/image/kernels.h>
 #include <xaas/oci/layer.h>
 
 #include <gmock/gmock.h>
@@ -50,7 +51,7 @@ protected:
     ASSERT_EQ(std::system(("cd '" + directory_->path().string() + "' && " + command).c_str()), 0) << command;
   }
 
-  Result<Report> check(const std::string& on = "") {
+  Result<Report> check(const std::string& on = "", bool all_kernels = false) {
     oci::LayerBuilder builder;
     for (const auto& [path, content] : files)
       XAAS_CHECK(builder.add_file(path, content, 0755));
@@ -75,6 +76,8 @@ protected:
                          {"dev.xaas.code", code}};
     if (!needs.empty())
       image.annotations[image::annotation::needs] = needs;
+    if (!kernels.empty())
+      image.annotations[image::annotation::kernels] = kernels;
     const auto reference =
         oci::parse_reference("oci:" + (directory_->path() / ("image" + std::to_string(++images_))).string());
     XAAS_CHECK(oci::write_image(*reference, image));
@@ -84,7 +87,7 @@ protected:
       system->kernel = "5.4.0-1";
       system->mpi = mpi;
     }
-    return xaas::check::check(*reference, system);
+    return xaas::check::check(*reference, system, no_progress(), {}, {}, all_kernels);
   }
 
   static oci::NewLayer raw_layer(const std::vector<oci::testing::RawMember>& members) {
@@ -109,13 +112,39 @@ protected:
   std::vector<std::function<Result<void>(oci::LayerBuilder&)>> layers; // below the files'
   std::vector<std::vector<oci::testing::RawMember>> above; // on top of the files', as tar has them
   std::vector<std::string> environment, entrypoint;
-  std::string kind = "deployed", code = "{}", needs;
+  std::string kind = "deployed", code = "{}", needs, kernels;
   std::vector<system::Mpi> mpi; // of the system
 
 private:
   std::optional<TemporaryDirectory> directory_;
   int images_ = 0;
 };
+
+TEST_F(VerifyTest, RefusedKernelsAreWarnings) {
+  kernels =
+      image::to_annotation(image::cpu_kernels({{"a.cu", "_Z4fastv", "loops", ""},
+                                               {"a.cu", "_Z4slowv", "masked", "threads return early"},
+                                               {"b.cu", "_Z4nonePi", "refused", "inline assembly: x"}}));
+  const auto report = check();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_THAT(messages(report), IsEmpty());
+  const image::Warning refused{"cuda-kernel", "b.cu", 0,
+                               "kernel none(int*) cannot run on the CPU: inline assembly: x"};
+  EXPECT_THAT(report->warnings, ::testing::ElementsAre(refused));
+  const auto strict = check("", true);
+  EXPECT_THAT(messages(strict), ::testing::ElementsAre("cuda-kernel: b.cu: " + refused.message));
+  ASSERT_TRUE(strict);
+  EXPECT_THAT(strict->warnings, IsEmpty());
+
+  kernels = R"({"forms":{"refused":3},"kernels":[{"source":"b.cu","name":"k","form":"refused"}]})";
+  EXPECT_THAT(
+      messages(check("", true)),
+      ::testing::ElementsAre(HasSubstr("kernel k "), HasSubstr("2 kernels that the image does not name")));
+  kernels = R"({"forms":{"loops":3},"kernels":[]})";
+  EXPECT_THAT(messages(check("", true)), IsEmpty());
+  kernels = "{}";
+  EXPECT_EQ(check().error().kind, ErrorKind::integrity);
+}
 
 TEST_F(VerifyTest, Runs) {
   const auto report = check();

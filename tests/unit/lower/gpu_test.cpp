@@ -52,6 +52,36 @@ TEST(LowerGpu, MakesPtxForTheGpu) {
   }
 }
 
+// The same forms as where the kernels are made, without an object.
+TEST(LowerGpu, FormsOfKernelsOnTheCpu) {
+  Job job = job_of(std::string(kernel) + R"(
+define ptx_kernel void @refused() { call void asm sideeffect "wgmma.fence.sync.aligned;", ""() ret void }
+)");
+  job.form = Form::kernels;
+  const auto made = lower(job);
+  ASSERT_TRUE(made) << made.error().message;
+  job.form = Form::kernel_forms;
+  const auto read = lower(job);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(made->bytes, Not(HasSubstr("BC")));
+  EXPECT_FALSE(made->bytes.empty());
+  EXPECT_TRUE(read->bytes.empty());
+  ASSERT_EQ(read->kernels.size(), 2u);
+  EXPECT_EQ(read->kernels[0].name, "refused");
+  EXPECT_EQ(read->kernels[0].form, cpukernel::Form::refused);
+  EXPECT_THAT(read->kernels[0].reason, HasSubstr("wgmma.fence"));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(read->kernels[i].name, made->kernels[i].name);
+    EXPECT_EQ(read->kernels[i].form, made->kernels[i].form);
+    EXPECT_EQ(read->kernels[i].reason, made->kernels[i].reason);
+  }
+  EXPECT_EQ(parse_object(to_bytes(*read))->kernels.size(), 2u);
+
+  Job host = job_of("target triple = \"x86_64-pc-linux-gnu\"\ndefine void @f() { ret void }");
+  host.form = Form::kernel_forms;
+  EXPECT_EQ(lower(host).error().kind, ErrorKind::integrity);
+}
+
 TEST(LowerGpu, ExactnessIsTheUnits) {
   Job job = gpu_job("sm_80", "ptx70");
   job.libraries = {job_of(R"(
