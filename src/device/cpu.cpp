@@ -32,9 +32,6 @@ namespace xaas::device {
 
 namespace {
 
-// Of ir::Unit::offload.
-constexpr const char* openmp = "openmp";
-
 // For messages.
 std::string form_text(link::DeviceFile::Form form) {
   switch (form) {
@@ -238,7 +235,7 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const image::BundleConfig
   plan.useless_files = files_of_driver(configuration);
   for (const Digest& host : host_units) {
     const ir::Unit& unit = bundle.units.at(host);
-    if (unit.offload == openmp) // the host has code for its regions
+    if (unit.offload == "openmp") // the host has code for its regions
       continue;
     XAAS_TRY(const auto code, lowest(unit));
     plan.kernels[host] = code.second;
@@ -262,7 +259,7 @@ Result<void> plan_for_cpu(const image::Bundle& bundle, const image::BundleConfig
     for (const Digest& unit : units_of_link(bundle, record)) {
       if (!plan.kernels.contains(unit))
         continue;
-      if (bundle.units.at(unit).offload == cuda)
+      if (bundle.units.at(unit).offload == "cuda")
         has_linked = true;
       else
         kernels.push_back(unit);

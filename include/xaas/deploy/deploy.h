@@ -111,10 +111,10 @@ struct Report {
   select::Selection selection;
   std::vector<HostChoice> host; // in the order of the preferences
   target::Cpu target;
-  bool has_device_code = false;         // the configuration has code for GPUs
-  std::vector<std::string> gpus;        // architectures of the GPUs that it was made for
-  std::vector<image::GpuCode> gpu_code; // the code that each of them gets
-  image::CpuKernels kernels;            // made for the CPU, or refused; demangled
+  bool has_device_code = false;                       // the configuration has code for GPUs
+  std::vector<std::string> gpus;                      // architectures of the GPUs that it was made for
+  std::vector<image::GpuCode> gpu_code;               // the code that each of them gets
+  image::CpuKernels kernels;                          // made for the CPU, or refused; demangled
   std::vector<device::DeviceCode::Replaced> replaced; // libraries that need a GPU
   bool from_source = false;             // the configuration has no IR, so it was, or would be, built here
   std::string runtime;                  // in which it was built

@@ -55,7 +55,8 @@ define ptx_kernel void @refused() { call void asm sideeffect "wgmma.fence.sync.a
     fetched_.clear();
     std::map<Digest, KernelObject> objects;
     for (const Digest& id : units)
-      objects.emplace(id, KernelObject{bundle_.units.at(id), bundle_.options.at(bundle_.units.at(id).options)});
+      objects.emplace(id,
+                      KernelObject{bundle_.units.at(id), bundle_.options.at(bundle_.units.at(id).options)});
     const image::Contents contents(directory_->path());
     return kernel_forms({.bundle = bundle_,
                          .cpu = cpu_,
