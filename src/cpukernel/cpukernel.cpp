@@ -16,7 +16,6 @@
 #include "waits.h"
 
 #include <xaas/base/result.h>
-#include <xaas/cpukernel/low_bits.h>
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
@@ -34,7 +33,6 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
@@ -442,13 +440,6 @@ private:
     llvm::ModulePassManager passes;
     passes.addPass(llvm::GlobalDCEPass());
     passes.run(module_, modules_);
-    for (llvm::Function& function : module_)
-      if (!function.isDeclaration()) {
-        llvm::FunctionPassManager combine; // which finds masks in other instructions
-        combine.addPass(llvm::InstCombinePass());
-        combine.run(function, functions_);
-        hide_low_bits(function);
-      }
     std::string malformed;
     llvm::raw_string_ostream stream(malformed);
     if (llvm::verifyModule(module_, &stream))

@@ -6,7 +6,6 @@
 
 #include <xaas/base/text.h>
 #include <xaas/cpukernel/link.h>
-#include <xaas/cpukernel/low_bits.h>
 #include <xaas/ir/back_ends.h>
 #include <xaas/ir/canonical.h>
 #include <xaas/ir/device_image.h>
@@ -367,15 +366,6 @@ private:
   llvm::cl::Option& option_;
 };
 
-// Before and after the loop vectorizer.
-template <void (*change)(llvm::Function&)> class LowBits : public llvm::PassInfoMixin<LowBits<change>> {
-public:
-  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
-    change(function);
-    return llvm::PreservedAnalyses::none();
-  }
-};
-
 // The module gets its kernels for a CPU.
 static Result<std::vector<cpukernel::Kernel>> make_kernels(const Job& job, llvm::Module& module) {
   const auto has = [&](const char* feature) {
@@ -407,15 +397,6 @@ static Result<Object> lower_kernels(const Job& job, llvm::Module& module, std::s
       host.options.codegen[option] = 1;
   host.options.codegen["UseInitArray"] = 1;
   XAAS_TRY(Setup setup, set_up(host, module).in(describe(job)));
-  setup.invocation->getCodeGenOpts().PassBuilderCallbacks.push_back([](llvm::PassBuilder& builder) {
-    builder.registerVectorizerStartEPCallback([](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) {
-      passes.addPass(LowBits<cpukernel::hide_low_bits>());
-    });
-    builder.registerOptimizerLastEPCallback(
-        [](llvm::ModulePassManager& passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) {
-          passes.addPass(llvm::createModuleToFunctionPassAdaptor(LowBits<cpukernel::show_low_bits>()));
-        });
-  });
   llvm::cl::Option* const joins = llvm::cl::getRegisteredOptions().lookup(joined_accesses);
   if (!joins)
     return make_error(ErrorKind::failed, std::string("LLVM has no option ") + joined_accesses);

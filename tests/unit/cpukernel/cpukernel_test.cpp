@@ -523,7 +523,7 @@ int main(void) {
             "29 29 29");
 }
 
-// LLVM 22 reads table[i % 8] as table[i] where another index may wrap (llvm-project issue 191382).
+// LLVM 22 reads table[i % 8] as table[i] where another index may wrap, without cmake/llvm/wrap_predicate.cpp.
 TEST_F(CpuKernel, LowBitsOfAnIndex) {
   make(R"(
 extern "C" __global__ void low(int* o, int* const* head, uint row) {

@@ -4,6 +4,7 @@
 
 #include <xaas/base/file.h>
 #include <xaas/base/process.h>
+#include <xaas/base/text.h>
 #include <xaas/cpukernel/cpukernel.h>
 #include <xaas/target/cpu.h>
 
@@ -109,6 +110,9 @@ inline std::optional<Machine> machine() {
                  .without_masks = "-O2 -march=armv8-a"};
 }
 
+// Bitcode becomes an object, with options of Clang's driver. With the LLVM that the program is linked with.
+bool compile_bitcode(const std::string& options, const fs::path& bitcode, const fs::path& object);
+
 class CpuKernel : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -181,13 +185,13 @@ protected:
 
   int status_of(const std::string& host, const std::string& options) {
     EXPECT_TRUE(write_file(path("host.c"), host_names + host, 0644, false));
-    const std::string program = path("program").string();
-    const std::string command = std::string(XAAS_TEST_CLANG) + " " + machine_.compiler + " " + options +
-                                " -fuse-ld=lld -Wno-override-module -Wno-unused-function -I" XAAS_CPUKERNEL_LIBRARY " " +
-                                path("host.c").string() + " " + path("cpu.bc").string() +
-                                " " XAAS_CPUKERNEL_LIBRARY "/fibers.c -lm -o " + program + " && " +
-                                machine_.emulator + " " + program +
-                                " >" + path("out").string() + " 2>" + path("errors").string();
+    const std::string chosen = join({machine_.compiler, options}, " "), program = path("program").string();
+    EXPECT_TRUE(compile_bitcode(chosen, path("cpu.bc"), path("cpu.o")));
+    const std::string command =
+        std::string(XAAS_TEST_CLANG) + " " + chosen +
+        " -fuse-ld=lld -Wno-unused-function -I" XAAS_CPUKERNEL_LIBRARY " " + path("host.c").string() + " " +
+        path("cpu.o").string() + " " XAAS_CPUKERNEL_LIBRARY "/fibers.c -lm -o " + program + " && " +
+        machine_.emulator + " " + program + " >" + path("out").string() + " 2>" + path("errors").string();
     return std::system(command.c_str());
   }
 
