@@ -28,10 +28,8 @@ static __global__ void kernel(float *out, int n) {
   if (threadIdx.x == 0) atomicAdd(&launches, 1);
 }
 void in_b(float *a);
-#ifdef MORE
-void in_c(float *a);
-#endif
-int main() {
+__attribute__((weak)) void in_c(float *a);
+int run() {
   float *a, f[2] = {0, 0.5f}, now;
   int count;
   cudaMallocManaged(&a, 64 * sizeof *a);
@@ -44,12 +42,12 @@ int main() {
   cudaMemcpyFromSymbol(&count, launches, sizeof count);
   add<<<1, 64>>>(a, 100.f);
   in_b(a);
-#ifdef MORE
-  in_c(a);
-#endif
+  if (in_c) in_c(a);
   std::printf("%g %d %g %s\n", now, count, a[63], cudaGetErrorName(cudaGetLastError()));
+  return 0;
 }
 END
+echo 'int run(); int main() { return run(); }' >project/main.cc
 cat >project/b.cu <<'END'
 #include "common.h"
 __device__ float scale = 3;
@@ -65,6 +63,7 @@ __global__ void differs(float *a) {
   __syncthreads();
   a[threadIdx.x] = scale;
 }
+__global__ void parent() { set_scale<<<1, 1>>>(8); }
 void in_b(float *a) {
   differs<<<1, 64>>>(a);
   add<<<1, 64>>>(a, 1000.f);
@@ -78,41 +77,38 @@ static __global__ void alone(float *a) { a[threadIdx.x] += scale; }
 void in_c(float *a) { alone<<<1, 64>>>(a); }
 END
 cat >project/Makefile <<'END'
-CUDA = -O2 -x cuda -fgpu-rdc --offload-arch=sm_80
+CUDA = -O2 -x cuda -fPIC --offload-arch=sm_80
 LIBRARIES = -L$(CUDA_PATH)/lib64 -lcudart_static -ldl -lrt -lpthread
 all: by-clang by-nvcc at-once two-steps mixed of-library
 by-clang:
-	$(CXX) $(CUDA) -c a.cu -o a.o
-	$(CXX) $(CUDA) -c b.cu -o b.o
+	$(CXX) $(CUDA) -fgpu-rdc -c a.cu -o a.o
+	$(CXX) $(CUDA) -fgpu-rdc -c b.cu -o b.o
+	$(CXX) -c main.cc -o main.o
 	$(AR) rcs libb.a b.o
-	$(CXX) --offload-link a.o libb.a -o $@ $(LIBRARIES)
-by-nvcc:
+	$(CXX) --offload-link main.o a.o libb.a -o $@ $(LIBRARIES)
+by-nvcc: by-clang
 	nvcc -O2 -dc -arch=sm_80 a.cu -o an.o
 	nvcc -O2 -rdc=true -gencode arch=compute_80,code=sm_80 -c b.cu -o bn.o
 	nvcc -lib bn.o -o libbn.a
-	nvcc -arch=sm_80 an.o libbn.a -o $@
+	nvcc -arch=sm_80 main.o an.o libbn.a -o $@
 at-once:
-	nvcc -arch=sm_80 -rdc=true a.cu b.cu -o $@
+	nvcc -arch=sm_80 -rdc=true main.cc a.cu b.cu -o $@
 two-steps: by-nvcc
 	nvcc -arch=sm_80 -dlink an.o bn.o -o dlink.o
-	$(CXX) -Wl,--gc-sections an.o bn.o dlink.o -o $@ $(LIBRARIES)
+	$(CXX) -Wl,--gc-sections main.o an.o bn.o dlink.o -o $@ $(LIBRARIES)
 mixed: by-clang
-	$(CXX) $(CUDA) -DMORE -c a.cu -o am.o
-	$(CXX) -O2 -x cuda --offload-arch=sm_80 -c c.cu -o c.o
-	$(CXX) --offload-link am.o c.o libb.a -o $@ $(LIBRARIES)
-libab.so:
-	$(CXX) $(CUDA) -fPIC -Dmain=run -c a.cu -o as.o
-	$(CXX) $(CUDA) -fPIC -c b.cu -o bs.o
-	$(CXX) -shared as.o bs.o -o $@ $(LIBRARIES)
+	$(CXX) $(CUDA) -c c.cu -o c.o
+	$(CXX) --offload-link main.o a.o c.o libb.a -o $@ $(LIBRARIES)
+libab.so: by-clang
+	$(CXX) -shared a.o b.o -o $@ $(LIBRARIES)
 of-library: libab.so
-	printf 'int run(); int main() { return run(); }' >m.cc
-	$(CXX) m.cc -o $@ -L. -lab -Wl,-rpath,'$$ORIGIN/../lib'
+	$(CXX) main.o -o $@ -L. -lab -Wl,-rpath,'$$ORIGIN/../lib'
 install: all
 	mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib
 	cp by-clang by-nvcc at-once two-steps mixed of-library $(DESTDIR)$(PREFIX)/bin
 	cp libab.so libb.a $(DESTDIR)$(PREFIX)/lib
 END
-echo '{"name": "linked", "version": "1", "build": {"system": "make", "arguments": ["-j1"]}, "isa": ["x86-64-v3"], "gpu": ["sm_80", "sm_90"]}' >project/xaas.json
+echo '{"name": "linked", "version": "1", "build": {"system": "make", "arguments": ["-j1"]}, "isa": ["x86-64-v3"], "gpu": ["sm_80"]}' >project/xaas.json
 "$XAAS" build project -o oci:image:ir -q >/dev/null
 deploy() { "$XAAS" deploy oci:image:ir --gpu cpu -o "rootfs:$1" --format json "${@:2}" >"$1.json" 2>"$1.err"; }
 
@@ -128,7 +124,9 @@ deploy cpu
 check_programs cpu
 # Programs link the same sources; each kernel is reported once, with its source.
 assert_json cpu.json '[.kernels[] | select(.source == "b.cu") | "\(.name) \(.form)"] | sort ==
-  ["_Z3addIfEvPT_S0_ loops", "_Z7differsPf masked", "_Z9set_scalef loops"]'
+  ["_Z3addIfEvPT_S0_ loops", "_Z6parentv refused", "_Z7differsPf masked", "_Z9set_scalef loops"]'
+# A kernel that launches another is refused, by name.
+assert_json cpu.json '.kernels[] | select(.form == "refused").reason | contains("GetParameterBuffer")'
 assert_json cpu.json '[.kernels[] | select(.source == "a.cu") | select(.name | contains("kernel")).form] | unique == ["loops"]'
 assert_json cpu.json '[.kernels[] | select(.source == "c.cu").form] == ["loops"]'
 grep -q '/usr/local/lib/libb.a has no device code' cpu.err || fail "nothing is said of the archive: $(cat cpu.err)"
@@ -143,21 +141,15 @@ check_programs lto
 "$XAAS" deploy oci:image:ir --gpu cpu -o oci:image:cpu -q >/dev/null
 "$XAAS" check oci:image:cpu >/dev/null
 
-# A kernel that launches another is refused, by name.
-cp -r project launches
-cat >>launches/b.cu <<'END'
-__global__ void parent(float *a) { set_scale<<<1, 1>>>(8); }
-END
-"$XAAS" build launches -o oci:launches:ir -q >/dev/null
-"$XAAS" deploy oci:launches:ir --gpu cpu -o rootfs:parent --format json >parent.json 2>parent.err
-assert_json parent.json '[.kernels[] | select(.form == "refused")] | length == 1 and
-  .[0].name == "_Z6parentPf" and (.[0].reason | contains("GetParameterBuffer"))'
-check_programs parent
-
 # A variable that no source of a program defines is an error, as on a GPU.
-cat >>launches/b.cu <<'END'
+mkdir incomplete
+cat >incomplete/b.cu <<'END'
+#include <cuda_runtime.h>
 extern __device__ float missing;
-__global__ void incomplete(float *a) { *a = missing; }
+__global__ void kernel(float *a) { *a = missing; }
+int main() { kernel<<<1, 1>>>(nullptr); }
 END
-"$XAAS" build launches -o oci:incomplete:ir -q >/dev/null
+printf 'all:\n\tnvcc -arch=sm_80 -rdc=true b.cu -o program\n' >incomplete/Makefile
+echo '{"name": "incomplete", "build": {"system": "make", "install": [{"from": "program", "to": "bin/program"}]}, "isa": [], "gpu": ["sm_80"]}' >incomplete/xaas.json
+"$XAAS" build incomplete -o oci:incomplete:ir -q >/dev/null
 expect_error 1 "missing, which b.cu uses, is defined in no source" "$XAAS" deploy oci:incomplete:ir --gpu cpu -o rootfs:never
