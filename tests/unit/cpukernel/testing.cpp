@@ -19,7 +19,7 @@ bool compile_bitcode(const std::string& options, const fs::path& bitcode, const 
   llvm::InitializeAllAsmPrinters();
   llvm::InitializeAllAsmParsers();
   std::vector<std::string> arguments = split(std::string(XAAS_TEST_CLANG) + " " + options, ' ');
-  arguments.insert(arguments.end(), {"-Wno-override-module", "-c", bitcode.string()});
+  arguments.insert(arguments.end(), {"-Wno-override-module", bitcode.string()});
   std::vector<const char*> texts;
   for (const std::string& argument : arguments)
     texts.push_back(argument.c_str());
