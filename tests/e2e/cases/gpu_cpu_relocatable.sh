@@ -152,5 +152,5 @@ int main() { kernel<<<1, 1>>>(nullptr); }
 END
 printf 'all:\n\tnvcc -arch=sm_80 -rdc=true b.cu -o program\n' >incomplete/Makefile
 echo '{"name": "incomplete", "build": {"system": "make", "install": [{"from": "program", "to": "bin/program"}]}, "isa": [], "gpu": ["sm_80"]}' >incomplete/xaas.json
-"$XAAS" build incomplete -o oci:incomplete:ir -q >/dev/null
-expect_error 1 "missing, which b.cu uses, is defined in no source" "$XAAS" deploy oci:incomplete:ir --gpu cpu -o rootfs:never
+"$XAAS" build incomplete -o oci:undefined:ir -q >/dev/null
+expect_error 1 "missing, which b.cu uses, is defined in no source" "$XAAS" deploy oci:undefined:ir --gpu cpu -o rootfs:never
