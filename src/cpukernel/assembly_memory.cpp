@@ -18,6 +18,22 @@ void Translator::count() {
   write(operand(0), result);
 }
 
+// bmsk.mode.b32 d, a, b: b bits, from bit a on.
+void Translator::mask_bits() {
+  expect(3);
+  if (parts_.size() != 3 || (parts_[1] != "clamp" && parts_[1] != "wrap") || parts_[2] != "b32")
+    return give_up();
+  const auto limited = [&](size_t index) -> llvm::Value* {
+    llvm::Value* const value = builder_.CreateZExt(read(operand(index), 32), integer(64));
+    return parts_[1] == "clamp"
+               ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, value, builder_.getInt64(32))
+               : builder_.CreateAnd(value, 31);
+  };
+  llvm::Value* const ones =
+      builder_.CreateSub(builder_.CreateShl(builder_.getInt64(1), limited(2)), builder_.getInt64(1));
+  write(operand(0), builder_.CreateTrunc(builder_.CreateShl(ones, limited(1)), integer(32)));
+}
+
 void Translator::find_bit() {
   expect(2);
   const PtxType type = type_at(0);
@@ -249,6 +265,12 @@ void Translator::trap() {
   only_always();
   allow(0, {});
   builder_.CreateIntrinsic(llvm::Intrinsic::trap, {});
+}
+
+void Translator::end_thread() {
+  only_always();
+  allow(0, {});
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_exit, {});
 }
 
 void Translator::barrier() {

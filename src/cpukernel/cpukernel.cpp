@@ -25,6 +25,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/IR/ReplaceConstant.h>
@@ -37,6 +39,7 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <algorithm>
@@ -164,6 +167,7 @@ private:
     inline_all();
     find_dependent(); // those that are left
     for (Work& work : works_) {
+      end_threads(*work.kernel);
       copy_changed_structures(*work.kernel);
       simplify(*work.kernel);
     }
@@ -191,6 +195,22 @@ private:
     passes.addPass(llvm::ADCEPass());
     passes.run(function, functions_);
     functions_.invalidate(function, llvm::PreservedAnalyses::none());
+  }
+
+  // A thread that ends within a function that was inlined ends where the kernel returns.
+  static void end_threads(llvm::Function& kernel) {
+    std::vector<llvm::Instruction*> ends;
+    for (llvm::Instruction& instruction : llvm::instructions(kernel))
+      if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+          call && call->getIntrinsicID() == llvm::Intrinsic::nvvm_exit)
+        ends.push_back(&instruction);
+    for (llvm::Instruction* end : ends) {
+      llvm::BasicBlock* const before = end->getParent();
+      llvm::SplitBlock(before, end);
+      before->getTerminator()->eraseFromParent();
+      llvm::ReturnInst::Create(kernel.getContext(), before);
+      end->eraseFromParent();
+    }
   }
 
   // All threads get one pointer to a structure that the launch passes by value. If a thread may change its

@@ -127,6 +127,7 @@ private:
   // The place of the highest bit that is not the sign's; or by how much it is shifted to the top. Without
   // one, all bits are set.
   void find_bit();
+  void mask_bits();
   // Any function of three bits, by its table.
   void logic();
   // shf.l gives the upper half of (b:a) << c, shf.r the lower half of (b:a) >> c.
@@ -160,6 +161,7 @@ private:
   void fence();
   void nothing() {}
   void trap();
+  void end_thread();
 
   // ---- Other threads
   void barrier();

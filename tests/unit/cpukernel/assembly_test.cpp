@@ -112,6 +112,39 @@ int main(void) {
             "");
 }
 
+// A thread ends within a function, as CUB's do; masks of bits.
+TEST_F(CpuKernel, AssemblyEndsThreads) {
+  auto kernels = make(R"(
+__device__ __attribute__((noinline)) void leave(uint t) { if (t % 3 == 1) asm volatile("exit;"); }
+extern "C" __global__ void ends(uint* o, uint* masks) {
+  __shared__ uint s[64];
+  uint t = threadIdx.x, r;
+  s[t] = t;
+  __nvvm_bar_sync(0);
+  leave(t);
+  o[t] = s[63 - t] + 1;
+  asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(r) : "r"(t), "r"(t / 2));
+  masks[2 * t] = r;
+  asm("bmsk.wrap.b32 %0, %1, %2;" : "=r"(r) : "r"(t), "r"(t / 2));
+  masks[2 * t + 1] = r;
+}
+)");
+  EXPECT_NE(kernels["ends"].form, Form::refused) << kernels["ends"].reason;
+  EXPECT_EQ(run(R"(
+static uint32_t mask(uint32_t a, uint32_t b) { return a > 31 ? 0 : (b > 31 ? ~0u : (1u << b) - 1) << a; }
+int main(void) {
+  static uint32_t o[64], masks[128], *po = o, *pm = masks;
+  void* arguments[] = {&po, &pm};
+  launch("ends", 1, 1, 64, 1, 1, 0, arguments);
+  for (unsigned t = 0; t < 64; ++t) {
+    if (o[t] != (t % 3 == 1 ? 0 : 64 - t)) printf("%u: %u; ", t, o[t]);
+    if (t % 3 != 1 && (masks[2 * t] != mask(t, t / 2) || masks[2 * t + 1] != mask(t & 31, t / 2 & 31)))
+      printf("masks of %u: %x %x; ", t, masks[2 * t], masks[2 * t + 1]);
+  }
+})"),
+            "");
+}
+
 // Scopes, octal numbers, operands with two names; subnormal and other special numbers.
 TEST_F(CpuKernel, InlineAssemblyCorners) {
   auto kernels = make(R"(

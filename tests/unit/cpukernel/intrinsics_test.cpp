@@ -35,7 +35,7 @@ const char* const refused[] = {
     "ll2f.", "ui2d.", "ui2f.", "ull2d.", "ull2f.", "lohi.", "f2bf16.", "f2f16.", "f2tf32.", "ff2bf16x2.",
     "ff2f16x2.", "ff.to.", "f16x2.to.", "bf16x2.to.", "f32x4.to.", "e2m1x2.", "e2m3x2.", "e3m2x2.", "e4m3x2.",
     "e5m2x2.", "ue8m0x2.", "bmsk.", "fns", "idp", "prmt.", "sext.", "zext.", "move.", "isspacep.", "prefetch",
-    "discard.", "applypriority.", "exit", "pm.event", "read.ptx.sreg.envreg", "read.ptx.sreg.pm",
+    "discard.", "applypriority.", "pm.event", "read.ptx.sreg.envreg", "read.ptx.sreg.pm",
     "read.ptx.sreg.ctaid.w", "read.ptx.sreg.nctaid.w", "read.ptx.sreg.ntid.w", "read.ptx.sreg.tid.w",
     "read.ptx.sreg.globaltimer.lo"};
 
