@@ -7,7 +7,7 @@
 namespace xaas::cpukernel {
 
 struct LibraryIr {
-  std::string_view math, thread; // of device code
+  std::string_view math, thread;    // of device code
   std::string_view runtime, fibers; // of programs
 };
 

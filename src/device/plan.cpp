@@ -152,8 +152,8 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle,
   };
   if (std::any_of(options.gpus.begin(), options.gpus.end(), system::is_cpu)) {
     XAAS_TRY(DevicePlan plan, plan_jobs(bundle, units, {}, true, std::nullopt, files));
-    XAAS_CHECK(plan_for_cpu(bundle, configuration, units_for(bundle, units, "sm_"), usage, options.stand_ins,
-                            plan));
+    XAAS_CHECK(
+        plan_for_cpu(bundle, configuration, units_for(bundle, units, "sm_"), usage, options.stand_ins, plan));
     return with_links(std::move(plan));
   }
   const bool for_nvidia = !units_for(bundle, units, "sm_").empty() || !files.empty();

@@ -15,8 +15,8 @@
 // and intrinsics), nodes.cpp (where threads meet), regions.cpp (the code between), then, for kernels whose
 // threads all come to the same nodes, trip_counts.cpp, ranges.cpp and interchange.cpp (loops over threads
 // that LLVM vectorizes well), and kernel.cpp (these loops, and the table by which the run-time library finds
-// a kernel). Kernels that cannot be cut, and those with threads that wait for each other (waits.cpp), run with
-// a stack for each thread (fibers.cpp).
+// a kernel). Kernels that cannot be cut, and those with threads that wait for each other (waits.cpp), run
+// with a stack for each thread (fibers.cpp).
 #pragma once
 
 #include <xaas/base/result.h>

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Programs that are linked with libraries that need a GPU, on the CPU: refused by name, or deployed with --force.
+# shellcheck disable=SC2086 # names of libraries have no spaces
 source "$E2E/lib.sh"
 needs jq make clang-22 clang++-22 llvm-ar-22
 cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
