@@ -114,7 +114,7 @@ TEST_F(StandIns, ReturnTheStatusOfTheLibrarysRelease) {
 }
 
 TEST_F(StandIns, AreForTheArchitecturesOfKernelsOnly) {
-  const auto none = stand_ins("aarch64", *find_gpu_library("libcufft.so"), {"cufftDestroy"}, {});
+  const auto none = stand_ins("riscv64", *find_gpu_library("libcufft.so"), {"cufftDestroy"}, {});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().kind, ErrorKind::unsatisfied);
 }
