@@ -102,15 +102,25 @@ assert_json strict.json '(.runs | not) and [.problems[].kind] == ["cuda-kernel"]
 "$XAAS" deploy oci:app:ir --gpu cpu --set kernels=some -o oci:app:some -q >/dev/null
 "$XAAS" check oci:app:some --all-kernels -q >/dev/null
 
-# A configuration that cannot be deployed like that, and device code that is no IR.
+# Device code that is linked has its kernels, too.
 sed -i 's/-O2/-O2 -fgpu-rdc/' src/Makefile
 "$XAAS" build src -o oci:linked:ir -q --config kernels=some >/dev/null
 "$XAAS" inspect oci:linked:ir --kernels --format json >linked.json
-"$XAAS" inspect oci:linked:ir --kernels >linked.txt
-if jq -e '.kernels == []' linked.json >/dev/null; then
-  assert_json linked.json '.kernel_obstacles[0].configurations == ["kernels=some"]'
-  says linked.txt "not on the CPU  kernels=some: app.cu: device code that is linked"
-fi
+assert_json linked.json '[.kernels[] | "\(.source) \(.form)"] == ["app.cu loops", "app.cu masked"] and .kernel_obstacles == []'
+"$XAAS" deploy oci:linked:ir --gpu cpu -o rootfs:linked-cpu --format json -q >linked-deploy.json
+expect_equal "the kernels of a link" "$(jq -c '[.kernels[] | del(.configurations)]' linked.json)" \
+  "$(jq -c .kernels linked-deploy.json)"
+
+# A configuration that cannot be deployed like that.
+mkdir src/prebuilt
+echo 'int cufftDestroy(int p) { return p; }' | clang-22 -x c -shared -fPIC -Wl,-soname,libcufft.so.12 - -o src/prebuilt/libcufft.so.12
+ln -s libcufft.so.12 src/prebuilt/libcufft.so
+sed -i 's/-lrt/-lrt -Lprebuilt -lcufft/' src/Makefile
+"$XAAS" build src -o oci:fft:ir -q --config kernels=some >/dev/null
+"$XAAS" inspect oci:fft:ir --kernels --format json >fft.json
+assert_json fft.json '.kernels == [] and .kernel_obstacles[0].configurations == ["kernels=some"]'
+"$XAAS" inspect oci:fft:ir --kernels >fft.txt
+says fft.txt "not on the CPU  kernels=some: app is linked with libcufft.so (cuFFT)"
 
 # From a registry, only the layers with device code are read.
 if command -v docker-registry >/dev/null; then
