@@ -44,6 +44,10 @@ public:
         ->delimiter(',')
         ->type_name("ARCH,...");
     app.add_flag(
+        "--check-kernels", check_kernels_,
+        "With --gpu cpu: the kernels report accesses out of bounds, reads of shared memory that nobody "
+        "wrote, data races and divergent barriers when they run");
+    app.add_flag(
         "--force", force_,
         "With --gpu cpu, also deploy programs that are linked with libraries that need a GPU (cuFFT, "
         "cuBLAS, CUDA's driver, ...); calls of their functions fail");
@@ -207,6 +211,10 @@ private:
 
   // --gpu replaces the GPUs of the description. Nothing is known of their driver.
   Result<void> set_gpus(deploy::Request& request) const {
+    if (check_kernels_ && gpus_ != std::vector<std::string>{"cpu"})
+      return make_error(ErrorKind::usage, "--check-kernels needs --gpu cpu",
+                        "only kernels that run on the CPU can be checked");
+    request.check_kernels = check_kernels_;
     if (ptxas_ != "none")
       request.assembler = device::places_of_environment(ptxas_);
     if (gpus_.empty())
@@ -280,6 +288,7 @@ private:
         {"target", {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", report.gpus}}},
         {"gpu_code", Json::parse(image::to_annotation(report.gpu_code))},
         {"kernels", kernels_json(report.kernels.kernels)},
+        {"checked_kernels", report.checked_kernels},
         {"replaced_libraries", replaced_json(report.replaced)},
         {"reused", report.reused ? Json(*report.reused) : Json()},
         {"form", report.from_source ? "source" : "ir"},
@@ -432,6 +441,7 @@ private:
   std::string image_, output_, system_, cpu_, verify_key_, sbom_, reuse_;
   std::string ptxas_;
   std::vector<std::string> set_, gpus_, runtimes_, runtime_options_;
+  bool check_kernels_ = false;
   bool force_ = false, explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false,
        attach_sbom_ = false;
   unsigned jobs_ = 0;

@@ -3,9 +3,10 @@
 // Everything that depends on the thread is inlined into the kernels first, so that later steps see a kernel
 // as one function. A large device function that asks neither for the thread's place nor for other threads
 // stays a function.
-#include "affine.h"
 #include "assembly.h"
+#include "checks.h"
 #include "divisions.h"
+#include "facts.h"
 #include "fibers.h"
 #include "interchange.h"
 #include "kernel.h"
@@ -22,13 +23,11 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/IR/DebugInfo.h>
-#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -40,7 +39,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/ModuleUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
 
@@ -63,7 +62,10 @@ public:
     const LibraryIr* const library = library_ir(arch_);
     if (!library)
       return make_error(ErrorKind::unsatisfied, "kernels have no form for CPUs of " + arch_);
-    llvm::StripDebugInfo(module_);
+    if (options_.checked)
+      keep_places(module_);
+    else
+      llvm::StripDebugInfo(module_);
     collect_kernels();
     XAAS_TRY(shared_, normalise(module_, arch_));
     collect_variables();
@@ -73,7 +75,9 @@ public:
       guard_divisions(function);
     XAAS_CHECK(add_library(module_, *library));
     inline_what_depends_on_threads();
-    choose_fibers();
+    llvm::StripDebugInfo(module_);
+    if (!options_.checked)
+      choose_fibers();
     for (Work& work : works_)
       make_regions_of(work);
     inline_all();
@@ -99,6 +103,7 @@ private:
     std::string refusal = {};
     bool fibers = false, calls = false; // `calls`: functions on fibers
     llvm::Function* run = nullptr;
+    llvm::Constant* checks = nullptr;
   };
 
   void collect_kernels() {
@@ -161,7 +166,8 @@ private:
       const bool is_kernel = llvm::any_of(works_, [&](const Work& work) { return work.kernel == &function; });
       if (is_kernel)
         function.removeFnAttr(llvm::Attribute::AlwaysInline);
-      else if (dependent_.contains(&function) || is_small(function))
+      else if (dependent_.contains(&function) || is_small(function) ||
+               (options_.checked && !function.getName().starts_with("__nv_")))
         function.addFnAttr(llvm::Attribute::AlwaysInline);
     }
     inline_all();
@@ -169,8 +175,42 @@ private:
     for (Work& work : works_) {
       end_threads(*work.kernel);
       copy_changed_structures(*work.kernel);
+      if (options_.checked)
+        check(work);
       simplify(*work.kernel);
     }
+  }
+
+  // Only what is memory when variables have become registers. Checks are for the masked form.
+  void check(Work& work) {
+    if (const std::string need = need_without_checks(*work.kernel); !need.empty()) {
+      work.refusal = need + "; kernels with checks have no form for it";
+      return;
+    }
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.run(*work.kernel, functions_);
+    functions_.invalidate(*work.kernel, llvm::PreservedAnalyses::none());
+    add_checks(*work.kernel, shared_);
+  }
+
+  // Why the kernel would run on fibers. A loop that waits is known by its reads when they are simplified and
+  // have no checks, so a copy is asked.
+  std::string need_without_checks(llvm::Function& kernel) {
+    llvm::ValueToValueMapTy values;
+    llvm::Function* const copy = llvm::CloneFunction(&kernel, values);
+    llvm::stripDebugInfo(*copy);
+    simplify(*copy);
+    std::string need = need_of(*copy);
+    functions_.clear(*copy, copy->getName());
+    copy->eraseFromParent();
+    return need;
+  }
+
+  // Why a kernel needs fibers; empty if it does not.
+  std::string need_of(llvm::Function& kernel) const {
+    std::string need = need_of_fibers(kernel);
+    return need.empty() ? dependent_call(kernel) : need;
   }
 
   // Other functions are inlined where that does not add much code: loops over threads that contain calls are
@@ -213,50 +253,11 @@ private:
     }
   }
 
-  // All threads get one pointer to a structure that the launch passes by value. If a thread may change its
-  // own, or give its address away, it gets a copy.
-  void copy_changed_structures(llvm::Function& kernel) {
-    for (llvm::Argument& parameter : kernel.args()) {
-      if (!parameter.hasByValAttr())
-        continue;
-      if (is_only_read(parameter)) {
-        mark_unchanging(parameter);
-        continue;
-      }
-      llvm::IRBuilder<> builder(&*kernel.getEntryBlock().getFirstInsertionPt());
-      llvm::AllocaInst* copy = builder.CreateAlloca(parameter.getParamByValType());
-      copy->setAlignment(parameter.getParamAlign().valueOrOne());
-      parameter.replaceAllUsesWith(copy);
-      builder.CreateMemCpy(copy, copy->getAlign(), &parameter, parameter.getParamAlign(),
-                           module_.getDataLayout().getTypeAllocSize(parameter.getParamByValType()));
-    }
-  }
-
-  static void mark_unchanging(llvm::Value& pointer) {
-    for (llvm::User* user : pointer.users())
-      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
-        load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
-        load->setMetadata(parameter_metadata, llvm::MDNode::get(load->getContext(), {}));
-      } else {
-        mark_unchanging(*user);
-      }
-  }
-
-  static bool is_only_read(const llvm::Value& pointer) {
-    return llvm::all_of(pointer.users(), [](const llvm::User* user) {
-      if (llvm::isa<llvm::LoadInst>(user))
-        return true;
-      return llvm::isa<llvm::GetElementPtrInst>(user) && is_only_read(*user);
-    });
-  }
-
   // Kernels that no other form has run on fibers, if these have all that a kernel comes to.
   void choose_fibers() {
     llvm::SmallPtrSet<const llvm::Function*, 16> known;
     for (Work& work : works_) {
-      std::string need = need_of_fibers(*work.kernel);
-      if (need.empty())
-        need = dependent_call(*work.kernel);
+      std::string need = need_of(*work.kernel);
       if (need.empty() && !options_.fibers)
         continue;
       const std::vector<llvm::Function*> reached = reached_from(*work.kernel);
@@ -325,7 +326,9 @@ private:
       return;
     }
     work.nodes = *std::move(nodes);
-    work.nodes.agree &= !options_.masked;
+    if (options_.checked && work.nodes.agree)
+      work.nodes.reason = "the kernel has checks";
+    work.nodes.agree &= !options_.masked && !options_.checked;
     work.shared_bytes = place_shared({work.kernel}, shared_, work.places, 0);
     work.regions = make_regions(*work.kernel, work.nodes, work.places);
   }
@@ -355,34 +358,6 @@ private:
     return reached;
   }
 
-  // blockIdx.x * blockDim.x + threadIdx.x does not wrap: the run-time library launches no grid with more
-  // threads in a dimension than a signed number of 32 bits has.
-  static void mark_indices(llvm::Function& kernel) {
-    using namespace llvm::PatternMatch;
-    const auto is_register = [](const llvm::Value* value, llvm::StringRef name) {
-      const auto* call = llvm::dyn_cast<llvm::CallBase>(value);
-      return call && callee_of(*call) && intrinsic_name(*callee_of(*call)) == "read_ptx_sreg_" + name.str();
-    };
-    for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
-      llvm::Value *block = nullptr, *size = nullptr, *thread = nullptr;
-      llvm::BinaryOperator* product = nullptr;
-      if (!match(&instruction, m_c_Add(m_CombineAnd(m_BinOp(product), m_Mul(m_Value(block), m_Value(size))),
-                                       m_Value(thread))))
-        continue;
-      for (const char* dimension : {"x", "y", "z"}) {
-        const std::string d = dimension;
-        if (!is_register(thread, "tid_" + d))
-          continue;
-        if ((is_register(block, "ctaid_" + d) && is_register(size, "ntid_" + d)) ||
-            (is_register(size, "ctaid_" + d) && is_register(block, "ntid_" + d)))
-          for (llvm::Instruction* each : {static_cast<llvm::Instruction*>(product), &instruction}) {
-            each->setHasNoSignedWrap(true);
-            each->setHasNoUnsignedWrap(true);
-          }
-      }
-    }
-  }
-
   void make_block_function_of(Work& work) {
     if (!work.refusal.empty())
       return;
@@ -394,6 +369,8 @@ private:
       for (llvm::Function* part : row.parts.functions)
         simplify(*part);
     work.run = make_block_function(*work.kernel, work.nodes, work.regions, work.rows, options_.vector_masks);
+    if (options_.checked)
+      work.checks = describe_checks(module_, work.name, work.nodes, work.places, shared_);
   }
 
   void plan_rows_of(Work& work) {
@@ -433,20 +410,32 @@ private:
     dependent_.clear();
   }
 
+  // Which a pointer of unknown origin may lead to.
+  std::vector<llvm::GlobalVariable*> all_variables() {
+    std::vector<llvm::GlobalVariable*> variables;
+    for (llvm::GlobalVariable& variable : module_.globals())
+      if (variable.hasName() && !variable.isDeclaration() && !variable.use_empty() &&
+          !is_shared(&variable, shared_) && !variable.getName().starts_with("llvm.") &&
+          !variable.getName().starts_with("xaas."))
+        variables.push_back(&variable);
+    return variables;
+  }
+
   Result<void> finish() {
     drop_dependent();
-    std::vector<Entry> entries;
+    TableContents table{{}, variables_, {}};
+    if (options_.checked)
+      table.memory = all_variables();
     for (Work& work : works_) {
       work.kernel->replaceAllUsesWith(llvm::PoisonValue::get(work.kernel->getType()));
       work.kernel->eraseFromParent();
-      entries.push_back({work.name, work.run, work.refusal, work.shared_bytes, work.regions.thread_bytes,
-                         work.regions.arrays, work.fibers});
+      table.kernels.push_back({work.name, work.run, work.refusal, work.shared_bytes,
+                               work.regions.thread_bytes, work.regions.arrays, work.fibers, work.checks});
     }
-    if (llvm::GlobalVariable* used = module_.getGlobalVariable("llvm.compiler.used"))
-      used->eraseFromParent();
-    if (llvm::GlobalVariable* used = module_.getGlobalVariable("llvm.used"))
-      used->eraseFromParent();
-    add_table(module_, entries, variables_, image_text(image_).c_str());
+    for (const char* list : {"llvm.compiler.used", "llvm.used"})
+      if (llvm::GlobalVariable* used = module_.getGlobalVariable(list))
+        used->eraseFromParent();
+    add_table(module_, table, image_text(image_).c_str());
     for (llvm::GlobalVariable& variable : module_.globals())
       if (!variable.isDeclaration() && !variable.getName().starts_with("llvm."))
         variable.setLinkage(llvm::GlobalValue::InternalLinkage);

@@ -26,6 +26,7 @@
 //
 // The innermost loop is over x, because the index of a thread in x usually is the index of its data.
 #include "kernel.h"
+#include "checks.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -331,6 +332,8 @@ private:
     builder_.SetInsertPoint(schedule);
     builder_.CreateCondBr(call("xaas_schedule", {frame_.block, nodes, masks, run}), round, end);
     builder_.SetInsertPoint(round);
+    if (llvm::Function* const check = meeting_check(module_))
+      builder_.CreateCall(check, {frame_.block, nodes, masks, run});
     for_each_thread([&](const Thread& thread) {
       llvm::Value* const place = builder_.CreateGEP(word, nodes, thread.t);
       llvm::Value* const runs =
@@ -450,32 +453,34 @@ public:
       : module_(module), context_(module.getContext()), pointer_(llvm::PointerType::get(context_, 0)),
         word_(llvm::Type::getInt32Ty(context_)) {}
 
-  llvm::GlobalVariable* make(const std::vector<Entry>& kernels,
-                             const std::vector<llvm::GlobalVariable*>& variables, const std::string& image) {
+  llvm::GlobalVariable* make(const TableContents& contents, const std::string& image) {
     llvm::StructType* const kernel =
-        llvm::StructType::get(context_, {pointer_, pointer_, pointer_, word_, word_, word_, word_});
-    std::vector<llvm::Constant*> kernel_entries, variable_entries;
-    for (const Entry& entry : kernels)
+        llvm::StructType::get(context_, {pointer_, pointer_, pointer_, word_, word_, word_, word_, pointer_});
+    std::vector<llvm::Constant*> kernel_entries;
+    for (const Entry& entry : contents.kernels)
       kernel_entries.push_back(llvm::ConstantStruct::get(
-          kernel,
-          {text(entry.name), entry.run ? entry.run : null(), entry.run ? null() : text(entry.reason),
-           word(entry.shared_bytes), word(entry.thread_bytes), word(entry.arrays), word(entry.fibers)}));
-    llvm::Type* const bytes = llvm::Type::getInt64Ty(context_);
-    llvm::StructType* const variable = llvm::StructType::get(context_, {pointer_, pointer_, bytes});
-    for (llvm::GlobalVariable* each : variables)
-      variable_entries.push_back(llvm::ConstantStruct::get(
-          variable,
-          {text(each->getName().str()), each,
-           llvm::ConstantInt::get(bytes, module_.getDataLayout().getTypeAllocSize(each->getValueType()))}));
-    llvm::StructType* const table =
-        llvm::StructType::get(context_, {pointer_, pointer_, pointer_, word_, word_, pointer_});
-    return constant(llvm::ConstantStruct::get(table, {text(image), array(kernel, kernel_entries),
-                                                      array(variable, variable_entries), word(kernels.size()),
-                                                      word(variables.size()), null()}),
+          kernel, {text(entry.name), entry.run ? entry.run : null(), entry.run ? null() : text(entry.reason),
+                   word(entry.shared_bytes), word(entry.thread_bytes), word(entry.arrays), word(entry.fibers),
+                   entry.checks ? entry.checks : null()}));
+    return constant(llvm::ConstantStruct::getAnon(
+                        {text(image), array(kernel, kernel_entries), list(contents.variables),
+                         list(contents.memory), word(contents.kernels.size()),
+                         word(contents.variables.size()), word(contents.memory.size()), null()}),
                     false);
   }
 
 private:
+  llvm::Constant* list(const std::vector<llvm::GlobalVariable*>& variables) {
+    llvm::Type* const bytes = llvm::Type::getInt64Ty(context_);
+    llvm::StructType* const variable = llvm::StructType::get(context_, {pointer_, pointer_, bytes});
+    std::vector<llvm::Constant*> entries;
+    for (llvm::GlobalVariable* each : variables)
+      entries.push_back(llvm::ConstantStruct::get(
+          variable,
+          {text(each->getName().str()), each,
+           llvm::ConstantInt::get(bytes, module_.getDataLayout().getTypeAllocSize(each->getValueType()))}));
+    return array(variable, entries);
+  }
   llvm::Constant* null() const { return llvm::ConstantPointerNull::get(pointer_); }
   llvm::Constant* word(uint64_t value) const { return llvm::ConstantInt::get(word_, value); }
   llvm::Constant* text(const std::string& value) {
@@ -509,10 +514,9 @@ llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, 
   return BlockFunction(kernel, nodes, regions, rows, vector_masks).run();
 }
 
-void add_table(llvm::Module& module, const std::vector<Entry>& kernels,
-               const std::vector<llvm::GlobalVariable*>& variables, const std::string& image) {
+void add_table(llvm::Module& module, const TableContents& contents, const std::string& image) {
   llvm::LLVMContext& context = module.getContext();
-  llvm::GlobalVariable* const table = Table(module).make(kernels, variables, image);
+  llvm::GlobalVariable* const table = Table(module).make(contents, image);
   llvm::Type* const nothing = llvm::Type::getVoidTy(context);
   const llvm::FunctionCallee add =
       module.getOrInsertFunction("xaas_register_module", nothing, table->getType());

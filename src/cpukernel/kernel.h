@@ -6,7 +6,8 @@
 
 namespace xaas::cpukernel {
 
-// A kernel as the table lists it. Without `run` it is refused, for the reason.
+// A kernel as the table lists it. Without `run` it is refused, for the reason. `checks`: describe_checks() of
+// a kernel that has them.
 struct Entry {
   std::string name;
   llvm::Function* run = nullptr;
@@ -15,6 +16,7 @@ struct Entry {
   uint64_t thread_bytes = 0;
   uint32_t arrays = 0;
   bool fibers = false;
+  llvm::Constant* checks = nullptr;
 };
 
 // How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the
@@ -36,8 +38,13 @@ llvm::Value* read_argument(llvm::IRBuilder<>& builder, const llvm::Argument& par
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
                                     const std::vector<RowPlan>& rows, bool vector_masks);
 
-// Adds the table (library/block.h), and a constructor that registers it.
-void add_table(llvm::Module& module, const std::vector<Entry>& kernels,
-               const std::vector<llvm::GlobalVariable*>& variables, const std::string& image);
+// The table (library/block.h). `memory`: all variables, where kernels have checks.
+struct TableContents {
+  std::vector<Entry> kernels;
+  std::vector<llvm::GlobalVariable*> variables, memory;
+};
+
+// Adds it, and a constructor that registers it.
+void add_table(llvm::Module& module, const TableContents& contents, const std::string& image);
 
 } // namespace xaas::cpukernel

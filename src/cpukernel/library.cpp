@@ -16,6 +16,7 @@ namespace xaas::cpukernel {
 namespace {
 
 constexpr llvm::StringLiteral intrinsic_prefix = "llvm.nvvm.";
+constexpr llvm::StringLiteral own_intrinsic_prefix = "xaas.thread.";
 constexpr const char* any_thread_prefix = "xaas_nvvm_";
 
 // A device function may have the name of a function of the C library (`sqrt`), which means another one on the
@@ -130,7 +131,7 @@ std::optional<llvm::AtomicRMWInst::BinOp> atomic_operation(llvm::StringRef name,
 
 std::string intrinsic_name(const llvm::Function& function) {
   llvm::StringRef name = function.getName();
-  if (!name.consume_front(intrinsic_prefix))
+  if (!name.consume_front(intrinsic_prefix) && !name.consume_front(own_intrinsic_prefix))
     return {};
   std::string result = name.str();
   std::replace(result.begin(), result.end(), '.', '_');

@@ -31,7 +31,8 @@ constexpr const char* provided_attribute = "xaas-provided";
 bool is_missing(const llvm::Function& function);
 
 // The name of an intrinsic of the NVPTX back end as part of a C name: llvm.nvvm.vote.all.sync is
-// "vote_all_sync". Empty for other functions.
+// "vote_all_sync". Also of our own ones (checks.cpp): xaas.thread.check.access is "check_access". Empty for
+// other functions.
 std::string intrinsic_name(const llvm::Function& function);
 
 // The function that a call names directly; null for a call through a pointer or of inline assembly.

@@ -9,6 +9,7 @@ namespace xaas::cpukernel {
 struct LibraryIr {
   std::string_view math, thread;    // of device code
   std::string_view runtime, fibers; // of programs
+  std::string_view checks;          // and, where kernels have checks
 };
 
 // Null for an architecture whose kernels have no libraries.

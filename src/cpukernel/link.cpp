@@ -13,6 +13,7 @@
 // Rejected: LTO, as for GPUs (lower/device_link.cpp). Its first half optimizes each unit for a GPU: it takes
 // loops and branches into a form that is good for threads, and not for loops over them. Modules of units with
 // other options contradict each other in their flags, but these say nothing to a CPU, and are dropped.
+#include "checks.h"
 #include "normalise.h"
 
 #include <xaas/cpukernel/link.h>
@@ -70,7 +71,8 @@ private:
 
 class ModuleLinker {
 public:
-  explicit ModuleLinker(std::vector<SourceModule> modules) : modules_(std::move(modules)) {}
+  ModuleLinker(std::vector<SourceModule> modules, bool keep_lines)
+      : modules_(std::move(modules)), keep_lines_(keep_lines) {}
 
   Result<std::unique_ptr<llvm::Module>> run() {
     for (SourceModule& each : modules_) {
@@ -92,8 +94,11 @@ public:
 
 private:
   // What a CPU has no use for: flags, debug information, and lists of what a GPU's linker must keep.
-  static void strip(llvm::Module& module) {
-    llvm::StripDebugInfo(module);
+  void strip(llvm::Module& module) const {
+    if (keep_lines_)
+      keep_places(module); // here, where functions have their own names still
+    else
+      llvm::StripDebugInfo(module);
     if (llvm::NamedMDNode* flags = module.getModuleFlagsMetadata())
       module.eraseNamedMetadata(flags);
     for (const char* list : {"llvm.used", "llvm.compiler.used"})
@@ -205,6 +210,7 @@ private:
   };
 
   std::vector<SourceModule> modules_;
+  bool keep_lines_;
   std::map<std::string, Kind> kinds_;
   std::map<std::string, Definition> definitions_;
   std::map<std::string, std::string> declarations_;
@@ -212,8 +218,8 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<llvm::Module>> link_modules(std::vector<SourceModule> modules) {
-  return ModuleLinker(std::move(modules)).run();
+Result<std::unique_ptr<llvm::Module>> link_modules(std::vector<SourceModule> modules, bool keep_lines) {
+  return ModuleLinker(std::move(modules), keep_lines).run();
 }
 
 } // namespace xaas::cpukernel

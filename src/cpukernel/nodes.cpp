@@ -28,6 +28,7 @@
 // threads. Only if some load of a variable follows such a store, is a store after such a load a node, too;
 // else the steps of a reduction with barriers (s[t] += s[t + w], where t < w) would be.
 #include "nodes.h"
+#include "checks.h"
 #include "library.h"
 #include "meetings.h"
 #include "uniformity.h"
@@ -158,7 +159,7 @@ public:
     for (llvm::CallBase* call : calls_)
       cut_at(*call);
     for (llvm::Instruction* access : conflicts_)
-      add_node(*access, Meeting::split);
+      add_node(start_of_access(*access), Meeting::split);
     decide();
     return std::move(result_);
   }
@@ -181,6 +182,7 @@ private:
 
   void cut_at(llvm::CallBase& call) {
     const Rule rule = *meeting_of(call);
+    llvm::Constant* const place = place_of(call);
     llvm::IRBuilder<> builder(&call);
     if (rule.mask >= 0)
       builder.CreateStore(call.getArgOperand(static_cast<unsigned>(rule.mask)),
@@ -190,9 +192,9 @@ private:
           published_value(builder, *call.getArgOperand(static_cast<unsigned>(rule.published)));
       builder.CreateStore(value, variable(result_.published, builder.getInt64Ty()));
     }
-    add_node(call, rule.meeting);
+    add_node(call, rule.meeting, place);
     if (rule.published >= 0)
-      add_node(*call.getNextNode(), rule.meeting);
+      add_node(*call.getNextNode(), rule.meeting, place);
     else
       call.eraseFromParent();
   }
@@ -203,14 +205,19 @@ private:
     return known;
   }
 
-  void add_node(llvm::Instruction& first, Meeting meeting) {
-    result_.nodes.push_back({llvm::SplitBlock(first.getParent(), &first), meeting});
+  void add_node(llvm::Instruction& first, Meeting meeting, llvm::Constant* place = nullptr) {
+    result_.nodes.push_back({llvm::SplitBlock(first.getParent(), &first), meeting, place});
+  }
+
+  // That a load or store accesses; null for other instructions.
+  static llvm::Value* pointer_of(llvm::Instruction& instruction) {
+    return without_check(llvm::getLoadStorePointerOperand(&instruction));
   }
 
   // Accesses of shared memory that may see another thread's, with no other node between them.
   void find_conflicts() {
     for (llvm::Instruction& instruction : llvm::instructions(kernel_))
-      if (llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction))
+      if (llvm::Value* pointer = pointer_of(instruction))
         if (Address address = address_of(pointer, kernel_.getDataLayout());
             address.base && shared_.contains(address.base))
           addresses_[&instruction] = std::move(address);
@@ -257,8 +264,8 @@ private:
     if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && meeting_of(*call))
       pending = {};
     const bool is_load = llvm::isa<llvm::LoadInst>(instruction);
-    const bool is_volatile = instruction.isVolatile() && llvm::getLoadStorePointerOperand(&instruction) &&
-                             may_be_shared(llvm::getLoadStorePointerOperand(&instruction));
+    const bool is_volatile =
+        instruction.isVolatile() && pointer_of(instruction) && may_be_shared(pointer_of(instruction));
     const auto own = addresses_.find(&instruction);
     if (!is_volatile && own == addresses_.end())
       return;

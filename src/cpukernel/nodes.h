@@ -13,6 +13,7 @@ namespace llvm {
 class AllocaInst;
 class BasicBlock;
 class CallBase;
+class Constant;
 class Function;
 class Value;
 } // namespace llvm
@@ -23,6 +24,7 @@ namespace xaas::cpukernel {
 struct Node {
   llvm::BasicBlock* entry = nullptr;
   Meeting meeting = Meeting::split;
+  llvm::Constant* place = nullptr; // in the source, for checks (checks.h)
 };
 
 // A kernel with the code cut at its nodes. The first is the kernel's entry.

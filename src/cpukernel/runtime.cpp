@@ -1,4 +1,4 @@
-// The run-time library (library/runtime.c and fibers.c) for one program.
+// The run-time library (library/runtime.c, fibers.c and checks.c) for one program.
 #include <xaas/cpukernel/cpukernel.h>
 
 #include "library_ir.h"
@@ -49,23 +49,30 @@ std::string image_text(const std::string& image) {
 }
 
 Result<std::string> runtime_library(const std::string& arch, unsigned release, unsigned architecture,
-                                    const std::set<std::string>& functions) {
+                                    const std::set<std::string>& functions, bool checked) {
   const LibraryIr* const library = library_ir(arch);
   if (!library)
     return make_error(ErrorKind::unsatisfied, "there is no run-time library for kernels on " + arch);
   llvm::LLVMContext context;
   llvm::SMDiagnostic trouble;
-  const auto parse = [&](std::string_view text) {
-    return llvm::parseAssemblyString(llvm::StringRef(text), trouble, context);
-  };
-  const std::unique_ptr<llvm::Module> module = parse(library->runtime);
-  std::unique_ptr<llvm::Module> fibers = parse(library->fibers);
-  if (!module || !fibers)
+  const std::unique_ptr<llvm::Module> module =
+      llvm::parseAssemblyString(llvm::StringRef(library->runtime), trouble, context);
+  if (!module)
     return make_error(ErrorKind::failed, "the run-time library: " + trouble.getMessage().str());
-  if (llvm::Linker::linkModules(*module, std::move(fibers)))
-    return make_error(ErrorKind::failed, "the run-time library: fibers.c contradicts runtime.c");
+  const auto add = [&](std::string_view text, const std::string& file) -> Result<void> {
+    std::unique_ptr<llvm::Module> part = llvm::parseAssemblyString(llvm::StringRef(text), trouble, context);
+    if (!part)
+      return make_error(ErrorKind::failed, "the run-time library: " + trouble.getMessage().str());
+    if (llvm::Linker::linkModules(*module, std::move(part)))
+      return make_error(ErrorKind::failed, "the run-time library: " + file + " contradicts runtime.c");
+    return {};
+  };
+  XAAS_CHECK(add(library->fibers, "fibers.c"));
   define(*module, "xaas_cuda_release", release);
   define(*module, "xaas_architecture", architecture);
+  define(*module, "xaas_checked", checked);
+  if (checked)
+    XAAS_CHECK(add(library->checks, "checks.c"));
   for (llvm::Function& function : *module)
     for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"})
       function.removeFnAttr(attribute);

@@ -167,9 +167,14 @@ Result<Plan> make_plan(const Request& request, const image::ApplicationImage& so
     XAAS_TRY(plan.device, device::plan_device_code(source.bundle(), *plan.configuration, plan.usage,
                                                    {.gpus = gpus_for(request, report.selection),
                                                     .no_gpu = request.no_gpu,
+                                                    .check_kernels = request.check_kernels,
                                                     .stand_ins = request.stand_ins,
                                                     .assembler = request.assembler}));
   }
+  if (request.check_kernels && plan.device.kernels.empty())
+    return make_error(ErrorKind::unsatisfied,
+                      "--check-kernels: configuration " + wanted.id() + " has no CUDA kernels as IR",
+                      "leave out --check-kernels, or choose another configuration with --set");
   plan.inputs =
       inputs_of(source, wanted.id(), report.target, plan.device, request.lto, report.from_source, plan.time);
   if (request.reuse)
@@ -437,6 +442,7 @@ Result<Report> deploy(const Request& request, Progress& progress) {
   if (ir)
     add_warnings(source.bundle(), *ir, plan.usage, report);
   report.gpus = plan.device.gpus;
+  report.checked_kernels = plan.device.checks_kernels;
   report.has_device_code = plan.device.wants_device_code();
   report.gpu_code = {plan.device.code.begin(), plan.device.code.end()};
   deploying.end();

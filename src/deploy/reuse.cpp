@@ -21,6 +21,9 @@ std::string difference(const oci::Image& image, const Inputs& inputs) {
     if (found->second != value)
       return "its " + key + " is " + (found->second.empty() ? "empty" : found->second) + ", not " + value;
   }
+  if (!inputs.contains(image::annotation::checked_kernels) &&
+      image.manifest().annotations.contains(image::annotation::checked_kernels))
+    return "its kernels have checks";
   return {};
 }
 
@@ -100,6 +103,8 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
   if (!device.code.empty())
     inputs[image::annotation::gpu_code] =
         image::to_annotation(std::vector<image::GpuCode>(device.code.begin(), device.code.end()));
+  if (device.checks_kernels)
+    inputs[image::annotation::checked_kernels] = "true";
   if (from_source)
     inputs[image::annotation::from_source] = "true";
   return inputs;

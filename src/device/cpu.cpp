@@ -102,7 +102,9 @@ Result<std::pair<target::GpuArch, Digest>> lowest(const ir::Unit& host) {
 
 class KernelMaker {
 public:
-  KernelMaker(const DeviceInputs& inputs, DeviceCode& made) : inputs_(inputs), made_(made) {}
+  KernelMaker(const DeviceInputs& inputs, DeviceCode& made)
+      : inputs_(inputs), made_(made),
+        form_(inputs.plan.checks_kernels ? lower::Form::checked_kernels : lower::Form::kernels) {}
 
   Result<void> run() {
     for (const auto& [record, hosts] : inputs_.plan.kernel_links)
@@ -155,7 +157,7 @@ private:
     for (const auto& [id, object] : objects_) {
       std::optional<lower::Object> known;
       if (inputs_.cache)
-        known = inputs_.cache->find(object.unit, object.options, inputs_.cpu, lower::Form::kernels);
+        known = inputs_.cache->find(object.unit, object.options, inputs_.cpu, form_);
       if (!known) {
         missing.push_back(&object);
         continue;
@@ -165,12 +167,12 @@ private:
     }
     inputs_.progress.start("lowering kernels for the CPU", missing.size());
     const auto job = [&](size_t i) {
-      return kernel_job(*missing[i], inputs_.bundle, inputs_.contents, inputs_.cpu, lower::Form::kernels);
+      return kernel_job(*missing[i], inputs_.bundle, inputs_.contents, inputs_.cpu, form_);
     };
     const auto done = [&](size_t i, lower::Object object) -> Result<void> {
       const auto& [unit, options, linked] = *missing[i];
       if (inputs_.cache)
-        inputs_.cache->keep(unit, options, inputs_.cpu, lower::Form::kernels, object);
+        inputs_.cache->keep(unit, options, inputs_.cpu, form_, object);
       ++made_.lowered;
       made_.links += !linked.empty();
       lowered_[unit.id()] = std::move(object);
@@ -209,6 +211,7 @@ private:
 
   const DeviceInputs& inputs_;
   DeviceCode& made_;
+  lower::Form form_;
   std::map<Digest, KernelObject> objects_;    // by the id of their unit
   std::map<Digest, std::set<Digest>> wanted_; // by record
   std::map<Digest, lower::Object> lowered_;
@@ -283,6 +286,7 @@ Result<std::string> object_of(std::string bitcode, const std::string& name, cons
   job.unit.module = digest_of(job.bitcode);
   job.options.text["triple"] = target::triple(cpu.arch);
   job.options.codegen["OptimizationLevel"] = 2;
+  job.options.codegen["UseInitArray"] = 1; // of destructors, too
   job.target = cpu;
   XAAS_TRY(lower::Object object, lower::lower(job));
   return std::move(object.bytes);
@@ -292,8 +296,8 @@ Result<std::string> object_of(std::string bitcode, const std::string& name, cons
 
 Result<std::string> cuda_runtime(const DevicePlan& plan, const target::Cpu& cpu,
                                  const std::set<std::string>& functions) {
-  XAAS_TRY(std::string bitcode,
-           cpukernel::runtime_library(cpu.arch, plan.cuda_release, plan.architecture, functions));
+  XAAS_TRY(std::string bitcode, cpukernel::runtime_library(cpu.arch, plan.cuda_release, plan.architecture,
+                                                           functions, plan.checks_kernels));
   return object_of(std::move(bitcode), "xaas-cuda-runtime", cpu);
 }
 

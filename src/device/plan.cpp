@@ -154,6 +154,7 @@ Result<DevicePlan> plan_device_code(const image::Bundle& bundle,
     XAAS_TRY(DevicePlan plan, plan_jobs(bundle, units, {}, true, std::nullopt, files));
     XAAS_CHECK(
         plan_for_cpu(bundle, configuration, units_for(bundle, units, "sm_"), usage, options.stand_ins, plan));
+    plan.checks_kernels = options.check_kernels;
     return with_links(std::move(plan));
   }
   const bool for_nvidia = !units_for(bundle, units, "sm_").empty() || !files.empty();

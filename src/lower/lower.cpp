@@ -194,6 +194,10 @@ static OwnCode own_code(const llvm::Module& module, const target::Cpu& target) {
   return own;
 }
 
+static bool makes_kernels(Form form) {
+  return form == Form::kernels || form == Form::checked_kernels;
+}
+
 // A module of the job. Clang's own options would verify it after every pass (and are off in its releases);
 // once, here, a failure is an error message.
 static Result<std::unique_ptr<llvm::Module>> load(const Job& job, const std::string& source,
@@ -204,7 +208,7 @@ static Result<std::unique_ptr<llvm::Module>> load(const Job& job, const std::str
   if (!parsed)
     return refuse(llvm::toString(parsed.takeError()));
   const llvm::Module& module = **parsed;
-  const bool for_cpu = job.form == Form::kernels || job.form == Form::kernel_forms;
+  const bool for_cpu = makes_kernels(job.form) || job.form == Form::kernel_forms;
   const std::string arch = for_cpu ? "nvptx64" : job.target.arch;
   if (module.getTargetTriple().getArchName() != arch)
     return refuse("the module is for " + module.getTargetTriple().str() + ", not for " + arch);
@@ -226,7 +230,7 @@ static Result<std::unique_ptr<llvm::Module>> load(const Job& job, llvm::LLVMCont
     cpukernel::SourceModule& each = modules.emplace_back(source, nullptr);
     XAAS_TRY(each.module, load(job, source, bitcode, context).in(source));
   }
-  return cpukernel::link_modules(std::move(modules));
+  return cpukernel::link_modules(std::move(modules), job.form == Form::checked_kernels);
 }
 
 namespace {
@@ -371,7 +375,8 @@ static Result<std::vector<cpukernel::Kernel>> make_kernels(const Job& job, llvm:
   const auto has = [&](const char* feature) {
     return std::binary_search(job.target.features.begin(), job.target.features.end(), feature);
   };
-  const cpukernel::Options options{.vector_masks = has("sve") || (has("avx512bw") && has("avx512vl"))};
+  const cpukernel::Options options{.vector_masks = has("sve") || (has("avx512bw") && has("avx512vl")),
+                                   .checked = job.form == Form::checked_kernels};
   return cpukernel::make_cpu_module(module, job.target.arch, job.unit.id().hex(), options).in(describe(job));
 }
 
@@ -415,7 +420,7 @@ Result<Object> lower(const Job& job, const OutputLimit& limit) {
   XAAS_TRY(const std::unique_ptr<llvm::Module> module, load(job, context).in(describe(job)));
   if (job.form == Form::symbols)
     return symbols_object(*module);
-  if (job.form == Form::kernels)
+  if (makes_kernels(job.form))
     return lower_kernels(job, *module, errors, limit);
   if (job.form == Form::kernel_forms)
     return kernel_forms(job, *module);

@@ -109,6 +109,8 @@ std::string name(Form form) {
     return "LTO bitcode";
   case Form::kernels:
     return "kernels for the CPU";
+  case Form::checked_kernels:
+    return "kernels for the CPU with checks";
   case Form::prepared:
     return "prepared module";
   case Form::symbols:

@@ -56,6 +56,9 @@ struct Options {
   bool masked = false;      // also where all threads agree; the result is the same, and slower
   bool fibers = false;      // also where another form would do; the result is the same, and slower still
   bool vector_masks = true; // the CPU masks vectors of any element (AVX-512, SVE)
+  // Kernels check their accesses and barriers (library/checks.h). All are masked; those that only fibers
+  // could run are refused.
+  bool checked = false;
 };
 
 // Changes a module for NVPTX, with functions of libdevice declared only, into one for the host's architecture
@@ -74,9 +77,9 @@ std::string image_text(const std::string& image);
 
 // The run-time library of a program that calls `functions` of CUDA's, as bitcode for `arch`. `release`: of
 // CUDA, as 12040 for 12.4; `architecture`: of the IR that the kernels come from, as 800 for sm_80. Functions
-// that the library lacks say so when they are called. Unsatisfied unless
+// that the library lacks say so when they are called. `checked`: for kernels with checks. Unsatisfied unless
 // runs_on() the architecture.
 Result<std::string> runtime_library(const std::string& arch, unsigned release, unsigned architecture,
-                                    const std::set<std::string>& functions);
+                                    const std::set<std::string>& functions, bool checked = false);
 
 } // namespace xaas::cpukernel

@@ -22,9 +22,13 @@ struct SourceModule {
 // has all kernels, which know their source (Kernel::source), the variables that the host can name, and what
 // these need. Functions that no module defines and that are called stay declarations.
 //
+// `keep_lines`: instructions keep their lines in the source, for kernels with checks; else debug information
+// is dropped.
+//
 // Failed, with the sources: two definitions of a symbol, a use of a variable, or of a function's
 // address, that none defines, modules that
 // contradict each other.
-Result<std::unique_ptr<llvm::Module>> link_modules(std::vector<SourceModule> modules);
+Result<std::unique_ptr<llvm::Module>> link_modules(std::vector<SourceModule> modules,
+                                                   bool keep_lines = false);
 
 } // namespace xaas::cpukernel

@@ -63,6 +63,7 @@ struct Request {
   // device code, whatever `system` has.
   std::optional<device::AssemblerPlaces> assembler;
   bool no_gpu = false;
+  bool check_kernels = false; // kernels that run on the CPU check their accesses and barriers
   // Where kernels run on the CPU, replace libraries that need a GPU by stand-ins (device/plan.h).
   bool stand_ins = false;
   bool lto = false;     // optimize each program and library as a whole (ThinLTO)
@@ -115,6 +116,7 @@ struct Report {
   std::vector<std::string> gpus;                      // architectures of the GPUs that it was made for
   std::vector<image::GpuCode> gpu_code;               // the code that each of them gets
   image::CpuKernels kernels;                          // made for the CPU, or refused; demangled
+  bool checked_kernels = false;                       // they have checks
   std::vector<device::DeviceCode::Replaced> replaced; // libraries that need a GPU
   bool from_source = false;             // the configuration has no IR, so it was, or would be, built here
   std::string runtime;                  // in which it was built

@@ -60,6 +60,7 @@ struct DevicePlan {
   // needs, without those in `links`, by record (of links with CUDA's run-time library, too); and what the
   // run-time library says of itself (cpukernel.h).
   bool on_cpu = false;
+  bool checks_kernels = false; // they check their accesses and barriers
   std::map<Digest, Digest> kernels;
   std::map<Digest, std::vector<Digest>> kernel_links;
   unsigned cuda_release = 0, architecture = 0;
@@ -86,6 +87,7 @@ struct DevicePlan {
 struct PlanOptions {
   std::vector<system::Gpu> gpus; // of the target; system::is_cpu() alone: kernels run on the CPU
   bool no_gpu = false;           // leave device code out, whatever the GPUs
+  bool check_kernels = false;    // kernels that run on the CPU check their accesses and barriers
   bool stand_ins = false; // where kernels run on the CPU, replace libraries that need a GPU by stand-ins
   // Where to look for an assembler, if the plan has work for one. Absent: the driver assembles PTX.
   std::optional<AssemblerPlaces> assembler;

@@ -16,6 +16,7 @@ namespace annotation {
 inline constexpr const char* needs = "dev.xaas.needs";
 inline constexpr const char* host = "dev.xaas.host";
 inline constexpr const char* gpu_code = "dev.xaas.gpu.code";
+inline constexpr const char* checked_kernels = "dev.xaas.checked-kernels";
 } // namespace annotation
 
 // A chosen value, and the GPU, MPI and libraries that it requires.

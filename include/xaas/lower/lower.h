@@ -22,7 +22,8 @@ enum class Form {
             // inline assembly that a link must not assemble (ir::suits_lto())
   lto,      // of a unit for GPUs: bitcode, for link_device_code() (device_link.h)
   kernels,  // of units for NVIDIA's GPUs: an object with their kernels for a CPU (cpukernel/cpukernel.h)
-  prepared, // bitcode in prepared form (ir/prepared.h), for any target
+  checked_kernels, // the same, with checks (cpukernel::Options::checked)
+  prepared,        // bitcode in prepared form (ir/prepared.h), for any target
   symbols, // the names that the module defines (to_bytes()), for any target; empty if its assembly may define
            // others (ir/symbols.h)
   kernel_forms, // as kernels, without the object: only Object::kernels. Neither the optimizer nor the back
@@ -51,8 +52,8 @@ struct Job {
       {}; // of a unit for GPUs: the bitcode of unit.libraries, in their order
   std::string device_image =
       {}; // of a unit with `device` and no `offload`: what takes the placeholder's place
-  // Of Form::kernels, where the device code of several units is linked: their modules, in place of `bitcode`.
-  // `unit` and `options` then stand for all of them.
+  // Of Form::kernels and Form::checked_kernels, where the device code of several units is linked: their
+  // modules, in place of `bitcode`. `unit` and `options` then stand for all of them.
   std::vector<LinkedSource> linked = {};
 };
 
@@ -74,7 +75,7 @@ struct Object {
   // Names for which a link searches archives (ir::Symbols::wanted), if the form is object, thin_lto or
   // symbols.
   std::set<std::string> wanted;
-  std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels or kernel_forms
+  std::vector<cpukernel::Kernel> kernels = {}; // if the form is kernels, checked_kernels or kernel_forms
   double cpu_seconds = 0;                      // that lowering took, if a worker did it now
 };
 // The form in which a worker answers and a cache stores it. Parsing anything else is an integrity error.

@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct xaas_checked_block;
+struct xaas_checks;
+
 // One block in execution. Kernels only read it.
 struct xaas_block {
   uint32_t size[3];      // blockDim
@@ -13,6 +16,7 @@ struct xaas_block {
   uint32_t dynamic_size; // bytes of dynamic shared memory
   char* shared;          // the kernel's shared memory, aligned to 256 bytes; the dynamic part is last
   char* arena;           // arrays with an element for each thread, aligned to 256 bytes
+  struct xaas_checked_block* checked; // of kernels with checks (checks.h)
 };
 
 // A kernel as the table of its module lists it. A kernel that could not be made has a reason and no `run`.
@@ -20,10 +24,11 @@ struct xaas_kernel {
   const char* name;
   void (*run)(void** arguments, const struct xaas_block*);
   const char* reason;
-  uint32_t shared_bytes; // of static shared memory
-  uint32_t thread_bytes; // of the arena, for each thread,
-  uint32_t arrays;       // and 64 more for each of these arrays
-  uint32_t fibers;       // 1: run() needs those of xaas_take_fibers()
+  uint32_t shared_bytes;            // of static shared memory
+  uint32_t thread_bytes;            // of the arena, for each thread,
+  uint32_t arrays;                  // and 64 more for each of these arrays
+  uint32_t fibers;                  // 1: run() needs those of xaas_take_fibers()
+  const struct xaas_checks* checks; // NULL: the kernel has none
 };
 
 // A thread with a stack of its own, as its code sees it.
@@ -45,8 +50,10 @@ struct xaas_module {
   const char* image;
   const struct xaas_kernel* kernels;
   const struct xaas_variable* variables;
+  const struct xaas_variable* memory; // all variables, if kernels have checks
   uint32_t kernel_count;
   uint32_t variable_count;
+  uint32_t memory_count;
   struct xaas_module* next; // of the run-time library
 };
 

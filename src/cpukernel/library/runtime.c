@@ -12,7 +12,7 @@
 //
 // Sources: CUDA Runtime API (functions, error codes, structures); the stubs that Clang generates
 // (clang/lib/CodeGen/CGCUDANV.cpp).
-#include "block.h"
+#include "checks.h"
 #include "system.h"
 
 enum {
@@ -31,8 +31,9 @@ enum {
 };
 typedef int error;
 
-// The deploy defines them: CUDA's release as 12040, the architecture of the kernels' IR as 800.
-extern const int xaas_cuda_release, xaas_architecture;
+// The deploy defines them: CUDA's release as 12040, the architecture of the kernels' IR as 800, and whether
+// kernels have checks. If not, functions of checks.c are not there.
+extern const int xaas_cuda_release, xaas_architecture, xaas_checked;
 
 struct dim3 {
   unsigned x, y, z;
@@ -220,6 +221,8 @@ static void run_blocks(struct work* work) {
                 (size_t)kernel->thread_bytes * block.threads + 64 * ((size_t)kernel->arrays + 2));
   block.shared = shared;
   block.arena = arena;
+  if (xaas_checked && kernel->checks)
+    block.checked = xaas_checks_of_thread(kernel, __builtin_frame_address(0));
   const uint64_t row = block.grid[0], plane = row * block.grid[1];
   for (;;) {
     const uint64_t start = __atomic_fetch_add(&work->next, work->share, __ATOMIC_RELAXED);
@@ -231,6 +234,8 @@ static void run_blocks(struct work* work) {
       block.index[0] = (uint32_t)(number % row);
       block.index[1] = (uint32_t)(number % plane / row);
       block.index[2] = (uint32_t)(number / plane);
+      if (xaas_checked && kernel->checks)
+        xaas_checks_start(block.checked, &block);
       kernel->run(work->arguments, &block);
     }
   }
@@ -424,6 +429,8 @@ static size_t bucket_of(const void* address) { return (size_t)address / 16 % buc
 void xaas_register_module(struct xaas_module* module) {
   module->next = modules;
   modules = module;
+  for (uint32_t i = 0; xaas_checked && i < module->memory_count; ++i)
+    xaas_checks_add(module->memory[i].address, module->memory[i].size, "a variable");
 }
 
 static struct xaas_module* module_of(const char* image) {
@@ -616,6 +623,8 @@ struct allocation {
 static pthread_mutex_t memory_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct allocation* allocations;
 static const size_t huge_page = 2 << 20;
+// Where kernels have checks: bytes between allocations, and of freed memory that is not used again.
+static const size_t checked_gap = 1024, most_kept = 256 << 20;
 
 // Large arrays lie in huge pages where the system has them: a GPU's pages are large, too, and kernels access
 // memory accordingly.
@@ -627,10 +636,13 @@ static error allocate(void** address, size_t size, int type) {
     return success;
   if (size > (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE)) // the system would promise it
     return result(memory_allocation);
+  const size_t asked = size;
+  if (xaas_checked)
+    size += checked_gap;
   struct allocation* made = malloc(sizeof(*made));
   if (!made)
     return result(memory_allocation);
-  *made = (struct allocation){NULL, size, 0, type, NULL};
+  *made = (struct allocation){NULL, asked, 0, type, NULL};
   if (size >= 2 * huge_page) {
     const size_t mapped = size + huge_page;
     char* memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -653,8 +665,40 @@ static error allocate(void** address, size_t size, int type) {
   made->next = allocations;
   allocations = made;
   pthread_mutex_unlock(&memory_mutex);
+  if (xaas_checked)
+    xaas_checks_add(made->address, asked, type == 1 ? "page-locked host memory" : type == 2 ? "an allocation of cudaMalloc()" : "managed memory");
   *address = made->address;
   return success;
+}
+
+static void give_back(struct allocation* allocation) {
+  if (allocation->mapped)
+    munmap(allocation->address, allocation->mapped);
+  else
+    free(allocation->address);
+  free(allocation);
+}
+
+// Where kernels have checks, freed memory is not used again for a while, so that an access of it is found.
+static void keep_freed(struct allocation* allocation) {
+  static struct allocation *first, **last = &first;
+  static size_t kept;
+  xaas_checks_free(allocation->address);
+  pthread_mutex_lock(&memory_mutex);
+  allocation->next = NULL;
+  *last = allocation;
+  last = &allocation->next;
+  kept += allocation->size;
+  while (kept > most_kept) {
+    struct allocation* oldest = first;
+    first = oldest->next;
+    if (!first)
+      last = &first;
+    kept -= oldest->size;
+    xaas_checks_forget(oldest->address);
+    give_back(oldest);
+  }
+  pthread_mutex_unlock(&memory_mutex);
 }
 
 static error release(void* address) {
@@ -670,11 +714,10 @@ static error release(void* address) {
   pthread_mutex_unlock(&memory_mutex);
   if (!found)
     return result(invalid_value);
-  if (found->mapped)
-    munmap(found->address, found->mapped);
+  if (xaas_checked)
+    keep_freed(found);
   else
-    free(found->address);
-  free(found);
+    give_back(found);
   return success;
 }
 
@@ -696,8 +739,17 @@ error cudaHostAlloc(void** address, size_t size, unsigned flags) { return (void)
 error cudaFree(void* address) { return release(address); }
 error cudaFreeAsync(void* address, void* stream) { return (void)stream, release(address); }
 error cudaFreeHost(void* address) { return release(address); }
-error cudaHostRegister(void* address, size_t size, unsigned flags) { return (void)address, (void)size, (void)flags, success; }
-error cudaHostUnregister(void* address) { return (void)address, success; }
+error cudaHostRegister(void* address, size_t size, unsigned flags) {
+  (void)flags;
+  if (xaas_checked)
+    xaas_checks_add(address, size, "registered host memory");
+  return success;
+}
+error cudaHostUnregister(void* address) {
+  if (xaas_checked)
+    xaas_checks_forget(address);
+  return success;
+}
 error cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
   (void)flags;
   *device = host;
@@ -1143,8 +1195,18 @@ uint64_t xaas_nanoseconds(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
-void* xaas_malloc(size_t size) { return malloc(size); }
-void xaas_free(void* memory) { free(memory); }
+void* xaas_malloc(size_t size) {
+  if (!xaas_checked)
+    return malloc(size);
+  void* memory = NULL;
+  return allocate(&memory, size, 2) == success ? memory : NULL;
+}
+void xaas_free(void* memory) {
+  if (xaas_checked)
+    release(memory);
+  else
+    free(memory);
+}
 void xaas_assertfail(const char* condition, const char* file, unsigned line, const char* function, size_t size) {
   (void)size;
   fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);

@@ -20,6 +20,7 @@
 // another architecture, whose types of threads are smaller (a mutex has 40 bytes on x86-64, 48 on AArch64).
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,11 +32,14 @@ enum { EFAULT = 14 };
 typedef struct FILE FILE;
 extern FILE *stdout, *stderr;
 int fclose(FILE*);
+int fflush(FILE*);
 FILE* fopen(const char*, const char*);
 int fprintf(FILE*, const char*, ...) __attribute__((format(printf, 2, 3)));
 int fputs(const char*, FILE*);
 int fscanf(FILE*, const char*, ...) __attribute__((format(scanf, 2, 3)));
+size_t fwrite(const void*, size_t, size_t, FILE*);
 int snprintf(char*, size_t, const char*, ...) __attribute__((format(printf, 3, 4)));
+int vsnprintf(char*, size_t, const char*, va_list) __attribute__((format(printf, 3, 0)));
 
 // stdlib.h
 _Noreturn void abort(void);

@@ -11,6 +11,7 @@ namespace xaas::lower {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -177,6 +178,18 @@ TEST(LinkedKernels, AreOneObject) {
   EXPECT_EQ(again->kernels[0].name, "scale");
   EXPECT_EQ(again->kernels[0].source, "a.cu");
   EXPECT_EQ(again->bytes, lower(job)->bytes);
+}
+
+TEST(LinkedKernels, WithChecks) {
+  Job job = kernels_job({{"a.cu", bitcode_of(caller)}, {"b.cu", bitcode_of(callee)}});
+  job.form = Form::checked_kernels;
+  const auto object = lower(job);
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_THAT(object->wanted, Contains("xaas_thread_check_access"));
+  ASSERT_EQ(object->kernels.size(), 1u);
+  EXPECT_EQ(object->kernels[0].form, cpukernel::Form::masked);
+  EXPECT_EQ(object->kernels[0].source, "a.cu");
+  EXPECT_EQ(object->bytes, lower(job)->bytes);
 }
 
 TEST(LinkedKernels, ErrorsNameTheSource) {
