@@ -331,7 +331,11 @@ void Translator::vote() {
       {"all", llvm::Intrinsic::nvvm_vote_all_sync},
       {"any", llvm::Intrinsic::nvvm_vote_any_sync},
       {"uni", llvm::Intrinsic::nvvm_vote_uni_sync}};
-  const auto kind = parts_.size() == 4 && parts_[1] == "sync" ? kinds.find(parts_[2]) : kinds.end();
+  // CUB writes vote.ballot.sync, which ptxas takes for vote.sync.ballot.
+  const auto kind = parts_.size() != 4    ? kinds.end()
+                    : parts_[1] == "sync" ? kinds.find(parts_[2])
+                    : parts_[2] == "sync" ? kinds.find(parts_[1])
+                                          : kinds.end();
   if (kind == kinds.end())
     return give_up();
   write(operand(0),

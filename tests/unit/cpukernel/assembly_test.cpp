@@ -19,6 +19,10 @@ extern "C" __global__ void assembly(uint* o, const uint* a, const float* f) {
   if (r != (t == 0 ? 0 : 2 * t - 1)) o[32 * 24 + 3] = 1;
   asm volatile("{ .reg .pred p; setp.gt.u32 p, %1, 28; vote.sync.ballot.b32 %0, p, -1; }" : "=r"(r) : "r"(t));
   if (r != 7u << 29) o[32 * 24 + 3] = 1;
+  // As CUB finds the lanes with an equal bit.
+  asm volatile("{ .reg .pred p; and.b32 %0, %1, %2; setp.ne.u32 p, %0, 0; vote.ballot.sync.b32 %0, p, 0xffffffff; @!p not.b32 %0, %0; }"
+      : "=r"(r) : "r"(t), "r"(1));
+  if (r != (t & 1 ? 0xaaaaaaaa : 0x55555555)) o[32 * 24 + 3] = 1;
   asm volatile("atom.add.relaxed.gpu.global.u32 %0, [%1], %2;" : "=r"(r) : "l"(o + 32 * 24), "r"(2) : "memory");
   asm volatile("red.max.s32 [%0], %1;" ::"l"(o + 32 * 24 + 1), "r"(t) : "memory");
   asm volatile("atom.cas.b32 %0, [%1], 0, 9;" : "=r"(r) : "l"(o + 32 * 24 + 2) : "memory");
