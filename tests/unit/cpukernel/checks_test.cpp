@@ -13,7 +13,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 // What the run-time library does for a launch.
 const std::string checked_host = R"C(
