@@ -261,7 +261,8 @@ Result<void> explain_kernels(const Request& request, const image::ApplicationIma
                                             .cpu = report.target,
                                             .cache = request.objects ? &*request.objects : nullptr,
                                             .jobs = request.jobs,
-                                            .progress = progress},
+                                            .progress = progress,
+                                            .checked = request.check_kernels},
                                            plan.configuration->configuration.id(), plan.device));
   return {};
 }

@@ -50,14 +50,16 @@ Result<ObjectKernels> read_kernels(const KernelInputs& inputs, const std::vector
   std::map<Digest, device::KernelObject> objects;
   for (const Wanted& each : wanted)
     objects.insert(each.objects.begin(), each.objects.end());
-  return device::kernel_forms({.bundle = bundle,
-                               .cpu = inputs.cpu,
-                               .cache = inputs.cache,
-                               .threads = inputs.jobs,
-                               .contents = contents,
-                               .fetch = fetch,
-                               .progress = inputs.progress},
-                              objects);
+  return device::kernel_forms(
+      {.bundle = bundle,
+       .cpu = inputs.cpu,
+       .cache = inputs.cache,
+       .threads = inputs.jobs,
+       .contents = contents,
+       .fetch = fetch,
+       .progress = inputs.progress,
+       .form = inputs.checked ? lower::Form::checked_kernels : lower::Form::kernel_forms},
+      objects);
 }
 
 // The kernels of a configuration, demangled. Links with the same sources have the same kernels.

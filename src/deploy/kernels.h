@@ -17,6 +17,7 @@ struct KernelInputs {
   const lower::ObjectCache* cache; // null: every module is read
   unsigned jobs;
   Progress& progress;
+  bool checked = false; // with checks
 };
 
 // The kernels that carrying out a plan for the CPU would make, or refuse.

@@ -70,7 +70,7 @@ Result<lower::Job> kernel_job(const KernelObject& object, const image::Bundle& b
 
 Result<std::map<Digest, std::vector<cpukernel::Kernel>>>
 kernel_forms(const FormInputs& inputs, const std::map<Digest, KernelObject>& objects) {
-  constexpr lower::Form form = lower::Form::kernel_forms;
+  const lower::Form form = inputs.form;
   std::map<Digest, std::vector<cpukernel::Kernel>> kernels;
   const auto take = [&](const Digest& id, lower::Object object) {
     for (cpukernel::Kernel& kernel : object.kernels)

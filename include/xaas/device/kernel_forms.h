@@ -46,6 +46,7 @@ struct FormInputs {
   // Puts modules of the image into `contents`: those that the cache does not answer for.
   std::function<Result<void>(const std::set<Digest>&)> fetch;
   Progress& progress;
+  lower::Form form = lower::Form::kernel_forms; // checked_kernels: their forms with checks
 };
 
 // The kernels of objects, with their sources, by the key of `objects`. Errors are those of lowering.

@@ -125,6 +125,8 @@ deploy() { "$XAAS" deploy oci:app:ir --gpu cpu -o "$1" --format json "${@:2}"; }
 
 deploy rootfs:checked --check-kernels >checked.json 2>/dev/null
 assert_json checked.json '.checked_kernels and ([.kernels[].form] | unique == ["masked"])'
+deploy rootfs:planned --check-kernels --explain --dry-run --no-cache >planned.json 2>/dev/null
+expect_equal "the kernels that a dry run explains" "$(jq -c .kernels planned.json)" "$(jq -c .kernels checked.json)"
 XAAS_KERNEL_THREADS=1 checked/usr/local/bin/faults >out 2>err || fail "the program failed: $(cat err)"
 expect_equal "output" "$(cat out)" "end"
 says err "xaas: memcheck: faults.cu:6: write of 4 bytes of global memory at"
