@@ -181,7 +181,7 @@ private:
     }
   }
 
-  // Only what is memory when variables have become registers. Checks are for the masked form.
+  // Variables that become registers have no checks. Checks are for the masked form.
   void check(Work& work) {
     if (const std::string need = need_without_checks(*work.kernel); !need.empty()) {
       work.refusal = need + "; kernels with checks have no form for it";

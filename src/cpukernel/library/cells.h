@@ -1,4 +1,4 @@
-// Part of checks.c: what is noted of the block that a thread of the pool runs.
+// Part of checks.c: notes on the block that a thread of the pool runs.
 #pragma once
 
 #include "places.h"

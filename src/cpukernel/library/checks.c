@@ -19,7 +19,7 @@
 // other, and what one notes needs no lock. A new interval makes all older cells void without touching them.
 //
 // Rejected: one shadow for all blocks. Blocks that run at the same time would take each other's cells, and
-// what is found would depend on luck.
+// the findings would depend on luck.
 //
 // The IR of this file becomes part of the run-time library (src/cpukernel/runtime.cpp).
 #include "checks.h"
@@ -253,7 +253,7 @@ static void look_at_cell(struct xaas_checked_block* c, struct cell* cell, uint32
   cell->reads[0] = cell->reads[1] = cell->atomics[0] = cell->atomics[1] = 0;
 }
 
-// `keeps`: the access writes what is there already.
+// `keeps`: the access writes the value that is there already.
 static void look_at(struct xaas_checked_block* c, uint32_t t, const char* address, uint64_t size,
                     int is_shared, int keeps, int needs_value, struct xaas_source_place* place,
                     uint32_t number) {

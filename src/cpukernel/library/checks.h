@@ -15,7 +15,7 @@ enum xaas_object {
   xaas_local_variable
 };
 
-// A place in the source, with what is done there: an access, or a meeting of threads (without a size).
+// A place in the source and its operation: an access, or a meeting of threads (without a size).
 struct xaas_source_place {
   const char* file; // "" and line 0: unknown
   const char* function;

@@ -1,4 +1,4 @@
-// Part of checks.c: settings, and what is printed.
+// Part of checks.c: settings and messages.
 #pragma once
 
 #include "cells.h"
