@@ -14,6 +14,10 @@ skip() { # the runner prints the reason
   exit 77
 }
 
+finds() { # GREP-ARGUMENT...: whether a line of the input matches. Reads all of it: with `grep -q`, a program that still writes fails
+  grep "$@" | cat >/dev/null
+}
+
 needs() { # TOOL...: skips the case if one is missing
   local tool
   for tool in "$@"; do
@@ -256,7 +260,7 @@ cosign_sign() {
   local tag=${2/:/-}.sig manifest layers='[]' payload config
   jq -jnc --arg digest "${4:-$2}" '{critical: {identity: {"docker-reference": "registry.example/app"},
     image: {"docker-manifest-digest": $digest}, type: "cosign container image signature"}, optional: null}' >payload
-  if openssl pkey -in "$3" -noout -text 2>/dev/null | grep -qi ed25519; then
+  if openssl pkey -in "$3" -noout -text 2>/dev/null | finds -i ed25519; then
     openssl pkeyutl -sign -rawin -inkey "$3" -in payload -out signature
   else
     openssl dgst -sha256 -sign "$3" -out signature payload
@@ -327,7 +331,7 @@ toolchain_image() {
   shift 2
   needs dpkg-query tar perl jq awk
   for package in "$@"; do
-    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || skip "$package of Debian is not installed"
+    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | finds '^ii' || skip "$package of Debian is not installed"
   done
   mapfile -t packages < <(with_dependencies "$@")
   for package in "${packages[@]}"; do

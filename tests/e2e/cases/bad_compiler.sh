@@ -5,7 +5,7 @@ needs make clang-22
 
 tiny_project src
 hint() { # TEXT
-  grep '^hint: ' stderr | grep -qF -- "$1" || fail "no hint '$1': $(cat stderr)"
+  grep '^hint: ' stderr | finds -F -- "$1" || fail "no hint '$1': $(cat stderr)"
 }
 for program in no-such-clang /no/such/clang "$PWD" "$PWD/src/Makefile" "$(command -v make)" /bin/sh; do
   expect_error 8 "XAAS_CLANG=$program" env XAAS_CLANG="$program" "$XAAS" build src -o oci:app:ir -q

@@ -5,7 +5,7 @@ source "$E2E/lib.sh"
 needs jq make cmake clang-22
 
 hint() { # TEXT
-  grep '^hint: ' stderr | grep -qF -- "$1" || fail "no hint '$1': $(cat stderr)"
+  grep '^hint: ' stderr | finds -F -- "$1" || fail "no hint '$1': $(cat stderr)"
 }
 
 # A CMake project that generates a file in its source tree; then with a copy of the sources for each configuration.

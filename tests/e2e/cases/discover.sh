@@ -42,7 +42,7 @@ assert_json inspect.json '[.specializations[] | {name, option, line: .evidence[0
 assert_json inspect.json '.specializations[1].values | map(.value) == ["none", "AVX2", "AVX_512"]'
 [ ! -e executed ] || fail "something of the project was executed"
 "$XAAS" inspect src --format json | cmp - inspect.json || fail "another answer"
-"$XAAS" inspect src | grep -q '^simd  *cpu  *none  *none AVX2 AVX_512$' || fail "no row for simd"
+"$XAAS" inspect src | finds '^simd  *cpu  *none  *none AVX2 AVX_512$' || fail "no row for simd"
 "$XAAS" inspect src --schema paper >paper.json
 assert_json paper.json '.simd_vectorization.AVX2.build_flag == "-DWAVES_SIMD=AVX2" and (has("version") | not)'
 

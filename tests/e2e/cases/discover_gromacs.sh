@@ -28,7 +28,7 @@ jq -r '.options[] | select(.name | startswith("GMX_")) | [.name, .evidence[0].fi
 elsewhere=0
 while IFS=$'\t' read -r option path number; do
   [ "$(sed -n "${number}p" "gromacs/$path" | wc -l)" -eq 1 ] || fail "$option: no line $number in $path"
-  sed -n "${number},$((number + 2))p" "gromacs/$path" | grep -q "$option" || elsewhere=$((elsewhere + 1))
+  sed -n "${number},$((number + 2))p" "gromacs/$path" | finds "$option" || elsewhere=$((elsewhere + 1))
 done <places
 # Except names that macros compose.
 [ $elsewhere -le 5 ] || fail "$elsewhere options have a place that does not name them"

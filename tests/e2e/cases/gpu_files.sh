@@ -92,7 +92,7 @@ assert_json image.json '[.device_files[] | select(.architectures == []) | .path 
 assert_json image.json '[.native_objects[].name | split("/")[-1]] == ["another.cubin", "another.ptx", "changed.ptx"]'
 assert_json image.json '.configurations[0].units == 11 and .configurations[0].native_objects == 3'
 assert_json build.json '[.native_objects[].reason | select(contains("device code (ptx)"))] | length == 2'
-"$XAAS" inspect oci:image:ir | grep -q '^device files .*14, 9 of them made again' || fail "not said: $("$XAAS" inspect oci:image:ir)"
+"$XAAS" inspect oci:image:ir | finds '^device files .*14, 9 of them made again' || fail "not said: $("$XAAS" inspect oci:image:ir)"
 
 deploy sm_90 sm_90
 share=sm_90/usr/local/share

@@ -29,7 +29,7 @@ done
 # Help lists the options that apply, and no others.
 # An earlier name still works, and appears nowhere.
 "$XAAS" verify --help | cmp - <("$XAAS" check --help)
-! "$XAAS" --help | grep -q verify || fail "the overview has the hidden name"
+! "$XAAS" --help | finds verify || fail "the overview has the hidden name"
 [ ! -e pages/man1/xaas-verify.1 ] || fail "a page for the hidden name"
 expect_error 2 "xaas check: has no option --systm" "$XAAS" verify oci:a:b --systm x
 

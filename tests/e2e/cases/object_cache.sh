@@ -69,7 +69,7 @@ chmod 700 "$XAAS_CACHE_DIR/objects"
 "$XAAS" cache info --format json >info.json
 assert_json info.json '[.caches[] | select(.entries > 0 and .bytes > 0 and .trouble == null) | .name] == ["capture", "objects"]'
 # Two objects and the compressed layer.
-"$XAAS" cache info | grep -q '^objects .* 3 entries' || fail "info says something else: $("$XAAS" cache info)"
+"$XAAS" cache info | finds '^objects .* 3 entries' || fail "info says something else: $("$XAAS" cache info)"
 "$XAAS" cache prune --max-size 0 --format json >pruned.json
 assert_json pruned.json '.removed_bytes > 0 and ([.caches[].entries] | add == 0)'
 expect_error 2 "not a size" "$XAAS" cache prune --max-size many

@@ -24,7 +24,7 @@ unset XDG_RUNTIME_DIR XDG_CONFIG_HOME DOCKER_CONFIG REGISTRY_AUTH_FILE SSL_CERT_
 tiny_project src
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 expect_hint() { # TEXT
-  grep '^hint: ' stderr | grep -qF -- "$1" || fail "no hint '$1': $(cat stderr)"
+  grep '^hint: ' stderr | finds -F -- "$1" || fail "no hint '$1': $(cat stderr)"
 }
 
 # An untrusted certificate is refused, even on the loopback.

@@ -26,7 +26,7 @@ expect_equal "environment" "$(XAAS_JOBS=2 setting jobs)" '[2,"environment","XAAS
 expect_equal "command line" "$(XAAS_JOBS=2 setting jobs -j 1)" '[1,"command-line","--jobs"]'
 expect_equal "a flag" "$(setting offline --offline)" '[true,"command-line","--offline"]'
 expect_equal "a flag that is off" "$(XAAS_OFFLINE=1 setting offline --offline=false)" '[false,"command-line","--offline"]'
-"$XAAS" config show | grep -q '^jobs  *3  *project: xaas-config.json$' || fail "no such line: $("$XAAS" config show)"
+"$XAAS" config show | finds '^jobs  *3  *project: xaas-config.json$' || fail "no such line: $("$XAAS" config show)"
 
 # A project may set fewer keys.
 echo '{"cache_directory": "/tmp/x"}' >xaas-config.json

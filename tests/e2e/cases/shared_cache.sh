@@ -31,7 +31,7 @@ grep -Eq '^default +1 +1 +0 +1 +0 +1$' build.txt || fail "not all was known: $(c
 expect_equal "what is there" "$(find site -type f -exec stat -c '%n %Y %Z' {} + | sort)" "$before"
 "$XAAS" cache info --format json >info.json
 assert_json info.json '[.shared[] | select(.entries > 0 and .trouble == null) | .name] == ["capture", "objects"]'
-"$XAAS" cache info | grep -q "^objects (shared) .* $PWD/site/objects" || fail "info says something else: $("$XAAS" cache info)"
+"$XAAS" cache info | finds "^objects (shared) .* $PWD/site/objects" || fail "info says something else: $("$XAAS" cache info)"
 "$XAAS" cache prune --max-size 0 >/dev/null
 expect_equal "after pruning" "$(find site -type f -exec stat -c '%n %Y %Z' {} + | sort)" "$before"
 

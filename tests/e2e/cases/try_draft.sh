@@ -19,7 +19,7 @@ tried() { # TREE [DEPLOY OPTION...]: into TREE.json and TREE.report; then the sp
   "$XAAS" deploy "oci:$1.ir:ir" -o "rootfs:$1.tree" -q "${@:2}" >/dev/null
 }
 learned() { # TREE PATTERN
-  jq -r '.try.attempts[].learned // empty' "$1.report" | grep -qE "$2" || fail "$1 did not learn '$2': $(cat "$1.report")"
+  jq -r '.try.attempts[].learned // empty' "$1.report" | finds -E "$2" || fail "$1 did not learn '$2': $(cat "$1.report")"
 }
 prints() { # TREE PROGRAM TEXT
   expect_equal "output of $2" "$("$1.tree/usr/local/bin/$2")" "$3"
@@ -171,7 +171,7 @@ expect_error 1 'were changed during the build' "$XAAS" build writes -o oci:direc
 expect_error 1 'hint: --try learns from what fails' "$XAAS" build old -o oci:direct3:ir --isa x86-64 -q
 
 # Wrappers in place of compilers.
-if command -v mpicc >/dev/null && mpicc -show 2>/dev/null | grep -q mpi; then
+if command -v mpicc >/dev/null && mpicc -show 2>/dev/null | finds mpi; then
   mkdir mpi
   printf '#include <mpi.h>\n#include <stdio.h>\nint main(int c, char **v) { MPI_Init(&c, &v); puts("mpi"); return MPI_Finalize(); }\n' >mpi/main.c
   printf 'CC = mpicc\nmpi: main.o\n\t$(CC) -o mpi main.o\n' >mpi/Makefile

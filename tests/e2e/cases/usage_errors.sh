@@ -8,7 +8,7 @@ spec() { # TEXT
   printf '%s' "$1" >bad.json
 }
 hint() { # TEXT
-  grep '^hint: ' stderr | grep -qF -- "$1" || fail "no hint '$1': $(cat stderr)"
+  grep '^hint: ' stderr | finds -F -- "$1" || fail "no hint '$1': $(cat stderr)"
 }
 build() {
   "$XAAS" build "$@" -o oci:app:ir -q
