@@ -16,7 +16,7 @@ namespace xaas::cpukernel {
 
 namespace {
 
-constexpr const char* image_mark = "xaas-cpu:"; // runtime.c has the same
+constexpr const char* image_mark = "xaas-cpu:"; // library/runtime/registration.c has the same
 
 void define(llvm::Module& module, const char* name, unsigned value) {
   llvm::GlobalVariable* variable = module.getGlobalVariable(name);
