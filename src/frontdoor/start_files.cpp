@@ -50,20 +50,23 @@ bool is_static(const LinkerArguments& arguments) {
 } // namespace
 
 Result<std::set<Digest>> start_files(const session::Session& session) {
-  std::set<Digest> files;
+  std::set<fs::path> files; // most ways have most of them
   for (std::vector<std::string> way : ways_to_link) {
     way.emplace_back(empty_program);
     for (LinkerArguments& arguments : list_links(session, way)) {
       std::erase(arguments, empty_program);
       if (is_static(arguments))
         std::erase(arguments, "-lc");
-      for (const link::ParsedItem& input : inputs_of(arguments)) {
-        XAAS_TRY(const std::string content, read_file(input.file));
-        files.insert(digest_of(content));
-      }
+      for (const link::ParsedItem& input : inputs_of(arguments))
+        files.insert(input.file);
     }
   }
-  return files;
+  std::set<Digest> digests;
+  for (const fs::path& file : files) {
+    XAAS_TRY(const std::string content, read_file(file));
+    digests.insert(digest_of(content));
+  }
+  return digests;
 }
 
 } // namespace xaas::frontdoor

@@ -27,6 +27,10 @@
 #include <xaas/link/note.h>
 #include <xaas/link/replay.h>
 
+#include <ctime>
+#include <sstream>
+#include <sys/stat.h>
+
 namespace xaas::harvest {
 
 namespace {
@@ -75,6 +79,41 @@ Result<std::optional<link::FileRef>> origin_of(const session::Session& session, 
   return std::optional(
       link::FileRef{known->substr(0, blank) == "link" ? Kind::link : Kind::unit, origin, name});
 }
+
+// A file of the machine, by its state. Each link reads the same libraries again, and libgcc.a alone may have
+// 15 MB; so the session remembers the digest of a file that an earlier link carried.
+class MachineFile {
+public:
+  MachineFile(const session::Session& session, const fs::path& path) {
+    struct stat state{};
+    if (stat(path.c_str(), &state) != 0)
+      return;
+    // A file that was changed a moment ago may be changed once more without a difference in its times.
+    constexpr time_t settled = 2; // seconds
+    if (!S_ISREG(state.st_mode) || state.st_ctim.tv_sec + settled > time(nullptr))
+      return;
+    std::ostringstream key;
+    key << fs::absolute(path).string() << '\0' << state.st_dev << ' ' << state.st_ino << ' ' << state.st_size;
+    for (const timespec& each : {state.st_mtim, state.st_ctim})
+      key << ' ' << each.tv_sec << ' ' << each.tv_nsec;
+    note_ = session.directory / "machine-files" / digest_of(key.str()).hex();
+  }
+
+  std::optional<Digest> digest() const {
+    if (note_.empty())
+      return std::nullopt;
+    const Result<std::string> known = read_file(note_);
+    const Result<Digest> digest = known ? Digest::parse(*known) : known.error();
+    return digest ? std::optional(*digest) : std::nullopt;
+  }
+
+  Result<void> remember(const Digest& digest) const {
+    return note_.empty() ? Result<void>() : write_file(note_, digest.to_string(), 0644, false);
+  }
+
+private:
+  fs::path note_; // empty: nothing is remembered
+};
 
 Result<link::FileRef> carry(const session::Session& session, std::string_view content, const fs::path& path,
                             const std::string& name) {
@@ -146,10 +185,20 @@ Result<void> remember_output(const session::Session& session, const Digest& cont
 
 Result<link::FileRef> identify(const session::Session& session, const fs::path& path,
                                const std::string& name) {
+  const bool of_build = is_of_build(session, path);
+  std::optional<MachineFile> machine_file;
+  if (!of_build) {
+    machine_file.emplace(session, path); // its state before it is read
+    if (const std::optional<Digest> known = machine_file->digest())
+      return link::FileRef{Kind::kit, *known, name};
+  }
   XAAS_TRY(const std::string content, read_file(path));
   // A file of the machine has no code of this build, unless the build has installed it there for later use.
-  if (!is_of_build(session, path) && content.find(note_name) == std::string::npos)
-    return carry(session, content, path, name);
+  if (!of_build && content.find(note_name) == std::string::npos) {
+    XAAS_TRY(link::FileRef carried, carry(session, content, path, name));
+    XAAS_CHECK(machine_file->remember(carried.digest));
+    return carried;
+  }
   if (link::is_archive(content))
     return identify_archive(session, path, content, name).in("reading " + path.string());
   if (may_be_ours(content)) {
