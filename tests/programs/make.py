@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Writes an application of many small programs: sources, a build and a spec for xaas, from the tables in this directory.
 
-    make.py DIRECTORY [REGEX]      only programs whose names match
+    make.py [--sample N] DIRECTORY [REGEX [LEVEL...]]
+
+Only programs whose names match; with --sample, one of N of the combinations that a program's `for` lines make, always the same
+ones. LEVELs are those of the application, by default x86-64.
 
 A table is text. `==# ` begins a comment, `=== NAME` a program; lines `@ ...` say how it is made, `--- FILE` begins a file of it:
 
@@ -18,9 +21,11 @@ A table is text. `==# ` begins a comment, `=== NAME` a program; lines `@ ...` sa
 A file `build` is a shell script that makes $OUT; without one each source is compiled and all are linked. It sees $CC, $CXX, $FC,
 $F (options of every compile), $L (of every link), $SRC (the root of the sources), and $LIB (for libraries, which programs find there).
 """
+import argparse
 import itertools
 import json
 import os
+import random
 import re
 import shutil
 import sys
@@ -115,13 +120,23 @@ def write(program, top):
         out.write("set -e\nOUT=$BIN/" + program.name + "\n" + build)
 
 
+def sampled(programs, step):
+    return random.Random(programs[0].name).sample(programs, -(-len(programs) // step))
+
+
 def main():
-    top, wanted = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("directory")
+    parser.add_argument("regex", nargs="?", default="")
+    parser.add_argument("level", nargs="*")
+    arguments = parser.parse_args()
+    top, wanted = arguments.directory, arguments.regex
     os.makedirs(top)
     for name in ("abi.h", "common.h", "build.sh"):
         shutil.copy(os.path.join(HERE, name), top)
     with open(os.path.join(top, "xaas.json"), "w") as out:
-        json.dump({"name": "programs", "isa": sys.argv[3:] or ["x86-64"], "build": {"system": "commands", "build": "bash $SRC/build.sh",
+        json.dump({"name": "programs", "isa": arguments.level or ["x86-64"], "build": {"system": "commands", "build": "bash $SRC/build.sh",
                    "install": [{"from": f"made/{name}", "to": name} for name in ("bin", "lib", "failed")]}}, out)
     names = set()
     with open(os.path.join(top, "list"), "w") as out:
@@ -129,7 +144,7 @@ def main():
             if not table.endswith(".txt"):
                 continue
             for template in read_table(os.path.join(HERE, table)):
-                for program in template.expanded():
+                for program in sampled(list(template.expanded()), arguments.sample):
                     if program.name in names:
                         sys.exit(f"{program.name}: there are two")
                     names.add(program.name)
