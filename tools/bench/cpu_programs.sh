@@ -1,0 +1,106 @@
+#!/bin/bash
+# CUDA programs that check their own results, on the CPU: the *-cuda directories of HeCBench, or of a suite that is laid out like it.
+#
+#   tools/bench/cpu_programs.sh [--jobs N] SUITE [PROGRAM...]      SUITE/src/PROGRAM-cuda; by default all whose sources say PASS
+#
+# Each program is built with `xaas build`, deployed with --gpu cpu, and run with the arguments of its Makefile's rule `run` for
+# at most $XAAS_BENCH_SECONDS (60). Where the usage text says that the last argument is a number of repetitions, it becomes 1.
+# A line for each program; the last lines count:
+#
+#   pass       it prints PASS (or pass, success) and nothing of failures
+#   FAIL       it prints of failures, or crashes: look at it
+#   ended      it ends with 0 and judges nothing
+#   refused    it prints of failures and has refused kernels, which the deploy named
+#   timeout    not ended in time
+#   no-deploy  the deploy refuses it by name
+#   no-build   it does not build, mostly since Clang or this toolkit's headers do not take the source
+#
+# Figures are kept: lib.sh. Needs a CUDA toolkit ($CUDA_PATH or /usr/local/cuda), clang-22 and bubblewrap.
+# shellcheck source=tools/bench/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+jobs=1
+[ "${1:-}" != --jobs ] || { jobs=$2; shift 2; }
+[ $# -gt 0 ] || { echo "usage: $0 [--jobs N] SUITE [PROGRAM...]" >&2; exit 2; }
+suite=$(realpath "$1")/src
+shift
+[ -d "$suite" ] || { echo "$0: no directory $suite" >&2; exit 2; }
+cuda=${CUDA_PATH:-/usr/local/cuda}
+[ -d "$cuda/include" ] || { echo "$0: no CUDA toolkit at $cuda" >&2; exit 4; }
+packages clang-22 bubblewrap make
+open_bench
+echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")"
+here=$work/$program/cpu_programs
+mkdir -p "$here"
+export suite here xaas cuda seconds="${XAAS_BENCH_SECONDS:-60}"
+
+prepare() { # NAME: its directory, and those beside it that it names, below $here/NAME/source
+  local beside
+  mkdir -p "$here/$1/source"
+  cp -r "$suite/$1-cuda" "$here/$1/source/"
+  while read -r beside; do
+    [ ! -d "$suite/${beside#../}" ] || [ -e "$here/$1/source/${beside#../}" ] || cp -r "$suite/${beside#../}" "$here/$1/source/"
+  done < <(grep -rhoE '\.\./[A-Za-z0-9_-]+' "$suite/$1-cuda" | sort -u)
+  local product
+  product=$(sed -nE 's/^program *[:?]?= *([^ ]+) *$/\1/p' "$suite/$1-cuda/Makefile" | head -n 1)
+  product=${product:-main}
+  echo '{"name": "app", "version": "1", "build": {"system": "make", "directory": "'"$1"'-cuda", "arguments":
+    ["CC=nvcc", "ARCH=sm_75", "LAUNCHER="], "install": [{"from": "'"$1-cuda/$product"'", "to": "bin/app"}]}, "isa": ["x86-64-v3"]}' \
+    >"$here/$1/spec.json"
+}
+
+arguments_of() { # NAME: the arguments of the first command of `run`
+  local line
+  line=$(make -C "$here/$1/source/$1-cuda" -n -o "$2" run LAUNCHER= 2>/dev/null | grep -m1 "^ *\./") || return 0
+  line=${line#*./"$2"}
+  if grep -rhiE 'usage' "$here/$1/source/$1-cuda" | grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"'; then
+    line=$(sed -E 's/ [0-9]+ *$/ 1/' <<<"$line")
+  fi
+  printf '%s\n' "$line"
+}
+
+judge() { # EXIT-CODE OUTPUT REFUSED
+  local bad='\bfail(ed|ure|s)?\b|\bmismatch|\bincorrect|\bwrong\b|\bnot supported\b|[Ee]rror: '
+  if [ "$1" -eq 124 ] || [ "$1" -eq 137 ]; then
+    echo timeout
+  elif [ "$1" -ne 0 ] || grep -viE '\b(0|no) (fail|mismatch|error)|fail(ed|ures)? *[:=] *0' "$2" | grep -iE "$bad" >/dev/null; then
+    if [ "$3" -gt 0 ]; then echo refused; else echo FAIL; fi
+  elif grep -iE '\bpass(ed|es)?\b|\bsuccess|\bcorrect\b' "$2" >/dev/null; then
+    echo pass
+  else
+    echo ended
+  fi
+}
+
+one() { # NAME
+  local at=$here/$1 outcome why="" code=0 product
+  [ ! -s "$at/result" ] || { cat "$at/result"; return 0; }
+  rm -rf "$at"
+  prepare "$1"
+  product=$(jq -r ".build.install[0].from" "$at/spec.json") product=${product#*/}
+  local refused=0
+  if ! timeout 600 "$xaas" build "$at/spec.json" --source "$at/source" -o "oci:$at/image:ir" --gpu sm_75 -q >"$at/build.log" 2>&1; then
+    outcome=no-build why=$(grep -m1 -E 'error' "$at/build.log" || tail -n 1 "$at/build.log")
+  elif ! timeout 600 "$xaas" deploy "oci:$at/image:ir" --gpu cpu -o "rootfs:$at/root" -q --format json >"$at/deploy.json" 2>"$at/deploy.log"; then
+    outcome=no-deploy why=$(grep -m1 -E 'error' "$at/deploy.log" || tail -n 1 "$at/deploy.log")
+  else
+    refused=$(jq '[.kernels[]? | select(.form == "refused")] | length' "$at/deploy.json")
+    local arguments start=$SECONDS
+    arguments=$(arguments_of "$1" "$product")
+    (cd "$at/source/$1-cuda" && eval "exec timeout -k 5 $seconds \"\$at/root/usr/local/bin/app\" $arguments") \
+      >"$at/output" 2>&1 </dev/null || code=$?
+    outcome=$(judge $code "$at/output" "$refused")
+    why="$(jq -r '[.kernels[]?.form] | group_by(.) | map("\(length) \(.[0])") | join(", ")' "$at/deploy.json"); exit code $code, $((SECONDS - start)) s;$arguments"
+  fi
+  printf '%-9s %s\t%s\n' "$outcome" "$1" "$why" >"$at/result.new"
+  mv "$at/result.new" "$at/result"
+  rm -rf "$at/image" "$at/root"
+  cat "$at/result"
+}
+export -f prepare arguments_of judge one
+
+programs=("$@")
+[ $# -gt 0 ] || mapfile -t programs < <(cd "$suite" && grep -rlE PASS --include='*.cu' --include='*.cuh' --include='*.h' --include='*.cpp' . |
+  sed -n 's,^\./\([^/]*\)-cuda/.*,\1,p' | sort -u)
+printf '%s\n' "${programs[@]}" | xargs -P "$jobs" -I{} bash -euo pipefail -c 'one {}' | tee "$here/results"
+say "$(wc -l <"$here/results") programs"
+cut -d' ' -f1 "$here/results" | sort | uniq -c | sort -rn
