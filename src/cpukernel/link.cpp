@@ -128,7 +128,7 @@ private:
     for (const llvm::GlobalValue& value : of.module->global_values()) {
       if (value.hasLocalLinkage() || value.hasAppendingLinkage())
         continue;
-      const bool is_function = llvm::isa<llvm::Function>(value);
+      const bool is_function = llvm::isa_and_nonnull<llvm::Function>(value.getAliaseeObject());
       const auto known = kinds_.emplace(value.getName().str(), Kind{of.source, is_function}).first;
       if (const Kind& first = known->second; first.is_function != is_function)
         return make_error(ErrorKind::failed,
@@ -142,7 +142,7 @@ private:
   // Of a symbol's definitions, the strong one prevails, else the first weak one.
   Result<void> note_definitions(const SourceModule& of) {
     for (const llvm::GlobalValue& value : of.module->global_values()) {
-      if (value.isDeclaration() || value.hasLocalLinkage() || value.hasAppendingLinkage())
+      if (value.isDeclarationForLinker() || value.hasLocalLinkage() || value.hasAppendingLinkage())
         continue;
       const bool weak = value.isWeakForLinker();
       const auto [known, first] = definitions_.emplace(value.getName().str(), Definition{of.source, weak});
@@ -159,7 +159,7 @@ private:
   // The first source that declares a variable or a function.
   void note_declarations(const SourceModule& of) {
     for (const llvm::GlobalValue& value : of.module->global_values())
-      if (value.isDeclaration())
+      if (value.isDeclarationForLinker())
         declarations_.emplace(value.getName().str(), of.source);
   }
 

@@ -123,6 +123,34 @@ int main(void) {
             "4 18");
 }
 
+// The second source has code of `twice` for inlining, and does not define it; an alias of a function is a
+// function.
+TEST_F(LinkedKernels, CodeThatDefinesNothing) {
+  const std::string header = R"(
+template <class T> __device__ T twice(T x) { return 2 * x; }
+extern template __device__ int twice<int>(int);
+extern "C" __device__ int other(int);
+)";
+  auto kernels = make_linked({{"a.cu", header + R"(template __device__ int twice<int>(int);
+extern "C" __device__ int one(int x) { return x + 1; }
+extern "C" __device__ int other(int) __attribute__((alias("one")));
+extern "C" __global__ void first(int* a) { *a = twice(3); })",
+                               " -O2"},
+                              {"b.cu", header + R"(
+extern "C" __global__ void second(int* a) { *a = twice(4) + other(10); })",
+                               " -O2"}});
+  EXPECT_EQ(kernels["second"].form, Form::loops) << kernels["second"].reason;
+  EXPECT_EQ(run(R"(int main(void) {
+  int a = 0, *pa = &a;
+  void* arguments[] = {&pa};
+  launch("first", 1, 1, 1, 1, 1, 0, arguments);
+  printf("%d ", a);
+  launch("second", 1, 1, 1, 1, 1, 0, arguments);
+  printf("%d", a);
+})"),
+            "6 19");
+}
+
 // Clang renames a static variable when the host names it.
 TEST_F(LinkedKernels, StaticVariablesThatTheHostNamesLater) {
   auto kernels = make_linked({{"a.cu", R"(

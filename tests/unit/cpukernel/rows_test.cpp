@@ -1,0 +1,212 @@
+// Loops over threads that are split, interchanged or shared for speed, and what must stay the same.
+#include "cpukernel/testing.h"
+
+namespace xaas::cpukernel {
+
+namespace {
+
+// Threads of a row for which conditions have one outcome; indices that wrap; guards of loads.
+TEST_F(CpuKernel, RowsAreSplit) {
+  auto kernels = make(R"(
+struct P { int limit[8]; int n; };
+extern "C" __global__ void neighbours(const int* a, int* b, P p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < p.n) {
+    int w = i == 0 ? i : i - 1, e = i == p.n - 1 ? i : i + 1;
+    b[i] = a[w] + 10 * a[i] + 100 * a[e];
+  }
+}
+extern "C" __global__ void wraps(int* b, uint start) {
+  uint i = start + threadIdx.x;
+  b[threadIdx.x] = i < 10u ? 1 : 2;
+}
+extern "C" __global__ void guarded(int* b, P p, int g) {
+  int t = threadIdx.x;
+  b[t] = 1;
+  if (g < 8) { if (t < p.limit[g]) b[t] = 2; }
+}
+)");
+  for (const auto& [name, kernel] : kernels)
+    EXPECT_EQ(kernel.form, Form::loops) << name;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[128], b[128], *pa = a, *pb = b;
+  struct { int limit[8], n; } p = {{3, 5}, 100};
+  int bad = 0, g = 1, far = 1 << 28;
+  for (int i = 0; i < 128; ++i) a[i] = i % 10, b[i] = -1;
+  void* arguments[] = {&pa, &pb, &p};
+  launch("neighbours", 4, 1, 32, 1, 1, 0, arguments);
+  for (int i = 0; i < 128; ++i)
+    bad += b[i] != (i < 100 ? a[i ? i - 1 : 0] + 10 * a[i] + 100 * a[i < 99 ? i + 1 : 99] : -1);
+  unsigned start = -5;
+  void* more[] = {&pb, &start};
+  launch("wraps", 1, 1, 32, 1, 1, 0, more);
+  for (int i = 0; i < 32; ++i) bad += b[i] != ((unsigned)(i - 5) < 10 ? 1 : 2);
+  void* some[] = {&pb, &p, &g};
+  launch("guarded", 1, 1, 32, 1, 1, 0, some);
+  printf("%d %d %d ", bad, b[4], b[5]);
+  g = far;
+  launch("guarded", 1, 1, 32, 1, 1, 0, some);
+  printf("%d", b[0]);
+})"),
+            "0 2 1 1");
+}
+
+// A loop that all threads run contains the loop over the threads; what they keep crosses in arrays.
+TEST_F(CpuKernel, LoopsAreInterchanged) {
+  auto kernels = make(R"(
+__device__ float distance(const float* a, int i, int j, int n, int dimensions) {
+  float sum = 0;
+  for (int k = 0; k < dimensions; ++k) sum += (a[k * n + i] - a[k * n + j]) * (a[k * n + i] - a[k * n + j]);
+  return sum;
+}
+extern "C" __global__ void nearest(const float* a, float* b, int n, int dimensions) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float least = 1e30f;
+  for (int j = 0; j < n; ++j) {
+    float d = distance(a, i, j, n, dimensions);
+    if (j != i && d < least) least = d;
+  }
+  b[i] = least;
+})");
+  EXPECT_EQ(kernels["nearest"].form, Form::loops);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static float a[400], b[128], *pa = a, *pb = b;
+  int n = 100, dimensions = 4, bad = 0;
+  for (int i = 0; i < 400; ++i) a[i] = i * 37 % 101;
+  void* arguments[] = {&pa, &pb, &n, &dimensions};
+  launch("nearest", 4, 1, 32, 1, 1, 0, arguments);
+  for (int i = 0; i < n; ++i) {
+    float least = 1e30f;
+    for (int j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int k = 0; k < 4; ++k) sum += (a[k * n + i] - a[k * n + j]) * (a[k * n + i] - a[k * n + j]);
+      if (j != i && sum < least) least = sum;
+    }
+    bad += b[i] != least;
+  }
+  printf("%d %g", bad, b[100]);
+})"),
+            "0 0");
+}
+
+// Loops over the grid's threads: neighbours differ by one iteration; indices near the limits of their type.
+TEST_F(CpuKernel, TripCountsAreShared) {
+  auto kernels = make(R"(
+extern "C" __global__ void dot(const int* a, const int* b, int* out, int n) {
+  __shared__ int s[64];
+  int sum = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += a[i] * b[i];
+  s[threadIdx.x] = sum;
+  for (uint w = 32; w > 0; w /= 2) {
+    __nvvm_bar_sync(0);
+    if (threadIdx.x < w) s[threadIdx.x] += s[threadIdx.x + w];
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = s[0];
+}
+extern "C" __global__ void limits(int* out, int start, uint ustart, long n) {
+  int count = 0;
+  for (int i = start + threadIdx.x; i < 2147483640; i += 7) ++count;
+  for (uint i = ustart + threadIdx.x; i <= 4294967290u; i += 3) { if (++count > 90) break; }
+  for (long i = threadIdx.x; i < n; i += blockDim.x) count += 1000;
+  out[threadIdx.x] = count;
+})");
+  EXPECT_EQ(kernels["dot"].form, Form::loops);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[1000], b[1000], out[4], more[64], *pa = a, *pb = b, *po = out, *pm = more;
+  int bad = 0;
+  for (int i = 0; i < 1000; ++i) a[i] = i % 17, b[i] = i % 5;
+  for (int n = 0; n < 1000; n += 37) {
+    void* arguments[] = {&pa, &pb, &po, &n};
+    launch("dot", 4, 1, 64, 1, 1, 0, arguments);
+    int sum = 0;
+    for (int i = 0; i < n; ++i) sum += a[i] * b[i];
+    bad += sum != out[0] + out[1] + out[2] + out[3];
+  }
+  int start = 2147483647 - 60;
+  unsigned ustart = 4294967295u - 50;
+  for (long n = 0; n < 200; n += 63) {
+    void* arguments[] = {&pm, &start, &ustart, &n};
+    launch("limits", 1, 1, 32, 1, 1, 0, arguments);
+    for (int t = 0; t < 32; ++t) {
+      int count = 0;
+      for (long i = start + t; i < 2147483640; i += 7) ++count;
+      for (unsigned i = ustart + t; i <= 4294967290u; i += 3) { if (++count > 90) break; }
+      for (long i = t; i < n; i += 32) count += 1000;
+      bad += more[t] != count;
+    }
+  }
+  printf("%d", bad);
+})"),
+            "0");
+}
+
+// What is not done a second time, in a loop over the grid's threads; values that cancel and wrap on the way;
+// loads behind a condition.
+TEST_F(CpuKernel, LoopsAndRowsKeepTheirEffects) {
+  make(R"(
+extern "C" __global__ void header(const int* a, int* out, int n) {
+  int steps = 0, sum = 0, i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (;;) {
+    out[threadIdx.x + 100] += 1;
+    if (i >= n) break;
+    sum += a[i], ++steps, i += blockDim.x * gridDim.x;
+  }
+  out[threadIdx.x] = sum * 100 + steps;
+}
+extern "C" __global__ void cancels(int* out, uint n, unsigned long c) {
+  uint x = threadIdx.x;
+  unsigned long y = (unsigned long)(x + n) - (unsigned long)x;
+  out[x] = x < y + c ? 1 : 2;
+}
+extern "C" __global__ void guarded(const int* p, int* out) {
+  out[threadIdx.x] = 5;
+  if (p) { if ((int)threadIdx.x < __nvvm_ldg_i(p)) out[threadIdx.x] = 6; }
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int a[200], out[200], *pa = a, *po = out, *none = 0;
+  int n = 150, bad = 0;
+  for (int i = 0; i < 200; ++i) a[i] = 1;
+  void* first[] = {&pa, &po, &n};
+  launch("header", 1, 1, 32, 1, 1, 0, first);
+  for (int t = 0; t < 32; ++t) bad += out[t] != ((149 - t) / 32 + 1) * 101 || out[t + 100] != (149 - t) / 32 + 2;
+  unsigned m = 0xfffffff0u;
+  unsigned long c = -0xffffffd0ul;
+  void* second[] = {&po, &m, &c};
+  launch("cancels", 1, 1, 64, 1, 1, 0, second);
+  for (unsigned x = 0; x < 64; ++x) bad += out[x] != (x < (unsigned long)(x + m) - x + c ? 1 : 2);
+  void* third[] = {&none, &po};
+  launch("guarded", 1, 1, 32, 1, 1, 0, third);
+  printf("%d %d", bad, out[0]);
+})"),
+            "0 5");
+}
+
+// LLVM 22 reads table[i % 8] as table[i] where another index may wrap, without cmake/llvm/wrap_predicate.cpp.
+TEST_F(CpuKernel, LowBitsOfAnIndex) {
+  make(R"(
+extern "C" __global__ void low(int* o, int* const* head, uint row) {
+  uint t = threadIdx.x;
+  o[row + t] = (*head)[t % 8] + (*head)[(int)t % 8] + (*head)[(unsigned char)(t * 9) & 15] + (*head)[t << 29 >> 29] +
+               (*head)[t - t / 8 * 8] + (*head)[t ^ (t & ~7)];
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static int table[4096], o[256], *p = table, *po = o, **head = &p;
+  unsigned row = 0, bad = 0;
+  for (int i = 0; i < 4096; ++i) table[i] = i;
+  void* arguments[] = {&po, &head, &row};
+  launch("low", 1, 1, 256, 1, 1, 0, arguments);
+  for (int i = 0; i < 256; ++i) bad += o[i] != i % 8 * 5 + (i * 9 & 15);
+  printf("%u", bad);
+})"),
+            "0");
+}
+
+} // namespace
+
+} // namespace xaas::cpukernel

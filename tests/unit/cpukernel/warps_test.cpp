@@ -1,0 +1,189 @@
+// Warps: what their threads exchange, and their lockstep.
+#include "cpukernel/testing.h"
+
+#include <gmock/gmock.h>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(CpuKernel, WarpsExchangeValues) {
+  auto kernels = make(R"(
+extern "C" __global__ void warp(int* a, int* b, float* c) {
+  int t = threadIdx.x, v = a[t];
+  for (int d = 16; d > 0; d /= 2) v += __nvvm_shfl_sync_down_i32(0xffffffff, v, d, 31);
+  b[t] = __nvvm_shfl_sync_idx_i32(0xffffffff, v, 0, 31);
+  c[t] = __nvvm_shfl_sync_bfly_f32(0xffffffff, t, 1, 31) + (__nvvm_vote_ballot_sync(0xffffffff, t % 32 < 3) == 7);
+})");
+  EXPECT_EQ(kernels["warp"].form, Form::loops) << kernels["warp"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[96], b[96], *pa = a, *pb = b;
+  float c[96], *pc = c;
+  for (int i = 0; i < 96; ++i) a[i] = i;
+  void* arguments[] = {&pa, &pb, &pc};
+  launch("warp", 1, 1, 96, 1, 1, 0, arguments);
+  printf("%d %d %d %g %g", b[0], b[33], b[95], c[0], c[95]);
+})"),
+            "496 1520 2544 2 95");
+}
+
+TEST_F(CpuKernel, WarpsMatchAndAtomicsOfEachScope) {
+  auto kernels = make(R"(
+extern "C" __global__ void both(uint* a, int* count) {
+  int all;
+  uint t = threadIdx.x;
+  uint same = __nvvm_match_all_sync_i32p(0xffffffff, 7, &all);
+  uint other = __nvvm_match_all_sync_i32p(0xffffffff, t / 3, &all);
+  a[t] = (same == 0xffffffff) + 2 * other + 4 * all;
+  __nvvm_atom_cta_add_gen_i(count, 2);
+  __nvvm_atom_sys_max_gen_i(count + 1, t);
+  __nvvm_atom_cta_cas_gen_i(count + 2, 0, 9);
+})");
+  EXPECT_EQ(kernels["both"].form, Form::loops) << kernels["both"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  unsigned a[32], *pa = a;
+  int count[3] = {0}, *pc = count;
+  void* arguments[] = {&pa, &pc};
+  launch("both", 1, 1, 32, 1, 1, 0, arguments);
+  printf("%u %u %d %d %d", a[0], a[31], count[0], count[1], count[2]);
+})"),
+            "1 1 64 31 9");
+}
+
+TEST_F(CpuKernel, LockstepOfVolatileSharedMemory) {
+  auto kernels = make(R"(
+extern "C" __global__ void last(int* a) {
+  __shared__ volatile int s[64];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  __nvvm_bar_sync(0);
+  if (t < 32) {
+    s[t] += s[t + 32]; s[t] += s[t + 16]; s[t] += s[t + 8]; s[t] += s[t + 4]; s[t] += s[t + 2]; s[t] += s[t + 1];
+  }
+  if (t == 0) a[0] = s[0];
+})");
+  EXPECT_EQ(kernels["last"].form, Form::masked);
+  EXPECT_THAT(kernels["last"].reason, HasSubstr("lockstep"));
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[64], *pa = a;
+  for (int i = 0; i < 64; ++i) a[i] = i;
+  void* arguments[] = {&pa};
+  launch("last", 1, 1, 64, 1, 1, 0, arguments);
+  printf("%d", a[0]);
+})"),
+            "2016");
+}
+
+// Also through a pointer that is one of several.
+TEST_F(CpuKernel, LockstepThroughAPointer) {
+  auto kernels = make(R"(
+extern "C" __global__ void last(int* a, int which) {
+  __shared__ int s[32], r[32];
+  volatile int* p = which ? s : r;
+  int t = threadIdx.x;
+  p[t] = a[t];
+  __nvvm_bar_sync(0);
+  for (int d = 1; d < 32; d *= 2) if (t >= d) p[t] += p[t - d];
+  a[t] = p[t];
+})");
+  EXPECT_EQ(kernels["last"].form, Form::masked);
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[32], *pa = a, which = 1;
+  for (int i = 0; i < 32; ++i) a[i] = 1;
+  void* arguments[] = {&pa, &which};
+  launch("last", 1, 1, 32, 1, 1, 0, arguments);
+  printf("%d %d", a[9], a[31]);
+})"),
+            "10 32");
+}
+
+// Also of memory that is not volatile, where the addresses show it; and no lockstep where they are a thread's
+// own, or others than its neighbours'.
+TEST_F(CpuKernel, LockstepOfNeighbours) {
+  auto kernels = make(R"(
+template <int offset> __device__ void reduce(double* s) {
+  if (offset > 16) __nvvm_bar_sync(0);
+  if (threadIdx.x < offset) { s[threadIdx.x] += s[threadIdx.x + offset]; reduce<offset / 2>(s); }
+}
+template <> __device__ void reduce<0>(double*) {}
+extern "C" __global__ void last(double* a) {
+  __shared__ double s[64];
+  s[threadIdx.x] = a[threadIdx.x];
+  reduce<32>(s);
+  if (threadIdx.x == 0) a[0] = s[0];
+}
+extern "C" __global__ void scan(int* a) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  for (int d = 1; d < 32; d *= 2) if (t >= d) s[t] += s[t - d];
+  a[t] = s[t];
+}
+extern "C" __global__ void column(float* a, int n) {
+  __shared__ float s[16][16];
+  int t = threadIdx.x;
+  for (int i = 0; i < 16; ++i) s[i][t] = a[i * 16 + t];
+  if (t < n) for (int i = 1; i < 16; ++i) for (int j = 0; j < i; ++j) s[i][t] -= s[j][t];
+  __nvvm_bar_sync(0);
+  a[t] = s[15][15 - t];
+}
+extern "C" __global__ void own(int* a, int n) {
+  __shared__ int s[32][17];
+  int t = threadIdx.x;
+  for (int i = 0; i < 17; ++i) s[t][i] = a[t] + i;
+  if (t < n) for (int i = 1; i < 17; ++i) s[t][i] += s[t][i - 1] + s[t][16];
+  __nvvm_bar_sync(0);
+  a[t] = s[31 - t][16];
+})");
+  EXPECT_EQ(kernels["last"].form, Form::masked);
+  EXPECT_THAT(kernels["last"].reason, HasSubstr("lockstep"));
+  EXPECT_EQ(kernels["scan"].form, Form::masked);
+  EXPECT_EQ(kernels["own"].form, Form::loops) << kernels["own"].reason;
+  EXPECT_EQ(kernels["column"].form, Form::loops) << kernels["column"].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  double a[64], *pa = a;
+  int b[32], *pb = b;
+  for (int i = 0; i < 64; ++i) a[i] = i;
+  for (int i = 0; i < 32; ++i) b[i] = 1;
+  void *first[] = {&pa}, *second[] = {&pb};
+  launch("last", 1, 1, 64, 1, 1, 0, first);
+  launch("scan", 1, 1, 32, 1, 1, 0, second);
+  printf("%g %d %d %d", a[0], b[0], b[9], b[31]);
+})"),
+            "2016 1 10 32");
+}
+
+// Threads that have ended take no part, whatever the others' values are.
+TEST_F(CpuKernel, WarpsWithoutSomeThreads) {
+  make(R"(
+extern "C" __global__ void some(uint* out) {
+  uint t = threadIdx.x;
+  int all;
+  if (t >= 20) return;
+  out[t] = __nvvm_match_any_sync_i32(0xffffffff, 0) == 0xfffff;
+  out[t] += 2 * (__nvvm_match_all_sync_i32p(0xffffffff, t % 2 * 5, &all) != 0);
+  out[t] += 4 * (__nvvm_match_all_sync_i32p(0xffffffff, 0, &all) == 0xfffff);
+  out[t] += 8 * (__nvvm_redux_sync_umin(t + 5, 0xffffffff) == 5) + 16 * (__nvvm_redux_sync_max(-5 - (int)t, 0xffffffff) == -5);
+})");
+  EXPECT_EQ(run(R"(
+int main(void) {
+  static unsigned out[64], *po = out;
+  void* arguments[] = {&po};
+  launch("some", 1, 1, 32, 1, 1, 0, arguments);
+  printf("%u %u ", out[0], out[19]);
+  launch("some", 1, 1, 20, 1, 1, 0, arguments);
+  printf("%u", out[1]);
+})"),
+            "29 29 29");
+}
+
+} // namespace
+
+} // namespace xaas::cpukernel
