@@ -77,7 +77,6 @@ public:
   Result<std::unique_ptr<llvm::Module>> run() {
     for (SourceModule& each : modules_) {
       strip(*each.module);
-      join_static_variables(*each.module);
       XAAS_CHECK(compare_kinds(each));
       XAAS_CHECK(note_definitions(each));
       note_declarations(each);
@@ -104,23 +103,6 @@ private:
     for (const char* list : {"llvm.used", "llvm.compiler.used"})
       if (llvm::GlobalVariable* used = module.getGlobalVariable(list))
         used->eraseFromParent();
-  }
-
-  // Clang gives a static variable that the host names a suffix. A kernel that comes before the first such use
-  // names it without the suffix, and nothing defines that.
-  static void join_static_variables(llvm::Module& module) {
-    for (llvm::GlobalVariable& used : llvm::make_early_inc_range(module.globals())) {
-      if (!used.isDeclaration())
-        continue;
-      const std::string prefix = used.getName().str() + "__static__";
-      for (llvm::GlobalVariable& defined : module.globals())
-        if (!defined.isDeclaration() && defined.getName().starts_with(prefix) &&
-            defined.getType() == used.getType()) {
-          used.replaceAllUsesWith(&defined);
-          used.eraseFromParent();
-          break;
-        }
-    }
   }
 
   // LLVM's linker lets a variable be a function elsewhere.

@@ -12,8 +12,10 @@
 #   ended      it ends with 0 and judges nothing
 #   refused    it prints of failures and has refused kernels, which the deploy named
 #   timeout    not ended in time
+#   no-input   the suite lacks a file that the arguments name
+#   no-ir      Clang does not take the source, so that nvcc compiled the kernels: they have no IR
 #   no-deploy  the deploy refuses it by name
-#   no-build   it does not build, mostly since Clang or this toolkit's headers do not take the source
+#   no-build   it does not build, mostly since this toolkit's headers do not take the source
 #
 # Figures are kept: lib.sh. Needs a CUDA toolkit ($CUDA_PATH or /usr/local/cuda), clang-22 and bubblewrap.
 # shellcheck source=tools/bench/lib.sh
@@ -58,6 +60,14 @@ arguments_of() { # NAME: the arguments of the first command of `run`
   printf '%s\n' "$line"
 }
 
+lacks_input() { # NAME ARGUMENTS
+  local word
+  for word in $2; do
+    case $word in */*) [ -e "$here/$1/source/$1-cuda/$word" ] || return 0 ;; esac
+  done
+  return 1
+}
+
 judge() { # EXIT-CODE OUTPUT REFUSED
   local bad='\bfail(ed|ure|s)?\b|\bmismatch|\bincorrect|\bwrong\b|\bnot supported\b|[Ee]rror: '
   if [ "$1" -eq 124 ] || [ "$1" -eq 137 ]; then
@@ -89,6 +99,11 @@ one() { # NAME
     (cd "$at/source/$1-cuda" && eval "exec timeout -k 5 $seconds \"\$at/root/usr/local/bin/app\" $arguments") \
       >"$at/output" 2>&1 </dev/null || code=$?
     outcome=$(judge $code "$at/output" "$refused")
+    if [ "$(jq '(.kernels | length) == 0 and .native_objects > 0' "$at/deploy.json")" = true ]; then
+      outcome=no-ir
+    elif [ "$outcome" = FAIL ] && lacks_input "$1" "$arguments"; then
+      outcome=no-input
+    fi
     why="$(jq -r '[.kernels[]?.form] | group_by(.) | map("\(length) \(.[0])") | join(", ")' "$at/deploy.json"); exit code $code, $((SECONDS - start)) s;$arguments"
   fi
   printf '%-9s %s\t%s\n' "$outcome" "$1" "$why" >"$at/result.new"
@@ -96,7 +111,7 @@ one() { # NAME
   rm -rf "$at/image" "$at/root"
   cat "$at/result"
 }
-export -f prepare arguments_of judge one
+export -f prepare arguments_of lacks_input judge one
 
 programs=("$@")
 [ $# -gt 0 ] || mapfile -t programs < <(cd "$suite" && grep -rlE PASS --include='*.cu' --include='*.cuh' --include='*.h' --include='*.cpp' . |

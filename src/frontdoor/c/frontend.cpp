@@ -99,6 +99,30 @@ bool names_places(const llvm::Module& module, const session::Session& session) {
   });
 }
 
+// Relocatable device code: Clang gives a static variable that the host names a suffix, so that the host can
+// look it up (CodeGenModule::printPostfixForExternalizedDecl()). A kernel that comes before the first such
+// use names the variable without the suffix, and nothing defines that.
+//
+//     static __device__ int calls;
+//     __global__ void k() { ++calls; }                                  // calls
+//     void* address() { void* p; cudaGetSymbolAddress(&p, calls); ... }  // calls__static__b04fd7
+void join_static_variables(llvm::Module& module) {
+  for (llvm::GlobalVariable& used : llvm::make_early_inc_range(module.globals())) {
+    if (!used.isDeclaration())
+      continue;
+    for (llvm::GlobalVariable& defined : module.globals()) {
+      llvm::StringRef name = defined.getName();
+      if (defined.isDeclaration() || defined.getType() != used.getType() ||
+          !name.consume_front(used.getName()) ||
+          !(name.starts_with("__static__") || name.starts_with(".static."))) // of CUDA and of HIP
+        continue;
+      used.replaceAllUsesWith(&defined);
+      used.eraseFromParent();
+      break;
+    }
+  }
+}
+
 // Does not count settings of OpenMP's run-time library, which Clang adds to every module of device code.
 bool has_definitions(const llvm::Module& module) {
   const auto defines = [](const llvm::GlobalValue& value) {
@@ -289,6 +313,8 @@ protected:
       result_.preprocessed = listener_->finish(getCompilerInstance());
     result_.needs_optimization = ir::needs_optimization(
         *module, [&](const llvm::Function& function) { return is_of_system(function); });
+    if (is_for_gpu())
+      join_static_variables(*module);
     finish_module(session_, *module, [this](llvm::Module& each) { return canonicalize(each); }, result_);
     const bool plain = result_.refusal.empty() && !is_for_gpu() && is_plain(*module);
     result_.plain = result_.refusal.empty() && (is_for_gpu() || (plain && !needs_features(*module)));

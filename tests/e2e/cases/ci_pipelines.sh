@@ -1,7 +1,7 @@
 #!/bin/bash
 # The pipelines in examples/ci: valid YAML, valid shell, and the jobs of both do their work here with a local registry.
 source "$E2E/lib.sh"
-needs jq make cmake ninja clang-22 docker-registry openssl perl python3
+needs jq make clang-22 docker-registry openssl perl python3
 python3 -c 'import yaml' 2>/dev/null || skip "python3 has no module yaml"
 "$XAAS" merge --help >/dev/null 2>&1 || fail "$XAAS has no command merge"
 
@@ -22,8 +22,15 @@ done
 expect_exit 2 "$REPO/examples/ci/prepare.sh" nothing
 
 # The application. The packages that a job installs are already there.
-cp -R "$REPO/examples/soft-spheres" project
-mkdir project/ci
+mkdir -p project/ci
+printf '#include <stdio.h>\nint main(void) { return printf("%%d\\n", THREADS) < 0; }\n' >project/app.c
+printf 'app: app.c\n\t$(CC) -O2 -DTHREADS=$(THREADS) -o $@ $^\n' >project/Makefile
+cat >project/xaas.json <<'END'
+{"name": "app", "version": "1.0", "build": {"system": "make", "install": [{"from": "app", "to": "bin/app"}]},
+ "specializations": [{"name": "threads", "category": "threading", "default": "openmp", "values": [
+   {"value": "none", "arguments": ["THREADS=0"]}, {"value": "openmp", "arguments": ["THREADS=1"]}]}],
+ "image": {"entrypoint": ["/usr/local/bin/app"]}}
+END
 cp "$REPO/examples/ci/log-in.sh" project/ci
 cat >project/ci/prepare.sh <<'END_OF_SCRIPT'
 #!/bin/bash

@@ -151,15 +151,6 @@ extern "C" __global__ void second(int* a) { *a = twice(4) + other(10); })",
             "6 19");
 }
 
-// Clang renames a static variable when the host names it.
-TEST_F(LinkedKernels, StaticVariablesThatTheHostNamesLater) {
-  auto kernels = make_linked({{"a.cu", R"(
-static __device__ int calls;
-extern "C" __global__ void k() { ++calls; }
-void* host() { return &calls; })"}});
-  EXPECT_EQ(kernels["k"].form, Form::loops) << kernels["k"].reason;
-}
-
 TEST_F(LinkedKernels, AStrongDefinitionPrevails) {
   const Source user{"user.cu", R"(__device__ int which();
 extern "C" __global__ void k(int* a) { *a = which(); })"};
