@@ -8,8 +8,8 @@ cp -r "$REPO/examples/soft-spheres" one/src
 cp -r "$REPO/examples/soft-spheres" two/deeper/down/other-name
 find two -exec touch -d 2001-02-03T04:05:06Z {} +
 
-"$XAAS" build one/src -o oci:first:ir -j1
-(cd two && XAAS_CACHE_DIR=$PWD/cache TMPDIR=$PWD "$XAAS" build deeper/down/other-name -o oci:second:ir -j2)
+"$XAAS" build one/src --isa x86-64,x86-64-v3 -o oci:first:ir -j1
+(cd two && XAAS_CACHE_DIR=$PWD/cache TMPDIR=$PWD "$XAAS" build deeper/down/other-name --isa x86-64,x86-64-v3 -o oci:second:ir -j2)
 expect_equal "digest of the IR image" "$(image_digest two/second ir)" "$(image_digest first ir)"
 
 "$XAAS" deploy oci:first:ir -o oci:first:v3 --cpu x86-64-v3 -j1
