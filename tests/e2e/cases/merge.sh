@@ -5,15 +5,14 @@ needs jq cmake ninja make clang-22
 mkdir tmp
 export TMPDIR=$PWD/tmp
 
-chosen=(threads=none,isa=x86-64 threads=none,isa=x86-64-v3 threads=openmp,isa=x86-64-v2 threads=openmp,isa=x86-64-v3
-  threads=openmp,isa=x86-64-v4)
+chosen=(threads=none,isa=x86-64 threads=openmp,isa=x86-64 threads=openmp,isa=x86-64-v3)
 job() { # N CONFIGURATION: a build cannot tell this from another machine
   mkdir -p "job-$1/deep/er" "job-$1/tmp"
   cp -r "$REPO/examples/soft-spheres" "job-$1/deep/er/src-$1"
   (cd "job-$1" && XAAS_CACHE_DIR=$PWD/cache TMPDIR=$PWD/tmp "$XAAS" build "deep/er/src-$1" --config "$2" -o oci:out:ir -j 1 -q >/dev/null)
 }
 images=()
-for n in 0 1 2 3 4; do
+for n in 0 1 2; do
   job $n "${chosen[n]}"
   images+=("oci:job-$n/out:ir")
 done
@@ -27,17 +26,17 @@ expect_equal "digest in the layout" "$(image_digest merged ir)" "$whole"
 while read -r digest; do
   cmp "$(blob merged "$digest")" "$(blob whole "$digest")"
 done < <(image_blobs whole ir)
-assert_json merged.json '.name == "soft-spheres" and (.inputs | length) == 5 and (.images | length) == 1 and .images[0].arch == "x86_64" and .images[0].digest == .digest'
+assert_json merged.json '.name == "soft-spheres" and (.inputs | length) == 3 and (.images | length) == 1 and .images[0].arch == "x86_64" and .images[0].digest == .digest'
 expect_equal "sharing" "$(jq -c '.images[0].sharing' merged.json)" "$(jq -c '.sharing | del(.preprocessed_texts)' built.json)"
 expect_equal "configurations" "$(jq -c '[.images[0].configurations[] | {id, units, modules, programs}]' merged.json)" \
   "$(jq -c '[.configurations[] | {id, units, modules, programs}]' built.json)"
-assert_json merged.json '.inputs[3] == {image: "oci:job-3/out:ir", digest: .inputs[3].digest, arch: "x86_64", configurations: ["isa=x86-64-v3,threads=openmp"]}'
+assert_json merged.json '.inputs[2] == {image: "oci:job-2/out:ir", digest: .inputs[2].digest, arch: "x86_64", configurations: ["isa=x86-64-v3,threads=openmp"]}'
 
 # In another order, in steps, with a repeated image, from and to archives.
-"$XAAS" merge "${images[4]}" "${images[1]}" "${images[0]}" "${images[3]}" "${images[2]}" "${images[1]}" -o oci:merged:other -q >/dev/null
+"$XAAS" merge "${images[2]}" "${images[1]}" "${images[0]}" "${images[1]}" -o oci:merged:other -q >/dev/null
 expect_equal "another order" "$(image_digest merged other)" "$whole"
-"$XAAS" merge "${images[3]}" "${images[0]}" -o part.tar -q >/dev/null
-"$XAAS" merge "${images[2]}" "${images[4]}" part.tar "${images[1]}" "${images[0]}" -o whole.tar -q --format json >steps.json
+"$XAAS" merge "${images[2]}" "${images[0]}" -o part.tar -q >/dev/null
+"$XAAS" merge part.tar "${images[1]}" "${images[0]}" -o whole.tar -q --format json >steps.json
 expect_equal "in steps" "$(json steps.json .digest)" "$whole"
 "$XAAS" merge oci:whole:ir -o oci:merged:alone -q | tail -n 1 >alone
 expect_equal "an image alone" "$(cat alone)" "oci:merged:alone $whole"
