@@ -52,7 +52,7 @@ assert_json deployed.json '.native_objects == 0'
 
 # Modules as the front end made them give the same results.
 assert_json build.json '.prepared.modules >= 5 and .prepared.without == []'
-"$XAAS" build cmake --ir raw -o oci:heat:raw -q
+"$XAAS" build cmake --ir raw --config isa=x86-64,threads=on -o oci:heat:raw -q
 "$XAAS" deploy oci:heat:raw --set threads=on -o rootfs:tree-raw -q
 for program in heat heat-c; do
   expect_equal "$program, raw" "$(run_heat "$PWD/tree-raw" $program)" "$want"
