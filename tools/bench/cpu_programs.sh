@@ -7,10 +7,10 @@
 # at most $XAAS_BENCH_SECONDS (60). Where the usage text says that the last argument is a number of repetitions, it becomes 1.
 # A line for each program; the last lines count:
 #
-#   pass       it prints PASS (or pass, success) and nothing of failures
-#   FAIL       it prints of failures, or crashes: look at it
+#   pass       it prints PASS (or pass, success) and reports no failure
+#   FAIL       it reports a failure or crashes: look at it
 #   ended      it ends with 0 and judges nothing
-#   refused    it prints of failures and has refused kernels, which the deploy named
+#   refused    it reports a failure and has refused kernels, which the deploy named
 #   timeout    not ended in time
 #   no-input   the suite lacks a file that the arguments name
 #   no-ir      Clang does not take the source, so that nvcc compiled the kernels: they have no IR
@@ -54,7 +54,9 @@ arguments_of() { # NAME: the arguments of the first command of `run`
   local line
   line=$(make -C "$here/$1/source/$1-cuda" -n -o "$2" run LAUNCHER= 2>/dev/null | grep -m1 "^ *\./") || return 0
   line=${line#*./"$2"}
-  if grep -rhiE 'usage' "$here/$1/source/$1-cuda" | grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"'; then
+  local usage
+  usage=$(grep -rhiE 'usage' "$here/$1/source/$1-cuda" || true)
+  if grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"' <<<"$usage"; then
     line=$(sed -E 's/ [0-9]+ *$/ 1/' <<<"$line")
   fi
   printf '%s\n' "$line"

@@ -249,7 +249,7 @@ if [ $kill = yes ]; then
   say "IR build that is killed, and built again"
   timed "$here/after-kill.build" killed_build
 fi
-if [ $check_sharing = yes ] && "$xaas" build --help | grep -q -e --check-sharing; then
+if [ $check_sharing = yes ] && grep -q -e --check-sharing <<<"$("$xaas" build --help)"; then
   say "every known outcome compiled again"
   timed "$here/check.build" check_build
 fi

@@ -2,7 +2,7 @@
 # The case tests/e2e/cases/programs.sh in all its combinations: the small programs of tests/programs for three CPUs, each with and
 # without --lto, against what Clang builds for that CPU, and from raw modules.
 #
-#   [PROGRAMS=REGEX] tools/bench/programs.sh        about 40 minutes
+#   [PROGRAMS=REGEX] tools/bench/programs.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ $# -eq 0 ] || { echo "usage: [PROGRAMS=REGEX] $0" >&2; exit 2; }
 open_bench

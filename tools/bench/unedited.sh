@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
 done
 needed=${#applications[@]}
 [ "$needed" -gt 0 ] || { applications=("${all[@]}"); needed=16; }
-"$xaas" init --help | grep -q -- --try || die "this program has no init --try"
+grep -q -- --try <<<"$("$xaas" init --help)" || die "this program has no init --try"
 open_bench
 packages bubblewrap build-essential
 cuda=${CUDA_PATH:-/usr/local/cuda}

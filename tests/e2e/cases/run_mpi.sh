@@ -62,7 +62,7 @@ retried() { # COMMAND...: MPICH over UCX waits forever in MPI_Finalize() now and
     code=0
     timeout -k 5 60 "$@" >answer || code=$?
     [ $code -eq 124 ] || break
-    echo "no end of try $try: $*" >&2
+    echo "not run: $* did not end in 60 s (try $try)" >&2 # the runner shows it
   done
   cat answer
   return $code

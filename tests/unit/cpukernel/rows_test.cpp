@@ -1,4 +1,4 @@
-// Loops over threads that are split, interchanged or shared for speed, and what must stay the same.
+// Loops over threads that are split, interchanged or shared for speed give the results of plain ones.
 #include "cpukernel/testing.h"
 
 namespace xaas::cpukernel {

@@ -1,4 +1,4 @@
-// Warps: what their threads exchange, and their lockstep.
+// Exchanges between the threads of a warp, and their lockstep.
 #include "cpukernel/testing.h"
 
 #include <gmock/gmock.h>

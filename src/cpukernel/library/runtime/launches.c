@@ -1,4 +1,4 @@
-// Launches, and what a program asks about kernels.
+// Launches, and queries about kernels.
 
 struct configuration {
   struct dim3 grid, block;

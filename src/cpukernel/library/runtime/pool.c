@@ -1,4 +1,4 @@
-// The pool of threads, and how a grid is run on it.
+// The pool of threads, which runs the blocks of a grid.
 
 struct work {
   const struct xaas_kernel* kernel;

@@ -1,4 +1,4 @@
-// What a program registers when it starts: modules, kernels and variables of device code.
+// Modules, kernels and variables of device code, which a program registers when it starts.
 
 static struct xaas_module* modules;
 struct __attribute__((visibility("default"))) handle {
