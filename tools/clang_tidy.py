@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the sources of a compilation database, as many at a time as there are processors.
+"""Runs clang-tidy over the sources of a compilation database, as many modules at a time as there are processors.
 
-usage: clang_tidy.py BUILD_DIRECTORY [PATH...]
+usage: clang_tidy.py BUILD_DIRECTORY [DIRECTORY...]
 
-PATH selects the sources below it, relative to the repository; by default all but generated ones. A source that passed is not
-checked again until its command line, a file that it includes, .clang-tidy or clang-tidy itself changes: the digests of all of
-these name an empty file in BUILD_DIRECTORY/clang-tidy. Exits with 1 if there are findings, each of which is printed once.
+DIRECTORY selects the targets whose sources lie below it, relative to the repository; by default all.
+
+Two checks ask for the parents of statements, and Clang then visits every declaration of every header, which takes longer than
+everything else. So the sources of a target are checked as one, BUILD_DIRECTORY/clang-tidy/TARGET.cpp. The sources are copied
+into it, not included, because a check of using-declarations looks at the main file only; findings name the original file. As in
+a unity build, a name of one source must not mean something else in another source of its module.
+
+A target that passed is not checked again until its command line, a source, a file that it includes, .clang-tidy or clang-tidy
+itself changes: the digests of all of these name an empty file in BUILD_DIRECTORY/clang-tidy/passed. Exits with 1 if there are
+findings, each of which is printed once.
 
 The precompiled headers that the command lines name must exist: build the targets xaas_precompiled and
 xaas_precompiled_clang first.
@@ -32,9 +39,47 @@ def file_digest(path):
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
-def included_files(database, jobs):
+def sources_of(entry):
+    """The sources of an entry: those that CMake's unity build includes, or the one."""
+    path = pathlib.Path(entry["file"])
+    if "/Unity/" in entry["file"]:
+        return re.findall(r'(?m)^#include "(/.*)"$', path.read_text())
+    return [entry["file"]]
+
+
+def targets(entries, directories):
+    """The command line and the sources of each target that has a source in one of the directories."""
+    found = {}
+    for entry in entries:
+        sources = [source for source in sources_of(entry)
+                   if any(directory in pathlib.Path(source).parents for directory in directories)]
+        name = re.search(r" -o \S*?([^/ ]+)\.dir/", entry["command"]).group(1)
+        if sources:
+            target = found.setdefault(name, {"sources": []})
+            target["sources"] += sources
+            target["command"] = re.sub(r" -o \S+ -c \S+", "", entry["command"])
+            target["directory"] = entry["directory"]
+    return found
+
+
+def joined(sources):
+    """One text of all sources, and the file and line of each of its lines."""
+    lines = []
+    origins = []
+    for source in sorted(sources):
+        directory = pathlib.Path(source).parent
+        for number, line in enumerate(pathlib.Path(source).read_text().splitlines(), 1):
+            name = re.match(r'#include "(.*)"', line)
+            if name and (directory / name.group(1)).exists():
+                line = f'#include "{directory / name.group(1)}"'
+            lines.append(line)
+            origins.append((source, number))
+    return "\n".join(lines) + "\n", origins
+
+
+def included_files(place, jobs):
     """The source and headers of each object file, as the preprocessor finds them."""
-    rules = subprocess.run([SCAN, "-format=make", "-j", str(jobs), "-compilation-database", database],
+    rules = subprocess.run([SCAN, "-format=make", "-j", str(jobs), "-compilation-database", place / "compile_commands.json"],
                            capture_output=True, text=True, check=False).stdout
     files = {}
     for rule in rules.replace("\\\n", " ").splitlines():
@@ -45,9 +90,8 @@ def included_files(database, jobs):
 
 
 def key_of(entry, files, version):
-    """The name of the marker file of a source; None if the preprocessor failed on it."""
-    output = re.search(r" -o (\S+)", entry["command"]).group(1)
-    names = files.get(output)
+    """The name of the marker file of a target; None if the preprocessor failed on it."""
+    names = files.get(entry["output"])
     if names is None:
         return None
     parts = [version, file_digest(ROOT / ".clang-tidy"), entry["command"]]
@@ -59,13 +103,18 @@ def key_of(entry, files, version):
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def check(build, entry):
-    done = subprocess.run([TIDY, "-p", build, "--quiet", entry["file"]], capture_output=True, text=True, check=False)
+def check(place, entry):
+    done = subprocess.run([TIDY, "-p", place, "--quiet", entry["file"]], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout
 
 
-def findings(output):
-    """Splits what clang-tidy prints at the lines that begin a finding."""
+def findings(output, entry):
+    """Splits what clang-tidy prints at the lines that begin a finding, which then name the original files."""
+    def original(match):
+        source, number = entry["origins"][min(int(match.group(1)), len(entry["origins"])) - 1]
+        return f"{source}:{number}:"
+
+    output = re.sub(rf"(?m)^{re.escape(entry['file'])}:(\d+):", original, output)
     found = re.split(r"(?m)^(?=/\S+:\d+:\d+: (?:warning|error): |error: )", output)
     return [text.rstrip() for text in found if text.strip()]
 
@@ -74,38 +123,48 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__.split("\n\n")[1])
     build = pathlib.Path(sys.argv[1]).resolve()
-    paths = [ROOT / path for path in sys.argv[2:]] or [ROOT]
-    database = build / "compile_commands.json"
-    entries = [entry for entry in json.loads(database.read_text())
-               if any(path in pathlib.Path(entry["file"]).parents for path in paths)
-               and build not in pathlib.Path(entry["file"]).parents]
+    directories = [ROOT / path for path in sys.argv[2:]] or [ROOT]
+    place = build / "clang-tidy"
+    markers = place / "passed"
+    markers.mkdir(parents=True, exist_ok=True)
     jobs = os.process_cpu_count() if hasattr(os, "process_cpu_count") else len(os.sched_getaffinity(0))
 
     start = time.monotonic()
+    database = []
+    for name, target in targets(json.loads((build / "compile_commands.json").read_text()), directories).items():
+        text, origins = joined(target["sources"])
+        file = place / f"{name}.cpp"
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+        output = str(file.with_suffix(".o"))
+        database.append({"directory": target["directory"], "file": str(file), "output": output, "origins": origins,
+                         "command": f"{target['command']} -o {output} -c {file}"})
+    database.sort(key=lambda entry: -len(entry["origins"]))
+    (place / "compile_commands.json").write_text(
+        json.dumps([{name: entry[name] for name in ("directory", "file", "output", "command")} for entry in database]))
+
     version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
-    files = included_files(database, jobs)
-    markers = build / "clang-tidy"
-    markers.mkdir(exist_ok=True)
-    keys = [key_of(entry, files, version) for entry in entries]
-    todo = [(entry, key) for entry, key in zip(entries, keys) if key is None or not (markers / key).exists()]
+    files = included_files(place, jobs)
+    keys = [key_of(entry, files, version) for entry in database]
+    todo = [(entry, key) for entry, key in zip(database, keys) if key is None or not (markers / key).exists()]
 
     printed = set()
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for (entry, key), (code, output) in zip(todo, pool.map(lambda one: check(build, one[0]), todo)):
+        for (entry, key), (code, output) in zip(todo, pool.map(lambda one: check(place, one[0]), todo)):
             if code == 0:
                 if key is not None:
                     (markers / key).touch()
                 continue
             failed += 1
-            for text in findings(output):
+            for text in findings(output, entry):
                 if text not in printed:
                     printed.add(text)
                     print(text.replace(f"{ROOT}/", ""), flush=True)
     for marker in markers.iterdir():
         if marker.name not in keys:
             marker.unlink()
-    print(f"clang-tidy: {len(todo)} of {len(entries)} sources checked, {failed} with findings, "
+    print(f"clang-tidy: {len(todo)} of {len(database)} targets checked, {failed} with findings, "
           f"{time.monotonic() - start:.0f} s")
     return 1 if failed else 0
 

@@ -1,5 +1,6 @@
 #include <xaas/base/file.h>
 #include <xaas/base/file_descriptor.h>
+#include <xaas/base/large_buffer.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -14,7 +15,7 @@ namespace xaas {
 
 namespace {
 
-Result<void> write_all(int fd, std::string_view content, const fs::path& path) {
+Result<void> write_to(int fd, std::string_view content, const fs::path& path) {
   while (!content.empty()) {
     const ssize_t count = ::write(fd, content.data(), content.size());
     if (count < 0 && errno == EINTR)
@@ -85,12 +86,15 @@ static Result<std::string> read_open(const FileDescriptor& file, const fs::path&
     return make_error(ErrorKind::integrity, path.string() + ": " + std::to_string(status.st_size) +
                                                 " bytes, more than the " + std::to_string(limit) +
                                                 " allowed");
-  // Files of /proc and /sys report size 0, so read to the end regardless of the size.
-  std::string content(static_cast<size_t>(status.st_size), '\0');
+  // Files of /proc and /sys report size 0, so read to the end regardless of the size. One byte more shows the
+  // end without growing the string, which would copy it.
+  std::string content;
+  reserve(content, static_cast<size_t>(status.st_size) + 1);
+  content.resize(content.capacity());
   size_t used = 0;
   while (true) {
     if (used == content.size())
-      content.resize(content.size() + (used == static_cast<size_t>(status.st_size) ? 1 : 65536));
+      content.resize(content.size() + 65536);
     const ssize_t count = ::read(file.get(), content.data() + used, content.size() - used);
     if (count < 0 && errno == EINTR)
       continue;
@@ -157,7 +161,7 @@ FileWriter::~FileWriter() {
 }
 
 Result<void> FileWriter::write(std::string_view data) {
-  return write_all(file_, data, path_);
+  return write_to(file_, data, path_);
 }
 
 Result<void> FileWriter::commit(bool durable) {
@@ -198,7 +202,7 @@ Result<void> write_output(const fs::path& path, std::string_view content, unsign
   FileDescriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (file.get() < 0)
     return errno_error(errno, "writing " + path.string());
-  XAAS_CHECK(write_all(file.get(), content, path));
+  XAAS_CHECK(write_to(file.get(), content, path));
   if (file.close() != 0)
     return errno_error(errno, "writing " + path.string());
   return {};

@@ -14,7 +14,7 @@ namespace xaas::build {
 
 namespace {
 
-struct Work {
+struct Assembly {
   ir::Unit unit;
   target::GpuArch arch;
   std::string ptx;
@@ -64,14 +64,14 @@ private:
         continue;
       const ir::Unit& unit = bundle_.units.at(id);
       const auto [known, added] =
-          distinct_.try_emplace({unit.module, unit.options, unit.libraries}, Work{unit, arch, {}});
+          distinct_.try_emplace({unit.module, unit.options, unit.libraries}, Assembly{unit, arch, {}});
       if (!added && known->second.arch < arch)
         known->second = {unit, arch, {}};
     }
     return {};
   }
 
-  Result<lower::Job> job(const Work& work) const {
+  Result<lower::Job> job(const Assembly& work) const {
     lower::Job job;
     job.unit = work.unit;
     for (std::string& feature : job.unit.machine.features)
@@ -96,7 +96,7 @@ private:
   }
 
   // If the assembler knows no version of PTX with this architecture, it says nothing about the code.
-  Result<void> assemble(const Work& work) const {
+  Result<void> assemble(const Assembly& work) const {
     XAAS_CHECK(check_interrupt());
     device::AssembleOptions options;
     options.relocatable = work.ptx.find(".extern .func") != std::string::npos; // it is linked with other code
@@ -108,8 +108,8 @@ private:
   const image::Bundle& bundle_;
   const store::ContentStore& content_;
   const device::Assembler& assembler_;
-  std::map<std::tuple<Digest, Digest, std::vector<Digest>>, Work> distinct_;
-  std::vector<Work> work_;
+  std::map<std::tuple<Digest, Digest, std::vector<Digest>>, Assembly> distinct_;
+  std::vector<Assembly> work_;
 };
 
 } // namespace

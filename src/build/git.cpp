@@ -10,7 +10,6 @@ namespace xaas::build {
 
 namespace {
 
-constexpr const char* way_out = "give `revision` in the application spec";
 constexpr std::chrono::seconds time_limit{120};
 
 } // namespace
@@ -66,9 +65,10 @@ Result<void> Git::disarm() {
         keys.insert(key);
   for (const std::string& key : keys) {
     if (key.find('=') != std::string::npos) // it cannot be set on a command line
-      return make_error(
-          ErrorKind::failed,
-          "git's configuration in " + directory_.string() + " has a filter with an unusual name", way_out);
+      return make_error(ErrorKind::failed,
+                        "git's configuration in " + directory_.string() +
+                            " has a filter with an unusual name",
+                        give_revision);
     options_.insert(options_.end(), {"-c", key + (key.ends_with(".required") ? "=false" : "=")});
   }
   return {};

@@ -17,6 +17,9 @@
 
 namespace xaas::build {
 
+// The hint of errors that git causes.
+inline constexpr const char* give_revision = "give `revision` in the application spec";
+
 // git in one directory.
 class Git {
 public:

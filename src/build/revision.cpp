@@ -9,8 +9,7 @@ namespace xaas::build {
 
 namespace {
 
-constexpr const char* way_out = "give `revision` in the application spec";
-constexpr unsigned max_depth = 8; // of submodules
+constexpr unsigned deepest_submodule = 8;
 
 std::string only_line(const ProcessResult& result) {
   return result.exit_code == 0 ? trim(result.output) : std::string();
@@ -27,7 +26,7 @@ Result<bool> is_dirty(const Git& git, const fs::path& directory, unsigned depth)
 Result<bool> has_dirty_submodule(const Git& git, const fs::path& directory, unsigned depth) {
   XAAS_TRY(const ProcessResult files, git.run({"ls-files", "--stage", "-z", "--", "."}));
   if (files.exit_code != 0)
-    return make_error(ErrorKind::failed, "git ls-files in " + directory.string() + " failed", way_out)
+    return make_error(ErrorKind::failed, "git ls-files in " + directory.string() + " failed", give_revision)
         .with_output(files.output);
   for (const std::string& line : split(files.output, '\0')) {
     const size_t tab = line.find('\t');
@@ -47,12 +46,13 @@ Result<bool> has_dirty_submodule(const Git& git, const fs::path& directory, unsi
 }
 
 Result<bool> is_dirty(const Git& git, const fs::path& directory, unsigned depth) {
-  if (depth > max_depth)
-    return make_error(ErrorKind::failed, directory.string() + ": submodules are nested too deeply", way_out);
+  if (depth > deepest_submodule)
+    return make_error(ErrorKind::failed, directory.string() + ": submodules are nested too deeply",
+                      give_revision);
   XAAS_TRY(const ProcessResult status, git.run({"status", "--porcelain", "--untracked-files=no",
                                                 "--no-renames", "--ignore-submodules=dirty", "--", "."}));
   if (status.exit_code != 0)
-    return make_error(ErrorKind::failed, "git status in " + directory.string() + " failed", way_out)
+    return make_error(ErrorKind::failed, "git status in " + directory.string() + " failed", give_revision)
         .with_output(status.output);
   if (!trim(status.output).empty())
     return true;

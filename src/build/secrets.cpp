@@ -31,7 +31,7 @@ struct Place {
   std::string_view name; // the end of the path, from a slash on
   const char* what;
 };
-constexpr std::array places = {
+constexpr std::array secret_places = {
     Place{"/.netrc", "passwords of hosts"},
     Place{"/.git-credentials", "passwords of git"},
     Place{"/.pgpass", "passwords of PostgreSQL"},
@@ -76,7 +76,7 @@ bool begins_private_key(std::string_view line) {
 std::vector<Secret> find_secrets(const std::string& file, std::string_view content) {
   std::vector<Secret> found;
   const std::string path = "/" + file;
-  for (const Place& place : places)
+  for (const Place& place : secret_places)
     if (path.ends_with(place.name) && !content.empty())
       found.push_back({file, 0, place.what});
   if (content.substr(0, 8000).find('\0') != std::string_view::npos) // not a text file

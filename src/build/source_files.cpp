@@ -14,7 +14,7 @@ namespace xaas::build {
 
 namespace {
 
-constexpr unsigned max_depth = 16; // of nested repositories
+constexpr unsigned deepest_repository = 16; // within each other
 
 bool is_below(const fs::path& path, const fs::path& directory) {
   return path == directory || !relative_under(path, directory).empty();
@@ -83,7 +83,7 @@ private:
 
   // The files below a directory that git counts as part of the project.
   Result<void> ask_git(const fs::path& directory, unsigned depth) {
-    if (depth > max_depth)
+    if (depth > deepest_repository)
       return make_error(ErrorKind::failed, directory.string() + ": repositories are nested too deeply");
     XAAS_TRY(std::vector<std::string> names, names_in(directory));
     for (const std::string& name : names) {

@@ -17,7 +17,7 @@ namespace xaas::build {
 
 namespace {
 
-constexpr const char* place = ".xaas/source/";
+constexpr const char* source_directory = ".xaas/source/";
 constexpr size_t shown = 10;
 constexpr uint64_t largest_archive = uint64_t(4) << 30; // unpacked; an archive is held in memory
 
@@ -57,12 +57,12 @@ private:
     std::error_code code;
     ++files_;
     if (fs::is_symlink(file, code))
-      return builder_.add_symlink(place + path.string(), fs::read_symlink(file, code).string());
+      return builder_.add_symlink(source_directory + path.string(), fs::read_symlink(file, code).string());
     const bool runs = (fs::status(file, code).permissions() & fs::perms::owner_exec) != fs::perms::none;
     XAAS_TRY(std::string content, read_file(file));
     look(content);
     bytes_ += content.size();
-    return builder_.add_file(place + path.string(), std::move(content), runs ? 0755 : 0644);
+    return builder_.add_file(source_directory + path.string(), std::move(content), runs ? 0755 : 0644);
   }
 
   Result<void> add_fetched() {
@@ -76,7 +76,7 @@ private:
       }
       ++files_;
       bytes_ += content.size();
-      XAAS_CHECK(builder_.add_file(place + each.to, std::move(content)).in("fetch"));
+      XAAS_CHECK(builder_.add_file(source_directory + each.to, std::move(content)).in("fetch"));
     }
     return {};
   }
@@ -89,7 +89,7 @@ private:
     for (fs::recursive_directory_iterator it(tree, code), end; !code && it != end; it.increment(code)) {
       const fs::path path = to / it->path().lexically_relative(tree);
       if (!it->is_symlink(code) && it->is_directory(code))
-        XAAS_CHECK(builder_.add_directory(place + path.string()));
+        XAAS_CHECK(builder_.add_directory(source_directory + path.string()));
       else
         XAAS_CHECK(add(it->path(), path, [](const std::string&) {}));
     }

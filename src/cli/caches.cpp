@@ -43,7 +43,7 @@ Result<store::SharedCache> open_shared_cache(const std::string& name) {
 
 namespace {
 
-std::string text_of(const Error& error) {
+std::string description_of(const Error& error) {
   return error.message + (error.hint.empty() ? "" : " (" + error.hint + ")");
 }
 
@@ -58,7 +58,7 @@ void add_shared(store::Cache& cache, const std::string& name, TerminalProgress& 
   if (shared)
     cache.also_read(*std::move(shared));
   else if (shared.error().kind != ErrorKind::not_found || !fs::is_directory(directory, code))
-    progress.note("the shared cache is not read: " + text_of(shared.error()));
+    progress.note("the shared cache is not read: " + description_of(shared.error()));
 }
 
 } // namespace
@@ -69,7 +69,7 @@ std::optional<store::Cache> open_cache(const std::string& name, TerminalProgress
     add_shared(*cache, name, progress);
     return *std::move(cache);
   }
-  progress.note("the cache is not used: " + text_of(cache.error()));
+  progress.note("the cache is not used: " + description_of(cache.error()));
   return std::nullopt;
 }
 

@@ -57,7 +57,6 @@ std::vector<std::string> transports_in(const std::string& help) {
 }
 
 CompletionWord::Kind kind_of(const CompletionWord& word) {
-  using Kind = CompletionWord::Kind;
   if (!word.values.empty())
     return Kind::values;
   const std::string& label = word.label;

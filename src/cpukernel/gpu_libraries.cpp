@@ -50,7 +50,7 @@ constexpr GpuLibrary libraries[] = {
 constexpr struct {
   std::string_view name;
   Returned returned;
-} others[] = {
+} other_results[] = {
     {"cublasGetCudartVersion", Returned::zero},
     {"cublasGetStatusName", Returned::text},
     {"cublasGetStatusString", Returned::text},
@@ -195,7 +195,7 @@ const GpuLibrary* find_gpu_library(std::string_view file) {
 }
 
 Returned returned_by(std::string_view function) {
-  for (const auto& [name, returned] : others)
+  for (const auto& [name, returned] : other_results)
     if (name.ends_with('*') ? function.starts_with(name.substr(0, name.size() - 1)) : function == name)
       return returned;
   return Returned::status;

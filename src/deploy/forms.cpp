@@ -6,8 +6,12 @@
 
 namespace xaas::deploy {
 
+namespace {
+
 using RefKind = link::FileRef::Kind;
 using FileKind = link::InstalledFile::Kind;
+
+} // namespace
 
 void reach(const image::Bundle& bundle, const link::FileRef& file, std::set<Digest>& units,
            std::set<Digest>& archives) {

@@ -8,8 +8,12 @@
 
 namespace xaas::deploy {
 
+namespace {
+
 using RefKind = link::FileRef::Kind;
 using FileKind = link::InstalledFile::Kind;
+
+} // namespace
 
 Members::Members(const AssemblyInputs& inputs) {
   // Objects that register device code are made later, and want symbols, too.

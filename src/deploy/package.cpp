@@ -113,14 +113,19 @@ Result<void> check_runtime_layer(const image::ApplicationImage& source, size_t i
     return make_error(ErrorKind::integrity, "run-time layer " + layer.digest.to_string() + ": is " +
                                                 layer.media_type + ", not " + oci::media_type::layer_gzip);
   XAAS_TRY(const oci::BlobPtr blob, source.image().open_blob(layer));
-  return oci::read_layer(blob, layer.media_type, &source.image().config().diff_ids[index],
-                         [&](const oci::LayerEntry& entry) -> Result<void> {
-                           if (files)
-                             files->take(entry);
-                           if (entry.kind == oci::LayerEntry::Kind::other)
-                             return make_error(ErrorKind::integrity, "/" + entry.path + ": a special file");
-                           return {};
-                         });
+  const Digest& diff_id = source.image().config().diff_ids[index];
+  const auto check = [](const oci::LayerEntry& entry) {
+    return entry.kind == oci::LayerEntry::Kind::other
+               ? make_error(ErrorKind::integrity, "/" + entry.path + ": a special file")
+               : Result<void>();
+  };
+  if (!files)
+    return oci::stream_layer(blob, layer.media_type, &diff_id, oci::layer_limit,
+                             [&](const oci::LayerEntry& entry, oci::LayerContent&) { return check(entry); });
+  return oci::read_layer(blob, layer.media_type, &diff_id, [&](const oci::LayerEntry& entry) {
+    files->take(entry);
+    return check(entry);
+  });
 }
 
 void fill_config(const image::ApplicationImage& source, const Needs& needs, oci::NewImage& image) {

@@ -17,15 +17,15 @@ namespace {
 using Elf = llvm::object::ELF64LE;
 using File = llvm::object::ELFFile<Elf>;
 
-constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
+constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
 // The same on every host, because Clang gives the bundler no other ID. A target ID would follow the last
 // dash.
 constexpr std::string_view host_id = "host-x86_64-unknown-linux-gnu-";
 constexpr std::string_view device_id = "hipv4-amdgcn-amd-amdhsa--";
-constexpr uint64_t alignment = 4096, entry_header = 24;
+constexpr uint64_t bundle_alignment = 4096, entry_header = 24;
 
-uint64_t aligned(uint64_t size) {
-  return (size + alignment - 1) / alignment * alignment;
+uint64_t bundle_aligned(uint64_t size) {
+  return (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;
 }
 
 void add(std::string& out, uint64_t value) {
@@ -230,7 +230,7 @@ Result<void> check_object(const CodeObject& object) {
 
 // --- bundles
 
-Error damaged(const std::string& what) {
+Error bad_bundle(const std::string& what) {
   return make_error(ErrorKind::integrity, "bundle of code objects: " + what);
 }
 
@@ -246,22 +246,22 @@ uint64_t number_at(std::string_view bytes, uint64_t offset) {
 // is later.
 Result<BundleEntry> take_entry(std::string_view bundle, uint64_t& at, uint64_t& end) {
   if (bundle.size() - at < entry_header)
-    return damaged("it ends within its entries");
+    return bad_bundle("it ends within its entries");
   const uint64_t offset = number_at(bundle, at), size = number_at(bundle, at + 8),
                  length = number_at(bundle, at + 16);
   at += entry_header;
   if (length == 0 || length > bundle.size() - at)
-    return damaged("an ID of " + std::to_string(length) + " bytes where there are " +
-                   std::to_string(bundle.size() - at));
+    return bad_bundle("an ID of " + std::to_string(length) + " bytes where there are " +
+                      std::to_string(bundle.size() - at));
   BundleEntry entry{std::string(bundle.substr(at, length)), {}};
   at += length;
   if (size == 0)
     return entry;
   if (offset > bundle.size() || size > bundle.size() - offset)
-    return damaged("an entry of " + std::to_string(size) + " bytes at " + std::to_string(offset) +
-                   " where there are " + std::to_string(bundle.size()));
+    return bad_bundle("an entry of " + std::to_string(size) + " bytes at " + std::to_string(offset) +
+                      " where there are " + std::to_string(bundle.size()));
   if (offset < end)
-    return damaged("an entry at " + std::to_string(offset) + " that overlaps what is before it");
+    return bad_bundle("an entry at " + std::to_string(offset) + " that overlaps what is before it");
   entry.bytes = bundle.substr(offset, size);
   end = offset + size;
   return entry;
@@ -269,12 +269,12 @@ Result<BundleEntry> take_entry(std::string_view bundle, uint64_t& at, uint64_t& 
 
 // Takes one bundle off the start of `rest`.
 Result<void> take_bundle(std::string_view& rest, std::vector<BundleEntry>& entries) {
-  constexpr uint64_t header = magic.size() + 8;
-  if (!rest.starts_with(magic) || rest.size() < header)
-    return damaged("it has no magic at its start");
-  const uint64_t count = number_at(rest, magic.size());
+  constexpr uint64_t header = bundle_magic.size() + 8;
+  if (!rest.starts_with(bundle_magic) || rest.size() < header)
+    return bad_bundle("it has no magic at its start");
+  const uint64_t count = number_at(rest, bundle_magic.size());
   if (count > rest.size() / entry_header)
-    return damaged(std::to_string(count) + " entries in " + std::to_string(rest.size()) + " bytes");
+    return bad_bundle(std::to_string(count) + " entries in " + std::to_string(rest.size()) + " bytes");
   // The entries' bytes follow all entries, whose end is known after the last one.
   uint64_t at = header, end = header;
   const size_t first = entries.size();
@@ -284,7 +284,7 @@ Result<void> take_bundle(std::string_view& rest, std::vector<BundleEntry>& entri
   }
   for (size_t i = first; i < entries.size(); ++i)
     if (!entries[i].bytes.empty() && entries[i].bytes.data() < rest.data() + at)
-      return damaged("an entry whose bytes overlap the list of entries");
+      return bad_bundle("an entry whose bytes overlap the list of entries");
   rest.remove_prefix(std::max(at, end));
   return {};
 }
@@ -323,14 +323,14 @@ Result<std::string> code_object_bundle(const std::vector<CodeObject>& objects) {
     XAAS_CHECK(check_object(object));
     entries.emplace_back(std::string(device_id) + object.arch, object.bytes);
   }
-  uint64_t offset = magic.size() + 8;
+  uint64_t offset = bundle_magic.size() + 8;
   for (const auto& [id, bytes] : entries)
     offset += entry_header + id.size();
-  std::string file(magic);
+  std::string file(bundle_magic);
   add(file, entries.size());
   std::vector<uint64_t> offsets;
   for (const auto& [id, bytes] : entries) {
-    offset = aligned(offset);
+    offset = bundle_aligned(offset);
     add(file, offset);
     add(file, bytes.size());
     add(file, id.size());
@@ -351,9 +351,9 @@ Result<std::vector<BundleEntry>> parse_code_object_bundle(std::string_view bytes
   do {
     XAAS_CHECK(take_bundle(rest, entries));
     const uint64_t at = bytes.size() - rest.size(),
-                   filling = std::min<uint64_t>(aligned(at) - at, rest.size());
+                   filling = std::min<uint64_t>(bundle_aligned(at) - at, rest.size());
     if (rest.substr(0, filling).find_first_not_of('\0') != std::string_view::npos)
-      return damaged("something other than zeros behind it");
+      return bad_bundle("something other than zeros behind it");
     rest.remove_prefix(filling);
   } while (!rest.empty());
   return entries;

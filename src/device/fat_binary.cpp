@@ -15,7 +15,7 @@ namespace {
 using target::GpuArch;
 using Elf = llvm::object::ELF64LE;
 
-constexpr uint32_t magic = 0xba55ed50;
+constexpr uint32_t fat_magic = 0xba55ed50;
 constexpr uint64_t file_header = 16, image_header = 64, alignment = 8;
 constexpr uint16_t file_version = 1, image_version = 0x0101;
 
@@ -198,7 +198,7 @@ Result<GpuArch> nvidia_arch(const std::string& name) {
 
 // --- reading
 
-Error damaged(const std::string& what) {
+Error bad_fat_binary(const std::string& what) {
   return make_error(ErrorKind::integrity, "fat binary: " + what);
 }
 
@@ -228,19 +228,19 @@ Result<std::string> arch_of(uint64_t number, uint64_t flags) {
   constexpr uint64_t first = 10, last = 9999; // other numbers are not architectures
   const bool specific = flags & flag_specific, family = flags & flag_family;
   if (number < first || number > last || (specific && family))
-    return damaged("an image for architecture " + std::to_string(number) + ", flags " +
-                   std::to_string(flags));
+    return bad_fat_binary("an image for architecture " + std::to_string(number) + ", flags " +
+                          std::to_string(flags));
   return "sm_" + std::to_string(number) + (specific ? "a" : family ? "f" : "");
 }
 
 // Takes one image off the start of `rest`.
 Result<StoredImage> take_image(std::string_view& rest) {
   if (rest.size() < image_header)
-    return damaged(std::to_string(rest.size()) + " bytes at its end are too few for an image");
+    return bad_fat_binary(std::to_string(rest.size()) + " bytes at its end are too few for an image");
   const uint64_t header = number_at(rest, 4, 4), payload = number_at(rest, 8, 8);
   if (header < image_header || header > rest.size() || payload > rest.size() - header)
-    return damaged("an image with a header of " + std::to_string(header) + " bytes and " +
-                   std::to_string(payload) + " more where there are " + std::to_string(rest.size()));
+    return bad_fat_binary("an image with a header of " + std::to_string(header) + " bytes and " +
+                          std::to_string(payload) + " more where there are " + std::to_string(rest.size()));
   const uint64_t flags = number_at(rest, 40, 8);
   StoredImage image;
   const uint64_t kind = number_at(rest, 0, 2);
@@ -255,9 +255,9 @@ Result<StoredImage> take_image(std::string_view& rest) {
     const uint64_t compressed = number_at(rest, 16, 4);
     image.size = number_at(rest, 56, 8);
     if (compressed > payload || image.size > most)
-      return damaged("a compressed image for " + image.arch + " of " + std::to_string(compressed) +
-                     " bytes where there are " + std::to_string(payload) + ", of " +
-                     std::to_string(image.size) + " uncompressed");
+      return bad_fat_binary("a compressed image for " + image.arch + " of " + std::to_string(compressed) +
+                            " bytes where there are " + std::to_string(payload) + ", of " +
+                            std::to_string(image.size) + " uncompressed");
     image.bytes = image.bytes.substr(0, compressed);
   } else {
     if (image.kind == StoredImage::Kind::ptx)
@@ -271,16 +271,16 @@ Result<StoredImage> take_image(std::string_view& rest) {
 // Takes one fat binary off the start of `rest`.
 Result<void> take_file(std::string_view& rest, std::vector<StoredImage>& images) {
   if (rest.size() < file_header)
-    return damaged(std::to_string(rest.size()) + " bytes are too few for one");
-  if (number_at(rest, 0, 4) != magic)
-    return damaged("it has no magic at its start");
+    return bad_fat_binary(std::to_string(rest.size()) + " bytes are too few for one");
+  if (number_at(rest, 0, 4) != fat_magic)
+    return bad_fat_binary("it has no magic at its start");
   const uint64_t version = number_at(rest, 4, 2), header = number_at(rest, 6, 2),
                  size = number_at(rest, 8, 8);
   if (version != file_version)
-    return damaged("version " + std::to_string(version) + " is not known");
+    return bad_fat_binary("version " + std::to_string(version) + " is not known");
   if (header < file_header || header > rest.size() || size > rest.size() - header)
-    return damaged("it says that it has " + std::to_string(header) + " and " + std::to_string(size) +
-                   " bytes; there are " + std::to_string(rest.size()));
+    return bad_fat_binary("it says that it has " + std::to_string(header) + " and " + std::to_string(size) +
+                          " bytes; there are " + std::to_string(rest.size()));
   std::string_view inside = rest.substr(header, size);
   while (!inside.empty()) {
     XAAS_TRY(StoredImage image, take_image(inside));
@@ -301,7 +301,7 @@ Result<std::string> fat_binary(const std::vector<DeviceImage>& images) {
     add_entry(entries, entry, arch);
   }
   std::string file;
-  add(file, magic, 4);
+  add(file, fat_magic, 4);
   add(file, file_version, 2);
   add(file, file_header, 2);
   add(file, entries.size(), 8);
@@ -315,7 +315,7 @@ Result<std::vector<StoredImage>> parse_fat_binary(std::string_view bytes) {
     XAAS_CHECK(take_file(rest, images));
     const uint64_t at = bytes.size() - rest.size(), filling = std::min(aligned(at) - at, rest.size());
     if (rest.substr(0, filling).find_first_not_of('\0') != std::string_view::npos)
-      return damaged("something other than zeros behind it");
+      return bad_fat_binary("something other than zeros behind it");
     rest.remove_prefix(filling);
   } while (!rest.empty());
   return images;

@@ -10,7 +10,7 @@ namespace xaas::frontdoor {
 
 namespace {
 
-using Arguments = std::vector<std::string>;
+using ArgumentList = std::vector<std::string>;
 
 // gfortran compresses its module files with gzip.
 bool is_gfortrans(const fs::path& module) {
@@ -18,8 +18,8 @@ bool is_gfortrans(const fs::path& module) {
   return content && content->starts_with("\x1f\x8b");
 }
 
-Arguments include_directories(const Arguments& command) {
-  Arguments directories;
+ArgumentList include_directories(const ArgumentList& command) {
+  ArgumentList directories;
   for (size_t i = 0; i + 1 < command.size(); ++i)
     if (command[i] == "-I")
       directories.push_back(fs::absolute(command[i + 1]).string());
@@ -27,7 +27,7 @@ Arguments include_directories(const Arguments& command) {
 }
 
 // Makes mpi.mod in `place`, atomically, because several compilers may do so at the same time.
-Result<void> make_module(const fs::path& flang, const Arguments& directories, const fs::path& place) {
+Result<void> make_module(const fs::path& flang, const ArgumentList& directories, const fs::path& place) {
   XAAS_CHECK(make_directories(place.parent_path()));
   XAAS_TRY(const TemporaryDirectory work, TemporaryDirectory::create(place.parent_path(), "making-"));
   const fs::path source = work.path() / "mpi.f90";
@@ -67,8 +67,8 @@ bool speaks_of_gzip(const std::string& line) {
 
 } // namespace
 
-Arguments with_mpi_module(const session::Session& session, const fs::path& flang, Arguments command) {
-  const Arguments directories = include_directories(command);
+ArgumentList with_mpi_module(const session::Session& session, const fs::path& flang, ArgumentList command) {
+  const ArgumentList directories = include_directories(command);
   const auto gfortrans =
       std::find_if(directories.begin(), directories.end(), [](const std::string& directory) {
         std::error_code code;

@@ -35,7 +35,7 @@ namespace xaas::harvest {
 
 namespace {
 
-using Kind = link::FileRef::Kind;
+using RefKind = link::FileRef::Kind;
 
 // The name in an origin note; a file without these bytes has no note.
 constexpr std::string_view note_name("xaas\0\0\0\0", 8);
@@ -67,8 +67,8 @@ Result<std::optional<link::FileRef>> origin_of(const session::Session& session, 
   if (own) {
     if (own->content != content)
       return changed_file(path);
-    return std::optional(
-        link::FileRef{own->kind == link::Note::Kind::link ? Kind::link : Kind::unit, own->origin, name});
+    return std::optional(link::FileRef{own->kind == link::Note::Kind::link ? RefKind::link : RefKind::unit,
+                                       own->origin, name});
   }
   // The note may have been removed (strip -R .note*); the contents still identify the file.
   const Result<std::string> known = read_file(session.directory / "outputs" / content.hex());
@@ -77,7 +77,7 @@ Result<std::optional<link::FileRef>> origin_of(const session::Session& session, 
   const size_t blank = known->find(' ');
   XAAS_TRY(const Digest origin, Digest::parse(std::string_view(*known).substr(blank + 1)));
   return std::optional(
-      link::FileRef{known->substr(0, blank) == "link" ? Kind::link : Kind::unit, origin, name});
+      link::FileRef{known->substr(0, blank) == "link" ? RefKind::link : RefKind::unit, origin, name});
 }
 
 // A file of the machine, by its state. Each link reads the same libraries again, and libgcc.a alone may have
@@ -132,7 +132,7 @@ Result<link::FileRef> carry(const session::Session& session, std::string_view co
     const Json json{{"path", as_utf8(place)}, {"of_build", of_build}}; // for messages
     XAAS_CHECK(write_file(origin, json.dump(), 0644, false));
   }
-  return link::FileRef{Kind::kit, digest, name};
+  return link::FileRef{RefKind::kit, digest, name};
 }
 
 Result<link::FileRef> identify_archive(const session::Session& session, const fs::path& path,
@@ -157,7 +157,7 @@ Result<link::FileRef> identify_archive(const session::Session& session, const fs
     return carry(session, content, path, name);
   XAAS_TRY(const std::string text, json_text(link::to_json(record), "the archive's members"));
   XAAS_TRY(const Digest digest, session.content().put(text));
-  return link::FileRef{Kind::archive, digest, name};
+  return link::FileRef{RefKind::archive, digest, name};
 }
 
 } // namespace
@@ -190,7 +190,7 @@ Result<link::FileRef> identify(const session::Session& session, const fs::path& 
   if (!of_build) {
     machine_file.emplace(session, path); // its state before it is read
     if (const std::optional<Digest> known = machine_file->digest())
-      return link::FileRef{Kind::kit, *known, name};
+      return link::FileRef{RefKind::kit, *known, name};
   }
   XAAS_TRY(const std::string content, read_file(path));
   // A file of the machine has no code of this build, unless the build has installed it there for later use.

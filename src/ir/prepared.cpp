@@ -47,11 +47,11 @@
 
 namespace xaas::ir {
 
-// The function's written attribute; `plain` if Clang gave it no target attributes. A function with a range of
-// vscale of its own has the second note, too.
-static constexpr const char* noted = "xaas-noted";
+// The function's written attribute; `plain_mark` if Clang gave it no target attributes. A function with a
+// range of vscale of its own has the second note, too.
+static constexpr const char* noted_attribute = "xaas-noted";
 static constexpr const char* noted_vscale = "xaas-noted-vscale";
-static constexpr const char* plain = "plain";
+static constexpr const char* plain_mark = "plain";
 
 static bool has_features_of_its_own(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasFnAttribute(llvm::Attribute::AlwaysInline) &&
@@ -82,8 +82,8 @@ void note_targets(llvm::Module& module) {
     if (function.isIntrinsic() || function.hasFnAttribute("target-cpu"))
       continue;
     const bool has_none = function.hasFnAttribute(no_target_attribute);
-    function.addFnAttr(noted,
-                       has_none ? plain : function.getFnAttribute(written_attribute).getValueAsString());
+    function.addFnAttr(noted_attribute,
+                       has_none ? plain_mark : function.getFnAttribute(written_attribute).getValueAsString());
     if (function.hasFnAttribute(llvm::Attribute::VScaleRange))
       function.addFnAttr(noted_vscale);
   }
@@ -93,16 +93,16 @@ void restore_targets(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (function.isIntrinsic())
       continue;
-    if (!function.hasFnAttribute(noted)) {
+    if (!function.hasFnAttribute(noted_attribute)) {
       if (!function.hasFnAttribute("target-cpu"))
         function.addFnAttr(no_target_attribute);
       continue;
     }
-    const std::string written = function.getFnAttribute(noted).getValueAsString().str();
+    const std::string written = function.getFnAttribute(noted_attribute).getValueAsString().str();
     const bool has_own_vscale = function.hasFnAttribute(noted_vscale);
-    function.removeFnAttr(noted);
+    function.removeFnAttr(noted_attribute);
     function.removeFnAttr(noted_vscale);
-    if (written == plain) {
+    if (written == plain_mark) {
       function.addFnAttr(no_target_attribute);
       continue;
     }

@@ -11,9 +11,9 @@ namespace {
 
 using Kind = InstalledFile::Kind;
 
-const std::map<std::string, Kind> kinds = {{"directory", Kind::directory}, {"symlink", Kind::symlink},
-                                           {"file", Kind::file},           {"unit", Kind::unit},
-                                           {"archive", Kind::archive},     {"link", Kind::link}};
+const std::map<std::string, Kind> installed_kinds = {
+    {"directory", Kind::directory}, {"symlink", Kind::symlink}, {"file", Kind::file},
+    {"unit", Kind::unit},           {"archive", Kind::archive}, {"link", Kind::link}};
 
 const std::map<std::string, Finish::Strip> strips = {
     {"none", Finish::Strip::none}, {"debug", Finish::Strip::debug}, {"all", Finish::Strip::all}};
@@ -111,7 +111,7 @@ Result<DeviceFile> parse_device_file(const JsonReader& reader) {
 }
 
 Json to_json(const InstalledFile& file) {
-  Json json{{"path", file.path}, {"kind", name_of(kinds, file.kind)}, {"mode", file.mode}};
+  Json json{{"path", file.path}, {"kind", name_of(installed_kinds, file.kind)}, {"mode", file.mode}};
   if (file.kind == Kind::symlink)
     json["destination"] = file.destination;
   else if (file.kind != Kind::directory)
@@ -137,8 +137,8 @@ Result<InstalledFile> parse_installed_file(const JsonReader& reader) {
     return make_error(ErrorKind::integrity,
                       reader.where() + "/path: '" + file.path + "' leaves the image's root");
   XAAS_TRY(const std::string kind, reader.string_at("kind"));
-  const auto found = kinds.find(kind);
-  if (found == kinds.end())
+  const auto found = installed_kinds.find(kind);
+  if (found == installed_kinds.end())
     return make_error(ErrorKind::integrity, reader.where() + "/kind: '" + kind + "' is not known");
   file.kind = found->second;
   XAAS_TRY(const JsonReader mode, reader.at("mode"));

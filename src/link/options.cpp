@@ -10,16 +10,6 @@
 namespace xaas::link {
 namespace {
 
-constexpr auto none = Option::Value::none;
-constexpr auto optional = Option::Value::optional;
-constexpr auto required = Option::Value::required;
-constexpr auto keep = Option::Use::keep;
-constexpr auto file = Option::Use::file;
-constexpr auto drop = Option::Use::drop;
-constexpr auto writes = Option::Use::writes;
-constexpr auto parsed = Option::Use::parsed;
-constexpr auto refused = Option::Use::refused;
-
 // The `-z` keywords that lld understands; it ignores others.
 constexpr std::string_view z_values =
     "bti-report=warning|bti-report=error|bti-report=none|cet-report=none|cet-report=warning|cet-report=error|"
@@ -37,6 +27,8 @@ constexpr std::string_view z_values =
     "wxneeded|nobtcfi";
 
 const std::vector<Option>& table() {
+  using enum Option::Value;
+  using enum Option::Use;
   static const std::vector<Option> options = {
       // The kind of output.
       {"shared", none, parsed, ""},
@@ -339,8 +331,8 @@ const Option* find_option(std::string_view name) {
       map[option.name] = &option;
     return map;
   }();
-  static constexpr Option warning{"warn", none, drop, ""};
-  static constexpr Option lto_option{"lto-option", optional, drop, ""};
+  static constexpr Option warning{"warn", Option::Value::none, Option::Use::drop, ""};
+  static constexpr Option lto_option{"lto-option", Option::Value::optional, Option::Use::drop, ""};
   if (const auto alias = aliases().find(name); alias != aliases().end())
     name = alias->second;
   if (const auto found = by_name.find(name); found != by_name.end())
@@ -357,7 +349,8 @@ const Option* find_record_option(std::string_view option) {
   if (!option.starts_with("-"))
     return nullptr;
   const Option* found = find_option(option.substr(dashes));
-  if (!found || (found->use != keep && found->use != file) || canonical(*found) != option)
+  if (!found || (found->use != Option::Use::keep && found->use != Option::Use::file) ||
+      canonical(*found) != option)
     return nullptr;
   return found;
 }
@@ -367,10 +360,10 @@ std::string canonical(const Option& option) {
 }
 
 bool valid_value(const Option& option, std::string_view value) {
-  if (option.value == none)
+  if (option.value == Option::Value::none)
     return value.empty();
   if (value.empty())
-    return option.value == optional || option.values.empty();
+    return option.value == Option::Value::optional || option.values.empty();
   if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
     return false;
   if (option.values.empty())

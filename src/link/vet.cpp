@@ -15,7 +15,7 @@
 namespace xaas::link {
 namespace {
 
-Error refused(const std::string& name, const std::string& why) {
+Error bad_bitcode(const std::string& name, const std::string& why) {
   return make_error(ErrorKind::integrity, name + ": " + why);
 }
 
@@ -24,9 +24,9 @@ Result<void> vet_bitcode(const llvm::MemoryBufferRef& bitcode, const std::string
   llvm::LLVMContext context;
   llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile(bitcode, context);
   if (!module)
-    return refused(name, "damaged LLVM bitcode: " + llvm::toString(module.takeError()));
+    return bad_bitcode(name, "damaged LLVM bitcode: " + llvm::toString(module.takeError()));
   if (!ir::only_instructions(**module))
-    return refused(name, "LLVM bitcode with inline assembly that is more than instructions");
+    return bad_bitcode(name, "LLVM bitcode with inline assembly that is more than instructions");
   return {};
 }
 
@@ -38,7 +38,7 @@ Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name
     return {};
   }
   if ((*archive)->isThin())
-    return refused(name, "a thin archive");
+    return bad_bitcode(name, "a thin archive");
   llvm::Error error = llvm::Error::success();
   Result<void> vetted;
   for (const llvm::object::Archive::Child& child : (*archive)->children(error)) {
@@ -47,7 +47,7 @@ Result<void> vet_archive(const llvm::MemoryBuffer& file, const std::string& name
       llvm::consumeError(bytes.takeError());
     } else if (is_bitcode({bytes->data(), bytes->size()})) {
       vetted = may_have_bitcode ? vet_bitcode(llvm::MemoryBufferRef(*bytes, name), name)
-                                : refused(name, "an archive of LLVM bitcode, expected machine code");
+                                : bad_bitcode(name, "an archive of LLVM bitcode, expected machine code");
       if (!vetted)
         break;
     }
@@ -70,9 +70,9 @@ Result<void> vet_input(const fs::path& path, const std::string& name, bool scrip
   if (!script && bitcode && is_bitcode(content))
     return vet_bitcode((*file)->getMemBufferRef(), name);
   if (!script && is_bitcode(content))
-    return refused(name, "LLVM bitcode, expected machine code");
+    return bad_bitcode(name, "LLVM bitcode, expected machine code");
   if (const auto command = file_command(content))
-    return refused(name, "a linker script with the command " + *command + ", which names files");
+    return bad_bitcode(name, "a linker script with the command " + *command + ", which names files");
   return {};
 }
 

@@ -11,10 +11,6 @@ namespace xaas::llm {
 
 namespace {
 
-bool is_word_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
 // The name after "enable-" or "with-", and the prefix; both empty for a variable.
 std::pair<std::string, std::string> feature_of(const std::string& option) {
   for (const char* kind : {"enable", "with"})

@@ -16,7 +16,7 @@ namespace xaas::llm {
 
 namespace {
 
-constexpr size_t most_points = 64, most_values = 32, most_arguments = 8, most_evidence = 16;
+constexpr size_t most_proposed_points = 64, most_values = 32, most_arguments = 8, most_evidence = 16;
 constexpr size_t longest_name = 64, longest_argument = 256, longest_reason = 1000;
 
 // Control characters, and characters that reorder or break lines (UTF-8 of U+0080 to U+009F, U+2028 to
@@ -268,13 +268,13 @@ std::vector<CheckedPoint> check(const Json& document, const discover::Findings& 
                                 std::vector<Rejection>& rejected) {
   std::vector<CheckedPoint> points;
   const Json& list = document["points"];
-  for (size_t i = 0; i < std::min(list.size(), most_points); ++i)
+  for (size_t i = 0; i < std::min(list.size(), most_proposed_points); ++i)
     if (auto point = PointCheck(list[i], findings, tree, rejected).run())
       points.push_back(*std::move(point));
-  if (list.size() > most_points)
+  if (list.size() > most_proposed_points)
     rejected.push_back({"", "",
-                        std::to_string(list.size() - most_points) + " points above the limit of " +
-                            std::to_string(most_points)});
+                        std::to_string(list.size() - most_proposed_points) + " points above the limit of " +
+                            std::to_string(most_proposed_points)});
   return points;
 }
 

@@ -13,7 +13,7 @@ namespace xaas::llm {
 namespace {
 
 constexpr size_t longest_text = 300; // bytes of a help text, condition or line
-constexpr size_t most_values = 40, most_conditions = 6;
+constexpr size_t shown_values = 40, most_conditions = 6;
 
 std::string at(const discover::Place& place) {
   return place.file + ":" + std::to_string(place.line);
@@ -39,7 +39,7 @@ Json describe(const discover::Option& option) {
   if (option.initial)
     json["default"] = shorten(*option.initial, longest_text);
   if (!option.values.empty())
-    json["values"] = list(option.values, most_values);
+    json["values"] = list(option.values, shown_values);
   if (!option.conditions.empty())
     json["conditions"] = list(option.conditions, most_conditions);
   return json;
@@ -174,7 +174,7 @@ Description describe(TreeLines& tree, const discover::Findings& findings,
   writer.set("project", shorten(findings.name, longest_text));
   writer.set("build_system", spec::to_string(system));
   writer.set("argument_form", Guide::get().argument_form(system));
-  writer.set("languages", list(findings.languages, most_values));
+  writer.set("languages", list(findings.languages, shown_values));
   const auto plain = [](const auto& item) { return describe(item); };
   writer.add("known_points", discovery.points, 20, plain);
   writer.add("options", findings.options, 60, plain);

@@ -2,7 +2,6 @@
 
 #include <xaas/base/tree_path.h>
 
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -52,8 +51,9 @@ Candidate::Kind kind_of(const Mapped& file, const std::string& arch) {
     return Candidate::Kind::no_library;
   if (!is_elf_for(bytes, arch))
     return Candidate::Kind::other_machine;
-  const unsigned char type = static_cast<unsigned char>(bytes[offsetof(Elf64_Ehdr, e_type)]);
-  return type == ET_DYN || type == ET_EXEC ? Candidate::Kind::library : Candidate::Kind::no_library;
+  const unsigned char type = static_cast<unsigned char>(bytes[offsetof(llvm::ELF::Elf64_Ehdr, e_type)]);
+  return type == llvm::ELF::ET_DYN || type == llvm::ELF::ET_EXEC ? Candidate::Kind::library
+                                                                 : Candidate::Kind::no_library;
 }
 
 } // namespace

@@ -41,8 +41,8 @@ namespace xaas::lower {
 
 namespace {
 
-constexpr const char* optimization_level = "OptimizationLevel";
-constexpr const char* contraction = "DefaultFPContractMode";
+constexpr const char* optimization_key = "OptimizationLevel";
+constexpr const char* contraction_key = "DefaultFPContractMode";
 
 void raise(std::map<std::string, int64_t>& values, const std::string& name, int64_t value) {
   int64_t& present = values.try_emplace(name, value).first->second;
@@ -246,16 +246,16 @@ ir::UnitOptions link_options(const std::vector<ir::UnitOptions>& units) {
   ir::UnitOptions result;
   bool all_contract = !units.empty();
   for (const ir::UnitOptions& unit : units) {
-    const auto level = unit.codegen.find(optimization_level);
-    raise(result.codegen, optimization_level, level == unit.codegen.end() ? 0 : level->second);
-    const auto mode = unit.language.find(contraction);
+    const auto level = unit.codegen.find(optimization_key);
+    raise(result.codegen, optimization_key, level == unit.codegen.end() ? 0 : level->second);
+    const auto mode = unit.language.find(contraction_key);
     all_contract &= mode != unit.language.end() && mode->second == clang::LangOptions::FPM_Fast;
     for (const auto& [name, value] : unit.gpu)
       if (name != ir::ptxas_registers) // each kernel keeps its own
         raise(result.gpu, name, value);
   }
   if (all_contract)
-    result.language[contraction] = clang::LangOptions::FPM_Fast;
+    result.language[contraction_key] = clang::LangOptions::FPM_Fast;
   return result;
 }
 

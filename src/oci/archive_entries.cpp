@@ -64,6 +64,8 @@ public:
     return std::string_view(buffer_.data(), static_cast<size_t>(count));
   }
 
+  uint64_t claimed_size() const override { return expected_; }
+
 private:
   archive* reader_;
   const ArchiveInput& input_;

@@ -6,7 +6,14 @@
 #include "archive_entries.h"
 #include "raw_locale.h"
 
+#include <xaas/base/large_buffer.h>
+
+#include <algorithm>
+
 namespace xaas::oci {
+
+// Larger contents grow as they come: a size may be a lie.
+static constexpr uint64_t most_reserved = uint64_t(256) << 20;
 
 Result<void> stream_layer(const BlobPtr& blob, const std::string& media_type, const Digest* diff_id,
                           uint64_t limit, const OnEntry& entry) {
@@ -31,6 +38,8 @@ Result<void> read_layer(const BlobPtr& blob, const std::string& media_type, cons
                         const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit) {
   return stream_layer(blob, media_type, diff_id, limit,
                       [&](LayerEntry& next, LayerContent& content) -> Result<void> {
+                        if (next.kind == LayerEntry::Kind::file)
+                          reserve(next.content, std::min(content.claimed_size(), most_reserved));
                         while (next.kind == LayerEntry::Kind::file) {
                           XAAS_TRY(const std::string_view piece, content.next());
                           if (piece.empty())

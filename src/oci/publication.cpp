@@ -118,9 +118,9 @@ std::string oci_type(const std::string& type) {
 }
 
 // Reads a manifest or an index and everything that it names.
-class Reader {
+class PublicationReader {
 public:
-  Reader(std::shared_ptr<const BlobSource> source, const Reference& reference, bool as_oci)
+  PublicationReader(std::shared_ptr<const BlobSource> source, const Reference& reference, bool as_oci)
       : source_(std::move(source)), reference_(reference), as_oci_(as_oci) {}
 
   // The descriptor of the document in the publication.
@@ -263,7 +263,7 @@ Result<Publication> read_publication(const std::shared_ptr<const BlobSource>& so
   if (options.architecture) {
     XAAS_TRY(wanted, resolve(*source, root, *options.architecture).in(reference.text));
   }
-  Reader reader(source, reference, options.as_oci);
+  PublicationReader reader(source, reference, options.as_oci);
   XAAS_CHECK(reader.read(wanted).in(reference.text));
   Publication publication = reader.take();
   publication.source = wanted.digest;

@@ -15,10 +15,6 @@ const char* const known_transports =
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // The text before the first ':' if it can name a transport; a path that contains ':' has a '/' or '.' before
 // it.
 std::string transport_name(const std::string& text) {

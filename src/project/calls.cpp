@@ -9,10 +9,6 @@ namespace xaas::project {
 
 namespace {
 
-bool in_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
 bool is_comment(Language language, std::string_view rest) {
   return rest.starts_with('#') || (language == Language::m4 && rest.starts_with("dnl"));
 }
@@ -80,14 +76,15 @@ std::vector<Call> find_calls(const std::string& text, Language language,
   size_t counted = 0;
   uint64_t line = 1;
   for (size_t i = 0; i < text.size();) {
-    if (is_comment(language, std::string_view(lower).substr(i)) && (i == 0 || !in_word(text[i - 1]))) {
+    if (is_comment(language, std::string_view(lower).substr(i)) &&
+        (i == 0 || !is_word_character(text[i - 1]))) {
       i = after(text, "\n", i);
       continue;
     }
     size_t next = i + 1;
     for (const std::string& name : names) {
       const size_t start =
-          i > 0 && in_word(text[i - 1]) ? std::string::npos : arguments_of_call(lower, i, name);
+          i > 0 && is_word_character(text[i - 1]) ? std::string::npos : arguments_of_call(lower, i, name);
       if (start == std::string::npos)
         continue;
       line += static_cast<uint64_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
@@ -113,7 +110,7 @@ std::string variables_as_stars(std::string_view text) {
     if (open == '{' || open == '(') {
       i = std::min(text.find(open == '{' ? '}' : ')', i), text.size() - 1);
     } else {
-      while (i + 1 < text.size() && in_word(text[i + 1]))
+      while (i + 1 < text.size() && is_word_character(text[i + 1]))
         ++i;
     }
     if (!result.ends_with('*'))

@@ -32,16 +32,12 @@ constexpr std::array signs = {
     Sign{"-mtune=native", Finding::Kind::native},
 };
 
-bool in_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
 // Whether `sign` is in the line as a word of its own.
 bool has_sign(std::string_view line, std::string_view sign) {
   for (size_t at = line.find(sign); at != std::string_view::npos; at = line.find(sign, at + 1)) {
     const size_t end = at + sign.size();
-    const bool begins = at == 0 || !in_word(sign.front()) || !in_word(line[at - 1]);
-    const bool ends = end == line.size() || !in_word(sign.back()) || !in_word(line[end]);
+    const bool begins = at == 0 || !is_word_character(sign.front()) || !is_word_character(line[at - 1]);
+    const bool ends = end == line.size() || !is_word_character(sign.back()) || !is_word_character(line[end]);
     if (begins && ends)
       return true;
   }

@@ -34,7 +34,7 @@ bool covers(const Library& library, const Library& other) {
 }
 
 // The first version of `name` that `by` needs and `library` lacks; empty: none.
-std::string lacking(const Library& by, const std::string& name, const Library& library) {
+std::string lacking_version(const Library& by, const std::string& name, const Library& library) {
   const auto needed = by.dynamic.needed_versions.find(name);
   if (needed != by.dynamic.needed_versions.end())
     for (const std::string& version : needed->second)
@@ -202,7 +202,7 @@ private:
       XAAS_TRY(const Library* const own, image_.find(name));
       if (!own)
         return refusal("the host's " + library.path + " needs " + name + ", which the image does not have");
-      if (const std::string version = lacking(library, name, *own); !version.empty())
+      if (const std::string version = lacking_version(library, name, *own); !version.empty())
         return refusal("the host's " + library.path + " needs " + version + " of " + name +
                        ", which the image's does not have: the host's C library is newer");
     }
@@ -222,7 +222,8 @@ private:
     for (const std::string& name : names_of(replaced_)) {
       const Library& host = *taking_.libraries.at(name);
       for (const Library* by : of_.loading_)
-        if (const std::string version = lacking(*by, name, host); !version.empty() && !is_replaced(*by))
+        if (const std::string version = lacking_version(*by, name, host);
+            !version.empty() && !is_replaced(*by))
           return refusal("the image's " + by->path + " needs " + version + " of " + name +
                          ", which the host's " + host.path + " does not have");
       XAAS_TRY(const Library* const own, image_.find(name));

@@ -33,10 +33,6 @@ std::string field(const std::string& text, const std::string& name) {
   return {};
 }
 
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c));
-}
-
 // Matches whole words: "A10" does not match "A100".
 std::string nvidia_arch(const std::string& model) {
   for (const GpuName& name : Names::get().nvidia)

@@ -9,7 +9,7 @@
 namespace xaas::system {
 namespace {
 
-constexpr int64_t version = 1;
+constexpr int64_t format_version = 1;
 
 Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
@@ -311,7 +311,7 @@ Result<void> parse_objects(const JsonReader& reader, SystemDescription& descript
 
 Json to_json(const SystemDescription& description) {
   return {
-      {"version", version},
+      {"version", format_version},
       {"arch", description.arch},
       {"cpu", cpu_json(description.cpu)},
       {"memory_bytes", description.memory_bytes},
@@ -341,10 +341,10 @@ Result<SystemDescription> parse_system(const Json& json, const std::string& name
   const JsonReader reader(json, name + "#", ErrorKind::usage);
   XAAS_TRY(const JsonReader version_reader, reader.at("version"));
   XAAS_TRY(const int64_t found, version_reader.integer());
-  if (found != version)
+  if (found != format_version)
     return make_error(ErrorKind::unsatisfied,
                       version_reader.where() + ": system description of version " + std::to_string(found) +
-                          ", known is " + std::to_string(version),
+                          ", known is " + std::to_string(format_version),
                       "describe the machine again with this program's `detect`");
   SystemDescription description;
   XAAS_TRY(description.arch, reader.string_at("arch"));

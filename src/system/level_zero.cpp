@@ -9,7 +9,7 @@ namespace xaas::system {
 
 namespace {
 
-using Status = unsigned; // 0: success
+using ZeStatus = unsigned; // 0: success
 struct DriverHandle;
 struct Device;
 
@@ -47,8 +47,8 @@ static_assert(sizeof(PciProperties) == 48);
 
 constexpr uint32_t integrated_flag = 1, intel = 0x8086;
 
-Status call(const SharedLibrary& library, const char* name, auto... arguments) {
-  using Function = Status(decltype(arguments)...);
+ZeStatus call(const SharedLibrary& library, const char* name, auto... arguments) {
+  using Function = ZeStatus(decltype(arguments)...);
   Function* function = library.function<Function>(name);
   return function ? function(arguments...) : ~0u;
 }
@@ -71,7 +71,7 @@ DriverAnswer ask_level_zero(const SharedLibrary& library) {
   DriverAnswer answer;
   setenv("ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE", 1); // cards, not their tiles
   unsetenv("ZE_AFFINITY_MASK");
-  if (const Status status = call(library, "zeInit", uint32_t(0)); status != 0) {
+  if (const ZeStatus status = call(library, "zeInit", uint32_t(0)); status != 0) {
     answer.trouble = "zeInit failed with error " + std::to_string(status);
     return answer;
   }

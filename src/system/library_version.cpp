@@ -14,10 +14,6 @@ namespace xaas::system {
 
 namespace {
 
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c));
-}
-
 // The version number at the start of a text, after blanks: "4.0.2", "2021.10", and "3.4" of "3.4a2".
 std::string leading_version(const std::string& text) {
   const std::string rest = trim(text);

@@ -6,7 +6,7 @@ namespace xaas::system {
 
 namespace {
 
-using Status = int; // 0: success
+using NvmlStatus = int; // 0: success
 struct Device;
 struct Memory {
   unsigned long long total, free, used;
@@ -18,8 +18,8 @@ struct Pci {
   char later[256]; // for members of later versions
 };
 
-Status call(const SharedLibrary& library, const char* name, const char* older, auto... arguments) {
-  using Function = Status(decltype(arguments)...);
+NvmlStatus call(const SharedLibrary& library, const char* name, const char* older, auto... arguments) {
+  using Function = NvmlStatus(decltype(arguments)...);
   Function* function = library.function<Function>(name);
   if (!function && older)
     function = library.function<Function>(older);
@@ -51,7 +51,7 @@ DriverGpu describe(const SharedLibrary& library, Device* device) {
 
 DriverAnswer ask_nvml(const SharedLibrary& library) {
   DriverAnswer answer;
-  if (const Status status = call(library, "nvmlInit_v2", "nvmlInit"); status != 0) {
+  if (const NvmlStatus status = call(library, "nvmlInit_v2", "nvmlInit"); status != 0) {
     answer.trouble = "nvmlInit_v2 failed with error " + std::to_string(status);
     return answer;
   }
@@ -60,7 +60,8 @@ DriverAnswer ask_nvml(const SharedLibrary& library) {
   int cuda = 0; // 12040 for 12.4
   call(library, "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion", &cuda);
   unsigned count = 0;
-  if (const Status status = call(library, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", &count); status != 0)
+  if (const NvmlStatus status = call(library, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", &count);
+      status != 0)
     answer.trouble = "nvmlDeviceGetCount_v2 failed with error " + std::to_string(status);
   for (unsigned i = 0; i < count && i < 1024; ++i) {
     Device* device = nullptr;

@@ -5,19 +5,19 @@ namespace xaas::system {
 
 namespace {
 
-using Status = int; // 0: success
+using OpenClStatus = int; // 0: success
 struct Platform;
 struct Device;
 
 constexpr uint64_t device_type_gpu = 1 << 2;
 constexpr uint32_t device_vendor_id = 0x1001, device_global_memory = 0x101F, device_name = 0x102B,
                    driver_version = 0x102D, device_unified_memory = 0x1035, device_pci = 0x410F,
-                   intel = 0x8086;
+                   intel_vendor = 0x8086;
 
 struct Functions {
-  Status (*platforms)(uint32_t, Platform**, uint32_t*);
-  Status (*devices)(Platform*, uint64_t, uint32_t, Device**, uint32_t*);
-  Status (*info)(Device*, uint32_t, size_t, void*, size_t*);
+  OpenClStatus (*platforms)(uint32_t, Platform**, uint32_t*);
+  OpenClStatus (*devices)(Platform*, uint64_t, uint32_t, Device**, uint32_t*);
+  OpenClStatus (*info)(Device*, uint32_t, size_t, void*, size_t*);
 };
 
 template <typename T> bool get(const Functions& functions, Device* device, uint32_t what, T& value) {
@@ -34,9 +34,9 @@ std::string text(const Functions& functions, Device* device, uint32_t what) {
 DriverAnswer ask_opencl(const SharedLibrary& library) {
   DriverAnswer answer;
   const Functions functions = {
-      library.function<Status(uint32_t, Platform**, uint32_t*)>("clGetPlatformIDs"),
-      library.function<Status(Platform*, uint64_t, uint32_t, Device**, uint32_t*)>("clGetDeviceIDs"),
-      library.function<Status(Device*, uint32_t, size_t, void*, size_t*)>("clGetDeviceInfo")};
+      library.function<OpenClStatus(uint32_t, Platform**, uint32_t*)>("clGetPlatformIDs"),
+      library.function<OpenClStatus(Platform*, uint64_t, uint32_t, Device**, uint32_t*)>("clGetDeviceIDs"),
+      library.function<OpenClStatus(Device*, uint32_t, size_t, void*, size_t*)>("clGetDeviceInfo")};
   if (!functions.platforms || !functions.devices || !functions.info) {
     answer.trouble = "it lacks OpenCL functions";
     return answer;
@@ -51,7 +51,7 @@ DriverAnswer ask_opencl(const SharedLibrary& library) {
       continue;
     for (uint32_t d = 0; d < device_count && d < 256; ++d) {
       uint32_t vendor = 0, unified = 0, pci[4] = {};
-      if (!get(functions, devices[d], device_vendor_id, vendor) || vendor != intel)
+      if (!get(functions, devices[d], device_vendor_id, vendor) || vendor != intel_vendor)
         continue;
       DriverGpu gpu;
       gpu.facts.vendor = "intel";

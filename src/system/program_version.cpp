@@ -8,9 +8,9 @@
 
 namespace xaas::system {
 
-using Clock = std::chrono::steady_clock;
-
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t most_output = uint64_t(1) << 20;
 

@@ -11,6 +11,7 @@
 #include <llvm/TargetParser/AArch64TargetParser.h>
 
 namespace xaas::target {
+namespace arm {
 namespace {
 
 namespace parser = llvm::AArch64;
@@ -143,8 +144,10 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 }
 
 } // namespace
+} // namespace arm
 
 const Architecture& aarch64() {
+  using namespace arm;
   static const Architecture architecture{"aarch64",   "aarch64-unknown-linux-gnu",
                                          "arm64",     {"armv8-a", "armv8.2-a+sve", "armv9-a"},
                                          "armv8-a",   named,

@@ -28,10 +28,6 @@ constexpr NvidiaGpu nvidia[] = {
     {121, true, true},
 };
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 // A decimal number without sign, leading zero or trailing text.
 std::optional<unsigned> number(std::string_view text) {
   unsigned value = 0;

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 namespace xaas::target {
+namespace x86 {
 namespace {
 
 const FeatureSet& known_features() {
@@ -108,8 +109,10 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 }
 
 } // namespace
+} // namespace x86
 
 const Architecture& x86_64() {
+  using namespace x86;
   static const Architecture architecture{"x86_64",
                                          "x86_64-pc-linux-gnu",
                                          "amd64",

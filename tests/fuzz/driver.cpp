@@ -1,7 +1,7 @@
 // Runs a fuzz target over seeds and damaged copies of them, the same in every run: with bytes changed, pieces
 // cut out or repeated, and pieces of other seeds put in.
 //
-//   fuzz_NAME DIRECTORY [COPIES]
+//   fuzz_targets NAME DIRECTORY [COPIES]
 //
 // An input that crashes the target is left in the file `crash-NUMBER` of the working directory.
 #include "fuzz.h"
@@ -14,12 +14,25 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
+#define FUZZ_TARGET(name) extern "C" int fuzz_##name(const uint8_t* data, size_t size);
+XAAS_FUZZ_TARGETS
+#undef FUZZ_TARGET
+
 namespace {
+
+using Target = int (*)(const uint8_t* data, size_t size);
+
+const std::map<std::string, Target> targets = {
+#define FUZZ_TARGET(name) {#name, fuzz_##name},
+    XAAS_FUZZ_TARGETS
+#undef FUZZ_TARGET
+};
 
 std::string current; // input, for the handler
 unsigned number = 0;
@@ -35,10 +48,10 @@ void keep_input(int signal) {
   std::raise(signal);
 }
 
-void run(std::string input) {
+void run(Target target, std::string input) {
   current = std::move(input);
   ++number;
-  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(current.data()), current.size());
+  target(reinterpret_cast<const uint8_t*>(current.data()), current.size());
 }
 
 class Mutator {
@@ -91,12 +104,13 @@ private:
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::cerr << "usage: " << argv[0] << " DIRECTORY [COPIES]\n";
+  const auto target = targets.find(argc > 1 ? argv[1] : "");
+  if (target == targets.end() || argc < 3) {
+    std::cerr << "usage: " << argv[0] << " NAME DIRECTORY [COPIES]\n";
     return 2;
   }
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(argv[1]))
+  for (const auto& entry : std::filesystem::directory_iterator(argv[2]))
     files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::vector<std::string> seeds;
@@ -109,17 +123,17 @@ int main(int argc, char** argv) {
     }
   }
   if (seeds.empty()) {
-    std::cerr << argv[1] << ": no seeds\n";
+    std::cerr << argv[2] << ": no seeds\n";
     return 1;
   }
   for (const int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
     std::signal(signal, keep_input);
-  const unsigned copies = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 600;
+  const unsigned copies = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 600;
   Mutator mutator(seeds);
   for (const std::string& seed : seeds) {
-    run(seed);
+    run(target->second, seed);
     for (unsigned i = 0; i < copies; ++i)
-      run(mutator.damaged(seed));
+      run(target->second, mutator.damaged(seed));
   }
   std::cout << number << " inputs\n";
 }

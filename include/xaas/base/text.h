@@ -17,6 +17,12 @@ std::string replaced(std::string text, const std::string& from,
                      const std::string& to); // each `from`, if not empty
 std::string to_lower(std::string text);      // ASCII letters
 std::string to_upper(std::string text);
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool is_word_character(char c) { // ASCII letters and digits, and `_`
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
 bool starts_with(std::string_view text, std::string_view prefix);
 bool ends_with(std::string_view text, std::string_view suffix);
 

@@ -86,6 +86,8 @@ public:
   virtual ~LayerContent() = default;
   // The next bytes, valid until the next call; empty at the end.
   virtual Result<std::string_view> next() = 0;
+  // The bytes that the entry claims to have.
+  virtual uint64_t claimed_size() const = 0;
 };
 
 // As read_layer(), but entries come without their content, which may be larger than memory. `limit` applies

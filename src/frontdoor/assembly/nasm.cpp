@@ -48,7 +48,7 @@ struct Option {
 };
 
 // Options that leave assembling as it is. Longer names come first.
-constexpr std::array options = {
+constexpr std::array nasm_options = {
     Option{"--include", Value::next, Role::meaning}, Option{"-MD", Value::none, Role::list},
     Option{"-MF", Value::next, Role::dependencies},  Option{"-MT", Value::next, Role::naming},
     Option{"-MQ", Value::next, Role::naming},        Option{"-MP", Value::none, Role::naming},
@@ -67,8 +67,8 @@ const Option* option_of(const std::string& word) {
     return option.value == Value::next || option.value == Value::none ? word == option.name
                                                                       : word.starts_with(option.name);
   };
-  const auto* const found = std::find_if(options.begin(), options.end(), is_it);
-  return found == options.end() ? nullptr : found;
+  const auto* const found = std::find_if(nasm_options.begin(), nasm_options.end(), is_it);
+  return found == nasm_options.end() ? nullptr : found;
 }
 
 // `words` is the option, with its value if that is another word.

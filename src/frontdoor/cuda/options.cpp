@@ -8,9 +8,6 @@ namespace xaas::frontdoor {
 
 namespace {
 
-using enum NvccValue;
-using enum NvccUse;
-
 constexpr std::string_view device_only = "stop at device code that a program loads as a file";
 constexpr std::string_view other_toolkit = "compile with another part of the toolkit than --cuda-path names";
 
@@ -18,6 +15,10 @@ constexpr std::string_view other_toolkit = "compile with another part of the too
 // which was removed since. The last three are not in the help, but nvcc knows them and projects use them.
 // Dropped options without a comment concern messages, the speed or size of compiling, temporary files, or
 // Windows.
+namespace nvcc {
+using enum NvccValue;
+using enum NvccUse;
+
 const NvccOption options[] = {
     {"--cuda", "-cuda", none, refused, false, "stop at the C++ that nvcc's own front end writes"},
     {"--cubin", "-cubin", none, refused, false, device_only},
@@ -183,11 +184,14 @@ const NvccOption options[] = {
     {"--cicc-options", "-Xcicc", list, refused, false, "give nvcc's device compiler options"},
 };
 
+} // namespace nvcc
+
 const NvccOption* named(std::string_view name) {
-  const auto* found = std::find_if(std::begin(options), std::end(options), [&](const NvccOption& option) {
-    return option.name == name || option.short_name == name;
-  });
-  return found == std::end(options) ? nullptr : found;
+  const auto* found =
+      std::find_if(std::begin(nvcc::options), std::end(nvcc::options), [&](const NvccOption& option) {
+        return option.name == name || option.short_name == name;
+      });
+  return found == std::end(nvcc::options) ? nullptr : found;
 }
 
 const NvccOption* joined_to(std::string_view word) {
@@ -197,21 +201,21 @@ const NvccOption* joined_to(std::string_view word) {
 
 Result<std::vector<std::string>> parts_of(NvccValue kind, const std::string& value) {
   switch (kind) {
-  case number:
+  case NvccValue::number:
     if (value.empty() ||
         !std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; }))
       return make_error(ErrorKind::failed, "`" + value + "` is not a number");
     return std::vector<std::string>{value};
-  case boolean:
+  case NvccValue::boolean:
     if (value != "true" && value != "false")
       return make_error(ErrorKind::failed, "`" + value + "` is neither true nor false");
     return std::vector<std::string>{value};
-  case list:
+  case NvccValue::list:
     return nvcc_list(value);
-  case paths:
+  case NvccValue::paths:
     return nvcc_paths(value);
-  case none:
-  case text:
+  case NvccValue::none:
+  case NvccValue::text:
     break;
   }
   return std::vector<std::string>{value};
@@ -241,11 +245,11 @@ private:
     }
     const size_t equals = word.find('=');
     if (const NvccOption* option = named(word.substr(0, equals))) {
-      if (equals != std::string::npos && option->value == none)
+      if (equals != std::string::npos && option->value == NvccValue::none)
         return make_error(ErrorKind::failed, "nvcc " + word + ": this option takes no value");
       if (equals != std::string::npos)
         return give(*option, word, word.substr(equals + 1));
-      if (option->value == none)
+      if (option->value == NvccValue::none)
         return give(*option, word, "");
       if (i + 1 == words.size())
         return make_error(ErrorKind::failed, "nvcc " + word + ": the value is missing");
@@ -259,7 +263,7 @@ private:
   }
 
   Result<void> give(const NvccOption& option, const std::string& spelling, const std::string& value) {
-    auto parts = option.value == none ? Result<std::vector<std::string>>(std::vector<std::string>())
+    auto parts = option.value == NvccValue::none ? Result<std::vector<std::string>>(std::vector<std::string>())
                                       : parts_of(option.value, value);
     if (!parts)
       return std::move(parts).error().in("nvcc " + spelling);

@@ -13,7 +13,7 @@ Error open_quote(std::string_view text) {
 }
 
 // Collects words letter by letter. `begin` starts a word that may stay empty.
-class Words {
+class WordReader {
 public:
   void begin() { open_ = true; }
   void add(char c) {
@@ -113,13 +113,13 @@ private:
 
   std::string_view text_;
   size_t at_ = 0;
-  Words words_;
+  WordReader words_;
 };
 
 } // namespace
 
 Result<std::vector<std::string>> nvcc_list(std::string_view text) {
-  Words parts;
+  WordReader parts;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\') {
@@ -141,7 +141,7 @@ Result<std::vector<std::string>> nvcc_list(std::string_view text) {
 }
 
 Result<std::vector<std::string>> nvcc_paths(std::string_view text) {
-  Words parts;
+  WordReader parts;
   bool quoted = false;
   for (const char c : text) {
     if (c == '"')
@@ -175,7 +175,7 @@ Result<std::string> nvcc_macro(std::string_view part) {
 }
 
 Result<std::vector<std::string>> options_file_words(std::string_view text) {
-  Words words;
+  WordReader words;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool escaped = text[i] == '\\' && i + 1 < text.size();
@@ -198,7 +198,7 @@ Result<std::vector<std::string>> options_file_words(std::string_view text) {
 }
 
 Result<std::vector<std::string>> environment_words(std::string_view text) {
-  Words words;
+  WordReader words;
   bool quoted = false;
   for (const char c : text) {
     quoted ^= c == '"';

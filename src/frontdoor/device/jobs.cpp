@@ -12,13 +12,10 @@ namespace xaas::frontdoor {
 
 namespace {
 
-using clang::driver::Action;
-using clang::driver::Command;
-
 constexpr std::string_view embed_option = "-fembed-offload-object=";
 constexpr std::string_view bundle_option = "-fcuda-include-gpubinary";
 
-std::vector<std::string> words_of(const Command& job) {
+std::vector<std::string> words_of(const clang::driver::Command& job) {
   return {job.getArguments().begin(), job.getArguments().end()};
 }
 
@@ -30,15 +27,16 @@ constexpr std::string_view wrapper_options[] = {
     "--wrapper-jobs=",  "--wrapper-time-trace", "--embed-bitcode",
     "--save-temps",     "--override-image=",    "--print-wrapped-module"};
 
-bool takes_device_code(const Command& job) {
+bool takes_device_code(const clang::driver::Command& job) {
   return std::any_of(job.getArguments().begin(), job.getArguments().end(), [](const char* word) {
     return bundle_option == word || std::string_view(word).starts_with(embed_option);
   });
 }
 
-bool needs(const Action& action, const Action& other) {
-  return std::any_of(action.input_begin(), action.input_end(),
-                     [&](const Action* input) { return input == &other || needs(*input, other); });
+bool needs(const clang::driver::Action& action, const clang::driver::Action& other) {
+  return std::any_of(action.input_begin(), action.input_end(), [&](const clang::driver::Action* input) {
+    return input == &other || needs(*input, other);
+  });
 }
 
 bool compiles(const std::vector<std::string>& words) {
@@ -46,8 +44,8 @@ bool compiles(const std::vector<std::string>& words) {
 }
 
 // The part that compiles for the host up to IR; null if the last job compiles the source itself.
-const Command* host_front_end(const OffloadJobs& jobs) {
-  for (const Command* part : jobs.parts)
+const clang::driver::Command* host_front_end(const OffloadJobs& jobs) {
+  for (const clang::driver::Command* part : jobs.parts)
     if (const std::vector<std::string> words = words_of(*part); compiles(words) && !is_device_compile(words))
       return part;
   return nullptr;
@@ -60,7 +58,7 @@ void set_value(std::vector<std::string>& words, std::string_view option, const s
 }
 
 // Turns the front end's command into one that makes the object.
-std::vector<std::string> as_one_command(std::vector<std::string> words, const Command& last) {
+std::vector<std::string> as_one_command(std::vector<std::string> words, const clang::driver::Command& last) {
   if (!has_word(words_of(last), "-emit-obj") || last.getOutputFilenames().empty())
     return {};
   std::erase(words, "-emit-llvm-uselists");
@@ -71,8 +69,8 @@ std::vector<std::string> as_one_command(std::vector<std::string> words, const Co
 }
 
 // The driver's arguments for the assembler of the code that `part` compiles.
-std::vector<std::string> assembler_words(const OffloadJobs& jobs, const Command& part) {
-  for (const Command* each : jobs.parts)
+std::vector<std::string> assembler_words(const OffloadJobs& jobs, const clang::driver::Command& part) {
+  for (const clang::driver::Command* each : jobs.parts)
     if (fs::path(each->getExecutable()).filename() == "ptxas" && needs(each->getSource(), part.getSource()))
       return words_of(*each);
   return {};
@@ -80,14 +78,14 @@ std::vector<std::string> assembler_words(const OffloadJobs& jobs, const Command&
 
 } // namespace
 
-std::map<const Command*, OffloadJobs> offload_jobs(clang::driver::Compilation& compilation) {
-  std::map<const Command*, OffloadJobs> groups;
-  for (Command& host : compilation.getJobs()) {
+std::map<const clang::driver::Command*, OffloadJobs> offload_jobs(clang::driver::Compilation& compilation) {
+  std::map<const clang::driver::Command*, OffloadJobs> groups;
+  for (clang::driver::Command& host : compilation.getJobs()) {
     if (!takes_device_code(host))
       continue;
     OffloadJobs& jobs = groups[&host];
     jobs.host = &host;
-    for (Command& part : compilation.getJobs())
+    for (clang::driver::Command& part : compilation.getJobs())
       if (needs(host.getSource(), part.getSource()))
         jobs.parts.push_back(&part);
   }
@@ -95,7 +93,7 @@ std::map<const Command*, OffloadJobs> offload_jobs(clang::driver::Compilation& c
 }
 
 ir::DeviceRuntime runtime_of(const OffloadJobs& jobs) {
-  const bool hip = jobs.host->getSource().isHostOffloading(Action::OFK_HIP);
+  const bool hip = jobs.host->getSource().isHostOffloading(clang::driver::Action::OFK_HIP);
   return hip ? ir::DeviceRuntime::hip : ir::DeviceRuntime::cuda;
 }
 
@@ -113,7 +111,7 @@ bool makes_object(const OffloadJobs& jobs) {
 }
 
 std::vector<std::string> host_command(const OffloadJobs& jobs, const std::string& placeholder) {
-  if (const Command* front_end = host_front_end(jobs))
+  if (const clang::driver::Command* front_end = host_front_end(jobs))
     return as_one_command(words_of(*front_end), *jobs.host);
   std::vector<std::string> words = words_of(*jobs.host);
   if (!compiles(words))
@@ -127,7 +125,7 @@ DeviceUnits capture_devices(const session::Session& session, const WrittenMachin
                             const OffloadJobs& jobs, const std::string& host_module) {
   DeviceUnits result;
   bool empty = true;
-  for (const Command* part : jobs.parts) {
+  for (const clang::driver::Command* part : jobs.parts) {
     const std::vector<std::string> words = words_of(*part);
     if (!compiles(words) || !is_device_compile(words))
       continue;

@@ -33,7 +33,7 @@ fs::path find_bitcode(const fs::path& root) {
   return {};
 }
 
-Result<void> link_to(const fs::path& destination, const fs::path& link) {
+Result<void> link_if_missing(const fs::path& destination, const fs::path& link) {
   std::error_code code;
   if (!fs::exists(destination, code) || fs::is_symlink(fs::symlink_status(link, code)))
     return {};
@@ -49,7 +49,7 @@ Result<void> link_entries(const fs::path& directory, const fs::path& shadow) {
     return {};
   XAAS_TRY(const std::vector<fs::path> entries, list_directory(directory));
   for (const fs::path& entry : entries)
-    XAAS_CHECK(link_to(entry, shadow / entry.filename()));
+    XAAS_CHECK(link_if_missing(entry, shadow / entry.filename()));
   return {};
 }
 
@@ -58,15 +58,15 @@ Result<void> link_entries(const fs::path& directory, const fs::path& shadow) {
 Result<void> link_packages(const session::Rocm& rocm, const fs::path& shadow) {
   const fs::path libraries = multiarch(rocm.root);
   for (const char* name : {"hip", "hsa"})
-    XAAS_CHECK(link_to(rocm.root / "include" / name, shadow / "include" / name));
+    XAAS_CHECK(link_if_missing(rocm.root / "include" / name, shadow / "include" / name));
   for (const fs::path& cmake : {rocm.root / "lib" / "cmake", libraries / "cmake"})
     for (const char* name : {"hip", "hip-lang", "hsa-runtime64", "amd_comgr", "AMDDeviceLibs"})
-      XAAS_CHECK(link_to(cmake / name, shadow / "lib" / "cmake" / name));
+      XAAS_CHECK(link_if_missing(cmake / name, shadow / "lib" / "cmake" / name));
   for (const char* name : {"libamdhip64.so", "libhsa-runtime64.so.1"})
-    XAAS_CHECK(link_to(libraries / name, shadow / "lib" / name));
+    XAAS_CHECK(link_if_missing(libraries / name, shadow / "lib" / name));
   for (const char* name : {"hipconfig", "rocm_agent_enumerator", "rocminfo"})
-    XAAS_CHECK(link_to(rocm.root / "bin" / name, shadow / "bin" / name));
-  return link_to(rocm.root / "share" / "hip", shadow / "share" / "hip");
+    XAAS_CHECK(link_if_missing(rocm.root / "bin" / name, shadow / "bin" / name));
+  return link_if_missing(rocm.root / "share" / "hip", shadow / "share" / "hip");
 }
 
 } // namespace
@@ -80,9 +80,9 @@ session::Rocm find_rocm() {
 
 Result<void> shadow_rocm(const session::Session& session, const fs::path& program) {
   const fs::path shadow = session.directory / "rocm";
-  XAAS_CHECK(link_to(program, shadow / "bin" / "hipcc"));
+  XAAS_CHECK(link_if_missing(program, shadow / "bin" / "hipcc"));
   if (!session.rocm.bitcode.empty())
-    XAAS_CHECK(link_to(session.rocm.bitcode, shadow / "amdgcn" / "bitcode"));
+    XAAS_CHECK(link_if_missing(session.rocm.bitcode, shadow / "amdgcn" / "bitcode"));
   if (session.rocm.root == "/usr") {
     XAAS_CHECK(link_packages(session.rocm, shadow));
   } else {
@@ -90,8 +90,8 @@ Result<void> shadow_rocm(const session::Session& session, const fs::path& progra
     XAAS_CHECK(link_entries(session.rocm.root, shadow));
   }
   // HIP's CMake package looks for Clang's own library relative to the compiler.
-  return link_to(session.clang.parent_path().parent_path() / "lib" / "clang",
-                 session.directory / "lib" / "clang");
+  return link_if_missing(session.clang.parent_path().parent_path() / "lib" / "clang",
+                         session.directory / "lib" / "clang");
 }
 
 std::optional<unsigned> hip_version(const session::Rocm& rocm) {

@@ -14,8 +14,8 @@ namespace xaas::frontdoor {
 
 namespace {
 
-std::string value_of(const std::vector<std::string>& arguments,
-                     std::initializer_list<std::string_view> options) {
+std::string joined_value(const std::vector<std::string>& arguments,
+                         std::initializer_list<std::string_view> options) {
   std::string value;
   for (const std::string& argument : arguments)
     for (const std::string_view option : options)
@@ -43,7 +43,8 @@ Result<std::vector<fs::path>> members_of(const session::Session& session, const 
 Result<std::vector<fs::path>> runtime_library(const session::Session& session,
                                               const std::vector<std::string>& arguments) {
   std::error_code code;
-  fs::path given = value_of(arguments, {"--libomptarget-amdgpu-bc-path=", "--libomptarget-amdgcn-bc-path="});
+  fs::path given =
+      joined_value(arguments, {"--libomptarget-amdgpu-bc-path=", "--libomptarget-amdgcn-bc-path="});
   if (fs::is_regular_file(given, code))
     return std::vector<fs::path>{given};
   const fs::path archive =
@@ -99,7 +100,7 @@ std::vector<std::string> openmp_options(const session::Session& session,
   if (session.rocm.bitcode.empty() || has_word(arguments, "-nogpulib"))
     return options;
   options = {"--start-no-unused-arguments", "--rocm-device-lib-path=" + session.rocm.bitcode.string()};
-  if (value_of(arguments, {"-mcode-object-version="}).empty())
+  if (joined_value(arguments, {"-mcode-object-version="}).empty())
     options.push_back("-mcode-object-version=" + code_object_version(session.rocm));
   options.emplace_back("--end-no-unused-arguments");
   return options;
@@ -114,7 +115,7 @@ Result<std::vector<std::string>> with_openmp_libraries(const session::Session& s
   XAAS_TRY(std::vector<fs::path> libraries, runtime_library(session, arguments));
   XAAS_TRY(const std::vector<fs::path> of_amd,
            amd_libraries(session, word_after(command, "-target-cpu").value_or(""),
-                         value_of(command, {"-mcode-object-version="})));
+                         joined_value(command, {"-mcode-object-version="})));
   libraries.insert(libraries.end(), of_amd.begin(), of_amd.end());
   for (const fs::path& library : libraries)
     command.insert(command.end(), {"-mlink-builtin-bitcode", library.string()});

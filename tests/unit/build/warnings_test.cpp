@@ -8,11 +8,11 @@ namespace xaas::build {
 namespace {
 
 using project::Finding;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 image::Coverage compiled(const ir::MachineFlags& machine) {
   image::Coverage coverage;
@@ -65,7 +65,7 @@ TEST(OptimizationWarnings, UnoptimizedSourcesAreOneWarning) {
   image::Coverage coverage;
   coverage.unoptimized = {"a.c", "b.c"};
   EXPECT_THAT(WarningCollector().finish(coverage, "x86_64"),
-              ElementsAre(testing::Field(&Warning::kind, "optimization")));
+              ElementsAre(::testing::Field(&Warning::kind, "optimization")));
 }
 
 } // namespace

@@ -87,7 +87,7 @@ protected:
   std::map<std::string, Kernel> forms_;
 };
 
-const std::string none = "xaas: checks of kernels: no findings\n";
+const std::string no_findings = "xaas: checks of kernels: no findings\n";
 std::string sum(int memory, int init, int race, int sync) {
   const int all = memory + init + race + sync;
   return "xaas: checks of kernels: " + std::to_string(all) + (all == 1 ? " finding" : " findings") +
@@ -431,7 +431,7 @@ extern "C" __global__ void early(int* a, int n) {
   fifth[0] = &e;
   check_launch("early", 1, 64, 1, 0, fifth);
   printf("%g %d", out[0], count[2]);)"),
-            none);
+            no_findings);
   EXPECT_EQ(output(), "256 131");
 }
 
@@ -534,7 +534,7 @@ extern "C" __global__ void lock(int* mutex, int* a) {
   void* arguments[] = {&mutex, &a};
   check_launch("lock", 2, 32, 1, 0, arguments);
   printf("%d", *a);)"),
-            none);
+            no_findings);
   EXPECT_EQ(output(), "992");
   EXPECT_THAT(run_checked(R"(
   int* a = allocated(4);

@@ -10,9 +10,9 @@ namespace xaas::frontdoor {
 namespace {
 
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
+using ArgumentWords = std::vector<std::string>;
 
-Arguments arguments_of(const Words& words, const std::string& arch = "x86_64",
+Arguments arguments_of(const ArgumentWords& words, const std::string& arch = "x86_64",
                        const std::string& level = "x86-64-v3") {
   session::Session session;
   session.arch = arch;
@@ -20,12 +20,12 @@ Arguments arguments_of(const Words& words, const std::string& arch = "x86_64",
   return front_door_arguments(session, words);
 }
 
-std::string line_of(const Words& words) {
+std::string line_of(const ArgumentWords& words) {
   return " " + join(arguments_of(words).all, " ") + " ";
 }
 
 TEST(Arguments, TheHostsCpuIsWhatTheHostIsTold) {
-  const std::pair<Words, std::string> cases[] = {
+  const std::pair<ArgumentWords, std::string> cases[] = {
       {{"-march=haswell"}, "haswell"},
       {{"-march=haswell", "-O2", "-march=skylake"}, "skylake"},
       {{"-Xarch_host", "-march=haswell"}, "haswell"},
@@ -64,17 +64,20 @@ TEST(Arguments, TheHostsCpuIsWhatTheHostIsTold) {
 }
 
 TEST(Arguments, OtherTargets) {
-  for (const Words& words : {Words{"-m32"}, {"--target=i386-linux-gnu"}, {"-target", "i386-linux-gnu"}})
+  for (const ArgumentWords& words :
+       {ArgumentWords{"-m32"}, {"--target=i386-linux-gnu"}, {"-target", "i386-linux-gnu"}})
     EXPECT_TRUE(arguments_of(words).written.other_triple) << join(words, " ");
-  for (const Words& words : {Words{"-o", "-m32"}, {"-Xlinker", "-m32"}, {"-m64"}, {"-include", "--target=x"}})
+  for (const ArgumentWords& words :
+       {ArgumentWords{"-o", "-m32"}, {"-Xlinker", "-m32"}, {"-m64"}, {"-include", "--target=x"}})
     EXPECT_FALSE(arguments_of(words).written.other_triple) << join(words, " ");
 }
 
 TEST(Arguments, AnyOptionForOptimizationCounts) {
-  for (const Words& words :
-       {Words{"-O"}, {"-O0"}, {"-O2"}, {"-Og"}, {"-Os"}, {"-O4"}, {"-Ofast"}, {"-g", "-O3"}})
+  for (const ArgumentWords& words :
+       {ArgumentWords{"-O"}, {"-O0"}, {"-O2"}, {"-Og"}, {"-Os"}, {"-O4"}, {"-Ofast"}, {"-g", "-O3"}})
     EXPECT_TRUE(arguments_of(words).written.optimization) << join(words, " ");
-  for (const Words& words : {Words{"-c", "a.c"}, {"-g"}, {"-o", "-O2"}, {"-Wl,-O2"}, {"-Xlinker", "-O1"}})
+  for (const ArgumentWords& words :
+       {ArgumentWords{"-c", "a.c"}, {"-g"}, {"-o", "-O2"}, {"-Wl,-O2"}, {"-Xlinker", "-O1"}})
     EXPECT_FALSE(arguments_of(words).written.optimization) << join(words, " ");
 }
 
@@ -96,8 +99,8 @@ TEST(Arguments, WhatKeepsIrFromUsIsDropped) {
 }
 
 TEST(Arguments, AllWordsStayInTheirOrder) {
-  const Words words = {"-c",       "-Ia", "-I", "b", "-D", "-c", "-Wl,-x,y",
-                       "-unknown", "a.c", "-o", "-", "-l", "m",  "-o"};
+  const ArgumentWords words = {"-c",       "-Ia", "-I", "b", "-D", "-c", "-Wl,-x,y",
+                               "-unknown", "a.c", "-o", "-", "-l", "m",  "-o"};
   EXPECT_THAT(line_of(words), HasSubstr(" " + join(words, " ") + " "));
   // Added words come before the inputs after `--`.
   EXPECT_THAT(line_of({"-fgpu-rdc", "-c", "--", "a.cu"}), HasSubstr("--offload-new-driver"));

@@ -7,7 +7,7 @@ namespace xaas::frontdoor {
 
 namespace {
 
-const char* const loops = R"(
+const char* const fortran_loops = R"(
 module kernels
   implicit none
   integer, parameter :: dp = kind(1d0)
@@ -42,7 +42,7 @@ contains
 end module
 )";
 
-const char* const parallel = R"(
+const char* const fortran_parallel = R"(
 subroutine scale(n, x)
   integer, intent(in) :: n
   real(8), intent(inout) :: x(n)
@@ -90,7 +90,7 @@ protected:
   }
 };
 
-struct Source {
+struct FortranSource {
   const char* name;
   const char* flags;
   const char* text;
@@ -98,43 +98,43 @@ struct Source {
 };
 
 // Printed instead of the value's bytes, so that the test has the same name in every run.
-void PrintTo(const Source& source, std::ostream* stream) {
+void PrintTo(const FortranSource& source, std::ostream* stream) {
   *stream << source.name;
 }
 
-const Source sources[] = {
-    {"O0", "-O0", loops},
-    {"O1", "-O1", loops},
-    {"O2", "-O2", loops},
-    {"O3", "-O3", loops},
-    {"Plain", "", loops},
-    {"FastMath", "-O3 -ffast-math", loops},
-    {"NoContraction", "-O2 -ffp-contract=off", loops},
-    {"Libmvec", "-O3 -ffast-math -fveclib=libmvec", loops},
-    {"NoPic", "-O2 -fno-pic -fno-pie", loops},
-    {"Pic", "-O2 -fPIC", loops},
-    {"MediumModel", "-O2 -mcmodel=medium", loops},
-    {"NoVectors", "-O3 -fno-vectorize -fno-slp-vectorize -fno-unroll-loops", loops},
-    {"StackArrays", "-O3 -fstack-arrays -floop-interchange -fwrapv", loops},
-    {"FramePointers", "-O2 -fno-omit-frame-pointer", loops},
-    {"Estimates", "-O3 -ffast-math -mrecip=all", loops},
-    {"WideReals", "-O2 -fdefault-real-8 -fdefault-double-8 -fdefault-integer-8", loops},
-    {"FixedCpu", "-O2 -march=haswell", loops},
-    {"FixedCpuAndTune", "-O2 -march=skylake-avx512 -mtune=znver3", loops},
-    {"Tune", "-O2 -mtune=skylake", loops},
-    {"Native", "-O2 -march=native", loops},
+const FortranSource fortran_sources[] = {
+    {"O0", "-O0", fortran_loops},
+    {"O1", "-O1", fortran_loops},
+    {"O2", "-O2", fortran_loops},
+    {"O3", "-O3", fortran_loops},
+    {"Plain", "", fortran_loops},
+    {"FastMath", "-O3 -ffast-math", fortran_loops},
+    {"NoContraction", "-O2 -ffp-contract=off", fortran_loops},
+    {"Libmvec", "-O3 -ffast-math -fveclib=libmvec", fortran_loops},
+    {"NoPic", "-O2 -fno-pic -fno-pie", fortran_loops},
+    {"Pic", "-O2 -fPIC", fortran_loops},
+    {"MediumModel", "-O2 -mcmodel=medium", fortran_loops},
+    {"NoVectors", "-O3 -fno-vectorize -fno-slp-vectorize -fno-unroll-loops", fortran_loops},
+    {"StackArrays", "-O3 -fstack-arrays -floop-interchange -fwrapv", fortran_loops},
+    {"FramePointers", "-O2 -fno-omit-frame-pointer", fortran_loops},
+    {"Estimates", "-O3 -ffast-math -mrecip=all", fortran_loops},
+    {"WideReals", "-O2 -fdefault-real-8 -fdefault-double-8 -fdefault-integer-8", fortran_loops},
+    {"FixedCpu", "-O2 -march=haswell", fortran_loops},
+    {"FixedCpuAndTune", "-O2 -march=skylake-avx512 -mtune=znver3", fortran_loops},
+    {"Tune", "-O2 -mtune=skylake", fortran_loops},
+    {"Native", "-O2 -march=native", fortran_loops},
     {"Debug", "-O2 -g", fixed_form, "unit.f"},
     {"FixedForm", "-O3", fixed_form, "unit.f"},
-    {"OpenMp", "-O2 -fopenmp", parallel},
-    {"OpenMpIgnored", "-O2", parallel},
+    {"OpenMp", "-O2 -fopenmp", fortran_parallel},
+    {"OpenMpIgnored", "-O2", fortran_parallel},
 };
 
-class FortranParity : public FortranTest, public ::testing::WithParamInterface<Source> {};
+class FortranParity : public FortranTest, public ::testing::WithParamInterface<FortranSource> {};
 
 // A unit lowered for a CPU is the object that flang makes with -march=<that CPU> before the source's own
 // flags. (Without prefixes, because flang does not replace paths.)
 TEST_P(FortranParity, Objects) {
-  const Source& source = GetParam();
+  const FortranSource& source = GetParam();
   const std::string file = source.file;
   write("src/" + file, source.text);
   session_.prefixes.clear();
@@ -150,11 +150,11 @@ TEST_P(FortranParity, Objects) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FortranParity, ::testing::ValuesIn(sources),
+INSTANTIATE_TEST_SUITE_P(All, FortranParity, ::testing::ValuesIn(fortran_sources),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(FortranTest, SharesModulesBetweenLevels) {
-  write("src/kernels.f90", loops);
+  write("src/kernels.f90", fortran_loops);
   const ir::Unit low = compiled_unit("kernels.f90");
   use_level("x86-64-v4");
   const ir::Unit high = compiled_unit("kernels.f90");
@@ -253,7 +253,7 @@ TEST_F(FortranTest, ErrorsAreFlangs) {
 }
 
 TEST_F(FortranTest, OtherJobsAreFlangs) {
-  write("src/unit.f90", loops);
+  write("src/unit.f90", fortran_loops);
   EXPECT_EQ(sh("$FC --version"), sh("$FLANG --version"));
   EXPECT_EQ(sh("$FC -E unit.f90"), sh("$FLANG -E unit.f90"));
   EXPECT_EQ(sh("$FC -fsyntax-only unit.f90"), "");
@@ -277,7 +277,7 @@ TEST_F(FortranTest, WhatCannotBeIrIsCarriedWithAReason) {
 
 // Meson up to 1.4 uses options of an older flang; MPI wrappers may use gfortran's.
 TEST_F(FortranTest, WordsOfOtherCompilers) {
-  write("src/unit.f90", loops);
+  write("src/unit.f90", fortran_loops);
   sh("$FC -Minform=inform -fallow-argument-mismatch -fallow-invalid-boz -fstack-protector-strong "
      "-ffile-prefix-map=/a=. -MD -MQ x -MF x.d -module ../build "
      "-c unit.f90 -o "

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using Words = std::vector<std::string>;
+using HipWords = std::vector<std::string>;
 
 // Possible installations of HIP.
 class Hip : public ::testing::Test {
@@ -43,8 +43,8 @@ protected:
     add("include/hip/hip_version.h",
         "#define HIP_VERSION_MAJOR " + major + "\n#define HIP_VERSION_MINOR 2\n");
   }
-  Words options(const Words& words) { return hip_options(session_, words); }
-  std::string line(const Words& words) {
+  HipWords options(const HipWords& words) { return hip_options(session_, words); }
+  std::string line(const HipWords& words) {
     return " " + join(front_door_arguments(session_, words).all, " ") + " ";
   }
 
@@ -76,7 +76,7 @@ TEST_F(Hip, EverySourceTakesTheGpusOfItsVendor) {
 }
 
 TEST_F(Hip, WhereHipAndItsLibrariesAre) {
-  const Words found = options({"-c", "a.hip"});
+  const HipWords found = options({"-c", "a.hip"});
   EXPECT_THAT(found, Contains("--rocm-path=" + directory_.path().string()));
   EXPECT_THAT(found, Contains("--rocm-device-lib-path=" + session_.rocm.bitcode.string()));
   EXPECT_THAT(found, Contains("-mcode-object-version=5")); // the newest that the libraries support
@@ -104,7 +104,7 @@ TEST_F(Hip, TheWidthOfAWavefrontForOlderHeaders) {
 
 TEST_F(Hip, NamesOfDeviceVariablesAreThoseOfTheSource) {
   session_.prefixes = {{"/one", "."}};
-  const auto cuid = [&](const Words& words) {
+  const auto cuid = [&](const HipWords& words) {
     for (const std::string& option : options(words))
       if (option.starts_with("-cuid="))
         return option;
@@ -128,7 +128,7 @@ TEST_F(Hip, WithoutDeviceLibraries) {
 }
 
 TEST_F(Hip, TheLibraryOfOlderHeaders) {
-  const Words command = {"-cc1", "-mlink-builtin-bitcode", "ocml.bc", "-x", "hip"};
+  const HipWords command = {"-cc1", "-mlink-builtin-bitcode", "ocml.bc", "-x", "hip"};
   EXPECT_EQ(with_hip_library(session_, command), command);
   add("amdgcn/bitcode/hip.bc");
   EXPECT_THAT(with_hip_library(session_, command),
@@ -139,7 +139,9 @@ TEST_F(Hip, TheLibraryOfOlderHeaders) {
 
 TEST_F(Hip, HipccsWords) {
   session_.rocm.root = "/usr";
-  const auto words = [&](const Words& given) { return join(clang_arguments_of_hipcc(session_, given), " "); };
+  const auto words = [&](const HipWords& given) {
+    return join(clang_arguments_of_hipcc(session_, given), " ");
+  };
   const std::string first = "-D__HIP_PLATFORM_AMD__=1 ";
   EXPECT_EQ(words({"-c", "-O2", "a.cpp", "-o", "a.o"}), first + "-c -O2 -x hip a.cpp -x none -o a.o");
   EXPECT_EQ(words({"-c", "a.cu"}), "-O3 " + first + "-c -x hip a.cu -x none"); // which optimizes by itself

@@ -9,7 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Words = std::vector<std::string>;
+using NasmWords = std::vector<std::string>;
 
 TEST(Nasm, MesonsCommand) {
   const auto command = parse_nasm({"-f", "elf64", "-DARCH_X86_64=1", "-I", "build/", "-I../src/", "-MQ",
@@ -37,20 +37,19 @@ TEST(Nasm, CMakesAndX264sCommands) {
 }
 
 // Commands with outputs or inputs that the key does not cover.
-class NasmUnknown : public testing::TestWithParam<Words> {};
+class NasmUnknown : public testing::TestWithParam<NasmWords> {};
 TEST_P(NasmUnknown, IsNotParsed) {
   EXPECT_FALSE(parse_nasm(GetParam()));
 }
-INSTANTIATE_TEST_SUITE_P(Some, NasmUnknown,
-                         testing::Values(Words{"-v"}, Words{}, Words{"a.asm"}, Words{"-o", "a.o"},
-                                         Words{"-o"}, Words{"-o", "a.o", "a.asm", "b.asm"},
-                                         Words{"-E", "-o", "a.o", "a.asm"}, Words{"-M", "-o", "a.o", "a.asm"},
-                                         Words{"-l", "a.lst", "-o", "a.o", "a.asm"},
-                                         Words{"-@", "words", "-o", "a.o", "a.asm"},
-                                         Words{"-Zerrors", "-o", "a.o", "a.asm"}, Words{"-o", "a.o", "-"},
-                                         Words{"-MD", "-o", "a.o", "a.asm"},
-                                         Words{"-o", "a.o", "-MD", "a.asm"}),
-                         [](const auto& info) { return std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(
+    Some, NasmUnknown,
+    testing::Values(NasmWords{"-v"}, NasmWords{}, NasmWords{"a.asm"}, NasmWords{"-o", "a.o"}, NasmWords{"-o"},
+                    NasmWords{"-o", "a.o", "a.asm", "b.asm"}, NasmWords{"-E", "-o", "a.o", "a.asm"},
+                    NasmWords{"-M", "-o", "a.o", "a.asm"}, NasmWords{"-l", "a.lst", "-o", "a.o", "a.asm"},
+                    NasmWords{"-@", "words", "-o", "a.o", "a.asm"},
+                    NasmWords{"-Zerrors", "-o", "a.o", "a.asm"}, NasmWords{"-o", "a.o", "-"},
+                    NasmWords{"-MD", "-o", "a.o", "a.asm"}, NasmWords{"-o", "a.o", "-MD", "a.asm"}),
+    [](const auto& info) { return std::to_string(info.index); });
 
 TEST(Nasm, FilesOfTheFirstRule) {
   EXPECT_THAT(files_of_rule("a.o : a.asm \\\n  inc/b.inc\n\na.asm :\n\ninc/b.inc :\n"),

@@ -16,12 +16,12 @@ link::LinkItem input(RefKind kind, const Digest& digest, const std::string& name
 
 // A program that links an object of `ld -r` with libz.a, a native object of the build, libm.so and crt1.o;
 // and a closure of libm.so.6 and a file without a package.
-struct Fixture {
+struct PackagedBundle {
   Bundle bundle;
   Digest libz = digest_of("libz"), own = digest_of("own"), libm = digest_of("libm"), crt = digest_of("crt"),
          lone = digest_of("lone");
 
-  Fixture() {
+  PackagedBundle() {
     bundle.arch = "x86_64";
     bundle.llvm = llvm_version();
     bundle.kit = {{libz, {"libz.a", 1, false, ""}},
@@ -58,7 +58,7 @@ struct Fixture {
 };
 
 TEST(PackageUses, OfAConfiguration) {
-  const Fixture fixture;
+  const PackagedBundle fixture;
   const auto uses = package_uses(fixture.bundle, fixture.bundle.configurations[0]);
   ASSERT_TRUE(uses) << uses.error().message;
   ASSERT_EQ(uses->size(), 4u);
@@ -78,7 +78,7 @@ TEST(PackageUses, OfAConfiguration) {
 }
 
 TEST(PackageUses, WithoutPackagesFilesStandForThemselves) {
-  Fixture fixture;
+  PackagedBundle fixture;
   fixture.bundle.packages.clear();
   std::vector<std::string> names;
   const auto uses = package_uses(fixture.bundle);
@@ -91,7 +91,7 @@ TEST(PackageUses, WithoutPackagesFilesStandForThemselves) {
 }
 
 TEST(PackageUses, SurviveTheAnnotation) {
-  const Fixture fixture;
+  const PackagedBundle fixture;
   const auto uses = package_uses(fixture.bundle);
   ASSERT_TRUE(uses);
   oci::Manifest manifest;
@@ -124,7 +124,7 @@ TEST(PackageUses, TooManyFilesAreNotNamed) {
 }
 
 TEST(PackageUses, PackagesSurviveTheBundle) {
-  const Fixture fixture;
+  const PackagedBundle fixture;
   const auto parsed = parse_bundle(to_json(fixture.bundle).dump(), "bundle");
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(parsed->packages, fixture.bundle.packages);

@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string digest = "sha256:" + std::string(64, 'a');
+const std::string some_digest = "sha256:" + std::string(64, 'a');
 
 LinkRecord sample() {
   const FileRef unit{FileRef::Kind::unit, digest_of("unit"), "x.o"};
@@ -51,7 +51,7 @@ TEST(LinkRecordTest, HasTheFormThatTheHeaderSays) {
 
 TEST(LinkRecordTest, HostileItems) {
   const auto file = [](const std::string& name) {
-    return R"({"kit":")" + digest + R"(","name":")" + name + R"("})";
+    return R"({"kit":")" + some_digest + R"(","name":")" + name + R"("})";
   };
   for (const std::string& item : {
            std::string(R"({"option":"-Map","value":"/x"})"),
@@ -84,7 +84,7 @@ TEST(LinkRecordTest, HostileItems) {
            R"({"input":)" + file("") + "}",
            R"({"input":)" + file("a\\u0000b") + "}",
            R"({"input":)" + file("x") + R"(,"option":"--as-needed"})",
-           R"({"input":{"kit":")" + digest + R"(","unit":")" + digest + R"(","name":"x"}})",
+           R"({"input":{"kit":")" + some_digest + R"(","unit":")" + some_digest + R"(","name":"x"}})",
            std::string(R"({"input":{"name":"x"}})"),
            std::string(R"({"input":{"kit":"sha256:00","name":"x"}})"),
            std::string(R"({"input":"x.o"})"),
@@ -117,7 +117,7 @@ TEST(ArchiveRecordTest, JsonBothWays) {
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(*again, record);
   Json nested = json;
-  nested["members"][0]["file"] = Json{{"archive", digest}, {"name", "x.a"}};
+  nested["members"][0]["file"] = Json{{"archive", some_digest}, {"name", "x.a"}};
   EXPECT_FALSE(parse_archive_record(JsonReader(nested, "")));
   nested = json;
   nested["members"][0]["name"] = "../x.o";

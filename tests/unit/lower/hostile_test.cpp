@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* text = R"(
+constexpr const char* tables = R"(
 @table = internal constant [4 x i32] [i32 1, i32 2, i32 3, i32 4]
 @name = private unnamed_addr constant [5 x i8] c"name\00"
 @state = thread_local global i64 0
@@ -77,7 +77,7 @@ void expect_contained(const Job& job, const std::string& what) {
 }
 
 TEST(HostileBitcode, AThousandFlippedBits) {
-  const Job sound = job_of(text);
+  const Job sound = job_of(tables);
   ASSERT_TRUE(lower_one(sound));
   const size_t bits = sound.bitcode.size() * 8;
   for (size_t i = 0; i < 1000; ++i) {
@@ -89,7 +89,7 @@ TEST(HostileBitcode, AThousandFlippedBits) {
 }
 
 TEST(HostileBitcode, CutOffAnywhere) {
-  const Job sound = job_of(text);
+  const Job sound = job_of(tables);
   for (size_t size = 0; size < sound.bitcode.size(); size += 37) {
     Job job = sound;
     job.bitcode.resize(size);
@@ -111,7 +111,7 @@ TEST(HostileBitcode, DeeplyNested) {
 }
 
 TEST(HostileBitcode, OfANewerLlvmOrNone) {
-  Job job = job_of(text);
+  Job job = job_of(tables);
   for (const std::string& bitcode : {std::string(), std::string("BC\xC0\xDE"), std::string(100000, '\xff'),
                                      std::string("\xDE\xC0\x17\x0B") + std::string(16, '\x7f')}) {
     job.bitcode = bitcode;

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Result<Application> with(const std::string& members) {
+Result<Application> spec_with(const std::string& members) {
   const std::string start = R"({"name": "a", "build": {"system": "make"})";
   return parse_application(start + (members.empty() ? "" : ", ") + members + "}", "x.json");
 }
@@ -35,7 +35,7 @@ constexpr const char* everything =
   "specializations": [{"name": "gpu", "values": [{"value": "off"}, {"value": "cuda", "from_source": true}]}])";
 
 TEST(SourceSpec, ReadsEveryKey) {
-  const auto parsed = with(everything);
+  const auto parsed = spec_with(everything);
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(parsed->toolchain.packages, (std::vector<std::string>{"gcc", "g++", "libfftw3-dev"}));
   EXPECT_EQ(parsed->toolchain.suite, "bookworm");
@@ -50,14 +50,14 @@ TEST(SourceSpec, ReadsEveryKey) {
   EXPECT_TRUE(parsed->fetch[1].unpack);
   EXPECT_FALSE(parsed->points.at(0).find("off")->from_source);
   EXPECT_TRUE(parsed->points.at(0).find("cuda")->from_source);
-  EXPECT_EQ(with(R"("toolchain": {"base": "docker://example.org/gcc:12"})")->toolchain.base,
+  EXPECT_EQ(spec_with(R"("toolchain": {"base": "docker://example.org/gcc:12"})")->toolchain.base,
             "docker://example.org/gcc:12");
 }
 
 TEST(SourceSpec, JsonRoundTrip) {
   for (const std::string& text : {std::string(everything), std::string(R"("toolchain": {"base": "oci:gcc"})"),
                                   std::string(R"("toolchain": {"compilers": {"cxx": "c++"}})")}) {
-    const auto parsed = with(text);
+    const auto parsed = spec_with(text);
     ASSERT_TRUE(parsed) << parsed.error().message;
     const Json json = to_json(*parsed);
     const auto again = parse_application(json.dump(), "again");
@@ -67,14 +67,14 @@ TEST(SourceSpec, JsonRoundTrip) {
     EXPECT_EQ(again->include, parsed->include);
     EXPECT_EQ(to_json(*again), json);
   }
-  const Json plain = to_json(*with(R"("specializations": [{"name": "a", "values": [{"value": "1"}]}])"));
+  const Json plain = to_json(*spec_with(R"("specializations": [{"name": "a", "values": [{"value": "1"}]}])"));
   for (const char* const key : {"toolchain", "include", "fetch"})
     EXPECT_FALSE(plain.contains(key)) << key;
   EXPECT_EQ(plain.dump().find("from_source"), std::string::npos);
 }
 
 TEST(SourceSpec, PointRoundTrip) {
-  const auto parsed = with(everything);
+  const auto parsed = spec_with(everything);
   ASSERT_TRUE(parsed);
   const Json json = to_json(parsed->points.at(0));
   const auto point = parse_point(JsonReader(json, "x"));
@@ -128,12 +128,12 @@ TEST(SourceSpec, EveryErrorNamesItsPlace) {
        "/specializations/0/values/0/from_source"},
   };
   for (const auto& each : wrong) {
-    const auto parsed = with(each.members);
+    const auto parsed = spec_with(each.members);
     ASSERT_FALSE(parsed) << each.members;
     EXPECT_EQ(parsed.error().kind, ErrorKind::usage) << each.members;
     EXPECT_THAT(parsed.error().message, StartsWith("x.json: " + each.place + ":")) << each.members;
   }
-  EXPECT_THAT(with(R"("toolchain": {"package": ["gcc"]})").error().hint, HasSubstr("packages"));
+  EXPECT_THAT(spec_with(R"("toolchain": {"package": ["gcc"]})").error().hint, HasSubstr("packages"));
 }
 
 } // namespace

@@ -11,10 +11,6 @@ namespace xaas::discover {
 
 namespace {
 
-bool is_part(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
 unsigned lines_in(const std::string& text) {
   return static_cast<unsigned>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -26,14 +22,14 @@ std::vector<std::string> switches_in(const std::string& action) {
   std::vector<std::string> names;
   for (size_t at = action.find('='); at != std::string::npos; at = action.find('=', at + 1)) {
     size_t begin = at;
-    while (begin > 0 && is_part(action[begin - 1]))
+    while (begin > 0 && is_word_character(action[begin - 1]))
       --begin;
     std::string value;
     for (size_t i = at + 1;
-         i < action.size() &&
-         (is_part(action[i]) || std::string_view("$\"{}").find(action[i]) != std::string_view::npos);
+         i < action.size() && (is_word_character(action[i]) ||
+                               std::string_view("$\"{}").find(action[i]) != std::string_view::npos);
          ++i)
-      if (is_part(action[i]) || action[i] == '$')
+      if (is_word_character(action[i]) || action[i] == '$')
         value.push_back(action[i]);
     const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
     if (begin < at && (is_number || values.count(value)))
@@ -83,7 +79,7 @@ void Guards::find_options(const std::string& text) {
       const std::string prefix = enable ? "enable" : "with";
       const std::string option = prefix + "-" + call.arguments[0];
       std::string variable = prefix + "_" + call.arguments[0];
-      std::replace_if(variable.begin(), variable.end(), [](char c) { return !is_part(c); }, '_');
+      std::replace_if(variable.begin(), variable.end(), [](char c) { return !is_word_character(c); }, '_');
       options_.emplace(variable, option);
       for (size_t i = 2; i < call.arguments.size(); ++i)
         for (const std::string& name : switches_in(call.arguments[i]))
@@ -95,7 +91,7 @@ void Guards::add(unsigned first, unsigned last, const std::string& test, bool ne
   for (size_t at = test.find('$'); at != std::string::npos; at = test.find('$', at + 1)) {
     const size_t begin = at + (at + 1 < test.size() && test[at + 1] == '{' ? 2 : 1);
     size_t end = begin;
-    while (end < test.size() && is_part(test[end]))
+    while (end < test.size() && is_word_character(test[end]))
       ++end;
     if (const auto found = options_.find(test.substr(begin, end - begin)); found != options_.end())
       parts_.push_back({first, last, (asks_for_no(test) != negated ? "NOT " : "") + found->second});
@@ -115,7 +111,7 @@ void Guards::find_shell(const std::string& text) {
     ++number;
     const std::string line = whole.substr(std::min(whole.find_first_not_of(" \t[("), whole.size()));
     const bool other = line.starts_with("elif ") || line.starts_with("else");
-    const bool ends = (line.starts_with("fi") && (line.size() == 2 || !is_part(line[2]))) ||
+    const bool ends = (line.starts_with("fi") && (line.size() == 2 || !is_word_character(line[2]))) ||
                       (!line.starts_with("if ") && trim(line).ends_with("; fi"));
     if ((other || ends) && !open.empty()) {
       add(open.back().first, number, open.back().test, open.back().negated);

@@ -12,14 +12,10 @@ namespace xaas::discover {
 
 namespace {
 
-bool is_part_of_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
 bool mentions(const std::string& text, const std::string& name) {
   for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
-    if ((at == 0 || !is_part_of_name(text[at - 1])) &&
-        (at + name.size() >= text.size() || !is_part_of_name(text[at + name.size()])))
+    if ((at == 0 || !is_word_character(text[at - 1])) &&
+        (at + name.size() >= text.size() || !is_word_character(text[at + name.size()])))
       return true;
   return false;
 }
@@ -28,7 +24,7 @@ std::vector<std::string> identifiers_in(const std::string& text) {
   std::vector<std::string> names;
   std::string name;
   for (const char c : text + " ")
-    if (is_part_of_name(c)) {
+    if (is_word_character(c)) {
       name.push_back(c);
     } else {
       if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())

@@ -100,9 +100,9 @@ bool names_options(const CMakeCommand& command) {
   return command.name.find("option") != std::string::npos;
 }
 
-using Words = std::vector<CMakeWord>;
+using CMakeWords = std::vector<CMakeWord>;
 
-void set_condition(GuessedOption& option, const Words& words, size_t at) {
+void set_condition(GuessedOption& option, const CMakeWords& words, size_t at) {
   if (at < words.size())
     option.condition = words[at].text;
   if (at + 1 < words.size())
@@ -110,7 +110,7 @@ void set_condition(GuessedOption& option, const Words& words, size_t at) {
 }
 
 // NAME "help" DEFAULT VALUE...: the default is one of the values, or a variable.
-bool take_choice(GuessedOption& option, const Words& words, size_t at) {
+bool take_choice(GuessedOption& option, const CMakeWords& words, size_t at) {
   if (words.size() - at < 3)
     return false;
   const CMakeWord& initial = words[at];
@@ -131,7 +131,7 @@ bool take_choice(GuessedOption& option, const Words& words, size_t at) {
 }
 
 // What follows the help text.
-bool take_rest(GuessedOption& option, const CMakeCommand& command, const Words& words, size_t at) {
+bool take_rest(GuessedOption& option, const CMakeCommand& command, const CMakeWords& words, size_t at) {
   if (at == words.size())
     return names_options(command);
   if (const std::optional<Form> type = type_of(words[at])) {
@@ -153,7 +153,7 @@ bool take_rest(GuessedOption& option, const CMakeCommand& command, const Words& 
   return true;
 }
 
-std::optional<GuessedOption> by_position(const CMakeCommand& command, const Words& words) {
+std::optional<GuessedOption> by_position(const CMakeCommand& command, const CMakeWords& words) {
   if (words.size() < 2 || !is_option_name(words[0]))
     return std::nullopt;
   GuessedOption option;
@@ -184,7 +184,7 @@ bool is_keyword(const CMakeWord& word) {
   return !word.quoted && keywords.count(word.text) > 0;
 }
 
-std::optional<GuessedOption> by_keywords(const CMakeCommand& command, const Words& words) {
+std::optional<GuessedOption> by_keywords(const CMakeCommand& command, const CMakeWords& words) {
   if (!names_options(command) || words.empty())
     return std::nullopt;
   GuessedOption option;

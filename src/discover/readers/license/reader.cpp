@@ -46,7 +46,7 @@ const std::vector<KnownLicense>& known_licenses() {
 }
 
 // The words of a text: letters and digits, in lower case, with one blank between them and around all.
-std::string words_of(std::string_view text) {
+std::string plain_words(std::string_view text) {
   std::string words = " ";
   for (const char c : text)
     if (std::isalnum(static_cast<unsigned char>(c)))
@@ -122,7 +122,7 @@ FoundLicense read_text(const std::string& file, const std::string& text) {
     found.expression = tag;
     return found;
   }
-  const std::string words = words_of(text);
+  const std::string words = plain_words(text);
   const auto count = static_cast<size_t>(std::count(words.begin(), words.end(), ' ')) - 1;
   for (const KnownLicense& license : known_licenses()) {
     const auto is_in = [&](const std::string& phrase) { return has(words, phrase); };
@@ -167,7 +167,7 @@ std::string versions_in_sources(const TreeFiles& tree) {
       continue;
     ++read;
     const std::string begin = text->substr(0, top);
-    const std::string tag = tag_in(begin), words = words_of(begin);
+    const std::string tag = tag_in(begin), words = plain_words(begin);
     const bool is_gnu = has(words, "general public license") || tag.find("GPL-") != std::string::npos;
     if (!is_gnu)
       continue;
