@@ -263,8 +263,9 @@ private:
   }
 
   Result<void> give(const NvccOption& option, const std::string& spelling, const std::string& value) {
-    auto parts = option.value == NvccValue::none ? Result<std::vector<std::string>>(std::vector<std::string>())
-                                      : parts_of(option.value, value);
+    auto parts = option.value == NvccValue::none
+                     ? Result<std::vector<std::string>>(std::vector<std::string>())
+                     : parts_of(option.value, value);
     if (!parts)
       return std::move(parts).error().in("nvcc " + spelling);
     if (option.short_name == "-optf")
