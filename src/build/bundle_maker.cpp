@@ -1,6 +1,7 @@
 #include "bundle_maker.h"
 
 #include <xaas/base/text.h>
+#include <xaas/device/nvcc_object.h>
 #include <xaas/frontdoor/start_files.h>
 #include <xaas/loader/dynamic.h>
 
@@ -90,6 +91,8 @@ Result<void> BundleMaker::reach_kit(const link::FileRef& file, Reached& reached)
     kit.reason = origin->second.reason.empty()
                      ? "not compiled by the compiler front door (assembly, another compiler, prebuilt)"
                      : origin->second.reason;
+    if (kit.native)
+      kit.kernels = device::nvcc_kernels(content);
   }
   kit.start = start_files_.contains(file.digest) && !reached.libraries.contains(file.digest);
   const auto [known, added] = bundle_.kit.emplace(file.digest, kit);

@@ -257,13 +257,14 @@ Result<void> explain_kernels(const Request& request, const image::ApplicationIma
                              Report& report, Progress& progress) {
   note_confinement(progress);
   remove_leftovers(progress);
-  XAAS_TRY(report.kernels, planned_kernels({.source = source,
-                                            .cpu = report.target,
-                                            .cache = request.objects ? &*request.objects : nullptr,
-                                            .jobs = request.jobs,
-                                            .progress = progress,
-                                            .checked = request.check_kernels},
-                                           plan.configuration->configuration.id(), plan.device));
+  XAAS_TRY(report.kernels,
+           planned_kernels({.source = source,
+                            .cpu = report.target,
+                            .cache = request.objects ? &*request.objects : nullptr,
+                            .jobs = request.jobs,
+                            .progress = progress,
+                            .checked = request.check_kernels},
+                           plan.configuration->configuration.id(), plan.device, plan.usage.kit));
   return {};
 }
 
@@ -354,7 +355,8 @@ Result<void> produce(const Request& request, const image::ApplicationImage& sour
   XAAS_TRY(Lowered lowered, lower_units(inputs, fetch));
   report.seconds.fetch += lowered.fetch_seconds;
   report_lowered(inputs, lowered, report);
-  report.kernels = reported_kernels(lowered.device.kernels);
+  if (plan.device.on_cpu)
+    report.kernels = reported_kernels(lowered.device.kernels, source.bundle(), plan.usage.kit);
   report.replaced = lowered.device.replaced;
   note_refused(report.kernels, progress);
   add_cpu_warnings(plan.device, report);

@@ -14,15 +14,27 @@ image::CpuKernel reported(const std::string& source, const cpukernel::Kernel& ke
   return {source, kernel.name, cpukernel::name(kernel.form), kernel.reason};
 }
 
+// The kernels of native objects.
+std::vector<image::CpuKernel> native_kernels(const image::Bundle& bundle, const std::set<Digest>& kit) {
+  std::vector<image::CpuKernel> kernels;
+  for (const Digest& digest : kit) {
+    const image::KitFile& file = bundle.kit.at(digest);
+    for (const std::string& kernel : file.kernels)
+      kernels.push_back({file.name, kernel, image::kernel_refused, "its object has no IR: " + file.reason});
+  }
+  return kernels;
+}
+
 // What the kernels of a configuration are made of.
 struct Wanted {
   std::string configuration;
   std::map<Digest, device::KernelObject> objects;
+  std::set<Digest> kit;
 };
 
 Result<device::DevicePlan> plan_for_cpu(const image::Bundle& bundle,
-                                        const image::BundleConfiguration& configuration) {
-  XAAS_TRY(const image::Usage usage, image::usage_of(bundle, configuration));
+                                        const image::BundleConfiguration& configuration,
+                                        const image::Usage& usage) {
   return device::plan_device_code(bundle, configuration, usage, {.gpus = {system::cpu_as_gpu()}});
 }
 
@@ -63,8 +75,9 @@ Result<ObjectKernels> read_kernels(const KernelInputs& inputs, const std::vector
 }
 
 // The kernels of a configuration, demangled. Links with the same sources have the same kernels.
-image::CpuKernels kernels_in(const ObjectKernels& read, const Wanted& wanted) {
-  std::set<image::CpuKernel> kernels;
+image::CpuKernels kernels_in(const image::Bundle& bundle, const ObjectKernels& read, const Wanted& wanted) {
+  const std::vector<image::CpuKernel> native = native_kernels(bundle, wanted.kit);
+  std::set<image::CpuKernel> kernels(native.begin(), native.end());
   for (const auto& [id, object] : wanted.objects)
     for (const cpukernel::Kernel& kernel : read.at(id))
       kernels.insert(reported(kernel.source, kernel));
@@ -75,8 +88,9 @@ image::CpuKernels kernels_in(const ObjectKernels& read, const Wanted& wanted) {
 
 } // namespace
 
-image::CpuKernels reported_kernels(const std::vector<device::DeviceCode::SourceKernel>& kernels) {
-  std::vector<image::CpuKernel> all;
+image::CpuKernels reported_kernels(const std::vector<device::DeviceCode::SourceKernel>& kernels,
+                                   const image::Bundle& bundle, const std::set<Digest>& kit) {
+  std::vector<image::CpuKernel> all = native_kernels(bundle, kit);
   for (const auto& [source, kernel] : kernels)
     all.push_back(reported(source, kernel));
   image::CpuKernels result = image::cpu_kernels(std::move(all));
@@ -85,10 +99,11 @@ image::CpuKernels reported_kernels(const std::vector<device::DeviceCode::SourceK
 }
 
 Result<image::CpuKernels> planned_kernels(const KernelInputs& inputs, const std::string& configuration,
-                                          const device::DevicePlan& plan) {
-  const Wanted wanted{configuration, device::kernel_objects(inputs.source.bundle(), plan)};
+                                          const device::DevicePlan& plan, const std::set<Digest>& kit) {
+  const image::Bundle& bundle = inputs.source.bundle();
+  const Wanted wanted{configuration, device::kernel_objects(bundle, plan), kit};
   XAAS_TRY(const ObjectKernels read, read_kernels(inputs, {wanted}));
-  return kernels_in(read, wanted);
+  return kernels_in(bundle, read, wanted);
 }
 
 Result<ImageKernels> kernels_of(const image::ApplicationImage& source, const lower::ObjectCache* cache,
@@ -101,9 +116,10 @@ Result<ImageKernels> kernels_of(const image::ApplicationImage& source, const low
   std::map<std::string, std::vector<std::string>> obstacles;
   for (const image::BundleConfiguration& configuration : bundle.configurations) {
     const std::string id = configuration.configuration.id();
-    const Result<device::DevicePlan> plan = plan_for_cpu(bundle, configuration);
+    XAAS_TRY(image::Usage usage, image::usage_of(bundle, configuration));
+    const Result<device::DevicePlan> plan = plan_for_cpu(bundle, configuration, usage);
     if (plan)
-      wanted.push_back({id, device::kernel_objects(bundle, *plan)});
+      wanted.push_back({id, device::kernel_objects(bundle, *plan), std::move(usage.kit)});
     else if (plan.error().kind == ErrorKind::unsatisfied)
       obstacles[plan.error().message].push_back(id);
     else
@@ -114,7 +130,7 @@ Result<ImageKernels> kernels_of(const image::ApplicationImage& source, const low
   XAAS_TRY(const ObjectKernels read, read_kernels({source, cpu, cache, jobs, progress}, wanted));
   std::map<image::CpuKernel, std::vector<std::string>> kernels;
   for (const Wanted& each : wanted)
-    for (const image::CpuKernel& kernel : kernels_in(read, each).kernels)
+    for (const image::CpuKernel& kernel : kernels_in(bundle, read, each).kernels)
       kernels[kernel].push_back(each.configuration);
   for (auto& [kernel, configurations] : kernels)
     result.kernels.push_back({kernel, std::move(configurations)});

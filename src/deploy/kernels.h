@@ -7,8 +7,9 @@
 
 namespace xaas::deploy {
 
-// Kernels that were made, or refused.
-image::CpuKernels reported_kernels(const std::vector<device::DeviceCode::SourceKernel>& kernels);
+// Kernels that were made, or refused, and those of the native objects among `kit`, which have no IR.
+image::CpuKernels reported_kernels(const std::vector<device::DeviceCode::SourceKernel>& kernels,
+                                   const image::Bundle& bundle, const std::set<Digest>& kit);
 
 // What finding out the forms of kernels takes.
 struct KernelInputs {
@@ -20,8 +21,9 @@ struct KernelInputs {
   bool checked = false; // with checks
 };
 
-// The kernels that carrying out a plan for the CPU would make, or refuse.
+// The kernels that carrying out a plan for the CPU would make, or refuse, and those of the native objects
+// among `kit`.
 Result<image::CpuKernels> planned_kernels(const KernelInputs& inputs, const std::string& configuration,
-                                          const device::DevicePlan& plan);
+                                          const device::DevicePlan& plan, const std::set<Digest>& kit);
 
 } // namespace xaas::deploy

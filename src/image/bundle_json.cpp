@@ -41,6 +41,8 @@ Json kit_json(const KitFile& file) {
     json["native"] = true;
     json["reason"] = file.reason;
   }
+  if (!file.kernels.empty())
+    json["kernels"] = file.kernels;
   if (file.start)
     json["start"] = true;
   return json;
@@ -180,6 +182,9 @@ Result<KitFile> parse_kit_file(const JsonReader& reader) {
   XAAS_TRY(file.size, size.size());
   XAAS_TRY(file.native, reader.boolean_or("native", false));
   XAAS_TRY(file.reason, reader.string_or("reason", ""));
+  if (reader.has("kernels")) {
+    XAAS_TRY(file.kernels, reader.strings_at("kernels"));
+  }
   XAAS_TRY(file.start, reader.boolean_or("start", false));
   return file;
 }

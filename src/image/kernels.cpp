@@ -53,7 +53,7 @@ void demangle(std::vector<CpuKernel>& kernels) {
     names.insert(each.name);
   const std::map<std::string, std::string> demangled = ir::demangled(names);
   for (CpuKernel& each : kernels)
-    each.demangled = demangled.at(each.name);
+    each.demangled = each.name.empty() ? "(of an unknown name)" : demangled.at(each.name);
 }
 
 CpuKernels cpu_kernels(std::vector<CpuKernel> kernels) {

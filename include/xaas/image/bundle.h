@@ -25,7 +25,9 @@ struct KitFile {
   uint64_t size = 0;
   bool native = false; // made by the build: an input without IR
   std::string reason;  // why it has none, if known
-  bool start = false;  // the compiler adds it to every program, and it runs on every CPU: crt1.o, libgcc.a
+  std::vector<std::string> kernels =
+      {};             // of a native object: its CUDA kernels, by mangled name, sorted (empty: not known)
+  bool start = false; // the compiler adds it to every program, and it runs on every CPU: crt1.o, libgcc.a
 };
 
 // A package of the build machine that files of the link kit or the closure belong to.

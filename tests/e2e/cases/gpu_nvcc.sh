@@ -95,6 +95,35 @@ END
 spec own make
 build own
 assert_json own.json '.configurations[0].units == 0 and ([.native_objects[] | select(.reason | contains("nvcc compiles and Clang does not"))] | length == 1)'
+# Its kernels do not run on the CPU, which is known beforehand.
+program mixed
+cat >mixed/other.cu <<'END'
+#ifndef __NVCC__
+#error only nvcc
+#endif
+__global__ void native(int *value) { *value = 1; }
+void start(int *value) { native<<<1, 1>>>(value); }
+END
+sed -i 's/int main.*/void start(int *); int main() { scale<<<1, 1>>>(nullptr); start(nullptr); }/' mixed/program.cu
+cat >mixed/Makefile <<'END'
+program: program.o other.o
+	nvcc program.o other.o -o $@
+%.o: %.cu
+	nvcc -I. -c $< -o $@
+END
+spec mixed make
+build mixed
+kernels='[.kernels[] | "\(.source) \(.demangled) \(.form)"] == ["other.o native(int*) refused", "program.cu scale(float*) loops"]'
+"$XAAS" inspect oci:mixed.image:ir --kernels --format json >kernels.json
+assert_json kernels.json "$kernels and (.kernels[0].reason | contains(\"no IR: source that nvcc compiles and Clang does not\"))"
+"$XAAS" deploy oci:mixed.image:ir --gpu cpu -o oci:mixed.image:cpu --format json >cpu.json 2>cpu.err
+assert_json cpu.json "$kernels"
+finds 'other.o: kernel native(int\*) cannot run on the CPU: its object has no IR' <cpu.err || fail "deploying does not say it: $(cat cpu.err)"
+"$XAAS" deploy oci:mixed.image:ir --gpu cpu --dry-run --explain --format json >explain.json
+assert_json explain.json "$kernels"
+expect_exit 3 "$XAAS" check oci:mixed.image:cpu --all-kernels --format json >check.json 2>/dev/null
+assert_json check.json '[.problems[] | .file] == ["other.o"]'
+
 # Code that neither compiles is an error.
 echo '#error nobody' >>own/program.cu
 expect_error 1 'own' "$XAAS" build own -o oci:own.image:none
