@@ -76,13 +76,14 @@ void expect_contained(const Job& job, const std::string& what) {
   EXPECT_THAT(result.error().message, HasSubstr("a.c (module sha256:")) << what;
 }
 
-TEST(HostileBitcode, AThousandFlippedBits) {
+TEST(HostileBitcode, FlippedBits) {
   const Job sound = job_of(tables);
   ASSERT_TRUE(lower_one(sound));
   const size_t bits = sound.bitcode.size() * 8;
-  for (size_t i = 0; i < 1000; ++i) {
+  constexpr size_t tries = 250; // each in a process of its own
+  for (size_t i = 0; i < tries; ++i) {
     Job job = sound;
-    const size_t bit = i * bits / 1000;
+    const size_t bit = i * bits / tries;
     job.bitcode[bit / 8] = static_cast<char>(job.bitcode[bit / 8] ^ (1 << bit % 8));
     expect_contained(job, "bit " + std::to_string(bit));
   }
