@@ -58,13 +58,13 @@ std::vector<std::string> transports_in(const std::string& help) {
 
 CompletionWord::Kind kind_of(const CompletionWord& word) {
   if (!word.values.empty())
-    return Kind::values;
+    return CompletionWord::Kind::values;
   const std::string& label = word.label;
   if (label == "IMAGE" || label == "TARGET" || (word.positional() && !word.transports.empty()))
-    return Kind::images;
+    return CompletionWord::Kind::images;
   if (label == "FILE" || label == "SPEC")
-    return Kind::files;
-  return label == "DIR" || label == "SRC" ? Kind::directories : Kind::any;
+    return CompletionWord::Kind::files;
+  return label == "DIR" || label == "SRC" ? CompletionWord::Kind::directories : CompletionWord::Kind::any;
 }
 
 CompletionWord word_of(const CLI::Option& option) {

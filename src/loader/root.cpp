@@ -2,6 +2,8 @@
 
 #include <xaas/base/tree_path.h>
 
+#include <llvm/BinaryFormat/ELF.h>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
