@@ -3,7 +3,7 @@
 
 usage: clang_tidy.py BUILD_DIRECTORY [DIRECTORY...]
 
-DIRECTORY selects the targets whose sources lie below it, relative to the repository; by default all.
+DIRECTORY selects the sources below it, relative to the repository; by default all but generated ones.
 
 Two checks ask for the parents of statements, and Clang then visits every declaration of every header, which takes longer than
 everything else. So the sources of a target are checked as one, BUILD_DIRECTORY/clang-tidy/TARGET.cpp. The sources are copied
@@ -47,18 +47,20 @@ def sources_of(entry):
     return [entry["file"]]
 
 
-def targets(entries, directories):
+def targets(entries, build, directories):
     """The command line and the sources of each target that has a source in one of the directories."""
     found = {}
     for entry in entries:
         sources = [source for source in sources_of(entry)
-                   if any(directory in pathlib.Path(source).parents for directory in directories)]
+                   if any(directory in pathlib.Path(source).parents for directory in directories)
+                   and build not in pathlib.Path(source).parents]
         name = re.search(r" -o \S*?([^/ ]+)\.dir/", entry["command"]).group(1)
         if sources:
-            target = found.setdefault(name, {"sources": []})
+            command = re.sub(r" -o \S+ -c \S+", "", entry["command"])
+            target = found.setdefault(name, {"sources": [], "command": command, "directory": entry["directory"]})
+            if target["command"] != command:
+                sys.exit(f"{sources[0]}: its options are not those of the other sources of {name}, with which it is checked")
             target["sources"] += sources
-            target["command"] = re.sub(r" -o \S+ -c \S+", "", entry["command"])
-            target["directory"] = entry["directory"]
     return found
 
 
@@ -131,7 +133,7 @@ def main():
 
     start = time.monotonic()
     database = []
-    for name, target in targets(json.loads((build / "compile_commands.json").read_text()), directories).items():
+    for name, target in targets(json.loads((build / "compile_commands.json").read_text()), build, directories).items():
         text, origins = joined(target["sources"])
         file = place / f"{name}.cpp"
         if not file.exists() or file.read_text() != text:

@@ -27,7 +27,7 @@ Result<oci::NewLayer> application_layer(const image::BundleConfiguration& config
   oci::LayerBuilder builder(time);
   for (const link::InstalledFile& file : configuration.installed) {
     if (files && (file.kind == FileKind::directory || file.kind == FileKind::symlink))
-      files->take({.kind = oci::LayerEntry::Kind::symlink, .path = file.path});
+      files->take_other(file.path);
     else if (files)
       files->take_file(file.path, assembly.contents.at(file.path));
     if (file.kind == FileKind::directory)
@@ -113,19 +113,20 @@ Result<void> check_runtime_layer(const image::ApplicationImage& source, size_t i
     return make_error(ErrorKind::integrity, "run-time layer " + layer.digest.to_string() + ": is " +
                                                 layer.media_type + ", not " + oci::media_type::layer_gzip);
   XAAS_TRY(const oci::BlobPtr blob, source.image().open_blob(layer));
-  const Digest& diff_id = source.image().config().diff_ids[index];
-  const auto check = [](const oci::LayerEntry& entry) {
-    return entry.kind == oci::LayerEntry::Kind::other
-               ? make_error(ErrorKind::integrity, "/" + entry.path + ": a special file")
-               : Result<void>();
+  const auto check = [&](const oci::LayerEntry& entry, oci::LayerContent& content) -> Result<void> {
+    if (entry.kind == oci::LayerEntry::Kind::other)
+      return make_error(ErrorKind::integrity, "/" + entry.path + ": a special file");
+    if (files)
+      return files->take(entry, content);
+    while (entry.kind == oci::LayerEntry::Kind::file) {
+      XAAS_TRY(const std::string_view piece, content.next());
+      if (piece.empty())
+        break;
+    }
+    return {};
   };
-  if (!files)
-    return oci::stream_layer(blob, layer.media_type, &diff_id, oci::layer_limit,
-                             [&](const oci::LayerEntry& entry, oci::LayerContent&) { return check(entry); });
-  return oci::read_layer(blob, layer.media_type, &diff_id, [&](const oci::LayerEntry& entry) {
-    files->take(entry);
-    return check(entry);
-  });
+  return oci::stream_layer(blob, layer.media_type, &source.image().config().diff_ids[index], oci::layer_limit,
+                           check);
 }
 
 void fill_config(const image::ApplicationImage& source, const Needs& needs, oci::NewImage& image) {

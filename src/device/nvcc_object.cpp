@@ -2,6 +2,7 @@
 
 #include <xaas/base/text.h>
 
+#include <llvm/Object/Archive.h>
 #include <llvm/Object/ELF.h>
 
 #include <charconv>
@@ -14,20 +15,12 @@ namespace {
 using Elf = llvm::object::ELF64LE;
 using ElfFile = llvm::object::ELFFile<Elf>;
 
-// The section of whole-program and of relocatable device code.
-bool has_device_code(const ElfFile& file) {
-  auto sections = file.sections();
-  if (!sections) {
-    llvm::consumeError(sections.takeError());
-    return false;
-  }
-  for (const Elf::Shdr& section : *sections) {
-    auto name = file.getSectionName(section);
-    if (!name)
-      llvm::consumeError(name.takeError());
-    else if (*name == ".nv_fatbin" || *name == "__nv_relfatbin")
-      return true;
-  }
+// Sections of whole-program and of relocatable device code.
+bool is_device_code(const ElfFile& file, const Elf::Shdr& section) {
+  auto name = file.getSectionName(section);
+  if (name)
+    return *name == ".nv_fatbin" || *name == "__nv_relfatbin";
+  llvm::consumeError(name.takeError());
   return false;
 }
 
@@ -81,23 +74,56 @@ void add_kernels(const ElfFile& file, const Elf::Shdr& section, std::set<std::st
   }
 }
 
-} // namespace
-
-std::vector<std::string> nvcc_kernels(std::string_view object) {
-  auto file = ElfFile::create(llvm::StringRef(object.data(), object.size()));
+void add_kernels_of_object(llvm::StringRef object, std::set<std::string>& kernels) {
+  auto file = ElfFile::create(object);
   if (!file) {
     llvm::consumeError(file.takeError());
-    return {};
+    return;
   }
-  if (!has_device_code(*file))
-    return {};
-  std::set<std::string> kernels;
   auto sections = file->sections();
-  for (const Elf::Shdr& section : *sections) // read before, without an error
+  if (!sections) {
+    llvm::consumeError(sections.takeError());
+    return;
+  }
+  if (llvm::none_of(*sections, [&](const Elf::Shdr& section) { return is_device_code(*file, section); }))
+    return;
+  std::set<std::string> found;
+  for (const Elf::Shdr& section : *sections)
     if (section.sh_type == llvm::ELF::SHT_SYMTAB)
-      add_kernels(*file, section, kernels);
-  if (kernels.empty())
-    return {""};
+      add_kernels(*file, section, found);
+  if (found.empty())
+    found.insert("");
+  kernels.merge(found);
+}
+
+void add_kernels_of_archive(llvm::StringRef bytes, std::set<std::string>& kernels) {
+  auto archive = llvm::object::Archive::create(llvm::MemoryBufferRef(bytes, ""));
+  if (!archive) {
+    llvm::consumeError(archive.takeError());
+    return;
+  }
+  if ((*archive)->isThin()) // it has names of files only
+    return;
+  llvm::Error error = llvm::Error::success();
+  for (const llvm::object::Archive::Child& member : (*archive)->children(error)) {
+    auto content = member.getBuffer();
+    if (content)
+      add_kernels_of_object(*content, kernels);
+    else
+      llvm::consumeError(content.takeError());
+  }
+  llvm::consumeError(std::move(error));
+}
+
+} // namespace
+
+std::vector<std::string> nvcc_kernels(std::string_view file) {
+  const llvm::StringRef bytes(file.data(), file.size());
+  std::set<std::string> kernels;
+  if (bytes.starts_with(llvm::object::ArchiveMagic))
+    add_kernels_of_archive(bytes, kernels);
+  else
+    add_kernels_of_object(bytes, kernels);
   return {kernels.begin(), kernels.end()};
 }
 

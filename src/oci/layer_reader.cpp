@@ -38,9 +38,10 @@ Result<void> read_layer(const BlobPtr& blob, const std::string& media_type, cons
                         const std::function<Result<void>(LayerEntry)>& entry, uint64_t limit) {
   return stream_layer(blob, media_type, diff_id, limit,
                       [&](LayerEntry& next, LayerContent& content) -> Result<void> {
-                        if (next.kind == LayerEntry::Kind::file)
-                          reserve(next.content, std::min(content.claimed_size(), most_reserved));
-                        while (next.kind == LayerEntry::Kind::file) {
+                        if (next.kind != LayerEntry::Kind::file)
+                          return entry(std::move(next));
+                        reserve(next.content, std::min(content.claimed_size(), most_reserved));
+                        while (true) {
                           XAAS_TRY(const std::string_view piece, content.next());
                           if (piece.empty())
                             break;

@@ -2,50 +2,83 @@
 
 #include <openssl/evp.h>
 
+#include <memory>
+
 namespace xaas::provenance {
 
 namespace {
 
-std::string sha1_of(std::string_view content) {
-  unsigned char bytes[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  EVP_Digest(content.data(), content.size(), bytes, &size, EVP_sha1(), nullptr);
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += digits[bytes[i] >> 4];
-    text += digits[bytes[i] & 15];
+// Both digests of a file, whose content may come in pieces.
+class FileHasher {
+public:
+  FileHasher() : sha1_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    EVP_DigestInit_ex(sha1_.get(), EVP_sha1(), nullptr);
   }
-  return text;
-}
+
+  void update(std::string_view piece) {
+    EVP_DigestUpdate(sha1_.get(), piece.data(), piece.size());
+    sha256_.update(piece);
+  }
+
+  FileHash finish(const std::string& path) { // once
+    unsigned char bytes[EVP_MAX_MD_SIZE];
+    unsigned size = 0;
+    EVP_DigestFinal_ex(sha1_.get(), bytes, &size);
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (unsigned i = 0; i < size; ++i) {
+      text += digits[bytes[i] >> 4];
+      text += digits[bytes[i] & 15];
+    }
+    return {path, text, sha256_.finish()};
+  }
+
+private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> sha1_;
+  Hasher sha256_;
+};
 
 } // namespace
 
 FileHash hash_file(const std::string& path, std::string_view content) {
-  return {path, sha1_of(content), digest_of(content)};
+  FileHasher hasher;
+  hasher.update(content);
+  return hasher.finish(path);
 }
 
 void FileList::take_file(const std::string& path, std::string_view content) {
   files_["/" + path] = hash_file("/" + path, content);
 }
 
-void FileList::take(const oci::LayerEntry& entry) {
+void FileList::take_other(const std::string& path) {
+  files_.erase("/" + path);
+}
+
+Result<void> FileList::take(const oci::LayerEntry& entry, oci::LayerContent& content) {
   const std::string path = "/" + entry.path;
   const std::string name = path.substr(path.rfind('/') + 1);
   if (oci::is_whiteout(entry.path)) {
     const std::string above = path.substr(0, path.size() - name.size());
     remove(name == oci::opaque_whiteout ? above : above + name.substr(oci::whiteout_prefix.size()));
-    return;
+    return {};
   }
   if (entry.kind == oci::LayerEntry::Kind::file) {
-    take_file(entry.path, entry.content);
-    return;
+    FileHasher hasher;
+    while (true) {
+      XAAS_TRY(const std::string_view piece, content.next());
+      if (piece.empty())
+        break;
+      hasher.update(piece);
+    }
+    files_[path] = hasher.finish(path);
+    return {};
   }
   const auto linked = files_.find("/" + entry.link);
   if (entry.kind == oci::LayerEntry::Kind::hard_link && linked != files_.end())
     files_[path] = {path, linked->second.sha1, linked->second.sha256};
   else
-    files_.erase(path);
+    take_other(entry.path);
+  return {};
 }
 
 // Removes a file, or everything below a directory.
@@ -79,11 +112,10 @@ Result<Inventory> take_inventory(const oci::Image& deployed) {
   for (size_t i = 0; i < deployed.manifest().layers.size(); ++i) {
     const oci::Descriptor& layer = deployed.manifest().layers[i];
     XAAS_TRY(const oci::BlobPtr blob, deployed.open_blob(layer));
-    XAAS_CHECK(oci::read_layer(blob, layer.media_type, &deployed.config().diff_ids.at(i),
-                               [&](const oci::LayerEntry& entry) -> Result<void> {
-                                 files.take(entry);
-                                 return {};
-                               })
+    XAAS_CHECK(oci::stream_layer(blob, layer.media_type, &deployed.config().diff_ids.at(i), oci::layer_limit,
+                                 [&](const oci::LayerEntry& entry, oci::LayerContent& content) {
+                                   return files.take(entry, content);
+                                 })
                    .in(name));
   }
   inventory.files = files.finish();

@@ -11,7 +11,7 @@
 #include <llvm/TargetParser/AArch64TargetParser.h>
 
 namespace xaas::target {
-namespace arm {
+namespace arm64 {
 namespace {
 
 namespace parser = llvm::AArch64;
@@ -144,10 +144,10 @@ NamedCpu detected(const std::string& name, const std::map<std::string, bool>& de
 }
 
 } // namespace
-} // namespace arm
+} // namespace arm64
 
 const Architecture& aarch64() {
-  using namespace arm;
+  using namespace arm64;
   static const Architecture architecture{"aarch64",   "aarch64-unknown-linux-gnu",
                                          "arm64",     {"armv8-a", "armv8.2-a+sve", "armv9-a"},
                                          "armv8-a",   named,

@@ -25,8 +25,8 @@ struct KitFile {
   uint64_t size = 0;
   bool native = false; // made by the build: an input without IR
   std::string reason;  // why it has none, if known
-  std::vector<std::string> kernels =
-      {};             // of a native object: its CUDA kernels, by mangled name, sorted (empty: not known)
+  // Of a native file: its CUDA kernels, by mangled name, sorted. An empty name stands for unknown ones.
+  std::vector<std::string> kernels = {};
   bool start = false; // the compiler adds it to every program, and it runs on every CPU: crt1.o, libgcc.a
 };
 

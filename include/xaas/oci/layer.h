@@ -86,7 +86,7 @@ public:
   virtual ~LayerContent() = default;
   // The next bytes, valid until the next call; empty at the end.
   virtual Result<std::string_view> next() = 0;
-  // The bytes that the entry claims to have.
+  // The number of bytes that the entry claims to have. It may be a lie until next() has reached the end.
   virtual uint64_t claimed_size() const = 0;
 };
 

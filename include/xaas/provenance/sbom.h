@@ -29,11 +29,13 @@ FileHash hash_file(const std::string& path, std::string_view content);
 // The regular files of an image, from its layers one above the other.
 class FileList {
 public:
-  // Adds the next entry of a layer, starting with the lowest layer.
-  void take(const oci::LayerEntry& entry);
+  // Adds the next entry of a layer, starting with the lowest layer. Reads the content of a file, piece by
+  // piece.
+  Result<void> take(const oci::LayerEntry& entry, oci::LayerContent& content);
   // The same for a regular file, with a path relative to the root.
   void take_file(const std::string& path, std::string_view content);
-  std::vector<FileHash> finish() const; // sorted by path
+  void take_other(const std::string& path); // not a regular file
+  std::vector<FileHash> finish() const;     // sorted by path
 
 private:
   void remove(const std::string& path);

@@ -95,7 +95,7 @@ END
 spec own make
 build own
 assert_json own.json '.configurations[0].units == 0 and ([.native_objects[] | select(.reason | contains("nvcc compiles and Clang does not"))] | length == 1)'
-# Its kernels do not run on the CPU, which is known beforehand.
+# The kernels of such an object do not run on the CPU. Inspecting, deploying and checking say so.
 program mixed
 cat >mixed/other.cu <<'END'
 #ifndef __NVCC__

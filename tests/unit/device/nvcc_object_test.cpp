@@ -54,6 +54,28 @@ TEST(NvccObject, KernelsWithoutNames) {
               ElementsAre(""));
 }
 
+TEST(NvccObject, KernelsInArchives) {
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  const fs::path archive = directory.path() / "a.a";
+  Command command;
+  command.arguments = {XAAS_TEST_AR, "rcs", archive.string()};
+  int number = 0;
+  for (const std::string& object :
+       {with_symbols(".nv_fatbin", {"_Z24__device_stub__Z5plainPiPi"}),
+        with_symbols(".rodata", {"_Z29__device_stub__Z5twiceIfEvPT_Pf"}),
+        with_symbols(".nv_fatbin", {"_Z20__device_stub__scalePf"}), std::string("text")}) {
+    const fs::path member = directory.path() / (std::to_string(++number) + ".o");
+    ASSERT_TRUE(write_file(member, object));
+    command.arguments.push_back(member.string());
+  }
+  const Result<ProcessResult> made = run_process(command);
+  ASSERT_TRUE(made && made->exit_code == 0) << made->output;
+  const std::string bytes = *read_file(archive);
+  EXPECT_THAT(nvcc_kernels(bytes), ElementsAre("_Z5plainPi", "_Z5scalePf"));
+  for (size_t length = 0; length < bytes.size(); ++length)
+    nvcc_kernels(bytes.substr(0, length));
+}
+
 TEST(NvccObject, OtherFilesHaveNone) {
   EXPECT_THAT(nvcc_kernels(with_symbols(".rodata", {"_Z24__device_stub__Z5plainPiPi"})), IsEmpty());
   EXPECT_THAT(nvcc_kernels("!<arch>\n"), IsEmpty());

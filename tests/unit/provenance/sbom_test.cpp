@@ -182,21 +182,41 @@ oci::LayerEntry entry(oci::LayerEntry::Kind kind, const std::string& path, const
   return entry;
 }
 
+// Comes in pieces of two bytes.
+class Content : public oci::LayerContent {
+public:
+  explicit Content(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {}
+  Result<std::string_view> next() override {
+    const std::string_view piece = rest_.substr(0, 2);
+    rest_.remove_prefix(piece.size());
+    return piece;
+  }
+  uint64_t claimed_size() const override { return size_; }
+
+private:
+  std::string_view rest_;
+  uint64_t size_;
+};
+
 TEST(FileLists, OneLayerOverTheOther) {
   using Kind = oci::LayerEntry::Kind;
-  FileList list;
+  FileList files;
+  const auto take = [&](const oci::LayerEntry& entry) {
+    Content content(entry.content);
+    EXPECT_TRUE(files.take(entry, content));
+  };
   for (const char* path : {"a", "d/b", "d/c", "e/f", "g"})
-    list.take(entry(Kind::file, path, path));
-  list.take(entry(Kind::file, "a", "new"));
-  list.take(entry(Kind::file, "d/.wh.b"));
-  list.take(entry(Kind::file, "e/.wh..wh..opq"));
-  list.take(entry(Kind::symlink, "g"));
+    take(entry(Kind::file, path, path));
+  take(entry(Kind::file, "a", "new"));
+  take(entry(Kind::file, "d/.wh.b"));
+  take(entry(Kind::file, "e/.wh..wh..opq"));
+  take(entry(Kind::symlink, "g"));
   oci::LayerEntry link = entry(Kind::hard_link, "h");
   link.link = "a";
-  list.take(link);
-  list.take_file("i", "i");
+  take(link);
+  files.take_file("i", "i");
   std::map<std::string, Digest> found;
-  for (const FileHash& file : list.finish())
+  for (const FileHash& file : files.finish())
     found[file.path] = file.sha256;
   EXPECT_EQ(found, (std::map<std::string, Digest>{{"/a", digest_of("new")},
                                                   {"/d/c", digest_of("d/c")},
