@@ -124,6 +124,10 @@ private:
 
   // In place of CUDA's own, where kernels run on the CPU.
   Result<void> make_cuda_runtime() {
+    if (inputs_.device.kernel_links.empty() && inputs_.device.libraries.empty())
+      return {};
+    XAAS_TRY(const std::set<std::string> wanted, names_wanted_by_kit());
+    want_functions(wanted);
     if (inputs_.device.kernel_links.empty())
       return {};
     XAAS_TRY(const std::string object, device::cuda_runtime(inputs_.device, inputs_.target, cuda_functions_));
@@ -141,7 +145,7 @@ private:
       wanted_.insert(names.begin(), names.end());
   }
 
-  // The names that objects and archives of the build machine want in links with libraries that need a GPU.
+  // The names that objects and archives of the build machine want in links with CUDA code.
   Result<std::set<std::string>> names_wanted_by_kit() const {
     std::map<fs::path, std::string> files;
     const auto add = [&](const Digest& record, const link::FileRef& file) {
@@ -149,7 +153,12 @@ private:
           !device::is_replaced(inputs_.device, record, file))
         files[inputs_.contents.path(file.digest)] = file.name;
     };
+    std::set<Digest> records;
+    for (const auto& [record, kernels] : inputs_.device.kernel_links)
+      records.insert(record);
     for (const auto& [record, libraries] : inputs_.device.libraries)
+      records.insert(record);
+    for (const Digest& record : records)
       for (const link::LinkItem& item : inputs_.bundle.links.at(record).items)
         if (item.kind == link::LinkItem::Kind::input)
           add(record, item.file);
@@ -170,8 +179,6 @@ private:
         records[library].insert(record);
     if (records.empty())
       return {};
-    XAAS_TRY(std::set<std::string> names, names_wanted_by_kit());
-    wanted_.merge(names);
     for (const auto& [library, programs] : records) {
       const fs::path path = inputs_.contents.path(library.digest);
       XAAS_TRY(const std::set<std::string> defined, link::names_defined_by({{path, library.name}}));

@@ -1,3 +1,4 @@
+#include "cuda/first_headers.h"
 #include "hip/rocm.h"
 
 #include <xaas/base/directory.h>
@@ -25,16 +26,6 @@ Result<void> shadow_toolkit(const fs::path& toolkit, const fs::path& shadow, con
   for (const fs::path& entry : programs)
     XAAS_CHECK(link_to(is_front_door(entry.filename()) ? program : entry, shadow / "bin" / entry.filename()));
   return {};
-}
-
-// Clang includes "cuda.h" before the first line of a CUDA source, using the source's search path, and so may
-// find a project's header of that name; nvcc never does. This header at the front of the path makes the first
-// "cuda.h" the toolkit's, and does not affect later ones.
-Result<void> write_first_headers(const fs::path& toolkit, const fs::path& directory) {
-  XAAS_CHECK(make_directories(directory));
-  return write_file(directory / "cuda.h", "#ifndef CUDA_VERSION\n#include \"" +
-                                              (toolkit / "include" / "cuda.h").string() +
-                                              "\"\n#else\n#include_next <cuda.h>\n#endif\n");
 }
 
 } // namespace

@@ -128,6 +128,16 @@ std::string default_gpu(const session::Session& session) {
   return cuda_version(session).value_or(0) >= first_with_turing ? "sm_75" : "sm_52";
 }
 
+// nvcc's version, for sources that choose between releases of CUDA by it. Headers also take it as a sign of
+// nvcc's own language (see NvccTranslation::is_verbose), so that only a source gets it that fails without.
+std::vector<std::string> version_macros(const session::Session& session) {
+  const std::optional<int64_t> version = cuda_version(session); // 12040: 12.4
+  if (!version)
+    return {};
+  return {"-D__CUDACC_VER_MAJOR__=" + std::to_string(*version / 1000),
+          "-D__CUDACC_VER_MINOR__=" + std::to_string(*version % 1000 / 10), "-D__CUDACC_VER_BUILD__=0"};
+}
+
 // nvcc makes the file, which the build may read; the source is captured as well.
 int make_asked_file(const session::Session& session, const std::vector<std::string>& arguments,
                     const AskedFile& asked, const NvccContext& context) {
@@ -193,6 +203,11 @@ int run_nvcc(const session::Session& session, const std::vector<std::string>& ar
     const int code = run_driver(session, words, Compiler::clangxx);
     if (code == 0 || translated->phase != NvccPhase::compile || !translated->has_cuda)
       return code;
+    if (const std::vector<std::string> versions = version_macros(session); !versions.empty()) {
+      words.insert(words.begin(), versions.begin(), versions.end());
+      if (run_driver(session, words, Compiler::clangxx) == 0)
+        return 0;
+    }
     reason = "source that nvcc compiles and Clang does not";
   }
   const int code = run_real_nvcc(session, arguments);

@@ -70,6 +70,21 @@ int main() {
   std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
   sums<<<1, 2048>>>(dev_in, dev_out, Part{n, 1});
   std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+  int *counts;
+  cudaMallocManaged(&counts, 64 * sizeof *counts);
+#if CUDART_VERSION >= 11080
+  cudaLaunchAttribute one = {}, four = {};
+  one.id = four.id = cudaLaunchAttributeClusterDimension;
+  one.val.clusterDim = {1, 1, 1}, four.val.clusterDim = {4, 1, 1};
+  for (cudaLaunchAttribute *attribute : {&one, &four}) {
+    cudaLaunchConfig_t config = {1, 64, 0, nullptr, attribute, 1};
+    std::printf("%d ", cudaLaunchKernelEx(&config, early, counts, 40));
+  }
+  std::printf("%d\n", counts[0]);
+#else
+  early<<<1, 64>>>(counts, 40);
+  std::printf("0 801 %d\n", counts[0]);
+#endif
   cudaGraph_t graph;
   std::printf("%d\n", cudaGraphCreate(&graph, 0));
   cudaDeviceProp properties;
@@ -102,6 +117,7 @@ for order in sequential reverse random:7 ""; do
 thread 1 of 2: 0.5 yes
 cudaErrorInvalidDeviceFunction
 cudaErrorInvalidConfiguration
+0 801 20
 801
 CPU 8.0 32"
 done
@@ -123,8 +139,8 @@ expect_exit 2 env XAAS_KERNEL_THREADS=none cpu/usr/local/bin/app
 XAAS_KERNEL_TIMES=$PWD/times cpu/usr/local/bin/app >/dev/null 2>&1
 expect_equal "times of kernels" "$(cut -f2- times | sort)" "1	_Z4saysi
 1	_Z4sumsPKfPf4Part
-1	_Z5earlyPii
-1	_Z5orderP6float2S0_Pf"
+1	_Z5orderP6float2S0_Pf
+2	_Z5earlyPii"
 
 # For a CPU without masks for vectors, whose loops are others.
 deploy plain --cpu x86-64-v2

@@ -79,6 +79,22 @@ first=$(image_digest language.image ir)
 build language
 expect_equal "digest of the second image" "$(image_digest language.image ir)" "$first"
 
+# A source that chooses by nvcc's version is captured, like one that does not.
+program versions
+cat >>versions/program.cu <<'END'
+#if __CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10 != CUDART_VERSION
+#error nvcc is as old as the toolkit
+#endif
+END
+cat >versions/Makefile <<'END'
+program: program.cu
+	nvcc -I. $< -c -o program.o
+	nvcc program.o -o $@
+END
+spec versions make
+build versions
+captured versions 3
+
 # Code that nvcc compiles and Clang does not.
 program own
 cat >>own/program.cu <<'END'
@@ -102,7 +118,14 @@ cat >mixed/other.cu <<'END'
 #error only nvcc
 #endif
 __global__ void native(int *value) { *value = 1; }
-void start(int *value) { native<<<1, 1>>>(value); }
+void start(int *value) {
+#if CUDART_VERSION >= 11080
+  cudaLaunchConfig_t config = {1, 1};
+  cudaLaunchKernelEx(&config, native, value);
+#else
+  native<<<1, 1>>>(value);
+#endif
+}
 END
 sed -i 's/int main.*/void start(int *); int main() { scale<<<1, 1>>>(nullptr); start(nullptr); }/' mixed/program.cu
 cat >mixed/Makefile <<'END'

@@ -1,5 +1,7 @@
 // nvcc's command lines as build systems write them, with a real toolkit: Clang accepts the translations.
+#include "cuda/first_headers.h"
 #include "frontdoor/nvcc_testing.h"
+#include "installed_toolkit.h"
 
 #include <xaas/base/process.h>
 
@@ -241,6 +243,54 @@ TEST_F(NvccToolkit, ProgramsLink) {
     EXPECT_THAT(clang(translated(split(command, ' '), context), {}), testing::Not(HasSubstr("warning:")))
         << command;
   EXPECT_TRUE(fs::exists(directory_->path() / "program"));
+}
+
+// Every built-in atomic function of nvcc 12.8 and later is one of Clang's, with and without a scope. nvcc
+// itself takes the source, too, where the toolkit has its compiler.
+TEST_F(NvccToolkit, AtomicFunctionsOfNvcc) {
+  std::string source = "__global__ void k(int* p, int* q, int* r, float* f, unsigned long long* u) {\n";
+  for (const std::string scope :
+       {"", ", __NV_THREAD_SCOPE_THREAD", ", __NV_THREAD_SCOPE_BLOCK", ", __NV_THREAD_SCOPE_CLUSTER",
+        ", __NV_THREAD_SCOPE_DEVICE", ", __NV_THREAD_SCOPE_SYSTEM"}) {
+    const auto call = [&](const std::string& text) { source += "  " + text + scope + ");\n"; };
+    call("__nv_atomic_load(p, q, __NV_ATOMIC_ACQUIRE");
+    call("*q += __nv_atomic_load_n(p, __NV_ATOMIC_CONSUME");
+    call("__nv_atomic_store(p, q, __NV_ATOMIC_RELEASE");
+    call("__nv_atomic_store_n(p, 3, __NV_ATOMIC_RELAXED");
+    call("__nv_atomic_exchange(p, q, r, __NV_ATOMIC_ACQ_REL");
+    call("*q += __nv_atomic_exchange_n(p, 4, __NV_ATOMIC_SEQ_CST");
+    call("*q += __nv_atomic_compare_exchange(p, q, r, false, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_RELAXED");
+    call("*q += __nv_atomic_compare_exchange_n(p, q, 5, true, __NV_ATOMIC_ACQ_REL, __NV_ATOMIC_RELAXED");
+    call("*f += __nv_atomic_fetch_add(f, 2.f, __NV_ATOMIC_RELAXED");
+    call("__nv_atomic_add(f, 2.f, __NV_ATOMIC_RELAXED");
+    for (const std::string operation : {"sub", "and", "or", "xor", "max", "min"}) {
+      call("*u += __nv_atomic_fetch_" + operation + "(u, 6ull, __NV_ATOMIC_RELAXED");
+      call("__nv_atomic_" + operation + "(u, 6ull, __NV_ATOMIC_RELAXED");
+    }
+    call("__nv_atomic_thread_fence(__NV_ATOMIC_SEQ_CST");
+  }
+  ASSERT_TRUE(write_file(directory_->path() / "atomic.cu", source + "}\n", 0644, false));
+  ASSERT_TRUE(write_first_headers(toolkit_, directory_->path() / "first"));
+  if (const auto version = defined_number(toolkit_ / "include" / "cuda.h", "CUDA_VERSION");
+      version.value_or(0) < 12080)
+    GTEST_SKIP() << "the toolkit in " << toolkit_ << " is older than 12.8";
+  const NvccContext context = {toolkit_, files({}), "", "", directory_->path() / "first"};
+  const std::string ir = clang(translated({"-c", "atomic.cu", "-o", "atomic.ll"}, context),
+                               {"--cuda-device-only", "-emit-llvm", "-S"});
+  EXPECT_THAT(ir, testing::Not(HasSubstr("warning:")));
+  const auto text = read_file(directory_->path() / "atomic.ll");
+  ASSERT_TRUE(text);
+  for (const char* operation : {"load atomic", "store atomic", "cmpxchg", "cmpxchg weak", "fence",
+                                "atomicrmw xchg", "atomicrmw fadd", "atomicrmw sub", "atomicrmw and",
+                                "atomicrmw or", "atomicrmw xor", "atomicrmw umax", "atomicrmw umin"})
+    EXPECT_THAT(*text, HasSubstr(operation));
+  if (!fs::exists(toolkit_ / "nvvm" / "bin" / "cicc"))
+    GTEST_SKIP() << "the toolkit in " << toolkit_ << " has no nvcc that compiles";
+  const auto nvcc =
+      run_process({.arguments = {(toolkit_ / "bin" / "nvcc").string(), "-arch=sm_90", "-ptx", "atomic.cu"},
+                   .directory = directory_->path()});
+  ASSERT_TRUE(nvcc);
+  EXPECT_EQ(nvcc->exit_code, 0) << nvcc->output;
 }
 
 // Division and square root in PTX, as nvcc 13.0 generates them.

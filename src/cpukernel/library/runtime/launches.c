@@ -57,6 +57,40 @@ error cudaLaunchKernel_ptsz(const void* function, struct dim3 grid, struct dim3 
                             void* stream) {
   return cudaLaunchKernel(function, grid, block, arguments, shared, stream);
 }
+// One entry of a launch's attributes: what it is, and a value of 64 bytes.
+struct launch_attribute {
+  int id;
+  char padding[4];
+  union {
+    int number;
+    struct dim3 cluster;
+    char bytes[64];
+  } value;
+};
+struct launch {
+  struct dim3 grid, block;
+  size_t shared;
+  void* stream;
+  const struct launch_attribute* attributes;
+  unsigned count;
+};
+error cudaLaunchKernelExC(const struct launch* launch, const void* function, void** arguments) {
+  // Others, such as priorities and the order of a stream's kernels, change no result.
+  enum { cooperative = 2, cluster_dimension = 4 };
+  if (!launch)
+    return result(invalid_value);
+  for (unsigned i = 0; i < launch->count; ++i) {
+    const struct launch_attribute* attribute = &launch->attributes[i];
+    const struct dim3* cluster = &attribute->value.cluster;
+    if ((attribute->id == cooperative && attribute->value.number) ||
+        (attribute->id == cluster_dimension && (cluster->x > 1 || cluster->y > 1 || cluster->z > 1)))
+      return result(not_supported);
+  }
+  return cudaLaunchKernel(function, launch->grid, launch->block, arguments, launch->shared, launch->stream);
+}
+error cudaLaunchKernelExC_ptsz(const struct launch* launch, const void* function, void** arguments) {
+  return cudaLaunchKernelExC(launch, function, arguments);
+}
 // Stubs that nvcc 13 generates; their kernels are not IR, so a launch names them and fails.
 error __cudaGetKernel(const void** kernel, const void* function) {
   *kernel = function;
