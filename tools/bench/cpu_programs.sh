@@ -61,7 +61,7 @@ arguments_of() { # NAME: the arguments of the first command of `run`
   if grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"' <<<"$usage"; then
     line=$(sed -E 's/ [0-9]+ *$/ 1/' <<<"$line")
   fi
-  line=$(perl -pe 's{(?<![^ =])(\d{4,})(?![^ ])}{$1 < 1024 ? $1 : int($1 / $ENV{divisor})}ge' <<<"$line")
+  line=$(perl -pe 's{(?<![^\s=])(\d{4,})(?!\S)}{$1 < 1024 ? $1 : int($1 / $ENV{divisor})}ge' <<<"$line")
   printf '%s\n' "$line"
 }
 

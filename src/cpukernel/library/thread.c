@@ -252,6 +252,34 @@ enum {
   ended = 3u << 30
 };
 
+// Those of the lanes that are at `node`.
+static uint32_t lanes_at(uint32_t node, const uint32_t* nodes, uint32_t lanes) {
+  uint32_t result = 0;
+  for (uint32_t lane = 0; lane < lanes; ++lane)
+    result |= (uint32_t)(nodes[lane] == node) << lane;
+  return result;
+}
+
+// Sets `run` of the lanes of a warp that wait only for lanes which have come or have ended; false if there are
+// none. Mostly all lanes wait at one node.
+static _Bool schedule_warp(const uint32_t* nodes, const uint32_t* masks, uint8_t* run, uint32_t lanes) {
+  const uint32_t gone = lanes_at(ended, nodes, lanes), all = lanes == 32 ? ~0u : (1u << lanes) - 1;
+  _Bool any = 0;
+  for (uint32_t left = all & ~gone; left;) {
+    const uint32_t node = nodes[__builtin_ctz(left)], here = lanes_at(node, nodes, lanes);
+    left &= ~here;
+    if ((node & node_kind) != at_warp)
+      continue;
+    const uint32_t away = all & ~(here | gone);
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      const _Bool runs = (here >> lane & 1) && !(masks[lane] & away);
+      run[lane] |= runs;
+      any |= runs;
+    }
+  }
+  return any;
+}
+
 // Chooses the threads that run next and sets their `run`; false if all have ended. `masks`: of threads that
 // wait for lanes. All choices are legal orders: a thread runs only if what it waits for has come.
 _Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8_t* run) {
@@ -265,16 +293,10 @@ _Bool xaas_schedule(block b, const uint32_t* nodes, const uint32_t* masks, uint8
   }
   if (split)
     return 1;
-  uint32_t complete = 0;
-  for (uint32_t t = 0; warp && t < b->threads; ++t) {
-    if ((nodes[t] & node_kind) != at_warp)
-      continue;
-    const uint32_t first = t - t % xaas_warp_size;
-    _Bool all = 1;
-    for (uint32_t lane = 0; lane < xaas_warp_size && first + lane < b->threads; ++lane)
-      all &= !(masks[t] >> lane & 1) || nodes[first + lane] == nodes[t] || nodes[first + lane] == ended;
-    run[t] = all;
-    complete += all;
+  _Bool complete = 0;
+  for (uint32_t first = 0; warp && first < b->threads; first += xaas_warp_size) {
+    const uint32_t lanes = b->threads - first < xaas_warp_size ? b->threads - first : xaas_warp_size;
+    complete |= schedule_warp(nodes + first, masks + first, run + first, lanes);
   }
   if (complete)
     return 1;
