@@ -23,13 +23,13 @@
 //
 //     if (t < 16) { s[t] += s[t + 16]; s[t] += s[t + 8]; ... }
 //
-// in which a store is to 8 * t + c1, and a load after it from 8 * t + c2. Addresses that differ in another
-// way count as disjoint: a program without races has a barrier between accesses of the same element by two
-// threads. Only if some load of a variable follows such a store, is a store after such a load a node, too;
-// else the steps of a reduction with barriers (s[t] += s[t + w], where t < w) would be.
+// in which a store is to 8 * t + c1, and a load after it from 8 * t + c2 (lockstep.cpp). Only if some load of
+// a variable follows such a store, is a store after such a load a node, too; else the steps of a reduction
+// with barriers (s[t] += s[t + w], where t < w) would be.
 #include "nodes.h"
 #include "checks.h"
 #include "library.h"
+#include "lockstep.h"
 #include "meetings.h"
 #include "uniformity.h"
 
@@ -42,8 +42,6 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Operator.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <functional>
@@ -60,91 +58,6 @@ bool may_be_shared(const llvm::Value* pointer) {
   llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
   return llvm::any_of(objects,
                       [](const llvm::Value* object) { return llvm::isa<llvm::GlobalVariable>(object); });
-}
-
-// An address in shared memory: constant + the sum of coefficients times values.
-struct Address {
-  const llvm::Value* base = nullptr; // null: not of this kind
-  int64_t constant = 0;
-  std::map<const llvm::Value*, int64_t> terms = {};
-
-  void add(llvm::Value* value, int64_t factor, unsigned depth = 0) {
-    using namespace llvm::PatternMatch;
-    llvm::Value *a = nullptr, *b = nullptr;
-    const llvm::APInt* number = nullptr;
-    if (match(value, m_APInt(number)) && number->getSignificantBits() <= 32)
-      constant += factor * number->getSExtValue();
-    else if (depth < 12 && (match(value, m_Add(m_Value(a), m_Value(b))) ||
-                            match(value, m_DisjointOr(m_Value(a), m_Value(b)))))
-      add(a, factor, depth + 1), add(b, factor, depth + 1);
-    else if (depth < 12 && match(value, m_Sub(m_Value(a), m_Value(b))))
-      add(a, factor, depth + 1), add(b, -factor, depth + 1);
-    else if (depth < 12 && match(value, m_Mul(m_Value(a), m_APInt(number))) &&
-             number->getSignificantBits() <= 16)
-      add(a, factor * number->getSExtValue(), depth + 1);
-    else if (depth < 12 && match(value, m_Shl(m_Value(a), m_APInt(number))) && number->ult(16))
-      add(a, factor << number->getZExtValue(), depth + 1);
-    else if (depth < 12 && match(value, m_ZExtOrSExt(m_Value(a))))
-      add(a, factor, depth + 1);
-    else if (const int64_t sum = (terms[value] += factor); sum == 0)
-      terms.erase(value);
-  }
-};
-
-Address address_of(llvm::Value* pointer, const llvm::DataLayout& layout) {
-  Address address;
-  for (unsigned depth = 0; depth < 12; ++depth) {
-    if (llvm::isa<llvm::GlobalVariable>(pointer)) {
-      address.base = pointer;
-      return address;
-    }
-    auto* element = llvm::dyn_cast<llvm::GEPOperator>(pointer);
-    llvm::SmallMapVector<llvm::Value*, llvm::APInt, 4> variable;
-    llvm::APInt constant(64, 0);
-    if (!element || !element->collectOffset(layout, 64, variable, constant))
-      return address;
-    address.constant += constant.getSExtValue();
-    for (const auto& [index, size] : variable)
-      address.add(index, size.getSExtValue());
-    pointer = element->getPointerOperand();
-  }
-  return address;
-}
-
-// Whether a thread's address is that of another thread of its warp, for `varying` values of neighbouring
-// threads that differ by one.
-bool meet(const Address& a, const Address& b, const std::function<bool(const llvm::Value&)>& varying) {
-  if (!a.base || a.base != b.base)
-    return false;
-  int64_t stride = 0;
-  std::vector<int64_t> uniform;
-  std::set<const llvm::Value*> values;
-  for (const Address* each : {&a, &b})
-    for (const auto& [value, factor] : each->terms)
-      values.insert(value);
-  const auto factor_in = [](const Address& address, const llvm::Value* value) {
-    const auto found = address.terms.find(value);
-    return found == address.terms.end() ? 0 : found->second;
-  };
-  for (const llvm::Value* value : values) {
-    const int64_t first = factor_in(a, value), second = factor_in(b, value);
-    if (!varying(*value)) {
-      if (first != second)
-        uniform.push_back(std::abs(first - second));
-      continue;
-    }
-    if (first != second || stride != 0)
-      return false;
-    stride = std::abs(first);
-  }
-  if (stride == 0)
-    return false;
-  // s[t] and s[t + d]; but s[i * 16 + t] and s[j * 16 + t] are a thread's own column.
-  if (llvm::any_of(uniform, [&](int64_t difference) { return difference != stride; }))
-    return false;
-  const int64_t difference = a.constant - b.constant;
-  return difference % stride == 0 && std::abs(difference / stride) < 32 &&
-         (difference != 0 || !uniform.empty());
 }
 
 class Cutter {
@@ -218,7 +131,7 @@ private:
   void find_conflicts() {
     for (llvm::Instruction& instruction : llvm::instructions(kernel_))
       if (llvm::Value* pointer = pointer_of(instruction))
-        if (Address address = address_of(pointer, kernel_.getDataLayout());
+        if (SharedAddress address = shared_address(pointer, kernel_.getDataLayout());
             address.base && shared_.contains(address.base))
           addresses_[&instruction] = std::move(address);
     std::optional<Uniformity> uniformity; // of kernels with such accesses
@@ -274,7 +187,7 @@ private:
             ? (is_load ? pending.stores : pending.loads)
             : llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
                 return (is_load ? llvm::isa<llvm::StoreInst>(other) : relying_.contains(own->second.base)) &&
-                       meet(own->second, addresses_.at(other), varies_);
+                       lanes_share(own->second, addresses_.at(other), varies_);
               });
     if (sees_another && !is_volatile)
       relying_.insert(own->second.base);
@@ -309,7 +222,7 @@ private:
   std::vector<llvm::CallBase*> calls_;
   static constexpr size_t most_pending = 64; // of kernels with more, lockstep is not found
   const std::set<const llvm::Value*>& shared_;
-  std::map<const llvm::Instruction*, Address> addresses_;
+  std::map<const llvm::Instruction*, SharedAddress> addresses_;
   std::function<bool(const llvm::Value&)> varies_;
   std::set<const llvm::Value*> relying_; // variables whose threads seem to run in lockstep
   std::vector<llvm::Instruction*> conflicts_;

@@ -75,7 +75,7 @@ lacks_input() { # NAME ARGUMENTS
 }
 
 judge() { # EXIT-CODE OUTPUT REFUSED
-  local bad='\bfail(ed|ure|s)?\b|\bmismatch|\bincorrect|\bwrong\b|\bnot supported\b|[Ee]rror: '
+  local bad='\bfail(ed|ure|s)?\b|\bmismatch|\bincorrect|\bwrong\b|\bnot supported\b|[Ee]rror: [A-Za-z]'
   if [ "$1" -eq 124 ] || [ "$1" -eq 137 ]; then
     echo timeout
   elif [ "$1" -ne 0 ] || grep -viE '\b(0|no) (fail|mismatch|error)|fail(ed|ures)? *[:=] *0' "$2" | grep -iE "$bad" >/dev/null; then

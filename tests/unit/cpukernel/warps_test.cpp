@@ -103,6 +103,93 @@ int main(void) {
             "10 32");
 }
 
+// Also where the addresses of store and load differ in how they depend on the lane, as in a transposition,
+// and in the counters of loops; and no lockstep where there is a barrier, data choose the element, or it is
+// the lane's own.
+TEST_F(CpuKernel, LockstepOfComputedAddresses) {
+  auto kernels = make(R"(
+extern "C" __global__ void transposed(int* a, int n) {
+  __shared__ int s[8 * 33];
+  int t = threadIdx.x;
+  if (t >= n) return;
+  for (int i = 0; i < 8; ++i) s[i * 33 + t] = a[i * 32 + t];
+  int sum = 0;
+  for (int i = 0; i < 8; ++i) sum = sum * 3 + s[(t & 7) * 33 + (t & ~7) + i];
+  a[t] = sum;
+}
+extern "C" __global__ void rotated(int* a, int n) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  if (t >= n) return;
+  s[t] = a[t];
+  a[t] = s[(t + 1) % 32];
+}
+extern "C" __global__ void tile(int* a, int n) {
+  __shared__ int s[32 * 33];
+  int x = threadIdx.x, y = threadIdx.y;
+  if (x >= n) return;
+  for (int i = 0; i < 32; i += 8) s[(y + i) * 33 + x] = a[(y + i) * 32 + x];
+  __nvvm_bar_sync(0);
+  for (int i = 0; i < 32; i += 8) a[(y + i) * 32 + x] = s[x * 33 + y + i];
+}
+extern "C" __global__ void histogram(int* a, int n) {
+  __shared__ int s[32 * 4];
+  int t = threadIdx.x;
+  if (t >= n) return;
+  for (int i = 0; i < 4; ++i) s[t * 4 + i] = 0;
+  for (int i = 0; i < 4; ++i) s[t * 4 + (a[t * 4 + i] & 3)] += 1;
+  __nvvm_bar_sync(0);
+  a[t] = s[(31 - t) * 4];
+}
+extern "C" __global__ void buffers(int* a, int n) {
+  __shared__ int s[2][32];
+  int t = threadIdx.x, now = 0;
+  if (t >= n) return;
+  s[0][t] = a[t];
+  for (int i = 0; i < n - 30; ++i) {
+    __nvvm_bar_sync(0);
+    s[1 - now][t] = a[i * 32 + t];
+    a[t] += s[now][31 - t];
+    now = 1 - now;
+  }
+}
+extern "C" __global__ void own(int* a, int n) {
+  __shared__ int s[256];
+  int x = threadIdx.x, y = threadIdx.y;
+  if (x >= n) return;
+  s[y * 16 + x] = a[y * 16 + x];
+  a[y * 16 + x] = s[y * blockDim.x + x] + 1;
+}
+extern "C" __global__ void leader(int* a, int n) {
+  __shared__ int s[8];
+  int t = threadIdx.x;
+  if (t >= n) return;
+  s[t / 32] = 5;
+  a[t] = s[t / 32];
+})");
+  for (const char* name : {"transposed", "rotated"})
+    EXPECT_THAT(kernels[name].reason, HasSubstr("lockstep")) << name;
+  for (const char* name : {"tile", "histogram", "buffers", "own", "leader"})
+    EXPECT_THAT(kernels[name].reason, testing::Not(HasSubstr("lockstep"))) << name;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  int a[256], b[256], *pa = a, n = 32, wrong = 0;
+  for (int i = 0; i < 256; ++i) a[i] = b[i] = i * i % 101;
+  void* arguments[] = {&pa, &n};
+  launch("transposed", 1, 1, 32, 1, 1, 0, arguments);
+  for (int t = 0; t < 32; ++t) {
+    int sum = 0;
+    for (int i = 0; i < 8; ++i) sum = sum * 3 + b[t % 8 * 32 + t / 8 * 8 + i];
+    wrong += a[t] != sum;
+  }
+  for (int i = 0; i < 32; ++i) a[i] = i;
+  launch("rotated", 1, 1, 32, 1, 1, 0, arguments);
+  for (int t = 0; t < 32; ++t) wrong += a[t] != (t + 1) % 32;
+  printf("%d", wrong);
+})"),
+            "0");
+}
+
 // Also of memory that is not volatile, where the addresses show it; and no lockstep where they are a thread's
 // own, or others than its neighbours'.
 TEST_F(CpuKernel, LockstepOfNeighbours) {
