@@ -300,7 +300,14 @@ void Translator::translate(const PtxStatement& statement) {
       {"exit", &Translator::end_thread},   {"vote", &Translator::vote},
       {"match", &Translator::match},       {"activemask", &Translator::active_mask},
       {"atom", &Translator::atomic},       {"red", &Translator::atomic},
-      {"bfind", &Translator::find_bit},    {"bmsk", &Translator::mask_bits}};
+      {"bfind", &Translator::find_bit},    {"bmsk", &Translator::mask_bits},
+      {"vadd2", &Translator::video},       {"vadd4", &Translator::video},
+      {"vsub2", &Translator::video},       {"vsub4", &Translator::video},
+      {"vavrg2", &Translator::video},      {"vavrg4", &Translator::video},
+      {"vabsdiff2", &Translator::video},   {"vabsdiff4", &Translator::video},
+      {"vmin2", &Translator::video},       {"vmin4", &Translator::video},
+      {"vmax2", &Translator::video},       {"vmax4", &Translator::video},
+      {"vset2", &Translator::video},       {"vset4", &Translator::video}};
   const auto rule = rules.find(parts_[0]);
   if (rule == rules.end())
     return give_up();

@@ -1,6 +1,6 @@
 // One inline assembly as IR. The rules of instructions are in assembly.cpp (registers, statements),
 // assembly_numbers.cpp (arithmetic, conversions, comparisons) and assembly_memory.cpp (bits, memory, other
-// threads).
+// threads), assembly_video.cpp (several integers in one).
 #pragma once
 
 #include "ptx.h"
@@ -139,6 +139,10 @@ private:
   void insert();
   // The sum of four products of bytes.
   void dot();
+
+  // Several integers in 32 bits.
+  void video();
+  llvm::Value* video_operation(llvm::StringRef name, llvm::Value* a, llvm::Value* b);
 
   // ---- Memory
   llvm::Value* address(const PtxOperand& operand);

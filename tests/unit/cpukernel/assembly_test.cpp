@@ -192,6 +192,79 @@ int main(void) {
             "15 8 1 0 4000 3f80 9 -1 8 0");
 }
 
+// Integers of 8 and of 16 bits in 32, as in CUDA's SIMD intrinsics, against the same in C.
+TEST_F(CpuKernel, VideoInstructions) {
+  struct Operation {
+    const char *instruction, *value; // of elements a and b in C
+  };
+  const Operation operations[] = {
+      {"vadd#.u32.u32.u32", "a + b"},
+      {"vadd#.s32.s32.s32.sat", "saturated(a + b, width, 1)"},
+      {"vadd#.u32.u32.u32.sat", "saturated(a + b, width, 0)"},
+      {"vsub#.u32.u32.u32", "a - b"},
+      {"vsub#.s32.s32.s32.sat", "saturated(a - b, width, 1)"},
+      {"vsub#.u32.u32.u32.sat", "saturated(a - b, width, 0)"},
+      {"vavrg#.s32.s32.s32", "(a + b + (a + b >= 0)) >> 1"},
+      {"vavrg#.u32.u32.u32", "(a + b + 1) >> 1"},
+      {"vabsdiff#.s32.s32.s32", "abs(a - b)"},
+      {"vabsdiff#.u32.u32.u32", "abs(a - b)"},
+      {"vabsdiff#.s32.s32.s32.sat", "saturated(abs(a - b), width, 1)"},
+      {"vabsdiff#.s32.s32.s32.add", "abs(a - b)"},
+      {"vabsdiff#.u32.u32.u32.add", "abs(a - b)"},
+      {"vmin#.s32.s32.s32", "a < b ? a : b"},
+      {"vmin#.u32.u32.u32", "a < b ? a : b"},
+      {"vmax#.s32.s32.s32", "a > b ? a : b"},
+      {"vmax#.u32.u32.u32", "a > b ? a : b"},
+      {"vset#.u32.u32.eq", "a == b"},
+      {"vset#.s32.s32.ge", "a >= b"},
+      {"vset#.u32.u32.lt", "a < b"},
+      {"vset#.s32.s32.gt.add", "a > b"},
+  };
+  std::string kernel, checks;
+  int number = 0;
+  for (const char count : {'2', '4'})
+    for (const Operation& operation : operations) {
+      std::string instruction = operation.instruction;
+      instruction[instruction.find('#')] = count;
+      kernel += "  asm(\"" + instruction + " %0, %1, %2, %3;\" : \"=r\"(out[" + std::to_string(number) +
+                "]) : \"r\"(x), \"r\"(y), \"r\"(7));\n";
+      const bool is_signed = instruction.find(".s32") != std::string::npos;
+      const bool adds = instruction.ends_with(".add");
+      checks += std::string("    { enum { width = ") + (count == '4' ? "8" : "16") + " };\n" +
+                "      uint32_t packed = 0, sum = 7;\n" + "      for (int k = 0; k < 32; k += width) {\n" +
+                "        int a = element(x, k, width, " + (is_signed ? "1" : "0") +
+                "), b = element(y, k, width, " + (is_signed ? "1" : "0") + "), v = " + operation.value +
+                ";\n" + "        packed |= ((uint32_t)v & ((1u << width) - 1)) << k, sum += v; }\n" +
+                "      uint32_t should = " + (adds ? "sum" : "packed") + ";\n" + "      if (o[t * 64 + " +
+                std::to_string(number) + "] != should) printf(\"" + instruction +
+                " of %x and %x: %x, not %x; \", x, y, o[t * 64 + " + std::to_string(number) +
+                "], should); }\n";
+      ++number;
+    }
+  auto kernels = make("extern \"C\" __global__ void video(uint* o, const uint* a) {\n"
+                      "  uint t = threadIdx.x, x = a[t], y = a[t + 1];\n  uint* out = o + t * 64;\n" +
+                      kernel + "}\n");
+  EXPECT_EQ(kernels["video"].form, Form::loops) << kernels["video"].reason;
+  EXPECT_EQ(run(R"(
+#include <stdlib.h>
+static int element(uint32_t x, int from, int width, int is_signed) {
+  return is_signed ? (int32_t)(x << (32 - width - from)) >> (32 - width) : (int)(x >> from & ((1u << width) - 1));
+}
+static int saturated(int v, int width, int is_signed) {
+  const int last = (1 << (width - is_signed)) - 1, first = is_signed ? -last - 1 : 0;
+  return v < first ? first : v > last ? last : v;
+}
+int main(void) {
+  static uint32_t a[257], o[256 * 64], *pa = a, *po = o;
+  for (uint32_t i = 0; i < 257; ++i) a[i] = i < 200 ? i * 2654435761u ^ i << 7 : i % 2 ? 0x80ff7f01 : 0x7f0180ff + i;
+  void* arguments[] = {&po, &pa};
+  launch("video", 1, 1, 256, 1, 1, 0, arguments);
+  for (int t = 0; t < 256; ++t) {
+    uint32_t x = a[t], y = a[t + 1];
+)" + checks + "  }\n}\n"),
+            "");
+}
+
 } // namespace
 
 } // namespace xaas::cpukernel
