@@ -66,6 +66,48 @@ std::string atomic_functions() {
   return text;
 }
 
+// min() and max(), which nvcc has without std:: on both sides, and Clang on the device's
+// (math_functions.hpp).
+std::string host_minimum_and_maximum() {
+  // Results, and operands that need not be of their type.
+  struct Overload {
+    const char *result, *first, *second;
+  };
+  static const Overload overloads[] = {
+      {"int", "int", "int"},
+      {"unsigned", "unsigned", "unsigned"},
+      {"unsigned", "int", "unsigned"},
+      {"unsigned", "unsigned", "int"},
+      {"long", "long", "long"},
+      {"unsigned long", "unsigned long", "unsigned long"},
+      {"unsigned long", "long", "unsigned long"},
+      {"unsigned long", "unsigned long", "long"},
+      {"long long", "long long", "long long"},
+      {"unsigned long long", "unsigned long long", "unsigned long long"},
+      {"unsigned long long", "long long", "unsigned long long"},
+      {"unsigned long long", "unsigned long long", "long long"},
+      {"float", "float", "float"},
+      {"double", "double", "double"},
+      {"double", "float", "double"},
+      {"double", "double", "float"},
+  };
+  std::string text;
+  for (const bool is_minimum : {true, false})
+    for (const auto& [result, first, second] : overloads) {
+      const std::string type = result;
+      const std::string a = "(" + type + ")a", b = "(" + type + ")b";
+      const std::string real = is_minimum ? "__builtin_fmin" : "__builtin_fmax"; // another operand than NaN
+      text += "static inline __attribute__((host)) " + type + (is_minimum ? " min(" : " max(") + first +
+              " a, " + second + " b) { return ";
+      if (type == "float" || type == "double")
+        text += real + (type == "float" ? "f(" : "(") + a + ", " + b + ")";
+      else
+        text += a + (is_minimum ? " < " : " > ") + b + " ? " + a + " : " + b;
+      text += "; }\n";
+    }
+  return text;
+}
+
 } // namespace
 
 // Clang includes "cuda.h" before the first line of a CUDA source, using the source's search path, and so may
@@ -76,7 +118,8 @@ Result<void> write_first_headers(const fs::path& toolkit, const fs::path& direct
   const std::string header = (toolkit / "include" / "cuda.h").string();
   return write_file(directory / "cuda.h", "#ifndef CUDA_VERSION\n#include \"" + header +
                                               "\"\n#if CUDA_VERSION >= 12080\n" + atomic_functions() +
-                                              "#endif\n#else\n#include_next <cuda.h>\n#endif\n");
+                                              "#endif\n" + host_minimum_and_maximum() +
+                                              "#else\n#include_next <cuda.h>\n#endif\n");
 }
 
 } // namespace xaas::frontdoor

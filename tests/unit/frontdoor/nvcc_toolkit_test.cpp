@@ -293,6 +293,30 @@ TEST_F(NvccToolkit, AtomicFunctionsOfNvcc) {
   EXPECT_EQ(nvcc->exit_code, 0) << nvcc->output;
 }
 
+// Functions that nvcc has on the host's side without std::.
+TEST_F(NvccToolkit, MinimumAndMaximumOnTheHost) {
+  std::string source = "#include <algorithm>\nusing namespace std;\ntemplate <class T> void same(T, T) {}\n"
+                       "__host__ __device__ int both(int a, int b) { return min(a, b) + max(a, b); }\n"
+                       "__global__ void k(int* a) { *a = min(a[1], a[2]) + both(a[3], 4); }\nvoid test() {\n";
+  const std::vector<std::pair<std::string, std::string>> literals = {
+      {"1", "2"},     {"1u", "2u"},  {"1", "2u"},    {"1u", "2"},      {"1l", "2l"},    {"1ul", "2ul"},
+      {"1l", "2ul"},  {"1ul", "2l"}, {"1ll", "2ll"}, {"1ull", "2ull"}, {"1ll", "2ull"}, {"1ull", "2ll"},
+      {"1.f", "2.f"}, {"1.", "2."},  {"1.f", "2."},  {"1.", "2.f"}};
+  for (const auto& [a, b] : literals)
+    for (const std::string name : {"min", "max"})
+      source += "  same(" + name + "(" + a + ", " + b + "), true ? " + a + " : " + b + ");\n";
+  ASSERT_TRUE(write_file(directory_->path() / "least.cu", source + "}\n", 0644, false));
+  ASSERT_TRUE(write_first_headers(toolkit_, directory_->path() / "first"));
+  const NvccContext context = {toolkit_, files({}), "", "", directory_->path() / "first"};
+  EXPECT_THAT(clang(translated({"-c", "least.cu"}, context), {}), testing::Not(HasSubstr("warning:")));
+  if (!fs::exists(toolkit_ / "nvvm" / "bin" / "cicc"))
+    GTEST_SKIP() << "the toolkit in " << toolkit_ << " has no nvcc that compiles";
+  const auto nvcc = run_process({.arguments = {(toolkit_ / "bin" / "nvcc").string(), "-c", "least.cu"},
+                                 .directory = directory_->path()});
+  ASSERT_TRUE(nvcc);
+  EXPECT_EQ(nvcc->exit_code, 0) << nvcc->output;
+}
+
 // Division and square root in PTX, as nvcc 13.0 generates them.
 TEST_F(NvccToolkit, DeviceArithmeticIsNvccs) {
   ASSERT_TRUE(write_file(directory_->path() / "math.cu",
