@@ -4,7 +4,7 @@
 #   tools/bench/cpu_programs.sh [--jobs N] SUITE [PROGRAM...]      SUITE/src/PROGRAM-cuda; by default all whose sources say PASS
 #
 # Each program is built with `xaas build`, deployed with --gpu cpu, and run with the arguments of its Makefile's rule `run` for
-# at most $XAAS_BENCH_SECONDS (60). Where the usage text says that the last argument is a number of repetitions, it becomes 1.
+# at most $XAAS_BENCH_SECONDS (60). An argument that is a number of repetitions, as the source or the usage text shows, becomes 1.
 # With $XAAS_BENCH_DIVISOR, the other numbers from 1024 on are divided by it: the arguments are for GPUs.
 # A line for each program; the last lines count:
 #
@@ -56,9 +56,14 @@ arguments_of() { # NAME: the arguments of the first command of `run`
   line=$(make -C "$here/$1/source/$1-cuda" -n -o "$2" run LAUNCHER= 2>/dev/null) || return 0
   line=$(grep -m1 "^ *\./" <<<"$line") || return 0
   line=${line#*./"$2"}
-  local usage
+  local usage place
   usage=$(grep -rhiE 'usage' "$here/$1/source/$1-cuda" || true)
-  if grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"' <<<"$usage"; then
+  place=$(grep -rhoiE '\b[a-z_]*(repeat|repetition|iteration|iters?|nruns|num_runs|trials)[a-z_]* *= *(std::)?(atoi|stoi|atol|strtol) *\( *argv\[[0-9]+' \
+    "$here/$1/source/$1-cuda" || true)
+  place=$(grep -oE '[0-9]+$' <<<"$place" | head -n 1) || true
+  if [ -n "$place" ]; then
+    line=$(awk -v place="$place" 'NF >= place { $place = 1 } 1' <<<"$line")
+  elif grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"' <<<"$usage"; then
     line=$(sed -E 's/ [0-9]+ *$/ 1/' <<<"$line")
   fi
   line=$(perl -pe 's{(?<![^\s=])(\d{4,})(?!\S)}{$1 < 1024 ? $1 : int($1 / $ENV{divisor})}ge' <<<"$line")
