@@ -112,14 +112,15 @@ std::string host_minimum_and_maximum() {
 
 // Clang includes "cuda.h" before the first line of a CUDA source, using the source's search path, and so may
 // find a project's header of that name; nvcc never does. This header at the front of the path makes the first
-// "cuda.h" the toolkit's, and does not affect later ones.
+// "cuda.h" the toolkit's, and does not affect later ones. The two headers of C are those that nvcc includes
+// and Clang does not (crt/common_functions.h).
 Result<void> write_first_headers(const fs::path& toolkit, const fs::path& directory) {
   XAAS_CHECK(make_directories(directory));
   const std::string header = (toolkit / "include" / "cuda.h").string();
-  return write_file(directory / "cuda.h", "#ifndef CUDA_VERSION\n#include \"" + header +
-                                              "\"\n#if CUDA_VERSION >= 12080\n" + atomic_functions() +
-                                              "#endif\n" + host_minimum_and_maximum() +
-                                              "#else\n#include_next <cuda.h>\n#endif\n");
+  return write_file(directory / "cuda.h",
+                    "#ifndef CUDA_VERSION\n#include \"" + header + "\"\n#if CUDA_VERSION >= 12080\n" +
+                        atomic_functions() + "#endif\n#include <string.h>\n#include <time.h>\n" +
+                        host_minimum_and_maximum() + "#else\n#include_next <cuda.h>\n#endif\n");
 }
 
 } // namespace xaas::frontdoor

@@ -138,6 +138,48 @@ std::vector<std::string> version_macros(const session::Session& session) {
           "-D__CUDACC_VER_MINOR__=" + std::to_string(*version % 1000 / 10), "-D__CUDACC_VER_BUILD__=0"};
 }
 
+// Launches written as k << <blocks, threads>> >(), which nvcc takes, as k<<< blocks, threads>>> (). Columns
+// stay, but for the brackets' own. Three angle brackets are nothing else, except in text and at the end of
+// templates, where Clang takes them in both forms.
+std::string with_joined_brackets(std::string source) {
+  const auto join_all = [&source](std::string_view two, char third) {
+    for (size_t at = 0; (at = source.find(two, at)) != std::string::npos; at += two.size()) {
+      const size_t next = source.find_first_not_of(" \t", at + two.size());
+      if (next != std::string::npos && next > at + two.size() && source[next] == third)
+        std::swap(source[at + two.size()], source[next]);
+    }
+  };
+  join_all("<<", '<');
+  join_all(">>", '>');
+  return source;
+}
+
+// Options that make Clang read the sources with_joined_brackets(), which are written below `directory`.
+Result<std::vector<std::string>> joined_brackets(const std::vector<std::string>& sources,
+                                                 const fs::path& directory) {
+  std::vector<std::string> options;
+  for (const std::string& source : sources) {
+    XAAS_TRY(const std::string text, read_file(source));
+    const std::string joined = with_joined_brackets(text);
+    if (joined == text)
+      continue;
+    const fs::path copy = directory / (std::to_string(options.size()) + ".cu");
+    XAAS_CHECK(write_file(copy, joined));
+    options.insert(options.end(), {"-Xclang", "-remap-file", "-Xclang", source + ";" + copy.string()});
+  }
+  return options;
+}
+
+// What makes Clang take more of what nvcc takes, for a source that it has refused.
+Result<std::vector<std::string>> second_try(const session::Session& session,
+                                            const std::vector<std::string>& sources,
+                                            const fs::path& directory) {
+  std::vector<std::string> options = version_macros(session);
+  XAAS_TRY(const std::vector<std::string> joined, joined_brackets(sources, directory));
+  options.insert(options.end(), joined.begin(), joined.end());
+  return options;
+}
+
 // nvcc makes the file, which the build may read; the source is captured as well.
 int make_asked_file(const session::Session& session, const std::vector<std::string>& arguments,
                     const AskedFile& asked, const NvccContext& context) {
@@ -203,11 +245,12 @@ int run_nvcc(const session::Session& session, const std::vector<std::string>& ar
     const int code = run_driver(session, words, Compiler::clangxx);
     if (code == 0 || translated->phase != NvccPhase::compile || !translated->has_cuda)
       return code;
-    if (const std::vector<std::string> versions = version_macros(session); !versions.empty()) {
-      words.insert(words.begin(), versions.begin(), versions.end());
-      if (run_driver(session, words, Compiler::clangxx) == 0)
-        return 0;
-    }
+    if (const auto directory = TemporaryDirectory::create())
+      if (const auto more = second_try(session, translated->inputs, directory->path())) {
+        words.insert(words.begin(), more->begin(), more->end());
+        if (run_driver(session, words, Compiler::clangxx) == 0)
+          return 0;
+      }
     reason = "source that nvcc compiles and Clang does not";
   }
   const int code = run_real_nvcc(session, arguments);

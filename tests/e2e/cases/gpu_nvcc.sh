@@ -79,8 +79,9 @@ first=$(image_digest language.image ir)
 build language
 expect_equal "digest of the second image" "$(image_digest language.image ir)" "$first"
 
-# A source that chooses by nvcc's version is captured, like one that does not.
+# A source that chooses by nvcc's version is captured, like one that does not; and one with spaces in its launches.
 program versions
+sed -i 's/scale<<<1, 1>>>/scale << <1, 1 >> >/' versions/program.cu
 cat >>versions/program.cu <<'END'
 #if __CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10 != CUDART_VERSION
 #error nvcc is as old as the toolkit

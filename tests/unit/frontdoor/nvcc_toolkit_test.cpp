@@ -294,10 +294,11 @@ TEST_F(NvccToolkit, AtomicFunctionsOfNvcc) {
 }
 
 // Functions that nvcc has on the host's side without std::.
-TEST_F(NvccToolkit, MinimumAndMaximumOnTheHost) {
+TEST_F(NvccToolkit, FunctionsOfTheHostWithoutHeaders) {
   std::string source = "#include <algorithm>\nusing namespace std;\ntemplate <class T> void same(T, T) {}\n"
                        "__host__ __device__ int both(int a, int b) { return min(a, b) + max(a, b); }\n"
-                       "__global__ void k(int* a) { *a = min(a[1], a[2]) + both(a[3], 4); }\nvoid test() {\n";
+                       "__global__ void k(int* a) { *a = min(a[1], a[2]) + both(a[3], 4); }\n"
+                       "long now(const char* zone) { return strlen(zone) + time(nullptr); }\nvoid test() {\n";
   const std::vector<std::pair<std::string, std::string>> literals = {
       {"1", "2"},     {"1u", "2u"},  {"1", "2u"},    {"1u", "2"},      {"1l", "2l"},    {"1ul", "2ul"},
       {"1l", "2ul"},  {"1ul", "2l"}, {"1ll", "2ll"}, {"1ull", "2ull"}, {"1ll", "2ull"}, {"1ull", "2ll"},
