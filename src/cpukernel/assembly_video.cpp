@@ -1,5 +1,5 @@
 // Video instructions of PTX on two or four integers in 32 bits (PTX ISA 9.0, "Video Instructions", SIMD),
-// which CUDA's SIMD intrinsics are (__vadd4(), __vmaxs2()).
+// of which CUDA's SIMD intrinsics consist (__vadd4(), __vmaxs2()).
 #include "translator.h"
 
 namespace xaas::cpukernel {
@@ -21,7 +21,7 @@ llvm::CmpInst::Predicate predicate_of(llvm::StringRef name, bool is_signed) {
 } // namespace
 
 // vadd4.u32.u32.u32.sat d, a, b, c: types of the result and both operands. vset4.u32.u32.eq has no type of
-// the result. Elements that no mask leaves out replace all of c; with .add, their sum is added to c.
+// the result. The elements are the result; with .add, their sum and c.
 void Translator::video() {
   expect(4);
   const llvm::StringRef name = parts_[0].drop_front().drop_back(); // add
@@ -36,12 +36,11 @@ void Translator::video() {
       give_up();
     return type && type->is_signed();
   };
-  const bool result_is_signed = compares ? false : is_signed_at(1);
+  const bool result_is_signed = !compares && is_signed_at(1);
   const bool a_is_signed = is_signed_at(types - 1), b_is_signed = is_signed_at(types);
   for (const llvm::StringRef part : llvm::ArrayRef(parts_).drop_front(types + 1 + compares))
     if (part != "add" && (part != "sat" || compares))
       give_up();
-  const bool adds = has("add") && parts_.back() == "add";
   const llvm::CmpInst::Predicate predicate =
       compares ? predicate_of(parts_[types + 1], a_is_signed && b_is_signed) : llvm::CmpInst::ICMP_EQ;
   if (predicate == llvm::CmpInst::BAD_ICMP_PREDICATE || (compares && a_is_signed != b_is_signed))
@@ -69,7 +68,7 @@ void Translator::video() {
     llvm::Value* const bits = builder_.CreateZExt(builder_.CreateTrunc(value, integer(width)), integer(32));
     packed = builder_.CreateOr(packed, builder_.CreateShl(bits, width * k));
   }
-  write(operand(0), adds ? sum : packed);
+  write(operand(0), has("add") ? sum : packed);
 }
 
 // On elements in 32 bits, where nothing overflows.

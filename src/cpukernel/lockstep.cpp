@@ -12,7 +12,8 @@
 // the block is not known; all of a few must agree.
 //
 // Addresses for which neither works count as disjoint: an element that data chooses is mostly the thread's
-// own. Lockstep costs speed, but is right for all programs.
+// own. So does an address that is the same for all lanes, as in if (t == 0) *out = s[0]: mostly one lane
+// alone uses it. Lockstep costs speed, but is right for all programs.
 #include "lockstep.h"
 #include "library.h"
 
@@ -129,8 +130,9 @@ std::optional<Offsets> offsets_of(const SharedAddress& address, unsigned row,
   return offsets;
 }
 
-// What a counter of a loop can be, as `i` in for (i = 0; i < 8; ++i); nothing for other values, and for loops
-// with many iterations.
+// What a counter of a loop can be, as `i` in for (i = 0; i < 8; ++i): values from its start on, for as long
+// as a comparison with a constant has the same result; of several comparisons, the one that holds longest.
+// Nothing for other values, and for loops with many iterations.
 std::vector<int64_t> values_of_counter(const llvm::Value& value) {
   constexpr size_t most = 64;
   llvm::BinaryOperator* step = nullptr;
@@ -142,22 +144,26 @@ std::vector<int64_t> values_of_counter(const llvm::Value& value) {
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(start), *by = llvm::dyn_cast<llvm::ConstantInt>(size);
   if (!first || !by)
     return {};
-  const llvm::Value* const counters[] = {phi, step};
-  for (const llvm::Value* counter : counters)
+  std::vector<int64_t> longest;
+  for (const llvm::Value* counter :
+       {static_cast<const llvm::Value*>(phi), static_cast<const llvm::Value*>(step)})
     for (const llvm::User* user : counter->users()) {
       const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(user);
       const auto* bound = compare ? llvm::dyn_cast<llvm::ConstantInt>(compare->getOperand(1)) : nullptr;
       if (!bound || compare->getOperand(0) != counter)
         continue;
-      std::vector<int64_t> values;
-      const int64_t last = bound->getSExtValue();
-      for (int64_t i = first->getSExtValue(); values.size() <= most; i += by->getSExtValue()) {
-        if (by->isNegative() ? i < last : i >= last)
-          return values;
-        values.push_back(i);
-      }
+      const auto result = [&](const llvm::APInt& each) {
+        return llvm::ICmpInst::compare(each, bound->getValue(), compare->getPredicate());
+      };
+      llvm::APInt each = first->getValue();
+      const bool goes_on = result(counter == phi ? each : each + by->getValue());
+      std::vector<int64_t> values = {each.getSExtValue()};
+      for (each += by->getValue(); values.size() <= most && result(each) == goes_on; each += by->getValue())
+        values.push_back(each.getSExtValue());
+      if (values.size() <= most && values.size() > longest.size())
+        longest = std::move(values);
     }
-  return {};
+  return longest;
 }
 
 // All that values which are the same for all threads can add to the address, and to the other one not.
@@ -240,7 +246,7 @@ bool lanes_share(const SharedAddress& first, const SharedAddress& second,
   for (const SharedAddress* each : {&first, &second})
     for (const auto& [value, factor] : each->terms)
       values.insert(value);
-  size_t varying = 0;
+  size_t varying = 0, of_first = 0, of_second = 0; // values that vary
   for (const llvm::Value* value : values) {
     const int64_t a = factor_in(first, value), b = factor_in(second, value);
     if (!varies(*value)) {
@@ -249,13 +255,15 @@ bool lanes_share(const SharedAddress& first, const SharedAddress& second,
       continue;
     }
     ++varying;
+    of_first += a != 0;
+    of_second += b != 0;
     same &= a == b;
     stride = std::abs(a);
   }
+  if (of_first == 0 || of_second == 0)
+    return false;
   if (!same || varying > 1)
     return computed_lanes_share(first, second, varies);
-  if (varying == 0)
-    return false;
   // s[t] and s[t + d]; but s[i * 16 + t] and s[j * 16 + t] are a thread's own column.
   if (llvm::any_of(uniform, [&](int64_t difference) { return difference != stride; }))
     return false;

@@ -187,7 +187,7 @@ private:
             ? (is_load ? pending.stores : pending.loads)
             : llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
                 return (is_load ? llvm::isa<llvm::StoreInst>(other) : relying_.contains(own->second.base)) &&
-                       lanes_share(own->second, addresses_.at(other), varies_);
+                       lanes_share(addresses_.at(other), own->second, varies_);
               });
     if (sees_another && !is_volatile)
       relying_.insert(own->second.base);

@@ -42,6 +42,7 @@ public:
     XAAS_CHECK(want_names_of_kit());
     XAAS_CHECK(lower("lowering for " + inputs_.target.name));
     XAAS_CHECK(lower_members());
+    XAAS_CHECK(want_functions_of_kit());
     XAAS_CHECK(make_cuda_runtime());
     XAAS_CHECK(make_stand_ins());
     result_.lower_seconds = watch.seconds().wall - result_.fetch_seconds;
@@ -124,10 +125,6 @@ private:
 
   // In place of CUDA's own, where kernels run on the CPU.
   Result<void> make_cuda_runtime() {
-    if (inputs_.device.kernel_links.empty() && inputs_.device.libraries.empty())
-      return {};
-    XAAS_TRY(const std::set<std::string> wanted, names_wanted_by_kit());
-    want_functions(wanted);
     if (inputs_.device.kernel_links.empty())
       return {};
     XAAS_TRY(const std::string object, device::cuda_runtime(inputs_.device, inputs_.target, cuda_functions_));
@@ -145,19 +142,21 @@ private:
       wanted_.insert(names.begin(), names.end());
   }
 
-  // The names that objects and archives of the build machine want in links with CUDA code.
-  Result<std::set<std::string>> names_wanted_by_kit() const {
+  // Of objects and archives of the build machine in links whose CUDA libraries are replaced.
+  Result<void> want_functions_of_kit() {
+    std::set<Digest> records;
+    for (const auto& [record, kernels] : inputs_.device.kernel_links)
+      records.insert(record);
+    for (const auto& [record, libraries] : inputs_.device.libraries)
+      records.insert(record);
+    if (records.empty())
+      return {};
     std::map<fs::path, std::string> files;
     const auto add = [&](const Digest& record, const link::FileRef& file) {
       if (file.kind == link::FileRef::Kind::kit && (file.name.ends_with(".o") || file.name.ends_with(".a")) &&
           !device::is_replaced(inputs_.device, record, file))
         files[inputs_.contents.path(file.digest)] = file.name;
     };
-    std::set<Digest> records;
-    for (const auto& [record, kernels] : inputs_.device.kernel_links)
-      records.insert(record);
-    for (const auto& [record, libraries] : inputs_.device.libraries)
-      records.insert(record);
     for (const Digest& record : records)
       for (const link::LinkItem& item : inputs_.bundle.links.at(record).items)
         if (item.kind == link::LinkItem::Kind::input)
@@ -166,8 +165,10 @@ private:
       for (const link::ArchiveRecord::Member& member : inputs_.bundle.archives.at(archive).members)
         add({}, member.file);
     if (files.empty())
-      return std::set<std::string>();
-    return link::names_wanted_by(files);
+      return {};
+    XAAS_TRY(const std::set<std::string> names, link::names_wanted_by(files));
+    want_functions(names);
+    return {};
   }
 
   // In place of libraries that need a GPU. A link takes only functions of the library itself: a program may

@@ -29,7 +29,7 @@ shift
 [ -d "$suite" ] || { echo "$0: no directory $suite" >&2; exit 2; }
 cuda=${CUDA_PATH:-/usr/local/cuda}
 [ -d "$cuda/include" ] || { echo "$0: no CUDA toolkit at $cuda" >&2; exit 4; }
-packages clang-22 bubblewrap make
+packages clang-22 bubblewrap make perl
 open_bench
 echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")"
 here=$work/$program/cpu_programs

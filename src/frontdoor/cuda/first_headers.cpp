@@ -66,45 +66,30 @@ std::string atomic_functions() {
   return text;
 }
 
-// min() and max(), which nvcc has without std:: on both sides, and Clang on the device's
-// (math_functions.hpp).
+// min() and max(), which nvcc has without std:: on both sides, and Clang only on the device's
+// (math_functions.hpp). Of a signed and an unsigned integer, the result is unsigned. A real number is
+// preferred to NaN.
 std::string host_minimum_and_maximum() {
-  // Results, and operands that need not be of their type.
-  struct Overload {
-    const char *result, *first, *second;
-  };
-  static const Overload overloads[] = {
-      {"int", "int", "int"},
-      {"unsigned", "unsigned", "unsigned"},
-      {"unsigned", "int", "unsigned"},
-      {"unsigned", "unsigned", "int"},
-      {"long", "long", "long"},
-      {"unsigned long", "unsigned long", "unsigned long"},
-      {"unsigned long", "long", "unsigned long"},
-      {"unsigned long", "unsigned long", "long"},
-      {"long long", "long long", "long long"},
-      {"unsigned long long", "unsigned long long", "unsigned long long"},
-      {"unsigned long long", "long long", "unsigned long long"},
-      {"unsigned long long", "unsigned long long", "long long"},
-      {"float", "float", "float"},
-      {"double", "double", "double"},
-      {"double", "float", "double"},
-      {"double", "double", "float"},
-  };
   std::string text;
-  for (const bool is_minimum : {true, false})
-    for (const auto& [result, first, second] : overloads) {
-      const std::string type = result;
-      const std::string a = "(" + type + ")a", b = "(" + type + ")b";
-      const std::string real = is_minimum ? "__builtin_fmin" : "__builtin_fmax"; // another operand than NaN
-      text += "static inline __attribute__((host)) " + type + (is_minimum ? " min(" : " max(") + first +
-              " a, " + second + " b) { return ";
-      if (type == "float" || type == "double")
-        text += real + (type == "float" ? "f(" : "(") + a + ", " + b + ")";
-      else
-        text += a + (is_minimum ? " < " : " > ") + b + " ? " + a + " : " + b;
-      text += "; }\n";
+  for (const std::string name : {"min", "max"}) {
+    const auto add = [&](const std::string& type, const std::string& first, const std::string& second,
+                         const std::string& value) {
+      text += "static inline __attribute__((host)) " + type + " " + name + "(" + first + " x, " + second +
+              " y) { const " + type + " a = x, b = y; return " + value + "; }\n";
+    };
+    const std::string smaller_or_larger = name == "min" ? "a < b ? a : b" : "a > b ? a : b";
+    for (const std::string size : {"int", "long", "long long"}) {
+      const std::string natural = "unsigned " + size;
+      add(size, size, size, smaller_or_larger);
+      add(natural, natural, natural, smaller_or_larger);
+      add(natural, size, natural, smaller_or_larger);
+      add(natural, natural, size, smaller_or_larger);
     }
+    add("float", "float", "float", "__builtin_f" + name + "f(a, b)");
+    add("double", "double", "double", "__builtin_f" + name + "(a, b)");
+    add("double", "float", "double", "__builtin_f" + name + "(a, b)");
+    add("double", "double", "float", "__builtin_f" + name + "(a, b)");
+  }
   return text;
 }
 

@@ -45,7 +45,7 @@ struct NvccTranslation {
   // -v: the caller may read nvcc's own output, in which CMake finds the toolkit and the default architecture.
   // CMake's test that the compiler is nvcc needs __NVCC__. Clang does not define it (nor __CUDACC_VER_MAJOR__
   // and its like), and neither do we: headers use it to detect nvcc's own keywords and built-in functions.
-  // Only a source that fails to compile gets the versions, see run_nvcc().
+  // Only a source that fails to compile gets the versions: see second_try.h.
   bool is_verbose = false;
 
   NvccPhase phase = NvccPhase::link;

@@ -2,6 +2,7 @@
 #include "c/compile.h"
 #include "cuda/nvcc.h"
 #include "cuda/options.h"
+#include "cuda/second_try.h"
 #include "device/compile.h"
 #include "device/linkers.h"
 #include "driver_run.h"
@@ -128,56 +129,14 @@ std::string default_gpu(const session::Session& session) {
   return cuda_version(session).value_or(0) >= first_with_turing ? "sm_75" : "sm_52";
 }
 
-// nvcc's version, for sources that choose between releases of CUDA by it. Headers also take it as a sign of
-// nvcc's own language (see NvccTranslation::is_verbose), so that only a source gets it that fails without.
-std::vector<std::string> version_macros(const session::Session& session) {
-  const std::optional<int64_t> version = cuda_version(session); // 12040: 12.4
-  if (!version)
-    return {};
-  return {"-D__CUDACC_VER_MAJOR__=" + std::to_string(*version / 1000),
-          "-D__CUDACC_VER_MINOR__=" + std::to_string(*version % 1000 / 10), "-D__CUDACC_VER_BUILD__=0"};
-}
-
-// Launches written as k << <blocks, threads>> >(), which nvcc takes, as k<<< blocks, threads>>> (). Columns
-// stay, but for the brackets' own. Three angle brackets are nothing else, except in text and at the end of
-// templates, where Clang takes them in both forms.
-std::string with_joined_brackets(std::string source) {
-  const auto join_all = [&source](std::string_view two, char third) {
-    for (size_t at = 0; (at = source.find(two, at)) != std::string::npos; at += two.size()) {
-      const size_t next = source.find_first_not_of(" \t", at + two.size());
-      if (next != std::string::npos && next > at + two.size() && source[next] == third)
-        std::swap(source[at + two.size()], source[next]);
-    }
-  };
-  join_all("<<", '<');
-  join_all(">>", '>');
-  return source;
-}
-
-// Options that make Clang read the sources with_joined_brackets(), which are written below `directory`.
-Result<std::vector<std::string>> joined_brackets(const std::vector<std::string>& sources,
-                                                 const fs::path& directory) {
-  std::vector<std::string> options;
-  for (const std::string& source : sources) {
-    XAAS_TRY(const std::string text, read_file(source));
-    const std::string joined = with_joined_brackets(text);
-    if (joined == text)
-      continue;
-    const fs::path copy = directory / (std::to_string(options.size()) + ".cu");
-    XAAS_CHECK(write_file(copy, joined));
-    options.insert(options.end(), {"-Xclang", "-remap-file", "-Xclang", source + ";" + copy.string()});
-  }
-  return options;
-}
-
-// What makes Clang take more of what nvcc takes, for a source that it has refused.
-Result<std::vector<std::string>> second_try(const session::Session& session,
-                                            const std::vector<std::string>& sources,
-                                            const fs::path& directory) {
-  std::vector<std::string> options = version_macros(session);
-  XAAS_TRY(const std::vector<std::string> joined, joined_brackets(sources, directory));
-  options.insert(options.end(), joined.begin(), joined.end());
-  return options;
+// Of a source that Clang has refused.
+Result<int> compile_again(const session::Session& session, const NvccTranslation& translation,
+                          std::vector<std::string> words) {
+  XAAS_TRY(const TemporaryDirectory directory, TemporaryDirectory::create());
+  XAAS_TRY(const std::vector<std::string> more,
+           second_try(cuda_version(session), translation.inputs, directory.path()));
+  words.insert(words.begin(), more.begin(), more.end());
+  return run_driver(session, words, Compiler::clangxx);
 }
 
 // nvcc makes the file, which the build may read; the source is captured as well.
@@ -243,14 +202,14 @@ int run_nvcc(const session::Session& session, const std::vector<std::string>& ar
     if (*linked)
       words.insert(words.end(), {"-x", "none", (*linked)->string(), "-lcudadevrt"});
     const int code = run_driver(session, words, Compiler::clangxx);
-    if (code == 0 || translated->phase != NvccPhase::compile || !translated->has_cuda)
+    const bool compiles = translated->phase == NvccPhase::compile;
+    if (code == 0 || !translated->has_cuda || !(compiles || translated->phase == NvccPhase::link))
       return code;
-    if (const auto directory = TemporaryDirectory::create())
-      if (const auto more = second_try(session, translated->inputs, directory->path())) {
-        words.insert(words.begin(), more->begin(), more->end());
-        if (run_driver(session, words, Compiler::clangxx) == 0)
-          return 0;
-      }
+    const Result<int> again = compile_again(session, *translated, std::move(words));
+    if (!again)
+      return print_error(again.error());
+    if (*again == 0 || !compiles)
+      return *again;
     reason = "source that nvcc compiles and Clang does not";
   }
   const int code = run_real_nvcc(session, arguments);

@@ -79,7 +79,8 @@ first=$(image_digest language.image ir)
 build language
 expect_equal "digest of the second image" "$(image_digest language.image ir)" "$first"
 
-# A source that chooses by nvcc's version is captured, like one that does not; and one with spaces in its launches.
+# A source that chooses by nvcc's version is captured, like one that does not; and one with spaces in its launches. Both
+# where it is compiled and where it is compiled and linked in one step.
 program versions
 sed -i 's/scale<<<1, 1>>>/scale << <1, 1 >> >/' versions/program.cu
 cat >>versions/program.cu <<'END'
@@ -93,6 +94,9 @@ program: program.cu
 	nvcc program.o -o $@
 END
 spec versions make
+build versions
+captured versions 3
+printf 'program: program.cu\n\tnvcc -I. $< -o $@\n' >versions/Makefile
 build versions
 captured versions 3
 

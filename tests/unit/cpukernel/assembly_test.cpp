@@ -216,8 +216,11 @@ TEST_F(CpuKernel, VideoInstructions) {
       {"vmax#.s32.s32.s32", "a > b ? a : b"},
       {"vmax#.u32.u32.u32", "a > b ? a : b"},
       {"vset#.u32.u32.eq", "a == b"},
+      {"vset#.u32.u32.ne", "a != b"},
       {"vset#.s32.s32.ge", "a >= b"},
+      {"vset#.s32.s32.le", "a <= b"},
       {"vset#.u32.u32.lt", "a < b"},
+      {"vset#.u32.u32.gt", "a > b"},
       {"vset#.s32.s32.gt.add", "a > b"},
   };
   std::string kernel, checks;

@@ -1,4 +1,5 @@
 // Translations of nvcc's command lines for Clang, and command lines that are refused.
+#include "cuda/second_try.h"
 #include "cuda/words.h"
 #include "frontdoor/nvcc_testing.h"
 
@@ -440,6 +441,34 @@ TEST(Nvcc, OptionsFilesAndEnvironment) {
   const auto missing = translate({"-c", "a.cpp", "-optf", "none"}, context);
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, HasSubstr("nvcc -optf none: none: no such file"));
+}
+
+// Only brackets of launches move, and nothing in text.
+TEST(NvccSecondTry, BracketsAreJoined) {
+  EXPECT_EQ(with_joined_brackets("k << <1, n >> 2>> >(a);\nf<<< 1, 2 >>>();\n"),
+            "k <<< 1, n >> 2>>> (a);\nf<<< 1, 2 >>>();\n");
+  EXPECT_EQ(with_joined_brackets("k <<  <1, 2>>\t>();"), "k <<<  1, 2>>>\t();");
+  for (const char* source : {"puts(\"k << <1>> >\");", "// k << <1>> >\nint a;", "/* << < */ int a = 1 << 2;",
+                             "R\"(<< <)\"", "a <\n< b", "std::cout << a << b;", ""})
+    EXPECT_EQ(with_joined_brackets(source), source);
+}
+
+TEST(NvccSecondTry, OptionsNameTheVersionAndTheCopies) {
+  const auto directory = TemporaryDirectory::create();
+  ASSERT_TRUE(directory);
+  const std::string path = directory->path().string();
+  ASSERT_TRUE(write_file(directory->path() / "a.cu", "k << <1, 1>> >();"));
+  ASSERT_TRUE(write_file(directory->path() / "b.cu", "k<<<1, 1>>>();"));
+  const auto options =
+      second_try(12040, {path + "/a.cu", path + "/b.cu", path + "/none.o"}, directory->path());
+  ASSERT_TRUE(options) << options.error().message;
+  EXPECT_THAT(*options, testing::ElementsAre("-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=4",
+                                             "-D__CUDACC_VER_BUILD__=0", "-Xclang", "-remap-file", "-Xclang",
+                                             path + "/a.cu;" + path + "/3.cu"));
+  EXPECT_EQ(*read_file(directory->path() / "3.cu"), "k <<< 1, 1>>> ();");
+  const auto missing = second_try(std::nullopt, {path + "/none.cu"}, directory->path());
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("none.cu"));
 }
 
 TEST(Nvcc, Toolkit) {
