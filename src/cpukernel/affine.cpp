@@ -20,6 +20,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace xaas::cpukernel {
@@ -43,13 +44,15 @@ Place::Place(llvm::Function& region, unsigned first)
       z(region.getArg(first + 3)), t(region.getArg(first + 4)) {}
 
 bool AffineValues::is_constant_load(const llvm::LoadInst& load) const {
-  // Of the block, or of a structure that the launch passes by value (cpukernel.cpp marks such loads). The
-  // place is constant, so that reading it is safe where the kernel would not.
+  // Of the block, or of a structure that the launch passes by value. The place is constant, so that reading
+  // it is safe where the kernel would not.
   llvm::APInt offset(64, 0);
   const llvm::Value* const base =
       load.getPointerOperand()->stripAndAccumulateConstantOffsets(load.getDataLayout(), offset, true);
-  return load.isSimple() &&
-         (base == place_.block || (llvm::isa<llvm::Argument>(base) && load.hasMetadata(parameter_metadata)));
+  const auto* parameter = llvm::dyn_cast<llvm::Argument>(base);
+  return load.isSimple() && parameter &&
+         (parameter == place_.block ||
+          parameter->getParent()->getAttributes().hasParamAttr(parameter->getArgNo(), structure_attribute));
 }
 
 std::optional<Affine> AffineValues::find(llvm::Value* value) {
@@ -153,6 +156,42 @@ llvm::Value* AffineValues::first(llvm::Value* value, llvm::IRBuilderBase& builde
   }
   known[value] = result;
   return result;
+}
+
+ExactRow::ExactRow(AffineValues& values, llvm::IRBuilderBase& builder, llvm::Value* size)
+    : values_(values), builder_(builder), size_(size), exact_(builder.getTrue()) {}
+
+llvm::Value* ExactRow::first(llvm::Value* value, bool is_signed) {
+  const Affine form = *values_.find(value);
+  for (const Affine::Cast& cast : form.casts)
+    if (cast.coefficient != 0)
+      require_range(cast.value, extended(cast.value, cast.is_signed), cast.coefficient, cast.is_signed);
+  llvm::Value* const result = extended(value, is_signed);
+  require_range(value, result, form.coefficient, is_signed);
+  return result;
+}
+
+void ExactRow::require(llvm::Value* condition) {
+  exact_ = builder_.CreateAnd(exact_, condition);
+}
+
+llvm::Value* ExactRow::extended(llvm::Value* value, bool is_signed) {
+  llvm::Value* const narrow = builder_.CreateFreeze(values_.first(value, builder_, known_));
+  return is_signed ? builder_.CreateSExt(narrow, builder_.getInt64Ty())
+                   : builder_.CreateZExt(narrow, builder_.getInt64Ty());
+}
+
+// Threads of a row see first + coefficient * x without wrapping around.
+void ExactRow::require_range(llvm::Value* value, llvm::Value* first, int64_t coefficient, bool is_signed) {
+  const unsigned bits = std::min(value->getType()->getIntegerBitWidth(), 62u);
+  const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits).sext(64) : llvm::APInt(64, 0);
+  const llvm::APInt most =
+      is_signed ? llvm::APInt::getSignedMaxValue(bits).zext(64) : llvm::APInt::getMaxValue(bits).zext(64);
+  llvm::Value* const end =
+      builder_.CreateAdd(first, builder_.CreateMul(size_, builder_.getInt64(coefficient)));
+  for (llvm::Value* each : {first, end})
+    require(builder_.CreateAnd(builder_.CreateICmpSGE(each, builder_.getInt(least)),
+                               builder_.CreateICmpSLE(each, builder_.getInt(most))));
 }
 
 } // namespace xaas::cpukernel

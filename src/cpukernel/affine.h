@@ -16,8 +16,8 @@ class Value;
 
 namespace xaas::cpukernel {
 
-// Metadata of loads from a structure that the launch passes by value and no thread changes.
-constexpr const char* parameter_metadata = "xaas.parameter";
+// Attribute of a region's parameter: a structure that the launch passes by value and no thread changes.
+constexpr const char* structure_attribute = "xaas-structure";
 
 // Parameters of a region that say which thread runs (regions.h).
 struct Place {
@@ -57,6 +57,28 @@ private:
 
   Place place_;
   llvm::DenseMap<llvm::Value*, std::optional<Affine>> known_;
+};
+
+// Affine values at the ends of a row, in 64 bits, computed before any of its threads runs.
+class ExactRow {
+public:
+  // `builder` builds a function as in AffineValues::first(). `size`: threads of the row, 64 bits.
+  ExactRow(AffineValues& values, llvm::IRBuilderBase& builder, llvm::Value* size);
+
+  // value(0). Adds to exact() that no value of the row wraps.
+  llvm::Value* first(llvm::Value* value, bool is_signed);
+
+  void require(llvm::Value* condition);
+  llvm::Value* exact() const { return exact_; }
+
+private:
+  llvm::Value* extended(llvm::Value* value, bool is_signed);
+  void require_range(llvm::Value* value, llvm::Value* first, int64_t coefficient, bool is_signed);
+
+  AffineValues& values_;
+  llvm::IRBuilderBase& builder_;
+  llvm::DenseMap<llvm::Value*, llvm::Value*> known_;
+  llvm::Value *size_, *exact_;
 };
 
 } // namespace xaas::cpukernel

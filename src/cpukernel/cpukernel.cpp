@@ -178,6 +178,7 @@ private:
       if (options_.checked)
         check(work);
       simplify(*work.kernel);
+      mark_structures(*work.kernel);
     }
   }
 
@@ -366,8 +367,9 @@ private:
       return;
     }
     for (RowPlan& row : work.rows)
-      for (llvm::Function* part : row.parts.functions)
-        simplify(*part);
+      for (const CorePlan* core : {&row.core, &row.segment})
+        for (llvm::Function* part : core->parts.functions)
+          simplify(*part);
     work.run = make_block_function(*work.kernel, work.nodes, work.regions, work.rows, options_.vector_masks);
     if (options_.checked)
       work.checks = describe_checks(module_, work.name, work.nodes, work.places, shared_);
@@ -380,16 +382,28 @@ private:
         continue;
       const auto place = static_cast<unsigned>(work.kernel->arg_size());
       share_trip_counts(*region, place);
-      RowPlan row{split_row(*region, place), {}, {}};
+      RowPlan row{split_row(*region, place), {}, {}, {}};
       for (llvm::Function* part : {row.split.bounds, row.split.core, row.split.other})
         if (part)
           simplify(*part);
-      llvm::Function& core = row.split.core ? *row.split.core : *region;
-      row.nodes = find_loops(core, place);
-      if (row.nodes.nodes.size() > 1)
-        row.parts = cut_region(core, place, row.nodes, work.regions);
+      row.core.function = row.split.core ? row.split.core : region;
+      row.segments = cut_at_quotients(*row.core.function, place);
+      for (llvm::Function* part : {row.segments.numbers, row.segments.core})
+        if (part)
+          simplify(*part);
+      row.segment.function = row.segments.core;
+      for (CorePlan* core : {&row.core, &row.segment})
+        plan_core(*core, place, work);
       work.rows.push_back(std::move(row));
     }
+  }
+
+  void plan_core(CorePlan& core, unsigned place, Work& work) {
+    if (!core.function)
+      return;
+    core.nodes = find_loops(*core.function, place);
+    if (core.nodes.nodes.size() > 1)
+      core.parts = cut_region(*core.function, place, core.nodes, work.regions);
   }
 
   // Functions that depend on the thread, are left and are not on fibers have their address in some table. No

@@ -1,10 +1,10 @@
 #include "facts.h"
-#include "affine.h"
 #include "library.h"
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
 
@@ -16,16 +16,17 @@ void mark_unchanging(llvm::Value& pointer) {
   for (llvm::User* user : pointer.users())
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
-      load->setMetadata(parameter_metadata, llvm::MDNode::get(load->getContext(), {}));
-    } else {
+    } else if (llvm::isa<llvm::GetElementPtrInst>(user)) {
       mark_unchanging(*user);
     }
 }
 
 bool is_only_read(const llvm::Value& pointer) {
-  return llvm::all_of(pointer.users(), [](const llvm::User* user) {
+  return llvm::all_of(pointer.users(), [&pointer](const llvm::User* user) {
     if (llvm::isa<llvm::LoadInst>(user))
       return true;
+    if (const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(user))
+      return copy->getRawDest() != &pointer;
     return llvm::isa<llvm::GetElementPtrInst>(user) && is_only_read(*user);
   });
 }
@@ -34,12 +35,8 @@ bool is_only_read(const llvm::Value& pointer) {
 
 void copy_changed_structures(llvm::Function& kernel) {
   for (llvm::Argument& parameter : kernel.args()) {
-    if (!parameter.hasByValAttr())
+    if (!parameter.hasByValAttr() || is_only_read(parameter))
       continue;
-    if (is_only_read(parameter)) {
-      mark_unchanging(parameter);
-      continue;
-    }
     llvm::IRBuilder<> builder(&*kernel.getEntryBlock().getFirstInsertionPt());
     llvm::AllocaInst* copy = builder.CreateAlloca(parameter.getParamByValType());
     copy->setAlignment(parameter.getParamAlign().valueOrOne());
@@ -47,6 +44,12 @@ void copy_changed_structures(llvm::Function& kernel) {
     builder.CreateMemCpy(copy, copy->getAlign(), &parameter, parameter.getParamAlign(),
                          kernel.getDataLayout().getTypeAllocSize(parameter.getParamByValType()));
   }
+}
+
+void mark_structures(llvm::Function& kernel) {
+  for (llvm::Argument& parameter : kernel.args())
+    if (parameter.hasByValAttr())
+      mark_unchanging(parameter);
 }
 
 void mark_indices(llvm::Function& kernel) {

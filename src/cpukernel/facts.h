@@ -11,6 +11,10 @@ namespace xaas::cpukernel {
 // own, or give its address away, it gets a copy.
 void copy_changed_structures(llvm::Function& kernel);
 
+// Reading such a structure gives the same at any time. For simplified kernels: copies, too, are then reads of
+// single members.
+void mark_structures(llvm::Function& kernel);
+
 // blockIdx.x * blockDim.x + threadIdx.x does not wrap: the run-time library launches no grid with more
 // threads in a dimension than a signed number of 32 bits has.
 void mark_indices(llvm::Function& kernel);

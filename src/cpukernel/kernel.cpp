@@ -159,9 +159,8 @@ private:
     const RowPlan& plan = rows_[index];
     const Row& row = plan.split;
     if (!row.bounds) {
-      for_each_row([&](const Thread& start) {
-        run_core(region, plan.parts, start, start.x, frame_.sizes[0], results);
-      });
+      for_each_row(
+          [&](const Thread& start) { run_segments(plan, start, start.x, frame_.sizes[0], results); });
       return;
     }
     llvm::AllocaInst* const has_rest = allocate(builder_.getInt1Ty());
@@ -169,7 +168,7 @@ private:
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
       if_less(bounds.first, bounds.last,
-              [&] { run_core(*row.core, plan.parts, start, bounds.first, bounds.last, results); });
+              [&] { run_segments(plan, start, bounds.first, bounds.last, results); });
       if (row.other) {
         run_outside(start, bounds, [&](llvm::Value* from, llvm::Value* to) {
           run_part(*row.other, start, from, to, results);
@@ -228,11 +227,57 @@ private:
     builder_.SetInsertPoint(after);
   }
 
+  // As run_core(), segment by segment where the row may be cut.
+  void run_segments(const RowPlan& plan, const Thread& start, llvm::Value* from, llvm::Value* to,
+                    const Results& results) {
+    if (!plan.segments.core) {
+      run_core(plan.core, start, from, to, results);
+      return;
+    }
+    std::vector<llvm::Value*> arguments = arguments_of(start);
+    arguments.push_back(frame_.sizes[0]);
+    llvm::Value* const numbers = builder_.CreateCall(plan.segments.numbers, arguments);
+    llvm::BasicBlock *const before = new_block(), *const segment = new_block(), *const whole = new_block(),
+                            *const after = new_block();
+    builder_.CreateCondBr(builder_.CreateExtractValue(numbers, 0), before, whole);
+    builder_.SetInsertPoint(whole);
+    run_core(plan.core, start, from, to, results);
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(before);
+    builder_.CreateBr(segment);
+    builder_.SetInsertPoint(segment);
+    llvm::PHINode* const first = builder_.CreatePHI(from->getType(), 2);
+    first->addIncoming(from, before);
+    const std::vector<llvm::Value*> outer = frame_.uniform;
+    frame_.uniform.push_back(first);
+    llvm::Value *const place = builder_.CreateZExt(first, builder_.getInt64Ty()),
+                       *end = builder_.CreateZExt(to, builder_.getInt64Ty());
+    for (unsigned i = 0; i < plan.segments.divisors; ++i) {
+      llvm::Value *const dividend =
+                             builder_.CreateNUWAdd(builder_.CreateExtractValue(numbers, 2 * i + 1), place),
+                         *const divisor = builder_.CreateExtractValue(numbers, 2 * i + 2),
+                         *const quotient = builder_.CreateUDiv(dividend, divisor),
+                         *const remainder =
+                             builder_.CreateNUWSub(dividend, builder_.CreateNUWMul(quotient, divisor));
+      frame_.uniform.insert(frame_.uniform.end(), {quotient, remainder});
+      end = builder_.CreateBinaryIntrinsic(
+          llvm::Intrinsic::umin, end,
+          builder_.CreateNUWAdd(place, builder_.CreateNUWSub(divisor, remainder)));
+    }
+    llvm::Value* const last = builder_.CreateTrunc(end, from->getType());
+    run_core(plan.segment, start, first, last, results);
+    frame_.uniform = outer;
+    first->addIncoming(last, builder_.GetInsertBlock());
+    builder_.CreateCondBr(builder_.CreateICmpULT(last, to), segment, after);
+    builder_.SetInsertPoint(after);
+  }
+
   // As run_part(); where the core is cut, part by part.
-  void run_core(llvm::Function& core, const Regions& parts, const Thread& start, llvm::Value* from,
-                llvm::Value* to, const Results& results) {
+  void run_core(const CorePlan& core, const Thread& start, llvm::Value* from, llvm::Value* to,
+                const Results& results) {
+    const Regions& parts = core.parts;
     if (parts.functions.empty()) {
-      run_part(core, start, from, to, results);
+      run_part(*core.function, start, from, to, results);
       return;
     }
     Results all = results;
@@ -263,10 +308,11 @@ private:
                 const Results& results, bool vectorized = true) {
     llvm::MDNode* const group =
         vectorized && is_parallel(region) ? llvm::MDNode::getDistinct(context_, {}) : nullptr;
-    const auto run = [&](llvm::Value* first, llvm::Value* last, llvm::MDNode* properties, llvm::Value* base) {
+    llvm::Value* const none = builder_.getInt32(0);
+    const auto run = [&](llvm::Value* first, llvm::Value* count, llvm::MDNode* properties) {
       std::vector<llvm::Value*> parts;
-      loop(first, last, properties, [&](llvm::Value* index) {
-        llvm::Value* const x = base ? builder_.CreateNUWAdd(base, index) : index;
+      loop(none, count, properties, [&](llvm::Value* index) {
+        llvm::Value* const x = builder_.CreateNUWAdd(first, index);
         llvm::CallInst* const call = builder_.CreateCall(
             &region, arguments_of({x, start.y, start.z, builder_.CreateNUWAdd(start.t, x)}));
         call->setMetadata(llvm::LLVMContext::MD_access_group, group);
@@ -274,16 +320,16 @@ private:
       });
       store(parts, results);
     };
+    llvm::Value* const count = builder_.CreateNUWSub(to, from);
     if (!group || !vector_masks_ || region.getInstructionCount() > most_instructions_twice) {
-      run(from, to, vectorized ? (group ? independent(*group, vector_masks_) : nullptr) : scalar(), nullptr);
+      run(from, count, !vectorized ? scalar() : group ? independent(*group, vector_masks_) : nullptr);
       return;
     }
-    llvm::Value *const count = builder_.CreateSub(to, from), *const zero = builder_.getInt32(0),
-                       *const whole = builder_.CreateAnd(count, builder_.getInt32(-whole_vectors)),
+    llvm::Value *const whole = builder_.CreateAnd(count, builder_.getInt32(-whole_vectors)),
                        *const others = builder_.CreateAnd(count, builder_.getInt32(whole_vectors - 1));
-    if_less(zero, whole, [&] { run(zero, whole, independent(*group, false), from); });
-    if_less(zero, others,
-            [&] { run(builder_.CreateNUWAdd(from, whole), to, independent(*group, true), nullptr); });
+    if_less(none, whole, [&] { run(from, whole, independent(*group, false)); });
+    if_less(none, others,
+            [&] { run(builder_.CreateNUWAdd(from, whole), others, independent(*group, true)); });
   }
 
   // The threads of all rows that run_rows() leaves.

@@ -1,6 +1,7 @@
 // Kernels that run whole blocks, and the table in which the run-time library finds them.
 #pragma once
 
+#include "quotients.h"
 #include "ranges.h"
 #include "regions.h"
 
@@ -19,12 +20,20 @@ struct Entry {
   llvm::Constant* checks = nullptr;
 };
 
+// Threads of a row that run the same way; in parts if there are any.
+struct CorePlan {
+  llvm::Function* function = nullptr;
+  Nodes nodes = {};
+  Regions parts = {};
+};
+
 // How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the
-// whole row, may be cut again.
+// whole row, has segments of its own where it divides.
 struct RowPlan {
   Row split;
-  Nodes nodes;
-  Regions parts;
+  CorePlan core;
+  Segments segments;
+  CorePlan segment;
 };
 
 // The value of a kernel's parameter. A launch passes a pointer to each argument. A structure is passed as a

@@ -25,6 +25,7 @@
 // single condition, and prove that nothing wraps, instead of asking.
 #include "ranges.h"
 #include "affine.h"
+#include "regions.h"
 
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -178,19 +179,8 @@ private:
     return result;
   }
 
-  llvm::Function* declare(const char* suffix, llvm::Type* result, bool with_size) const {
-    std::vector<llvm::Type*> parameters(region_.getFunctionType()->params());
-    if (with_size)
-      parameters.push_back(llvm::Type::getInt32Ty(region_.getContext()));
-    llvm::Function* const function = llvm::Function::Create(
-        llvm::FunctionType::get(result, parameters, false), llvm::GlobalValue::ExternalLinkage,
-        region_.getName() + suffix, *region_.getParent());
-    function->copyAttributesFrom(&region_);
-    return function;
-  }
-
   llvm::Function* make_copy(bool is_core) const {
-    llvm::Function* const copy = declare(is_core ? ".core" : ".other", region_.getReturnType(), false);
+    llvm::Function* const copy = declare_like(region_, is_core ? ".core" : ".other", region_.getReturnType());
     llvm::ValueToValueMapTy map;
     for (unsigned i = 0; i < region_.arg_size(); ++i)
       map[region_.getArg(i)] = copy->getArg(i);
@@ -215,13 +205,12 @@ private:
     llvm::Type* const word = llvm::Type::getInt32Ty(context);
     llvm::StructType* const type =
         llvm::StructType::get(context, {word, word, llvm::Type::getInt1Ty(context)});
-    llvm::Function* const bounds = declare(".bounds", type, true);
+    llvm::Function* const bounds = declare_like(region_, ".bounds", type, {word});
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", bounds));
-    wide_ = builder.getInt64Ty();
-    size_ = builder.CreateZExt(bounds->getArg(bounds->arg_size() - 1), wide_);
+    size_ = builder.CreateZExt(bounds->getArg(bounds->arg_size() - 1), builder.getInt64Ty());
     first_ = builder.getInt64(0);
     last_ = size_;
-    exact_ = builder.getTrue();
+    row_.emplace(values_, builder, size_);
     for (const Condition& condition : conditions_)
       narrow(condition, builder);
     llvm::Value* const zero = builder.getInt64(0);
@@ -230,7 +219,7 @@ private:
     llvm::Value* result = llvm::PoisonValue::get(type);
     result = builder.CreateInsertValue(result, builder.CreateTrunc(first_, word), 0);
     result = builder.CreateInsertValue(result, builder.CreateTrunc(last_, word), 1);
-    result = builder.CreateInsertValue(result, exact_, 2);
+    result = builder.CreateInsertValue(result, row_->exact(), 2);
     builder.CreateRet(result);
     return bounds;
   }
@@ -242,43 +231,14 @@ private:
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
   }
 
-  // The value for the row's first thread, in 64 bits.
-  llvm::Value* first_of(llvm::Value* value, bool is_signed, llvm::IRBuilder<>& builder) {
-    llvm::Value* const narrow = builder.CreateFreeze(values_.first(value, builder, firsts_));
-    return is_signed ? builder.CreateSExt(narrow, wide_) : builder.CreateZExt(narrow, wide_);
-  }
-
-  // Threads of a row see value(0) + coefficient * x without wrapping around.
-  void require_exact(llvm::Value* value, llvm::Value* first, int64_t coefficient, bool is_signed,
-                     llvm::IRBuilder<>& builder) {
-    const unsigned bits = std::min(value->getType()->getIntegerBitWidth(), 62u);
-    const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits).sext(64) : llvm::APInt(64, 0);
-    const llvm::APInt most =
-        is_signed ? llvm::APInt::getSignedMaxValue(bits).zext(64) : llvm::APInt::getMaxValue(bits).zext(64);
-    llvm::Value* const end =
-        builder.CreateAdd(first, builder.CreateMul(size_, builder.getInt64(coefficient)));
-    for (llvm::Value* each : {first, end})
-      exact_ =
-          builder.CreateAnd(exact_, builder.CreateAnd(builder.CreateICmpSGE(each, builder.getInt(least)),
-                                                      builder.CreateICmpSLE(each, builder.getInt(most))));
-  }
-
   void narrow(const Condition& condition, llvm::IRBuilder<>& builder) {
     const bool is_signed = !llvm::CmpInst::isUnsigned(condition.predicate);
-    const Affine form = *values_.find(condition.varying);
-    for (const Affine& each : {form, *values_.find(condition.fixed)})
-      for (const Affine::Cast& cast : each.casts)
-        if (cast.coefficient != 0)
-          require_exact(cast.value, first_of(cast.value, cast.is_signed, builder), cast.coefficient,
-                        cast.is_signed, builder);
-    llvm::Value* const start = first_of(condition.varying, is_signed, builder);
-    llvm::Value* const fixed = first_of(condition.fixed, is_signed, builder);
-    require_exact(condition.varying, start, form.coefficient, is_signed, builder);
-    require_exact(condition.fixed, fixed, 0, is_signed, builder);
+    llvm::Value* const start = row_->first(condition.varying, is_signed);
+    llvm::Value* const fixed = row_->first(condition.fixed, is_signed);
     // start + x PREDICATE fixed, or start - x PREDICATE fixed: where x passes the number.
     Predicate predicate = condition.predicate;
     llvm::Value* number = builder.CreateSub(fixed, start);
-    if (form.coefficient < 0) {
+    if (values_.find(condition.varying)->coefficient < 0) {
       number = builder.CreateNeg(number);
       predicate = llvm::CmpInst::getSwappedPredicate(predicate);
     }
@@ -313,9 +273,8 @@ private:
   AffineValues values_;
   llvm::DominatorTree dominators_;
   std::vector<Condition> conditions_;
-  llvm::DenseMap<llvm::Value*, llvm::Value*> firsts_;
-  llvm::Type* wide_ = nullptr;
-  llvm::Value *size_ = nullptr, *first_ = nullptr, *last_ = nullptr, *exact_ = nullptr;
+  std::optional<ExactRow> row_;
+  llvm::Value *size_ = nullptr, *first_ = nullptr, *last_ = nullptr;
 };
 
 } // namespace

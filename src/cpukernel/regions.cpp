@@ -20,6 +20,7 @@
 // Rejected: LLVM's coroutines, which keep a thread's values in a frame of its own. Their threads cannot be
 // vectorized, because each is called through a pointer.
 #include "regions.h"
+#include "affine.h"
 #include "library.h"
 #include "uniformity.h"
 
@@ -365,8 +366,11 @@ private:
         kernel_.getName() + (place_ ? ".part" : ".region") + std::to_string(index), module_);
     copy.function->addFnAttr(llvm::Attribute::AlwaysInline);
     copy.function->addFnAttr(llvm::Attribute::NoUnwind);
-    for (unsigned i = 0; i < kernel_.arg_size(); ++i)
+    for (unsigned i = 0; i < kernel_.arg_size(); ++i) {
       copy.map[kernel_.getArg(i)] = copy.function->getArg(i);
+      if (kernel_.getArg(i)->hasByValAttr() || kernel_.getAttributes().hasParamAttr(i, structure_attribute))
+        copy.function->addParamAttr(i, llvm::Attribute::get(context_, structure_attribute));
+    }
     for (unsigned i = place; i < place + 5; ++i)
       copy.place.push_back(copy.function->getArg(i));
     for (unsigned i = own; i < copy.function->arg_size(); ++i)
@@ -522,6 +526,17 @@ Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& p
 
 uint32_t part_code(size_t index) {
   return 1u << 29 | static_cast<uint32_t>(index);
+}
+
+llvm::Function* declare_like(llvm::Function& region, const char* suffix, llvm::Type* result,
+                             llvm::ArrayRef<llvm::Type*> more) {
+  std::vector<llvm::Type*> parameters(region.getFunctionType()->params());
+  parameters.insert(parameters.end(), more.begin(), more.end());
+  llvm::Function* const function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                                                          llvm::GlobalValue::ExternalLinkage,
+                                                          region.getName() + suffix, *region.getParent());
+  function->copyAttributesFrom(&region);
+  return function;
 }
 
 Regions cut_region(llvm::Function& region, unsigned place, Nodes& nodes, Regions& whole) {

@@ -42,6 +42,10 @@ struct Regions {
 // Where each shared variable lies in a block's shared memory.
 using SharedPlaces = std::map<llvm::GlobalVariable*, uint64_t>;
 
+// A function with a region's parameters and more, to be inlined as the region is.
+llvm::Function* declare_like(llvm::Function& region, const char* suffix, llvm::Type* result,
+                             llvm::ArrayRef<llvm::Type*> more = {});
+
 // Makes the regions of a kernel that find_nodes() cut. The kernel's body is used up.
 Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places);
 

@@ -144,6 +144,118 @@ int main(void) {
             "0");
 }
 
+// Rows are cut where quotients change; with divisors of any size and sign, zero, dividends that are negative
+// or wrap, shifts and masks.
+TEST_F(CpuKernel, RowsAreCutAtQuotients) {
+  make(R"(
+struct Box { unsigned long from; unsigned long size; };
+extern "C" __global__ void plane(const int* a, int* b, int n, int m, int count, int start) {
+  int i = start + blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) b[i] = a[(i % n) + (i / n) * m] + 1000 * (i / n);
+}
+extern "C" __global__ void space(int* b, uint nx, uint ny, Box box) {
+  uint i = blockIdx.x * blockDim.x + threadIdx.x;
+  uint x = i % nx, y = i / nx % ny, z = i / (nx * ny);
+  unsigned long far = box.from + i % box.size;
+  b[i] = x + 1000 * y + 100000 * z + 7 * (int)far;
+}
+extern "C" __global__ void bits(int* b, uint start, long first) {
+  uint i = start + threadIdx.x;
+  long k = first + threadIdx.x;
+  unsigned char c = threadIdx.x;
+  b[threadIdx.x] = (i >> 6) + 10 * (i & 127) + 1000 * (int)(k >> 5) + 100000 * (int)(k & 63) + (c >> 5);
+}
+extern "C" __global__ void loop(const int* a, int* b, int n, int m) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+  int column = i % n, row = i / n;
+  for (int k = 0; k < m; ++k) sum += a[k * n + column] * (k + row);
+  b[i] = sum;
+})");
+  EXPECT_EQ(run(R"(
+static int a[1 << 16], b[1 << 16], *pa = a, *pb = b, bad;
+static int quotient(int x, int y) { return y == 0 ? -1 : y == -1 ? (int)-(unsigned)x : x / y; }
+static int remainder_of(int x, int y) { return y == 0 ? -1 : y == -1 ? 0 : x % y; }
+int main(void) {
+  for (int i = 0; i < 1 << 16; ++i) a[i] = i * 37 % 101;
+  for (int n = -40; n < 400; n += n < 70 ? 1 : 29) {
+    if (n < 1 && n > -33) continue; // reads outside of a
+    int m = n + 3, count = 700, start = 0;
+    void* arguments[] = {&pa, &pb, &n, &m, &count, &start};
+    if (n > 0) launch("plane", 4, 1, 200, 1, 1, 0, arguments);
+    for (int i = 0; n > 0 && i < count; ++i) bad += b[i] != a[i % n + i / n * m] + 1000 * (i / n);
+    unsigned nx = n, ny = n / 2;
+    struct { unsigned long from, size; } box = {3, n % 3 ? n + 100 : (1ul << 40)};
+    void* more[] = {&pb, &nx, &ny, &box};
+    launch("space", 7, 1, 130, 1, 1, 0, more);
+    for (unsigned i = 0; i < 7 * 130; ++i) {
+      unsigned q = nx ? i / nx : -1u;
+      unsigned wanted = (nx ? i % nx : -1u) + 1000 * (ny ? q % ny : -1u) + 100000 * (nx * ny ? i / (nx * ny) : -1u) +
+                        7 * (unsigned)(box.from + i % box.size);
+      bad += (unsigned)b[i] != wanted;
+    }
+  }
+  unsigned starts[] = {0, 1, 63, 1000, 0xffffffc0u, 0x7fffffc0u};
+  long firsts[] = {0, -1, -64, 31, 1l << 40, -(1l << 40), 0x7fffffffffffffc0l};
+  for (int s = 0; s < 6; ++s)
+    for (int f = 0; f < 7; ++f) {
+      void* arguments[] = {&pb, &starts[s], &firsts[f]};
+      launch("bits", 1, 1, 300, 1, 1, 0, arguments);
+      for (unsigned t = 0; t < 300; ++t) {
+        unsigned i = starts[s] + t;
+        long k = (long)((unsigned long)firsts[f] + t);
+        bad += (unsigned)b[t] != (i >> 6) + 10 * (i & 127) + 1000 * (unsigned)(k >> 5) + 100000 * (unsigned)(k & 63) +
+                                     ((unsigned char)t >> 5);
+      }
+    }
+  for (int n = 20; n < 150; n += 23) {
+    int m = 40;
+    void* arguments[] = {&pa, &pb, &n, &m};
+    launch("loop", 3, 1, 100, 1, 1, 0, arguments);
+    for (int i = 0; i < 300; ++i) {
+      int sum = 0;
+      for (int k = 0; k < m; ++k) sum += a[k * n + i % n] * (k + i / n);
+      bad += b[i] != sum;
+    }
+  }
+  // Negative dividends, and divisors of 0 and -1.
+  int n = 50, m = 50, count = 0x7fffffff, start = -90;
+  int* middle = a + 30000;
+  void* arguments[] = {&middle, &pb, &n, &m, &count, &start};
+  pb = b + 30000;
+  launch("plane", 1, 1, 256, 1, 1, 0, arguments);
+  for (int i = start; i < start + 256; ++i)
+    bad += pb[i] != middle[i % n + i / n * m] + 1000 * (i / n);
+  m = 1, start = 0;
+  for (n = -1; n < 1; ++n) {
+    launch("plane", 1, 1, 256, 1, 1, 0, arguments);
+    for (int i = 0; i < 256; ++i)
+      bad += pb[i] != middle[remainder_of(i, n) + quotient(i, n)] + 1000 * quotient(i, n);
+  }
+  printf("%d", bad);
+})"),
+            "0");
+}
+
+// Segments have no divisions of the threads' own; a row is not cut for a small constant.
+TEST_F(CpuKernel, SegmentsAreMadeWhereTheyPay) {
+  const auto has_segments = [&](const std::string& index) {
+    make("extern \"C\" __global__ void k(int* b, const int* a, int n) { int i = blockIdx.x * blockDim.x + "
+         "threadIdx.x; b[i] = a[" +
+         index + "]; }");
+    llvm::LLVMContext context;
+    const std::string made = *read_file(path("cpu.bc"));
+    auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(made, "k"), context);
+    return llvm::cantFail(std::move(module))->getFunction("llvm.umin.i64") != nullptr;
+  };
+  EXPECT_TRUE(has_segments("i % n"));
+  EXPECT_TRUE(has_segments("i / 100"));
+  EXPECT_TRUE(has_segments("(long)i % n"));
+  EXPECT_TRUE(has_segments("i >> 7"));
+  EXPECT_FALSE(has_segments("i % 3"));
+  EXPECT_FALSE(has_segments("i & 15"));
+  EXPECT_FALSE(has_segments("i + n"));
+}
+
 // What is not done a second time, in a loop over the grid's threads; values that cancel and wrap on the way;
 // loads behind a condition.
 TEST_F(CpuKernel, LoopsAndRowsKeepTheirEffects) {

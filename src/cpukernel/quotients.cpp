@@ -1,0 +1,222 @@
+// Problem: kernels number elements of several dimensions through, and get coordinates by division. LLVM
+// vectorizes that with divisions and gathers.
+//
+//     i = blockIdx.x * blockDim.x + x                i = i0 + x
+//     column = i % n, row = i / n
+//     b[row * m + column] = a[row * m + column]
+//
+// becomes, if n is not small, a loop over segments of the threads' row, within which neighbouring threads
+// have neighbouring columns:
+//
+//     for (s = 0; s < size; s = end) {
+//       q = (i0 + s) / n, r = (i0 + s) % n
+//       end = min(size, s + n - r)
+//       for x in s .. end: b[q * m + r + (x - s)] = a[q * m + r + (x - s)]
+//     }
+//
+// Approach: a division of an affine value with stride 1 (affine.h) by one that is the same for the whole row.
+// A segment ends where any of the region's quotients changes. Shifts and masks by constants are divisions,
+// too. Values are computed in 64 bits; rows in which one wraps or is negative, and those with a small
+// divisor, run as they are.
+//
+// Rejected: cutting at multiples of small divisors. The loops would be shorter than a vector.
+#include "quotients.h"
+#include "affine.h"
+#include "regions.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace xaas::cpukernel {
+
+namespace {
+
+using namespace llvm::PatternMatch;
+
+// A segment is then at least two vectors of floats in AVX-512.
+constexpr uint64_t least_divisor = 32;
+constexpr size_t most_divisors = 8;
+
+struct Divisor {
+  llvm::Value *dividend, *divisor;
+  bool is_signed;
+  bool operator==(const Divisor&) const = default;
+};
+
+struct Division {
+  llvm::BinaryOperator* instruction;
+  size_t divisor; // its number
+  bool is_remainder;
+};
+
+class Cutter {
+public:
+  Cutter(llvm::Function& region, unsigned place)
+      : region_(region), place_(place), values_(Place(region, place)) {}
+
+  Segments run() {
+    for (llvm::Instruction& instruction : llvm::instructions(region_))
+      if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
+        add(*operation);
+    if (divisors_.empty() || divisors_.size() > most_divisors)
+      return {};
+    return {make_numbers(), make_core(), divisors_.size()};
+  }
+
+private:
+  void add(llvm::BinaryOperator& operation) {
+    if (!operation.getType()->isIntegerTy() || operation.getType()->getIntegerBitWidth() > 64)
+      return;
+    bool is_remainder = false;
+    const std::optional<Divisor> found = find(operation, is_remainder);
+    if (!found || !is_large(*found->divisor))
+      return;
+    const std::optional<Affine> dividend = values_.find(found->dividend),
+                                divisor = values_.find(found->divisor);
+    if (!dividend || dividend->coefficient != 1 || !divisor || divisor->coefficient != 0)
+      return;
+    size_t number = 0;
+    while (number < divisors_.size() && divisors_[number] != *found)
+      ++number;
+    if (number == divisors_.size())
+      divisors_.push_back(*found);
+    divisions_.push_back({&operation, number, is_remainder});
+  }
+
+  // What an operation divides by what, if it does.
+  static std::optional<Divisor> find(llvm::BinaryOperator& operation, bool& is_remainder) {
+    llvm::Value *dividend = operation.getOperand(0), *divisor = operation.getOperand(1);
+    const unsigned opcode = operation.getOpcode();
+    const llvm::APInt* number = nullptr;
+    switch (opcode) {
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::UDiv:
+    case llvm::Instruction::SRem:
+    case llvm::Instruction::URem: {
+      llvm::Value* guarded = nullptr; // divisions.cpp
+      if (match(divisor, m_Select(m_Value(), m_One(), m_Value(guarded))))
+        divisor = guarded;
+      is_remainder = opcode == llvm::Instruction::SRem || opcode == llvm::Instruction::URem;
+      return Divisor{dividend, divisor,
+                     opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem};
+    }
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::AShr:
+      if (!match(divisor, m_APInt(number)) || number->uge(number->getBitWidth() - 1))
+        return {};
+      return Divisor{dividend, power_of_two(*operation.getType(), number->getZExtValue()),
+                     opcode == llvm::Instruction::AShr};
+    case llvm::Instruction::And:
+      if (match(dividend, m_LowBitMask(number)))
+        std::swap(dividend, divisor);
+      if (!match(divisor, m_LowBitMask(number)) || number->isAllOnes() || number->isMaxSignedValue())
+        return {};
+      is_remainder = true;
+      return Divisor{dividend, power_of_two(*operation.getType(), number->countr_one()), false};
+    default:
+      return {};
+    }
+  }
+
+  static llvm::Value* power_of_two(llvm::Type& type, uint64_t exponent) {
+    return llvm::ConstantInt::get(
+        &type, llvm::APInt::getOneBitSet(type.getIntegerBitWidth(), static_cast<unsigned>(exponent)));
+  }
+
+  static bool is_large(const llvm::Value& divisor) {
+    const auto* number = llvm::dyn_cast<llvm::ConstantInt>(&divisor);
+    return !number || (!number->isNegative() && number->getValue().uge(least_divisor));
+  }
+
+  llvm::Function* make_numbers() {
+    llvm::LLVMContext& context = region_.getContext();
+    std::vector<llvm::Type*> types = {llvm::Type::getInt1Ty(context)};
+    types.insert(types.end(), 2 * divisors_.size(), llvm::Type::getInt64Ty(context));
+    llvm::StructType* const type = llvm::StructType::get(context, types);
+    llvm::Function* const numbers =
+        declare_like(region_, ".numbers", type, {llvm::Type::getInt32Ty(context)});
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", numbers));
+    ExactRow row(values_, builder,
+                 builder.CreateZExt(numbers->getArg(numbers->arg_size() - 1), builder.getInt64Ty()));
+    llvm::Value* result = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < divisors_.size(); ++i) {
+      const Divisor& each = divisors_[i];
+      llvm::Value *const dividend = row.first(each.dividend, each.is_signed), *const divisor =
+                                                                                  row.first(each.divisor,
+                                                                                            each.is_signed);
+      const llvm::APInt most = llvm::APInt::getSignedMaxValue(each.divisor->getType()->getIntegerBitWidth());
+      row.require(builder.CreateICmpSGE(dividend, builder.getInt64(0)));
+      row.require(builder.CreateICmpSGE(divisor, builder.getInt64(least_divisor)));
+      row.require(builder.CreateICmpSLE(divisor, builder.getInt(most.zext(64))));
+      result = builder.CreateInsertValue(result, dividend, 2 * i + 1);
+      result = builder.CreateInsertValue(result, divisor, 2 * i + 2);
+    }
+    builder.CreateRet(builder.CreateInsertValue(result, row.exact(), 0));
+    return numbers;
+  }
+
+  llvm::Function* make_core() {
+    llvm::LLVMContext& context = region_.getContext();
+    std::vector<llvm::Type*> more = {llvm::Type::getInt32Ty(context)};
+    more.insert(more.end(), 2 * divisors_.size(), llvm::Type::getInt64Ty(context));
+    llvm::Function* const core = declare_like(region_, ".segment", region_.getReturnType(), more);
+    llvm::ValueToValueMapTy map;
+    const auto own = static_cast<unsigned>(region_.arg_size());
+    for (unsigned i = 0; i < own; ++i)
+      map[region_.getArg(i)] = core->getArg(i);
+    llvm::SmallVector<llvm::ReturnInst*, 4> returns;
+    llvm::CloneFunctionInto(core, &region_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
+    llvm::IRBuilder<> builder(&*core->getEntryBlock().getFirstInsertionPt());
+    llvm::Value* const place = builder.CreateSub(Place(*core, place_).x, core->getArg(own), "", true, true);
+    std::map<std::pair<size_t, bool>, llvm::Value*> known;
+    for (const Division& division : divisions_) {
+      llvm::Type* const type = division.instruction->getType();
+      llvm::Value*& value = known[{division.divisor, division.is_remainder}];
+      if (!value) {
+        const auto number = own + 1 + 2 * static_cast<unsigned>(division.divisor);
+        value = builder.CreateTrunc(core->getArg(number + (division.is_remainder ? 1 : 0)), type);
+        if (division.is_remainder) // less than the divisor, which is no negative number of the type
+          value = builder.CreateAdd(value, builder.CreateZExtOrTrunc(place, type), "", true, true);
+      }
+      auto* copy = llvm::cast<llvm::Instruction>(static_cast<llvm::Value*>(map[division.instruction]));
+      copy->replaceAllUsesWith(value);
+      copy->eraseFromParent();
+    }
+    for (const Divisor& each : divisors_)
+      forget_zero(each, map);
+    return core;
+  }
+
+  // What divisions.cpp asks.
+  static void forget_zero(const Divisor& divisor, llvm::ValueToValueMapTy& map) {
+    if (llvm::isa<llvm::Constant>(divisor.divisor))
+      return;
+    llvm::Value* const value = map[divisor.divisor];
+    for (llvm::User* user : llvm::make_early_inc_range(value->users()))
+      if (match(user, m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(value), m_Zero())))
+        user->replaceAllUsesWith(llvm::ConstantInt::getFalse(value->getContext()));
+  }
+
+  llvm::Function& region_;
+  unsigned place_;
+  AffineValues values_;
+  std::vector<Divisor> divisors_;
+  std::vector<Division> divisions_;
+};
+
+} // namespace
+
+Segments cut_at_quotients(llvm::Function& region, unsigned place) {
+  return Cutter(region, place).run();
+}
+
+} // namespace xaas::cpukernel
