@@ -28,6 +28,7 @@
 #include "kernel.h"
 #include "checks.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -50,8 +51,24 @@ namespace {
 // threads as fill whole vectors of any element, several times, has none: blocks mostly have multiples of
 // them.
 constexpr int whole_vectors = 64;
-// Of regions with loops of both kinds: larger ones compute more than they store.
-constexpr unsigned most_instructions_twice = 256;
+
+// Regions have loops of both kinds if they store to memory that is not the block's own, which mostly is in a
+// cache, and compute little besides.
+bool is_made_of_stores(llvm::Function& region, unsigned place) {
+  constexpr unsigned most_instructions = 256;
+  if (region.getInstructionCount() > most_instructions)
+    return false;
+  const auto is_of_block = [&](const llvm::Value* pointer) {
+    const llvm::Value* object = llvm::getUnderlyingObject(pointer);
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(object))
+      object = llvm::getUnderlyingObject(load->getPointerOperand());
+    return object == region.getArg(place);
+  };
+  return llvm::any_of(llvm::instructions(region), [&](const llvm::Instruction& instruction) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    return store && !is_of_block(store->getPointerOperand());
+  });
+}
 
 bool is_parallel(const llvm::Function& region) {
   return llvm::none_of(llvm::instructions(region), [](const llvm::Instruction& instruction) {
@@ -227,6 +244,9 @@ private:
     builder_.SetInsertPoint(after);
   }
 
+  // How much code is made for speed.
+  enum class Loops { frequent, rare, scalar };
+
   // As run_core(), segment by segment where the row may be cut.
   void run_segments(const RowPlan& plan, const Thread& start, llvm::Value* from, llvm::Value* to,
                     const Results& results) {
@@ -241,7 +261,7 @@ private:
                             *const after = new_block();
     builder_.CreateCondBr(builder_.CreateExtractValue(numbers, 0), before, whole);
     builder_.SetInsertPoint(whole);
-    run_core(plan.core, start, from, to, results);
+    run_core(plan.core, start, from, to, results, Loops::rare);
     builder_.CreateBr(after);
     builder_.SetInsertPoint(before);
     builder_.CreateBr(segment);
@@ -274,10 +294,10 @@ private:
 
   // As run_part(); where the core is cut, part by part.
   void run_core(const CorePlan& core, const Thread& start, llvm::Value* from, llvm::Value* to,
-                const Results& results) {
+                const Results& results, Loops loops = Loops::frequent) {
     const Regions& parts = core.parts;
     if (parts.functions.empty()) {
-      run_part(*core.function, start, from, to, results);
+      run_part(*core.function, start, from, to, results, loops);
       return;
     }
     Results all = results;
@@ -296,7 +316,7 @@ private:
       const std::vector<llvm::Value*> outer = frame_.uniform;
       for (size_t k = 0; k < parts.uniform.size(); ++k)
         frame_.uniform.push_back(builder_.CreateLoad(parts.uniform[k], all[results.size() + k]));
-      run_part(*parts.functions[i], start, from, to, all);
+      run_part(*parts.functions[i], start, from, to, all, loops);
       frame_.uniform = outer;
       builder_.CreateBr(choose);
     }
@@ -305,7 +325,8 @@ private:
 
   // Threads `from` up to before `to` of a row, of which there is at least one.
   void run_part(llvm::Function& region, const Thread& start, llvm::Value* from, llvm::Value* to,
-                const Results& results, bool vectorized = true) {
+                const Results& results, Loops loops = Loops::frequent) {
+    const bool vectorized = loops != Loops::scalar;
     llvm::MDNode* const group =
         vectorized && is_parallel(region) ? llvm::MDNode::getDistinct(context_, {}) : nullptr;
     llvm::Value* const none = builder_.getInt32(0);
@@ -321,15 +342,31 @@ private:
       store(parts, results);
     };
     llvm::Value* const count = builder_.CreateNUWSub(to, from);
-    if (!group || !vector_masks_ || region.getInstructionCount() > most_instructions_twice) {
+    if (!group || !vector_masks_ || loops == Loops::rare ||
+        !is_made_of_stores(region, static_cast<unsigned>(kernel_.arg_size()))) {
       run(from, count, !vectorized ? scalar() : group ? independent(*group, vector_masks_) : nullptr);
       return;
     }
-    llvm::Value *const whole = builder_.CreateAnd(count, builder_.getInt32(-whole_vectors)),
-                       *const others = builder_.CreateAnd(count, builder_.getInt32(whole_vectors - 1));
-    if_less(none, whole, [&] { run(from, whole, independent(*group, false)); });
-    if_less(none, others,
-            [&] { run(builder_.CreateNUWAdd(from, whole), others, independent(*group, true)); });
+    // A short row pays one comparison for the loop that it does not run.
+    llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const start_whole = new_block(),
+                            *const rest = new_block(), *const masked = new_block(),
+                            *const after = new_block();
+    builder_.CreateCondBr(builder_.CreateICmpUGE(count, builder_.getInt32(whole_vectors)), start_whole, rest);
+    builder_.SetInsertPoint(start_whole);
+    llvm::Value* const whole = builder_.CreateAnd(count, builder_.getInt32(-whole_vectors));
+    run(from, whole, independent(*group, false));
+    llvm::Value* const next = builder_.CreateNUWAdd(from, whole);
+    llvm::BasicBlock* const end_whole = builder_.GetInsertBlock();
+    builder_.CreateBr(rest);
+    builder_.SetInsertPoint(rest);
+    llvm::PHINode* const first = builder_.CreatePHI(from->getType(), 2);
+    first->addIncoming(from, before);
+    first->addIncoming(next, end_whole);
+    builder_.CreateCondBr(builder_.CreateICmpULT(first, to), masked, after);
+    builder_.SetInsertPoint(masked);
+    run(first, builder_.CreateNUWSub(to, first), independent(*group, true));
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
   }
 
   // The threads of all rows that run_rows() leaves.
@@ -360,7 +397,7 @@ private:
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
       const auto run = [&](llvm::Value* from, llvm::Value* to) {
-        run_part(region, start, from, to, results, false);
+        run_part(region, start, from, to, results, Loops::scalar);
       };
       if (!row.other)
         run_outside(start, bounds, run);

@@ -46,7 +46,9 @@ private:
   std::string variable() { return std::string("$") + "abc"[pick(3)]; }
 
   std::string expression() {
-    switch (pick(6)) {
+    switch (pick(7)) {
+    case 6: // quotients that several threads have
+      return "(t + " + number(50) + ") / (m + " + number(20) + ") * " + number(9);
     case 0:
       return variable() + " * " + number(9) + " + t";
     case 1:
@@ -109,8 +111,10 @@ private:
                                          "t == # ? t : t + 1",
                                          "t % 8",
                                          "(t + #) & 31",
+                                         "t % (m + #) + t / (m + #) * 40",
+                                         "(int)(t + #) % (int)(m + 12)",
                                          "(unsigned char)(t * 3)"};
-    return variable() + " += in[" + replaced(places[pick(7)], "#", k) + "];";
+    return variable() + " += in[" + replaced(places[pick(9)], "#", k) + "];";
   }
 
   // Each phase writes shared memory or reads it, never both.
