@@ -367,9 +367,11 @@ private:
       return;
     }
     for (RowPlan& row : work.rows)
-      for (const CorePlan* core : {&row.core, &row.segment})
-        for (llvm::Function* part : core->parts.functions)
+      for (CorePlan* core : {&row.core, &row.segment})
+        for (llvm::Function* part : core->parts.functions) {
           simplify(*part);
+          core->part_segments.push_back(segments_of(*part, work));
+        }
     work.run = make_block_function(*work.kernel, work.nodes, work.regions, work.rows, options_.vector_masks);
     if (options_.checked)
       work.checks = describe_checks(module_, work.name, work.nodes, work.places, shared_);
@@ -387,15 +389,20 @@ private:
         if (part)
           simplify(*part);
       row.core.function = row.split.core ? row.split.core : region;
-      row.segments = cut_at_quotients(*row.core.function, place);
-      for (llvm::Function* part : {row.segments.numbers, row.segments.core})
-        if (part)
-          simplify(*part);
+      row.segments = segments_of(*row.core.function, work);
       row.segment.function = row.segments.core;
       for (CorePlan* core : {&row.core, &row.segment})
         plan_core(*core, place, work);
       work.rows.push_back(std::move(row));
     }
+  }
+
+  Segments segments_of(llvm::Function& region, const Work& work) {
+    const Segments segments = cut_at_quotients(region, static_cast<unsigned>(work.kernel->arg_size()));
+    for (llvm::Function* part : {segments.numbers, segments.core})
+      if (part)
+        simplify(*part);
+    return segments;
   }
 
   void plan_core(CorePlan& core, unsigned place, Work& work) {

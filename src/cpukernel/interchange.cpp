@@ -19,6 +19,7 @@
 // few iterations, which LLVM unrolls, stay.
 #include "interchange.h"
 #include "affine.h"
+#include "quotients.h"
 #include "uniformity.h"
 
 #include <llvm/Analysis/AssumptionCache.h>
@@ -86,11 +87,16 @@ private:
     if (llvm::isa<llvm::CastInst, llvm::FreezeInst>(instruction))
       return find(instruction.getOperand(0));
     if (auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) {
+      if (llvm::isa<llvm::Constant>(select->getTrueValue()) && find(select->getCondition()) == 0)
+        return find(select->getFalseValue()); // divisions.cpp
       const std::optional<int64_t> a = find(select->getTrueValue());
       return a == find(select->getFalseValue()) ? a : std::nullopt;
     }
     if (!llvm::isa<llvm::BinaryOperator>(instruction) || !instruction.getType()->isIntegerTy())
       return {};
+    if (const std::optional<Quotient> quotient = find_quotient(llvm::cast<llvm::BinaryOperator>(instruction));
+        quotient && find(quotient->dividend) == 1 && find(quotient->divisor) == 0)
+      return quotient->is_remainder ? 1 : 0; // quotients.h
     const std::optional<int64_t> a = find(instruction.getOperand(0)), b = find(instruction.getOperand(1));
     if (!a || !b)
       return {};

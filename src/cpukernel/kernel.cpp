@@ -176,16 +176,14 @@ private:
     const RowPlan& plan = rows_[index];
     const Row& row = plan.split;
     if (!row.bounds) {
-      for_each_row(
-          [&](const Thread& start) { run_segments(plan, start, start.x, frame_.sizes[0], results); });
+      for_each_row([&](const Thread& start) { run_row(plan, start, start.x, frame_.sizes[0], results); });
       return;
     }
     llvm::AllocaInst* const has_rest = allocate(builder_.getInt1Ty());
     builder_.CreateStore(builder_.getFalse(), has_rest);
     for_each_row([&](const Thread& start) {
       const Bounds bounds = bounds_of(row, start);
-      if_less(bounds.first, bounds.last,
-              [&] { run_segments(plan, start, bounds.first, bounds.last, results); });
+      if_less(bounds.first, bounds.last, [&] { run_row(plan, start, bounds.first, bounds.last, results); });
       if (row.other) {
         run_outside(start, bounds, [&](llvm::Value* from, llvm::Value* to) {
           run_part(*row.other, start, from, to, results);
@@ -223,9 +221,11 @@ private:
     return {part(0), part(1), exact};
   }
 
+  // Threads from one up to before another.
+  using Run = std::function<void(llvm::Value*, llvm::Value*)>;
+
   // The parts of a row that is split outside of its core.
-  void run_outside(const Thread& start, const Bounds& bounds,
-                   const std::function<void(llvm::Value*, llvm::Value*)>& run) {
+  void run_outside(const Thread& start, const Bounds& bounds, const Run& run) {
     llvm::BasicBlock *const split = new_block(), *const done = new_block();
     builder_.CreateCondBr(bounds.exact, split, done);
     builder_.SetInsertPoint(split);
@@ -247,21 +247,17 @@ private:
   // How much code is made for speed.
   enum class Loops { frequent, rare, scalar };
 
-  // As run_core(), segment by segment where the row may be cut.
-  void run_segments(const RowPlan& plan, const Thread& start, llvm::Value* from, llvm::Value* to,
-                    const Results& results) {
-    if (!plan.segments.core) {
-      run_core(plan.core, start, from, to, results);
-      return;
-    }
+  // Runs each segment of threads `from` up to before `to`, or all of them where the row must not be cut.
+  void run_segments(const Segments& segments, const Thread& start, llvm::Value* from, llvm::Value* to,
+                    const Run& run_whole, const Run& run_segment) {
     std::vector<llvm::Value*> arguments = arguments_of(start);
     arguments.push_back(frame_.sizes[0]);
-    llvm::Value* const numbers = builder_.CreateCall(plan.segments.numbers, arguments);
+    llvm::Value* const numbers = builder_.CreateCall(segments.numbers, arguments);
     llvm::BasicBlock *const before = new_block(), *const segment = new_block(), *const whole = new_block(),
                             *const after = new_block();
     builder_.CreateCondBr(builder_.CreateExtractValue(numbers, 0), before, whole);
     builder_.SetInsertPoint(whole);
-    run_core(plan.core, start, from, to, results, Loops::rare);
+    run_whole(from, to);
     builder_.CreateBr(after);
     builder_.SetInsertPoint(before);
     builder_.CreateBr(segment);
@@ -272,7 +268,7 @@ private:
     frame_.uniform.push_back(first);
     llvm::Value *const place = builder_.CreateZExt(first, builder_.getInt64Ty()),
                        *end = builder_.CreateZExt(to, builder_.getInt64Ty());
-    for (unsigned i = 0; i < plan.segments.divisors; ++i) {
+    for (unsigned i = 0; i < segments.divisors; ++i) {
       llvm::Value *const dividend =
                              builder_.CreateNUWAdd(builder_.CreateExtractValue(numbers, 2 * i + 1), place),
                          *const divisor = builder_.CreateExtractValue(numbers, 2 * i + 2),
@@ -285,16 +281,32 @@ private:
           builder_.CreateNUWAdd(place, builder_.CreateNUWSub(divisor, remainder)));
     }
     llvm::Value* const last = builder_.CreateTrunc(end, from->getType());
-    run_core(plan.segment, start, first, last, results);
+    run_segment(first, last);
     frame_.uniform = outer;
     first->addIncoming(last, builder_.GetInsertBlock());
     builder_.CreateCondBr(builder_.CreateICmpULT(last, to), segment, after);
     builder_.SetInsertPoint(after);
   }
 
+  void run_row(const RowPlan& plan, const Thread& start, llvm::Value* from, llvm::Value* to,
+               const Results& results) {
+    if (!plan.segments.core) {
+      run_core(plan.core, start, from, to, results, Loops::frequent);
+      return;
+    }
+    run_segments(
+        plan.segments, start, from, to,
+        [&](llvm::Value* first, llvm::Value* last) {
+          run_core(plan.core, start, first, last, results, Loops::rare);
+        },
+        [&](llvm::Value* first, llvm::Value* last) {
+          run_core(plan.segment, start, first, last, results, Loops::frequent);
+        });
+  }
+
   // As run_part(); where the core is cut, part by part.
   void run_core(const CorePlan& core, const Thread& start, llvm::Value* from, llvm::Value* to,
-                const Results& results, Loops loops = Loops::frequent) {
+                const Results& results, Loops loops) {
     const Regions& parts = core.parts;
     if (parts.functions.empty()) {
       run_part(*core.function, start, from, to, results, loops);
@@ -316,7 +328,15 @@ private:
       const std::vector<llvm::Value*> outer = frame_.uniform;
       for (size_t k = 0; k < parts.uniform.size(); ++k)
         frame_.uniform.push_back(builder_.CreateLoad(parts.uniform[k], all[results.size() + k]));
-      run_part(*parts.functions[i], start, from, to, all, loops);
+      const auto run = [&](llvm::Function& part, Loops how) {
+        return
+            [&, how](llvm::Value* first, llvm::Value* last) { run_part(part, start, first, last, all, how); };
+      };
+      llvm::Function& part = *parts.functions[i];
+      if (const Segments& segments = core.part_segments[i]; segments.core && loops == Loops::frequent)
+        run_segments(segments, start, from, to, run(part, Loops::rare), run(*segments.core, loops));
+      else
+        run(part, loops)(from, to);
       frame_.uniform = outer;
       builder_.CreateBr(choose);
     }

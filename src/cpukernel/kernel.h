@@ -20,11 +20,12 @@ struct Entry {
   llvm::Constant* checks = nullptr;
 };
 
-// Threads of a row that run the same way; in parts if there are any.
+// Threads of a row that run the same way; in parts if there are any, which have segments where they divide.
 struct CorePlan {
   llvm::Function* function = nullptr;
   Nodes nodes = {};
   Regions parts = {};
+  std::vector<Segments> part_segments = {}; // of each part
 };
 
 // How the threads of a region run, row by row: all of them, or `split` where it is there. The core, or the

@@ -58,6 +58,45 @@ struct Division {
   bool is_remainder;
 };
 
+llvm::Value* power_of_two(llvm::Type& type, uint64_t exponent) {
+  return llvm::ConstantInt::get(
+      &type, llvm::APInt::getOneBitSet(type.getIntegerBitWidth(), static_cast<unsigned>(exponent)));
+}
+
+// Without regard to the divisor's size.
+std::optional<Quotient> find_any(llvm::BinaryOperator& operation) {
+  llvm::Value *dividend = operation.getOperand(0), *divisor = operation.getOperand(1);
+  llvm::Type& type = *operation.getType();
+  const unsigned opcode = operation.getOpcode();
+  const llvm::APInt* number = nullptr;
+  switch (opcode) {
+  case llvm::Instruction::SDiv:
+  case llvm::Instruction::UDiv:
+  case llvm::Instruction::SRem:
+  case llvm::Instruction::URem: {
+    llvm::Value* guarded = nullptr; // divisions.cpp
+    if (match(divisor, m_Select(m_Value(), m_One(), m_Value(guarded))))
+      divisor = guarded;
+    return Quotient{dividend, divisor, opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem,
+                    opcode == llvm::Instruction::SRem || opcode == llvm::Instruction::URem};
+  }
+  case llvm::Instruction::LShr:
+  case llvm::Instruction::AShr:
+    if (!match(divisor, m_APInt(number)) || number->uge(number->getBitWidth() - 1))
+      return {};
+    return Quotient{dividend, power_of_two(type, number->getZExtValue()), opcode == llvm::Instruction::AShr,
+                    false};
+  case llvm::Instruction::And:
+    if (match(dividend, m_LowBitMask(number)))
+      std::swap(dividend, divisor);
+    if (!match(divisor, m_LowBitMask(number)) || number->isAllOnes() || number->isMaxSignedValue())
+      return {};
+    return Quotient{dividend, power_of_two(type, number->countr_one()), false, true};
+  default:
+    return {};
+  }
+}
+
 class Cutter {
 public:
   Cutter(llvm::Function& region, unsigned place)
@@ -74,67 +113,20 @@ public:
 
 private:
   void add(llvm::BinaryOperator& operation) {
-    if (!operation.getType()->isIntegerTy() || operation.getType()->getIntegerBitWidth() > 64)
-      return;
-    bool is_remainder = false;
-    const std::optional<Divisor> found = find(operation, is_remainder);
-    if (!found || !is_large(*found->divisor))
+    const std::optional<Quotient> found = find_quotient(operation);
+    if (!found)
       return;
     const std::optional<Affine> dividend = values_.find(found->dividend),
                                 divisor = values_.find(found->divisor);
     if (!dividend || dividend->coefficient != 1 || !divisor || divisor->coefficient != 0)
       return;
+    const Divisor wanted{found->dividend, found->divisor, found->is_signed};
     size_t number = 0;
-    while (number < divisors_.size() && divisors_[number] != *found)
+    while (number < divisors_.size() && divisors_[number] != wanted)
       ++number;
     if (number == divisors_.size())
-      divisors_.push_back(*found);
-    divisions_.push_back({&operation, number, is_remainder});
-  }
-
-  // What an operation divides by what, if it does.
-  static std::optional<Divisor> find(llvm::BinaryOperator& operation, bool& is_remainder) {
-    llvm::Value *dividend = operation.getOperand(0), *divisor = operation.getOperand(1);
-    const unsigned opcode = operation.getOpcode();
-    const llvm::APInt* number = nullptr;
-    switch (opcode) {
-    case llvm::Instruction::SDiv:
-    case llvm::Instruction::UDiv:
-    case llvm::Instruction::SRem:
-    case llvm::Instruction::URem: {
-      llvm::Value* guarded = nullptr; // divisions.cpp
-      if (match(divisor, m_Select(m_Value(), m_One(), m_Value(guarded))))
-        divisor = guarded;
-      is_remainder = opcode == llvm::Instruction::SRem || opcode == llvm::Instruction::URem;
-      return Divisor{dividend, divisor,
-                     opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem};
-    }
-    case llvm::Instruction::LShr:
-    case llvm::Instruction::AShr:
-      if (!match(divisor, m_APInt(number)) || number->uge(number->getBitWidth() - 1))
-        return {};
-      return Divisor{dividend, power_of_two(*operation.getType(), number->getZExtValue()),
-                     opcode == llvm::Instruction::AShr};
-    case llvm::Instruction::And:
-      if (match(dividend, m_LowBitMask(number)))
-        std::swap(dividend, divisor);
-      if (!match(divisor, m_LowBitMask(number)) || number->isAllOnes() || number->isMaxSignedValue())
-        return {};
-      is_remainder = true;
-      return Divisor{dividend, power_of_two(*operation.getType(), number->countr_one()), false};
-    default:
-      return {};
-    }
-  }
-
-  static llvm::Value* power_of_two(llvm::Type& type, uint64_t exponent) {
-    return llvm::ConstantInt::get(
-        &type, llvm::APInt::getOneBitSet(type.getIntegerBitWidth(), static_cast<unsigned>(exponent)));
-  }
-
-  static bool is_large(const llvm::Value& divisor) {
-    const auto* number = llvm::dyn_cast<llvm::ConstantInt>(&divisor);
-    return !number || (!number->isNegative() && number->getValue().uge(least_divisor));
+      divisors_.push_back(wanted);
+    divisions_.push_back({&operation, number, found->is_remainder});
   }
 
   llvm::Function* make_numbers() {
@@ -214,6 +206,16 @@ private:
 };
 
 } // namespace
+
+std::optional<Quotient> find_quotient(llvm::BinaryOperator& operation) {
+  if (!operation.getType()->isIntegerTy() || operation.getType()->getIntegerBitWidth() > 64)
+    return {};
+  std::optional<Quotient> found = find_any(operation);
+  const auto* number = found ? llvm::dyn_cast<llvm::ConstantInt>(found->divisor) : nullptr;
+  if (number && (number->isNegative() || number->getValue().ult(least_divisor)))
+    return {};
+  return found;
+}
 
 Segments cut_at_quotients(llvm::Function& region, unsigned place) {
   return Cutter(region, place).run();

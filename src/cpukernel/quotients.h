@@ -2,12 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 namespace llvm {
+class BinaryOperator;
 class Function;
+class Value;
 } // namespace llvm
 
 namespace xaas::cpukernel {
+
+// What an operation divides by what, if that is no small constant.
+struct Quotient {
+  llvm::Value *dividend, *divisor;
+  bool is_signed, is_remainder;
+};
+std::optional<Quotient> find_quotient(llvm::BinaryOperator& operation);
 
 // How a region divides by `divisors` numbers. All are null if it does not.
 struct Segments {

@@ -170,6 +170,10 @@ extern "C" __global__ void loop(const int* a, int* b, int n, int m) {
   int column = i % n, row = i / n;
   for (int k = 0; k < m; ++k) sum += a[k * n + column] * (k + row);
   b[i] = sum;
+}
+extern "C" __global__ void grid(const int* a, int* b, int n, int m, int count) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    b[i] = a[i % n + i / n * m] + i / n;
 })");
   EXPECT_EQ(run(R"(
 static int a[1 << 16], b[1 << 16], *pa = a, *pb = b, bad;
@@ -217,6 +221,12 @@ int main(void) {
       bad += b[i] != sum;
     }
   }
+  for (int n = 20; n < 150; n += 23) {
+    int m = n + 2, count = 1000;
+    void* arguments[] = {&pa, &pb, &n, &m, &count};
+    launch("grid", 2, 1, 96, 1, 1, 0, arguments);
+    for (int i = 0; i < count; ++i) bad += b[i] != a[i % n + i / n * m] + i / n;
+  }
   // Negative dividends, and divisors of 0 and -1.
   int n = 50, m = 50, count = 0x7fffffff, start = -90;
   int* middle = a + 30000;
@@ -238,22 +248,23 @@ int main(void) {
 
 // Segments have no divisions of the threads' own; a row is not cut for a small constant.
 TEST_F(CpuKernel, SegmentsAreMadeWhereTheyPay) {
-  const auto has_segments = [&](const std::string& index) {
-    make("extern \"C\" __global__ void k(int* b, const int* a, int n) { int i = blockIdx.x * blockDim.x + "
-         "threadIdx.x; b[i] = a[" +
-         index + "]; }");
+  const auto has_segments = [&](const std::string& body) {
+    make("extern \"C\" __global__ void k(int* b, const int* a, int n) {"
+         "int i = blockIdx.x * blockDim.x + threadIdx.x;" +
+         body + "}");
     llvm::LLVMContext context;
     const std::string made = *read_file(path("cpu.bc"));
     auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(made, "k"), context);
     return llvm::cantFail(std::move(module))->getFunction("llvm.umin.i64") != nullptr;
   };
-  EXPECT_TRUE(has_segments("i % n"));
-  EXPECT_TRUE(has_segments("i / 100"));
-  EXPECT_TRUE(has_segments("(long)i % n"));
-  EXPECT_TRUE(has_segments("i >> 7"));
-  EXPECT_FALSE(has_segments("i % 3"));
-  EXPECT_FALSE(has_segments("i & 15"));
-  EXPECT_FALSE(has_segments("i + n"));
+  EXPECT_TRUE(has_segments("b[i] = a[i % n];"));
+  EXPECT_TRUE(has_segments("b[i] = a[i / 100];"));
+  EXPECT_TRUE(has_segments("b[i] = a[(long)i % n];"));
+  EXPECT_TRUE(has_segments("b[i] = a[i >> 7];"));
+  EXPECT_TRUE(has_segments("for (; i < 1000; i += gridDim.x * blockDim.x) b[i] = a[i % n];"));
+  EXPECT_FALSE(has_segments("b[i] = a[i % 3];"));
+  EXPECT_FALSE(has_segments("b[i] = a[i & 15];"));
+  EXPECT_FALSE(has_segments("b[i] = a[i + n];"));
 }
 
 // What is not done a second time, in a loop over the grid's threads; values that cancel and wrap on the way;
