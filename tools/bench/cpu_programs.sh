@@ -6,6 +6,7 @@
 # Each program is built with `xaas build`, deployed with --gpu cpu, and run with the arguments of its Makefile's rule `run` for
 # at most $XAAS_BENCH_SECONDS (60). An argument that is a number of repetitions, as the source or the usage text shows, becomes 1.
 # With $XAAS_BENCH_DIVISOR, the other numbers from 1024 on are divided by it: the arguments are for GPUs.
+# $XAAS_BENCH_GPU is the architecture of the IR (sm_75).
 # A line for each program; the last lines count:
 #
 #   pass       it prints PASS (or pass, success) and reports no failure
@@ -34,7 +35,7 @@ open_bench
 echo "$suite: $(git -C "$suite" rev-parse --short HEAD 2>/dev/null || echo "no revision")"
 here=$work/$program/cpu_programs
 mkdir -p "$here"
-export suite here xaas cuda seconds="${XAAS_BENCH_SECONDS:-60}" divisor="${XAAS_BENCH_DIVISOR:-1}"
+export suite here xaas cuda seconds="${XAAS_BENCH_SECONDS:-60}" divisor="${XAAS_BENCH_DIVISOR:-1}" gpu="${XAAS_BENCH_GPU:-sm_75}"
 
 prepare() { # NAME: its directory, and those beside it that it names, below $here/NAME/source
   local beside
@@ -47,7 +48,7 @@ prepare() { # NAME: its directory, and those beside it that it names, below $her
   product=$(sed -nE 's/^program *[:?]?= *([^ ]+) *$/\1/p' "$suite/$1-cuda/Makefile" | head -n 1)
   product=${product:-main}
   echo '{"name": "app", "version": "1", "build": {"system": "make", "directory": "'"$1"'-cuda", "arguments":
-    ["CC=nvcc", "ARCH=sm_75", "LAUNCHER="], "install": [{"from": "'"$1-cuda/$product"'", "to": "bin/app"}]}, "isa": ["x86-64-v3"]}' \
+    ["CC=nvcc", "ARCH='"$gpu"'", "LAUNCHER="], "install": [{"from": "'"$1-cuda/$product"'", "to": "bin/app"}]}, "isa": ["x86-64-v3"]}' \
     >"$here/$1/spec.json"
 }
 
@@ -99,7 +100,7 @@ one() { # NAME
   prepare "$1"
   product=$(jq -r ".build.install[0].from" "$at/spec.json") product=${product#*/}
   local refused=0
-  if ! timeout 600 "$xaas" build "$at/spec.json" --source "$at/source" -o "oci:$at/image:ir" --gpu sm_75 -q >"$at/build.log" 2>&1; then
+  if ! timeout 600 "$xaas" build "$at/spec.json" --source "$at/source" -o "oci:$at/image:ir" --gpu "$gpu" -q >"$at/build.log" 2>&1; then
     outcome=no-build why=$(grep -m1 -E 'error' "$at/build.log" || tail -n 1 "$at/build.log")
   elif ! timeout 600 "$xaas" deploy "oci:$at/image:ir" --gpu cpu -o "rootfs:$at/root" -q --format json >"$at/deploy.json" 2>"$at/deploy.log"; then
     outcome=no-deploy why=$(grep -m1 -E 'error' "$at/deploy.log" || tail -n 1 "$at/deploy.log")

@@ -46,6 +46,7 @@ struct dim3 {
 #include "runtime/registration.c"
 #include "runtime/launches.c"
 #include "runtime/memory.c"
+#include "runtime/memory_pools.c"
 #include "runtime/streams.c"
 #include "runtime/device.c"
 #include "runtime/device_functions.c"

@@ -85,6 +85,35 @@ int main() {
   early<<<1, 64>>>(counts, 40);
   std::printf("0 801 %d\n", counts[0]);
 #endif
+#if CUDART_VERSION >= 11030
+  cudaMemPool_t pool, first, now;
+  cudaMemPoolProps wanted = {};
+  wanted.allocType = cudaMemAllocationTypePinned;
+  wanted.location = {cudaMemLocationTypeDevice, 0};
+  void *some, *more;
+  uint64_t used = 0, threshold = 1000, zero = 0;
+  std::printf("%d ", cudaMemPoolCreate(&pool, &wanted));
+  std::printf("%d ", cudaDeviceGetDefaultMemPool(&first, 0) + cudaDeviceSetMemPool(0, pool) + cudaDeviceGetMemPool(&now, 0));
+  std::printf("%d ", now == pool && first != pool);
+  std::printf("%d ", cudaMallocAsync(&some, 5000, 0) + cudaMallocFromPoolAsync(&more, 300, first, 0));
+  cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+  std::printf("%d ", int(used));
+  cudaFreeAsync(some, 0);
+  cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+  std::printf("%d ", int(used));
+  cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &used);
+  std::printf("%d ", int(used));
+  cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero);
+  cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &used);
+  std::printf("%d ", int(used));
+  std::printf("%d ", cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold) +
+    cudaMallocAsync(&some, 10, 0) + cudaMemPoolDestroy(pool) + cudaFreeAsync(some, 0) + cudaFreeAsync(more, 0));
+  std::printf("%d ", cudaMemPoolDestroy(first));
+  cudaDeviceGetMemPool(&now, 0);
+  std::printf("%d\n", now == first);
+#else
+  std::puts("0 0 1 0 5000 0 5000 0 0 1 1");
+#endif
   cudaGraph_t graph;
   std::printf("%d\n", cudaGraphCreate(&graph, 0));
   cudaDeviceProp properties;
@@ -118,6 +147,7 @@ thread 1 of 2: 0.5 yes
 cudaErrorInvalidDeviceFunction
 cudaErrorInvalidConfiguration
 0 801 20
+0 0 1 0 5000 0 5000 0 0 1 1
 801
 CPU 8.0 32"
 done

@@ -105,6 +105,8 @@ error cudaDeviceGetAttribute(int* value, int attribute, int device) {
   case 83:
   case 88: // access to pageable memory, concurrent managed access
   case 89:
+  case 99: // cudaHostRegister(), memory pools
+  case 115:
     *value = 1;
     break;
   case 39:
@@ -139,6 +141,10 @@ error cudaDeviceGetAttribute(int* value, int attribute, int device) {
   int double_ratio, pageable, concurrent_managed, preemption, host_pointers, cooperative, cooperative_devices; \
   size_t most_shared;                                                                                        \
   int host_tables, direct_managed, blocks_of_multiprocessor
+#define LATER_PROPERTIES                                                                                     \
+  int window;                                                                                                \
+  size_t reserved_shared;                                                                                    \
+  int registers_host_memory, sparse_arrays, registers_read_only, timelines, memory_pools
 struct properties_12 {
   FIRST_PROPERTIES;
   int clock;
@@ -151,6 +157,7 @@ struct properties_12 {
       persisting_l2;
   LAST_PROPERTIES;
   MORE_PROPERTIES_12;
+  LATER_PROPERTIES; // from 11.2
 };
 struct properties_13 {
   FIRST_PROPERTIES;
@@ -164,8 +171,10 @@ struct properties_13 {
   int pageable, concurrent_managed, preemption, host_pointers, cooperative;
   size_t most_shared;
   int host_tables, direct_managed, blocks_of_multiprocessor;
+  LATER_PROPERTIES;
 };
 _Static_assert(offsetof(struct properties_13, surface_alignment) == 552, "as in CUDA 13");
+_Static_assert(offsetof(struct properties_13, memory_pools) == 720, "as in CUDA 13");
 _Static_assert(offsetof(struct properties_13, most_threads_of_multiprocessor) == 604, "as in CUDA 13");
 
 static void describe(struct properties_12* p) {
@@ -191,6 +200,7 @@ static void describe(struct properties_12* p) {
   p->texture_pitch = 32;
   p->multiprocessors = (int)usable_cpus();
   p->integrated = p->maps_host_memory = p->unified_addressing = p->managed_memory = 1;
+  p->registers_host_memory = p->memory_pools = 1;
   p->bus_width = 64;
   p->most_threads_of_multiprocessor = 2048;
 }
@@ -200,11 +210,11 @@ static error properties_of_12(char* place, int device, size_t size) {
   struct properties_12 p = {0};
   describe(&p);
   memset(place, 0, size);
-  memcpy(place, &p, sizeof(p));
+  memcpy(place, &p, size < sizeof(p) ? size : sizeof(p));
   return success;
 }
 enum { size_of_11 = 720 /* of 11.0 */, size_of_12 = 1032, size_of_13 = 1008 };
-_Static_assert(sizeof(struct properties_12) <= size_of_11, "12 has more members");
+_Static_assert(offsetof(struct properties_12, reserved_shared) == size_of_11, "11.0 ends there");
 _Static_assert(offsetof(struct properties_13, most_shared) == 672, "as in CUDA 13");
 error cudaGetDeviceProperties_v2(char* place, int device) { return properties_of_12(place, device, size_of_12); }
 error cudaGetDeviceProperties(char* place, int device) {
@@ -221,6 +231,7 @@ error cudaGetDeviceProperties(char* place, int device) {
   p.texture_alignment = all.texture_alignment, p.texture_pitch = all.texture_pitch;
   p.multiprocessors = all.multiprocessors;
   p.integrated = p.maps_host_memory = p.unified_addressing = p.managed_memory = 1;
+  p.registers_host_memory = p.memory_pools = 1;
   p.surface_alignment = all.surface_alignment;
   p.bus_width = all.bus_width;
   p.most_threads_of_multiprocessor = all.most_threads_of_multiprocessor;

@@ -4,8 +4,11 @@ struct allocation {
   char* address;
   size_t size, mapped; // mapped: 0 for malloc()
   int type;            // cudaMemoryType: 1 host, 2 device, 3 managed
+  struct memory_pool* pool;
   struct allocation* next;
 };
+static void count_use(struct memory_pool* pool, size_t size);
+static void count_release(struct memory_pool* pool, size_t size);
 static pthread_mutex_t memory_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct allocation* allocations;
 static const size_t huge_page = 2 << 20;
@@ -14,7 +17,7 @@ static const size_t checked_gap = 1024, most_kept = 256 << 20;
 
 // Large arrays lie in huge pages where the system has them: a GPU's pages are large, too, and kernels access
 // memory accordingly.
-static error allocate(void** address, size_t size, int type) {
+static error allocate_in(struct memory_pool* pool, void** address, size_t size, int type) {
   if (!address)
     return result(invalid_value);
   *address = NULL;
@@ -28,7 +31,7 @@ static error allocate(void** address, size_t size, int type) {
   struct allocation* made = malloc(sizeof(*made));
   if (!made)
     return result(memory_allocation);
-  *made = (struct allocation){NULL, asked, 0, type, NULL};
+  *made = (struct allocation){NULL, asked, 0, type, pool, NULL};
   if (size >= 2 * huge_page) {
     const size_t mapped = size + huge_page;
     char* memory = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -50,12 +53,15 @@ static error allocate(void** address, size_t size, int type) {
   pthread_mutex_lock(&memory_mutex);
   made->next = allocations;
   allocations = made;
+  if (pool)
+    count_use(pool, asked);
   pthread_mutex_unlock(&memory_mutex);
   if (xaas_checked)
     xaas_checks_add(made->address, asked, type == 1 ? "page-locked host memory" : type == 2 ? "an allocation of cudaMalloc()" : "managed memory");
   *address = made->address;
   return success;
 }
+static error allocate(void** address, size_t size, int type) { return allocate_in(NULL, address, size, type); }
 
 static void give_back(struct allocation* allocation) {
   if (allocation->mapped)
@@ -95,8 +101,11 @@ static error release(void* address) {
   while (*place && (*place)->address != address)
     place = &(*place)->next;
   struct allocation* found = *place;
-  if (found)
+  if (found) {
     *place = found->next;
+    if (found->pool)
+      count_release(found->pool, found->size);
+  }
   pthread_mutex_unlock(&memory_mutex);
   if (!found)
     return result(invalid_value);
@@ -118,12 +127,10 @@ static int type_of(const void* address) { // 0: the program's own memory
 }
 
 error cudaMalloc(void** address, size_t size) { return allocate(address, size, 2); }
-error cudaMallocAsync(void** address, size_t size, void* stream) { return (void)stream, allocate(address, size, 2); }
 error cudaMallocManaged(void** address, size_t size, unsigned flags) { return (void)flags, allocate(address, size, 3); }
 error cudaMallocHost(void** address, size_t size) { return allocate(address, size, 1); }
 error cudaHostAlloc(void** address, size_t size, unsigned flags) { return (void)flags, allocate(address, size, 1); }
 error cudaFree(void* address) { return release(address); }
-error cudaFreeAsync(void* address, void* stream) { return (void)stream, release(address); }
 error cudaFreeHost(void* address) { return release(address); }
 error cudaHostRegister(void* address, size_t size, unsigned flags) {
   (void)flags;
