@@ -14,6 +14,8 @@
 // knows loops, of which a region has none over threads yet.
 #include "affine.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
@@ -50,9 +52,17 @@ bool AffineValues::is_constant_load(const llvm::LoadInst& load) const {
   const llvm::Value* const base =
       load.getPointerOperand()->stripAndAccumulateConstantOffsets(load.getDataLayout(), offset, true);
   const auto* parameter = llvm::dyn_cast<llvm::Argument>(base);
-  return load.isSimple() && parameter &&
-         (parameter == place_.block ||
-          parameter->getParent()->getAttributes().hasParamAttr(parameter->getArgNo(), structure_attribute));
+  if (!load.isSimple() || !parameter)
+    return false;
+  if (parameter == place_.block)
+    return true;
+  const llvm::Attribute structure =
+      parameter->getParent()->getAttributes().getParamAttr(parameter->getArgNo(), structure_attribute);
+  uint64_t size = 0;
+  if (!structure.isValid() || !llvm::to_integer(structure.getValueAsString(), size))
+    return false;
+  const uint64_t read = load.getDataLayout().getTypeStoreSize(load.getType()).getFixedValue();
+  return !offset.isNegative() && read <= size && offset.ule(size - read);
 }
 
 std::optional<Affine> AffineValues::find(llvm::Value* value) {
@@ -87,7 +97,9 @@ std::optional<Affine> AffineValues::find_new(llvm::Value* value) {
     if (!form)
       return {};
     varies |= form->coefficient != 0;
-    result.casts.insert(result.casts.end(), form->casts.begin(), form->casts.end());
+    for (const Affine::Cast& cast : form->casts)
+      if (llvm::none_of(result.casts, [&](const Affine::Cast& known) { return known == cast; }))
+        result.casts.push_back(cast);
     operands.push_back(*form);
   }
   if (!varies) { // whatever it is

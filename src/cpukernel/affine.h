@@ -16,7 +16,8 @@ class Value;
 
 namespace xaas::cpukernel {
 
-// Attribute of a region's parameter: a structure that the launch passes by value and no thread changes.
+// Attribute of a region's parameter: a structure that the launch passes by value and no thread changes. Its
+// value is the structure's size in bytes.
 constexpr const char* structure_attribute = "xaas-structure";
 
 // Parameters of a region that say which thread runs (regions.h).
@@ -34,6 +35,7 @@ struct Affine {
     llvm::Value* value; // before it is extended
     int64_t coefficient;
     bool is_signed;
+    bool operator==(const Cast&) const = default;
   };
   std::vector<Cast> casts = {};
 };

@@ -367,10 +367,11 @@ private:
       return;
     }
     for (RowPlan& row : work.rows)
-      for (CorePlan* core : {&row.core, &row.segment})
+      for (CorePlan* core : {&row.core, &row.segment_core})
         for (llvm::Function* part : core->parts.functions) {
           simplify(*part);
-          core->part_segments.push_back(segments_of(*part, work));
+          const bool is_rare = core == &row.core && row.segments.core;
+          core->part_segments.push_back(is_rare ? Segments{} : segments_of(*part, work));
         }
     work.run = make_block_function(*work.kernel, work.nodes, work.regions, work.rows, options_.vector_masks);
     if (options_.checked)
@@ -390,8 +391,8 @@ private:
           simplify(*part);
       row.core.function = row.split.core ? row.split.core : region;
       row.segments = segments_of(*row.core.function, work);
-      row.segment.function = row.segments.core;
-      for (CorePlan* core : {&row.core, &row.segment})
+      row.segment_core.function = row.segments.core;
+      for (CorePlan* core : {&row.core, &row.segment_core})
         plan_core(*core, place, work);
       work.rows.push_back(std::move(row));
     }

@@ -14,11 +14,15 @@
 // code.
 #include "divisions.h"
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/PatternMatch.h>
+
+#include <optional>
+#include <vector>
 
 namespace xaas::cpukernel {
 
@@ -30,8 +34,33 @@ bool is_signed(const llvm::BinaryOperator& division) {
   return division.getOpcode() == llvm::Instruction::SDiv || division.getOpcode() == llvm::Instruction::SRem;
 }
 
-void guard(llvm::BinaryOperator& division) {
-  llvm::Value *const x = division.getOperand(0), *const y = division.getOperand(1);
+// One value wherever the divisor is used: what the guard asks must hold for the division.
+class Divisors {
+public:
+  llvm::Value* fixed(llvm::Value& divisor) {
+    if (llvm::isGuaranteedNotToBeUndefOrPoison(&divisor))
+      return &divisor;
+    llvm::Value*& known = known_[&divisor];
+    if (known)
+      return known;
+    std::optional<llvm::BasicBlock::iterator> at;
+    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(&divisor))
+      at = instruction->getInsertionPointAfterDef();
+    else if (auto* argument = llvm::dyn_cast<llvm::Argument>(&divisor))
+      at = argument->getParent()->getEntryBlock().getFirstInsertionPt();
+    if (!at)
+      return known = &divisor;
+    auto* const frozen = new llvm::FreezeInst(&divisor, "", *at);
+    divisor.replaceUsesWithIf(frozen, [&](const llvm::Use& use) { return use.getUser() != frozen; });
+    return known = frozen;
+  }
+
+private:
+  llvm::DenseMap<llvm::Value*, llvm::Value*> known_;
+};
+
+void guard(llvm::BinaryOperator& division, Divisors& divisors) {
+  llvm::Value *const x = division.getOperand(0), *const y = divisors.fixed(*division.getOperand(1));
   llvm::Type* const type = division.getType();
   const bool is_never_zero =
       llvm::isKnownNonZero(y, llvm::SimplifyQuery(division.getModule()->getDataLayout(), &division));
@@ -68,8 +97,22 @@ void guard_divisions(llvm::Function& function) {
     if (auto* division = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
       if (division->isIntDivRem())
         divisions.push_back(division);
+  Divisors divisors;
   for (llvm::BinaryOperator* division : divisions)
-    guard(*division);
+    guard(*division, divisors);
+}
+
+llvm::Value* divisor_of(const llvm::BinaryOperator& division) {
+  llvm::Value *const x = division.getOperand(0), *const divisor = division.getOperand(1);
+  llvm::Value *condition = nullptr, *y = nullptr;
+  if (!match(divisor, m_Select(m_Value(condition), m_One(), m_Value(y))))
+    return divisor;
+  const auto is_zero = m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(y), m_Zero());
+  const auto overflows = m_c_And(m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(x), m_SignMask()),
+                                 m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(y), m_AllOnes()));
+  const bool is_guard = match(condition, is_zero) || match(condition, overflows) ||
+                        match(condition, m_c_Or(is_zero, overflows));
+  return is_guard ? y : divisor;
 }
 
 } // namespace xaas::cpukernel

@@ -11,8 +11,8 @@ namespace xaas::cpukernel {
 // own, or give its address away, it gets a copy.
 void copy_changed_structures(llvm::Function& kernel);
 
-// Reading such a structure gives the same at any time. For simplified kernels: copies, too, are then reads of
-// single members.
+// Reading such a structure gives the same at any time, which lets LLVM read it once. It must be called after
+// SROA, which makes a copied structure reads of its members.
 void mark_structures(llvm::Function& kernel);
 
 // blockIdx.x * blockDim.x + threadIdx.x does not wrap: the run-time library launches no grid with more

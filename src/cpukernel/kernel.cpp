@@ -244,7 +244,7 @@ private:
     builder_.SetInsertPoint(after);
   }
 
-  // How much code is made for speed.
+  // How a loop is optimized: `rare` and `scalar` make less code.
   enum class Loops { frequent, rare, scalar };
 
   // Runs each segment of threads `from` up to before `to`, or all of them where the row must not be cut.
@@ -268,7 +268,7 @@ private:
     frame_.uniform.push_back(first);
     llvm::Value *const place = builder_.CreateZExt(first, builder_.getInt64Ty()),
                        *end = builder_.CreateZExt(to, builder_.getInt64Ty());
-    for (unsigned i = 0; i < segments.divisors; ++i) {
+    for (unsigned i = 0; i < segments.pairs; ++i) {
       llvm::Value *const dividend =
                              builder_.CreateNUWAdd(builder_.CreateExtractValue(numbers, 2 * i + 1), place),
                          *const divisor = builder_.CreateExtractValue(numbers, 2 * i + 2),
@@ -300,7 +300,7 @@ private:
           run_core(plan.core, start, first, last, results, Loops::rare);
         },
         [&](llvm::Value* first, llvm::Value* last) {
-          run_core(plan.segment, start, first, last, results, Loops::frequent);
+          run_core(plan.segment_core, start, first, last, results, Loops::frequent);
         });
   }
 
@@ -333,7 +333,7 @@ private:
             [&, how](llvm::Value* first, llvm::Value* last) { run_part(part, start, first, last, all, how); };
       };
       llvm::Function& part = *parts.functions[i];
-      if (const Segments& segments = core.part_segments[i]; segments.core && loops == Loops::frequent)
+      if (const Segments& segments = core.part_segments[i]; segments.core)
         run_segments(segments, start, from, to, run(part, Loops::rare), run(*segments.core, loops));
       else
         run(part, loops)(from, to);

@@ -34,11 +34,11 @@ struct RowPlan {
   Row split;
   CorePlan core;
   Segments segments;
-  CorePlan segment;
+  CorePlan segment_core;
 };
 
 // The value of a kernel's parameter. A launch passes a pointer to each argument. A structure is passed as a
-// pointer to it in the kernel, too; a thread that changes its own copies it (cpukernel.cpp).
+// pointer to it in the kernel, too; a thread that changes its own copies it (facts.cpp).
 llvm::Value* read_argument(llvm::IRBuilder<>& builder, const llvm::Argument& parameter,
                            llvm::Value& arguments);
 

@@ -22,8 +22,11 @@
 // Rejected: cutting at multiples of small divisors. The loops would be shorter than a vector.
 #include "quotients.h"
 #include "affine.h"
+#include "divisions.h"
 #include "regions.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -44,17 +47,20 @@ using namespace llvm::PatternMatch;
 
 // A segment is then at least two vectors of floats in AVX-512.
 constexpr uint64_t least_divisor = 32;
-constexpr size_t most_divisors = 8;
+constexpr size_t most_pairs = 8;
 
-struct Divisor {
+// Of a region, which the cut doubles.
+constexpr size_t most_instructions = 2000;
+
+struct Pair {
   llvm::Value *dividend, *divisor;
   bool is_signed;
-  bool operator==(const Divisor&) const = default;
+  bool operator==(const Pair&) const = default;
 };
 
 struct Division {
   llvm::BinaryOperator* instruction;
-  size_t divisor; // its number
+  Pair pair;
   bool is_remainder;
 };
 
@@ -63,7 +69,7 @@ llvm::Value* power_of_two(llvm::Type& type, uint64_t exponent) {
       &type, llvm::APInt::getOneBitSet(type.getIntegerBitWidth(), static_cast<unsigned>(exponent)));
 }
 
-// Without regard to the divisor's size.
+// As find_quotient(), with divisors of any size.
 std::optional<Quotient> find_any(llvm::BinaryOperator& operation) {
   llvm::Value *dividend = operation.getOperand(0), *divisor = operation.getOperand(1);
   llvm::Type& type = *operation.getType();
@@ -73,13 +79,10 @@ std::optional<Quotient> find_any(llvm::BinaryOperator& operation) {
   case llvm::Instruction::SDiv:
   case llvm::Instruction::UDiv:
   case llvm::Instruction::SRem:
-  case llvm::Instruction::URem: {
-    llvm::Value* guarded = nullptr; // divisions.cpp
-    if (match(divisor, m_Select(m_Value(), m_One(), m_Value(guarded))))
-      divisor = guarded;
-    return Quotient{dividend, divisor, opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem,
+  case llvm::Instruction::URem:
+    return Quotient{dividend, divisor_of(operation),
+                    opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem,
                     opcode == llvm::Instruction::SRem || opcode == llvm::Instruction::URem};
-  }
   case llvm::Instruction::LShr:
   case llvm::Instruction::AShr:
     if (!match(divisor, m_APInt(number)) || number->uge(number->getBitWidth() - 1))
@@ -97,18 +100,38 @@ std::optional<Quotient> find_any(llvm::BinaryOperator& operation) {
   }
 }
 
-class Cutter {
+// True if an address is computed from a value.
+bool reaches_address(const llvm::Value& value) {
+  llvm::SmallPtrSet<const llvm::Value*, 16> seen = {&value};
+  llvm::SmallVector<const llvm::Value*, 8> left = {&value};
+  while (!left.empty())
+    for (const llvm::User* user : left.pop_back_val()->users()) {
+      if (llvm::isa<llvm::GetElementPtrInst>(user))
+        return true;
+      if (llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::SelectInst, llvm::PHINode>(user) &&
+          seen.insert(user).second)
+        left.push_back(user);
+    }
+  return false;
+}
+
+class QuotientCutter {
 public:
-  Cutter(llvm::Function& region, unsigned place)
+  QuotientCutter(llvm::Function& region, unsigned place)
       : region_(region), place_(place), values_(Place(region, place)) {}
 
   Segments run() {
+    if (region_.getInstructionCount() > most_instructions)
+      return {};
     for (llvm::Instruction& instruction : llvm::instructions(region_))
       if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
         add(*operation);
-    if (divisors_.empty() || divisors_.size() > most_divisors)
+    for (const Division& division : divisions_)
+      if (is_worth_it(division) && !llvm::is_contained(pairs_, division.pair))
+        pairs_.push_back(division.pair);
+    if (pairs_.empty() || pairs_.size() > most_pairs)
       return {};
-    return {make_numbers(), make_core(), divisors_.size()};
+    return {make_numbers(), make_core(), pairs_.size()};
   }
 
 private:
@@ -118,21 +141,19 @@ private:
       return;
     const std::optional<Affine> dividend = values_.find(found->dividend),
                                 divisor = values_.find(found->divisor);
-    if (!dividend || dividend->coefficient != 1 || !divisor || divisor->coefficient != 0)
-      return;
-    const Divisor wanted{found->dividend, found->divisor, found->is_signed};
-    size_t number = 0;
-    while (number < divisors_.size() && divisors_[number] != wanted)
-      ++number;
-    if (number == divisors_.size())
-      divisors_.push_back(wanted);
-    divisions_.push_back({&operation, number, found->is_remainder});
+    if (dividend && dividend->coefficient == 1 && divisor && divisor->coefficient == 0)
+      divisions_.push_back(
+          {&operation, {found->dividend, found->divisor, found->is_signed}, found->is_remainder});
+  }
+
+  static bool is_worth_it(const Division& division) {
+    return division.instruction->isIntDivRem() || reaches_address(*division.instruction);
   }
 
   llvm::Function* make_numbers() {
     llvm::LLVMContext& context = region_.getContext();
     std::vector<llvm::Type*> types = {llvm::Type::getInt1Ty(context)};
-    types.insert(types.end(), 2 * divisors_.size(), llvm::Type::getInt64Ty(context));
+    types.insert(types.end(), 2 * pairs_.size(), llvm::Type::getInt64Ty(context));
     llvm::StructType* const type = llvm::StructType::get(context, types);
     llvm::Function* const numbers =
         declare_like(region_, ".numbers", type, {llvm::Type::getInt32Ty(context)});
@@ -140,8 +161,8 @@ private:
     ExactRow row(values_, builder,
                  builder.CreateZExt(numbers->getArg(numbers->arg_size() - 1), builder.getInt64Ty()));
     llvm::Value* result = llvm::PoisonValue::get(type);
-    for (unsigned i = 0; i < divisors_.size(); ++i) {
-      const Divisor& each = divisors_[i];
+    for (unsigned i = 0; i < pairs_.size(); ++i) {
+      const Pair& each = pairs_[i];
       llvm::Value *const dividend = row.first(each.dividend, each.is_signed), *const divisor =
                                                                                   row.first(each.divisor,
                                                                                             each.is_signed);
@@ -159,7 +180,7 @@ private:
   llvm::Function* make_core() {
     llvm::LLVMContext& context = region_.getContext();
     std::vector<llvm::Type*> more = {llvm::Type::getInt32Ty(context)};
-    more.insert(more.end(), 2 * divisors_.size(), llvm::Type::getInt64Ty(context));
+    more.insert(more.end(), 2 * pairs_.size(), llvm::Type::getInt64Ty(context));
     llvm::Function* const core = declare_like(region_, ".segment", region_.getReturnType(), more);
     llvm::ValueToValueMapTy map;
     const auto own = static_cast<unsigned>(region_.arg_size());
@@ -169,12 +190,15 @@ private:
     llvm::CloneFunctionInto(core, &region_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
     llvm::IRBuilder<> builder(&*core->getEntryBlock().getFirstInsertionPt());
     llvm::Value* const place = builder.CreateSub(Place(*core, place_).x, core->getArg(own), "", true, true);
-    std::map<std::pair<size_t, bool>, llvm::Value*> known;
+    std::map<std::pair<unsigned, bool>, llvm::Value*> known;
     for (const Division& division : divisions_) {
       llvm::Type* const type = division.instruction->getType();
-      llvm::Value*& value = known[{division.divisor, division.is_remainder}];
+      const auto pair = static_cast<unsigned>(llvm::find(pairs_, division.pair) - pairs_.begin());
+      if (pair == pairs_.size())
+        continue;
+      llvm::Value*& value = known[{pair, division.is_remainder}];
       if (!value) {
-        const auto number = own + 1 + 2 * static_cast<unsigned>(division.divisor);
+        const unsigned number = own + 1 + 2 * pair;
         value = builder.CreateTrunc(core->getArg(number + (division.is_remainder ? 1 : 0)), type);
         if (division.is_remainder) // less than the divisor, which is no negative number of the type
           value = builder.CreateAdd(value, builder.CreateZExtOrTrunc(place, type), "", true, true);
@@ -183,16 +207,16 @@ private:
       copy->replaceAllUsesWith(value);
       copy->eraseFromParent();
     }
-    for (const Divisor& each : divisors_)
+    for (const Pair& each : pairs_)
       forget_zero(each, map);
     return core;
   }
 
-  // What divisions.cpp asks.
-  static void forget_zero(const Divisor& divisor, llvm::ValueToValueMapTy& map) {
-    if (llvm::isa<llvm::Constant>(divisor.divisor))
+  // The guard's test for 0 (divisions.cpp) is false: the divisor is at least 32.
+  static void forget_zero(const Pair& pair, llvm::ValueToValueMapTy& map) {
+    if (llvm::isa<llvm::Constant>(pair.divisor))
       return;
-    llvm::Value* const value = map[divisor.divisor];
+    llvm::Value* const value = map[pair.divisor];
     for (llvm::User* user : llvm::make_early_inc_range(value->users()))
       if (match(user, m_SpecificICmp(llvm::CmpInst::ICMP_EQ, m_Specific(value), m_Zero())))
         user->replaceAllUsesWith(llvm::ConstantInt::getFalse(value->getContext()));
@@ -201,8 +225,8 @@ private:
   llvm::Function& region_;
   unsigned place_;
   AffineValues values_;
-  std::vector<Divisor> divisors_;
   std::vector<Division> divisions_;
+  std::vector<Pair> pairs_; // for which the row is cut
 };
 
 } // namespace
@@ -218,7 +242,7 @@ std::optional<Quotient> find_quotient(llvm::BinaryOperator& operation) {
 }
 
 Segments cut_at_quotients(llvm::Function& region, unsigned place) {
-  return Cutter(region, place).run();
+  return QuotientCutter(region, place).run();
 }
 
 } // namespace xaas::cpukernel

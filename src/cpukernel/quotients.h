@@ -12,24 +12,24 @@ class Value;
 
 namespace xaas::cpukernel {
 
-// What an operation divides by what, if that is no small constant.
+// The operands of a division, or of a shift or mask that is one. The divisor is no small constant.
 struct Quotient {
   llvm::Value *dividend, *divisor;
   bool is_signed, is_remainder;
 };
 std::optional<Quotient> find_quotient(llvm::BinaryOperator& operation);
 
-// How a region divides by `divisors` numbers. All are null if it does not.
+// How a row of threads is cut. A pair is a dividend and a divisor. All are null if the region has none.
 struct Segments {
   // Has the region's parameters, where x and t are those of the row's first thread, and the length of the
-  // row. Returns whether the row may be cut, and, of each divisor, the dividend of the row's first thread and
+  // row. Returns whether the row may be cut, and, of each pair, the dividend of the row's first thread and
   // the divisor: i1, and i64 that are not negative. The dividend of the thread x is larger by x.
   llvm::Function* numbers = nullptr;
   // Does the same as the region for a segment. Has its parameters, then the segment's first thread (i32),
-  // and, of each divisor, the quotient and the remainder of that thread (i64). No thread of the segment has
+  // and, of each pair, the quotient and the remainder of that thread (i64). No thread of the segment has
   // another quotient.
   llvm::Function* core = nullptr;
-  size_t divisors = 0;
+  size_t pairs = 0;
 };
 
 // `place`: the number of the region's parameter `block`. The new functions are inlined where they are called.

@@ -210,16 +210,16 @@ private:
     size_ = builder.CreateZExt(bounds->getArg(bounds->arg_size() - 1), builder.getInt64Ty());
     first_ = builder.getInt64(0);
     last_ = size_;
-    row_.emplace(values_, builder, size_);
+    ExactRow row(values_, builder, size_);
     for (const Condition& condition : conditions_)
-      narrow(condition, builder);
+      narrow(condition, builder, row);
     llvm::Value* const zero = builder.getInt64(0);
     last_ = maximum(builder, minimum(builder, last_, size_), zero);
     first_ = minimum(builder, maximum(builder, first_, zero), last_);
     llvm::Value* result = llvm::PoisonValue::get(type);
     result = builder.CreateInsertValue(result, builder.CreateTrunc(first_, word), 0);
     result = builder.CreateInsertValue(result, builder.CreateTrunc(last_, word), 1);
-    result = builder.CreateInsertValue(result, row_->exact(), 2);
+    result = builder.CreateInsertValue(result, row.exact(), 2);
     builder.CreateRet(result);
     return bounds;
   }
@@ -231,10 +231,10 @@ private:
     return builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
   }
 
-  void narrow(const Condition& condition, llvm::IRBuilder<>& builder) {
+  void narrow(const Condition& condition, llvm::IRBuilder<>& builder, ExactRow& row) {
     const bool is_signed = !llvm::CmpInst::isUnsigned(condition.predicate);
-    llvm::Value* const start = row_->first(condition.varying, is_signed);
-    llvm::Value* const fixed = row_->first(condition.fixed, is_signed);
+    llvm::Value* const start = row.first(condition.varying, is_signed);
+    llvm::Value* const fixed = row.first(condition.fixed, is_signed);
     // start + x PREDICATE fixed, or start - x PREDICATE fixed: where x passes the number.
     Predicate predicate = condition.predicate;
     llvm::Value* number = builder.CreateSub(fixed, start);
@@ -273,7 +273,6 @@ private:
   AffineValues values_;
   llvm::DominatorTree dominators_;
   std::vector<Condition> conditions_;
-  std::optional<ExactRow> row_;
   llvm::Value *size_ = nullptr, *first_ = nullptr, *last_ = nullptr;
 };
 

@@ -368,8 +368,12 @@ private:
     copy.function->addFnAttr(llvm::Attribute::NoUnwind);
     for (unsigned i = 0; i < kernel_.arg_size(); ++i) {
       copy.map[kernel_.getArg(i)] = copy.function->getArg(i);
-      if (kernel_.getArg(i)->hasByValAttr() || kernel_.getAttributes().hasParamAttr(i, structure_attribute))
-        copy.function->addParamAttr(i, llvm::Attribute::get(context_, structure_attribute));
+      if (llvm::Type* const type = kernel_.getArg(i)->getParamByValType())
+        copy.function->addParamAttr(
+            i, llvm::Attribute::get(context_, structure_attribute,
+                                    std::to_string(module_.getDataLayout().getTypeAllocSize(type))));
+      else if (kernel_.getAttributes().hasParamAttr(i, structure_attribute))
+        copy.function->addParamAttr(i, kernel_.getAttributes().getParamAttr(i, structure_attribute));
     }
     for (unsigned i = place; i < place + 5; ++i)
       copy.place.push_back(copy.function->getArg(i));

@@ -171,6 +171,20 @@ extern "C" __global__ void loop(const int* a, int* b, int n, int m) {
   for (int k = 0; k < m; ++k) sum += a[k * n + column] * (k + row);
   b[i] = sum;
 }
+extern "C" __global__ void choice(uint* b, uint n, bool one) {
+  uint i = blockIdx.x * blockDim.x + threadIdx.x;
+  uint d = n < 100 ? 1 : n;
+  int f = one ? 1 : 100;
+  b[i] = i / d + 1000 * (i / (one ? 1 : 70)) + (int)i / f;
+}
+struct Numbers { int n, m; };
+extern "C" __global__ void blocks(int* b, Numbers p, short s, unsigned char c) {
+  if (p.m < 0) p.n = 45;
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = threadIdx.y, z = threadIdx.z;
+  int i = (z * blockDim.y + y) * gridDim.x * blockDim.x + x;
+  b[i] = x % p.n + 100 * (x / p.n) + 1000 * (short)((short)x / s) + 10000 * (unsigned char)((unsigned char)x % c) +
+         i % p.m;
+}
 extern "C" __global__ void grid(const int* a, int* b, int n, int m, int count) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
     b[i] = a[i % n + i / n * m] + i / n;
@@ -227,6 +241,25 @@ int main(void) {
     launch("grid", 2, 1, 96, 1, 1, 0, arguments);
     for (int i = 0; i < count; ++i) bad += b[i] != a[i % n + i / n * m] + i / n;
   }
+  for (unsigned n = 50; n < 300; n += 50)
+    for (int one = 0; one < 2; ++one) {
+      unsigned char flag = one;
+      void* arguments[] = {&pb, &n, &flag};
+      launch("choice", 1, 1, 256, 1, 1, 0, arguments);
+      for (unsigned i = 0; i < 256; ++i)
+        bad += (unsigned)b[i] != i / (n < 100 ? 1 : n) + 1000 * (i / (one ? 1 : 70)) + i / (one ? 1 : 100);
+    }
+  for (int k = 0; k < 3; ++k) {
+    struct { int n, m; } p = {40 + 30 * k, k == 1 ? -60 : 60};
+    short s = 33 + k;
+    unsigned char c = 35 + 40 * k;
+    void* arguments[] = {&pb, &p, &s, &c};
+    launch("blocks", 3, 1, 100, 3, 2, 0, arguments);
+    for (int i = 0; i < 1800; ++i) {
+      int x = i % 300, n = p.m < 0 ? 45 : p.n;
+      bad += b[i] != x % n + 100 * (x / n) + 1000 * (short)(x / s) + 10000 * ((unsigned char)x % c) + i % p.m;
+    }
+  }
   // Negative dividends, and divisors of 0 and -1.
   int n = 50, m = 50, count = 0x7fffffff, start = -90;
   int* middle = a + 30000;
@@ -261,6 +294,7 @@ TEST_F(CpuKernel, SegmentsAreMadeWhereTheyPay) {
   EXPECT_TRUE(has_segments("b[i] = a[i / 100];"));
   EXPECT_TRUE(has_segments("b[i] = a[(long)i % n];"));
   EXPECT_TRUE(has_segments("b[i] = a[i >> 7];"));
+  EXPECT_FALSE(has_segments("b[i] = a[i] + (i & 127);"));
   EXPECT_TRUE(has_segments("for (; i < 1000; i += gridDim.x * blockDim.x) b[i] = a[i % n];"));
   EXPECT_FALSE(has_segments("b[i] = a[i % 3];"));
   EXPECT_FALSE(has_segments("b[i] = a[i & 15];"));

@@ -25,7 +25,7 @@ error __cudaPopCallConfiguration(struct dim3* grid, struct dim3* block, size_t* 
   return success;
 }
 
-// Kernels compute blockIdx.x * blockDim.x + threadIdx.x without overflow (src/cpukernel/cpukernel.cpp).
+// Kernels compute blockIdx.x * blockDim.x + threadIdx.x without overflow (src/cpukernel/facts.cpp).
 static int fits(unsigned grid, unsigned block) {
   return grid > 0 && block > 0 && (uint64_t)grid * block <= INT32_MAX;
 }
