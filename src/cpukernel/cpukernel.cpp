@@ -13,6 +13,7 @@
 #include "library.h"
 #include "normalise.h"
 #include "shared.h"
+#include "table.h"
 #include "trip_counts.h"
 #include "waits.h"
 

@@ -34,7 +34,7 @@ bool is_signed(const llvm::BinaryOperator& division) {
   return division.getOpcode() == llvm::Instruction::SDiv || division.getOpcode() == llvm::Instruction::SRem;
 }
 
-// One value wherever the divisor is used: what the guard asks must hold for the division.
+// One value wherever the divisor is used: the guard's answer must hold for the division.
 class Divisors {
 public:
   llvm::Value* fixed(llvm::Value& divisor) {

@@ -9,8 +9,8 @@
 //       case 1: for z, y, x: {next, v} = region1(..., x, y, z, t, u); node = next, u = v
 //       }
 //
-// For each row of threads (z, y), the loop over x has parts: the threads of the core (ranges.cpp), which may
-// itself be several loops (interchange.cpp), and the others.
+// For each row of threads (z, y), the loop over x has parts: the threads of the core (ranges.cpp), and the
+// others. The core may have segments (quotients.cpp), and may itself be several loops (interchange.cpp).
 //
 // Else each thread has a node of its own, and rounds of all threads that may run follow each other until all
 // have ended (xaas_schedule() in library/thread.c):
@@ -34,9 +34,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include <array>
 #include <functional>
@@ -52,9 +50,9 @@ namespace {
 // them.
 constexpr int whole_vectors = 64;
 
-// Regions have loops of both kinds if they store to memory that is not the block's own, which mostly is in a
-// cache, and compute little besides.
-bool is_made_of_stores(llvm::Function& region, unsigned place) {
+// True for regions that get loops of both kinds. The block's own memory mostly is in a cache, where masks
+// cost nothing, and long regions compute more than they store.
+bool stores_outside_of_block(llvm::Function& region, unsigned place) {
   constexpr unsigned most_instructions = 256;
   if (region.getInstructionCount() > most_instructions)
     return false;
@@ -186,7 +184,7 @@ private:
       if_less(bounds.first, bounds.last, [&] { run_row(plan, start, bounds.first, bounds.last, results); });
       if (row.other) {
         run_outside(start, bounds, [&](llvm::Value* from, llvm::Value* to) {
-          run_part(*row.other, start, from, to, results);
+          run_part(*row.other, start, from, to, results, Loops::rare);
         });
       }
       llvm::Value* const rest =
@@ -211,9 +209,7 @@ private:
     llvm::Value *first, *last, *exact;
   };
   Bounds bounds_of(const Row& row, const Thread& start) {
-    std::vector<llvm::Value*> arguments = arguments_of(start);
-    arguments.push_back(frame_.sizes[0]);
-    llvm::Value* const bounds = builder_.CreateCall(row.bounds, arguments);
+    llvm::Value* const bounds = builder_.CreateCall(row.bounds, arguments_of_row(start));
     llvm::Value* const exact = builder_.CreateExtractValue(bounds, 2);
     const auto part = [&](unsigned k) {
       return builder_.CreateSelect(exact, builder_.CreateExtractValue(bounds, k), builder_.getInt32(0));
@@ -250,9 +246,7 @@ private:
   // Runs each segment of threads `from` up to before `to`, or all of them where the row must not be cut.
   void run_segments(const Segments& segments, const Thread& start, llvm::Value* from, llvm::Value* to,
                     const Run& run_whole, const Run& run_segment) {
-    std::vector<llvm::Value*> arguments = arguments_of(start);
-    arguments.push_back(frame_.sizes[0]);
-    llvm::Value* const numbers = builder_.CreateCall(segments.numbers, arguments);
+    llvm::Value* const numbers = builder_.CreateCall(segments.numbers, arguments_of_row(start));
     llvm::BasicBlock *const before = new_block(), *const segment = new_block(), *const whole = new_block(),
                             *const after = new_block();
     builder_.CreateCondBr(builder_.CreateExtractValue(numbers, 0), before, whole);
@@ -345,7 +339,7 @@ private:
 
   // Threads `from` up to before `to` of a row, of which there is at least one.
   void run_part(llvm::Function& region, const Thread& start, llvm::Value* from, llvm::Value* to,
-                const Results& results, Loops loops = Loops::frequent) {
+                const Results& results, Loops loops) {
     const bool vectorized = loops != Loops::scalar;
     llvm::MDNode* const group =
         vectorized && is_parallel(region) ? llvm::MDNode::getDistinct(context_, {}) : nullptr;
@@ -363,7 +357,7 @@ private:
     };
     llvm::Value* const count = builder_.CreateNUWSub(to, from);
     if (!group || !vector_masks_ || loops == Loops::rare ||
-        !is_made_of_stores(region, static_cast<unsigned>(kernel_.arg_size()))) {
+        !stores_outside_of_block(region, static_cast<unsigned>(kernel_.arg_size()))) {
       run(from, count, !vectorized ? scalar() : group ? independent(*group, vector_masks_) : nullptr);
       return;
     }
@@ -488,6 +482,13 @@ private:
     return arguments;
   }
 
+  // Of functions that say something about a row: those of its first thread, and its length.
+  std::vector<llvm::Value*> arguments_of_row(const Thread& start) const {
+    std::vector<llvm::Value*> arguments = arguments_of(start);
+    arguments.push_back(frame_.sizes[0]);
+    return arguments;
+  }
+
   // With the first thread of each row.
   void for_each_row(const std::function<void(const Thread&)>& body) {
     llvm::Value* const none = builder_.getInt32(0);
@@ -572,60 +573,6 @@ private:
   Frame frame_;
 };
 
-// The table's constants.
-class Table {
-public:
-  explicit Table(llvm::Module& module)
-      : module_(module), context_(module.getContext()), pointer_(llvm::PointerType::get(context_, 0)),
-        word_(llvm::Type::getInt32Ty(context_)) {}
-
-  llvm::GlobalVariable* make(const TableContents& contents, const std::string& image) {
-    llvm::StructType* const kernel =
-        llvm::StructType::get(context_, {pointer_, pointer_, pointer_, word_, word_, word_, word_, pointer_});
-    std::vector<llvm::Constant*> kernel_entries;
-    for (const Entry& entry : contents.kernels)
-      kernel_entries.push_back(llvm::ConstantStruct::get(
-          kernel, {text(entry.name), entry.run ? entry.run : null(), entry.run ? null() : text(entry.reason),
-                   word(entry.shared_bytes), word(entry.thread_bytes), word(entry.arrays), word(entry.fibers),
-                   entry.checks ? entry.checks : null()}));
-    return constant(llvm::ConstantStruct::getAnon(
-                        {text(image), array(kernel, kernel_entries), list(contents.variables),
-                         list(contents.memory), word(contents.kernels.size()),
-                         word(contents.variables.size()), word(contents.memory.size()), null()}),
-                    false);
-  }
-
-private:
-  llvm::Constant* list(const std::vector<llvm::GlobalVariable*>& variables) {
-    llvm::Type* const bytes = llvm::Type::getInt64Ty(context_);
-    llvm::StructType* const variable = llvm::StructType::get(context_, {pointer_, pointer_, bytes});
-    std::vector<llvm::Constant*> entries;
-    for (llvm::GlobalVariable* each : variables)
-      entries.push_back(llvm::ConstantStruct::get(
-          variable,
-          {text(each->getName().str()), each,
-           llvm::ConstantInt::get(bytes, module_.getDataLayout().getTypeAllocSize(each->getValueType()))}));
-    return array(variable, entries);
-  }
-  llvm::Constant* null() const { return llvm::ConstantPointerNull::get(pointer_); }
-  llvm::Constant* word(uint64_t value) const { return llvm::ConstantInt::get(word_, value); }
-  llvm::Constant* text(const std::string& value) {
-    return constant(llvm::ConstantDataArray::getString(context_, value), true);
-  }
-  llvm::Constant* array(llvm::Type* type, const std::vector<llvm::Constant*>& elements) {
-    return constant(llvm::ConstantArray::get(llvm::ArrayType::get(type, elements.size()), elements), true);
-  }
-  llvm::GlobalVariable* constant(llvm::Constant* value, bool is_constant) {
-    return new llvm::GlobalVariable(module_, value->getType(), is_constant, llvm::GlobalValue::PrivateLinkage,
-                                    value); // the module owns it
-  }
-
-  llvm::Module& module_;
-  llvm::LLVMContext& context_;
-  llvm::PointerType* pointer_;
-  llvm::Type* word_;
-};
-
 } // namespace
 
 llvm::Value* read_argument(llvm::IRBuilder<>& builder, const llvm::Argument& parameter,
@@ -638,22 +585,6 @@ llvm::Value* read_argument(llvm::IRBuilder<>& builder, const llvm::Argument& par
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
                                     const std::vector<RowPlan>& rows, bool vector_masks) {
   return BlockFunction(kernel, nodes, regions, rows, vector_masks).run();
-}
-
-void add_table(llvm::Module& module, const TableContents& contents, const std::string& image) {
-  llvm::LLVMContext& context = module.getContext();
-  llvm::GlobalVariable* const table = Table(module).make(contents, image);
-  llvm::Type* const nothing = llvm::Type::getVoidTy(context);
-  const llvm::FunctionCallee add =
-      module.getOrInsertFunction("xaas_register_module", nothing, table->getType());
-  llvm::Function* const constructor = llvm::Function::Create(
-      llvm::FunctionType::get(nothing, false), llvm::GlobalValue::InternalLinkage, "xaas.register", module);
-  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", constructor));
-  builder.CreateCall(add, {table});
-  builder.CreateRetVoid();
-  // Before the constructors that register the host's part, which have the default priority, or 101 where
-  // device code is linked (llvm/Frontend/Offloading/OffloadWrapper.cpp).
-  llvm::appendToGlobalCtors(module, constructor, 100);
 }
 
 } // namespace xaas::cpukernel

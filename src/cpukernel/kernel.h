@@ -1,4 +1,4 @@
-// Kernels that run whole blocks, and the table in which the run-time library finds them.
+// Kernels that run whole blocks.
 #pragma once
 
 #include "quotients.h"
@@ -6,19 +6,6 @@
 #include "regions.h"
 
 namespace xaas::cpukernel {
-
-// A kernel as the table lists it. Without `run` it is refused, for the reason. `checks`: describe_checks() of
-// a kernel that has them.
-struct Entry {
-  std::string name;
-  llvm::Function* run = nullptr;
-  std::string reason;
-  uint64_t shared_bytes = 0; // of fixed shared variables
-  uint64_t thread_bytes = 0;
-  uint32_t arrays = 0;
-  bool fibers = false;
-  llvm::Constant* checks = nullptr;
-};
 
 // Threads of a row that run the same way; in parts if there are any, which have segments where they divide.
 struct CorePlan {
@@ -47,14 +34,5 @@ llvm::Value* read_argument(llvm::IRBuilder<>& builder, const llvm::Argument& par
 // agree on the nodes. `vector_masks`: as in Options.
 llvm::Function* make_block_function(llvm::Function& kernel, const Nodes& nodes, const Regions& regions,
                                     const std::vector<RowPlan>& rows, bool vector_masks);
-
-// The table (library/block.h). `memory`: all variables, where kernels have checks.
-struct TableContents {
-  std::vector<Entry> kernels;
-  std::vector<llvm::GlobalVariable*> variables, memory;
-};
-
-// Adds it, and a constructor that registers it.
-void add_table(llvm::Module& module, const TableContents& contents, const std::string& image);
 
 } // namespace xaas::cpukernel

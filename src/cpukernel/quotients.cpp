@@ -32,7 +32,6 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
 
 #include <map>
@@ -181,13 +180,9 @@ private:
     llvm::LLVMContext& context = region_.getContext();
     std::vector<llvm::Type*> more = {llvm::Type::getInt32Ty(context)};
     more.insert(more.end(), 2 * pairs_.size(), llvm::Type::getInt64Ty(context));
-    llvm::Function* const core = declare_like(region_, ".segment", region_.getReturnType(), more);
     llvm::ValueToValueMapTy map;
+    llvm::Function* const core = copy_region(region_, ".segment", map, more);
     const auto own = static_cast<unsigned>(region_.arg_size());
-    for (unsigned i = 0; i < own; ++i)
-      map[region_.getArg(i)] = core->getArg(i);
-    llvm::SmallVector<llvm::ReturnInst*, 4> returns;
-    llvm::CloneFunctionInto(core, &region_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
     llvm::IRBuilder<> builder(&*core->getEntryBlock().getFirstInsertionPt());
     llvm::Value* const place = builder.CreateSub(Place(*core, place_).x, core->getArg(own), "", true, true);
     std::map<std::pair<unsigned, bool>, llvm::Value*> known;

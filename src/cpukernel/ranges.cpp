@@ -34,7 +34,6 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
 
 #include <algorithm>
@@ -180,12 +179,8 @@ private:
   }
 
   llvm::Function* make_copy(bool is_core) const {
-    llvm::Function* const copy = declare_like(region_, is_core ? ".core" : ".other", region_.getReturnType());
     llvm::ValueToValueMapTy map;
-    for (unsigned i = 0; i < region_.arg_size(); ++i)
-      map[region_.getArg(i)] = copy->getArg(i);
-    llvm::SmallVector<llvm::ReturnInst*, 4> returns;
-    llvm::CloneFunctionInto(copy, &region_, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
+    llvm::Function* const copy = copy_region(region_, is_core ? ".core" : ".other", map);
     for (const Condition& condition : conditions_) {
       auto* instruction =
           llvm::cast<llvm::Instruction>(static_cast<llvm::Value*>(map[condition.instruction]));

@@ -543,6 +543,16 @@ llvm::Function* declare_like(llvm::Function& region, const char* suffix, llvm::T
   return function;
 }
 
+llvm::Function* copy_region(llvm::Function& region, const char* suffix, llvm::ValueToValueMapTy& map,
+                            llvm::ArrayRef<llvm::Type*> more) {
+  llvm::Function* const copy = declare_like(region, suffix, region.getReturnType(), more);
+  for (unsigned i = 0; i < region.arg_size(); ++i)
+    map[region.getArg(i)] = copy->getArg(i);
+  llvm::SmallVector<llvm::ReturnInst*, 4> returns;
+  llvm::CloneFunctionInto(copy, &region, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
+  return copy;
+}
+
 Regions cut_region(llvm::Function& region, unsigned place, Nodes& nodes, Regions& whole) {
   Regions parts = RegionMaker(region, nodes, {}, place, &whole).run();
   whole.arrays = parts.arrays;

@@ -3,6 +3,8 @@
 
 #include "nodes.h"
 
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -45,6 +47,10 @@ using SharedPlaces = std::map<llvm::GlobalVariable*, uint64_t>;
 // A function with a region's parameters and more, to be inlined as the region is.
 llvm::Function* declare_like(llvm::Function& region, const char* suffix, llvm::Type* result,
                              llvm::ArrayRef<llvm::Type*> more = {});
+
+// The same with the region's body. `map`: the region's values to the copy's.
+llvm::Function* copy_region(llvm::Function& region, const char* suffix, llvm::ValueToValueMapTy& map,
+                            llvm::ArrayRef<llvm::Type*> more = {});
 
 // Makes the regions of a kernel that find_nodes() cut. The kernel's body is used up.
 Regions make_regions(llvm::Function& kernel, Nodes& nodes, const SharedPlaces& places);

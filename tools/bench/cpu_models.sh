@@ -7,7 +7,7 @@
 # all, interleaved, $XAAS_BENCH_ROUNDS times (5), with huge pages; the figures are quotients of medians. Above 1, the CUDA version
 # is faster. BabelStream reports the bandwidth of each kernel, CloverLeaf the time of a run, and whether it is right.
 #
-# BabelStream 5.0 is the last one without NVML, whose header is no part of every toolkit.
+# BabelStream 5.0 needs no NVML; later versions include its header, which some toolkits lack.
 # Needs a CUDA toolkit ($CUDA_PATH or /usr/local/cuda), clang-22 and libomp-22-dev.
 # shellcheck source=tools/bench/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,5 +1,5 @@
 // Memory pools (CUDA Runtime API, "Stream Ordered Memory Allocator"). Operations in streams have ended when
-// the call returns, so that memory which is freed goes back at once, and a pool reserves what is in use.
+// the call returns, so freed memory goes back at once, and a pool reserves no more than its allocations.
 
 struct memory_pool {
   uint64_t release_threshold, used, most_used;
