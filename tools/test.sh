@@ -10,9 +10,20 @@ if [ "${1:-}" = --no-install ]; then
 fi
 
 [ $install = no ] || tools/install-dependencies.sh
+# A file in the place of the device fails tests that have nothing to do with it. Its contents show where it comes from.
+check_null() { # WHEN
+  [ ! -c /dev/null ] || return 0
+  echo "$0: /dev/null is not a device $1:" >&2
+  ls -l --full-time /dev/null >&2
+  head -c 1000 /dev/null >&2
+  exit 1
+}
+
+check_null "after the installation of the dependencies"
 start=$SECONDS
 cmake --preset ci
 cmake --build --preset ci
+check_null "after the build"
 built=$SECONDS
 results=$PWD/build/ci/Testing/results.xml
 rm -f "$results"
@@ -20,5 +31,6 @@ code=0
 ctest --preset ci --parallel "$(nproc)" --output-junit "$results" "$@" || code=$?
 # At the end of the log, where readers look first: the reasons of skipped tests, and the last lines of failed ones.
 [ ! -s "$results" ] || python3 tools/test_results.py "$results"
+check_null "after the tests"
 echo "== seconds: build $((built - start)), tests $((SECONDS - built))"
 exit $code

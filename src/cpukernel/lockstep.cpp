@@ -12,8 +12,8 @@
 // the block is not known; all of a few must agree.
 //
 // Addresses for which neither works count as disjoint: an element that data chooses is mostly the thread's
-// own. So does an address that is the same for all lanes, as in if (t == 0) *out = s[0]: mostly one lane
-// alone uses it. Lockstep costs speed, but is right for all programs.
+// own (nodes.cpp has an exception). So does an address that is the same for all lanes, as in if (t == 0) *out
+// = s[0]: mostly one lane alone uses it. Lockstep costs speed, but is right for all programs.
 #include "lockstep.h"
 #include "library.h"
 

@@ -25,14 +25,22 @@
 //
 // in which a store is to 8 * t + c1, and a load after it from 8 * t + c2 (lockstep.cpp). Only if some load of
 // a variable follows such a store, is a store after such a load a node, too; else the steps of a reduction
-// with barriers (s[t] += s[t + w], where t < w) would be.
+// with barriers (s[t] += s[t + w], where t < w) would be. The exception is a value that moves within a
+// variable to or from an element that memory chooses,
+//
+//     s[order[t]] = s[t];
+//
+// because a thread that stores before another one has loaded overwrites what that one moves.
 #include "nodes.h"
 #include "checks.h"
 #include "library.h"
 #include "lockstep.h"
 #include "meetings.h"
+#include "shared.h"
 #include "uniformity.h"
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
@@ -67,6 +75,7 @@ public:
 
   Result<Nodes> run() {
     XAAS_CHECK(refuse_what_is_unknown());
+    expand_moves(kernel_);
     find_conflicts();
     result_.nodes.push_back({&kernel_.getEntryBlock(), Meeting::split});
     for (llvm::CallBase* call : calls_)
@@ -189,9 +198,13 @@ private:
                 return (is_load ? llvm::isa<llvm::StoreInst>(other) : relying_.contains(own->second.base)) &&
                        lanes_share(addresses_.at(other), own->second, varies_);
               });
+    const bool overwrites =
+        !is_volatile && !is_load && llvm::any_of(pending.accesses, [&](const llvm::Instruction* other) {
+          return llvm::isa<llvm::LoadInst>(other) && value_moves(*other, instruction);
+        });
     if (sees_another && !is_volatile)
       relying_.insert(own->second.base);
-    if (sees_another || conflicts_set_.contains(&instruction)) {
+    if (sees_another || overwrites || conflicts_set_.contains(&instruction)) {
       if (conflicts_set_.insert(&instruction).second)
         conflicts_.push_back(&instruction);
       pending = {};
@@ -200,6 +213,46 @@ private:
       (is_load ? pending.loads : pending.stores) = true;
     else if (pending.accesses.size() < most_pending)
       pending.accesses.insert(&instruction);
+  }
+
+  // Whether a store writes what a load has read to another element of the variable, and memory chooses one of
+  // the two. A thread's own part of a variable, as s[n * 64 + t], is no such element.
+  bool value_moves(const llvm::Instruction& load, const llvm::Instruction& store) const {
+    const SharedAddress &from = addresses_.at(&load), &to = addresses_.at(&store);
+    if (from.base != to.base || from.terms == to.terms)
+      return false;
+    bool chosen = false;
+    for (const SharedAddress* each : {&from, &to})
+      for (const auto& [value, factor] : each->terms) {
+        const auto other = (each == &from ? to : from).terms.find(value);
+        if (!varies_(*value))
+          continue;
+        if (other != (each == &from ? to : from).terms.end() && other->second == factor)
+          return false;
+        chosen |=
+            comes_from(*value, [](const llvm::Value& source) { return llvm::isa<llvm::LoadInst>(source); });
+      }
+    return chosen && comes_from(*llvm::cast<llvm::StoreInst>(store).getValueOperand(),
+                                [&](const llvm::Value& source) { return &source == &load; });
+  }
+
+  // Whether such a value is computed from another one, without memory between. A condition is no part of
+  // what it selects.
+  static bool comes_from(const llvm::Value& value, llvm::function_ref<bool(const llvm::Value&)> is_source) {
+    constexpr size_t most = 64; // values to look at
+    llvm::SmallSetVector<const llvm::Value*, 16> seen;
+    seen.insert(&value);
+    for (size_t i = 0; i < seen.size() && i < most; ++i) {
+      if (is_source(*seen[i]))
+        return true;
+      const auto* instruction = llvm::dyn_cast<llvm::Instruction>(seen[i]);
+      if (instruction && !instruction->mayReadFromMemory())
+        for (const llvm::Use& operand : instruction->operands())
+          if (llvm::isa<llvm::Instruction>(operand) &&
+              !(llvm::isa<llvm::SelectInst>(instruction) && operand.getOperandNo() == 0))
+            seen.insert(operand);
+    }
+    return false;
   }
 
   // Whether the threads agree.

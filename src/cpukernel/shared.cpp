@@ -1,4 +1,5 @@
 #include "shared.h"
+#include "lockstep.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/IRBuilder.h>
@@ -87,6 +88,44 @@ void expand_copies(llvm::Module& module, const SharedVariables& shared) {
       store_constant(*source->getInitializer(), *copy->getDest(), 0, *copy);
       copy->eraseFromParent();
     }
+}
+
+void expand_moves(llvm::Function& function) {
+  constexpr uint64_t most_bytes = 64;
+  const llvm::DataLayout& layout = function.getDataLayout();
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(&instruction);
+    const auto* length = copy ? llvm::dyn_cast<llvm::ConstantInt>(copy->getLength()) : nullptr;
+    if (!length || copy->isVolatile() || length->getValue().ugt(most_bytes))
+      continue;
+    const llvm::Value* const base = shared_address(copy->getSource(), layout).base;
+    if (!base || shared_address(copy->getDest(), layout).base != base)
+      continue;
+    const llvm::Align align =
+        std::min({copy->getSourceAlign().valueOrOne(), copy->getDestAlign().valueOrOne(), llvm::Align(8)});
+    llvm::IRBuilder<> builder(copy);
+    llvm::SmallVector<llvm::Value*, 16> values;
+    const auto pieces = [&](auto&& visit) {
+      for (uint64_t at = 0; at < length->getZExtValue();) {
+        uint64_t size = align.value();
+        while (size > length->getZExtValue() - at)
+          size /= 2;
+        visit(at, builder.getIntNTy(static_cast<unsigned>(size * 8)), llvm::Align(size));
+        at += size;
+      }
+    };
+    pieces([&](uint64_t at, llvm::Type* type, llvm::Align own) {
+      llvm::Value* const place =
+          builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), copy->getSource(), at);
+      values.push_back(builder.CreateAlignedLoad(type, place, own));
+    });
+    size_t next = 0;
+    pieces([&](uint64_t at, llvm::Type*, llvm::Align own) {
+      llvm::Value* const place = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), copy->getDest(), at);
+      builder.CreateAlignedStore(values[next++], place, own);
+    });
+    copy->eraseFromParent();
+  }
 }
 
 uint64_t place_fixed(const std::vector<llvm::Function*>& functions, const SharedVariables& shared,

@@ -26,6 +26,10 @@ bool names_shared_in_memory(const llvm::Function& function, const SharedVariable
 // becomes a store of each element.
 void expand_copies(llvm::Module& module, const SharedVariables& shared);
 
+// A copy of few bytes from one element of a shared variable to another one, as of a structure, becomes loads
+// and stores.
+void expand_moves(llvm::Function& function);
+
 // Places the fixed variables that functions name and that have no place yet from `end` on. Returns the new
 // end.
 uint64_t place_fixed(const std::vector<llvm::Function*>& functions, const SharedVariables& shared,

@@ -10,6 +10,9 @@ XAAS=${XAAS:-$REPO/build/release/bin/xaas}
 export REPO XAAS E2E=$here
 [ -x "$XAAS" ] || { echo "$0: no program $XAAS (set XAAS)" >&2; exit 2; }
 
+# Where it is a file, programs that read it see what others wrote, and many cases fail for reasons of their own.
+[ -c /dev/null ] || { echo "$0: /dev/null is not a device" >&2; exit 2; }
+
 cases=("$@")
 [ ${#cases[@]} -gt 0 ] || cases=("$here"/cases/*.sh)
 passed=0 failed=0 skipped=0
@@ -28,6 +31,7 @@ for case in "${cases[@]}"; do
     >"$current/log" 2>&1 </dev/null
   code=$?
   took="$((SECONDS - start)) s"
+  [ -c /dev/null ] || { echo "/dev/null is not a device any more" >>"$current/log"; code=1; }
   case $code in
   0)
     echo "ok    $name ($took)"

@@ -190,6 +190,92 @@ int main(void) {
             "0");
 }
 
+// A value that moves to or from an element that memory chooses, also as a copy of a structure. A thread's own
+// elements, and values that do not come from the variable, are no reason.
+TEST_F(CpuKernel, LockstepOfValuesThatMove) {
+  auto kernels = make(R"(
+struct colour { float r, g, b; };
+extern "C" __global__ void scattered(colour* a, int* order) {
+  __shared__ colour s[32];
+  int t = threadIdx.x, to = order[t];
+  s[t] = a[t];
+  __nvvm_bar_sync(0);
+  s[to] = s[t];
+  __nvvm_bar_sync(0);
+  a[t] = s[t];
+}
+extern "C" __global__ void gathered(int* a, int* order, int n) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  __nvvm_bar_sync(0);
+  if (t < n) s[t] = s[order[t]] + 1;
+  __nvvm_bar_sync(0);
+  a[t] = s[t];
+}
+extern "C" __global__ void ranked(int* a, int* order) {
+  __shared__ int s[32], key[32];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  key[t] = order[t];
+  __nvvm_bar_sync(0);
+  s[31 - key[t]] = 3 * s[t];
+  __nvvm_bar_sync(0);
+  a[t] = s[t];
+}
+extern "C" __global__ void columns(int* a, int* order) {
+  __shared__ int s[4 * 32];
+  int t = threadIdx.x;
+  for (int i = 0; i < 4; ++i) s[i * 32 + t] = a[t] + i;
+  int n = order[t] & 3;
+  s[n * 32 + t] = s[t] + s[32 + t];
+  __nvvm_bar_sync(0);
+  a[t] = s[(t & 3) * 32 + 31 - t];
+}
+extern "C" __global__ void counted(int* a, int* order) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  __nvvm_bar_sync(0);
+  int old = s[t];
+  s[order[t]] = t;
+  a[t] = old;
+  __nvvm_bar_sync(0);
+  a[t] += s[t];
+}
+extern "C" __global__ void waits(int* a, int* order) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  s[t] = a[t];
+  __nvvm_bar_sync(0);
+  int old = s[t];
+  __nvvm_bar_sync(0);
+  s[order[t]] = old;
+  __nvvm_bar_sync(0);
+  a[t] = s[t];
+})");
+  EXPECT_EQ(kernels["gathered"].form, Form::masked) << kernels["gathered"].reason;
+  for (const char* name : {"scattered", "ranked", "columns", "counted", "waits"})
+    EXPECT_EQ(kernels[name].form, Form::loops) << name << ": " << kernels[name].reason;
+  EXPECT_EQ(run(R"(
+int main(void) {
+  struct { float r, g, b; } c[32], *pc = c;
+  int a[32], order[32], *pa = a, *po = order, n = 30, wrong = 0;
+  for (int i = 0; i < 32; ++i) c[i].r = i, c[i].g = 2 * i, c[i].b = 3 * i, order[i] = (i * 7 + 3) % 32;
+  void *of_colours[] = {&pc, &po}, *arguments[] = {&pa, &po, &n};
+  launch("scattered", 1, 1, 32, 1, 1, 0, of_colours);
+  for (int i = 0; i < 32; ++i) wrong += c[order[i]].r != i || c[order[i]].g != 2 * i || c[order[i]].b != 3 * i;
+  for (int i = 0; i < 32; ++i) a[i] = i * i;
+  launch("gathered", 1, 1, 32, 1, 1, 0, arguments);
+  for (int i = 0; i < 32; ++i) wrong += a[i] != (i < n ? order[i] * order[i] + 1 : i * i);
+  for (int i = 0; i < 32; ++i) a[i] = i * i;
+  launch("ranked", 1, 1, 32, 1, 1, 0, arguments);
+  for (int i = 0; i < 32; ++i) wrong += a[31 - order[i]] != 3 * i * i;
+  printf("%d", wrong);
+})"),
+            "0");
+}
+
 // Also of memory that is not volatile, where the addresses show it; and no lockstep where they are a thread's
 // own, or others than its neighbours'.
 TEST_F(CpuKernel, LockstepOfNeighbours) {
