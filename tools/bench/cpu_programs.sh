@@ -5,7 +5,8 @@
 #
 # Each program is built with `xaas build`, deployed with --gpu cpu, and run with the arguments of its Makefile's rule `run` for
 # at most $XAAS_BENCH_SECONDS (60). An argument that is a number of repetitions, as the source or the usage text shows, becomes 1.
-# With $XAAS_BENCH_DIVISOR, the other numbers from 1024 on are divided by it: the arguments are for GPUs.
+# With $XAAS_BENCH_DIVISOR, the other numbers from 1024 on are divided by it: the arguments are for GPUs. Where a program reports a
+# failure, they are not divided; where it does not end in time, they are divided by 16 times as much.
 # $XAAS_BENCH_GPU is the architecture of the IR (sm_75).
 # A line for each program; the last lines count:
 #
@@ -106,15 +107,20 @@ one() { # NAME
     outcome=no-deploy why=$(grep -m1 -E 'error' "$at/deploy.log" || tail -n 1 "$at/deploy.log")
   else
     refused=$(jq '[.kernels[]? | select(.form == "refused")] | length' "$at/deploy.json")
-    local arguments start divide
-    for divide in "$divisor" 1; do
+    local arguments start divide=$divisor
+    while :; do
       arguments=$(divisor=$divide arguments_of "$1" "$product") start=$SECONDS code=0
       # Large pages for malloc() save the host's side half of its time.
       (cd "$at/source/$1-cuda" && export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 && eval "exec timeout -k 5 $seconds \"\$at/root/usr/local/bin/app\" $arguments") \
         >"$at/output" 2>&1 </dev/null || code=$?
       outcome=$(judge $code "$at/output" "$refused")
-      # Some programs need their numbers to be larger than others.
-      [ "$outcome" = FAIL ] || break
+      # Some programs need their numbers to be larger than others, some smaller.
+      case $outcome:$divide in
+      FAIL:1) break ;;
+      "FAIL:$divisor") divide=1 ;;
+      "timeout:$divisor") divide=$((divisor * 16)) ;;
+      *) break ;;
+      esac
     done
     if [ "$(jq '(.kernels | length) == 0 and .native_objects > 0' "$at/deploy.json")" = true ]; then
       outcome=no-ir
