@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <sched.h>
 #include <string>
 #include <sys/resource.h>
@@ -15,7 +16,10 @@
 namespace xaas {
 
 bool in_batch_job() {
-  return std::getenv("SLURM_JOB_ID") || std::getenv("PBS_JOBID") || std::getenv("LSB_JOBID");
+  constexpr const char* variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID",
+                                       "FLUX_ENCLOSING_ID"};
+  return std::any_of(std::begin(variables), std::end(variables),
+                     [](const char* variable) { return std::getenv(variable); });
 }
 
 unsigned jobs_within(const JobLimits& limits) {

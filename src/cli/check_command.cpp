@@ -19,8 +19,10 @@ public:
                    "Deployed image: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
                    "docker://HOST/NAME[:TAG] or a path")
         ->required();
-    app.add_option("--system", system_, "Check for the machine that this file describes (from `xaas detect`)")
-        ->type_name("FILE");
+    app.add_option(
+           "--system", system_,
+           "Check for the machine of this name (from `xaas detect --save`), or that this file describes")
+        ->type_name("MACHINE");
     app.add_option("--cpu", cpu_, "Check for this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
     app.add_flag("--all-kernels", all_kernels_,

@@ -37,6 +37,8 @@ std::string bash_action(const CompletionWord& word) {
     return "_xaas_files -d";
   case Kind::images:
     return "_xaas_images " + in_quotes(join(word.transports, " "));
+  case Kind::machines:
+    return "_xaas_machines";
   case Kind::any:
     break;
   }
@@ -66,6 +68,14 @@ _xaas_images() {
   done
   _xaas_words "$1"
   compopt -o nospace 2>/dev/null
+  _xaas_files -f
+}
+_xaas_machines() {
+  local user=${XDG_CONFIG_HOME:-$HOME/.config}/xaas site=${XAAS_SITE_CONFIG:-/etc/xaas/config.json} file
+  for file in "$user"/machines/*.json "${site%/*}"/machines/*.json; do
+    file=${file##*/}
+    [[ $file == '*.json' ]] || _xaas_words "${file%.json}"
+  done
   _xaas_files -f
 }
 _xaas() {
@@ -152,6 +162,8 @@ std::string zsh_action(const CompletionWord& word) {
     return "_files -/";
   case Kind::images:
     return "_xaas_images " + join(word.transports, " ");
+  case Kind::machines:
+    return "_xaas_machines";
   case Kind::any:
     break;
   }
@@ -172,21 +184,27 @@ std::string zsh_specification(const CompletionWord& word) {
 }
 
 std::string zsh_script() {
-  std::string script = "#compdef xaas\n# Completions of xaas for zsh.\n"
-                       "_xaas_images() {\n"
-                       "  local transport\n"
-                       "  for transport in $@; do\n"
-                       "    if compset -P \"$transport\"; then\n"
-                       "      [[ $transport == docker:* ]] || _files\n"
-                       "      return\n"
-                       "    fi\n"
-                       "  done\n"
-                       "  compadd -S '' -- $@\n"
-                       "  _files\n"
-                       "}\n"
-                       "_xaas() {\n"
-                       "  local -a subcommands\n"
-                       "  subcommands=(\n";
+  std::string script =
+      "#compdef xaas\n# Completions of xaas for zsh.\n"
+      "_xaas_images() {\n"
+      "  local transport\n"
+      "  for transport in $@; do\n"
+      "    if compset -P \"$transport\"; then\n"
+      "      [[ $transport == docker:* ]] || _files\n"
+      "      return\n"
+      "    fi\n"
+      "  done\n"
+      "  compadd -S '' -- $@\n"
+      "  _files\n"
+      "}\n"
+      "_xaas_machines() {\n"
+      "  local user=${XDG_CONFIG_HOME:-$HOME/.config}/xaas site=${XAAS_SITE_CONFIG:-/etc/xaas/config.json}\n"
+      "  compadd -- $user/machines/*.json(N:t:r) ${site:h}/machines/*.json(N:t:r)\n"
+      "  _files\n"
+      "}\n"
+      "_xaas() {\n"
+      "  local -a subcommands\n"
+      "  subcommands=(\n";
   std::string cases;
   for (const CompletionCommand& command : completion_commands()) {
     script += "    " + in_quotes(command.name + ":" + zsh_escape(command.summary, ":")) + "\n";
@@ -231,6 +249,8 @@ std::string fish_action(const CompletionWord& word) {
     return " -x -a '(__fish_complete_directories (commandline -ct))'";
   case Kind::images:
     return " -x -a " + fish_quotes("(__xaas_images " + join(word.transports, " ") + ")");
+  case Kind::machines:
+    return " -r -F -a '(__xaas_machines)'";
   case Kind::any:
     break;
   }
@@ -253,6 +273,15 @@ std::string fish_script() {
       "    end\n"
       "    printf '%s\\n' $argv\n"
       "    __fish_complete_path \"$word\"\n"
+      "end\n"
+      "function __xaas_machines\n"
+      "    set -l user $HOME/.config\n"
+      "    set -q XDG_CONFIG_HOME; and set user $XDG_CONFIG_HOME\n"
+      "    set -l site /etc/xaas/config.json\n"
+      "    set -q XAAS_SITE_CONFIG; and set site $XAAS_SITE_CONFIG\n"
+      "    for file in $user/xaas/machines/*.json (string replace -r '[^/]*$' '' -- $site)machines/*.json\n"
+      "        string replace -r '^.*/(.*)\\\\.json$' '$1' -- $file\n"
+      "    end\n"
       "end\n"
       "complete -c xaas -f\n";
   for (const CompletionCommand& command : completion_commands()) {

@@ -62,6 +62,8 @@ CompletionWord::Kind kind_of(const CompletionWord& word) {
   const std::string& label = word.label;
   if (label == "IMAGE" || label == "TARGET" || (word.positional() && !word.transports.empty()))
     return CompletionWord::Kind::images;
+  if (label == "MACHINE")
+    return CompletionWord::Kind::machines;
   if (label == "FILE" || label == "SPEC")
     return CompletionWord::Kind::files;
   return label == "DIR" || label == "SRC" ? CompletionWord::Kind::directories : CompletionWord::Kind::any;

@@ -13,7 +13,7 @@ struct CompletionWord {
   std::vector<std::string> names; // "-o", "--output"; empty: a positional argument
   std::string label;              // FILE, IMAGE; empty: a flag
   std::string meaning;
-  enum class Kind { any, values, files, directories, images } kind = Kind::any;
+  enum class Kind { any, values, files, directories, images, machines } kind = Kind::any;
   std::vector<std::string> values;     // known values
   std::vector<std::string> transports; // for images: "oci:", "docker://"
   bool positional() const { return names.empty(); }

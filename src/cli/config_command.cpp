@@ -3,6 +3,7 @@
 #include "settings.h"
 
 #include <xaas/base/text.h>
+#include <xaas/system/system.h>
 
 #include <iostream>
 
@@ -13,9 +14,11 @@ namespace {
 class ConfigCommand : public Command {
 public:
   void options(CLI::App& app) override {
-    app.add_option("ACTION", action_, "show: print every setting, its value and its origin")
+    app.add_option("ACTION", action_,
+                   "show: print every setting, its value and its origin; machines: list the machines that "
+                   "have a name")
         ->required()
-        ->check(CLI::IsMember({"show"}));
+        ->check(CLI::IsMember({"show", "machines"}));
     registry_.add(app);
     app.add_option("-j,--jobs", jobs_, "Number of parallel jobs, as for other commands")
         ->type_name("N")
@@ -23,7 +26,9 @@ public:
   }
 
   Result<void> run() override {
-    if (common.json())
+    if (action_ == "machines")
+      print_machines();
+    else if (common.json())
       print_json();
     else
       print_table();
@@ -46,6 +51,43 @@ private:
                            {"trouble", file.trouble.empty() ? Json() : Json(file.trouble)},
                            {"warnings", file.warnings}});
     print(Json{{"version", 1}, {"settings", rows}, {"files", files}});
+  }
+
+  // A damaged file is listed with the reason, so that it can be found.
+  void print_machines() const {
+    Json list = Json::array();
+    std::vector<std::vector<std::string>> rows = {{"MACHINE", "CPU", "ISA LEVEL", "GPUS", "FROM"}};
+    for (const config::Machine& machine : settings().machines().all()) {
+      Json json{{"name", machine.name},
+                {"origin", config::name_of(machine.origin)},
+                {"path", machine.path.string()},
+                {"cpu", nullptr},
+                {"level", nullptr},
+                {"gpus", Json::array()},
+                {"trouble", nullptr}};
+      std::vector<std::string> row = {machine.name, "-", "-", "-", machine.path.string()};
+      const Result<fs::path> file = settings().machines().file_of(machine.name);
+      const Result<system::SystemDescription> read =
+          file ? system::read_system(*file) : Result<system::SystemDescription>(file.error());
+      if (read) {
+        std::vector<std::string> gpus;
+        for (const system::Gpu& gpu : read->gpus)
+          gpus.push_back(gpu.arch);
+        json["cpu"] = row[1] = read->cpu.name;
+        json["level"] = row[2] = read->cpu.level;
+        json["gpus"] = gpus;
+        row[3] = gpus.empty() ? "-" : join(gpus, ",");
+      } else {
+        json["trouble"] = read.error().message;
+        row[4] += ": " + read.error().message;
+      }
+      list.push_back(std::move(json));
+      rows.push_back(std::move(row));
+    }
+    if (common.json())
+      print(Json{{"version", 1}, {"machines", list}});
+    else
+      std::cout << table(rows);
   }
 
   static std::string shown(const config::Setting& setting) {

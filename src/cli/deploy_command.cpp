@@ -32,9 +32,10 @@ public:
                    "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
                    "docker://HOST/NAME[:TAG], rootfs:DIR or squashfs:FILE")
         ->type_name("IMAGE");
-    app.add_option("--system", system_,
-                   "Deploy for the machine that this file describes (from `xaas detect`)")
-        ->type_name("FILE");
+    app.add_option(
+           "--system", system_,
+           "Deploy for the machine of this name (from `xaas detect --save`), or that this file describes")
+        ->type_name("MACHINE");
     app.add_option("--cpu", cpu_, "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
     app.add_option(
@@ -122,8 +123,10 @@ public:
     const Result<void> traced = trace_.write();
     if (request.objects || request.access.blobs) // a failed deploy adds entries, too
       prune_caches(max_bytes);
-    XAAS_TRY(const deploy::Report report, result);
+    XAAS_TRY(deploy::Report report, result);
     XAAS_CHECK(traced);
+    if (std::optional<image::Warning> warning = login_node_warning(request.system))
+      report.warnings.push_back(*std::move(warning));
     if (!sbom_.empty()) {
       const UserUmask users;
       XAAS_CHECK(write_output(sbom_, provenance::to_text(*report.sbom)));
@@ -186,6 +189,21 @@ private:
     request.logs = cache_directory() / "logs";
     if (!no_cache_)
       request.compiler_cache = cache_directory() / compilers_name;
+  }
+
+  // A login node is rarely the machine that the image is for.
+  std::optional<image::Warning> login_node_warning(const system::SystemDescription& system) const {
+    if (!system_.empty() || !cpu_.empty() || system.batch_system.empty() || !system.batch_job.empty())
+      return {};
+    std::vector<std::string> names;
+    for (const config::Machine& machine : settings().machines().all())
+      names.push_back(machine.name);
+    constexpr size_t shown = 10;
+    return image::Warning{"login-node", "", 0,
+                          "outside a job (" + system.batch_system + "), the image is for this node, " +
+                              system.cpu.name + "; for others: --system MACHINE" +
+                              (names.empty() ? ", after `xaas detect --save MACHINE` there"
+                                             : ", one of " + image::few(std::move(names), shown))};
   }
 
   // `--set isa=LEVEL` looks like a way to deploy for an older machine, so a warning names the right one.

@@ -1,4 +1,6 @@
 #include "images.h"
+#include "settings.h"
+#include "terminal.h"
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
@@ -13,6 +15,11 @@ class DetectCommand : public Command {
 public:
   void options(CLI::App& app) override {
     app.add_option("-o,--output", output_, "Write the system description to FILE")->type_name("FILE");
+    CLI::Option* const save =
+        app.add_option("--save", save_,
+                       "Keep the system description under this name, for `--system NAME` of other commands")
+            ->type_name("NAME");
+    app.add_flag("--site", site_, "With --save: for all users, beside the site's settings")->needs(save);
     app.add_option("--cpu", cpu_,
                    "Describe this machine with another CPU: an LLVM name (haswell, znver4) or an ISA level")
         ->type_name("NAME");
@@ -34,6 +41,13 @@ public:
     const Json json = system::to_json(description);
     if (!output_.empty())
       XAAS_CHECK(write_output(output_, json.dump(2) + "\n"));
+    if (!save_.empty()) {
+      const config::Origin origin = site_ ? config::Origin::site : config::Origin::user;
+      XAAS_TRY(const fs::path saved,
+               settings().machines().save(save_, origin, json.dump(2) + "\n").in("--save"));
+      if (!common.quiet)
+        print_note("saved as " + saved.string());
+    }
     if (common.json())
       print(json);
     else if (output_.empty() || !common.quiet)
@@ -102,7 +116,8 @@ private:
     std::cout << table(rows);
   }
 
-  std::string output_, cpu_, import_;
+  std::string output_, cpu_, import_, save_;
+  bool site_ = false;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "images.h"
 #include "caches.h"
+#include "settings.h"
 
 #include <xaas/base/text.h>
 #include <xaas/target/architectures.h>
@@ -52,9 +53,10 @@ Result<build::Request> new_build_request(const fs::path& source, const std::stri
   return request;
 }
 
-Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu) {
+Result<system::SystemDescription> system_of(const std::string& machine, const std::string& cpu) {
   system::SystemDescription description;
-  if (!file.empty()) {
+  if (!machine.empty()) {
+    XAAS_TRY(const fs::path file, settings().machines().file_of(machine).in("--system"));
     XAAS_TRY(description, system::read_system(file));
   } else {
     // Deploying needs only what can be read from files, so no program is run.
@@ -66,7 +68,7 @@ Result<system::SystemDescription> system_of(const std::string& file, const std::
     return description;
   Result<system::SystemDescription> changed = system::with_cpu(description, cpu);
   // A CPU of another architecture belongs to another machine, of which nothing else is known.
-  if (!changed && file.empty())
+  if (!changed && machine.empty())
     for (const std::string& arch : target::architectures())
       if (Result<system::SystemDescription> other = system::any_system(arch, cpu))
         return other;

@@ -39,6 +39,7 @@ Sources own_sources(const fs::path& program) {
 
 Result<Settings> Settings::read(const Sources& sources) {
   Settings settings;
+  settings.machines_ = Machines(sources);
   for (const Definition& definition : definitions())
     settings.settings_.push_back(
         {definition.key, built_in_value(definition, sources.environment), Origin::built_in, {}});

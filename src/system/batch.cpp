@@ -1,8 +1,8 @@
 // Batch systems, whether this is a job of one, and environment modules.
 //
 // A job's environment identifies it; if that was cleared, its control group may. Outside a job, the programs
-// or files of a batch system show that it exists. Sources: sbatch(1), bsub(1), qsub(1B); environment modules
-// and Lmod (LOADEDMODULES).
+// or files of a batch system show that it exists. Sources: sbatch(1), bsub(1), qsub(1B), flux-environment(7);
+// environment modules and Lmod (LOADEDMODULES).
 #include "machine.h"
 #include "names.h"
 

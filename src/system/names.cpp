@@ -51,7 +51,7 @@ void read_programs(const Json& json, Names& names) {
   for (const Json& item : json["setuid_helpers"]["of_runtimes"])
     names.setuid_helpers.push_back({item["program"], item["helper"]});
   for (const Json& item : json["batch"])
-    names.batch.push_back({item["system"], item["job"], item["partition"], item.value("cgroup", ""),
+    names.batch.push_back({item["system"], item["job"], item.value("partition", ""), item.value("cgroup", ""),
                            texts(item, "programs"), texts(item, "files")});
   for (const Json& item : json["module_systems"])
     names.module_systems.push_back({item["name"], item["program"], item["version"], texts(item, "files")});

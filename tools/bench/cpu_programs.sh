@@ -6,7 +6,7 @@
 # Each program is built with `xaas build`, deployed with --gpu cpu, and run with the arguments of its Makefile's rule `run` for
 # at most $XAAS_BENCH_SECONDS (60). An argument that is a number of repetitions, as the source or the usage text shows, becomes 1.
 # With $XAAS_BENCH_DIVISOR, the other numbers from 1024 on are divided by it: the arguments are for GPUs. Where a program reports a
-# failure, they are not divided; where it does not end in time, they are divided by 16 times as much.
+# failure, they are not divided; where it does not end in time, they are divided by 16 times as much, and those from 16 on by 16.
 # $XAAS_BENCH_GPU is the architecture of the IR (sm_75).
 # A line for each program; the last lines count:
 #
@@ -68,7 +68,7 @@ arguments_of() { # NAME: the arguments of the first command of `run`
   elif grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"' <<<"$usage"; then
     line=$(sed -E 's/ [0-9]+ *$/ 1/' <<<"$line")
   fi
-  line=$(perl -pe 's{(?<![^\s=])(\d{4,})(?!\S)}{$1 < 1024 ? $1 : int($1 / $ENV{divisor})}ge' <<<"$line")
+  line=$(perl -pe 's{(?<![^\s=])(\d{2,})(?!\S)}{int($1 / ($1 >= 1024 ? $ENV{divisor} : $1 >= 16 ? $ENV{small} : 1))}ge' <<<"$line")
   printf '%s\n' "$line"
 }
 
@@ -107,9 +107,9 @@ one() { # NAME
     outcome=no-deploy why=$(grep -m1 -E 'error' "$at/deploy.log" || tail -n 1 "$at/deploy.log")
   else
     refused=$(jq '[.kernels[]? | select(.form == "refused")] | length' "$at/deploy.json")
-    local arguments start divide=$divisor
+    local arguments start divide=$divisor small=1
     while :; do
-      arguments=$(divisor=$divide arguments_of "$1" "$product") start=$SECONDS code=0
+      arguments=$(divisor=$divide small=$small arguments_of "$1" "$product") start=$SECONDS code=0
       # Large pages for malloc() save the host's side half of its time.
       (cd "$at/source/$1-cuda" && export GLIBC_TUNABLES=glibc.malloc.hugetlb=1 && eval "exec timeout -k 5 $seconds \"\$at/root/usr/local/bin/app\" $arguments") \
         >"$at/output" 2>&1 </dev/null || code=$?
@@ -118,8 +118,9 @@ one() { # NAME
       case $outcome:$divide in
       FAIL:1) break ;;
       "FAIL:$divisor") divide=1 ;;
-      "timeout:$divisor") divide=$((divisor * 16)) ;;
-      *) break ;;
+      "timeout:$divisor") divide=$((divisor * 16)) small=16 ;;
+      pass:*) break ;;
+      *) [ "$small" -eq 1 ] || outcome=timeout; break ;; # the smaller numbers may be none that it can use
       esac
     done
     if [ "$(jq '(.kernels | length) == 0 and .native_objects > 0' "$at/deploy.json")" = true ]; then

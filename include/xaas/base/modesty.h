@@ -6,7 +6,7 @@
 namespace xaas {
 
 // Whether this process runs in a batch job, which may use its whole allocation (SLURM_JOB_ID, PBS_JOBID,
-// LSB_JOBID).
+// LSB_JOBID, FLUX_JOB_ID, FLUX_ENCLOSING_ID).
 bool in_batch_job();
 
 // How many jobs to run at once: what affinity, cgroup and memory allow (1 GiB per job), and at most

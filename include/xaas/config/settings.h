@@ -7,6 +7,7 @@
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
+#include <xaas/config/machines.h>
 
 #include <cstdint>
 #include <functional>
@@ -80,6 +81,7 @@ public:
 
   std::vector<Setting> all() const; // in the order of definitions(), then the registries
   const std::vector<File>& files() const { return files_; }
+  const Machines& machines() const { return machines_; }
   const Setting& at(const std::string& key) const; // a key of definitions()
 
   fs::path cache_directory() const;
@@ -113,6 +115,7 @@ private:
   std::vector<Setting> registry_rows_; // the same as registries_
   std::map<std::string, Registry> registries_;
   std::vector<File> files_;
+  Machines machines_;
   bool vouched_ = false;
 };
 

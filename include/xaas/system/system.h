@@ -70,7 +70,7 @@ struct SystemDescription {
   std::string glibc, kernel, os;
   std::vector<std::string> modules;
   std::optional<bool> user_namespaces, fuse, setuid; // absent: not known
-  std::string batch_system;                          // slurm, pbs, lsf; empty: none
+  std::string batch_system;                          // slurm, pbs, lsf, flux; empty: none
   std::string batch_job;                             // its id, inside a job
   std::string batch_partition;                       // or queue, of the job
   unsigned allowed_threads = 0;                // what this process may use (affinity, cpuset); 0: unknown

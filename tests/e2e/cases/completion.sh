@@ -3,7 +3,9 @@
 source "$E2E/lib.sh"
 
 touch here.tar node.json
-mkdir layout
+mkdir -p layout home/.config/xaas/machines site/machines
+touch home/.config/xaas/machines/noether.json site/machines/{noether,north}.json
+export HOME=$PWD/home XDG_CONFIG_HOME='' XAAS_SITE_CONFIG=$PWD/site/config.json
 expect_exit 2 "$XAAS" completion tcsh
 
 # bash, also if ":" and "=" break words.
@@ -43,7 +45,8 @@ expect_completions bash_completes 'xaas deploy oci:lay' layout
 expect_completions bash_completes 'xaas deploy here.tar -o roo' rootfs:
 expect_completions bash_completes 'xaas deploy -o oci:lay' layout
 expect_completions bash_completes 'xaas deploy her' here.tar
-expect_completions bash_completes 'xaas deploy oci:layout --system no' node.json
+expect_completions bash_completes 'xaas deploy oci:layout --system nod' node.json
+expect_among bash_completes 'xaas deploy oci:layout --system no' node.json noether north
 [ -z "$(bash_completes 'xaas deploy docker://h')" ] || fail "names of registries are made up"
 # Every command and every long option of --help.
 for command in $("$XAAS" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
@@ -56,7 +59,7 @@ done
 "$XAAS" completion fish >xaas.fish
 if command -v fish >/dev/null; then
   fish_completes() { # LINE
-    HOME=$PWD fish -N -c 'source xaas.fish; complete -C $argv[1]' -- "$1" | cut -f 1 | sort
+    fish -N -c 'source xaas.fish; complete -C $argv[1]' -- "$1" | cut -f 1 | sort
   }
   expect_completions fish_completes 'xaas dep' deploy
   expect_completions fish_completes 'xaas deploy --dry' --dry-run
@@ -66,7 +69,8 @@ if command -v fish >/dev/null; then
   expect_completions fish_completes 'xaas completion ' bash fish zsh
   expect_among fish_completes 'xaas deploy o' oci: oci-archive:
   expect_completions fish_completes 'xaas deploy -o oci:lay' oci:layout/
-  expect_completions fish_completes 'xaas deploy oci:layout --system no' node.json
+  expect_completions fish_completes 'xaas deploy oci:layout --system nod' node.json
+  expect_among fish_completes 'xaas deploy oci:layout --system no' noether north
 else
   echo "no fish: not tried"
 fi
@@ -87,12 +91,13 @@ print -r -- "$text"
 zpty -d shell
 END
   zsh_completes() { # LINE: what the line is after a tab
-    HOME=$PWD timeout 60 zsh -f complete.zsh "$1" | sed -n 's/.*<<\(.*\)>>.*/\1/p' | tail -n 1 | sed 's/ *$//'
+    timeout 60 zsh -f complete.zsh "$1" | sed -n 's/.*<<\(.*\)>>.*/\1/p' | tail -n 1 | sed 's/ *$//'
   }
   for pair in 'xaas dep|xaas deploy' 'xaas deploy --dry|xaas deploy --dry-run' 'xaas deploy --cpu hasw|xaas deploy --cpu haswell' \
     'xaas deploy --cpu=hasw|xaas deploy --cpu=haswell' 'xaas deploy --format j|xaas deploy --format json' \
     'xaas completion b|xaas completion bash' 'xaas deploy -o roo|xaas deploy -o rootfs:' \
-    'xaas deploy -o oci:lay|xaas deploy -o oci:layout/' 'xaas deploy oci:layout --system no|xaas deploy oci:layout --system node.json'; do
+    'xaas deploy -o oci:lay|xaas deploy -o oci:layout/' 'xaas deploy oci:layout --system nod|xaas deploy oci:layout --system node.json' \
+    'xaas deploy oci:layout --system nor|xaas deploy oci:layout --system north'; do
     expect_equal "zsh '${pair%|*}'" "$(zsh_completes "${pair%|*}")" "${pair#*|}"
   done
 else

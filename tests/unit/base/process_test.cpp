@@ -288,12 +288,17 @@ TEST(Process, JobsStayWithinWhatThereIsAndAreFewOnALoginNode) {
   unsetenv("SLURM_JOB_ID");
   unsetenv("PBS_JOBID");
   unsetenv("LSB_JOBID");
+  unsetenv("FLUX_JOB_ID");
+  unsetenv("FLUX_ENCLOSING_ID");
   EXPECT_FALSE(in_batch_job());
   EXPECT_LE(default_jobs(), 8u);
   EXPECT_EQ(allowed_jobs(1), 1u);
   setenv("PBS_JOBID", "1", 1);
   EXPECT_TRUE(in_batch_job());
   unsetenv("PBS_JOBID");
+  setenv("FLUX_ENCLOSING_ID", "f2", 1);
+  EXPECT_TRUE(in_batch_job());
+  unsetenv("FLUX_ENCLOSING_ID");
 }
 
 TEST(Process, NicenessOnlyGrows) {

@@ -91,7 +91,7 @@ TEST(Completion, WordsComeFromTheOptionTables) {
   EXPECT_EQ(find_word("deploy", "--dry-run")->label, "");
   EXPECT_EQ(find_word("deploy", "--output")->kind, Kind::images);
   EXPECT_THAT(find_word("deploy", "--output")->transports, Contains("rootfs:"));
-  EXPECT_EQ(find_word("deploy", "--system")->kind, Kind::files);
+  EXPECT_EQ(find_word("deploy", "--system")->kind, Kind::machines);
   EXPECT_EQ(find_word("build", "--source")->kind, Kind::directories);
   EXPECT_EQ(find_word("check", "IMAGE")->kind, Kind::images);
   EXPECT_EQ(find_word("manual", "--directory"), nullptr);

@@ -217,6 +217,11 @@ TEST_F(Detect, BatchSystems) {
   EXPECT_EQ(found.batch_system, "slurm");
   EXPECT_EQ(found.evidence["batch.system"], probes_.path[0] + "/sinfo");
   EXPECT_EQ(found.batch_job + found.batch_partition, "");
+  probes_.environment["FLUX_ENCLOSING_ID"] = "f2";
+  found = detect(probes_);
+  EXPECT_EQ(found.batch_system, "flux");
+  EXPECT_EQ(found.batch_job, "f2");
+  EXPECT_EQ(found.batch_partition, "");
   probes_.environment["PBS_JOBID"] = "12.server";
   probes_.environment["PBS_QUEUE"] = "workq";
   found = detect(probes_);
