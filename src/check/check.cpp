@@ -12,6 +12,7 @@
 #include <xaas/image/application_image.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/kernels.h>
+#include <xaas/image/targets.h>
 #include <xaas/oci/operation.h>
 #include <xaas/target/cpuid.h>
 
@@ -390,7 +391,9 @@ Result<Report> check(const oci::Reference& reference, const std::optional<system
   };
   const std::string arch = system ? system->arch : target::host_arch();
   XAAS_TRY(const std::unique_ptr<oci::Image> image,
-           registry::open_image(reference, target::oci_architecture(arch), access));
+           registry::open_image(reference, target::oci_architecture(arch), access,
+                                system ? image::best_for(system::target_cpu(*system))
+                                       : image::best_for(target::host_cpu(), image::IfNoneFits::first)));
   std::optional<provenance::Signature> signature;
   if (key) {
     XAAS_TRY(signature, within(provenance::check_signature(*image, *key, access)));

@@ -61,6 +61,7 @@ const std::vector<CommandEntry>& commands() {
       {"detect", "Describe this machine",
        "xaas detect\n"
        "srun xaas detect -o node.json\n"
+       "srun -p zen4 xaas detect --save zen4\n"
        "xaas detect --cpu znver4 -o other.json",
        make_detect_command},
       {"deploy", "Specialize an IR or source image for a machine",
@@ -72,6 +73,7 @@ const std::vector<CommandEntry>& commands() {
        "xaas deploy docker://registry.example.org/solver:ir --reuse "
        "docker://registry.example.org/site/solver -o rootfs:./solver\n"
        "xaas deploy oci:./solver:ir -o rootfs:./solver --gpu cpu --force\n"
+       "xaas deploy oci:./solver:ir -o oci:./solver:here --system zen4 --system haswell\n"
        "xaas deploy oci:./solver:src -o oci:./solver:here --runtime charliecloud",
        make_deploy_command},
       {"check", "Check whether a deployed image can run, here or on another machine",

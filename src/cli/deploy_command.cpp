@@ -1,4 +1,5 @@
 #include "caches.h"
+#include "deploy_report.h"
 #include "images.h"
 #include "kernels.h"
 #include "registry_options.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
 #include <unistd.h>
 
 namespace xaas::cli {
@@ -32,12 +34,23 @@ public:
                    "Image to write: oci:DIR[:TAG], oci-archive:FILE[:TAG], "
                    "docker://HOST/NAME[:TAG], rootfs:DIR or squashfs:FILE")
         ->type_name("IMAGE");
-    app.add_option(
-           "--system", system_,
-           "Deploy for the machine of this name (from `xaas detect --save`), or that this file describes")
-        ->type_name("MACHINE");
-    app.add_option("--cpu", cpu_, "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level")
-        ->type_name("NAME");
+    CLI::Option* const machines =
+        app.add_option("--system", systems_,
+                       "Deploy for the machine of this name (from `xaas detect --save`), or that this file "
+                       "describes; repeated, for several, whose images get a common index")
+            ->allow_extra_args(false)
+            ->type_name("MACHINE");
+    CLI::Option* const cpus =
+        app.add_option("--cpu", cpus_,
+                       "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level; for several, "
+                       "the images get a common index")
+            ->allow_extra_args(false)
+            ->delimiter(',')
+            ->type_name("NAME,...");
+    app.add_flag("--all-machines", all_machines_,
+                 "Deploy for all machines that have a name, as --system does")
+        ->excludes(machines)
+        ->excludes(cpus);
     app.add_option(
            "--gpu", gpus_,
            "Deploy for these GPUs: architectures by LLVM name (sm_90, gfx90a), `cpu` to run CUDA kernels on "
@@ -104,12 +117,12 @@ public:
     deploy::Request request;
     XAAS_CHECK(add_images(request));
     XAAS_CHECK(add_choices(request));
+    XAAS_TRY(const std::vector<system::SystemDescription> systems, systems_of_options());
     XAAS_TRY(request.time, source_date_epoch());
     request.jobs = jobs();
     be_modest();
     use_common_umask();
     add_build(request);
-    add_selected(request);
     const uint64_t max_bytes = max_cache_bytes();
     TerminalProgress progress(common.quiet, common.verbosity);
     if (!no_cache_ && (!dry_run_ || explain_))
@@ -119,27 +132,24 @@ public:
                         (request.reuse && request.reuse->transport == oci::Transport::registry);
     request.access = registry_.read(!no_cache_ && remote, progress);
     trace_.begin("deploy " + request.image.text);
-    const Result<deploy::Report> result = deploy::deploy(request, progress);
+    std::vector<deploy::Request> requests;
+    for (const system::SystemDescription& system : systems) {
+      requests.push_back(request);
+      XAAS_CHECK(add_target(requests.back(), system));
+    }
+    const Result<deploy::IndexReport> result = deploy(requests, progress);
     const Result<void> traced = trace_.write();
     if (request.objects || request.access.blobs) // a failed deploy adds entries, too
       prune_caches(max_bytes);
-    XAAS_TRY(deploy::Report report, result);
+    XAAS_TRY(deploy::IndexReport report, result);
     XAAS_CHECK(traced);
-    if (std::optional<image::Warning> warning = login_node_warning(request.system))
-      report.warnings.push_back(*std::move(warning));
+    if (std::optional<image::Warning> warning = login_node_warning(systems.front()))
+      report.images.front().warnings.push_back(*std::move(warning));
     if (!sbom_.empty()) {
       const UserUmask users;
-      XAAS_CHECK(write_output(sbom_, provenance::to_text(*report.sbom)));
+      XAAS_CHECK(write_output(sbom_, provenance::to_text(*report.images.front().sbom)));
     }
-    if (common.json())
-      print_json(report);
-    else if (!dry_run_)
-      print_table(report);
-    else
-      print_dry_run(report);
-    std::cout.flush();
-    if (!common.quiet)
-      std::cerr << warnings_text(report.warnings, common.verbosity > 0);
+    print_report(report);
     return {};
   }
 
@@ -171,13 +181,71 @@ private:
       for (auto& [point, value] : assignments)
         request.set[point] = value;
     }
-    XAAS_TRY(request.system, system_of(system_, cpu_));
-    XAAS_CHECK(set_gpus(request));
     request.lto = lto_;
     request.stand_ins = force_;
-    if (system_.empty() && request.system.arch == target::host_arch())
-      request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
     return {};
+  }
+
+  bool has_several() const { return all_machines_ || systems_.size() > 1 || cpus_.size() > 1; }
+
+  Result<std::vector<system::SystemDescription>> systems_of_options() const {
+    if (systems_.size() > 1 && !cpus_.empty())
+      return make_error(ErrorKind::usage, "--cpu replaces the CPU of one machine, not of several",
+                        "leave out --cpu, or all --system but one");
+    std::vector<std::string> machines = systems_, cpus = cpus_;
+    if (all_machines_)
+      for (const config::Machine& machine : settings().machines().all())
+        machines.push_back(machine.name);
+    if (all_machines_ && machines.empty())
+      return make_error(ErrorKind::not_found, "--all-machines: no machine has a name here",
+                        "`xaas detect --save NAME` there gives it one");
+    if (machines.empty())
+      machines.emplace_back();
+    if (cpus.empty())
+      cpus.emplace_back();
+    std::vector<system::SystemDescription> systems;
+    for (const std::string& machine : machines)
+      for (const std::string& cpu : cpus) {
+        XAAS_TRY(system::SystemDescription system, system_of(machine, cpu));
+        systems.push_back(std::move(system));
+      }
+    return systems;
+  }
+
+  Result<void> add_target(deploy::Request& request, const system::SystemDescription& system) const {
+    request.system = system;
+    XAAS_CHECK(set_gpus(request));
+    if (systems_.empty() && !all_machines_ && system.arch == target::host_arch())
+      request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
+    add_selected(request);
+    return {};
+  }
+
+  Result<deploy::IndexReport> deploy(const std::vector<deploy::Request>& requests,
+                                     TerminalProgress& progress) const {
+    if (has_several())
+      return deploy::deploy_index(requests, progress);
+    XAAS_TRY(deploy::Report report, deploy::deploy(requests.front(), progress));
+    deploy::IndexReport alone;
+    alone.images.push_back(std::move(report));
+    return alone;
+  }
+
+  void print_report(const deploy::IndexReport& report) const {
+    const Details details{explain_, common.verbosity > 0};
+    const deploy::Report& first = report.images.front();
+    if (common.json())
+      print(has_several() ? report_json(report) : report_json(first));
+    else
+      std::cout << (has_several() ? report_text(report, details) : report_text(first, details));
+    std::cout.flush();
+    if (common.quiet)
+      return;
+    std::set<std::string> printed; // several images have most warnings in common
+    for (const deploy::Report& each : report.images)
+      if (const std::string text = warnings_text(each.warnings, common.verbosity > 0);
+          printed.insert(text).second)
+        std::cerr << text;
   }
 
   // How a configuration without IR is built.
@@ -193,7 +261,8 @@ private:
 
   // A login node is rarely the machine that the image is for.
   std::optional<image::Warning> login_node_warning(const system::SystemDescription& system) const {
-    if (!system_.empty() || !cpu_.empty() || system.batch_system.empty() || !system.batch_job.empty())
+    if (!systems_.empty() || !cpus_.empty() || all_machines_ || system.batch_system.empty() ||
+        !system.batch_job.empty())
       return {};
     std::vector<std::string> names;
     for (const config::Machine& machine : settings().machines().all())
@@ -209,7 +278,8 @@ private:
   // `--set isa=LEVEL` looks like a way to deploy for an older machine, so a warning names the right one.
   void add_selected(deploy::Request& request) const {
     const auto level = request.set.find("isa");
-    const bool level_alone = level != request.set.end() && cpu_.empty() && system_.empty() && !common.quiet;
+    const bool level_alone =
+        level != request.set.end() && cpus_.empty() && systems_.empty() && !all_machines_ && !common.quiet;
     const bool explained = explain_ && !common.json();
     if (!level_alone && !explained)
       return;
@@ -218,12 +288,13 @@ private:
                                                   request.system.cpu.name + "). Use --cpu " + level->second +
                                                   " to generate code for other machines"
                                             : "";
-    request.selected = [warning, explained](const select::Selection& selection,
-                                            const std::vector<deploy::HostChoice>& host) {
+    const std::string title = has_several() ? "target " + request.system.cpu.name + ":\n" : "";
+    request.selected = [warning, explained, title](const select::Selection& selection,
+                                                   const std::vector<deploy::HostChoice>& host) {
       if (!warning.empty())
         print_warning(warning);
       if (explained)
-        std::cout << select::explain(selection) + explain(host) << std::flush;
+        std::cout << title + select::explain(selection) + explain(host) << std::flush;
     };
   }
 
@@ -289,51 +360,6 @@ private:
     return limits;
   }
 
-  static void print_json(const deploy::Report& report) {
-    Json selection = Json::array();
-    for (const select::Choice& choice : report.selection.choices)
-      selection.push_back(Json{{"point", choice.point}, {"value", choice.value}, {"reason", choice.reason}});
-    Json rejected = Json::array();
-    for (const select::Rejection& rejection : report.selection.rejected)
-      rejected.push_back(Json{{"configuration", rejection.configuration}, {"reason", rejection.reason}});
-    print(Json{
-        {"version", 1},
-        {"image", report.image.empty() ? Json() : Json(report.image)},
-        {"digest", report.digest ? Json(report.digest->to_string()) : Json()},
-        {"signature", to_json(report.signature)},
-        {"sbom", report.attached ? Json(report.attached->to_string()) : Json()},
-        {"configuration", report.selection.configuration.values()},
-        {"target", {{"cpu", report.target.name}, {"features", report.target.features}, {"gpu", report.gpus}}},
-        {"gpu_code", Json::parse(image::to_annotation(report.gpu_code))},
-        {"kernels", kernels_json(report.kernels.kernels)},
-        {"checked_kernels", report.checked_kernels},
-        {"replaced_libraries", replaced_json(report.replaced)},
-        {"reused", report.reused ? Json(*report.reused) : Json()},
-        {"form", report.from_source ? "source" : "ir"},
-        {"build",
-         report.compiler.empty()
-             ? Json()
-             : Json{{"runtime", report.runtime}, {"compiler", report.compiler}, {"flags", report.flags}}},
-        {"modules", {{"lowered", report.lowered}, {"cached", report.cached}, {"unneeded", report.unneeded}}},
-        {"critical_path",
-         {{"sum", report.path.sum}, {"longest", report.path.longest}, {"source", report.path.source}}},
-        {"native_objects", report.native_objects},
-        {"links", report.links},
-        {"lto", report.lto ? Json{{"units", report.lto->units}, {"without", report.lto->without}} : Json()},
-        {"seconds",
-         {{"fetch", report.seconds.fetch},
-          {"build", report.seconds.build},
-          {"lower", report.seconds.lower},
-          {"link", report.seconds.link},
-          {"package", report.seconds.package},
-          {"total", report.seconds.total}}},
-        {"selection", selection},
-        {"rejected", rejected},
-        {"values", values_json(report.selection)},
-        {"host", host_json(report.host)},
-        {"warnings", warnings_json(report.warnings)}});
-  }
-
   static std::string explain(const std::vector<deploy::HostChoice>& host) {
     if (host.empty())
       return {};
@@ -344,124 +370,14 @@ private:
     return "libraries that may come from the host:\n" + table(rows);
   }
 
-  static Json host_json(const std::vector<deploy::HostChoice>& host) {
-    Json json = Json::array();
-    for (const deploy::HostChoice& choice : host)
-      json.push_back(run::to_json(choice));
-    return json;
-  }
-
-  void print_dry_run(const deploy::Report& report) const {
-    if (!explain_)
-      std::cout << report.selection.configuration.id() << "\n";
-    print_kernels(report);
-    if (report.from_source)
-      std::cout << "would be built from source\n";
-    if (report.reused)
-      std::cout << "would be reused: " << *report.reused << "\n";
-    else if (report.looked_at)
-      std::cout << "would be deployed: nothing to reuse at " << *report.looked_at << "\n";
-  }
-
-  static Json replaced_json(const std::vector<device::DeviceCode::Replaced>& libraries) {
-    Json json = Json::array();
-    for (const auto& [library, programs, functions] : libraries)
-      json.push_back(Json{{"library", library}, {"programs", programs}, {"functions", functions}});
-    return json;
-  }
-
-  static Json values_json(const select::Selection& selection) {
-    Json values = Json::array();
-    for (const select::Outcome& value : selection.values) {
-      Json needs = Json::array();
-      for (const select::Need& need : value.needs)
-        needs.push_back(select::to_json(need));
-      values.push_back(Json{{"point", value.point},
-                            {"value", value.value},
-                            {"chosen", value.chosen},
-                            {"possible", value.possible},
-                            {"built", value.built},
-                            {"reason", value.reason},
-                            {"needs", needs}});
-    }
-    return values;
-  }
-
-  using Rows = std::vector<std::vector<std::string>>;
-
-  static Rows reused_rows(const deploy::Report& report) {
-    return {{"configuration", report.selection.configuration.id()},
-            {"CPU", report.target.name},
-            {"reused", *report.reused},
-            {"time", human_seconds(report.seconds.total)}};
-  }
-
-  static Rows built_rows(const deploy::Report& report) {
-    return {{"configuration", report.selection.configuration.id()},
-            {"CPU", report.target.name},
-            {"built in", report.runtime},
-            {"compiler", report.compiler},
-            {"flags", join(report.flags, " ")},
-            {"time", human_seconds(report.seconds.total) + " (building " +
-                         human_seconds(report.seconds.build) + ")"}};
-  }
-
-  static std::string unneeded(const deploy::Report& report) {
-    return report.unneeded ? std::to_string(report.unneeded) + " not needed, " : "";
-  }
-
-  static Rows lowered_rows(const deploy::Report& report) {
-    Rows rows = {{"configuration", report.selection.configuration.id()}, {"CPU", report.target.name}};
-    for (const image::GpuCode& code : report.gpu_code)
-      rows.push_back({"GPU", describe(code)});
-    if (!report.kernels.forms.empty())
-      rows.push_back({"kernels", "on the CPU: " + forms_text(report.kernels.forms)});
-    else if (report.has_device_code && report.gpu_code.empty())
-      rows.push_back({"GPU", "none"});
-    rows.insert(rows.end(),
-                {{"objects", std::to_string(report.lowered) + " lowered, " + std::to_string(report.cached) +
-                                 " known, " + unneeded(report) + std::to_string(report.links) + " links"},
-                 {"native objects", std::to_string(report.native_objects)}});
-    if (report.lto) {
-      std::string units = std::to_string(report.lto->units) + " units";
-      for (const auto& [reason, count] : report.lto->without)
-        units += ", " + std::to_string(count) + " not (" + reason + ")";
-      rows.push_back({"LTO", units});
-    }
-    rows.push_back({"time", human_seconds(report.seconds.total) + " (lowering " +
-                                human_seconds(report.seconds.lower) + ", linking " +
-                                human_seconds(report.seconds.link) + ")"});
-    return rows;
-  }
-
-  // What --explain can only tell after the modules were read.
-  void print_kernels(const deploy::Report& report) const {
-    if (explain_ && !report.kernels.forms.empty())
-      std::cout << kernels_text(report.kernels.forms, kernels_json(report.kernels.kernels),
-                                common.verbosity > 0);
-  }
-
-  void print_table(const deploy::Report& report) const {
-    print_kernels(report);
-    Rows rows = report.reused        ? reused_rows(report)
-                : report.from_source ? built_rows(report)
-                                     : lowered_rows(report);
-    if (report.signature)
-      rows.insert(rows.begin(), {"signed", report.signature->image.to_string()});
-    std::cout << table(rows);
-    if (report.attached)
-      std::cout << "SBOM " << report.attached->to_string() << "\n";
-    std::cout << report.image << " " << report.digest->to_string() << "\n";
-  }
-
   TraceOption trace_;
   RegistryOptions registry_;
-  std::string image_, output_, system_, cpu_, verify_key_, sbom_, reuse_;
+  std::string image_, output_, verify_key_, sbom_, reuse_;
   std::string ptxas_;
-  std::vector<std::string> set_, gpus_, runtimes_, runtime_options_;
+  std::vector<std::string> systems_, cpus_, set_, gpus_, runtimes_, runtime_options_;
   bool check_kernels_ = false;
   bool force_ = false, explain_ = false, dry_run_ = false, lto_ = false, no_cache_ = false,
-       attach_sbom_ = false;
+       attach_sbom_ = false, all_machines_ = false;
   unsigned jobs_ = 0;
 };
 

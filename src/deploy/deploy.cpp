@@ -3,6 +3,7 @@
 #include "kernels.h"
 #include "layer_cache.h"
 #include "package.h"
+#include "sbom.h"
 #include "space.h"
 
 #include <xaas/base/confine.h>
@@ -66,12 +67,9 @@ Result<void> describe(const Request& request, const provenance::Inventory& inven
   report.sbom = provenance::to_spdx(inventory);
   if (!request.attach_sbom)
     return {};
-  oci::Artifact artifact;
-  artifact.type = provenance::spdx_media_type;
-  artifact.content = provenance::to_text(*report.sbom);
-  artifact.subject = {oci::media_type::manifest, *report.digest, size, {}};
-  artifact.annotations = {{image::annotation::created, created}};
-  XAAS_TRY(report.attached, registry::attach(*request.output, artifact, request.access));
+  XAAS_TRY(report.attached,
+           registry::attach(*request.output, sbom_artifact(*report.sbom, *report.digest, size, created),
+                            request.access));
   return {};
 }
 
@@ -219,7 +217,8 @@ bool wants_files(const Request& request) {
 Result<void> write(const Request& request, const Plan& plan, const oci::NewImage& image,
                    const provenance::FileList& files, Report& report, Progress& progress) {
   XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));
-  if (plan.reusable && is_in(*request.output, *request.reuse) && request.output->tag != plan.reusable->tag) {
+  const bool kept = request.keep || (request.reuse && is_in(*request.output, *request.reuse));
+  if (plan.reusable && kept && request.output->tag != plan.reusable->tag) {
     XAAS_TRY([[maybe_unused]] const Digest digest,
              registry::write_image(*plan.reusable, image, request.access, progress));
   }

@@ -3,6 +3,7 @@
 #include <xaas/base/text.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/kernels.h>
+#include <xaas/image/targets.h>
 
 #include <mutex>
 
@@ -95,8 +96,8 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
                    {image::annotation::llvm, image::llvm_version()},
                    {"dev.xaas.made-from", source.image().digest().to_string()},
                    {"dev.xaas.configuration", configuration},
-                   {"dev.xaas.cpu", target.name},
-                   {"dev.xaas.features", join(target.features, ",")},
+                   {image::annotation::cpu, target.name},
+                   {image::annotation::features, join(target.features, ",")},
                    {"dev.xaas.gpu", device.gpus.empty() ? "none" : join(device.gpus, ",")},
                    {"dev.xaas.lto", lto ? "thin" : "none"},
                    {"org.opencontainers.image.created", image::rfc3339(time)}};

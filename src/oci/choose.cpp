@@ -5,6 +5,7 @@
 #include <xaas/base/text.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace xaas::oci {
@@ -14,6 +15,16 @@ namespace {
 std::string string_of(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::map<std::string, std::string> annotations_of(const Json& entry) {
+  std::map<std::string, std::string> annotations;
+  const auto found = entry.find("annotations");
+  if (found != entry.end() && found->is_object())
+    for (const auto& [key, value] : found->items())
+      if (value.is_string())
+        annotations[key] = value.get<std::string>();
+  return annotations;
 }
 
 std::string tag_of(const Json& entry) {
@@ -89,12 +100,14 @@ Result<std::vector<Entry>> choose_by_tag(std::vector<Entry> images, const std::s
   return error;
 }
 
-// The first entry for an architecture, or else the first without a platform.
-Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::string& architecture) {
+// The first entry for an architecture, or that of the chooser; or else the first without a platform.
+Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::string& architecture,
+                                 const Chooser& chooser = {}) {
   if (images.empty())
     return make_error(ErrorKind::unsatisfied, "the index lists no images");
   const Entry* unnamed = nullptr;
   std::vector<std::string> known;
+  std::vector<const Entry*> fitting;
   for (const Entry& image : images) {
     const auto platform = image.json->find("platform");
     if (platform == image.json->end() || !platform->is_object()) {
@@ -102,10 +115,21 @@ Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::st
       continue;
     }
     const std::string os = string_of(*platform, "os");
-    if (string_of(*platform, "architecture") == architecture && (os.empty() || os == "linux"))
-      return image;
+    if (string_of(*platform, "architecture") == architecture && (os.empty() || os == "linux")) {
+      fitting.push_back(&image);
+      continue;
+    }
     known.push_back(os + "/" + string_of(*platform, "architecture"));
   }
+  if (fitting.size() > 1 && chooser) {
+    std::vector<std::map<std::string, std::string>> annotations;
+    for (const Entry* image : fitting)
+      annotations.push_back(annotations_of(*image->json));
+    XAAS_TRY(const size_t chosen, chooser(annotations));
+    return *fitting[chosen];
+  }
+  if (!fitting.empty())
+    return *fitting.front();
   if (unnamed)
     return *unnamed;
   return make_error(ErrorKind::unsatisfied, "the index has no image for linux/" + architecture,
@@ -114,14 +138,15 @@ Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::st
 
 } // namespace
 
-Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture) {
+Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture,
+                           const Chooser& chooser) {
   for (unsigned depth = 0; is_index_type(descriptor.media_type); ++depth) {
     const std::string name = "index " + descriptor.digest.to_string();
     if (depth == 4)
       return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
     XAAS_TRY(const std::string nested_text, source.read(descriptor, manifest_limit));
     XAAS_TRY(const Json nested, parse_index(nested_text, name));
-    XAAS_TRY(const Entry inner, choose_by_platform(images_of(nested, name), architecture).in(name));
+    XAAS_TRY(const Entry inner, choose_by_platform(images_of(nested, name), architecture, chooser).in(name));
     XAAS_TRY(descriptor, parse_descriptor(JsonReader(*inner.json, inner.where)));
   }
   return descriptor;

@@ -10,8 +10,9 @@
 
 namespace xaas::oci {
 
-// Resolves an index to the manifest for an architecture.
-Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture);
+// Resolves an index to the manifest for an architecture: the first, or that of the chooser.
+Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture,
+                           const Chooser& chooser = {});
 
 // What a reference names in a layout or an archive: a manifest or an index. If the tag exists once per
 // platform, the entry for `architecture`, or the first without it.

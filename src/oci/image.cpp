@@ -48,8 +48,9 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Image>> open_manifest(const Reference& reference, std::unique_ptr<BlobSource> source,
-                                             const Descriptor& manifest, const std::string& architecture) {
-  XAAS_TRY(const Descriptor resolved, resolve(*source, manifest, architecture).in(reference.text));
+                                             const Descriptor& manifest, const std::string& architecture,
+                                             const Chooser& chooser) {
+  XAAS_TRY(const Descriptor resolved, resolve(*source, manifest, architecture, chooser).in(reference.text));
   auto image = std::make_unique<StoredImage>(reference, std::move(source));
   if (resolved.digest != manifest.digest)
     image->chosen_from(manifest.digest);
@@ -63,9 +64,10 @@ Result<OpenedSource> open_stored(const Reference& reference, const std::optional
   return OpenedSource{std::move(source), std::move(root)};
 }
 
-Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture) {
+Result<std::unique_ptr<Image>> open_image(const Reference& reference, const std::string& architecture,
+                                          const Chooser& chooser) {
   XAAS_TRY(OpenedSource opened, open_stored(reference, architecture));
-  return open_manifest(reference, std::move(opened.source), opened.root, architecture);
+  return open_manifest(reference, std::move(opened.source), opened.root, architecture, chooser);
 }
 
 } // namespace xaas::oci

@@ -239,17 +239,37 @@ Digest manifest_digest(const NewImage& image) {
 }
 
 Publication publication_of(const std::vector<NewImage>& images) {
+  std::vector<ListedImage> listed;
+  for (const NewImage& image : images)
+    listed.push_back({publication_of(image), image.config.architecture, {}, {}});
+  return index_of(std::move(listed));
+}
+
+Publication index_of(std::vector<ListedImage> images) {
   Collector collector;
   Json index = new_index();
-  std::map<std::string, std::string> common = images.empty() ? decltype(common)() : images[0].annotations;
-  for (const NewImage& image : images) {
-    Json entry = descriptor_json(collector.add(image));
-    entry["platform"] = {{"architecture", image.config.architecture}, {"os", image.config.os}};
+  Json common; // annotations of all images
+  for (ListedImage& listed : images) {
+    Json entry = descriptor_json(descriptor_of(listed.image.root()));
+    entry["platform"] = {{"architecture", listed.architecture}, {"os", "linux"}};
+    if (!listed.variant.empty())
+      entry["platform"]["variant"] = listed.variant;
+    if (!listed.annotations.empty())
+      entry["annotations"] = listed.annotations;
     index["manifests"].push_back(std::move(entry));
-    std::erase_if(common, [&](const auto& annotation) {
-      const auto found = image.annotations.find(annotation.first);
-      return found == image.annotations.end() || found->second != annotation.second;
-    });
+    const Json manifest = Json::parse(listed.image.root().text, nullptr, false);
+    const Json own = manifest.value("annotations", Json::object());
+    if (common.is_null())
+      common = own;
+    Json left = Json::object();
+    for (const auto& [key, value] : common.items())
+      if (own.contains(key) && own[key] == value)
+        left[key] = value;
+    common = std::move(left);
+    for (NewBlob& blob : listed.image.blobs)
+      collector.add(std::move(blob));
+    for (Document& document : listed.image.documents)
+      collector.add(std::move(document));
   }
   if (!common.empty())
     index["annotations"] = common;

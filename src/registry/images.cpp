@@ -27,10 +27,11 @@ int64_t time_of(const std::string& created) {
 } // namespace
 
 Result<std::unique_ptr<oci::Image>> open_image(const oci::Reference& reference,
-                                               const std::string& architecture, const Access& access) {
+                                               const std::string& architecture, const Access& access,
+                                               const oci::Chooser& chooser) {
   if (reference.transport != oci::Transport::registry)
-    return oci::open_image(reference, architecture);
-  return open_remote(reference, architecture, access);
+    return oci::open_image(reference, architecture, chooser);
+  return open_remote(reference, architecture, access, chooser);
 }
 
 Result<oci::OpenedSource> open_source(const oci::Reference& reference,

@@ -166,9 +166,10 @@ Result<RemoteSource> open_remote_source(const oci::Reference& reference, const A
 }
 
 Result<std::unique_ptr<oci::Image>> open_remote(const oci::Reference& reference,
-                                                const std::string& architecture, const Access& access) {
+                                                const std::string& architecture, const Access& access,
+                                                const oci::Chooser& chooser) {
   XAAS_TRY(RemoteSource opened, open_remote_source(reference, access));
-  return oci::open_manifest(reference, std::move(opened.source), opened.root, architecture);
+  return oci::open_manifest(reference, std::move(opened.source), opened.root, architecture, chooser);
 }
 
 } // namespace xaas::registry

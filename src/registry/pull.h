@@ -7,7 +7,8 @@
 namespace xaas::registry {
 
 Result<std::unique_ptr<oci::Image>> open_remote(const oci::Reference& reference,
-                                                const std::string& architecture, const Access& access);
+                                                const std::string& architecture, const Access& access,
+                                                const oci::Chooser& chooser);
 
 // What the reference names, a manifest or an index, and the source of its blobs.
 using RemoteSource = oci::OpenedSource;

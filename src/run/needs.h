@@ -11,7 +11,4 @@ namespace xaas::run {
 // another architecture, or features that `host` lacks. An image without annotations passes.
 Result<void> check_needs(const oci::Image& image, const target::Cpu& host);
 
-// All features that the image was deployed for and that `host` lacks.
-std::vector<std::string> lacking(const oci::Image& image, const target::Cpu& host);
-
 } // namespace xaas::run

@@ -10,6 +10,7 @@
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
+#include <xaas/image/targets.h>
 #include <xaas/loader/loading.h>
 #include <xaas/oci/operation.h>
 #include <xaas/oci/tree.h>
@@ -69,7 +70,9 @@ private:
       return open_squashfs();
     const target::Cpu cpu = target::host_cpu();
     XAAS_TRY(const std::unique_ptr<oci::Image> image,
-             registry::open_image(request_.image, target::oci_architecture(cpu.arch), request_.access));
+             registry::open_image(
+                 request_.image, target::oci_architecture(cpu.arch), request_.access,
+                 image::best_for(cpu, request_.check ? image::IfNoneFits::fail : image::IfNoneFits::first)));
     if (image::kind_of(*image) == "ir")
       return make_error(ErrorKind::usage, request_.image.text + ": is an IR image and has no programs yet",
                         "`xaas deploy` makes a runnable image from it");
@@ -119,7 +122,8 @@ private:
   // Checks the image, and takes what its tree does not tell.
   Result<void> take(const oci::Image& image, const target::Cpu& cpu) {
     if (request_.check) {
-      if (const auto missing = lacking(image, cpu); request_.details && !missing.empty())
+      if (const auto missing = image::lacking(image.manifest().annotations, cpu);
+          request_.details && !missing.empty())
         progress_.note("this CPU (" + cpu.name + ") lacks " + join(missing, ", "));
       XAAS_CHECK(check_needs(image, cpu));
     }

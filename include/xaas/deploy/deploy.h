@@ -50,8 +50,9 @@ struct Request {
   bool sbom = false;                      // return an SBOM of the deployed image
   bool attach_sbom = false; // also attach it to the image, which must be in a registry or a layout
   // Where to look for an image that was deployed before: a repository or layout, without a tag. If the output
-  // lies there, too, later deploys can find it.
+  // lies there, too, or with `keep`, later deploys can find it.
   std::optional<oci::Reference> reuse;
+  bool keep = false;
   // For builds from source: runtimes in order (enclose::builder_choices; empty: the built-in order), their
   // options, and limits for every step.
   std::vector<std::string> runtimes, runtime_options;
@@ -136,5 +137,21 @@ struct Report {
 // Errors: those of opening an image, of selection (unsatisfied, with reasons), of lowering and linking, of
 // writing.
 Result<Report> deploy(const Request& request, Progress& progress = no_progress());
+
+// Several images under one name.
+struct IndexReport {
+  std::string image;            // the output as given
+  std::optional<Digest> digest; // of the index; absent with dry_run
+  std::vector<Report> images;   // in the order of the index; with dry_run in that of the requests
+  double seconds = 0;
+};
+
+// Deploys for several targets: the same request, except for the system. Each image is the one that deploying
+// for it alone writes, and has the same digest. The output, no file tree, is an OCI index. Its entries are
+// sorted by architecture, ISA level, number of features and name of the CPU, because clients that know no
+// more than the architecture take the first; each has the annotations `dev.xaas.cpu`, `dev.xaas.features` and
+// `dev.xaas.gpu`, and on x86-64, except for the first, the level as `variant`. Targets with the same image
+// are one entry. `sbom` is a usage error.
+Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress& progress = no_progress());
 
 } // namespace xaas::deploy

@@ -37,7 +37,8 @@ protected:
 
 // The image of a manifest, or the one for `architecture` (OCI name) in an index. Errors as open_image().
 Result<std::unique_ptr<Image>> open_manifest(const Reference& reference, std::unique_ptr<BlobSource> source,
-                                             const Descriptor& manifest, const std::string& architecture);
+                                             const Descriptor& manifest, const std::string& architecture,
+                                             const Chooser& chooser = {});
 
 // The media type that a manifest or an index states, or an empty string.
 std::string manifest_type(const std::string& text);

@@ -81,11 +81,18 @@ protected:
   ImageConfig config_;
 };
 
+// Which of the images that an index lists for one architecture to take: its place among the annotations of
+// their entries, of which there is at least one.
+using Chooser =
+    std::function<Result<size_t>(const std::vector<std::map<std::string, std::string>>& annotations)>;
+
 // Opens an image in a layout or an archive. Without a tag: the only image, else `latest`, else not_found with
 // a list of tags. A missing path is not_found; one that is neither a layout nor an archive is a usage error.
-// In a nested index it chooses the first entry for `architecture` (OCI name); if there is none, unsatisfied.
+// In a nested index it chooses the first entry for `architecture` (OCI name), or that of the chooser, which
+// may fail; if there is none, unsatisfied.
 Result<std::unique_ptr<Image>> open_image(const Reference& reference,
-                                          const std::string& architecture = "amd64");
+                                          const std::string& architecture = "amd64",
+                                          const Chooser& chooser = {});
 
 // An image to write. Text that is not UTF-8 is stored with U+FFFD.
 struct NewLayer {

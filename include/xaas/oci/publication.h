@@ -7,6 +7,7 @@
 #include <xaas/oci/image.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,16 @@ Publication publication_of(const NewImage& image);
 // An index of images for several architectures, in this order. Annotations that they all share are also those
 // of the index.
 Publication publication_of(const std::vector<NewImage>& images);
+
+// An image that an index lists.
+struct ListedImage {
+  Publication image;                              // its root is a manifest
+  std::string architecture, variant;              // OCI names; an empty variant is left out
+  std::map<std::string, std::string> annotations; // of the entry
+};
+
+// An index of published images, in this order; likewise.
+Publication index_of(std::vector<ListedImage> images);
 
 // Everything that `root` refers to in a source: any image, artifact, or index with everything that it lists.
 // With `architecture` only its image. With `as_oci`, documents in Docker's formats are converted to those of

@@ -1,4 +1,4 @@
-// Images for several architectures, listed in one index.
+// Images for several architectures, or for several CPUs of one, listed in one index.
 #pragma once
 
 #include <xaas/registry/images.h>

@@ -45,7 +45,8 @@ struct Access {
 
 // As oci::open_image(), for every readable transport.
 Result<std::unique_ptr<oci::Image>> open_image(const oci::Reference& reference,
-                                               const std::string& architecture, const Access& access);
+                                               const std::string& architecture, const Access& access,
+                                               const oci::Chooser& chooser = {});
 
 // What a reference names, of any type, and the source of its blobs: as oci::open_stored(), for every readable
 // transport.

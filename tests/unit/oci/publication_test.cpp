@@ -58,6 +58,33 @@ TEST_F(PublicationTest, AnIndexListsItsImagesInTheirOrder) {
   EXPECT_EQ(open_image(layout("a"), "riscv64").error().kind, ErrorKind::unsatisfied);
 }
 
+// Several images for one architecture: the first, or that of the chooser, which sees their annotations.
+TEST_F(PublicationTest, AnIndexListsSeveralImagesForAnArchitecture) {
+  std::vector<ListedImage> images;
+  for (const char* name : {"old", "new"}) {
+    NewImage image = for_architecture("amd64");
+    image.config.labels["name"] = name;
+    images.push_back({publication_of(image), "amd64", images.empty() ? "" : "v3", {{"name", name}}});
+  }
+  const Digest first = images[0].image.root().digest, second = images[1].image.root().digest;
+  const Publication index = index_of(images);
+  ASSERT_TRUE(write_publication(layout("a"), index));
+  const Json json = Json::parse(index.root().text);
+  EXPECT_FALSE(json["manifests"][0]["platform"].contains("variant"));
+  EXPECT_EQ(json["manifests"][1]["platform"]["variant"], "v3");
+  EXPECT_EQ(json["manifests"][1]["annotations"]["name"], "new");
+  EXPECT_EQ((*open_image(layout("a"), "amd64"))->digest(), first);
+  const Chooser newest = [](const auto& annotations) -> Result<size_t> {
+    EXPECT_EQ(annotations.size(), 2u);
+    return annotations[1].at("name") == "new" ? 1 : 0;
+  };
+  EXPECT_EQ((*open_image(layout("a"), "amd64", newest))->digest(), second);
+  const Chooser none = [](const auto&) -> Result<size_t> {
+    return make_error(ErrorKind::unsatisfied, "none is good enough");
+  };
+  EXPECT_EQ(open_image(layout("a"), "amd64", none).error().kind, ErrorKind::unsatisfied);
+}
+
 TEST_F(PublicationTest, ACopyHasTheDigestsOfItsOriginal) {
   const Publication index = publication_of({for_architecture("arm64"), for_architecture("amd64")});
   ASSERT_TRUE(write_publication(layout("a"), index, 4));

@@ -7,6 +7,8 @@
 #include <xaas/base/text.h>
 #include <xaas/runtimes/environment.h>
 
+#include <xaas/image/targets.h>
+
 #include <gmock/gmock.h>
 
 #include <fcntl.h>
@@ -235,8 +237,8 @@ TEST(Needs, ManyMissingFeaturesAreOneLine) {
   const Described image("amd64", join(znver5.features, ","));
   EXPECT_EQ(check_needs(image, haswell).error().message,
             "the image was deployed for znver5: needs znver5; this CPU (haswell) has x86-64-v3");
-  EXPECT_THAT(lacking(image, haswell), Contains("avx512f"));
-  EXPECT_THAT(lacking(image, haswell), Contains("avx512vl"));
+  EXPECT_THAT(image::lacking(image.manifest().annotations, haswell), Contains("avx512f"));
+  EXPECT_THAT(image::lacking(image.manifest().annotations, haswell), Contains("avx512vl"));
 }
 
 TEST(Launchers, SlurmIsToldTheProtocol) {

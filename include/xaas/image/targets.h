@@ -1,0 +1,31 @@
+// The CPU that a deployed image is for, as annotations of its manifest and of its entry in an index say; and
+// the choice among images for several CPUs under one name.
+#pragma once
+
+#include <xaas/oci/image.h>
+#include <xaas/target/cpu.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xaas::image {
+
+namespace annotation {
+inline constexpr const char* cpu = "dev.xaas.cpu";           // LLVM's name
+inline constexpr const char* features = "dev.xaas.features"; // joined by `,`
+inline constexpr const char* gpu = "dev.xaas.gpu";
+} // namespace annotation
+
+using Annotations = std::map<std::string, std::string>;
+
+// The features that the image was deployed for, that its programs check for at the start, and that `host`
+// lacks. None without annotations.
+std::vector<std::string> lacking(const Annotations& annotations, const target::Cpu& host);
+
+// Of images whose features `host` has, the one with the most; of equals the first. If there is none, the
+// first of all, or unsatisfied with the features that each needs.
+enum class IfNoneFits { fail, first };
+oci::Chooser best_for(const target::Cpu& host, IfNoneFits if_none_fits = IfNoneFits::fail);
+
+} // namespace xaas::image

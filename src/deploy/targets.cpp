@@ -1,0 +1,137 @@
+// One index over images for several targets. Each is deployed as if alone, to a temporary layout.
+#include "reuse.h"
+#include "sbom.h"
+
+#include <xaas/base/stopwatch.h>
+#include <xaas/deploy/deploy.h>
+#include <xaas/image/targets.h>
+#include <xaas/oci/operation.h>
+#include <xaas/oci/publication.h>
+#include <xaas/registry/referrers.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace xaas::deploy {
+
+namespace {
+
+bool is_tree(const oci::Reference& reference) {
+  return reference.transport == oci::Transport::rootfs || reference.transport == oci::Transport::squashfs;
+}
+
+Result<void> check_requests(const std::vector<Request>& requests) {
+  const Request& first = requests.front();
+  const std::string what = "deploying " + first.image.text;
+  if (first.sbom)
+    return make_error(ErrorKind::usage, what + ": an SBOM describes one image, not several",
+                      "--attach-sbom attaches one to each");
+  if (first.dry_run)
+    return {};
+  if (first.output && is_tree(*first.output))
+    return make_error(ErrorKind::usage,
+                      what + ": a file tree has one image, not one for each of several targets",
+                      "oci:DIR, oci-archive:FILE or docker://HOST/NAME");
+  return first.output ? oci::in_operation(registry::check_writable(*first.output, first.access), "writing",
+                                          first.output->text)
+                      : Result<void>();
+}
+
+// What was deployed for one target.
+struct Target {
+  Report report;
+  std::string arch, level;
+  oci::Reference stored;
+};
+
+// Weakest first.
+auto order_of(const Target& target) {
+  const std::vector<std::string> levels = target::isa_levels(target.arch);
+  const auto level = std::find(levels.begin(), levels.end(), target.level) - levels.begin();
+  return std::tuple(target.arch, level, target.report.target.features.size(), target.report.target.name,
+                    target.report.digest->to_string());
+}
+
+// The variant of the OCI image index specification on amd64: v2, v3, v4. Version 1 is the default.
+std::string variant_of(const Target& target) {
+  const std::string prefix = "x86-64-";
+  return target.arch == "x86_64" && target.level.starts_with(prefix) ? target.level.substr(prefix.size())
+                                                                     : "";
+}
+
+Result<oci::Publication> read(const Target& target, const registry::Access& access) {
+  XAAS_TRY(oci::OpenedSource opened, registry::open_source(target.stored, {}, access));
+  return oci::read_publication(std::move(opened.source), opened.root, target.stored, {});
+}
+
+oci::ListedImage listed(const Target& target, oci::Publication image,
+                        const std::map<std::string, std::string>& annotations, bool first) {
+  oci::ListedImage entry{std::move(image),
+                         target::oci_architecture(target.arch),
+                         first ? std::string() : variant_of(target),
+                         {}};
+  for (const char* key : {image::annotation::cpu, image::annotation::features, image::annotation::gpu})
+    if (const auto found = annotations.find(key); found != annotations.end())
+      entry.annotations[key] = found->second;
+  return entry;
+}
+
+} // namespace
+
+Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress& progress) {
+  const Stopwatch watch;
+  XAAS_CHECK(check_requests(requests));
+  const Request& common = requests.front();
+  XAAS_TRY(const TemporaryDirectory images, TemporaryDirectory::create(temporary_root(), "xaas-images-"));
+  IndexReport result;
+  result.image = common.output ? common.output->text : "";
+  std::vector<Target> targets;
+  std::set<Digest> known;
+  for (const Request& request : requests) {
+    progress.note("target " + request.system.cpu.name);
+    Target target{{}, request.system.arch, request.system.cpu.level, {}};
+    Request own = request;
+    if (!request.dry_run && request.output) {
+      const std::string place = (images.path() / std::to_string(targets.size())).string();
+      XAAS_TRY(target.stored, oci::parse_reference("oci:" + place + ":image"));
+      own.output = target.stored;
+      own.keep = request.reuse && is_in(*request.output, *request.reuse);
+    }
+    const bool attach = std::exchange(own.attach_sbom, false);
+    own.sbom = attach;
+    XAAS_TRY(target.report, deploy(own, progress));
+    target.report.image = result.image;
+    if (request.dry_run || known.insert(*target.report.digest).second)
+      targets.push_back(std::move(target));
+  }
+  if (!common.dry_run) {
+    std::sort(targets.begin(), targets.end(),
+              [](const Target& a, const Target& b) { return order_of(a) < order_of(b); });
+    std::vector<oci::ListedImage> entries;
+    std::vector<oci::Artifact> sboms;
+    for (const Target& target : targets) {
+      XAAS_TRY(oci::Publication publication, read(target, common.access));
+      XAAS_TRY(const auto image,
+               registry::open_image(target.stored, target::oci_architecture(target.arch), common.access));
+      const bool first =
+          entries.empty() || entries.back().architecture != target::oci_architecture(target.arch);
+      if (common.attach_sbom)
+        sboms.push_back(sbom_artifact(*target.report.sbom, *target.report.digest, image->manifest_size(),
+                                      image->config().created));
+      entries.push_back(listed(target, std::move(publication), image->manifest().annotations, first));
+    }
+    XAAS_TRY(result.digest, registry::write_publication(*common.output, oci::index_of(std::move(entries)),
+                                                        common.access, progress));
+    for (size_t i = 0; i < sboms.size(); ++i) {
+      XAAS_TRY(targets[i].report.attached, registry::attach(*common.output, sboms[i], common.access));
+    }
+  }
+  for (Target& target : targets)
+    result.images.push_back(std::move(target.report));
+  result.seconds = watch.seconds().wall;
+  return result;
+}
+
+} // namespace xaas::deploy
