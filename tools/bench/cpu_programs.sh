@@ -58,11 +58,13 @@ arguments_of() { # NAME: the arguments of the first command of `run`
   line=$(make -C "$here/$1/source/$1-cuda" -n -o "$2" run LAUNCHER= 2>/dev/null) || return 0
   line=$(grep -m1 "^ *\./" <<<"$line") || return 0
   line=${line#*./"$2"}
-  local usage place
+  local usage place name
   usage=$(grep -rhiE 'usage' "$here/$1/source/$1-cuda" || true)
-  place=$(grep -rhoiE '\b[a-z_]*(repeat|repetition|iteration|iters?|nruns|num_runs|trials)[a-z_]* *= *(std::)?(atoi|stoi|atol|strtol) *\( *argv\[[0-9]+' \
-    "$here/$1/source/$1-cuda" || true)
-  place=$(grep -oE '[0-9]+$' <<<"$place" | head -n 1) || true
+  for name in 'repeat|repetition|nruns|num_runs|trials' 'iteration|iters?'; do # a program may have both
+    place=$(grep -rhoiE "\b[a-z_]*($name)[a-z_]* *= *(std::)?(atoi|stoi|atol|strtol) *\( *argv\[[0-9]+" "$here/$1/source/$1-cuda" || true)
+    place=$(grep -oE '[0-9]+$' <<<"$place" | head -n 1) || true
+    [ -z "$place" ] || break
+  done
   if [ -n "$place" ]; then
     line=$(awk -v place="$place" 'NF >= place { $place = 1 } 1' <<<"$line")
   elif grep -qiE '(repeat|repetitions?|iterations?|iters?|times|runs?)[^<]*>? *(\\n)?"' <<<"$usage"; then
