@@ -2,6 +2,7 @@
 #include "platform_options.h"
 #include "registry_options.h"
 
+#include <xaas/image/targets.h>
 #include <xaas/oci/operation.h>
 #include <xaas/registry/images.h>
 #include <xaas/target/cpu.h>
@@ -38,11 +39,11 @@ public:
     const registry::Access access = registry_.read(false, progress);
     for (const fs::path& left : remove_abandoned())
       progress.note("removed " + left.string() + ", left by a killed run");
-    XAAS_TRY(
-        const registry::Copied copied,
-        oci::in_operation(registry::copy(from, to, architecture,
-                                         target::oci_architecture(target::host_arch()), access, progress),
-                          "copying", from_));
+    XAAS_TRY(const registry::Copied copied,
+             oci::in_operation(registry::copy(from, to, architecture,
+                                              target::oci_architecture(target::host_arch()), access, progress,
+                                              image::best_for(target::host_cpu(), image::IfNoneFits::first)),
+                               "copying", from_));
     if (copied.converted && !common.quiet)
       print_note(
           "the manifest was converted from Docker's format to OCI's, which changed the digest; it was " +

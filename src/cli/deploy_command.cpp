@@ -39,6 +39,7 @@ public:
                        "Deploy for the machine of this name (from `xaas detect --save`), or that this file "
                        "describes; repeated, for several, whose images get a common index")
             ->allow_extra_args(false)
+            ->check(not_empty)
             ->type_name("MACHINE");
     CLI::Option* const cpus =
         app.add_option("--cpu", cpus_,
@@ -117,7 +118,7 @@ public:
     deploy::Request request;
     XAAS_CHECK(add_images(request));
     XAAS_CHECK(add_choices(request));
-    XAAS_TRY(const std::vector<system::SystemDescription> systems, systems_of_options());
+    XAAS_TRY(const std::vector<Target> targets, targets_of_options());
     XAAS_TRY(request.time, source_date_epoch());
     request.jobs = jobs();
     be_modest();
@@ -133,9 +134,9 @@ public:
     request.access = registry_.read(!no_cache_ && remote, progress);
     trace_.begin("deploy " + request.image.text);
     std::vector<deploy::Request> requests;
-    for (const system::SystemDescription& system : systems) {
+    for (const Target& target : targets) {
       requests.push_back(request);
-      XAAS_CHECK(add_target(requests.back(), system));
+      XAAS_CHECK(add_target(requests.back(), target));
     }
     const Result<deploy::IndexReport> result = deploy(requests, progress);
     const Result<void> traced = trace_.write();
@@ -143,7 +144,7 @@ public:
       prune_caches(max_bytes);
     XAAS_TRY(deploy::IndexReport report, result);
     XAAS_CHECK(traced);
-    if (std::optional<image::Warning> warning = login_node_warning(systems.front()))
+    if (std::optional<image::Warning> warning = login_node_warning(targets.front().system))
       report.images.front().warnings.push_back(*std::move(warning));
     if (!sbom_.empty()) {
       const UserUmask users;
@@ -188,7 +189,12 @@ private:
 
   bool has_several() const { return all_machines_ || systems_.size() > 1 || cpus_.size() > 1; }
 
-  Result<std::vector<system::SystemDescription>> systems_of_options() const {
+  struct Target {
+    std::string name; // of the machine, or empty
+    system::SystemDescription system;
+  };
+
+  Result<std::vector<Target>> targets_of_options() const {
     if (systems_.size() > 1 && !cpus_.empty())
       return make_error(ErrorKind::usage, "--cpu replaces the CPU of one machine, not of several",
                         "leave out --cpu, or all --system but one");
@@ -198,24 +204,25 @@ private:
         machines.push_back(machine.name);
     if (all_machines_ && machines.empty())
       return make_error(ErrorKind::not_found, "--all-machines: no machine has a name here",
-                        "`xaas detect --save NAME` there gives it one");
+                        "run `xaas detect --save NAME` on a node of each kind");
     if (machines.empty())
       machines.emplace_back();
     if (cpus.empty())
       cpus.emplace_back();
-    std::vector<system::SystemDescription> systems;
+    std::vector<Target> targets;
     for (const std::string& machine : machines)
       for (const std::string& cpu : cpus) {
         XAAS_TRY(system::SystemDescription system, system_of(machine, cpu));
-        systems.push_back(std::move(system));
+        targets.push_back({machine, std::move(system)});
       }
-    return systems;
+    return targets;
   }
 
-  Result<void> add_target(deploy::Request& request, const system::SystemDescription& system) const {
-    request.system = system;
+  Result<void> add_target(deploy::Request& request, const Target& target) const {
+    request.system = target.system;
+    request.target = target.name;
     XAAS_CHECK(set_gpus(request));
-    if (systems_.empty() && !all_machines_ && system.arch == target::host_arch())
+    if (systems_.empty() && !all_machines_ && request.system.arch == target::host_arch())
       request.library_path = split(environment("LD_LIBRARY_PATH"), ':');
     add_selected(request);
     return {};
@@ -288,7 +295,10 @@ private:
                                                   request.system.cpu.name + "). Use --cpu " + level->second +
                                                   " to generate code for other machines"
                                             : "";
-    const std::string title = has_several() ? "target " + request.system.cpu.name + ":\n" : "";
+    const std::string title =
+        has_several()
+            ? "target " + (request.target.empty() ? request.system.cpu.name : request.target) + ":\n"
+            : "";
     request.selected = [warning, explained, title](const select::Selection& selection,
                                                    const std::vector<deploy::HostChoice>& host) {
       if (!warning.empty())

@@ -97,7 +97,7 @@ std::string kernels_of(const deploy::Report& report, const Details& details) {
 }
 
 // Without the name of the image.
-std::string text_of(const deploy::Report& report, const Details& details) {
+std::string report_body(const deploy::Report& report, const Details& details) {
   Rows rows = report.reused        ? reused_rows(report)
               : report.from_source ? built_rows(report)
                                    : lowered_rows(report);
@@ -107,7 +107,7 @@ std::string text_of(const deploy::Report& report, const Details& details) {
          (report.attached ? "SBOM " + report.attached->to_string() + "\n" : "");
 }
 
-std::string dry_text_of(const deploy::Report& report, const Details& details) {
+std::string dry_text(const deploy::Report& report, const Details& details) {
   std::string text = details.explained ? std::string() : report.selection.configuration.id() + "\n";
   text += kernels_of(report, details);
   if (report.from_source)
@@ -183,15 +183,17 @@ Json report_json(const deploy::IndexReport& report) {
 
 std::string report_text(const deploy::Report& report, const Details& details) {
   if (!report.digest)
-    return dry_text_of(report, details);
-  return text_of(report, details) + report.image + " " + report.digest->to_string() + "\n";
+    return dry_text(report, details);
+  return report_body(report, details) + report.image + " " + report.digest->to_string() + "\n";
 }
 
 std::string report_text(const deploy::IndexReport& report, const Details& details) {
   std::string text;
   for (const deploy::Report& each : report.images)
-    text += each.digest ? text_of(each, details) + each.digest->to_string() + "\n\n"
-                        : each.target.name + ": " + dry_text_of(each, details);
+    if (each.digest)
+      text += report_body(each, details) + each.digest->to_string() + "\n\n";
+    else if (const std::string dry = dry_text(each, details); !dry.empty())
+      text += each.target.name + ": " + dry;
   return report.digest ? text + report.image + " " + report.digest->to_string() + "\n" : text;
 }
 

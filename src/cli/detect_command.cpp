@@ -18,6 +18,7 @@ public:
     CLI::Option* const save =
         app.add_option("--save", save_,
                        "Keep the system description under this name, for `--system NAME` of other commands")
+            ->check(not_empty)
             ->type_name("NAME");
     app.add_flag("--site", site_, "With --save: for all users, beside the site's settings")->needs(save);
     app.add_option("--cpu", cpu_,

@@ -10,6 +10,10 @@
 
 namespace xaas::cli {
 
+std::string not_empty(const std::string& text) {
+  return text.empty() ? "is empty" : "";
+}
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";

@@ -38,6 +38,9 @@ Result<build::Request> new_build_request(const fs::path& source, const std::stri
 // The system of --system (default: this machine), with the CPU of --cpu.
 Result<system::SystemDescription> system_of(const std::string& file, const std::string& cpu);
 
+// A check of options: an empty text is mostly a variable that is not set.
+std::string not_empty(const std::string& text);
+
 // An environment variable; empty if it is not set.
 std::string environment(const char* name);
 

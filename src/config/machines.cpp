@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <map>
+#include <sys/stat.h>
 
 namespace xaas::config {
 
@@ -19,6 +21,20 @@ bool is_name(const std::string& name) {
   const auto allowed = [](char c) { return is_word_character(c) || c == '.' || c == '-'; };
   return !name.empty() && std::isalnum(static_cast<unsigned char>(name[0])) &&
          std::all_of(name.begin(), name.end(), allowed) && !name.ends_with(extension);
+}
+
+// Creates what is missing, whatever the umask is: nobody else may write there, and of a site everybody reads.
+Result<void> make_trusted_directories(const fs::path& path, Origin origin) {
+  std::error_code code;
+  if (path.empty() || fs::exists(path, code))
+    return {};
+  XAAS_CHECK(make_trusted_directories(path.parent_path(), origin));
+  XAAS_CHECK(make_directories(path));
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0 ||
+      chmod(path.c_str(), origin == Origin::site ? 0755 : status.st_mode & 0755) != 0)
+    return errno_error(errno, "creating directory " + path.string());
+  return {};
 }
 
 fs::path beside(const fs::path& settings) {
@@ -39,8 +55,10 @@ std::vector<Machine> Machines::all() const {
     const Result<std::vector<fs::path>> files = list_directory(directory.path);
     if (!files)
       continue;
+    std::error_code code;
     for (const fs::path& file : *files)
-      if (const std::string name = file.stem(); file.extension() == extension && is_name(name))
+      if (const std::string name = file.stem();
+          file.extension() == extension && is_name(name) && fs::is_regular_file(file, code))
         found.try_emplace(name, Machine{name, directory.origin, file});
   }
   std::vector<Machine> machines;
@@ -70,22 +88,24 @@ Result<fs::path> Machines::file_of(const std::string& text) const {
   else if (!names.empty())
     hint = "known machines: " + join(names, ", ");
   else
-    hint = "`xaas detect --save " + (is_name(text) ? text : "NAME") + "` there describes it";
+    hint = "run `xaas detect --save " + (is_name(text) ? text : "NAME") + "` on that machine";
   return make_error(ErrorKind::not_found, "no machine is named " + text, hint);
 }
 
 Result<fs::path> Machines::save(const std::string& name, Origin origin, const std::string& text) const {
   if (!is_name(name))
-    return make_error(ErrorKind::usage, name + ": no name for a machine",
+    return make_error(ErrorKind::usage, name + ": not a valid machine name",
                       "letters, digits, `.`, `_` and `-`; the first one is a letter or digit");
   const auto directory = std::find_if(directories_.begin(), directories_.end(),
                                       [&](const Directory& each) { return each.origin == origin; });
   if (directory == directories_.end() || directory->path.empty())
     return make_error(ErrorKind::usage, "machine " + name + ": no directory for settings of this user",
                       "set HOME or XDG_CONFIG_HOME");
-  XAAS_CHECK(make_directories(directory->path));
+  XAAS_CHECK(make_trusted_directories(directory->path, origin));
   const fs::path file = directory->path / (name + std::string(extension));
   XAAS_CHECK(write_file(file, text));
+  if (origin == Origin::site && chmod(file.c_str(), 0644) != 0)
+    return errno_error(errno, "writing " + file.string());
   return file;
 }
 

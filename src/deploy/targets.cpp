@@ -34,6 +34,9 @@ Result<void> check_requests(const std::vector<Request>& requests) {
     return make_error(ErrorKind::usage,
                       what + ": a file tree has one image, not one for each of several targets",
                       "oci:DIR, oci-archive:FILE or docker://HOST/NAME");
+  if (first.attach_sbom && first.output && first.output->transport == oci::Transport::archive)
+    return make_error(ErrorKind::usage, what + ": SBOMs can be attached in a registry or a layout, not to " +
+                                            first.output->text);
   return first.output ? oci::in_operation(registry::check_writable(*first.output, first.access), "writing",
                                           first.output->text)
                       : Result<void>();
@@ -42,14 +45,15 @@ Result<void> check_requests(const std::vector<Request>& requests) {
 // What was deployed for one target.
 struct Target {
   Report report;
-  std::string arch, level;
+  std::string name, arch;
   oci::Reference stored;
+  std::string level() const { return target::isa_level(arch, report.target.features); }
 };
 
 // Weakest first.
 auto order_of(const Target& target) {
   const std::vector<std::string> levels = target::isa_levels(target.arch);
-  const auto level = std::find(levels.begin(), levels.end(), target.level) - levels.begin();
+  const auto level = std::find(levels.begin(), levels.end(), target.level()) - levels.begin();
   return std::tuple(target.arch, level, target.report.target.features.size(), target.report.target.name,
                     target.report.digest->to_string());
 }
@@ -57,13 +61,27 @@ auto order_of(const Target& target) {
 // The variant of the OCI image index specification on amd64: v2, v3, v4. Version 1 is the default.
 std::string variant_of(const Target& target) {
   const std::string prefix = "x86-64-";
-  return target.arch == "x86_64" && target.level.starts_with(prefix) ? target.level.substr(prefix.size())
-                                                                     : "";
+  const std::string level = target.level();
+  return target.arch == "x86_64" && level.starts_with(prefix) ? level.substr(prefix.size()) : "";
 }
 
 Result<oci::Publication> read(const Target& target, const registry::Access& access) {
   XAAS_TRY(oci::OpenedSource opened, registry::open_source(target.stored, {}, access));
   return oci::read_publication(std::move(opened.source), opened.root, target.stored, {});
+}
+
+// Readers choose by features. `targets` are sorted, so equal ones are neighbors.
+Result<void> check_distinct(const std::vector<Target>& targets) {
+  for (size_t i = 1; i < targets.size(); ++i) {
+    const Target &a = targets[i - 1], &b = targets[i];
+    if (a.arch == b.arch && a.report.target.features == b.report.target.features)
+      return make_error(ErrorKind::usage,
+                        a.name + " and " + b.name + " have the same CPU and different images (" +
+                            a.report.selection.configuration.id() + "; " +
+                            b.report.selection.configuration.id() + "), and nothing tells which a node takes",
+                        "deploy for one of them with another tag");
+  }
+  return {};
 }
 
 oci::ListedImage listed(const Target& target, oci::Publication image,
@@ -90,8 +108,9 @@ Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress&
   std::vector<Target> targets;
   std::set<Digest> known;
   for (const Request& request : requests) {
-    progress.note("target " + request.system.cpu.name);
-    Target target{{}, request.system.arch, request.system.cpu.level, {}};
+    const std::string name = request.target.empty() ? request.system.cpu.name : request.target;
+    progress.note("target " + name);
+    Target target{{}, name, request.system.arch, {}};
     Request own = request;
     if (!request.dry_run && request.output) {
       const std::string place = (images.path() / std::to_string(targets.size())).string();
@@ -101,7 +120,7 @@ Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress&
     }
     const bool attach = std::exchange(own.attach_sbom, false);
     own.sbom = attach;
-    XAAS_TRY(target.report, deploy(own, progress));
+    XAAS_TRY(target.report, deploy(own, progress).in("target " + name));
     target.report.image = result.image;
     if (request.dry_run || known.insert(*target.report.digest).second)
       targets.push_back(std::move(target));
@@ -109,6 +128,7 @@ Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress&
   if (!common.dry_run) {
     std::sort(targets.begin(), targets.end(),
               [](const Target& a, const Target& b) { return order_of(a) < order_of(b); });
+    XAAS_CHECK(check_distinct(targets));
     std::vector<oci::ListedImage> entries;
     std::vector<oci::Artifact> sboms;
     for (const Target& target : targets) {

@@ -43,11 +43,11 @@ oci::Chooser best_for(const target::Cpu& host, IfNoneFits if_none_fits) {
     for (size_t i = 0; i < images.size(); ++i) {
       if (const std::vector<std::string> missing = lacking(images[i], host); !missing.empty()) {
         const auto name = images[i].find(annotation::cpu);
-        unfit.push_back((name == images[i].end() ? "one" : "that for " + name->second) + " needs " +
-                        few(missing, shown));
+        const bool named = name != images[i].end() && target::cpu_by_name(host.arch, name->second);
+        unfit.push_back((named ? "that for " + name->second : "one") + " needs " + few(missing, 3));
         continue;
       }
-      const size_t count = features_of(images[i], host.arch).size();
+      const size_t count = guarded(host.arch, features_of(images[i], host.arch)).size();
       if (!best || count > most) {
         best = i;
         most = count;
@@ -56,7 +56,8 @@ oci::Chooser best_for(const target::Cpu& host, IfNoneFits if_none_fits) {
     if (best || if_none_fits == IfNoneFits::first)
       return best.value_or(0);
     return make_error(ErrorKind::unsatisfied,
-                      "none of its images is for this CPU (" + host.name + "): " + join(unfit, "; "),
+                      "none of its images is for this CPU (" + host.name +
+                          "): " + few(std::move(unfit), shown),
                       "`xaas deploy` makes an image for this machine");
   };
 }

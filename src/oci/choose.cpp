@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace xaas::oci {
@@ -100,14 +101,13 @@ Result<std::vector<Entry>> choose_by_tag(std::vector<Entry> images, const std::s
   return error;
 }
 
-// The first entry for an architecture, or that of the chooser; or else the first without a platform.
-Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::string& architecture,
-                                 const Chooser& chooser = {}) {
+// The entries for an architecture, or else the first without a platform.
+Result<std::vector<Entry>> of_platform(const std::vector<Entry>& images, const std::string& architecture) {
   if (images.empty())
     return make_error(ErrorKind::unsatisfied, "the index lists no images");
   const Entry* unnamed = nullptr;
   std::vector<std::string> known;
-  std::vector<const Entry*> fitting;
+  std::vector<Entry> fitting;
   for (const Entry& image : images) {
     const auto platform = image.json->find("platform");
     if (platform == image.json->end() || !platform->is_object()) {
@@ -115,41 +115,92 @@ Result<Entry> choose_by_platform(const std::vector<Entry>& images, const std::st
       continue;
     }
     const std::string os = string_of(*platform, "os");
-    if (string_of(*platform, "architecture") == architecture && (os.empty() || os == "linux")) {
-      fitting.push_back(&image);
-      continue;
-    }
-    known.push_back(os + "/" + string_of(*platform, "architecture"));
+    if (string_of(*platform, "architecture") == architecture && (os.empty() || os == "linux"))
+      fitting.push_back(image);
+    else
+      known.push_back(os + "/" + string_of(*platform, "architecture"));
   }
-  if (fitting.size() > 1 && chooser) {
-    std::vector<std::map<std::string, std::string>> annotations;
-    for (const Entry* image : fitting)
-      annotations.push_back(annotations_of(*image->json));
-    XAAS_TRY(const size_t chosen, chooser(annotations));
-    return *fitting[chosen];
-  }
+  if (fitting.empty() && unnamed)
+    fitting.push_back(*unnamed);
   if (!fitting.empty())
-    return *fitting.front();
-  if (unnamed)
-    return *unnamed;
+    return fitting;
   return make_error(ErrorKind::unsatisfied, "the index has no image for linux/" + architecture,
                     "it has: " + join(known, ", "));
 }
 
+Result<Entry> first_of_platform(const std::vector<Entry>& images, const std::string& architecture) {
+  XAAS_TRY(const std::vector<Entry> fitting, of_platform(images, architecture));
+  return fitting.front();
+}
+
+// Walks an index and those that it lists.
+class Lister {
+public:
+  // With `first_only`, no more than the first image is looked for.
+  Lister(const BlobSource& source, const std::string& architecture, bool first_only)
+      : source_(source), architecture_(architecture), first_only_(first_only) {}
+
+  Result<void> add(const Descriptor& descriptor, std::map<std::string, std::string> annotations = {},
+                   unsigned depth = 0) {
+    const bool index = is_index_type(descriptor.media_type);
+    const std::string name = "index " + descriptor.digest.to_string();
+    if (index && depth == 4)
+      return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
+    if (!known_.insert(descriptor.digest).second)
+      return {};
+    if (known_.size() > most)
+      return make_error(ErrorKind::integrity, "the index lists more than " + std::to_string(most) +
+                                                  " images for linux/" + architecture_);
+    if (!index) {
+      found_.push_back({descriptor, std::move(annotations)});
+      return {};
+    }
+    XAAS_TRY(const std::string text, source_.read(descriptor, manifest_limit));
+    XAAS_TRY(const Json json, parse_index(text, name));
+    XAAS_TRY(const std::vector<Entry> entries, of_platform(images_of(json, name), architecture_).in(name));
+    for (const Entry& entry : entries) {
+      XAAS_TRY(const Descriptor inner, parse_descriptor(JsonReader(*entry.json, entry.where)));
+      XAAS_CHECK(add(inner, annotations_of(*entry.json), depth + 1));
+      if (first_only_ && !found_.empty())
+        break;
+    }
+    return {};
+  }
+
+  std::vector<ListedDescriptor> take() { return std::move(found_); }
+
+private:
+  static constexpr size_t most = 256; // images and indexes
+  const BlobSource& source_;
+  std::string architecture_;
+  bool first_only_;
+  std::vector<ListedDescriptor> found_;
+  std::set<Digest> known_;
+};
+
 } // namespace
 
-Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture,
+Result<std::vector<ListedDescriptor>> list_images(const BlobSource& source, const Descriptor& root,
+                                                  const std::string& architecture) {
+  Lister lister(source, architecture, false);
+  XAAS_CHECK(lister.add(root));
+  return lister.take();
+}
+
+Result<Descriptor> resolve(const BlobSource& source, const Descriptor& root, const std::string& architecture,
                            const Chooser& chooser) {
-  for (unsigned depth = 0; is_index_type(descriptor.media_type); ++depth) {
-    const std::string name = "index " + descriptor.digest.to_string();
-    if (depth == 4)
-      return make_error(ErrorKind::integrity, name + ": indexes are nested too deeply");
-    XAAS_TRY(const std::string nested_text, source.read(descriptor, manifest_limit));
-    XAAS_TRY(const Json nested, parse_index(nested_text, name));
-    XAAS_TRY(const Entry inner, choose_by_platform(images_of(nested, name), architecture, chooser).in(name));
-    XAAS_TRY(descriptor, parse_descriptor(JsonReader(*inner.json, inner.where)));
-  }
-  return descriptor;
+  Lister lister(source, architecture, !chooser);
+  XAAS_CHECK(lister.add(root));
+  const std::vector<ListedDescriptor> found = lister.take();
+  if (found.empty()) // the index lists itself, which no digest allows
+    return make_error(ErrorKind::integrity, "the index has no image for linux/" + architecture);
+  if (found.size() == 1 || !chooser)
+    return found.front().descriptor;
+  std::vector<std::map<std::string, std::string>> annotations;
+  for (const ListedDescriptor& each : found)
+    annotations.push_back(each.annotations);
+  XAAS_TRY(const size_t chosen, chooser(annotations));
+  return found.at(chosen).descriptor;
 }
 
 Result<Descriptor> find_root(const StoredSource& source, const Reference& reference,
@@ -165,7 +216,7 @@ Result<Descriptor> find_root(const StoredSource& source, const Reference& refere
   XAAS_TRY(const std::vector<Entry> chosen, choose_by_tag(images_of(index, "index.json"), reference.tag));
   const bool single = chosen.size() == 1 || !architecture; // a single entry is used whatever its platform
   XAAS_TRY(const Entry entry,
-           single ? Result<Entry>(chosen.front()) : choose_by_platform(chosen, *architecture));
+           single ? Result<Entry>(chosen.front()) : first_of_platform(chosen, *architecture));
   return parse_descriptor(JsonReader(*entry.json, entry.where));
 }
 

@@ -11,7 +11,7 @@
 namespace xaas::oci {
 
 // Resolves an index to the manifest for an architecture: the first, or that of the chooser.
-Result<Descriptor> resolve(const BlobSource& source, Descriptor descriptor, const std::string& architecture,
+Result<Descriptor> resolve(const BlobSource& source, const Descriptor& root, const std::string& architecture,
                            const Chooser& chooser = {});
 
 // What a reference names in a layout or an archive: a manifest or an index. If the tag exists once per

@@ -51,10 +51,15 @@ Result<std::unique_ptr<Image>> open_manifest(const Reference& reference, std::un
                                              const Descriptor& manifest, const std::string& architecture,
                                              const Chooser& chooser) {
   XAAS_TRY(const Descriptor resolved, resolve(*source, manifest, architecture, chooser).in(reference.text));
+  return open_listed(reference, std::move(source), resolved, manifest);
+}
+
+Result<std::unique_ptr<Image>> open_listed(const Reference& reference, std::unique_ptr<BlobSource> source,
+                                           const Descriptor& manifest, const Descriptor& index) {
   auto image = std::make_unique<StoredImage>(reference, std::move(source));
-  if (resolved.digest != manifest.digest)
-    image->chosen_from(manifest.digest);
-  XAAS_CHECK(image->load(resolved).in(reference.text));
+  if (manifest.digest != index.digest)
+    image->chosen_from(index.digest);
+  XAAS_CHECK(image->load(manifest).in(reference.text));
   return std::unique_ptr<Image>(std::move(image));
 }
 

@@ -1,6 +1,7 @@
+#include <xaas/base/process.h>
 #include <xaas/registry/architectures.h>
 
-#include <algorithm>
+#include <set>
 
 namespace xaas::registry {
 
@@ -8,29 +9,33 @@ Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Referenc
                                                              const std::vector<std::string>& architectures,
                                                              const Access& access) {
   std::vector<std::unique_ptr<oci::Image>> images;
+  std::set<Digest> known;
   Error none = make_error(ErrorKind::unsatisfied, reference.text + ": no architecture was asked for");
   for (const std::string& architecture : architectures) {
-    size_t count = 1; // of the architecture's images in the index
-    for (size_t i = 0; i < count; ++i) {
-      const oci::Chooser chooser = [&](const auto& annotations) -> Result<size_t> {
-        count = annotations.size();
-        return i;
-      };
-      Result<std::unique_ptr<oci::Image>> opened = open_image(reference, architecture, access, chooser);
-      if (!opened) {
-        if (opened.error().kind != ErrorKind::unsatisfied)
-          return std::move(opened).error();
-        none = std::move(opened).error();
+    oci::Descriptor root;
+    const auto list = [&]() -> Result<std::vector<oci::ListedDescriptor>> {
+      XAAS_TRY(const oci::OpenedSource opened, open_source(reference, architecture, access));
+      root = opened.root;
+      return oci::list_images(*opened.source, root, architecture).in(reference.text);
+    };
+    auto listed = list();
+    if (!listed) {
+      if (listed.error().kind != ErrorKind::unsatisfied)
+        return std::move(listed).error();
+      none = std::move(listed).error();
+      continue;
+    }
+    for (const oci::ListedDescriptor& each : *listed) {
+      if (!known.insert(each.descriptor.digest).second)
         continue;
-      }
-      const bool known = std::any_of(images.begin(), images.end(), [&](const auto& image) {
-        return image->digest() == (*opened)->digest();
-      });
-      if (!known)
-        images.push_back(*std::move(opened));
+      XAAS_CHECK(check_interrupt());
+      XAAS_TRY(oci::OpenedSource own, open_source(reference, architecture, access));
+      XAAS_TRY(std::unique_ptr<oci::Image> image,
+               oci::open_listed(reference, std::move(own.source), each.descriptor, root));
+      images.push_back(std::move(image));
     }
     // A layout may have a tag once per architecture, without an index; opening it again is cheap.
-    if (!images.empty() && reference.transport == oci::Transport::registry && !images.back()->index_digest())
+    if (reference.transport == oci::Transport::registry && !images.empty() && !images.back()->index_digest())
       break;
   }
   if (images.empty())

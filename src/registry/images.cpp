@@ -99,8 +99,9 @@ std::vector<SpaceNeed> space_needs(const oci::Reference& to, const oci::Publicat
 }
 
 Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to,
-                            const std::string& architecture, const Access& access, Progress& progress) {
-  XAAS_TRY(const std::unique_ptr<oci::Image> image, open_image(from, architecture, access));
+                            const std::string& architecture, const Access& access, Progress& progress,
+                            const oci::Chooser& chooser) {
+  XAAS_TRY(const std::unique_ptr<oci::Image> image, open_image(from, architecture, access, chooser));
   const std::vector<oci::Descriptor>& blobs = image->manifest().layers;
   Copied copied{.digest = image->digest(), .source = image->digest(), .blobs = blobs.size()};
   for (const oci::Descriptor& blob : blobs)
@@ -125,10 +126,10 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
 
 Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
                     const std::optional<std::string>& architecture, const std::string& own_architecture,
-                    const Access& access, Progress& progress) {
+                    const Access& access, Progress& progress, const oci::Chooser& chooser) {
   XAAS_CHECK(oci::in_operation(check_writable(to, access), "writing", to.text));
   if (is_tree(to))
-    return copy_to_tree(from, to, architecture.value_or(own_architecture), access, progress);
+    return copy_to_tree(from, to, architecture.value_or(own_architecture), access, progress, chooser);
   XAAS_TRY(oci::OpenedSource opened, open_source(from, architecture, access));
   const std::shared_ptr<const oci::BlobSource> source = std::move(opened.source);
   const oci::ReadOptions options{architecture, to.transport != oci::Transport::registry};

@@ -44,6 +44,7 @@ struct Request {
   std::optional<oci::Reference> output; // optional with dry_run
   registry::Access access;              // for references in a registry
   system::SystemDescription system;
+  std::string target; // its name among several, for people; empty: that of the CPU
   // Only an IR image that is signed by this key is used.
   std::optional<provenance::PublicKey> verify_key;
   std::map<std::string, std::string> set; // values chosen by hand
@@ -151,7 +152,8 @@ struct IndexReport {
 // sorted by architecture, ISA level, number of features and name of the CPU, because clients that know no
 // more than the architecture take the first; each has the annotations `dev.xaas.cpu`, `dev.xaas.features` and
 // `dev.xaas.gpu`, and on x86-64, except for the first, the level as `variant`. Targets with the same image
-// are one entry. `sbom` is a usage error.
+// are one entry. Usage errors: `sbom`; targets with
+// the same CPU and different images.
 Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress& progress = no_progress());
 
 } // namespace xaas::deploy

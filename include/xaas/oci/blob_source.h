@@ -40,6 +40,19 @@ Result<std::unique_ptr<Image>> open_manifest(const Reference& reference, std::un
                                              const Descriptor& manifest, const std::string& architecture,
                                              const Chooser& chooser = {});
 
+// What an index, or those that it lists, has for an architecture, in its order and each once; of a manifest,
+// itself. integrity for more than a few hundred, because each may be opened.
+struct ListedDescriptor {
+  Descriptor descriptor; // of a manifest
+  std::map<std::string, std::string> annotations;
+};
+Result<std::vector<ListedDescriptor>> list_images(const BlobSource& source, const Descriptor& root,
+                                                  const std::string& architecture);
+
+// The image of a manifest that list_images() found in `index`.
+Result<std::unique_ptr<Image>> open_listed(const Reference& reference, std::unique_ptr<BlobSource> source,
+                                           const Descriptor& manifest, const Descriptor& index);
+
 // The media type that a manifest or an index states, or an empty string.
 std::string manifest_type(const std::string& text);
 bool is_manifest_type(const std::string& type);

@@ -80,10 +80,11 @@ struct Copied {
 };
 
 // Copies an image of any type, including everything that an index lists; with `architecture` (OCI name) only
-// its image. Digests stay the same unless `converted`. To a file tree: the image for `architecture`, or else
-// for `own_architecture`.
+// its first image. Digests stay the same unless `converted`. To a file tree: the image for `architecture`, or
+// else for `own_architecture`; of several, that of the chooser.
 Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
                     const std::optional<std::string>& architecture, const std::string& own_architecture,
-                    const Access& access, Progress& progress = no_progress());
+                    const Access& access, Progress& progress = no_progress(),
+                    const oci::Chooser& chooser = {});
 
 } // namespace xaas::registry

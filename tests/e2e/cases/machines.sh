@@ -40,7 +40,7 @@ cp haswell.json plain
 expect_error 4 'no machine is named plain' "$XAAS" deploy oci:app:ir --system plain -o oci:out:x -q
 finds 'write ./plain' <stderr || fail "no hint: $(cat stderr)"
 "$XAAS" deploy oci:app:ir --system ./plain -o oci:out:plain -q >out.txt
-expect_error 2 'no name for a machine' "$XAAS" detect --save ../x -q
+expect_error 2 'not a valid machine name' "$XAAS" detect --save ../x -q
 expect_error 2 '--save' "$XAAS" detect --site -q
 chmod 666 site/machines/old.json
 expect_error 9 'users other than its owner can write to it' "$XAAS" deploy oci:app:ir --system old -o oci:out:x -q

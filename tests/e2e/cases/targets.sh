@@ -79,6 +79,29 @@ expect_error 2 haswel "$XAAS" deploy oci:app:ir --cpu haswel,nehalem -o oci:out:
 [ ! -e tree ] || fail "a refused deploy left a tree"
 jq -e '[.manifests[].annotations."org.opencontainers.image.ref.name"] | index("x") == null' out/index.json >out.txt || fail "a refused deploy wrote x"
 
+expect_error 2 'SBOMs can be attached in a registry or a layout' "$XAAS" deploy oci:app:ir --cpu haswell,nehalem -o oci-archive:x.tar --attach-sbom -q
+[ ! -e x.tar ] || fail "a refused deploy wrote an archive"
+expect_error 2 'is empty' "$XAAS" deploy oci:app:ir --system '' --system new -o oci:out:x -q
+"$XAAS" deploy oci:app:ir --cpu haswell,nehalem --dry-run --explain -q >explained
+grep -c '^target ' explained >count
+expect_equal "explained targets" "$(cat count)" 2
+[ -z "$(tail -c 1 explained)" ] || fail "no line end: $(tail -n 3 explained)"
+
+# Features decide over the order, whatever level the description of a system states.
+jq '.cpu.level = "x86-64"' home/.config/xaas/machines/new.json >lying.json
+"$XAAS" deploy oci:app:ir --system ./lying.json --system old -o oci:out:ordered --format json -q >ordered.json
+assert_json ordered.json '[.images[].target.cpu] == ["x86-64", "haswell"]'
+
+# Two machines with the same CPU and different images have no order.
+jq '.specializations[0].values[1].requires = {"gpu": {"vendor": "nvidia"}}' src/xaas.json >with-gpu.json
+jq '.gpus = [{"vendor": "nvidia", "model": "A", "arch": "sm_80"}]' home/.config/xaas/machines/new.json >gpu.json
+"$XAAS" build with-gpu.json --source src -o oci:gpu:ir -q >out.txt
+expect_error 2 'have the same CPU and different images' "$XAAS" deploy oci:gpu:ir --system ./gpu.json --system new -o oci:out:x -q
+
+# A file tree is what this machine runs.
+"$XAAS" copy oci:out:app rootfs:tree -q >out.txt
+expect_equal "the tree's image" "$(jq -r '.annotations."dev.xaas.cpu"' tree/.xaas/image.json)" "$(checked oci:out:app)"
+
 # SBOMs and images to be found again are those of single deploys.
 "$XAAS" deploy oci:app:ir --cpu haswell,nehalem -o oci:out:described --attach-sbom --reuse oci:out --format json -q >sboms.json
 assert_json sboms.json '[.images[].sbom != null] == [true, true]'

@@ -42,6 +42,7 @@ TEST_F(MachinesOfASite, TheUsersHideTheSites) {
   for (const char* file : {"site/machines/zen4.json", "site/machines/old.json", "user/machines/zen4.json",
                            "user/machines/notes.txt", "user/machines/.json", "user/machines/-x.json"})
     put(file);
+  ASSERT_TRUE(make_directories(directory_.path() / "user/machines/directory.json"));
   EXPECT_THAT(names(), ElementsAre("old site", "zen4 user"));
   EXPECT_EQ(*Machines(sources_).file_of("zen4"), directory_.path() / "user/machines/zen4.json");
   EXPECT_EQ(*Machines(sources_).file_of("old"), directory_.path() / "site/machines/old.json");
@@ -72,6 +73,28 @@ TEST_F(MachinesOfASite, OthersCannotPutOneThere) {
   EXPECT_EQ(Machines(sources_).file_of("zen4").error().kind, ErrorKind::storage);
   chmod(file.parent_path().c_str(), 0755);
   EXPECT_TRUE(Machines(sources_).file_of("zen4"));
+}
+
+// Whatever the umask is, a machine that was saved can be used, and a site's by everybody.
+TEST_F(MachinesOfASite, SavedOnesAreTrusted) {
+  for (const mode_t mask : {0002, 0077, 0022}) {
+    const std::string name = "m" + std::to_string(mask);
+    sources_.site = directory_.path() / name / "etc/config.json";
+    sources_.user = directory_.path() / name / "home/config.json";
+    const Machines machines(sources_);
+    const mode_t before = umask(mask);
+    const Result<fs::path> site = machines.save("site", Origin::site, "{}");
+    const Result<fs::path> user = machines.save("user", Origin::user, "{}");
+    umask(before);
+    ASSERT_TRUE(site && user);
+    EXPECT_TRUE(machines.file_of("site")) << mask;
+    EXPECT_TRUE(machines.file_of("user")) << mask;
+    struct stat status{};
+    ASSERT_EQ(stat(site->c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0644u);
+    ASSERT_EQ(stat(site->parent_path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0755u);
+  }
 }
 
 TEST_F(MachinesOfASite, SavingCreatesAndReplaces) {

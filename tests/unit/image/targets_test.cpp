@@ -40,6 +40,19 @@ TEST(Targets, OfNoneThatFitsAllAreNamed) {
   EXPECT_EQ(*best_for(cpu("nehalem"), IfNoneFits::first)(images), 0u);
 }
 
+// Names that LLVM does not know count for nothing, and annotations are no prose for messages.
+TEST(Targets, HostileAnnotations) {
+  Annotations many = of("x86-64");
+  for (int i = 0; i < 1000; ++i)
+    many[annotation::features] += ",invented" + std::to_string(i);
+  EXPECT_EQ(*best_for(cpu("nehalem"))({many, of("nehalem")}), 1u);
+  Annotations lying = of("haswell");
+  lying[annotation::cpu] = "a\nline";
+  EXPECT_THAT(best_for(cpu("nehalem"))(std::vector<Annotations>(1000, lying)).error().message,
+              ::testing::AllOf(HasSubstr("one needs "), ::testing::Not(HasSubstr("line")),
+                               ::testing::SizeIs(::testing::Lt(1000u))));
+}
+
 // An image without annotations may run anywhere; others are better.
 TEST(Targets, ImagesOfOtherToolsFit) {
   EXPECT_EQ(*best_for(cpu("nehalem"))({{}, of("haswell")}), 0u);

@@ -85,6 +85,31 @@ TEST_F(PublicationTest, AnIndexListsSeveralImagesForAnArchitecture) {
   EXPECT_EQ(open_image(layout("a"), "amd64", none).error().kind, ErrorKind::unsatisfied);
 }
 
+// The chooser sees the images of all levels at once, each once; and no index makes readers open thousands.
+TEST_F(PublicationTest, AChooserSeesNestedIndexes) {
+  const auto image = [](int number) {
+    NewImage image = for_architecture("amd64");
+    image.config.labels["number"] = std::to_string(number);
+    return ListedImage{publication_of(image), "amd64", {}, {{"number", std::to_string(number)}}};
+  };
+  const auto nested = [&](int from, int to) {
+    std::vector<ListedImage> images;
+    for (int i = from; i < to; ++i)
+      images.push_back(image(i));
+    return ListedImage{index_of(std::move(images)), "amd64", {}, {}};
+  };
+  ASSERT_TRUE(write_publication(layout("a"), index_of({nested(0, 9), nested(5, 14)})));
+  const Chooser last = [](const auto& annotations) -> Result<size_t> {
+    EXPECT_EQ(annotations.size(), 14u);
+    return annotations.size() - 1;
+  };
+  EXPECT_EQ((*open_image(layout("a"), "amd64", last))->config().labels.at("number"), "13");
+  EXPECT_EQ((*open_image(layout("a"), "amd64"))->config().labels.at("number"), "0");
+  ASSERT_TRUE(write_publication(layout("b"), index_of({nested(0, 300)})));
+  EXPECT_EQ(open_image(layout("b"), "amd64", last).error().kind, ErrorKind::integrity);
+  EXPECT_TRUE(open_image(layout("b"), "amd64"));
+}
+
 TEST_F(PublicationTest, ACopyHasTheDigestsOfItsOriginal) {
   const Publication index = publication_of({for_architecture("arm64"), for_architecture("amd64")});
   ASSERT_TRUE(write_publication(layout("a"), index, 4));
