@@ -2,6 +2,7 @@
 #include <xaas/registry/architectures.h>
 
 #include <set>
+#include <utility>
 
 namespace xaas::registry {
 
@@ -13,10 +14,12 @@ Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Referenc
   Error none = make_error(ErrorKind::unsatisfied, reference.text + ": no architecture was asked for");
   for (const std::string& architecture : architectures) {
     oci::Descriptor root;
+    std::unique_ptr<oci::BlobSource> source; // each image has its own; the first one that of the list
     const auto list = [&]() -> Result<std::vector<oci::ListedDescriptor>> {
-      XAAS_TRY(const oci::OpenedSource opened, open_source(reference, architecture, access));
+      XAAS_TRY(oci::OpenedSource opened, open_source(reference, architecture, access));
       root = opened.root;
-      return oci::list_images(*opened.source, root, architecture).in(reference.text);
+      source = std::move(opened.source);
+      return oci::list_images(*source, root, architecture).in(reference.text);
     };
     auto listed = list();
     if (!listed) {
@@ -29,9 +32,12 @@ Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Referenc
       if (!known.insert(each.descriptor.digest).second)
         continue;
       XAAS_CHECK(check_interrupt());
-      XAAS_TRY(oci::OpenedSource own, open_source(reference, architecture, access));
+      if (!source) {
+        XAAS_TRY(oci::OpenedSource own, open_source(reference, architecture, access));
+        source = std::move(own.source);
+      }
       XAAS_TRY(std::unique_ptr<oci::Image> image,
-               oci::open_listed(reference, std::move(own.source), each.descriptor, root));
+               oci::open_listed(reference, std::exchange(source, nullptr), each.descriptor, root));
       images.push_back(std::move(image));
     }
     // A layout may have a tag once per architecture, without an index; opening it again is cheap.
