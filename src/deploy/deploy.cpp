@@ -217,8 +217,8 @@ bool wants_files(const Request& request) {
 Result<void> write(const Request& request, const Plan& plan, const oci::NewImage& image,
                    const provenance::FileList& files, Report& report, Progress& progress) {
   XAAS_TRY(report.digest, registry::write_image(*request.output, image, request.access, progress));
-  const bool kept = request.keep || (request.reuse && is_in(*request.output, *request.reuse));
-  if (plan.reusable && kept && request.output->tag != plan.reusable->tag) {
+  const bool kept = plan.reusable && (request.keep || is_in(*request.output, *request.reuse));
+  if (kept && request.output->tag != plan.reusable->tag) {
     XAAS_TRY([[maybe_unused]] const Digest digest,
              registry::write_image(*plan.reusable, image, request.access, progress));
   }

@@ -53,7 +53,7 @@ struct Request {
   // Where to look for an image that was deployed before: a repository or layout, without a tag. If the output
   // lies there, too, or with `keep`, later deploys can find it.
   std::optional<oci::Reference> reuse;
-  bool keep = false;
+  bool keep = false; // of deploy_index(), whose outputs lie elsewhere first
   // For builds from source: runtimes in order (enclose::builder_choices; empty: the built-in order), their
   // options, and limits for every step.
   std::vector<std::string> runtimes, runtime_options;
@@ -152,8 +152,7 @@ struct IndexReport {
 // sorted by architecture, ISA level, number of features and name of the CPU, because clients that know no
 // more than the architecture take the first; each has the annotations `dev.xaas.cpu`, `dev.xaas.features` and
 // `dev.xaas.gpu`, and on x86-64, except for the first, the level as `variant`. Targets with the same image
-// are one entry. Usage errors: `sbom`; targets with
-// the same CPU and different images.
+// are one entry. Usage errors: `sbom`; targets with the same CPU and different images.
 Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress& progress = no_progress());
 
 } // namespace xaas::deploy

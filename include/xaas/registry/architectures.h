@@ -10,9 +10,8 @@
 namespace xaas::registry {
 
 // The images that a reference has for these architectures (OCI names), in this order, then in that of the
-// index, each once. Without an
-// index, the single image, whatever its architecture. If there is none, unsatisfied; other errors as
-// open_image().
+// index, each once. Without an index, the single image, whatever its architecture. If there is none,
+// unsatisfied; other errors as open_image() and oci::list_images().
 Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Reference& reference,
                                                              const std::vector<std::string>& architectures,
                                                              const Access& access);
