@@ -241,7 +241,7 @@ private:
   }
 
   Result<void> check_gpus() {
-    XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image_));
+    XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image_.manifest().annotations));
     XAAS_TRY(GpuFindings findings, check_gpu_code(code, system_->gpus));
     for (const std::string& message : findings.problems)
       problem(Problem::Kind::gpu, "", message);
@@ -390,10 +390,12 @@ Result<Report> check(const oci::Reference& reference, const std::optional<system
     return oci::in_operation(std::move(result), "verifying", reference.text);
   };
   const std::string arch = system ? system->arch : target::host_arch();
-  XAAS_TRY(const std::unique_ptr<oci::Image> image,
-           registry::open_image(reference, target::oci_architecture(arch), access,
-                                system ? image::best_for(system::target_cpu(*system))
-                                       : image::best_for(target::host_cpu(), image::IfNoneFits::first)));
+  XAAS_TRY(
+      const std::unique_ptr<oci::Image> image,
+      registry::open_image(
+          reference, target::oci_architecture(arch), access,
+          system ? image::best_for(system::target_cpu(*system), [&] { return system::target_gpus(*system); })
+                 : image::best_for(target::host_cpu(), system::host_gpus, image::IfNoneFits::first)));
   std::optional<provenance::Signature> signature;
   if (key) {
     XAAS_TRY(signature, within(provenance::check_signature(*image, *key, access)));

@@ -42,7 +42,8 @@ public:
     XAAS_TRY(const registry::Copied copied,
              oci::in_operation(registry::copy(from, to, architecture,
                                               target::oci_architecture(target::host_arch()), access, progress,
-                                              image::best_for(target::host_cpu(), image::IfNoneFits::first)),
+                                              image::best_for(target::host_cpu(), system::host_gpus,
+                                                              image::IfNoneFits::first)),
                                "copying", from_));
     if (copied.converted && !common.quiet)
       print_note(

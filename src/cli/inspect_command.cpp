@@ -41,14 +41,14 @@ Result<Json> describe_deployed(const oci::Image& image) {
     const auto found = annotations.find(key);
     return found == annotations.end() ? std::string() : found->second;
   };
-  XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image));
+  XAAS_TRY(const std::vector<image::GpuCode> code, image::gpu_code_of(image.manifest().annotations));
   std::set<std::string> gpus;
   for (const image::GpuCode& each : code)
     gpus.insert(each.gpu);
   XAAS_TRY(std::optional<image::CpuKernels> kernels, image::cpu_kernels_of(image));
   if (kernels)
     image::demangle(kernels->kernels);
-  if (const std::string on = text("dev.xaas.gpu"); on == "cpu")
+  if (const std::string on = text(image::annotation::gpu); on == "cpu")
     gpus.insert(on);
   Json configuration = Json::object();
   if (const auto values = spec::parse_assignments(text("dev.xaas.configuration")))

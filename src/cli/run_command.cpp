@@ -99,6 +99,9 @@ public:
     if (common.verbosity > 0 || (plan.first && !common.quiet))
       for (const std::string& note : plan.notes)
         print_note(note);
+    if (plan.rank_image && !common.quiet)
+      if (const auto note = run::note_of_ranks(request.trees, host.environment, *plan.rank_image))
+        print_note(*note);
     if (common.verbosity > 0)
       print_note(plan.runtime + ": " + run::shell_text(plan.invocation.arguments));
     std::cout.flush();

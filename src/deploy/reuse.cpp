@@ -98,7 +98,7 @@ Inputs inputs_of(const image::ApplicationImage& source, const std::string& confi
                    {"dev.xaas.configuration", configuration},
                    {image::annotation::cpu, target.name},
                    {image::annotation::features, join(target.features, ",")},
-                   {"dev.xaas.gpu", device.gpus.empty() ? "none" : join(device.gpus, ",")},
+                   {image::annotation::gpu, device.gpus.empty() ? "none" : join(device.gpus, ",")},
                    {"dev.xaas.lto", lto ? "thin" : "none"},
                    {"org.opencontainers.image.created", image::rfc3339(time)}};
   if (!device.code.empty())

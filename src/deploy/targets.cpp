@@ -4,6 +4,7 @@
 
 #include <xaas/base/stopwatch.h>
 #include <xaas/deploy/deploy.h>
+#include <xaas/image/deployed.h>
 #include <xaas/image/targets.h>
 #include <xaas/oci/operation.h>
 #include <xaas/oci/publication.h>
@@ -55,7 +56,7 @@ auto order_of(const Target& target) {
   const std::vector<std::string> levels = target::isa_levels(target.arch);
   const auto level = std::find(levels.begin(), levels.end(), target.level()) - levels.begin();
   return std::tuple(target.arch, level, target.report.target.features.size(), target.report.target.name,
-                    target.report.digest->to_string());
+                    target.report.gpus, target.report.digest->to_string());
 }
 
 // The variant of the OCI image index specification on amd64: v2, v3, v4. Version 1 is the default.
@@ -70,13 +71,15 @@ Result<oci::Publication> read(const Target& target, const registry::Access& acce
   return oci::read_publication(std::move(opened.source), opened.root, target.stored, {});
 }
 
-// Readers choose by features. `targets` are sorted, so equal ones are neighbors.
+// Readers choose by features and device code. `targets` are sorted, so equal ones are neighbors.
 Result<void> check_distinct(const std::vector<Target>& targets) {
   for (size_t i = 1; i < targets.size(); ++i) {
     const Target &a = targets[i - 1], &b = targets[i];
-    if (a.arch == b.arch && a.report.target.features == b.report.target.features)
+    if (a.arch == b.arch && a.report.target.features == b.report.target.features &&
+        a.report.gpus == b.report.gpus)
       return make_error(ErrorKind::usage,
-                        a.name + " and " + b.name + " have the same CPU and different images (" +
+                        a.name + " and " + b.name +
+                            " have the same CPU and device code, and different images (" +
                             a.report.selection.configuration.id() + "; " +
                             b.report.selection.configuration.id() + "), and nothing tells which a node takes",
                         "deploy for one of them with another tag");
@@ -90,7 +93,8 @@ oci::ListedImage listed(const Target& target, oci::Publication image,
                          target::oci_architecture(target.arch),
                          first ? std::string() : variant_of(target),
                          {}};
-  for (const char* key : {image::annotation::cpu, image::annotation::features, image::annotation::gpu})
+  for (const char* key : {image::annotation::cpu, image::annotation::features, image::annotation::gpu,
+                          image::annotation::gpu_code})
     if (const auto found = annotations.find(key); found != annotations.end())
       entry.annotations[key] = found->second;
   return entry;

@@ -6,10 +6,10 @@ namespace {
 
 // The items of an annotation that is a JSON array; none without the annotation. `read` reads one item.
 template <typename Item, typename Read>
-Result<std::vector<Item>> read_annotation(const oci::Image& image, const char* key, const Read& read) {
+Result<std::vector<Item>> read_annotation(const Annotations& annotations, const char* key, const Read& read) {
   std::vector<Item> items;
-  const auto found = image.manifest().annotations.find(key);
-  if (found == image.manifest().annotations.end())
+  const auto found = annotations.find(key);
+  if (found == annotations.end())
     return items;
   const std::string where = std::string("annotation ") + key;
   XAAS_TRY(const Json json, parse_json(found->second, where, false, ErrorKind::integrity));
@@ -86,7 +86,7 @@ std::string to_annotation(const std::vector<ChosenNeeds>& needs) {
 }
 
 Result<std::vector<ChosenNeeds>> needs_of(const oci::Image& image) {
-  return read_annotation<ChosenNeeds>(image, annotation::needs, read_needs);
+  return read_annotation<ChosenNeeds>(image.manifest().annotations, annotation::needs, read_needs);
 }
 
 std::string to_annotation(const std::vector<PreferredOfHost>& preferred) {
@@ -101,7 +101,7 @@ std::string to_annotation(const std::vector<PreferredOfHost>& preferred) {
 }
 
 Result<std::vector<PreferredOfHost>> preferred_of_host(const oci::Image& image) {
-  return read_annotation<PreferredOfHost>(image, annotation::host, read_preferred);
+  return read_annotation<PreferredOfHost>(image.manifest().annotations, annotation::host, read_preferred);
 }
 
 std::string describe(const GpuCode& code) {
@@ -130,8 +130,8 @@ std::string to_annotation(const std::vector<GpuCode>& code) {
   return json.dump();
 }
 
-Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image) {
-  return read_annotation<GpuCode>(image, annotation::gpu_code, read_gpu_code);
+Result<std::vector<GpuCode>> gpu_code_of(const Annotations& annotations) {
+  return read_annotation<GpuCode>(annotations, annotation::gpu_code, read_gpu_code);
 }
 
 } // namespace xaas::image

@@ -1,11 +1,14 @@
 #include <xaas/image/targets.h>
 
 #include <xaas/base/text.h>
+#include <xaas/image/deployed.h>
 #include <xaas/image/warning.h>
 #include <xaas/target/cpuid.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace xaas::image {
 
@@ -28,16 +31,52 @@ std::vector<std::string> features_of(const Annotations& annotations, const std::
                                        : target::with_implied(arch, split(features->second, ','));
 }
 
+// Empty: the image says nothing.
+std::string device_code_of(const Annotations& annotations) {
+  const auto found = annotations.find(annotation::gpu);
+  return found == annotations.end() ? std::string() : found->second;
+}
+
+// How well device code suits a node, worst first. An image without any has a program that was configured
+// without GPUs, or whose kernels are missing; either runs where code for other GPUs does not.
+enum class Suits { not_at_all, without, on_cpu, perhaps, for_older_gpu, for_gpu };
+
+Suits suits(const GpuCode& code, const target::GpuArch& arch, const target::Gpu& gpu) {
+  if (gpu.vendor != arch.vendor)
+    return Suits::not_at_all;
+  if (!gpu.arch)
+    return Suits::perhaps;
+  if (code.ptx.empty() ? !target::machine_code_runs(arch, *gpu.arch)
+                       : !target::device_code_serves(arch, *gpu.arch))
+    return Suits::not_at_all;
+  return code.gpu == to_string(*gpu.arch) ? Suits::for_gpu : Suits::for_older_gpu;
+}
+
+Result<Suits> suits(const Annotations& annotations, const std::vector<target::Gpu>& gpus) {
+  const std::string device_code = device_code_of(annotations);
+  if (device_code.empty() || device_code == "none")
+    return Suits::without;
+  if (device_code == "cpu")
+    return Suits::on_cpu;
+  XAAS_TRY(const std::vector<GpuCode> codes, gpu_code_of(annotations));
+  Suits best = Suits::not_at_all;
+  for (const GpuCode& code : codes) {
+    XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(code.arch));
+    for (const target::Gpu& gpu : gpus)
+      best = std::max(best, suits(code, arch, gpu));
+  }
+  return best;
+}
+
 } // namespace
 
 std::vector<std::string> lacking(const Annotations& annotations, const target::Cpu& host) {
   return target::missing_features(guarded(host.arch, features_of(annotations, host.arch)), host.features);
 }
 
-oci::Chooser best_for(const target::Cpu& host, IfNoneFits if_none_fits) {
-  return [host, if_none_fits](const std::vector<Annotations>& images) -> Result<size_t> {
-    std::optional<size_t> best;
-    size_t most = 0;
+oci::Chooser best_for(const target::Cpu& host, const FindGpus& gpus, IfNoneFits if_none_fits) {
+  return [host, gpus, if_none_fits](const std::vector<Annotations>& images) -> Result<size_t> {
+    std::vector<size_t> fit;
     std::vector<std::string> unfit;
     constexpr size_t shown = 4;
     for (size_t i = 0; i < images.size(); ++i) {
@@ -45,12 +84,22 @@ oci::Chooser best_for(const target::Cpu& host, IfNoneFits if_none_fits) {
         const auto name = images[i].find(annotation::cpu);
         const bool named = name != images[i].end() && target::cpu_by_name(host.arch, name->second);
         unfit.push_back((named ? "that for " + name->second : "one") + " needs " + few(missing, 3));
-        continue;
+      } else {
+        fit.push_back(i);
       }
-      const size_t count = guarded(host.arch, features_of(images[i], host.arch)).size();
-      if (!best || count > most) {
+    }
+    std::set<std::string> device_codes;
+    for (const size_t i : fit)
+      device_codes.insert(device_code_of(images[i]));
+    const std::vector<target::Gpu> found = device_codes.size() > 1 ? gpus() : std::vector<target::Gpu>();
+    std::optional<size_t> best;
+    std::pair<Suits, size_t> most;
+    for (const size_t i : fit) {
+      XAAS_TRY(const Suits by_gpu, device_codes.size() > 1 ? suits(images[i], found) : Suits::without);
+      const std::pair worth(by_gpu, guarded(host.arch, features_of(images[i], host.arch)).size());
+      if (!best || worth > most) {
         best = i;
-        most = count;
+        most = worth;
       }
     }
     if (best || if_none_fits == IfNoneFits::first)

@@ -69,10 +69,18 @@ private:
     if (request_.image.transport == oci::Transport::squashfs)
       return open_squashfs();
     const target::Cpu cpu = target::host_cpu();
-    XAAS_TRY(const std::unique_ptr<oci::Image> image,
-             registry::open_image(
-                 request_.image, target::oci_architecture(cpu.arch), request_.access,
-                 image::best_for(cpu, request_.check ? image::IfNoneFits::fail : image::IfNoneFits::first)));
+    const image::FindGpus gpus = [&] {
+      return request_.gpus ? system::host_gpus() : std::vector<target::Gpu>();
+    };
+    const auto if_none_fits = request_.check ? image::IfNoneFits::fail : image::IfNoneFits::first;
+    bool several = false;
+    const oci::Chooser choose = [&](const std::vector<image::Annotations>& images) {
+      several = images.size() > 1;
+      return image::best_for(cpu, gpus, if_none_fits)(images);
+    };
+    XAAS_TRY(
+        const std::unique_ptr<oci::Image> image,
+        registry::open_image(request_.image, target::oci_architecture(cpu.arch), request_.access, choose));
     if (image::kind_of(*image) == "ir")
       return make_error(ErrorKind::usage, request_.image.text + ": is an IR image and has no programs yet",
                         "`xaas deploy` makes a runnable image from it");
@@ -80,6 +88,8 @@ private:
     XAAS_TRY(const TreeStore store, TreeStore::open(request_.trees));
     XAAS_TRY(plan_.use, store.get(*image, progress_));
     program_.tree = plan_.use->tree();
+    if (several && launched_)
+      plan_.rank_image = {request_.image.text, image->digest(), annotations_};
     return {};
   }
 

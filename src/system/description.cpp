@@ -39,4 +39,23 @@ target::Cpu target_cpu(const SystemDescription& description) {
           target::usable_features(description.arch, description.cpu.features)};
 }
 
+std::vector<target::Gpu> target_gpus(const SystemDescription& description) {
+  std::vector<target::Gpu> gpus;
+  for (const Gpu& gpu : description.gpus) {
+    if (gpu.vendor != "nvidia" && gpu.vendor != "amd")
+      continue;
+    const Result<target::GpuArch> arch =
+        target::parse_gpu_arch(gpu.arch.substr(0, gpu.arch.find(':'))); // without settings
+    gpus.push_back({gpu.vendor == "amd" ? target::GpuArch::Vendor::amd : target::GpuArch::Vendor::nvidia,
+                    arch ? std::optional(*arch) : std::nullopt});
+  }
+  return gpus;
+}
+
+std::vector<target::Gpu> host_gpus() {
+  Probes probes;
+  probes.runtime_versions = false;
+  return target_gpus(detect(probes));
+}
+
 } // namespace xaas::system

@@ -5,6 +5,7 @@
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
 #include <xaas/image/bundle.h>
+#include <xaas/image/targets.h>
 #include <xaas/oci/image.h>
 
 #include <string>
@@ -69,6 +70,6 @@ std::string describe(const GpuCode& code); // "sm_90: PTX 8.4", "sm_90: machine 
 std::string to_annotation(const std::vector<GpuCode>& code);
 
 // Of a deployed image; empty without the annotation. Integrity error if malformed.
-Result<std::vector<GpuCode>> gpu_code_of(const oci::Image& image);
+Result<std::vector<GpuCode>> gpu_code_of(const Annotations& annotations);
 
 } // namespace xaas::image

@@ -9,6 +9,7 @@
 #include <xaas/base/result.h>
 #include <xaas/oci/reference.h>
 #include <xaas/registry/images.h>
+#include <xaas/run/rank_images.h>
 #include <xaas/run/tree_store.h>
 
 #include <map>
@@ -90,6 +91,7 @@ struct Plan {
   bool host_mpi = false;          // the program loads the host's
   std::vector<HostChoice> host;   // one entry for each library that was requested or that the image prefers
   std::vector<std::string> notes; // for users
+  std::optional<RankImage> rank_image; // of an index, where a launcher started this process
   bool first = true; // this is the first of the ranks that a launcher started, or there is no launcher
   std::optional<TreeUse> use; // keeps the tree from being removed
 };

@@ -8,6 +8,7 @@
 #include <xaas/base/json.h>
 #include <xaas/base/result.h>
 #include <xaas/target/cpu.h>
+#include <xaas/target/gpu.h>
 
 #include <chrono>
 #include <cstdint>
@@ -133,5 +134,10 @@ Result<SystemDescription> import_prototype(const fs::path& path);
 // The CPU as a lowering target: LLVM's name, or "generic" if this LLVM has none, and the features that it can
 // use (target::usable_features()).
 target::Cpu target_cpu(const SystemDescription& description);
+
+// Its GPUs, as far as their vendors have device code here (not Intel's).
+std::vector<target::Gpu> target_gpus(const SystemDescription& description);
+// Those of this machine. See detect().
+std::vector<target::Gpu> host_gpus();
 
 } // namespace xaas::system

@@ -9,6 +9,7 @@
 #include <xaas/base/result.h>
 
 #include <compare>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,12 @@ struct GpuArch {
   // would come after sm_100, and sm_100f after sm_100a.) It does not say which code runs where; see the
   // functions below.
   auto operator<=>(const GpuArch&) const = default;
+};
+
+// A GPU of a machine.
+struct Gpu {
+  GpuArch::Vendor vendor = GpuArch::Vendor::nvidia;
+  std::optional<GpuArch> arch; // absent: nothing reports it, because the driver does not work
 };
 
 // "sm_90a", "gfx90a". The inverse of parse_gpu_arch.

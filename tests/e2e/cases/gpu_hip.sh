@@ -181,3 +181,14 @@ assert_json inspected.json '.target.gpu == ["gfx90a"] and .gpu_code[0].code_obje
 "$XAAS" check oci:image:gfx90a --system system.json
 expect_error 3 '1 problem' "$XAAS" check oci:image:gfx90a --system <(jq '.gpus[0].arch = "gfx908"' system.json)
 expect_error 3 '1 problem' "$XAAS" check oci:image:gfx90a --system <(jq '.gpus = []' system.json)
+
+# Nodes with the same CPU and different GPUs, under one name.
+jq '.gpus[0].arch = "gfx906"' system.json >older.json
+"$XAAS" deploy oci:image:ir --system ./older.json --system ./system.json -o oci:out:both --format json -q >both.json
+assert_json both.json '[.images[].target.gpu] == [["gfx906"], ["gfx90a"]]'
+taken_for() { # SYSTEM
+  "$XAAS" check oci:out:both --system "$1" --format json | jq -r .digest
+}
+expect_equal "the image for gfx906" "$(taken_for older.json)" "$(jq -r '.images[0].digest' both.json)"
+expect_equal "the image for gfx90a" "$(taken_for system.json)" "$(jq -r '.images[1].digest' both.json)"
+expect_error 3 '1 problem' "$XAAS" check oci:out:both --system <(jq '.gpus[0].arch = "gfx908"' system.json)

@@ -55,6 +55,13 @@ if command -v bwrap ch-run podman >/dev/null; then
   expect_equal "run on Core 2" "$(taken_on Conroe oci:out:app)" "$(image_digest single x86-64)"
   expect_error 3 'none of its images is for this CPU' qemu-x86_64 -cpu Nehalem "$XAAS" run oci:out:new hello
   qemu-x86_64 -cpu Nehalem "$XAAS" run --print --no-check oci:out:new hello >out.txt
+  # Ranks that a launcher started on nodes of both kinds: one tells.
+  rank() { # QEMU-CPU
+    PMI_RANK=1 SLURM_JOB_ID=7 SLURM_STEP_ID=0 qemu-x86_64 -cpu "$1" "$XAAS" run oci:out:app hello 2>&1 >/dev/null
+  }
+  { rank Haswell; rank Nehalem; } >ranks.txt || fail "ranks: $(cat ranks.txt)"
+  expect_equal "what ranks tell" "$(grep -c 'different images' ranks.txt)" 1
+  grep -q 'those for haswell and for nehalem' ranks.txt || fail "what ranks tell: $(cat ranks.txt)"
 else
   echo "not run: without a container runtime"
 fi
@@ -96,7 +103,7 @@ assert_json ordered.json '[.images[].target.cpu] == ["x86-64", "haswell"]'
 jq '.specializations[0].values[1].requires = {"gpu": {"vendor": "nvidia"}}' src/xaas.json >with-gpu.json
 jq '.gpus = [{"vendor": "nvidia", "model": "A", "arch": "sm_80"}]' home/.config/xaas/machines/new.json >gpu.json
 "$XAAS" build with-gpu.json --source src -o oci:gpu:ir -q >out.txt
-expect_error 2 'have the same CPU and different images' "$XAAS" deploy oci:gpu:ir --system ./gpu.json --system new -o oci:out:x -q
+expect_error 2 'have the same CPU and device code, and different images' "$XAAS" deploy oci:gpu:ir --system ./gpu.json --system new -o oci:out:x -q
 
 # A file tree is what this machine runs.
 "$XAAS" copy oci:out:app rootfs:tree -q >out.txt
