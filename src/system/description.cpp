@@ -54,7 +54,7 @@ std::vector<target::Gpu> target_gpus(const SystemDescription& description) {
 
 std::vector<target::Gpu> host_gpus() {
   Probes probes;
-  probes.runtime_versions = false;
+  probes.only_gpus = true;
   return target_gpus(detect(probes));
 }
 

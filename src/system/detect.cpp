@@ -97,6 +97,11 @@ SystemDescription look(const Machine& machine, const Probes& probes, const targe
   SystemDescription description = bare(cpu);
   const std::vector<std::string> directories = library_directories(machine, cpu.arch);
   GpuProbe gpus(machine, probes, directories);
+  if (probes.only_gpus) {
+    gpus.finish(description);
+    description.notes = machine.notes();
+    return description;
+  }
   ProgramVersions versions(probes.limits.programs);
   probe_programs(machine, probes.runtime_versions ? &versions : nullptr, description);
   if (!probes.cpu)

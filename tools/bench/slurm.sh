@@ -2,8 +2,8 @@
 # Batch jobs of Slurm: `xaas detect` describes the node of its job, examples/slurm deploys for every partition, and `xaas run`
 # works in a job. Starts a Slurm of one node on the loopback (munge, slurmctld and slurmd with files below a temporary
 # directory), runs detect with srun and sbatch, checks its output, deploys an example for both partitions, runs images as ranks,
-# with signals and exit codes, and removes everything. Needs root and Slurm (Debian: slurm-wlm, munge); skipped without them,
-# with exit code 77.
+# with signals and exit codes, and one image for two partitions whose nodes have different CPUs, which QEMU emulates; and removes
+# everything. Needs root and Slurm (Debian: slurm-wlm, munge); skipped without them, with exit code 77.
 #
 # Slurm's plugins for control groups are off because a container cannot delegate any.
 set -euo pipefail
@@ -199,3 +199,33 @@ for runtime in bwrap charliecloud; do
   wait $step || true
   echo "ok: signals of a job, $runtime ($(grep -c usr1 wait.out) SIGUSR1)"
 done
+
+# One image for both partitions, whose nodes have different CPUs: xaas asks an emulated one, and starts programs on the real one.
+command -v qemu-x86_64 >/dev/null || { echo "not run: partitions with different CPUs (qemu-x86_64 is not installed)"; exit 0; }
+export XDG_CONFIG_HOME=$work/config
+declare -A cpus=([ordinary]=Nehalem [special]=Haswell)
+for partition in "${!cpus[@]}"; do
+  "$xaas" detect --cpu "${cpus[$partition],,}" --save "$partition" -q >/dev/null
+done
+"$xaas" deploy "oci:$work/spheres:ir" --all-machines -o "oci:$work/place:all" --format json -q >all.json
+on() { # PARTITION ARGUMENT...: `xaas run` on a node of it
+  timeout 300 srun --partition="$1" qemu-x86_64 -cpu "${cpus[$1]}" "$xaas" run --runtime bwrap "${@:2}"
+}
+for partition in ordinary special; do
+  cpu=${cpus[$partition],,}
+  digest=$(jq -er '.images[] | select(.target.cpu == "'"$cpu"'") | .digest' all.json)
+  on $partition --print "oci:$work/place:all" >line.txt 2>run.log || die "no line on $partition: $(cat run.log)"
+  grep -qF "/trees/${digest#sha256:}" line.txt || die "a job on $partition does not run $digest, for $cpu: $(cat line.txt)"
+  on $partition -q "oci:$work/place:all" >$partition.out 2>run.log || die "a job on $partition: $(cat run.log)"
+  [ -s $partition.out ] || die "a job on $partition printed nothing"
+  echo "ok: a job on $partition runs the image for $cpu"
+done
+cat >rank.sh <<'END'
+#!/bin/bash
+cpus=(Haswell Nehalem)
+exec qemu-x86_64 -cpu "${cpus[SLURM_PROCID % 2]}" "$1" run --runtime bwrap "$2"
+END
+chmod 755 rank.sh
+timeout 300 srun -n 2 --mpi=pmi2 ./rank.sh "$xaas" "oci:$work/place:all" >ranks.out 2>ranks.log || die "ranks of both kinds: $(cat ranks.log)"
+[ "$(grep -c 'ranks of this job run different images' ranks.log)" = 1 ] || die "ranks of both kinds are not told once: $(cat ranks.log)"
+echo "ok: ranks of both kinds: $(grep 'different images' ranks.log)"

@@ -97,6 +97,7 @@ struct Probes {
   std::vector<std::string> path;  // program search path; empty: $PATH
   bool runtime_versions = true;   // ask for versions that no choice depends on: of MPIs by what is in their
                                   // libraries, of container runtimes and compilers by running them
+  bool only_gpus = false;         // besides the CPU
   std::map<std::string, std::string> environment; // used instead of getenv() unless empty
   // Libraries to ask about GPUs, instead of those of the machine's drivers. With a root other than "/", no
   // other library is loaded.
@@ -137,7 +138,7 @@ target::Cpu target_cpu(const SystemDescription& description);
 
 // Its GPUs, as far as their vendors have device code here (not Intel's).
 std::vector<target::Gpu> target_gpus(const SystemDescription& description);
-// Those of this machine. See detect().
+// Those of this machine. Nothing else is examined; see detect().
 std::vector<target::Gpu> host_gpus();
 
 } // namespace xaas::system

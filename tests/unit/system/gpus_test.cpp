@@ -149,6 +149,33 @@ TEST_F(DetectGpus, AmdByTheKernelsTopology) {
   EXPECT_EQ(detect(probes_).gpus[0].arch, "gfx1101");
 }
 
+TEST_F(DetectGpus, AloneWithoutTheRest) {
+  const std::string node = "/sys/class/kfd/kfd/topology/nodes/1";
+  file(node + "/properties", "simd_count 440\ngfx_target_version 90010\nlocation_id 49408\ndomain 0\n");
+  file("/proc/meminfo", "MemTotal: 1000 kB\n");
+  const SystemDescription all = detect(probes_);
+  EXPECT_EQ(all.memory_bytes, 1'024'000u);
+  probes_.only_gpus = true;
+  const SystemDescription found = detect(probes_);
+  EXPECT_EQ(found.gpus, all.gpus);
+  EXPECT_EQ(found.gpus.size(), 1u);
+  EXPECT_EQ(found.cpu, all.cpu);
+  EXPECT_EQ(found.memory_bytes, 0u);
+  EXPECT_THAT(found.runtimes, IsEmpty());
+}
+
+TEST(TargetGpus, ThoseThatHaveDeviceCode) {
+  SystemDescription system;
+  system.gpus = {Gpu{"nvidia", "H100", "sm_90", 0, "", "", ""}, Gpu{"intel", "Max", "pvc", 0, "", "", ""},
+                 Gpu{"amd", "MI250X", "gfx90a:xnack+", 0, "", "", ""}, Gpu{"nvidia", "", "", 0, "", "", ""}};
+  const std::vector<target::Gpu> gpus = target_gpus(system);
+  ASSERT_EQ(gpus.size(), 3u);
+  EXPECT_EQ(to_string(*gpus[0].arch), "sm_90");
+  EXPECT_EQ(to_string(*gpus[1].arch), "gfx90a");
+  EXPECT_EQ(gpus[2].vendor, target::GpuArch::Vendor::nvidia);
+  EXPECT_FALSE(gpus[2].arch);
+}
+
 TEST_F(DetectGpus, IntelByItsDevices) {
   intel("card0", "0x4680", "0000:00:02.0");
   intel("card1", "0x0bd5", "0000:29:00.0");
