@@ -55,7 +55,7 @@ public:
     app.add_option(
            "--gpu", gpus_,
            "Deploy for these GPUs: architectures by LLVM name (sm_90, gfx90a), `cpu` to run CUDA kernels on "
-           "the CPU, or `none`")
+           "the CPU, or `none`; `auto,cpu` and `auto,none`: only for machines without a GPU")
         ->delimiter(',')
         ->type_name("ARCH,...");
     app.add_flag(
@@ -316,18 +316,27 @@ private:
     request.check_kernels = check_kernels_;
     if (ptxas_ != "none")
       request.assembler = device::places_of_environment(ptxas_);
-    if (gpus_.empty())
+    std::vector<std::string> names = gpus_;
+    if (!names.empty() && names.front() == "auto") {
+      names.erase(names.begin());
+      if (names.size() > 1 || (!names.empty() && names.front() != "cpu" && names.front() != "none"))
+        return make_error(ErrorKind::usage,
+                          "--gpu: after `auto` comes `cpu` or `none`, for machines without a GPU");
+      if (!system::target_gpus(request.system).empty())
+        return {};
+    }
+    if (names.empty())
       return {};
     request.system.gpus.clear();
-    request.no_gpu = gpus_ == std::vector<std::string>{"none"};
+    request.no_gpu = names == std::vector<std::string>{"none"};
     if (request.no_gpu)
       return {};
-    if (gpus_ == std::vector<std::string>{"cpu"}) {
+    if (names == std::vector<std::string>{"cpu"}) {
       request.system.gpus.push_back(system::cpu_as_gpu());
       return {};
     }
-    for (const std::string& name : gpus_) {
-      if (name == "cpu" || name == "none")
+    for (const std::string& name : names) {
+      if (name == "cpu" || name == "none" || name == "auto")
         return make_error(ErrorKind::usage, "--gpu: `" + name + "` stands alone, not in a list");
       XAAS_TRY(const target::GpuArch arch, target::gpu_arch(name).in("--gpu"));
       system::Gpu gpu;

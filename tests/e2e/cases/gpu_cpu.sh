@@ -233,3 +233,18 @@ assert_json or-cpu.json '.target.gpu == ["cpu"] and ([.kernels[].form] == ["loop
 expect_equal "output of kernels on the CPU" "$(or-cpu/usr/local/bin/app)" "4 7"
 "$XAAS" deploy oci:choice:ir --system system.json --gpu none -o rootfs:none -q >/dev/null
 expect_equal "output without GPU" "$(none/usr/local/bin/app)" "host"
+
+# Only for machines without a GPU; a name for machines with one and without.
+jq '.gpus = [{"vendor": "nvidia", "model": "A100", "arch": "sm_80"}]' system.json >a100.json
+"$XAAS" deploy oci:choice:ir --system ./a100.json --system ./system.json --gpu auto,none -o oci:auto:none --format json -q >auto.json
+assert_json auto.json '[.images[].target.gpu] == [[], ["sm_80"]]'
+"$XAAS" deploy oci:choice:ir --system ./a100.json --system ./system.json --gpu auto,cpu -o oci:auto:cpu --format json -q >auto.json
+assert_json auto.json '[.images[].target.gpu] == [["cpu"], ["sm_80"]]'
+for system in system a100; do
+  "$XAAS" check oci:auto:cpu --system ./$system.json --format json >checked-$system.json || true
+done
+expect_equal "images taken" "$(jq -r .digest checked-system.json checked-a100.json)" "$(jq -r '.images[].digest' auto.json)"
+"$XAAS" deploy oci:choice:ir --system system.json --gpu auto -o oci:auto:here --format json -q >auto.json
+assert_json auto.json '.target.gpu == ["cpu"]' # by the specialization point
+expect_error 2 'after `auto`' "$XAAS" deploy oci:choice:ir --gpu auto,sm_80 -o oci:auto:x -q
+expect_error 2 'stands alone' "$XAAS" deploy oci:choice:ir --gpu sm_80,auto -o oci:auto:x -q

@@ -59,7 +59,8 @@ protected:
     EXPECT_TRUE(write_file(path("k.cu"), kernels, 0644, false));
     const std::string command =
         "cd " + path("").string() + " && " + XAAS_TEST_CLANG + " " + machine_.compiler +
-        " -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -O2 "
+        " -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib --cuda-path=/none "
+        "--cuda-feature=+ptx88 -O2 "
         "-Wno-unknown-cuda-version -Xclang -disable-llvm-passes -emit-llvm -include names.h -c " +
         options + " k.cu -o k.bc";
     EXPECT_EQ(std::system(command.c_str()), 0);
