@@ -105,7 +105,9 @@ Error no_gpu_here(const std::string& vendors, const std::string& why) {
   return make_error(
       ErrorKind::unsatisfied, "this configuration has code for " + vendors + " GPUs, and " + why,
       "--gpu ARCH deploys for a GPU that is not here (sm_90, gfx90a), --gpu cpu for running CUDA kernels on "
-      "the CPU, --gpu none without device code");
+      "the CPU, --gpu none without device code; --gpu auto,cpu and --gpu auto,none do so for machines "
+      "without a "
+      "GPU only");
 }
 
 Result<DevicePlan> plan_jobs(const image::Bundle& bundle, const std::set<Digest>& host_units,
