@@ -58,7 +58,8 @@ public:
     app.add_option("--workdir", directory_,
                    "Working directory in the container (default: the current directory)")
         ->type_name("DIR");
-    app.add_flag("--no-gpu", no_gpu_, "Hide the GPUs of the machine from the program");
+    app.add_flag("--no-gpu", no_gpu_,
+                 "Hide the GPUs of the machine from the program, and take an image for nodes without GPUs");
     app.add_flag(
         "--no-check", no_check_,
         "Do not check that this machine has the CPU features, libraries and devices that the image needs");

@@ -61,9 +61,12 @@ Result<Suits> suits(const Annotations& annotations, const std::vector<target::Gp
   XAAS_TRY(const std::vector<GpuCode> codes, gpu_code_of(annotations));
   Suits best = Suits::not_at_all;
   for (const GpuCode& code : codes) {
-    XAAS_TRY(const target::GpuArch arch, target::parse_gpu_arch(code.arch));
+    const Result<target::GpuArch> arch = target::parse_gpu_arch(code.arch);
+    if (!arch)
+      return make_error(ErrorKind::integrity,
+                        std::string("annotation ") + annotation::gpu_code + ": " + arch.error().message);
     for (const target::Gpu& gpu : gpus)
-      best = std::max(best, suits(code, arch, gpu));
+      best = std::max(best, suits(code, *arch, gpu));
   }
   return best;
 }

@@ -31,7 +31,7 @@ using FindGpus = std::function<std::vector<target::Gpu>()>;
 // Of images whose features `host` has, those whose device code suits the node best: code that runs on one of
 // its GPUs, kernels that run on the CPU, no device code, code for other GPUs. Of these, the one with the most
 // features; of equals the first. If there is none, the first of all, or unsatisfied with the features that
-// each needs.
+// each needs. Integrity error if an annotation about device code is malformed.
 enum class IfNoneFits { fail, first };
 oci::Chooser best_for(const target::Cpu& host, const FindGpus& gpus,
                       IfNoneFits if_none_fits = IfNoneFits::fail);

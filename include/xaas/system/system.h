@@ -136,7 +136,7 @@ Result<SystemDescription> import_prototype(const fs::path& path);
 // use (target::usable_features()).
 target::Cpu target_cpu(const SystemDescription& description);
 
-// Its GPUs, as far as their vendors have device code here (not Intel's).
+// Its GPUs of NVIDIA and AMD, the vendors that images have device code for.
 std::vector<target::Gpu> target_gpus(const SystemDescription& description);
 // Those of this machine. Nothing else is examined; see detect().
 std::vector<target::Gpu> host_gpus();

@@ -112,7 +112,7 @@ TEST(Targets, DeviceCodeForTheGpusOfTheNode) {
   EXPECT_EQ(chosen({"sm_90"}, {no_gpu("haswell"), machine_code("haswell", "sm_80")}), 0u);
   EXPECT_EQ(chosen({"sm_86"}, {no_gpu("haswell"), machine_code("haswell", "sm_80")}), 1u);
   EXPECT_EQ(chosen({"sm_90"}, {ptx("haswell", "sm_80"), ptx("haswell", "sm_90")}), 1u);
-  // Without a GPU, kernels that run are better than none, and none than some for GPUs.
+  // Without a GPU, kernels on the CPU come before no kernels, and these before code for GPUs.
   EXPECT_EQ(chosen({}, {no_gpu("znver4"), on_cpu("haswell")}), 1u);
   EXPECT_EQ(chosen({"sm_90"}, {on_cpu("znver4"), ptx("haswell", "sm_90")}), 1u);
   EXPECT_EQ(chosen({}, {ptx("znver4", "sm_90"), no_gpu("haswell")}), 1u);
@@ -126,7 +126,10 @@ TEST(Targets, DamagedDeviceCodeIsReported) {
     Annotations damaged = of("haswell");
     damaged[annotation::gpu] = "sm_90";
     damaged[annotation::gpu_code] = code;
-    EXPECT_FALSE(best_for(cpu("haswell"), no_gpus)({of("haswell"), damaged})) << code;
+    const Result<size_t> chosen = best_for(cpu("haswell"), no_gpus)({of("haswell"), damaged});
+    ASSERT_FALSE(chosen) << code;
+    EXPECT_EQ(chosen.error().kind, ErrorKind::integrity) << code;
+    EXPECT_THAT(chosen.error().message, HasSubstr("dev.xaas.gpu.code"));
   }
 }
 
