@@ -77,6 +77,10 @@ assert_json() { # FILE FILTER: the filter must be true
   jq -e "$2" "$1" >/dev/null || fail "$1: not true: $2; it is: $(cat "$1")"
 }
 
+# A filter: the warnings of a report that do not depend on whether the machine that runs the test has a batch system.
+# shellcheck disable=SC2034 # the cases use it
+own_warnings='[.warnings[] | select(.kind != "login-node")]'
+
 image_digest() { # LAYOUT TAG: of the manifest
   jq -er --arg tag "$2" \
     '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $tag) | .digest' "$1/index.json"
