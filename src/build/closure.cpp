@@ -1,6 +1,7 @@
 #include "closure.h"
 
 #include <xaas/base/directory.h>
+#include <xaas/loader/c_library.h>
 #include <xaas/loader/loading.h>
 #include <xaas/target/cpu.h>
 
@@ -39,6 +40,7 @@ public:
       for (const Library* start : start_)
         if (programs != start->dynamic.interpreter.empty() && !reached_.contains(start))
           XAAS_CHECK(add_loading(*start));
+    XAAS_CHECK(complete_c_library());
     for (const auto& [name, chosen] : chosen_)
       XAAS_CHECK(put_library(name, *chosen.library));
     XAAS_CHECK(add_loaders());
@@ -178,6 +180,23 @@ private:
                       chosen.by + " loads " + chosen.library->path + " and " + by + " loads " +
                           library->path + " as " + installed + ", and an image has one library for each name",
                       "link both with the same library");
+  }
+
+  // Libraries of a host, such as its GPU driver's and its MPI, need parts of the C library that the
+  // application itself does not.
+  Result<void> complete_c_library() {
+    const auto libc = chosen_.find("libc.so.6");
+    if (libc == chosen_.end())
+      return {};
+    const fs::path directory = fs::path(libc->second.library->path).parent_path();
+    for (const loader::CLibraryPart& part : loader::c_library_parts) {
+      if (!part.linked)
+        continue;
+      XAAS_TRY(const Library* const library, loader_.read(directory / part.name));
+      if (library)
+        chosen_.try_emplace(std::string(part.name), Chosen{library, libc->second.by});
+    }
+    return {};
   }
 
   // The loader keeps its path, because programs name it. A library is found by its soname in a directory that

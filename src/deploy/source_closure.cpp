@@ -5,6 +5,7 @@
 #include <xaas/base/tree_path.h>
 #include <xaas/image/dpkg.h>
 #include <xaas/link/note.h>
+#include <xaas/loader/c_library.h>
 #include <xaas/loader/loading.h>
 
 #include <algorithm>
@@ -45,6 +46,7 @@ public:
         if (programs != start->dynamic.interpreter.empty() && !reached_.contains(start))
           XAAS_CHECK(add_closure(*start));
     XAAS_CHECK(check_missing());
+    XAAS_CHECK(complete_c_library());
     for (auto& [path, file] : files_)
       closure_.files.push_back(std::move(file));
     closure_.packages = image::packages_of(of_packages_, tree_);
@@ -94,9 +96,25 @@ private:
       const std::string directory = fs::path(library.path).parent_path();
       // Found under the needed name, which may be a link in the tree.
       const std::string path = directory + "/" + fs::path(name).filename().string();
+      if (name == "libc.so.6")
+        libc_directory_ = directory;
       XAAS_CHECK(put(path, find_in_tree(tree_, library.path).outside));
       if (!is_found_again(*object, directory, arch_))
         closure_.library_directories.insert(directory);
+    }
+    return {};
+  }
+
+  // Libraries of a host, such as its GPU driver's and its MPI, need parts of the C library that the
+  // application itself does not.
+  Result<void> complete_c_library() {
+    if (libc_directory_.empty())
+      return {};
+    for (const loader::CLibraryPart& part : loader::c_library_parts) {
+      const std::string path = (libc_directory_ / part.name).string();
+      const TreePlace place = find_in_tree(tree_, path);
+      if (part.linked && place.type == fs::file_type::regular)
+        XAAS_CHECK(put(path, place.outside));
     }
     return {};
   }
@@ -168,6 +186,7 @@ private:
   std::set<const Library*> reached_; // from what was started
   std::set<std::string> loaded_;     // names
   std::set<std::string> missing_;    // for messages
+  fs::path libc_directory_;          // in the tree
   std::map<std::string, link::InstalledFile> files_;
   std::map<Digest, fs::path> of_packages_;
   SourceClosure closure_;

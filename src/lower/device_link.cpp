@@ -6,6 +6,7 @@
 // which inlines no calls across units; linking modules as they are, because the module flags of units with
 // different options contradict each other.
 #include "bounded_stream.h"
+#include "for_ptxas.h"
 #include "gpu_libraries.h"
 
 #include <xaas/base/worker.h>
@@ -108,6 +109,11 @@ private:
     config_.Options.UseInitArray = true;
     if (invocation.getLangOpts().getDefaultFPContractMode() == clang::LangOptions::FPM_Fast)
       config_.Options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+    if (target_.arch == "nvptx64" && level > 0)
+      config_.PreCodeGenModuleHook = [](unsigned, const llvm::Module& module) {
+        suit_ptxas(const_cast<llvm::Module&>(module)); // as in offer_libraries()
+        return true;
+      };
     config_.DiagHandler = [this](const llvm::DiagnosticInfo& info) {
       if (info.getSeverity() != llvm::DS_Error)
         return;

@@ -2,6 +2,7 @@
 // the unit's options into Clang's, emit() runs Clang's own optimizer and back end on it.
 #include "bounded_stream.h"
 #include "describe.h"
+#include "for_ptxas.h"
 #include "gpu_libraries.h"
 
 #include <xaas/base/text.h>
@@ -137,6 +138,14 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
             });
       });
   return options;
+}
+
+void add_for_ptxas(llvm::PassBuilder& builder) {
+  builder.registerOptimizerLastEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel level, llvm::ThinOrFullLTOPhase phase) {
+        if (level != llvm::OptimizationLevel::O0 && phase == llvm::ThinOrFullLTOPhase::None)
+          passes.addPass(llvm::createModuleToFunctionPassAdaptor(ForPtxas()));
+      });
 }
 
 // The back end reports errors through the context, not through Clang's diagnostics. The context's default
@@ -275,6 +284,8 @@ static Result<Setup> set_up(const Job& job, llvm::Module& module) {
   codegen.VerifyEach = 0;
   if (job.form == Form::working)
     make_working(codegen);
+  if (setup.action == clang::Backend_EmitAssembly)
+    codegen.PassBuilderCallbacks.emplace_back(add_for_ptxas);
   if (job.form == Form::thin_lto && ir::suits_lto(module)) {
     XAAS_CHECK(ir::set_plain_attributes(module, set));
     ir::keep_sections(module);

@@ -76,16 +76,30 @@ public:
            !ZSTD_isError(ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1));
   }
 
-  Result<void> write(std::string_view data) override { return compress(data, ZSTD_e_continue); }
+  Result<void> write(std::string_view data) override {
+    if (begun_)
+      return compress(data, ZSTD_e_continue);
+    waiting_ += data;
+    if (waiting_.size() < small_size)
+      return {};
+    begun_ = true;
+    XAAS_CHECK(compress(waiting_, ZSTD_e_continue));
+    waiting_ = {};
+    return {};
+  }
 
   std::string take() override { return std::exchange(compressed_, {}); }
 
   Result<std::string> finish() override {
-    XAAS_CHECK(compress({}, ZSTD_e_end));
+    XAAS_CHECK(compress(waiting_, ZSTD_e_end));
     return std::move(compressed_);
   }
 
 private:
+  // Of data that come in one piece with the end, zstd knows the size. For unknown sizes it clears tables of
+  // 30 MiB first, which takes longer than compressing a small layer.
+  static constexpr size_t small_size = size_t{1} << 20;
+
   Result<void> compress(std::string_view data, ZSTD_EndDirective directive) {
     ZSTD_inBuffer input{data.data(), data.size(), 0};
     while (true) {
@@ -101,6 +115,8 @@ private:
   }
 
   ZSTD_CCtx* context_;
+  bool begun_ = false;
+  std::string waiting_; // until begun_
   std::string compressed_;
   std::vector<char> buffer_ = std::vector<char>(piece_size);
 };

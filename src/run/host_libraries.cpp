@@ -2,6 +2,7 @@
 
 #include <xaas/base/glob.h>
 #include <xaas/base/text.h>
+#include <xaas/loader/c_library.h>
 #include <xaas/run/preferred.h>
 
 #include <algorithm>
@@ -15,8 +16,8 @@ using loader::Library, loader::Loader, loader::Loading;
 // The C library always comes from the image.
 std::map<std::string, const Library*> libc_names() {
   std::map<std::string, const Library*> names;
-  for (const std::string& name : runtimes::Knowledge::get().libc)
-    names[name] = nullptr;
+  for (const loader::CLibraryPart& part : loader::c_library_parts)
+    names[std::string(part.name)] = nullptr;
   return names;
 }
 
@@ -196,8 +197,9 @@ private:
   }
 
   Result<void> check_libc(const Library& library) {
-    for (const std::string& name : runtimes::Knowledge::get().libc) {
-      if (!library.dynamic.needed_versions.count(name))
+    for (const loader::CLibraryPart& part : loader::c_library_parts) {
+      const std::string name(part.name);
+      if (!library.dynamic.needed_versions.count(name) && !contains(library.dynamic.needed, name))
         continue;
       XAAS_TRY(const Library* const own, image_.find(name));
       if (!own)
@@ -413,7 +415,7 @@ Result<std::string> HostLibraries::take(const Replaced& replaced,
                           " by DT_RPATH, before any other",
                       "link it with -Wl,--enable-new-dtags, for DT_RUNPATH");
   for (const std::string& name : names_of(replaced))
-    if (contains(runtimes::Knowledge::get().libc, name))
+    if (loader::is_of_c_library(name))
       return make_error(ErrorKind::unsatisfied,
                         name + " belongs to the C library, which is always the image's");
   XAAS_TRY(const std::string directory, directory_of(replaced, directories));

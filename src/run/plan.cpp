@@ -11,6 +11,7 @@
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/targets.h>
+#include <xaas/loader/c_library.h>
 #include <xaas/loader/loading.h>
 #include <xaas/oci/operation.h>
 #include <xaas/oci/tree.h>
@@ -20,6 +21,7 @@
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
+#include <set>
 #include <unistd.h>
 
 extern char** environ;
@@ -47,7 +49,7 @@ public:
     make_environment();
     XAAS_TRY(const std::string path, find_command());
     if (request_.gpus)
-      add_gpus();
+      XAAS_CHECK(add_gpus());
     XAAS_CHECK(choose_libraries(path));
     add_library_path();
     XAAS_CHECK(make_mount_points());
@@ -297,12 +299,41 @@ private:
                       "`xaas run " + request_.image.text + " PROGRAM -- ARG...` starts one of the programs");
   }
 
-  void add_gpus() {
+  Result<void> add_gpus() {
     const HostGpus gpus = find_gpus(host_.root, loader::directories_of("/", target::host_arch()).all());
     program_.gpus = gpus.kinds;
     program_.devices = gpus.devices;
     for (const std::vector<Bind>* binds : {&gpus.libraries, &gpus.files})
       program_.binds.insert(program_.binds.end(), binds->begin(), binds->end());
+    return warn_of_drivers(gpus);
+  }
+
+  // A driver whose libraries cannot be loaded looks like a machine without GPUs.
+  Result<void> warn_of_drivers(const HostGpus& gpus) {
+    const std::string arch = target::host_arch();
+    loader::Loader image(program_.tree, arch, {}, false);
+    XAAS_TRY(const loader::Library* const libc, image.find("libc.so.6"));
+    std::set<std::string> absent;
+    for (const loader::CLibraryPart& part : loader::c_library_parts)
+      if (part.linked && libc) {
+        XAAS_TRY(const loader::Library* const found, image.find(std::string(part.name)));
+        if (!found)
+          absent.emplace(part.name);
+      }
+    if (absent.empty())
+      return {};
+    loader::Loader host(host_.root, arch, {}, true);
+    for (const Bind& bind : gpus.libraries) {
+      XAAS_TRY(const loader::Library* const library, host.read(bind.source));
+      for (const std::string& name : library ? library->dynamic.needed : std::vector<std::string>())
+        if (absent.contains(name)) {
+          plan_.notes.push_back(
+              "the image has no " + name + ", which the driver's " + bind.source.string() +
+              " needs, so the program finds no GPU; images that this version builds have it");
+          return {};
+        }
+    }
+    return {};
   }
 
   // Decides about MPI and the other libraries of the host.

@@ -29,7 +29,6 @@ void read_mpi(const Json& json, Knowledge& knowledge) {
     knowledge.mpi.push_back({item["abi"], item["libraries"].get<std::vector<Texts>>()});
   for (const Json& item : json["libraries"])
     knowledge.groups.push_back({item["name"], texts(item, "files")});
-  knowledge.libc = texts(json, "libc");
   for (const Json& item : json["parts"])
     knowledge.parts.push_back(
         {item["library"], texts(item, "directories"), texts(item, "files"), texts(item, "beside")});

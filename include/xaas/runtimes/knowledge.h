@@ -66,7 +66,6 @@ struct Knowledge {
   std::vector<Launcher> launchers;
   std::vector<MpiFamily> mpi;
   std::vector<LibraryGroup> groups;
-  std::vector<std::string> libc;
   std::vector<Parts> parts;
   std::vector<GpuKind> gpus;
 

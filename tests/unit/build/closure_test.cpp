@@ -189,6 +189,18 @@ TEST_F(ClosureTest, TheLoaderComesWithTheCLibrary) {
   EXPECT_EQ(std::count_if(files.begin(), files.end(), is_loader), 1);
 }
 
+// No program here needs them, but the library of a GPU's driver does, which a host brings.
+TEST_F(ClosureTest, TheCLibraryIsComplete) {
+  program_ = {"/usr/lib/libown.so.1", {}, {}};
+  program_.dynamic.needed = {"libc.so.6"};
+  std::set<std::string> names;
+  for (const auto& [path, file] : by_path(gather()))
+    names.insert(fs::path(path).filename());
+  for (const char* name : {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  EXPECT_FALSE(names.contains("libthread_db.so.1"));
+}
+
 TEST_F(ClosureTest, ExtrasComeWithWhatTheyNeed) {
   program_ = {"/usr/bin/program", {}, {}};
   library("plugins/deep/libplugin.so", "int b(void); int plugin(void) { return b(); }",

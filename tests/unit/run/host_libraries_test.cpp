@@ -101,6 +101,16 @@ TEST_F(HostLibrariesTest, TheSameSonameWithWhatItNeedsButNotTheCLibrary) {
   EXPECT_THAT(take("one"), ElementsAre("this machine has no libone.so.1"));
 }
 
+// A library can need a part of the C library without using a symbol of it.
+TEST_F(HostLibrariesTest, APartOfTheCLibraryThatTheImageLacks) {
+  library("sdk/libdl.so.2", "", "-Wl,-soname,libdl.so.2");
+  library("host/libone.so.1", "int one(void) { return 1; }",
+          "-Wl,-soname,libone.so.1 -Wl,--no-as-needed sdk/libdl.so.2");
+  EXPECT_THAT(take("one"), ElementsAre(HasSubstr("needs libdl.so.2, which the image does not have")));
+  library(in_image("libdl.so.2"), "", "-Wl,-soname,libdl.so.2");
+  EXPECT_THAT(take("one"), ElementsAre("libone.so.1"));
+}
+
 TEST_F(HostLibrariesTest, SymbolsThatTheProgramUses) {
   // What only the image's own library needs may be missing.
   library("host/libone.so.1", "int one(void) { return 7; }", "-Wl,-soname,libone.so.1");

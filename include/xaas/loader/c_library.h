@@ -1,0 +1,40 @@
+// The parts of the GNU C library. They fit only each other, so all come from one place: an image's, from its
+// toolchain or its build machine.
+//
+// Source: glibc's <gnu/lib-names.h>, and the dynamic loaders of the psABIs.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace xaas::loader {
+
+struct CLibraryPart {
+  std::string_view name;
+  // Libraries name it as needed. Since glibc 2.34, most of these are empty, and links of newer programs drop
+  // them. But a driver's library that was linked with an older glibc, such as libcuda.so.1, cannot be loaded
+  // without them.
+  bool linked = false;
+};
+
+inline constexpr std::array c_library_parts = {
+    CLibraryPart{"ld-linux-x86-64.so.2"},   CLibraryPart{"ld-linux-aarch64.so.1"},
+    CLibraryPart{"libc.so.6", true},        CLibraryPart{"libm.so.6", true},
+    CLibraryPart{"libpthread.so.0", true},  CLibraryPart{"libdl.so.2", true},
+    CLibraryPart{"librt.so.1", true},       CLibraryPart{"libutil.so.1", true},
+    CLibraryPart{"libresolv.so.2", true},   CLibraryPart{"libanl.so.1", true},
+    CLibraryPart{"libmvec.so.1"},           CLibraryPart{"libnsl.so.1"},
+    CLibraryPart{"libBrokenLocale.so.1"},   CLibraryPart{"libthread_db.so.1"},
+    CLibraryPart{"libc_malloc_debug.so.0"}, CLibraryPart{"libnss_compat.so.2"},
+    CLibraryPart{"libnss_db.so.2"},         CLibraryPart{"libnss_dns.so.2"},
+    CLibraryPart{"libnss_files.so.2"},      CLibraryPart{"libnss_hesiod.so.2"},
+};
+
+constexpr bool is_of_c_library(std::string_view name) {
+  for (const CLibraryPart& part : c_library_parts)
+    if (part.name == name)
+      return true;
+  return false;
+}
+
+} // namespace xaas::loader

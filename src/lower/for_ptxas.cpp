@@ -1,0 +1,143 @@
+// Problem: PTX is not machine code. NVIDIA's assembler (ptxas, or the driver) optimizes it once more, and
+// recognizes only what NVIDIA's own compiler writes. Two forms that LLVM prefers cost a kernel up to half of
+// its speed (measured on an H200):
+//
+// 1. Loops. ptxas unrolls a loop again, and loads for several iterations in advance, if the last instruction
+// is a branch to the
+//    loop's first block under a plain predicate. LLVM prefers `==` in the condition that ends a loop:
+//
+//        setp.eq.b32 %p4, %r21, %r26;            setp.ne.b32 %p4, %r21, %r26;
+//        @%p4 bra  after;              becomes   @%p4 bra  loop;
+//        bra.uni   loop;                       after:
+//      after:
+//
+//    NVPTX has no reverseBranchCondition(), so no later pass mends that. A negated predicate (`@!%p4 bra
+//    loop`) does not help.
+//
+// 2. Copies of structures. The back end makes a pair of load and store for each word, and a load does not
+// pass an earlier
+//    store, which may write the same memory. So each word waits for memory again. memcpy() knows that source
+//    and destination are equal or apart: all loads come first.
+//
+//        ld.global.b32 %r6, [%rd2+4];            ld.global.nc.b32 %r6, [%rd2];
+//        st.global.b32 [%rd1+4], %r6;  becomes   ld.global.nc.b32 %r7, [%rd2+4];
+//        ld.global.b32 %r7, [%rd2];              st.global.b32 [%rd1], %r6;
+//        st.global.b32 [%rd1], %r7;              st.global.b32 [%rd1+4], %r7;
+//
+//    As loads in IR, they are also read through the cache for constant data where the parameter is `const
+//    __restrict__`.
+//
+// Rejected: rewriting the PTX, which would be a second parser of it; unrolling further in LLVM, which cannot
+// know the registers that are left.
+#include "for_ptxas.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include <vector>
+
+namespace xaas::lower {
+
+namespace {
+
+constexpr uint64_t largest_copy = 64; // bytes that one thread holds in registers at a time
+constexpr uint64_t widest_access = 16;
+
+bool branches_back(llvm::BasicBlock& latch, const llvm::BasicBlock* header) {
+  auto* const branch = llvm::dyn_cast<llvm::BranchInst>(latch.getTerminator());
+  if (!branch || !branch->isConditional() || branch->getSuccessor(1) != header ||
+      branch->getSuccessor(0) == header)
+    return false;
+  auto* compare = llvm::dyn_cast<llvm::CmpInst>(branch->getCondition());
+  if (!compare)
+    return false;
+  if (!compare->hasOneUse()) {
+    compare = llvm::cast<llvm::CmpInst>(compare->clone());
+    compare->insertBefore(branch->getIterator());
+    branch->setCondition(compare);
+  }
+  compare->setPredicate(compare->getInversePredicate());
+  branch->swapSuccessors();
+  return true;
+}
+
+bool turn_loops(llvm::Function& function) {
+  const llvm::DominatorTree dominators(function);
+  const llvm::LoopInfo loops(dominators);
+  bool changed = false;
+  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    llvm::SmallVector<llvm::BasicBlock*> latches;
+    loop->getLoopLatches(latches);
+    for (llvm::BasicBlock* latch : latches)
+      changed |= branches_back(*latch, loop->getHeader());
+  }
+  return changed;
+}
+
+void copy_by_loads(llvm::MemCpyInst& copy, uint64_t size) {
+  llvm::IRBuilder<> builder(&copy);
+  const llvm::Align from = copy.getSourceAlign().valueOrOne(), to = copy.getDestAlign().valueOrOne();
+  const uint64_t aligned = std::min({from.value(), to.value(), widest_access});
+  struct Piece {
+    uint64_t offset;
+    llvm::Value* value;
+  };
+  std::vector<Piece> pieces;
+  for (uint64_t offset = 0; offset < size;) {
+    uint64_t width = aligned;
+    while (width > size - offset)
+      width /= 2;
+    llvm::Type* const word = builder.getIntNTy(static_cast<unsigned>(std::min<uint64_t>(width, 4)) * 8);
+    llvm::Type* const type =
+        width <= 4 ? word : llvm::FixedVectorType::get(word, static_cast<unsigned>(width / 4));
+    llvm::Value* const place =
+        builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), copy.getRawSource(), offset);
+    pieces.push_back({offset, builder.CreateAlignedLoad(type, place, llvm::commonAlignment(from, offset))});
+    offset += width;
+  }
+  for (const Piece& piece : pieces) {
+    llvm::Value* const place =
+        builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), copy.getRawDest(), piece.offset);
+    builder.CreateAlignedStore(piece.value, place, llvm::commonAlignment(to, piece.offset));
+  }
+  copy.eraseFromParent();
+}
+
+bool expand_copies(llvm::Function& function) {
+  bool changed = false;
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* const copy = llvm::dyn_cast<llvm::MemCpyInst>(&instruction);
+    if (!copy || copy->isVolatile())
+      continue;
+    const auto* const length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
+    if (!length || length->isZero() || length->getValue().ugt(largest_copy))
+      continue;
+    copy_by_loads(*copy, length->getZExtValue());
+    changed = true;
+  }
+  return changed;
+}
+
+bool suit(llvm::Function& function) {
+  if (function.isDeclaration() || function.hasOptNone())
+    return false;
+  const bool copies = expand_copies(function);
+  return turn_loops(function) || copies;
+}
+
+} // namespace
+
+llvm::PreservedAnalyses ForPtxas::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  return suit(function) ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+}
+
+void suit_ptxas(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    suit(function);
+}
+
+} // namespace xaas::lower
