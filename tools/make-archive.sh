@@ -78,6 +78,14 @@ path=$(find_library "$loaded" "$program")
 [ -n "$path" ] || fail "no library $loaded, which $program loads"
 cp -L "$path" "$libexec/lib/$loaded"
 queue+=("$path")
+# The libraries of drivers, which `detect` asks about GPUs, were linked when the C library had more parts.
+while IFS= read -r part; do
+  path=$(find_library "$part" "$program")
+  [ -n "$path" ] || fail "no library $part, a part of the C library"
+  cp -L "$path" "$libexec/lib/$part"
+  queue+=("$path")
+done < <(grep -o 'CLibraryPart{"lib[^"]*", true}' "$source/include/xaas/loader/c_library.h" | cut -d '"' -f 2)
+[ -e "$libexec/lib/libdl.so.2" ] || fail "c_library.h does not list the parts of the C library as expected"
 while [ ${#queue[@]} -gt 0 ]; do
   object=${queue[0]}
   queue=("${queue[@]:1}")

@@ -53,6 +53,11 @@ HostGpus find_gpus(const fs::path& root, const std::vector<std::string>& directo
         for (const std::string& path : paths_matching(root, directory + "/" + pattern))
           if (const std::string name = fs::path(path).filename(); known.insert(name).second)
             gpus.libraries.push_back({root / path.substr(1), std::string(host_libraries) + "/" + name, true});
+    for (const auto& [link, name] : kind.links)
+      for (size_t i = 0, count = gpus.libraries.size(); i < count; ++i)
+        if (gpus.libraries[i].source.filename() == name)
+          gpus.libraries.push_back(
+              {gpus.libraries[i].source, std::string(host_libraries) + "/" + link, true});
     for (const std::string& file : kind.files)
       if (is_there(root, {file}))
         gpus.files.push_back({root / file.substr(1), file, true});

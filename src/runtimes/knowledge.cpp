@@ -51,7 +51,8 @@ Knowledge read_knowledge() {
   for (const Json& item : json["gpus"])
     knowledge.gpus.push_back({item["vendor"], texts(item, "present"), texts(item, "devices"),
                               texts(item, "libraries"), texts(item, "files"), texts(item, "cdi_files"),
-                              item["cdi"], item["apptainer"]});
+                              item["cdi"], item["apptainer"],
+                              item.value("links", std::map<std::string, std::string>())});
   return knowledge;
 }
 

@@ -56,10 +56,14 @@ Result<DriverAnswer> from_text(const std::string& text) {
 }
 
 DriverAnswer ask(Driver driver, const std::vector<std::string>& libraries) {
+  std::string unusable;
   for (const std::string& library : libraries) {
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
+    if (!handle) {
+      if (const char* const reason = dlerror(); reason && access(library.c_str(), F_OK) == 0)
+        unusable = reason;
       continue;
+    }
     const SharedLibrary loaded(handle);
     DriverAnswer answer = driver == Driver::nvml         ? ask_nvml(loaded)
                           : driver == Driver::level_zero ? ask_level_zero(loaded)
@@ -67,7 +71,9 @@ DriverAnswer ask(Driver driver, const std::vector<std::string>& libraries) {
     answer.library = library;
     return answer;
   }
-  return {};
+  DriverAnswer none;
+  none.trouble = unusable;
+  return none;
 }
 
 } // namespace

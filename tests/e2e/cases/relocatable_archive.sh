@@ -53,5 +53,14 @@ expect_equal "deployed in an empty root" "$("$XAAS" inspect oci:root/image:haswe
 # libcurl, which is loaded by name, is there, too: the request is sent and refused.
 expect_error 6 "http://127.0.0.1:9/" in_root /tools/relative inspect /source --llm http://127.0.0.1:9 --model none
 
+# A GPU driver's library of the machine, which needs parts of the C library that the program does not.
+echo 'int nvmlInit_v2(void) { return 9; }' >driver.c
+mkdir -p root/usr/lib/x86_64-linux-gnu root/dev
+clang-22 -shared -fPIC driver.c -o root/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 \
+  -Wl,--no-as-needed -lm -l:libdl.so.2 -l:libpthread.so.0 -l:librt.so.1
+touch root/dev/nvidiactl
+in_root /tools/relative detect --format json -q >detected.json
+assert_json detected.json '.notes | any(test("libnvidia-ml.so.1: nvmlInit_v2 failed with error 9"))'
+
 mv "root/opt/place/$name/libexec" root/opt/gone
 expect_exit 1 in_root /tools/relative --version

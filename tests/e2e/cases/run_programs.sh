@@ -19,7 +19,7 @@ END
 echo '{"name": "tools", "build": {"system": "make"}, "isa": [], "image": {"env": {"OF_IMAGE": "image"}}}' >src/xaas.json
 "$XAAS" build src -o oci:app:ir -q >/dev/null
 "$XAAS" deploy oci:app:ir -o oci:app:here --format json >deployed.json 2>stderr
-assert_json deployed.json "[$own_warnings[].kind] == [\"entrypoint\"]"
+assert_json deployed.json "[${own_warnings}[].kind] == [\"entrypoint\"]"
 programs='/usr/local/libexec/worker, mesh, solve'
 grep -q "^xaas: warning: the image has no entry point .*: $programs\$" stderr || fail "deploy does not warn: $(cat stderr)"
 run=("$XAAS" run -q --runtime bwrap)

@@ -28,7 +28,7 @@ level=x86-64
 grep -q "^xaas: warning: --set isa=$level chooses the IR; $warning .*Use --cpu $level " warnings || fail "no warning: $(cat warnings)"
 "$XAAS" deploy oci:app:ir --dry-run --set "isa=$level" --format json >chosen.json 2>warnings
 grep -q "$warning" warnings || fail "no warning beside JSON: $(cat warnings)"
-assert_json chosen.json ".configuration.isa == \"$level\" and ([$own_warnings[].kind] == [\"entrypoint\"])"
+assert_json chosen.json ".configuration.isa == \"$level\" and ([${own_warnings}[].kind] == [\"entrypoint\"])"
 "$XAAS" detect -o node.json -q
 for options in "--cpu $level" "--system node.json" "-q"; do
   # shellcheck disable=SC2086

@@ -146,7 +146,7 @@ grep -qF "xaas: warning: $slow" stderr || fail "no warning: $(cat stderr)"
 assert_json inspected.json '.unoptimized_sources == ["main.c"] and [.warnings[].kind] == ["optimization"]'
 grep -qF "xaas: warning: $slow" stderr || fail "inspect does not warn: $(cat stderr)"
 "$XAAS" deploy oci:app:ir -o oci:app:here --format json >deployed.json 2>stderr
-assert_json deployed.json "[$own_warnings[] | [.kind, .file, .line]] == [[\"optimization\", null, null]]"
+assert_json deployed.json "[${own_warnings}[] | [.kind, .file, .line]] == [[\"optimization\", null, null]]"
 grep -qF "xaas: warning: $slow" stderr || fail "deploy does not warn: $(cat stderr)"
 for kind in fast debug; do
   "$XAAS" deploy oci:app:ir -o oci:app:here --set kind=$kind --format json >deployed.json 2>stderr

@@ -1,14 +1,19 @@
 // Lowering of device code without a toolkit: the test makes the library itself.
 #include "lower/testing.h"
 
+#include <xaas/base/text.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 namespace xaas::lower {
 
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -95,6 +100,84 @@ define float @helper(float %x) { %y = fdiv float 1.0, %x ret float %y })")
   EXPECT_THAT(lower(job)->bytes, HasSubstr("rcp.approx"));
   job.options.gpu.clear(); // no option is left over
   EXPECT_EQ(lower(job)->bytes, exact->bytes);
+}
+
+// for_ptxas.cpp
+constexpr const char* loop = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @sum(ptr noalias %from, ptr noalias %to, i32 %n) {
+entry:
+  br label %body
+body:
+  %i = phi i32 [ 0, %entry ], [ %next, %body ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %body ]
+  %place = getelementptr float, ptr %from, i32 %i
+  %value = load float, ptr %place
+  %more = fadd float %sum, %value
+  %next = add i32 %i, 1
+  %done = icmp eq i32 %next, %n
+  br i1 %done, label %end, label %body
+end:
+  store float %more, ptr %to
+  ret void
+}
+)";
+
+TEST(LowerGpu, LoopsEndWithABranchBack) {
+  Job job = gpu_job("sm_90", "ptx78");
+  job.bitcode = job_of(loop).bitcode;
+  const auto object = lower(job);
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_THAT(object->bytes, ContainsRegex("setp\\.ne\\.[^\n]*\n[^\n]*@%p[0-9]+ bra"));
+  EXPECT_THAT(object->bytes, Not(HasSubstr("bra.uni")));
+}
+
+// The condition has another use, which keeps its meaning.
+TEST(LowerGpu, ConditionsWithOtherUses) {
+  std::string text = loop;
+  text.replace(text.find("store float"), 0, "%bit = zext i1 %done to i32 %word = bitcast i32 %bit to float ");
+  text.replace(text.find("store float %more"), 17, "%total = fadd float %more, %word store float %total");
+  Job job = gpu_job("sm_90", "ptx78");
+  job.bitcode = job_of(text).bitcode;
+  const auto object = lower(job);
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_THAT(object->bytes, ContainsRegex("setp\\.ne\\.[^\n]*\n[^\n]*@%p[0-9]+ bra"));
+}
+
+TEST(LowerGpu, CopiesLoadBeforeTheyStore) {
+  const auto accesses = [](const std::string& attributes, const std::string& arguments, int level = 2) {
+    Job job = gpu_job("sm_90", "ptx78");
+    job.options.codegen["OptimizationLevel"] = level;
+    const std::string text = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define ptx_kernel void @copy(ptr noalias %to, ptr @attributes %from) {
+  call void @llvm.memcpy.p0.p0.i64(@arguments)
+  ret void
+})";
+    job.bitcode =
+        job_of(replaced(replaced(text, "@attributes", attributes), "@arguments", arguments)).bitcode;
+    const auto object = lower(job);
+    EXPECT_TRUE(object) << object.error().message;
+    std::string order, line;
+    for (std::istringstream lines(object->bytes); std::getline(lines, line);)
+      if ((line.starts_with("\tld.") || line.starts_with("\tst.")) && !line.starts_with("\tld.param"))
+        order += line.substr(1, line.find_first_of(" \t", 1) - 1) + " ";
+    return order;
+  };
+  EXPECT_EQ(accesses("noalias readonly", "ptr align 4 %to, ptr align 4 %from, i64 8, i1 false"),
+            "ld.global.nc.b32 ld.global.nc.b32 st.global.b32 st.global.b32 ");
+  EXPECT_EQ(accesses("", "ptr align 4 %to, ptr align 8 %from, i64 8, i1 false"),
+            "ld.global.b64 st.global.b32 st.global.b32 ");
+  EXPECT_EQ(accesses("", "ptr align 16 %to, ptr align 16 %from, i64 27, i1 false"),
+            "ld.global.v4.b32 ld.global.v2.b32 ld.global.b16 ld.global.b8 "
+            "st.global.v4.b32 st.global.v2.b32 st.global.b16 st.global.b8 ");
+  // As the back end has it.
+  EXPECT_THAT(accesses("", "ptr align 4 %to, ptr align 4 %from, i64 8, i1 false", 0),
+              HasSubstr("st.b32 ld.b32"));
+  EXPECT_THAT(accesses("", "ptr align 4 %to, ptr align 4 %from, i64 8, i1 true"), HasSubstr("volatile"));
 }
 
 Job amd_job(const std::string& arch) {

@@ -202,7 +202,8 @@ TEST(Gpus, DevicesAndTheDriversLibraries) {
   EXPECT_THAT(gpus.libraries,
               ElementsAre(Bind{root.path() / "lib/libcuda.so.1", "/.xaas/host/libcuda.so.1", true},
                           Bind{root.path() / "lib/libnvidia-rtcore.so.550.54",
-                               "/.xaas/host/libnvidia-rtcore.so.550.54", true}));
+                               "/.xaas/host/libnvidia-rtcore.so.550.54", true},
+                          Bind{root.path() / "lib/libcuda.so.1", "/.xaas/host/libcuda.so", true}));
   EXPECT_THAT(gpus.files, ElementsAre(Bind{root.path() / "usr/bin/nvidia-smi", "/usr/bin/nvidia-smi", true}));
   touch("etc/cdi/nvidia.yaml");
   EXPECT_THAT(find_gpus(root.path(), {}).devices, ElementsAre("nvidia.com/gpu=all"));

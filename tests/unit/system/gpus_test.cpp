@@ -122,6 +122,16 @@ TEST_F(DetectGpus, ALibraryThatIsNotThereIsNoTrouble) {
   EXPECT_THAT(found.notes, IsEmpty());
 }
 
+TEST_F(DetectGpus, ALibraryThatCannotBeLoaded) {
+  nvidia("0000:1c:00.0", "NVIDIA H100");
+  const TemporaryDirectory directory = *TemporaryDirectory::create();
+  probes_.nvml = directory.path() / "libnvidia-ml.so.1";
+  ASSERT_TRUE(write_file(probes_.nvml, "no library"));
+  const SystemDescription found = detect(probes_);
+  EXPECT_EQ(found.gpus.size(), 1u);
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("libnvidia-ml.so.1: file too short")));
+}
+
 TEST_F(DetectGpus, AmdByTheKernelsTopology) {
   file("/sys/class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 64\ngfx_target_version 0\n");
   const std::string node = "/sys/class/kfd/kfd/topology/nodes/1";
