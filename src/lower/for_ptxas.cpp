@@ -44,7 +44,7 @@ namespace xaas::lower {
 
 namespace {
 
-constexpr uint64_t largest_copy = 64; // bytes that one thread holds in registers at a time
+constexpr uint64_t largest_copy = 64, most_accesses = 16; // a thread holds all of it in registers
 constexpr uint64_t widest_access = 16;
 
 bool branches_back(llvm::BasicBlock& latch, const llvm::BasicBlock* header) {
@@ -78,10 +78,17 @@ bool turn_loops(llvm::Function& function) {
   return changed;
 }
 
+// Bytes of one access.
+uint64_t width_of(const llvm::MemCpyInst& copy) {
+  return std::min(
+      {copy.getSourceAlign().valueOrOne().value(), copy.getDestAlign().valueOrOne().value(), widest_access});
+}
+
 void copy_by_loads(llvm::MemCpyInst& copy, uint64_t size) {
   llvm::IRBuilder<> builder(&copy);
+  builder.CollectMetadataToCopy(&copy, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
   const llvm::Align from = copy.getSourceAlign().valueOrOne(), to = copy.getDestAlign().valueOrOne();
-  const uint64_t aligned = std::min({from.value(), to.value(), widest_access});
+  const uint64_t aligned = width_of(copy);
   struct Piece {
     uint64_t offset;
     llvm::Value* value;
@@ -114,7 +121,8 @@ bool expand_copies(llvm::Function& function) {
     if (!copy || copy->isVolatile())
       continue;
     const auto* const length = llvm::dyn_cast<llvm::ConstantInt>(copy->getLength());
-    if (!length || length->isZero() || length->getValue().ugt(largest_copy))
+    if (!length || length->isZero() || length->getValue().ugt(largest_copy) ||
+        length->getZExtValue() > most_accesses * width_of(*copy))
       continue;
     copy_by_loads(*copy, length->getZExtValue());
     changed = true;

@@ -9,8 +9,8 @@ mkdir src driver
 cat >src/main.c <<'END'
 #include <dlfcn.h>
 #include <stdio.h>
-int main(void) {
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+int main(int count, char **names) {
+  void *driver = dlopen(count > 1 ? names[1] : "libcuda.so.1", RTLD_NOW);
   int (*initialize)(void) = driver ? (int (*)(void))dlsym(driver, "cuInit") : NULL;
   printf("%s\n", initialize && initialize() == 0 ? "a GPU" : dlerror());
   return 0;
@@ -46,6 +46,7 @@ on_a_gpu_node() { # COMMAND...: where /dev/nvidiactl and the driver's library ar
 }
 expect_equal "without a driver" "$("$XAAS" run -q --runtime bwrap oci:app:here | grep -c 'libcuda.so.1')" 1
 expect_equal "with a driver" "$(on_a_gpu_node "$XAAS" run -q --runtime bwrap oci:app:here)" "a GPU"
+expect_equal "by the name of developers' packages" "$(on_a_gpu_node "$XAAS" run -q --runtime bwrap oci:app:here -- libcuda.so)" "a GPU"
 expect_equal "with a driver that is hidden" "$(on_a_gpu_node "$XAAS" run -q --no-gpu --runtime bwrap oci:app:here | grep -c 'libcuda.so.1')" 1
 
 # An image of an older version has only what its programs need.
