@@ -54,12 +54,14 @@ std::vector<fs::path> nvcc_objects(const std::vector<std::string>& arguments,
 }
 
 // Device code that is not relocatable is complete in each object, so its link is a link of host code only.
-std::vector<std::string> without_device_link(std::vector<std::string> arguments) {
+// Without a CUDA source, -fopenmp with an architecture would ask for target regions, and link LLVM's library
+// for them.
+std::vector<std::string> without_device_link(std::vector<std::string> arguments, bool has_cuda) {
   std::vector<std::string> kept;
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i] == "-Xoffload-linker")
       ++i;
-    else if (arguments[i] != "--offload-link")
+    else if (arguments[i] != "--offload-link" && (has_cuda || !arguments[i].starts_with("--offload-arch=")))
       kept.push_back(std::move(arguments[i]));
   return kept;
 }
@@ -198,7 +200,8 @@ int run_nvcc(const session::Session& session, const std::vector<std::string>& ar
     const Result<std::optional<fs::path>> linked = link_device_code(session, arguments, *translated);
     if (!linked)
       return print_error(linked.error());
-    std::vector<std::string> words = without_device_link(with_architectures(*translated, gpus));
+    std::vector<std::string> words =
+        without_device_link(with_architectures(*translated, gpus), translated->has_cuda);
     if (*linked)
       words.insert(words.end(), {"-x", "none", (*linked)->string(), "-lcudadevrt"});
     const int code = run_driver(session, words, Compiler::clangxx);
