@@ -4,7 +4,8 @@
 #   tools/make-archive.sh BUILD_DIR OUTPUT.tar.gz [PROGRAM]
 #
 # Contains the files that `cmake --install BUILD_DIR` installs; PROGRAM, for tests, replaces the installed program. The same input
-# gives the same bytes: the files have the date SOURCE_DATE_EPOCH, by default 1970. $GZIP_LEVEL is 9; tests take less time with 1.
+# gives the same bytes: the files have the date SOURCE_DATE_EPOCH, by default 1970. $GZIP_LEVEL (9) is
+# for tests, which take less time with 1.
 set -euo pipefail
 export LC_ALL=C
 
@@ -78,14 +79,6 @@ path=$(find_library "$loaded" "$program")
 [ -n "$path" ] || fail "no library $loaded, which $program loads"
 cp -L "$path" "$libexec/lib/$loaded"
 queue+=("$path")
-# The libraries of drivers, which `detect` asks about GPUs, were linked when the C library had more parts.
-while IFS= read -r part; do
-  path=$(find_library "$part" "$program")
-  [ -n "$path" ] || fail "no library $part, a part of the C library"
-  cp -L "$path" "$libexec/lib/$part"
-  queue+=("$path")
-done < <(grep -o 'CLibraryPart{"lib[^"]*", true}' "$source/include/xaas/loader/c_library.h" | cut -d '"' -f 2)
-[ -e "$libexec/lib/libdl.so.2" ] || fail "c_library.h does not list the parts of the C library as expected"
 while [ ${#queue[@]} -gt 0 ]; do
   object=${queue[0]}
   queue=("${queue[@]:1}")
@@ -102,6 +95,15 @@ while [ ${#queue[@]} -gt 0 ]; do
   done < <(readelf -dW "$object" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 done
 [ -e "$libexec/lib/libc.so.6" ] || fail "$program does not need libc.so.6: nothing to make relocatable"
+# `detect` asks libraries of drivers about GPUs. They were linked when the C library had more parts.
+parts=$(grep -o 'CLibraryPart{"lib[^"]*", true}' "$source/include/xaas/loader/c_library.h" | cut -d '"' -f 2)
+[[ $parts == *libdl.so.2* ]] || fail "include/xaas/loader/c_library.h does not list the parts of the C library as expected"
+for part in $parts; do
+  [ ! -e "$libexec/lib/$part" ] || continue
+  path=$(find_library "$part" "$program")
+  [ -n "$path" ] || fail "no library $part, a part of the C library"
+  cp -L "$path" "$libexec/lib/$part"
+done
 loader=${loader:-$(awk -v name=$loader_name '$1 == name {print $2; exit}' "$work/cache")}
 [ -n "$loader" ] || fail "no loader $loader_name"
 

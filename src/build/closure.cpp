@@ -190,7 +190,7 @@ private:
       return {};
     const fs::path directory = fs::path(libc->second.library->path).parent_path();
     for (const loader::CLibraryPart& part : loader::c_library_parts) {
-      if (!part.linked)
+      if (!part.in_every_image)
         continue;
       XAAS_TRY(const Library* const library, loader_.read(directory / part.name));
       if (library)

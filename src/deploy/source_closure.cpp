@@ -113,7 +113,7 @@ private:
     for (const loader::CLibraryPart& part : loader::c_library_parts) {
       const std::string path = (libc_directory_ / part.name).string();
       const TreePlace place = find_in_tree(tree_, path);
-      if (part.linked && place.type == fs::file_type::regular)
+      if (part.in_every_image && place.type == fs::file_type::regular)
         XAAS_CHECK(put(path, place.outside));
     }
     return {};

@@ -140,6 +140,7 @@ clang::CodeGenOptions half_of_pipeline(const clang::CodeGenOptions& codegen, Add
   return options;
 }
 
+// Code that is linked gets the pass after the link (device_link.cpp).
 void add_for_ptxas(llvm::PassBuilder& builder) {
   builder.registerOptimizerLastEPCallback(
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel level, llvm::ThinOrFullLTOPhase phase) {

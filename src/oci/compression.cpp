@@ -96,8 +96,8 @@ public:
   }
 
 private:
-  // Of data that come in one piece with the end, zstd knows the size. For unknown sizes it clears tables of
-  // 30 MiB first, which takes longer than compressing a small layer.
+  // zstd knows the size of data that come in one piece with their end, and takes tables of that size. For an
+  // unknown size, it first clears those of a large input.
   static constexpr size_t small_size = size_t{1} << 20;
 
   Result<void> compress(std::string_view data, ZSTD_EndDirective directive) {

@@ -49,7 +49,7 @@ public:
     make_environment();
     XAAS_TRY(const std::string path, find_command());
     if (request_.gpus)
-      XAAS_CHECK(add_gpus());
+      add_gpus();
     XAAS_CHECK(choose_libraries(path));
     add_library_path();
     XAAS_CHECK(make_mount_points());
@@ -299,41 +299,48 @@ private:
                       "`xaas run " + request_.image.text + " PROGRAM -- ARG...` starts one of the programs");
   }
 
-  Result<void> add_gpus() {
+  void add_gpus() {
     const HostGpus gpus = find_gpus(host_.root, loader::directories_of("/", target::host_arch()).all());
     program_.gpus = gpus.kinds;
     program_.devices = gpus.devices;
     for (const std::vector<Bind>* binds : {&gpus.libraries, &gpus.files})
       program_.binds.insert(program_.binds.end(), binds->begin(), binds->end());
-    return warn_of_drivers(gpus);
+    if (!gpus.libraries.empty())
+      note_unusable_driver(gpus.libraries);
   }
 
-  // A driver whose libraries cannot be loaded looks like a machine without GPUs.
-  Result<void> warn_of_drivers(const HostGpus& gpus) {
+  // A driver whose library cannot be loaded looks like a machine without GPUs. Nothing of the image is read
+  // but names.
+  void note_unusable_driver(const std::vector<Bind>& libraries) {
     const std::string arch = target::host_arch();
-    loader::Loader image(program_.tree, arch, {}, false);
-    XAAS_TRY(const loader::Library* const libc, image.find("libc.so.6"));
+    const std::vector<std::string> places = loader::directories_of(program_.tree, arch).all();
+    const auto has = [&](std::string_view name) {
+      std::error_code code;
+      return std::any_of(places.begin(), places.end(), [&](const std::string& place) {
+        return fs::exists(outside(place + "/" + std::string(name)), code);
+      });
+    };
+    if (!has("libc.so.6"))
+      return;
     std::set<std::string> absent;
     for (const loader::CLibraryPart& part : loader::c_library_parts)
-      if (part.linked && libc) {
-        XAAS_TRY(const loader::Library* const found, image.find(std::string(part.name)));
-        if (!found)
-          absent.emplace(part.name);
-      }
+      if (part.in_every_image && !has(part.name))
+        absent.emplace(part.name);
     if (absent.empty())
-      return {};
+      return;
     loader::Loader host(host_.root, arch, {}, true);
-    for (const Bind& bind : gpus.libraries) {
-      XAAS_TRY(const loader::Library* const library, host.read(bind.source));
-      for (const std::string& name : library ? library->dynamic.needed : std::vector<std::string>())
+    for (const Bind& bind : libraries) {
+      const Result<const loader::Library*> library = host.read(bind.source);
+      if (!library || !*library)
+        continue; // the program will say why
+      for (const std::string& name : (*library)->dynamic.needed)
         if (absent.contains(name)) {
           plan_.notes.push_back(
               "the image has no " + name + ", which the driver's " + bind.source.string() +
               " needs, so the program finds no GPU; images that this version builds have it");
-          return {};
+          return;
         }
     }
-    return {};
   }
 
   // Decides about MPI and the other libraries of the host.

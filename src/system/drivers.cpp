@@ -60,7 +60,9 @@ DriverAnswer ask(Driver driver, const std::vector<std::string>& libraries) {
   for (const std::string& library : libraries) {
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
-      if (const char* const reason = dlerror(); reason && access(library.c_str(), F_OK) == 0)
+      const char* const reason = dlerror();
+      const bool is_path = library.find('/') != std::string::npos; // else the loader finds none
+      if (reason && is_path && access(library.c_str(), F_OK) == 0)
         unusable = reason;
       continue;
     }

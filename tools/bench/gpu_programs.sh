@@ -7,11 +7,14 @@
 # The suite is HeCBench, or laid out like it: suite.sh; without names, all whose sources say PASS, or --draw N of them (always
 # the same). `prepare` needs a CUDA toolkit with nvcc, clang-22 and bubblewrap, and no GPU. For each program, it puts into
 # DIRECTORY: `xaas`, deployed with machine code for the GPU; `ptx`, deployed with --ptxas none, or `before`, deployed by another
-# version of xaas; and `nvcc`, made by the program's own makefile. `run` can be on another machine, which needs the directory, this repository, a GPU with its driver, a C++ compiler and
-# CUPTI (of the toolkit, or $CUPTI_PATH). Each program runs with the arguments of its makefile for at most $XAAS_BENCH_SECONDS
-# (20); after $XAAS_BENCH_TOTAL (no limit), no further program starts. A library that the driver loads sums the times of each
-# kernel; the figure of a kernel is the smallest sum of $XAAS_BENCH_ROUNDS runs (2), interleaved. Kernels that take less than 20 us, all launches
-# together, are not compared.
+# version of xaas; and `nvcc`, made by the program's own makefile. A directory serves one choice of options: what it has is not
+# made again.
+#
+# `run` can be on another machine, which needs the directory, this repository, a GPU with its driver, a C++ compiler and CUPTI (of
+# the toolkit, or $CUPTI_PATH). Each program runs with the arguments of its makefile for at most $XAAS_BENCH_SECONDS (20); after
+# $XAAS_BENCH_TOTAL (no limit), no further program starts. A library that the driver loads sums the times of each kernel; the
+# figure of a kernel is the smallest sum of $XAAS_BENCH_ROUNDS runs (2), interleaved. Kernels that take less than 20 us, all
+# launches together, are not compared.
 #
 # A line for each program: what each variant did (words of cpu_programs.sh), and the times of all its kernels, nvcc's over ours.
 # shellcheck source=tools/bench/lib.sh
@@ -45,9 +48,10 @@ prepare_all() {
   [ -x "$cuda/bin/nvcc" ] || { echo "$0: no CUDA toolkit with nvcc in $cuda" >&2; exit 4; }
   packages clang-22 bubblewrap make perl
   open_bench
-  here=$work/$program/gpu_programs
-  mkdir -p "$here" "$bundle"
+  mkdir -p "$bundle"
   bundle=$(realpath "$bundle")
+  here=$bundle/prepared-$program
+  mkdir -p "$here"
   export suite here bundle xaas before cuda gpu divisor=1 small=1
   export -f prepare arguments_of prepare_one
   local programs=("$@")
@@ -61,7 +65,7 @@ prepare_all() {
 }
 
 prepare_one() { # NAME
-  local at=$here/$1 outcome=ready why="" product to=$bundle/programs/$1 directory other=ptx assembler=none library
+  local at=$here/$1 outcome=ready why="" product to=$bundle/programs/$1 directory other=ptx assembler=none
   [ -z "$before" ] || other=before assembler=$cuda/bin/ptxas
   [ ! -s "$at/result" ] || { cat "$at/result"; return 0; }
   rm -rf "$at" "$to"
@@ -70,7 +74,7 @@ prepare_one() { # NAME
   product=$(jq -r ".build.install[0].from" "$at/spec.json") product=${product#*/}
   if ! timeout 600 "$xaas" build "$at/spec.json" --source "$at/source" -o "oci:$at/image:ir" --gpu "$gpu" -q >"$at/build.log" 2>&1; then
     outcome=no-build why=$(grep -m1 -E 'error' "$at/build.log" || tail -n 1 "$at/build.log")
-  elif ! timeout 600 "$xaas" deploy "oci:$at/image:ir" --gpu "$gpu" --cpu x86-64-v3 --ptxas "$cuda/bin/ptxas" -o "rootfs:$at/root" -q --format json >"$at/deploy.json" 2>"$at/deploy.log" ||
+  elif ! timeout 600 "$xaas" deploy "oci:$at/image:ir" --gpu "$gpu" --cpu x86-64-v3 --ptxas "$cuda/bin/ptxas" -o "rootfs:$at/tree" -q --format json >"$at/deploy.json" 2>"$at/deploy.log" ||
     ! timeout 600 "${before:-$xaas}" deploy "oci:$at/image:ir" --gpu "$gpu" --cpu x86-64-v3 --ptxas "$assembler" -o "rootfs:$at/other" --no-cache -q >"$at/deploy.log" 2>&1; then
     outcome=no-deploy why=$(grep -m1 -E 'error' "$at/deploy.log" || tail -n 1 "$at/deploy.log")
   elif [ "$(jq .native_objects "$at/deploy.json")" -ne 0 ]; then
@@ -82,16 +86,15 @@ prepare_one() { # NAME
     find "$directory" -name '*.o' -delete
     mkdir -p "$to"
     mv "$directory/$product" "$to/nvcc"
-    cp "$at/root/usr/local/bin/app" "$to/xaas"
+    cp "$at/tree/usr/local/bin/app" "$to/xaas"
     cp "$at/other/usr/local/bin/app" "$to/$other"
-    for library in "$at"/root/usr/lib/x86_64-linux-gnu/lib{omp,gomp}.so.*; do # others are everywhere
-      [ ! -e "$library" ] || cp "$library" "$to/"
-    done
+    # Others are everywhere.
+    find "$at/tree" \( -name 'libomp.so.*' -o -name 'libgomp.so.*' \) -exec cp {} "$to/" \;
     cp "$at/arguments" "$to/"
     cp -r "$at/source" "$to/source"
   fi
   printf '%-9s %s\t%s\n' "$outcome" "$1" "$why" >"$at/result.new"
-  rm -rf "$at/image" "$at/root" "$at/other" "$at/source"
+  rm -rf "$at/image" "$at/tree" "$at/other" "$at/source"
   mv "$at/result.new" "$at/result"
   cat "$at/result"
 }
@@ -156,7 +159,7 @@ END
 
 run_one() { # NAME VARIANT ROUND: prints the outcome
   local at=$bundle/programs/$1 code=0 output=$work/results/$1.$2.$3
-  (cd "$at/source/$1-cuda" && export LD_LIBRARY_PATH=$at:${LD_LIBRARY_PATH:-} CUDA_INJECTION64_PATH=$work/timer.so KERNEL_TIMES=$output.times &&
+  (cd "$at/source/$1-cuda" && export LD_LIBRARY_PATH=$at${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} CUDA_INJECTION64_PATH=$work/timer.so KERNEL_TIMES=$output.times &&
     eval "exec timeout -k 5 ${XAAS_BENCH_SECONDS:-20} \"\$at/\$2\" $(cat "$at/arguments")") >"$output" 2>&1 </dev/null || code=$?
   [ -e "$output.times" ] || : >"$output.times"
   judge $code "$output" 0

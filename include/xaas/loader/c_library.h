@@ -1,5 +1,5 @@
-// The parts of the GNU C library. They fit only each other, so all come from one place: an image's, from its
-// toolchain or its build machine.
+// The parts of the GNU C library. They fit only each other, so a program in an image loads all of them from
+// the image, and none from the host.
 //
 // Source: glibc's <gnu/lib-names.h>, and the dynamic loaders of the psABIs.
 #pragma once
@@ -11,10 +11,11 @@ namespace xaas::loader {
 
 struct CLibraryPart {
   std::string_view name;
-  // Libraries name it as needed. Since glibc 2.34, most of these are empty, and links of newer programs drop
-  // them. But a driver's library that was linked with an older glibc, such as libcuda.so.1, cannot be loaded
-  // without them.
-  bool linked = false;
+  // An image has it although no program of its own links it. Most of these are empty since glibc 2.34, and
+  // newer links drop them. But a library of the host that was linked with an older glibc, such as
+  // libcuda.so.1, cannot be loaded without them. libmvec.so.1 is not worth its size: a library of the host
+  // that needs it is refused by name.
+  bool in_every_image = false;
 };
 
 inline constexpr std::array c_library_parts = {

@@ -52,7 +52,7 @@ struct GpuKind {
   std::string vendor;
   std::vector<std::string> present, devices, libraries, files, cdi_files;
   std::string cdi, apptainer;
-  std::map<std::string, std::string> links; // other names of libraries
+  std::map<std::string, std::string> links; // other names of `libraries`: link, library
 };
 
 struct Knowledge {

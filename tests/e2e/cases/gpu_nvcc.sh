@@ -3,7 +3,6 @@
 # only nvcc compiles is carried and counted.
 source "$E2E/lib.sh"
 needs jq make cmake clang++-22 objcopy
-[ -e /usr/lib/llvm-22/lib/libomp.so ] || skip "no OpenMP run-time library (libomp-22-dev)"
 cuda=$(cuda_toolkit) || skip "no CUDA toolkit (ptxas, headers, libdevice) below \$CUDA_PATH or /usr/local/cuda"
 [ -x "$cuda/bin/nvcc" ] && [ -x "$cuda/nvvm/bin/cicc" ] || skip "the CUDA toolkit in $cuda has no nvcc that compiles"
 
@@ -41,21 +40,25 @@ build says
 captured says 3
 
 # OpenMP for the CPU alone: the image has no library for target regions, which would bring all of LLVM.
-program parallel
-sed -i 's/^int main() {/&\n#pragma omp parallel\n/' parallel/program.cu
-cat >parallel/Makefile <<'END'
+if [ -e /usr/lib/llvm-22/lib/libomp.so ]; then
+  program parallel
+  sed -i 's/^int main() {/&\n#pragma omp parallel\n/' parallel/program.cu
+  cat >parallel/Makefile <<'END'
 FLAGS = -arch=sm_80 -Xcompiler -fopenmp
 program: program.o
 	nvcc $(FLAGS) program.o -o $@
 program.o: program.cu
 	nvcc $(FLAGS) -I. -c $< -o $@
 END
-spec parallel make
-build parallel
-captured parallel 3
-"$XAAS" deploy oci:parallel.image:ir --gpu sm_90 -o rootfs:parallel-root -q >/dev/null
-[ -n "$(find parallel-root -name 'libomp.so*')" ] || fail "the image has no OpenMP"
-[ -z "$(find parallel-root -name 'libomptarget*')" ] || fail "the image has OpenMP's library for target regions"
+  spec parallel make
+  build parallel
+  captured parallel 3
+  "$XAAS" deploy oci:parallel.image:ir --gpu sm_90 -o rootfs:parallel-root -q >/dev/null
+  [ -n "$(find parallel-root -name 'libomp.so*')" ] || fail "the image has no OpenMP"
+  [ -z "$(find parallel-root -name 'libomptarget*')" ] || fail "the image has OpenMP's library for target regions"
+else
+  echo "not run: OpenMP for the CPU: libomp-22-dev is not installed"
+fi
 
 # CMake's old module asks nvcc or uses its settings.
 if cmake --help-module FindCUDA >/dev/null 2>&1; then

@@ -6,7 +6,7 @@
 source "$E2E/lib.sh"
 needs jq python3 clang-22 clang++-22 qemu-x86_64
 
-sample=12
+sample=6
 [ "${COMBINATIONS:-}" != all ] || sample=1
 python3 "$REPO/tests/programs/make.py" --sample $sample src "${PROGRAMS:-}"
 level=$("$XAAS" detect --format json -q | jq -r .cpu.level)
