@@ -1,6 +1,7 @@
 #include "bundle_maker.h"
 #include "describe.h"
 #include "device_check.h"
+#include "effects.h"
 #include "forms.h"
 #include "prepare.h"
 #include "source_part.h"
@@ -252,8 +253,8 @@ private:
       XAAS_CHECK(make_directories(each));
     XAAS_TRY(const session::Session session, make_session(directory, configuration, build));
     const fs::path tools = session.directory / "tools";
-    build.tools = {tools / "xaas-cc",
-                   tools / "xaas-c++",
+    build.tools = {tools / "clang",
+                   tools / "clang++",
                    tools / "flang",
                    tools,
                    cuda_.empty() ? fs::path() : session.shadow_cuda(),
@@ -425,6 +426,7 @@ private:
       each.modules = covered.modules;
       each.native_objects = covered.native_objects;
       each.programs = covered.programs;
+      each.content = image::content_of(bundle_.configurations[i]);
       each.executables = executables_of(bundle_, bundle_.configurations[i]);
       if (each.units == 0 && each.programs > 0)
         progress_.note("configuration " + each.id +
@@ -438,6 +440,9 @@ private:
     for (const image::NativeObject& native : coverage.native_objects)
       report_.native_objects.push_back({native.name, native.reason});
     report_.warnings = warnings_.finish(coverage, request_.arch);
+    for (Warning& warning : points_without_effect(bundle_))
+      report_.warnings.push_back(std::move(warning));
+    std::sort(report_.warnings.begin(), report_.warnings.end());
     report_.loaders.assign(maker_.loaders().begin(), maker_.loaders().end());
     return {};
   }

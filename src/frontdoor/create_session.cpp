@@ -34,8 +34,9 @@ Result<void> create_session(const session::Session& session, const fs::path& pro
   const fs::path tools = session.directory / "tools";
   XAAS_CHECK(make_directories(tools));
   XAAS_CHECK(session::write_session(session));
-  // libtool recognizes a Fortran compiler only by its name.
-  for (const char* name : {"xaas-cc", "xaas-c++", "flang", "ld"})
+  // Build systems know compilers by their names: makefiles add -fopenmp where $(CC) contains `clang`, and
+  // libtool knows a Fortran compiler by nothing else.
+  for (const char* name : {"clang", "clang++", "flang", "ld"})
     XAAS_CHECK(link_to(program, tools / name));
   if (!session.nasm.program.empty())
     XAAS_CHECK(link_to(program, tools / "nasm"));

@@ -43,7 +43,7 @@ bool is_linker(const std::string& argv0) {
 }
 
 Compiler compiler_named(const std::string& argv0) {
-  if (argv0.ends_with("c++"))
+  if (argv0.ends_with("++"))
     return Compiler::clangxx;
   return fs::path(argv0).filename() == "flang" ? Compiler::flang : Compiler::clang;
 }
@@ -52,7 +52,7 @@ Compiler compiler_named(const std::string& argv0) {
 
 bool is_front_door(const std::string& argv0) {
   const std::string name = fs::path(argv0).filename().string();
-  return is_device_linker(name) || name == "xaas-cc" || name == "xaas-c++" || name == "flang" ||
+  return is_device_linker(name) || name == "clang" || name == "clang++" || name == "flang" ||
          name == "nvcc" || name == "hipcc" || name == "nasm" || name == "ld";
 }
 

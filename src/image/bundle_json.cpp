@@ -246,6 +246,10 @@ Result<void> parse_tables(const JsonReader& reader, Bundle& bundle) {
 
 } // namespace
 
+Digest content_of(const BundleConfiguration& configuration) {
+  return digest_of(Json{files_json(configuration.installed), files_json(configuration.runtime)}.dump());
+}
+
 Json to_json(const Bundle& bundle) {
   Json points = Json::array();
   for (const spec::SpecializationPoint& point : bundle.points)

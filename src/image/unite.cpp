@@ -211,13 +211,8 @@ private:
   std::vector<std::string> found_;
 };
 
-bool equal(const std::vector<link::InstalledFile>& a, const std::vector<link::InstalledFile>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const auto& x, const auto& y) { return link::to_json(x) == link::to_json(y); });
-}
-
 bool equal(const BundleConfiguration& a, const BundleConfiguration& b) {
-  return a.arguments == b.arguments && equal(a.installed, b.installed) && equal(a.runtime, b.runtime);
+  return a.arguments == b.arguments && content_of(a) == content_of(b);
 }
 
 // Where a configuration comes from.

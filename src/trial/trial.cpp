@@ -127,6 +127,7 @@ private:
   }
 
   Result<void> accept(const std::vector<std::string>& programs) {
+    first_content_ = content_;
     report_.attempts.back().learned = choose_entrypoint(programs, draft_);
     say_learned(report_.attempts.back());
     report_.error.reset();
@@ -234,10 +235,22 @@ private:
         XAAS_TRY(built, attempt(values, changed));
       }
     }
+    if (built && content_ == first_content_)
+      XAAS_CHECK(note_same(what.name, what.value));
     if (built || report_.out_of_time)
       return {};
     what.reason = "it does not build here: " + report_.attempts.back().error;
     leave_out(std::move(what));
+    return {};
+  }
+
+  // The value stays: at another ISA level, or on another machine, it may make a difference.
+  Result<void> note_same(const std::string& point, const std::string& value) {
+    XAAS_TRY(const Values first, first_configuration());
+    const std::string same = value + " gives the same programs and files as " + first.at(point);
+    draft_.remarks.push_back({"/specializations/" + point, "Here " + same + "."});
+    report_.attempts.back().learned = point + "=" + same;
+    say_learned(report_.attempts.back());
     return {};
   }
 
@@ -314,6 +327,7 @@ private:
   void note_success(const build::Report& built) {
     const build::ConfigurationReport& first = built.configurations.front();
     programs_ = first.executables;
+    content_ = first.content;
     failure_.unoptimized = std::any_of(built.warnings.begin(), built.warnings.end(),
                                        [](const auto& warning) { return warning.kind == "optimization"; });
     failure_.natively = first.units == 0 || first.native_objects > 0; // the latter may also be assembly
@@ -331,6 +345,7 @@ private:
   Failure failure_; // of the last attempt
   Error error_;
   std::vector<std::string> programs_; // of the last attempt that was built
+  Digest content_, first_content_;    // of that, and of the first configuration
   bool configuring_failed_ = false;
 };
 

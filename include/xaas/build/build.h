@@ -75,6 +75,7 @@ struct ConfigurationReport {
   uint64_t compiled = 0,
            reused = 0; // front-end runs, and results from the cache; both include configure checks
   std::vector<std::string> executables; // installed programs that links made, by path
+  Digest content;                       // image::content_of
   Steps steps;
   Seconds seconds; // of all steps and the work between them
 };

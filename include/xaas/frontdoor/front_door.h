@@ -12,7 +12,7 @@ namespace xaas::frontdoor {
 // compiler's whole process.
 int run_front_door(const std::string& argv0, const std::vector<std::string>& arguments);
 
-// True if a program started under this name is the front door ("xaas-cc", "xaas-c++", "flang", "nvcc", "ld",
+// True if a program started under this name is the front door ("clang", "clang++", "flang", "nvcc", "ld",
 // ...).
 bool is_front_door(const std::string& argv0);
 

@@ -9,7 +9,7 @@
 
 namespace xaas::frontdoor {
 
-// Creates the session's directory with session.json and `tools/` (xaas-cc, xaas-c++, flang, ld: links to
+// Creates the session's directory with session.json and `tools/` (clang, clang++, flang, ld: links to
 // `program`). With a CUDA toolkit, also `cuda/`, a mirror of the toolkit whose nvcc is the front door, and
 // `cuda-headers/`. With HIP, also `rocm/`, a ROCm directory whose hipcc is the front door.
 Result<void> create_session(const session::Session& session, const fs::path& program);

@@ -47,6 +47,10 @@ struct BundleConfiguration {
   std::vector<std::string> arguments; // passed to the build system
 };
 
+// A digest of all that deploying makes files of. Configurations with equal ones give images that differ in
+// names alone.
+Digest content_of(const BundleConfiguration& configuration);
+
 // Configurations that the target builds itself, from the image's sources and with its base layers.
 struct SourceBuild {
   spec::Application application;

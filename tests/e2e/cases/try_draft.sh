@@ -128,6 +128,43 @@ learned slow '^build\.environment: -O3'
 "$XAAS" inspect oci:slow.ir:ir --format json >slow.inspect
 assert_json slow.inspect '.warnings | length == 0'
 
+# Makefiles ask for the compiler's name before they ask for anything else. A value that changes nothing is told.
+mkdir named
+cat >named/main.c <<'END'
+#include <stdio.h>
+int main(void) { puts(WORD); return 0; }
+END
+cat >named/Makefile <<'END'
+ifeq ($(CC),)
+CC = gcc
+endif
+OPENMP = yes
+MPI = no
+WORD = plain
+ifneq (,$(findstring clang,$(CC)))
+  ifeq ($(OPENMP),yes)
+    WORD = parallel
+  endif
+endif
+ifneq (,$(findstring crayftn,$(CC)))
+  ifeq ($(MPI),yes)
+    WORD = distributed
+  endif
+endif
+named: main.o
+	$(CC) -o named main.o
+%.o: %.c
+	$(CC) -O2 -DWORD='"$(WORD)"' -c $<
+END
+tried named
+prints named named parallel
+learned named '^mpi=on gives the same programs and files as off$'
+grep -q '// Here on gives the same programs and files as off\.' named.json || fail "no comment: $(cat named.json)"
+[ "$(grep -c 'Here on' named.json)" = 1 ] || fail "not only mpi is told: $(cat named.json)"
+"$XAAS" build named.json --source named --config openmp=off --isa x86-64 -o oci:named.off:ir -q >/dev/null
+"$XAAS" deploy oci:named.off:ir -o rootfs:named.off.tree -q >/dev/null
+expect_equal "without OpenMP" "$(named.off.tree/usr/local/bin/named)" plain
+
 # An option whose value does not build is left out, with the compiler's message.
 mkdir choice
 cat >choice/main.c <<'END'

@@ -152,3 +152,25 @@ for kind in fast debug; do
   "$XAAS" deploy oci:app:ir -o oci:app:here --set kind=$kind --format json >deployed.json 2>stderr
   assert_json deployed.json "$own_warnings == []"
 done
+
+# A point whose values all give the same programs.
+mkdir same
+cat >same/Makefile <<'END'
+tool: main.c
+	$(CC) -O2 -DLEVEL=$(or $(LEVEL),1) main.c -o tool
+install: tool
+	install -D tool $(DESTDIR)$(PREFIX)/bin/tool
+END
+echo 'int main(void) { return LEVEL - 1; }' >same/main.c
+cat >same/xaas.json <<'END'
+{"name": "tool", "build": {"system": "make", "copy": true}, "isa": ["x86-64", "x86-64-v3"], "image": {"entrypoint": ["/usr/local/bin/tool"]},
+ "specializations": [
+   {"name": "level", "category": "other", "default": "low",
+    "values": [{"value": "low", "arguments": ["LEVEL=1"]}, {"value": "high", "arguments": ["LEVEL=2"]}]},
+   {"name": "mpi", "category": "communication", "default": "off",
+    "values": [{"value": "off", "arguments": []}, {"value": "on", "arguments": ["USE_MPI=1"]}]}]}
+END
+build same
+expect_equal "warnings of a point without effect" "$(warnings)" "point -:-"
+grep -qF "xaas: warning: \`mpi\` chooses nothing: all of its values give the same programs and files; does the build use their arguments?" stderr ||
+  fail "no warning: $(cat stderr)"

@@ -124,11 +124,10 @@ TEST_F(FrontDoor, WritesDependencyFiles) {
 
 TEST_F(FrontDoor, FindsItsSessionInACleanEnvironment) {
   write("src/a.c", hello);
-  sh("env -i $CC -c a.c -o ../build/a.o && env -i PATH=$SESSION/tools:/usr/bin xaas-cc a.c -o ../build/a && "
+  sh("env -i $CC -c a.c -o ../build/a.o && env -i PATH=$SESSION/tools:/usr/bin clang a.c -o ../build/a && "
      "../build/a");
   EXPECT_TRUE(is_captured("build/a.o"));
-  const std::string refused =
-      sh("ln -s $(readlink $CC) ../build/xaas-cc && env -i ../build/xaas-cc -c a.c", 2);
+  const std::string refused = sh("ln -s $(readlink $CC) ../build/clang && env -i ../build/clang -c a.c", 2);
   EXPECT_NE(refused.find("outside a build"), std::string::npos) << refused;
 }
 

@@ -52,8 +52,8 @@ protected:
   ProcessResult try_sh(const std::string& command) const {
     const auto result = run_process({.arguments = {"sh", "-c", command},
                                      .directory = path("src"),
-                                     .environment = {{"CC", tool("xaas-cc")},
-                                                     {"CXX", tool("xaas-c++")},
+                                     .environment = {{"CC", tool("clang")},
+                                                     {"CXX", tool("clang++")},
                                                      {"FC", tool("flang")},
                                                      {"LD", tool("ld")},
                                                      {"CLANG", session_.clang.string()},

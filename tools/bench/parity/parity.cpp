@@ -149,7 +149,7 @@ private:
     return fs::path(compile.compiler).filename().string().find("++") != std::string::npos;
   }
   fs::path front_door_for(const Compile& compile) const {
-    return session_.directory / "tools" / (is_cxx(compile) ? "xaas-c++" : "xaas-cc");
+    return session_.directory / "tools" / (is_cxx(compile) ? "clang++" : "clang");
   }
   fs::path clang_for(const Compile& compile) const {
     return is_cxx(compile) ? session_.clang.parent_path() / "clang++" : session_.clang;
