@@ -1,8 +1,10 @@
 # xaas_embed(TARGET FUNCTION namespace::function FILE path)
+# xaas_embed(TARGET FUNCTION namespace::function BINARY path)
 # xaas_embed(TARGET FUNCTION namespace::function DIRECTORY path)
 #
-# Embeds text files in the program. Adds a source to TARGET that defines
-#   std::string_view namespace::function()                      for FILE: the text of the file
+# Embeds files in the program. Adds a source to TARGET that defines
+#   std::string_view namespace::function()                      for FILE: the text of the file; for
+#                                                               BINARY: its bytes, which need not be text
 #   std::string_view namespace::function(std::string_view name) for DIRECTORY: the text of its file NAME.txt; a view
 #                                                               without data where there is no such file
 # The caller declares the function in its own header. The source is generated again whenever a file changes.
@@ -30,6 +32,13 @@ if(CMAKE_SCRIPT_MODE_FILE)
       string(APPEND body "  if (name == \"${stem}\")\n    return ${text};\n")
     endforeach()
     string(APPEND body "  return {};\n")
+  elseif(BINARY)
+    set(parameter "")
+    file(READ "${BINARY}" bytes HEX)
+    string(LENGTH "${bytes}" digits)
+    math(EXPR size "${digits} / 2")
+    string(REGEX REPLACE "(..)" "\\\\x\\1" bytes "${bytes}")
+    set(body "  return {\"${bytes}\", ${size}};\n")
   else()
     set(parameter "")
     literal("${INPUT}" text)
@@ -45,11 +54,15 @@ endif()
 set(XAAS_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
 
 function(xaas_embed target)
-  cmake_parse_arguments(arg "" "FUNCTION;FILE;DIRECTORY" "" ${ARGN})
+  cmake_parse_arguments(arg "" "FUNCTION;FILE;BINARY;DIRECTORY" "" ${ARGN})
   if(arg_DIRECTORY)
     get_filename_component(input "${arg_DIRECTORY}" ABSOLUTE)
     set(source "-DDIRECTORY=${input}")
     file(GLOB inputs CONFIGURE_DEPENDS "${input}/*.txt")
+  elseif(arg_BINARY)
+    get_filename_component(input "${arg_BINARY}" ABSOLUTE)
+    set(source "-DBINARY=${input}")
+    set(inputs "${input}")
   else()
     get_filename_component(input "${arg_FILE}" ABSOLUTE)
     set(source "-DINPUT=${input}")

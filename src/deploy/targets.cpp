@@ -1,6 +1,8 @@
-// One index over images for several targets. Each is deployed as if alone, to a temporary layout.
+// One index over images for several targets, or one file tree. Each image is deployed as if alone, to a
+// temporary layout.
 #include "reuse.h"
 #include "sbom.h"
+#include "target_tree.h"
 
 #include <xaas/base/stopwatch.h>
 #include <xaas/deploy/deploy.h>
@@ -11,7 +13,8 @@
 #include <xaas/registry/referrers.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -31,11 +34,8 @@ Result<void> check_requests(const std::vector<Request>& requests) {
                       "--attach-sbom attaches one to each");
   if (first.dry_run)
     return {};
-  if (first.output && is_tree(*first.output))
-    return make_error(ErrorKind::usage,
-                      what + ": a file tree has one image, not one for each of several targets",
-                      "oci:DIR, oci-archive:FILE or docker://HOST/NAME");
-  if (first.attach_sbom && first.output && first.output->transport == oci::Transport::archive)
+  if (first.attach_sbom && first.output &&
+      (is_tree(*first.output) || first.output->transport == oci::Transport::archive))
     return make_error(ErrorKind::usage, what + ": SBOMs can be attached in a registry or a layout, not to " +
                                             first.output->text);
   return first.output ? oci::in_operation(registry::check_writable(*first.output, first.access), "writing",
@@ -46,7 +46,8 @@ Result<void> check_requests(const std::vector<Request>& requests) {
 // What was deployed for one target.
 struct Target {
   Report report;
-  std::string name, arch;
+  std::vector<std::string> names; // of all requests with this image
+  std::string arch;
   oci::Reference stored;
   std::string level() const { return target::isa_level(arch, report.target.features); }
 };
@@ -78,7 +79,7 @@ Result<void> check_distinct(const std::vector<Target>& targets) {
     if (a.arch == b.arch && a.report.target.features == b.report.target.features &&
         a.report.gpus == b.report.gpus)
       return make_error(ErrorKind::usage,
-                        a.name + " and " + b.name +
+                        a.names.front() + " and " + b.names.front() +
                             " have the same CPU and device code, and different images (" +
                             a.report.selection.configuration.id() + "; " +
                             b.report.selection.configuration.id() + "), and nothing tells which a node takes",
@@ -100,6 +101,88 @@ oci::ListedImage listed(const Target& target, oci::Publication image,
   return entry;
 }
 
+// The name of a request's target. That of a file with a system description is the file's.
+std::string name_of(const Request& request) {
+  if (request.target.empty())
+    return request.system.cpu.name;
+  return request.target.find('/') == std::string::npos && !request.target.ends_with(".json")
+             ? request.target
+             : fs::path(request.target).stem().string();
+}
+
+// Deploys all, each distinct image once.
+Result<std::vector<Target>> deploy_each(const std::vector<Request>& requests, const fs::path& directory,
+                                        Progress& progress) {
+  std::vector<Target> targets;
+  std::map<Digest, size_t> known;
+  for (const Request& request : requests) {
+    const std::string name = name_of(request);
+    progress.note("target " + name);
+    Target target{{}, {name}, request.system.arch, {}};
+    Request own = request;
+    if (!request.dry_run && request.output) {
+      const std::string place = (directory / std::to_string(targets.size())).string();
+      XAAS_TRY(target.stored, oci::parse_reference("oci:" + place + ":image"));
+      own.output = target.stored;
+      own.keep = request.reuse && is_in(*request.output, *request.reuse);
+    }
+    const bool attach = std::exchange(own.attach_sbom, false);
+    own.sbom = attach;
+    XAAS_TRY(target.report, deploy(own, progress).in("target " + name));
+    target.report.image = request.output ? request.output->text : "";
+    if (!request.dry_run) {
+      const auto [same, is_new] = known.emplace(*target.report.digest, targets.size());
+      if (!is_new) {
+        std::vector<std::string>& names = targets[same->second].names;
+        if (std::find(names.begin(), names.end(), name) == names.end())
+          names.push_back(name);
+        continue;
+      }
+    }
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+Result<Digest> write_tree(const std::vector<Target>& targets, const Request& common, Progress& progress) {
+  if (targets.size() == 1) {
+    XAAS_TRY(const registry::Copied copied,
+             registry::copy(targets.front().stored, *common.output, std::nullopt,
+                            target::oci_architecture(targets.front().arch), common.access, progress));
+    return copied.digest;
+  }
+  std::vector<TreeTarget> sides;
+  for (const Target& target : targets) {
+    XAAS_TRY(auto image,
+             registry::open_image(target.stored, target::oci_architecture(target.arch), common.access));
+    sides.push_back({target.names, std::move(image)});
+  }
+  XAAS_TRY(const oci::NewImage tree, target_tree(sides).in("writing " + common.output->text));
+  return registry::write_image(*common.output, tree, common.access, progress);
+}
+
+Result<void> write_index(std::vector<Target>& targets, const Request& common, Progress& progress,
+                         IndexReport& result) {
+  std::vector<oci::ListedImage> entries;
+  std::vector<oci::Artifact> sboms;
+  for (const Target& target : targets) {
+    const std::string architecture = target::oci_architecture(target.arch);
+    XAAS_TRY(oci::Publication publication, read(target, common.access));
+    XAAS_TRY(const auto image, registry::open_image(target.stored, architecture, common.access));
+    const bool first = entries.empty() || entries.back().architecture != architecture;
+    if (common.attach_sbom)
+      sboms.push_back(sbom_artifact(*target.report.sbom, *target.report.digest, image->manifest_size(),
+                                    image->config().created));
+    entries.push_back(listed(target, std::move(publication), image->manifest().annotations, first));
+  }
+  XAAS_TRY(result.digest, registry::write_publication(*common.output, oci::index_of(std::move(entries)),
+                                                      common.access, progress));
+  for (size_t i = 0; i < sboms.size(); ++i) {
+    XAAS_TRY(targets[i].report.attached, registry::attach(*common.output, sboms[i], common.access));
+  }
+  return {};
+}
+
 } // namespace
 
 Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress& progress) {
@@ -109,47 +192,15 @@ Result<IndexReport> deploy_index(const std::vector<Request>& requests, Progress&
   XAAS_TRY(const TemporaryDirectory images, TemporaryDirectory::create(temporary_root(), "xaas-images-"));
   IndexReport result;
   result.image = common.output ? common.output->text : "";
-  std::vector<Target> targets;
-  std::set<Digest> known;
-  for (const Request& request : requests) {
-    const std::string name = request.target.empty() ? request.system.cpu.name : request.target;
-    progress.note("target " + name);
-    Target target{{}, name, request.system.arch, {}};
-    Request own = request;
-    if (!request.dry_run && request.output) {
-      const std::string place = (images.path() / std::to_string(targets.size())).string();
-      XAAS_TRY(target.stored, oci::parse_reference("oci:" + place + ":image"));
-      own.output = target.stored;
-      own.keep = request.reuse && is_in(*request.output, *request.reuse);
-    }
-    const bool attach = std::exchange(own.attach_sbom, false);
-    own.sbom = attach;
-    XAAS_TRY(target.report, deploy(own, progress).in("target " + name));
-    target.report.image = result.image;
-    if (request.dry_run || known.insert(*target.report.digest).second)
-      targets.push_back(std::move(target));
-  }
+  XAAS_TRY(std::vector<Target> targets, deploy_each(requests, images.path(), progress));
   if (!common.dry_run) {
     std::sort(targets.begin(), targets.end(),
               [](const Target& a, const Target& b) { return order_of(a) < order_of(b); });
     XAAS_CHECK(check_distinct(targets));
-    std::vector<oci::ListedImage> entries;
-    std::vector<oci::Artifact> sboms;
-    for (const Target& target : targets) {
-      XAAS_TRY(oci::Publication publication, read(target, common.access));
-      XAAS_TRY(const auto image,
-               registry::open_image(target.stored, target::oci_architecture(target.arch), common.access));
-      const bool first =
-          entries.empty() || entries.back().architecture != target::oci_architecture(target.arch);
-      if (common.attach_sbom)
-        sboms.push_back(sbom_artifact(*target.report.sbom, *target.report.digest, image->manifest_size(),
-                                      image->config().created));
-      entries.push_back(listed(target, std::move(publication), image->manifest().annotations, first));
-    }
-    XAAS_TRY(result.digest, registry::write_publication(*common.output, oci::index_of(std::move(entries)),
-                                                        common.access, progress));
-    for (size_t i = 0; i < sboms.size(); ++i) {
-      XAAS_TRY(targets[i].report.attached, registry::attach(*common.output, sboms[i], common.access));
+    if (is_tree(*common.output)) {
+      XAAS_TRY(result.digest, write_tree(targets, common, progress));
+    } else {
+      XAAS_CHECK(write_index(targets, common, progress, result));
     }
   }
   for (Target& target : targets)

@@ -158,9 +158,13 @@ Result<Dynamic> read_dynamic(std::string_view elf) {
     }
   }
   XAAS_TRY(const std::vector<Elf::Dyn> entries, dynamic_entries(image));
+  dynamic.program =
+      image.header().e_type == llvm::ELF::ET_EXEC || (!dynamic.interpreter.empty() && dynamic.soname.empty());
   for (const Elf::Dyn& entry : entries)
-    if (entry.getTag() == llvm::ELF::DT_FLAGS_1)
+    if (entry.getTag() == llvm::ELF::DT_FLAGS_1) {
       dynamic.no_default_directories = entry.getVal() & llvm::ELF::DF_1_NODEFLIB;
+      dynamic.program |= (entry.getVal() & llvm::ELF::DF_1_PIE) != 0;
+    }
   for (const ElfSection& section : image.sections()) {
     if (section.header->sh_type == llvm::ELF::SHT_GNU_verneed) {
       XAAS_CHECK(read_needed_versions(image, section, dynamic));
@@ -178,6 +182,7 @@ Result<Dynamic> read_dynamic(std::string_view elf) {
 
 Json to_json(const Dynamic& dynamic) {
   return Json{{"shared", dynamic.shared},
+              {"program", dynamic.program},
               {"interpreter", dynamic.interpreter},
               {"soname", dynamic.soname},
               {"needed", dynamic.needed},
@@ -199,6 +204,7 @@ Result<Dynamic> parse_dynamic(const JsonReader& reader) {
     return {};
   };
   XAAS_TRY(dynamic.shared, reader.boolean_or("shared", false));
+  XAAS_TRY(dynamic.program, reader.boolean_or("program", false));
   XAAS_TRY(dynamic.rpath_is_first, reader.boolean_or("rpath_is_first", false));
   XAAS_TRY(dynamic.no_default_directories, reader.boolean_or("no_default_directories", false));
   XAAS_TRY(dynamic.imports_dlopen, reader.boolean_or("imports_dlopen", false));

@@ -63,6 +63,14 @@ Result<void> LayerBuilder::add_file(const std::string& path, std::string content
   return add(path, {Entry::Kind::file, mode, std::move(content)});
 }
 
+Result<void> LayerBuilder::add_hard_link(const std::string& path, const std::string& to) {
+  const auto file = entries_.find(to);
+  if (file == entries_.end() || file->second.kind != Entry::Kind::file || !(to < path))
+    return make_error(ErrorKind::failed, "adding '" + path + "' to a layer: it is a hard link to '" + to +
+                                             "', which is not a file before it");
+  return add(path, {Entry::Kind::hard_link, file->second.mode, to});
+}
+
 Result<void> LayerBuilder::add_symlink(const std::string& path, const std::string& destination) {
   if (destination.empty() || destination.find('\0') != std::string::npos)
     return make_error(ErrorKind::usage,
@@ -89,6 +97,8 @@ Result<void> LayerBuilder::write_tar(const std::function<Result<void>(std::strin
       member.size = entry->content.size();
     else if (entry->kind == Entry::Kind::symlink)
       member.type = TarMember::Type::symlink, member.link = entry->content;
+    else if (entry->kind == Entry::Kind::hard_link)
+      member.type = TarMember::Type::hard_link, member.link = entry->content;
     else
       member.type = TarMember::Type::directory;
     XAAS_CHECK(write(tar_header(member)));

@@ -12,12 +12,12 @@
 namespace xaas::oci {
 
 struct TarMember {
-  enum class Type : char { file = '0', symlink = '2', directory = '5' } type = Type::file;
+  enum class Type : char { file = '0', hard_link = '1', symlink = '2', directory = '5' } type = Type::file;
   std::string path; // without a trailing '/'
   unsigned mode = 0644;
   uint64_t size = 0;
   int64_t time = 0;
-  std::string link; // destination of a symlink
+  std::string link; // destination of a link
 };
 
 // The headers before the member's content, a multiple of 512 bytes. The owner is 0:0, without names.

@@ -11,6 +11,7 @@
 #include <xaas/base/text.h>
 #include <xaas/image/application_image.h>
 #include <xaas/image/targets.h>
+#include <xaas/launcher/launcher.h>
 #include <xaas/loader/c_library.h>
 #include <xaas/loader/loading.h>
 #include <xaas/oci/operation.h>
@@ -244,6 +245,9 @@ private:
         runtimes::environment_of(host_.environment, config_.env, request_.environment,
                                  [this](const std::string& directory) { return is_visible(directory); });
     program_.environment["PWD"] = program_.directory;
+    if (const auto chosen = host_.environment.find("XAAS_TARGET"); // for the tree's launchers
+        chosen != host_.environment.end() && annotations_.contains(image::annotation::targets))
+      program_.environment.try_emplace(chosen->first, chosen->second);
     const std::string descriptor =
         variable_of(program_.environment, runtimes::Knowledge::get().rank_descriptor);
     if (!descriptor.empty() && descriptor.find_first_not_of("0123456789") == std::string::npos &&
@@ -343,6 +347,20 @@ private:
     }
   }
 
+  // The program that a launcher of a file tree for several targets starts, for the weakest target that has
+  // it. All of them need the same libraries, up to their configurations.
+  std::string behind_launcher(const std::string& path) const {
+    const auto targets = annotations_.find(image::annotation::targets);
+    if (targets != annotations_.end())
+      for (const std::string& name : split(targets->second, ',')) {
+        const std::string own = std::string("/") + launcher::targets_directory + "/" + name +
+                                find_in_tree(program_.tree, path).inside;
+        if (!name.empty() && find_in_tree(program_.tree, own).type == fs::file_type::regular)
+          return own;
+      }
+    return path;
+  }
+
   // Decides about MPI and the other libraries of the host.
   Result<void> choose_libraries(const std::string& path) {
     const HostQuestion question{request_.mpi, launched_, request_.host, preferred_,
@@ -354,7 +372,7 @@ private:
                          split(variable_of(program_.environment, "LD_LIBRARY_PATH"), ':'), false);
     const loader::Library* program = nullptr;
     if (!bind_of(find_in_tree(program_.tree, path).inside)) {
-      XAAS_TRY(program, image.read(path));
+      XAAS_TRY(program, image.read(behind_launcher(path)));
     }
     XAAS_TRY(HostAnswer answer, choose_host(question, image, program));
     plan_.mpi_abi = answer.mpi_abi;

@@ -17,6 +17,8 @@ namespace annotation {
 inline constexpr const char* cpu = "dev.xaas.cpu";           // LLVM's name
 inline constexpr const char* features = "dev.xaas.features"; // joined by `,`
 inline constexpr const char* gpu = "dev.xaas.gpu";           // architectures, joined by `,`; "none"; "cpu"
+// Of a file tree for several targets: the directories below /.xaas/targets, weakest first, joined by `,`
+inline constexpr const char* targets = "dev.xaas.targets";
 } // namespace annotation
 
 using Annotations = std::map<std::string, std::string>;

@@ -14,7 +14,10 @@
 namespace xaas::loader {
 
 struct Dynamic {
-  bool shared = false;     // ET_DYN without an interpreter: a library
+  bool shared = false; // ET_DYN without an interpreter: a library
+  // The kernel can start it: ET_EXEC, marked as a position-independent program (static ones have no
+  // interpreter), or with an interpreter and no soname (a library like libc.so.6 has both).
+  bool program = false;
   std::string interpreter; // PT_INTERP; empty: none
   std::string soname;
   std::vector<std::string> needed;

@@ -34,6 +34,8 @@ class LayerBuilder {
 public:
   explicit LayerBuilder(int64_t time = 0) : time_(time) {}
   Result<void> add_file(const std::string& path, std::string content, unsigned mode = 0644);
+  // Another name of the file that was added as `to`, which is sorted before it (else a failed error).
+  Result<void> add_hard_link(const std::string& path, const std::string& to);
   Result<void> add_symlink(const std::string& path, const std::string& destination);
   Result<void> add_directory(const std::string& path, unsigned mode = 0755);
   bool empty() const { return entries_.empty(); }
@@ -45,7 +47,7 @@ public:
 
 private:
   struct Entry {
-    enum class Kind { directory, file, symlink } kind;
+    enum class Kind { directory, file, hard_link, symlink } kind;
     unsigned mode;
     std::string content; // or the destination of a link
   };

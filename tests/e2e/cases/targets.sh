@@ -80,7 +80,6 @@ assert_json dry.json '.digest == null and (.images | length) == 2'
 
 expect_error 2 'replaces the CPU of one machine' "$XAAS" deploy oci:app:ir --system new --system old --cpu haswell -o oci:out:x -q
 expect_error 2 '--all-machines' "$XAAS" deploy oci:app:ir --all-machines --cpu haswell -o oci:out:x -q
-expect_error 2 'a file tree has one image' "$XAAS" deploy oci:app:ir --cpu haswell,nehalem -o rootfs:tree -q
 expect_error 2 'an SBOM describes one image' "$XAAS" deploy oci:app:ir --cpu haswell,nehalem -o oci:out:x --sbom sbom.json -q
 expect_error 2 haswel "$XAAS" deploy oci:app:ir --cpu haswel,nehalem -o oci:out:x -q
 [ ! -e tree ] || fail "a refused deploy left a tree"

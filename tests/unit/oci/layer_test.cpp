@@ -33,6 +33,17 @@ class LayerTest : public ::testing::TestWithParam<Compression> {};
 INSTANTIATE_TEST_SUITE_P(Compressions, LayerTest, ::testing::Values(Compression::gzip, Compression::zstd),
                          [](const auto& info) { return info.param == Compression::gzip ? "gzip" : "zstd"; });
 
+TEST_P(LayerTest, HardLinksLeadToFilesBeforeThem) {
+  LayerBuilder builder;
+  ASSERT_TRUE(builder.add_file("b", "text"));
+  ASSERT_TRUE(builder.add_symlink("a", "b"));
+  EXPECT_TRUE(builder.add_hard_link("c", "b"));
+  for (const auto& [path, to] : {std::pair("aa", "b"), {"d", "a"}, {"d", "none"}, {"b", "b"}}) {
+    const auto added = builder.add_hard_link(path, to);
+    EXPECT_FALSE(added) << path << " -> " << to;
+  }
+}
+
 TEST_P(LayerTest, RoundTrip) {
   LayerBuilder builder(1234567890);
   EXPECT_TRUE(builder.empty());
@@ -44,6 +55,7 @@ TEST_P(LayerTest, RoundTrip) {
   ASSERT_TRUE(builder.add_file("e\xcc\x81", "combining accent"));
   ASSERT_TRUE(builder.add_file("bad\xff", "not UTF-8"));
   ASSERT_TRUE(builder.add_symlink("usr/lib64", "lib"));
+  ASSERT_TRUE(builder.add_hard_link("usr/other name", long_name));
   ASSERT_TRUE(builder.add_symlink("usr/far", "/" + std::string(150, 'd')));
   ASSERT_TRUE(builder.add_directory("tmp", 01777));
   ASSERT_TRUE(builder.add_file("usr/empty", ""));
@@ -67,6 +79,8 @@ TEST_P(LayerTest, RoundTrip) {
   EXPECT_EQ(by_path.at("usr/bin/tool").content, large);
   EXPECT_EQ(by_path.at("usr/bin/tool").mode, 0755U);
   EXPECT_EQ(by_path.at("usr/bin").kind, LayerEntry::Kind::directory);
+  EXPECT_EQ(by_path.at("usr/other name").kind, LayerEntry::Kind::hard_link);
+  EXPECT_EQ(by_path.at("usr/other name").link, long_name);
   EXPECT_EQ(by_path.at("usr").mode, 0755U);
   EXPECT_EQ(by_path.at(long_name).content, "long");
   EXPECT_EQ(by_path.at("e\xcc\x81").content, "combining accent");
@@ -74,7 +88,7 @@ TEST_P(LayerTest, RoundTrip) {
   EXPECT_EQ(by_path.at("usr/lib64").link, "lib");
   EXPECT_EQ(by_path.at("usr/far").link, "/" + std::string(150, 'd'));
   EXPECT_EQ(by_path.at("tmp").mode, 01777U);
-  EXPECT_EQ(by_path.size(), 12U);
+  EXPECT_EQ(by_path.size(), 13U);
 }
 
 TEST_P(LayerTest, OfATarFileAsItIs) {

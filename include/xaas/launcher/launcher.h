@@ -1,0 +1,33 @@
+// The launcher: the small static program that stands in for each program of a file tree for several targets,
+// asks the CPU, and starts the program of the best target (launcher.c tells how it finds that).
+#pragma once
+
+#include <xaas/base/result.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace xaas::launcher {
+
+// The directory below a tree's root that has a directory for each target.
+inline constexpr const char* targets_directory = ".xaas/targets";
+
+struct Target {
+  std::string name;                  // for XAAS_TARGET: is_target_name()
+  std::string directory;             // below targets_directory; several names can share one
+  std::vector<std::string> features; // of LLVM; those that cpuid_bits() lacks are not asked for
+  std::string device;                // a file that only systems with its GPU have; empty: it needs none
+};
+
+// True for letters, digits and `._+-`, at most 63 of them, except `print`, `.` and `..`.
+bool is_target_name(std::string_view name);
+
+// The program for these targets, best first, an executable for `arch`. `libraries`: directories relative to
+// the root of a target, whose copy comes first in LD_LIBRARY_PATH. The bytes are a function of the arguments.
+// Usage errors: an architecture other than x86_64, a bad name, more targets or directories than the table has
+// room for.
+Result<std::string> program(const std::string& arch, const std::vector<Target>& targets,
+                            const std::vector<std::string>& libraries);
+
+} // namespace xaas::launcher

@@ -1,0 +1,51 @@
+// One file tree for several targets.
+//
+// Problem. A program of a tree has one name and one place, and needs different code on different machines; a
+// tree has no manifest from which a client could choose. Example, for the targets x86-64 and haswell:
+//
+//   usr/local/bin/solver                                    the launcher
+//   usr/local/lib/libsolver.so                              that of x86-64, the weakest
+//   usr/local/share/solver/data
+//   .xaas/targets/x86-64/usr/local/bin/solver
+//   .xaas/targets/x86-64/usr/local/lib/libsolver.so
+//   .xaas/targets/x86-64/usr/local/share/solver/data
+//   .xaas/targets/haswell/usr/local/...                     the same files
+//
+// Approach. Each target has its whole install tree below /.xaas/targets, where programs find their libraries
+// and data relative to themselves ($ORIGIN, /proc/self/exe). In the place that an absolute path names stands
+// the launcher for a program, and the file of the weakest target for everything else. Equal files are one
+// file with several names. The run-time closure is that of all, because it has no code for a target.
+//
+// Libraries that a foreign program loads by their names, such as those of a Python extension, are found in
+// `glibc-hwcaps/LEVEL` beside that of the weakest target, if a target is exactly an ISA level: glibc asks for
+// no more than the level, and a library for `haswell` may use instructions that its level lacks.
+//
+// Rejected: one directory for each target with links to the others' equal files (a program would find itself
+// in another target's directory), and a RUNPATH with a directory for each target (it is written when
+// linking, and the single images keep their digests).
+#pragma once
+
+#include <xaas/base/result.h>
+#include <xaas/oci/image.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace xaas::deploy {
+
+// A deployed image for one target.
+struct TreeTarget {
+  std::vector<std::string> names; // at least one; the first is that of its directory
+  std::unique_ptr<oci::Image> image;
+};
+
+// The image of the tree: for `targets`, weakest first, at least two. They were deployed from one image, so
+// files of their closures with the same path are equal. Configuration and annotations are those of the
+// weakest target, and annotation::targets has the names of the directories. The targets' images must live
+// until the layers are written. Usage errors: an architecture without a launcher; a name that is not
+// launcher::is_target_name(), or stands for two targets; two targets that nothing but the architecture of
+// their GPU tells apart.
+Result<oci::NewImage> target_tree(const std::vector<TreeTarget>& targets);
+
+} // namespace xaas::deploy

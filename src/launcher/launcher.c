@@ -1,0 +1,339 @@
+// The program that stands in `bin/` of a file tree for several targets.
+//
+// A tree has each program once for each target, and one name. The kernel starts what has that name, so this
+// asks the CPU and starts the program for the best target that it can run:
+//
+//   /usr/local/bin/solver                               this program
+//   /.xaas/targets/haswell/usr/local/bin/solver         what it starts on Haswell
+//   /.xaas/targets/x86-64/usr/local/bin/solver          what it starts on older CPUs
+//
+// The process stays the same, with its arguments, and /proc/self/exe is the program that runs: files that the
+// program finds relative to itself are those of its target, which has all of them. The tree may lie anywhere;
+// its root is the directory above this file that has the targets.
+//
+// XAAS_TARGET=NAME chooses a target, XAAS_TARGET=print prints the choice.
+//
+// It runs in any tree, before any library is found, so it has none and makes its system calls itself. It is
+// compiled once for plain x86-64, and its table is written into the finished file (launcher.cpp). A shell
+// script was rejected, because the tree may have no shell, and libraries in glibc-hwcaps alone, because they
+// know four levels, and programs have code of their own. Exit codes are those of a shell: 126 for a program that cannot be started, 127 for
+// one that is not there. Sources: psABI of x86-64, 3.4.1 (the initial stack) and A.2 (system calls).
+#include "table.h"
+
+typedef unsigned int u32;
+typedef unsigned long u64;
+
+// Other code could change it before the start, for all that the compiler knows, so it reads the file's values.
+struct launcher_table xaas_launcher_table __attribute__((visibility("default"))) = {.mark = LAUNCHER_MARK};
+
+enum { call_write = 1, call_access = 21, call_execve = 59, call_readlink = 89, call_exit_group = 231 };
+enum { no_entry = -2, longest_path = 8192, longest_libraries = 16384 };
+
+static long call(u64 number, u64 a, u64 b, u64 c) {
+  long result;
+  __asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return result;
+}
+
+static void ask(u32 leaf, u32 subleaf, u32 words[4]) {
+  __asm__ volatile("cpuid" : "=a"(words[0]), "=b"(words[1]), "=c"(words[2]), "=d"(words[3]) : "0"(leaf), "2"(subleaf));
+}
+
+// The register state that the system saves; 0 if the CPU cannot tell.
+static u32 enabled_state(void) {
+  u32 words[4], low, high;
+  ask(1, 0, words);
+  if (!(words[2] >> 27 & 1)) // OSXSAVE
+    return 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
+}
+
+static u64 length_of(const char* text) {
+  u64 length = 0;
+  while (text[length])
+    ++length;
+  return length;
+}
+
+static int begins_with(const char* text, const char* start) {
+  while (*start)
+    if (*text++ != *start++)
+      return 0;
+  return 1;
+}
+
+static int equal(const char* a, const char* b) {
+  return begins_with(a, b) && length_of(a) == length_of(b);
+}
+
+struct text {
+  u64 size, room;
+  char* bytes;
+};
+
+// Text that does not fit is cut; where that matters, the caller looks at `size`.
+static void add(struct text* text, const char* more) {
+  for (; *more; ++more, ++text->size)
+    if (text->size + 1 < text->room)
+      text->bytes[text->size] = *more;
+  text->bytes[text->size < text->room ? text->size : text->room - 1] = 0;
+}
+
+static int fits(const struct text* text) {
+  return text->size < text->room;
+}
+
+static char message_bytes[2048], path_bytes[longest_path], library_bytes[longest_libraries], own_path[longest_path];
+static struct text message = {0, sizeof message_bytes, message_bytes};
+
+static void leave(int code) {
+  call(call_exit_group, (u64)code, 0, 0);
+  __builtin_unreachable();
+}
+
+// Written in one piece, because the ranks of a parallel program print at the same time.
+static void say(int file) {
+  call(call_write, (u64)file, (u64)message.bytes, message.size < message.room ? message.size : message.room - 1);
+}
+
+static void fail(int code, const char* hint) {
+  add(&message, "\n");
+  if (*hint) {
+    add(&message, "hint: ");
+    add(&message, hint);
+    add(&message, "\n");
+  }
+  say(2);
+  leave(code);
+}
+
+static const struct launcher_table* const table = &xaas_launcher_table;
+
+// Which features of the table this CPU and its system lack.
+static void find_missing(u64 missing[2]) {
+  const u32 state = enabled_state();
+  u32 words[4] = {0, 0, 0, 0}, leaf = 0xffffffff, subleaf = 0;
+  missing[0] = missing[1] = 0;
+  for (u32 i = 0; i < table->features; ++i) {
+    const struct launcher_feature* feature = &table->feature[i];
+    if (feature->leaf != leaf || feature->subleaf != subleaf) {
+      leaf = feature->leaf;
+      subleaf = feature->subleaf;
+      ask(leaf & 0x80000000, 0, words); // how many leaves there are
+      if (words[0] < leaf)
+        words[0] = words[1] = words[2] = words[3] = 0;
+      else
+        ask(leaf, subleaf, words);
+    }
+    if (!(words[feature->word] >> feature->bit & 1) || (state & feature->state) != feature->state)
+      missing[i / 64] |= 1UL << (i % 64);
+  }
+}
+
+static int runs(const struct launcher_target* target, const u64 missing[2]) {
+  return !(target->needs[0] & missing[0]) && !(target->needs[1] & missing[1]);
+}
+
+static int has_device(const struct launcher_target* target) {
+  return !*target->device || call(call_access, (u64)target->device, 0, 0) == 0;
+}
+
+static void add_lacking(const struct launcher_target* target, const u64 missing[2]) {
+  enum { shown = 4 };
+  u32 count = 0;
+  for (u32 i = 0; i < table->features; ++i)
+    if ((target->needs[i / 64] & missing[i / 64]) >> (i % 64) & 1) {
+      if (count < shown)
+        add(&message, count ? ", " : "");
+      if (count < shown)
+        add(&message, table->feature[i].name);
+      ++count;
+    }
+  if (count > shown)
+    add(&message, " and others");
+}
+
+// Sets `path` to the program for the target. False if the target has none of this name.
+static int find_program(struct text* path, u64 root, const struct launcher_target* target) {
+  const char* const program = own_path + root; // with a slash
+  path->size = 0;
+  own_path[root] = 0;
+  add(path, own_path);
+  own_path[root] = '/';
+  add(path, "/.xaas/targets/");
+  add(path, target->directory);
+  add(path, program);
+  return fits(path) && call(call_access, (u64)path->bytes, 0, 0) == 0;
+}
+
+// The size of the root's path: the targets are there.
+static u64 find_root(void) {
+  struct text place = {0, sizeof path_bytes, path_bytes};
+  for (u64 at = length_of(own_path); at-- > 0;) {
+    if (own_path[at] != '/')
+      continue;
+    own_path[at] = 0;
+    place.size = 0;
+    add(&place, own_path);
+    add(&place, "/.xaas/targets/");
+    add(&place, table->target[0].directory);
+    own_path[at] = '/';
+    if (fits(&place) && call(call_access, (u64)place.bytes, 0, 0) == 0)
+      return at;
+  }
+  add(&message, own_path);
+  add(&message, ": no directory above it has .xaas/targets/");
+  add(&message, table->target[0].directory);
+  fail(127, "it starts a program of the tree that it was written with; link to it instead of copying it");
+  return 0;
+}
+
+static const struct launcher_target* by_name(const char* name) {
+  for (u32 i = 0; i < table->targets; ++i)
+    if (equal(table->target[i].name, name))
+      return &table->target[i];
+  add(&message, own_path);
+  add(&message, ": XAAS_TARGET=");
+  add(&message, name);
+  add(&message, ": no such target; there are ");
+  for (u32 i = 0; i < table->targets; ++i) {
+    add(&message, i ? ", " : "");
+    add(&message, table->target[i].name);
+  }
+  fail(126, "");
+  return 0;
+}
+
+// The best target: the first of the table whose features the CPU has and that has the program, of those first
+// that also find their device.
+static const struct launcher_target* choose(struct text* path, u64 root) {
+  u64 missing[2];
+  find_missing(missing);
+  for (int device = 1; device >= 0; --device)
+    for (u32 i = 0; i < table->targets; ++i) {
+      const struct launcher_target* const target = &table->target[i];
+      if (runs(target, missing) && (!device || has_device(target)) && find_program(path, root, target))
+        return target;
+    }
+  add(&message, own_path);
+  add(&message, ": no target has this program for this CPU");
+  const char* separator = ": ";
+  for (u32 i = 0; i < table->targets; ++i) {
+    const struct launcher_target* const target = &table->target[i];
+    if (runs(target, missing) || !find_program(path, root, target))
+      continue;
+    add(&message, separator);
+    separator = "; ";
+    add(&message, target->name);
+    add(&message, " needs ");
+    add_lacking(target, missing);
+  }
+  fail(126, "deploy it for this machine with `xaas deploy`");
+  return 0;
+}
+
+// LD_LIBRARY_PATH with the target's own libraries first, for those that their users do not find relative to
+// themselves. Null: it stays as it is.
+static char* library_path(u64 root, const struct launcher_target* target, const char* before) {
+  struct text path = {0, sizeof library_bytes, library_bytes};
+  if (!*table->libraries)
+    return 0;
+  add(&path, "LD_LIBRARY_PATH=");
+  const u64 name = path.size;
+  own_path[root] = 0;
+  for (const char* at = table->libraries; *at; at += length_of(at) + 1) {
+    add(&path, path.size == name ? "" : ":");
+    add(&path, own_path);
+    add(&path, "/.xaas/targets/");
+    add(&path, target->directory);
+    add(&path, "/");
+    add(&path, at);
+  }
+  own_path[root] = '/';
+  const u64 own = path.size - name;
+  if (before && fits(&path) && begins_with(before, path.bytes + name) && (before[own] == 0 || before[own] == ':'))
+    return 0; // a program of this target started this one
+  if (before && *before) {
+    add(&path, ":");
+    add(&path, before);
+  }
+  if (!fits(&path)) {
+    add(&message, own_path);
+    add(&message, ": LD_LIBRARY_PATH is too long");
+    fail(126, "");
+  }
+  return path.bytes;
+}
+
+__attribute__((used, noreturn)) void xaas_launch(u64* stack) {
+  const u64 count = stack[0];
+  char** const arguments = (char**)(stack + 1);
+  char** const environment = arguments + count + 1;
+  const char *wanted = 0, *libraries = 0;
+  u64 variables = 0, place = 0;
+  for (; environment[variables]; ++variables) {
+    if (begins_with(environment[variables], "XAAS_TARGET="))
+      wanted = environment[variables] + 12;
+    if (begins_with(environment[variables], "LD_LIBRARY_PATH=")) {
+      libraries = environment[variables] + 16;
+      place = variables;
+    }
+  }
+  const long size = call(call_readlink, (u64) "/proc/self/exe", (u64)own_path, sizeof own_path - 1);
+  if (size <= 0 || size >= (long)sizeof own_path - 1) {
+    add(&message, count ? arguments[0] : "xaas launcher");
+    add(&message, ": cannot read /proc/self/exe");
+    fail(126, "is /proc mounted?");
+  }
+  own_path[size] = 0;
+  const u64 root = find_root();
+  struct text path = {0, sizeof path_bytes, path_bytes};
+  const int prints = wanted && equal(wanted, "print");
+  const struct launcher_target* target = 0;
+  if (wanted && *wanted && !prints) {
+    target = by_name(wanted);
+    if (!find_program(&path, root, target)) {
+      add(&message, own_path);
+      add(&message, ": target ");
+      add(&message, target->name);
+      add(&message, " has no such program");
+      fail(127, "");
+    }
+  } else {
+    target = choose(&path, root);
+  }
+  if (prints) {
+    add(&message, target->name);
+    add(&message, " ");
+    add(&message, path.bytes);
+    add(&message, "\n");
+    say(1);
+    leave(0);
+  }
+  char** variables_of_program = environment;
+  char* const entry = library_path(root, target, libraries);
+  if (entry && libraries) {
+    environment[place] = entry;
+  } else if (entry) {
+    variables_of_program = __builtin_alloca((variables + 2) * sizeof(char*));
+    for (u64 i = 0; i < variables; ++i)
+      variables_of_program[i] = environment[i];
+    variables_of_program[variables] = entry;
+    variables_of_program[variables + 1] = 0;
+  }
+  const long failed = call(call_execve, (u64)path.bytes, (u64)arguments, (u64)variables_of_program);
+  add(&message, path.bytes);
+  add(&message, failed == no_entry ? ": it or its loader does not exist" : ": cannot be started");
+  fail(failed == no_entry ? 127 : 126, "");
+  __builtin_unreachable();
+}
+
+// The kernel starts here, with the arguments on the stack.
+__asm__(".globl _start\n"
+        "_start:\n"
+        "  xor %ebp, %ebp\n"
+        "  mov %rsp, %rdi\n"
+        "  and $-16, %rsp\n"
+        "  call xaas_launch\n"
+        "  hlt\n");

@@ -1,0 +1,90 @@
+#include "table.h"
+
+#include <xaas/launcher/launcher.h>
+#include <xaas/target/cpuid.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace xaas::launcher {
+
+std::string_view program_bytes(); // launcher.c, compiled and linked
+
+namespace {
+
+constexpr const char* letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
+
+template <size_t Size> Result<void> put(char (&field)[Size], const std::string& text) {
+  if (text.size() >= Size)
+    return make_error(ErrorKind::usage,
+                      "'" + text + "': a launcher has room for " + std::to_string(Size - 1) + " characters");
+  std::memcpy(field, text.data(), text.size());
+  return {};
+}
+
+Result<void> put_features(launcher_table& table) {
+  const std::span<const target::CpuidBit> bits = target::cpuid_bits();
+  if (bits.size() > launcher_most_features)
+    return make_error(ErrorKind::failed, "the launcher's table has too little room for CPU features");
+  for (const target::CpuidBit& bit : bits) {
+    launcher_feature& feature = table.feature[table.features++];
+    feature.leaf = bit.leaf;
+    feature.subleaf = bit.subleaf;
+    feature.word = static_cast<uint32_t>(bit.word);
+    feature.bit = bit.bit;
+    feature.state = bit.state;
+    XAAS_CHECK(put(feature.name, bit.name));
+  }
+  return {};
+}
+
+Result<void> put_target(launcher_table& table, const Target& target) {
+  if (!is_target_name(target.name) || !is_target_name(target.directory))
+    return make_error(ErrorKind::usage, "'" + target.name + "' cannot be the name of a target in a file tree",
+                      "letters, digits and . _ + - can, but not `print`");
+  launcher_target& entry = table.target[table.targets++];
+  XAAS_CHECK(put(entry.name, target.name));
+  XAAS_CHECK(put(entry.directory, target.directory));
+  XAAS_CHECK(put(entry.device, target.device));
+  const std::span<const target::CpuidBit> bits = target::cpuid_bits();
+  for (size_t i = 0; i < bits.size(); ++i)
+    if (std::find(target.features.begin(), target.features.end(), bits[i].name) != target.features.end())
+      entry.needs[i / 64] |= uint64_t(1) << (i % 64);
+  return {};
+}
+
+} // namespace
+
+bool is_target_name(std::string_view name) {
+  return !name.empty() && name.size() < sizeof(launcher_target::name) && name != "print" && name != "." &&
+         name != ".." && name.find_first_not_of(letters) == std::string_view::npos;
+}
+
+Result<std::string> program(const std::string& arch, const std::vector<Target>& targets,
+                            const std::vector<std::string>& libraries) {
+  if (arch != "x86_64")
+    return make_error(ErrorKind::usage, "a launcher exists for x86_64 only, not for " + arch);
+  if (targets.empty() || targets.size() > launcher_most_targets)
+    return make_error(ErrorKind::usage, std::to_string(targets.size()) +
+                                            " targets: a launcher has from 1 to " +
+                                            std::to_string(launcher_most_targets));
+  const auto table = std::make_unique<launcher_table>();
+  XAAS_CHECK(put(table->mark, LAUNCHER_MARK));
+  XAAS_CHECK(put_features(*table));
+  for (const Target& target : targets)
+    XAAS_CHECK(put_target(*table, target));
+  std::string joined;
+  for (const std::string& directory : libraries)
+    joined += directory + '\0';
+  XAAS_CHECK(put(table->libraries, joined).in("directories of libraries"));
+
+  std::string bytes(program_bytes());
+  const size_t place = bytes.find(std::string(LAUNCHER_MARK, sizeof(LAUNCHER_MARK)));
+  if (place == std::string::npos || bytes.size() - place < sizeof(*table))
+    return make_error(ErrorKind::failed, "the launcher has no table");
+  std::memcpy(bytes.data() + place, table.get(), sizeof(*table));
+  return bytes;
+}
+
+} // namespace xaas::launcher

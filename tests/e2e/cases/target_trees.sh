@@ -1,0 +1,200 @@
+#!/bin/bash
+# One file tree for several targets: programs choose when they start, and find themselves, their libraries and their data.
+source "$E2E/lib.sh"
+needs jq cmake ninja clang-22 qemu-x86_64
+
+mkdir src
+cat >src/solver.c <<'END'
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+const char* level(void);
+int main(int count, char** arguments) {
+  char path[4096] = "", data[5000], line[64] = "none\n";
+  if (count > 1 && !strcmp(arguments[1], "variable")) {
+    puts(getenv("LD_LIBRARY_PATH"));
+    fflush(stdout);
+    if (count > 2)
+      execlp(arguments[2], arguments[2], "variable", NULL);
+    return 0;
+  }
+  if (readlink("/proc/self/exe", path, sizeof path - 1) < 0)
+    return 1;
+  printf("exe %s\n", path);
+  snprintf(data, sizeof data, "%s/../share/solver/data", dirname(path));
+  FILE* file = fopen(data, "r");
+  if (file && fgets(line, sizeof line, file))
+    fclose(file);
+  printf("data %sname %s\narguments %d\n", line, arguments[0], count);
+#ifdef __AVX2__
+  puts("program avx2");
+#else
+  puts("program plain");
+#endif
+  printf("library %s\n", level());
+  return 0;
+}
+END
+cat >src/level.c <<'END'
+const char* level(void) {
+#ifdef __AVX2__
+  return "avx2";
+#else
+  return "plain";
+#endif
+}
+END
+echo 'int main(void) { return 3; }' >src/three.c
+echo 'the data' >src/data
+cat >src/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(solver C)
+add_library(level SHARED level.c)
+set_target_properties(level PROPERTIES VERSION 1.2 SOVERSION 1)
+add_executable(solver solver.c)
+target_link_libraries(solver level)
+add_executable(static_three three.c)
+target_link_options(static_three PRIVATE -static-pie)
+set_target_properties(static_three PROPERTIES POSITION_INDEPENDENT_CODE ON)
+install(TARGETS solver level static_three)
+install(FILES data DESTINATION share/solver)
+install(CODE "execute_process(COMMAND ln -s solver \$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/solve)")
+END
+cat >src/xaas.json <<'END'
+{"name": "solver", "build": {"system": "cmake", "arguments": ["-DCMAKE_BUILD_TYPE=Release"]}, "isa": ["x86-64", "x86-64-v3"],
+ "image": {"entrypoint": ["/usr/local/bin/solver"]}}
+END
+"$XAAS" build src -o oci:app:ir -q >out.txt
+"$XAAS" deploy oci:app:ir --cpu haswell,x86-64,x86-64-v3 -o rootfs:tree --format json -q >deploy.json
+assert_json deploy.json '[.images[].target.cpu] == ["x86-64", "x86-64-v3", "haswell"] and (.digest | test("^sha256:"))'
+assert_json tree/.xaas/image.json '.annotations."dev.xaas.targets" == "x86-64,x86-64-v3,haswell"'
+"$XAAS" deploy oci:app:ir --cpu x86-64,haswell,x86-64-v3,x86-64 -o rootfs:again --format json -q >again.json
+expect_equal "digest in another order" "$(jq .digest again.json)" "$(jq .digest deploy.json)"
+diff -r --no-dereference tree again || fail "the same targets in another order give another tree"
+
+refuses() { # CODE PATTERN COMMAND...: of the launcher
+  local code=0
+  "${@:3}" >out.txt 2>error.txt || code=$?
+  expect_equal "exit code of ${*:3}" $code "$1"
+  finds -E "$2" <error.txt || fail "no '$2': ${*:3}: $(cat error.txt)"
+}
+
+# The choice, by the CPU and by hand.
+chosen() { # QEMU-CPU [TREE]
+  XAAS_TARGET=print qemu-x86_64 -cpu "$1" "${2:-tree}/usr/local/bin/solver" 2>qemu.err || cat qemu.err
+}
+expect_equal "on Haswell" "$(chosen Haswell)" "haswell $PWD/tree/.xaas/targets/haswell/usr/local/bin/solver"
+expect_equal "on Nehalem" "$(chosen Nehalem)" "x86-64 $PWD/tree/.xaas/targets/x86-64/usr/local/bin/solver"
+expect_equal "on Zen, which has no TSX" "$(chosen EPYC | cut -d' ' -f1)" haswell
+expect_equal "by hand" "$(XAAS_TARGET=x86-64 tree/usr/local/bin/solver | grep program)" "program plain"
+refuses 126 'XAAS_TARGET=other: no such target; there are haswell, x86-64-v3, x86-64' env XAAS_TARGET=other tree/usr/local/bin/solver
+"$XAAS" deploy oci:app:ir --cpu haswell,znver4 -o rootfs:new -q >out.txt
+refuses 126 'no target has this program for this CPU: znver4 needs .* and others; haswell needs ' \
+  env XAAS_TARGET= qemu-x86_64 -cpu Nehalem new/usr/local/bin/solver
+finds '^hint: deploy it for this machine' <error.txt || fail "no hint: $(cat error.txt)"
+
+# What the program sees: itself, its data, its name, and its library, found through LD_LIBRARY_PATH.
+seen() { # TREE TARGET NAME WORD
+  expect_equal "what $3 sees in $1" "$(XAAS_TARGET=$2 "$1/usr/local/bin/$3" a b)" \
+    "$(printf 'exe %s\ndata the data\nname %s\narguments 3\nprogram %s\nlibrary %s' "$(realpath "$1")/.xaas/targets/$2/usr/local/bin/solver" \
+      "$1/usr/local/bin/$3" "$4" "$4")"
+}
+seen tree x86-64 solver plain
+grep -q ' avx2 ' /proc/cpuinfo && seen tree haswell solver avx2
+seen tree x86-64 solve plain
+mkdir 'moved to'
+mv tree 'moved to/a b'
+seen 'moved to/a b' x86-64 solver plain
+ln -s 'moved to/a b' tree
+seen ./tree x86-64 solver plain
+code=0
+tree/usr/local/bin/static_three || code=$?
+expect_equal "the static program" $code 3
+expect_equal "its launcher" "$(stat -c %i tree/usr/local/bin/static_three)" "$(stat -c %i tree/usr/local/bin/solver)"
+own=$(realpath tree)/.xaas/targets/x86-64/usr/local/lib
+export XAAS_TARGET=x86-64
+expect_equal "the variable" "$(env -u LD_LIBRARY_PATH tree/usr/local/bin/solver variable)" "$own"
+expect_equal "the variable's own value stays" "$(LD_LIBRARY_PATH=/a:/b tree/usr/local/bin/solver variable)" "$own:/a:/b"
+expect_equal "the variable of a child" "$(LD_LIBRARY_PATH=/a tree/usr/local/bin/solver variable tree/usr/local/bin/solver)" "$own:/a
+$own:/a"
+# As an interpreter, and by execve without any variable.
+printf '#!%s/usr/local/bin/static_three\n' "$PWD/tree" >script
+chmod +x script
+code=0
+env -i ./script || code=$?
+expect_equal "an interpreter" $code 3
+unset XAAS_TARGET
+
+# Where something is missing.
+cp tree/usr/local/bin/solver alone
+refuses 127 'no directory above it has .xaas/targets/' ./alone
+rm tree/.xaas/targets/haswell/usr/local/bin/static_three
+refuses 127 'target haswell has no such program' env XAAS_TARGET=haswell tree/usr/local/bin/static_three
+XAAS_TARGET=print qemu-x86_64 -cpu Haswell tree/usr/local/bin/static_three >out.txt 2>qemu.err
+expect_equal "the next that has it" "$(cut -d' ' -f1 out.txt)" x86-64-v3
+
+# Equal files are one. In the common place are launchers, and the libraries of the weakest.
+expect_equal "names of the data" "$(stat -c %h again/usr/local/share/solver/data)" 4
+cmp again/usr/local/lib/liblevel.so.1.2 again/.xaas/targets/x86-64/usr/local/lib/liblevel.so.1.2
+(cd again && find usr/local/lib/glibc-hwcaps -not -type d | sort) >hwcaps
+expect_equal "libraries for a level" "$(cat hwcaps)" "$(printf 'usr/local/lib/glibc-hwcaps/x86-64-v3/liblevel.so%s\n' '' .1 .1.2)"
+
+# A foreign program gets the library of its level by name.
+cat >foreign.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  void* library = dlopen("liblevel.so.1", RTLD_NOW);
+  puts(library ? ((const char* (*)(void))dlsym(library, "level"))() : dlerror());
+}
+END
+clang-22 foreign.c -o foreign
+loader=$(readelf -lW foreign | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
+expect_equal "foreign, without levels" "$("$loader" --glibc-hwcaps-mask none --library-path again/usr/local/lib ./foreign)" plain
+if "$loader" --help | finds 'x86-64-v3 (supported'; then
+  expect_equal "foreign, with levels" "$("$loader" --library-path again/usr/local/lib ./foreign)" avx2
+fi
+
+# Targets with one image need no launcher. The names of machines are those of their targets.
+"$XAAS" deploy oci:app:ir --cpu haswell,haswell -o rootfs:one --format json -q >one.json
+[ ! -e one/.xaas/targets ] || fail "a tree for one target has a launcher"
+"$XAAS" deploy oci:app:ir --cpu haswell -o oci:single:haswell --format json -q >single.json
+expect_equal "the tree of one" "$(jq .digest one.json)" "$(jq .digest single.json)"
+"$XAAS" detect --cpu haswell -o fat.json -q
+"$XAAS" detect --cpu haswell -o thin.json -q
+"$XAAS" detect --cpu nehalem -o old.json -q
+"$XAAS" deploy oci:app:ir --system ./fat.json --system ./old.json --system ./thin.json -o rootfs:named -q >out.txt
+expect_equal "a machine's name" "$(XAAS_TARGET=print qemu-x86_64 -cpu Haswell named/usr/local/bin/solver 2>qemu.err | cut -d' ' -f1)" fat
+expect_equal "a second name" "$(XAAS_TARGET=thin named/usr/local/bin/solver | head -n 1)" "exe $PWD/named/.xaas/targets/fat/usr/local/bin/solver"
+cp old.json print.json
+expect_error 2 "'print' cannot be the name of a target" "$XAAS" deploy oci:app:ir --system ./fat.json --system ./print.json -o rootfs:x -q
+mkdir other
+cp old.json other/fat.json
+expect_error 2 'the name fat stands for two targets' "$XAAS" deploy oci:app:ir --system ./fat.json --system other/fat.json -o rootfs:x -q
+[ ! -e x ] || fail "a refused deploy left a tree"
+expect_error 2 'SBOMs can be attached in a registry or a layout' "$XAAS" deploy oci:app:ir --cpu haswell,nehalem -o rootfs:x --attach-sbom -q
+
+# In containers, where the root is /.
+if command -v bwrap >/dev/null; then
+  "$XAAS" run --runtime bwrap -q rootfs:again -- a >out.txt
+  finds -E '^exe /\.xaas/targets/(haswell|x86-64-v3|x86-64)/usr/local/bin/solver$' <out.txt || fail "in a container: $(cat out.txt)"
+  XAAS_TARGET=x86-64 "$XAAS" run --runtime bwrap -q rootfs:again >out.txt
+  finds '^library plain$' <out.txt || fail "in a container, by hand: $(cat out.txt)"
+  if command -v mksquashfs >/dev/null; then
+    "$XAAS" deploy oci:app:ir --cpu haswell,x86-64 -o squashfs:app.sqfs -q >out.txt
+    "$XAAS" run --runtime bwrap -q squashfs:app.sqfs >out.txt
+    finds '^data the data$' <out.txt || fail "from squashfs: $(cat out.txt)"
+  fi
+fi
+
+# A debugger follows the launcher to the program.
+if command -v gdb >/dev/null; then
+  XAAS_TARGET=x86-64 gdb -nx -batch -iex 'set debuginfod enabled off' -ex 'set breakpoint pending on' -ex 'break level' -ex run \
+    -ex 'info program' -ex backtrace again/usr/local/bin/solver >gdb.txt 2>&1 || fail "gdb: $(cat gdb.txt)"
+  finds 'process .* is executing new program: .*/targets/x86-64/usr/local/bin/solver' <gdb.txt || fail "gdb does not follow: $(cat gdb.txt)"
+  finds '#0 .* level ()' <gdb.txt || fail "gdb does not stop: $(cat gdb.txt)"
+else
+  echo "not run: without gdb"
+fi

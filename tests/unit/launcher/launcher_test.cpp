@@ -1,0 +1,63 @@
+// The launcher's table, and what it refuses. Its choice is tested with whole trees (tests/e2e/cases).
+#include <xaas/launcher/launcher.h>
+
+#include <xaas/target/cpuid.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "table.h"
+
+namespace xaas::launcher {
+namespace {
+
+using ::testing::HasSubstr;
+
+Target target(const std::string& name) {
+  return {name, name, {"avx2"}, ""};
+}
+
+TEST(Launcher, HasRoomForEveryFeature) {
+  EXPECT_LE(target::cpuid_bits().size(), size_t(launcher_most_features));
+  for (const target::CpuidBit& bit : target::cpuid_bits())
+    EXPECT_LT(std::string(bit.name).size(), sizeof(launcher_feature::name)) << bit.name;
+}
+
+TEST(Launcher, IsAFunctionOfItsArguments) {
+  const auto first = program("x86_64", {target("a"), target("b")}, {"usr/lib"});
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->substr(0, 4), "\x7f"
+                                 "ELF");
+  EXPECT_EQ(*first, *program("x86_64", {target("a"), target("b")}, {"usr/lib"}));
+  EXPECT_NE(*first, *program("x86_64", {target("b"), target("a")}, {"usr/lib"}));
+  EXPECT_NE(*first, *program("x86_64", {target("a"), target("b")}, {}));
+}
+
+TEST(Launcher, RefusesWhatItsTableCannotHold) {
+  const auto message = [](const Result<std::string>& result) {
+    return result ? "made" : result.error().message;
+  };
+  EXPECT_THAT(message(program("aarch64", {target("a")}, {})), HasSubstr("not for aarch64"));
+  EXPECT_THAT(message(program("x86_64", {}, {})), HasSubstr("0 targets"));
+  std::vector<Target> many(launcher_most_targets, target("a"));
+  EXPECT_EQ(message(program("x86_64", many, {})), "made");
+  many.push_back(target("b"));
+  EXPECT_THAT(message(program("x86_64", many, {})), HasSubstr("65 targets"));
+  EXPECT_THAT(message(program("x86_64", {target("a")}, {std::string(4096, 'd')})), HasSubstr("room for"));
+  EXPECT_THAT(message(program("x86_64", {target("print")}, {})), HasSubstr("'print' cannot be"));
+  Target outside = target("a");
+  outside.directory = "../a";
+  EXPECT_FALSE(program("x86_64", {outside}, {}));
+}
+
+TEST(Launcher, NamesArePlainFileNames) {
+  for (const char* const name : {"zen4", "x86-64-v3", "gpu_node.2", "c++"})
+    EXPECT_TRUE(is_target_name(name)) << name;
+  for (const std::string& name :
+       {std::string(), std::string("a/b"), std::string("."), std::string(".."), std::string("print"),
+        std::string("a b"), std::string("ä"), std::string(64, 'a'), std::string("a\0b", 3)})
+    EXPECT_FALSE(is_target_name(name)) << name;
+}
+
+} // namespace
+} // namespace xaas::launcher
