@@ -37,14 +37,14 @@ public:
     CLI::Option* const machines =
         app.add_option("--system", systems_,
                        "Deploy for the machine of this name (from `xaas detect --save`), or that this file "
-                       "describes; repeated, for several, whose images get a common index")
+                       "describes; repeated, for several, whose images get a common index or file tree")
             ->allow_extra_args(false)
             ->check(not_empty)
             ->type_name("MACHINE");
     CLI::Option* const cpus =
         app.add_option("--cpu", cpus_,
                        "Deploy for this CPU: an LLVM name (haswell, znver4) or an ISA level; for several, "
-                       "the images get a common index")
+                       "the images get a common index or file tree")
             ->allow_extra_args(false)
             ->delimiter(',')
             ->type_name("NAME,...");
