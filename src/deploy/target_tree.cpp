@@ -11,6 +11,7 @@
 #include <xaas/target/cpuid.h>
 
 #include <algorithm>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +23,7 @@ namespace xaas::deploy {
 namespace {
 
 using EntryKind = oci::LayerEntry::Kind;
+constexpr const char* modules_directory = ".xaas/modules";
 constexpr const char* application_role = "application"; // of the layer
 
 struct File {
@@ -35,15 +37,21 @@ struct File {
     return kind == other.kind && mode == other.mode && digest == other.digest;
   }
   bool is_program() const { return kind == EntryKind::file && (mode & 0111) && dynamic && dynamic->program; }
-  bool is_library() const { return kind == EntryKind::file && dynamic && !dynamic->program; }
+  bool is_library() const {
+    return kind == EntryKind::file && dynamic && !dynamic->program &&
+           (dynamic->shared || !dynamic->soname.empty());
+  }
+  // A library that programs load by its path, because it has no other name.
+  bool is_module() const { return is_library() && dynamic->soname.empty(); }
 };
 using Files = std::map<std::string, File>; // by path
 
 struct Side {
   std::string directory;
   std::vector<std::string> features;
-  std::string gpu; // annotation
-  Files files;     // of the application
+  std::string gpu;   // annotation
+  std::string level; // the ISA level that has all of the features, if it is above the lowest; else empty
+  Files files;       // of the application
 };
 
 Result<File> read_file(const std::string& path, oci::LayerEntry entry, const std::string& arch) {
@@ -163,6 +171,7 @@ private:
                 .features = target::with_implied(
                     arch_, split(annotation_of(*target.image, image::annotation::features), ',')),
                 .gpu = annotation_of(*target.image, image::annotation::gpu),
+                .level = {},
                 .files = {}};
       for (const Side& other : sides_)
         if (other.features == side.features && device_of(other.gpu) == device_of(side.gpu) &&
@@ -172,6 +181,11 @@ private:
                                 " differ in the architecture of their GPUs alone (" + other.gpu + "; " +
                                 side.gpu + "), which a program of a file tree cannot ask for",
                             "write an image (oci:DIR), from which `xaas run` chooses");
+      const std::string level = target::isa_level(arch_, side.features);
+      XAAS_TRY(const std::vector<std::string> of_level, target::features_of(arch_, level));
+      if (level != target::isa_levels(arch_).front() &&
+          target::missing_features(side.features, of_level).empty())
+        side.level = level;
       XAAS_TRY(side.files, application_files(*target.image, arch_));
       sides_.push_back(std::move(side));
     }
@@ -231,23 +245,70 @@ private:
       differs |= !first->same_as(found->second);
       program |= found->second.is_program();
     }
-    add(path, program && differs ? launcher_ : *first);
+    if (program && differs)
+      add(path, launcher_);
+    else if (first->is_module() && differs && has_level(path))
+      return add_module(path, *of_first);
+    else
+      add(path, *first);
     return {};
   }
 
-  // The libraries of a target that is exactly an ISA level, where glibc looks for them.
+  bool has_level(const std::string& path) const {
+    return std::any_of(sides_.begin(), sides_.end(),
+                       [&](const Side& side) { return !side.level.empty() && side.files.contains(path); });
+  }
+
+  // For a module of DIR: in its place, a library that needs one of /.xaas/modules/DIR, which the loader takes
+  // for the CPU's level, and which needs the module of a target by its path. By its name, it would get the
+  // library in the module's place, which was loaded by that name.
+  Result<void> add_module(const std::string& path, const Side& weakest) {
+    const std::string name = fs::path(path).filename().string() + ".target";
+    const std::string directory =
+        std::string(modules_directory) + "/" + fs::path(path).parent_path().string();
+    const unsigned mode = weakest.files.at(path).mode;
+    const auto add_for = [&](const std::string& place, const Side& side) {
+      const std::string module = std::string(launcher::targets_directory) + "/" + side.directory + "/" + path;
+      return add_forwarding(place, from_origin(place) + module, "$ORIGIN", mode);
+    };
+    XAAS_CHECK(add_forwarding(path, name, from_origin(path) + directory, mode));
+    XAAS_CHECK(add_for(directory + "/" + name, weakest));
+    for (const Side& side : sides_)
+      if (!side.level.empty() && side.files.contains(path))
+        XAAS_CHECK(add_for(directory + "/glibc-hwcaps/" + side.level + "/" + name, side));
+    return {};
+  }
+
+  // The tree's root, for a library at this path.
+  static std::string from_origin(const std::string& path) {
+    std::string root = "$ORIGIN/";
+    for (const char c : path)
+      if (c == '/')
+        root += "../";
+    return root;
+  }
+
+  Result<void> add_forwarding(const std::string& path, const std::string& needed, const std::string& runpath,
+                              unsigned mode) {
+    File file;
+    file.mode = mode;
+    XAAS_TRY(file.content, launcher::forwarding_library(arch_, needed, runpath).in("/" + path));
+    file.digest = digest_of(file.content);
+    made_.push_back(std::move(file));
+    tree_.emplace(path, &made_.back());
+    return {};
+  }
+
+  // The libraries of a target that is exactly an ISA level, where glibc looks for them by their names.
   void add_for_level(const Side& side) {
-    const std::string level = target::isa_level(arch_, side.features);
-    const Result<std::vector<std::string>> of_level = target::features_of(arch_, level);
-    if (!of_level || !target::missing_features(side.features, *of_level).empty() ||
-        level == target::isa_levels(arch_).front())
+    if (side.level.empty())
       return;
     const auto place_of = [&](const std::string& path) {
       const fs::path file = path;
-      return (file.parent_path() / "glibc-hwcaps" / level / file.filename()).string();
+      return (file.parent_path() / "glibc-hwcaps" / side.level / file.filename()).string();
     };
     for (const auto& [path, file] : side.files)
-      if (file.is_library() && !tree_.at(path)->same_as(file))
+      if (file.is_library() && !file.is_module() && !tree_.at(path)->same_as(file))
         tree_.emplace(place_of(path), &file);
     // libsolver.so.1 -> libsolver.so.1.2; again while links lead to links.
     for (bool added = true; added;) {
@@ -311,6 +372,7 @@ private:
   std::string arch_;
   std::vector<Side> sides_; // as `targets_`
   File launcher_;
+  std::list<File> made_;
   std::map<std::string, const File*> tree_;
 };
 

@@ -16,9 +16,16 @@
 // the launcher for a program, and the file of the weakest target for everything else. Equal files are one
 // file with several names. The run-time closure is that of all, because it has no code for a target.
 //
-// Libraries that a foreign program loads by their names, such as those of a Python extension, are found in
-// `glibc-hwcaps/LEVEL` beside that of the weakest target, if a target is exactly an ISA level: glibc asks for
-// no more than the level, and a library for `haswell` may use instructions that its level lacks.
+// Foreign programs know nothing of launchers: Python of the closure loads a module of the application, which
+// needs the application's libraries. glibc chooses for them, if a target is exactly an ISA level: it asks for
+// no more than the level, and a library for `haswell` may use instructions that its level lacks. Libraries
+// that are found by their sonames lie in `glibc-hwcaps/LEVEL` beside those of the weakest target. A module is
+// opened by its path, where nothing is searched, so a library without code that needs it stands there
+// (dlsym() finds its symbols):
+//
+//   usr/local/lib/m/_solver.so                                         needs _solver.so.target
+//   .xaas/modules/usr/local/lib/m/_solver.so.target                    needs that of x86-64
+//   .xaas/modules/usr/local/lib/m/glibc-hwcaps/x86-64-v3/_solver.so.target   needs that of x86-64-v3
 //
 // Rejected: one directory for each target with links to the others' equal files (a program would find itself
 // in another target's directory), and a RUNPATH with a directory for each target (it is written when

@@ -167,6 +167,27 @@ static int find_program(struct text* path, u64 root, const struct launcher_targe
   return fits(path) && call(call_access, (u64)path->bytes, 0, 0) == 0;
 }
 
+// Where this program is. Without /proc, as in a plain chroot, the kernel tells the name by which it was started, which can be a
+// link beside it. `auxiliary`: pairs of a type and a value.
+static void find_own_path(const char* name, const u64* auxiliary) {
+  enum { executed_name = 31 }; // AT_EXECFN
+  const long size = call(call_readlink, (u64) "/proc/self/exe", (u64)own_path, sizeof own_path - 1);
+  if (size > 0 && size < (long)sizeof own_path - 1) {
+    own_path[size] = 0;
+    return;
+  }
+  while (auxiliary[0] && auxiliary[0] != executed_name)
+    auxiliary += 2;
+  struct text path = {0, sizeof own_path, own_path};
+  if (auxiliary[0])
+    add(&path, (const char*)auxiliary[1]);
+  if (*own_path == '/' && fits(&path))
+    return;
+  add(&message, name);
+  add(&message, ": cannot read /proc/self/exe");
+  fail(126, "without /proc, start it by an absolute path");
+}
+
 // The size of the root's path: the targets are there.
 static u64 find_root(void) {
   struct text place = {0, sizeof path_bytes, path_bytes};
@@ -280,13 +301,7 @@ __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
       place = variables;
     }
   }
-  const long size = call(call_readlink, (u64) "/proc/self/exe", (u64)own_path, sizeof own_path - 1);
-  if (size <= 0 || size >= (long)sizeof own_path - 1) {
-    add(&message, count ? arguments[0] : "xaas launcher");
-    add(&message, ": cannot read /proc/self/exe");
-    fail(126, "is /proc mounted?");
-  }
-  own_path[size] = 0;
+  find_own_path(count ? arguments[0] : "xaas launcher", (const u64*)(environment + variables + 1));
   const u64 root = find_root();
   struct text path = {0, sizeof path_bytes, path_bytes};
   const int prints = wanted && equal(wanted, "print");

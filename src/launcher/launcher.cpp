@@ -9,7 +9,8 @@
 
 namespace xaas::launcher {
 
-std::string_view program_bytes(); // launcher.c, compiled and linked
+std::string_view program_bytes();    // launcher.c, compiled and linked
+std::string_view forwarding_bytes(); // an empty library; its strings are those of CMakeLists.txt
 
 namespace {
 
@@ -54,6 +55,28 @@ Result<void> put_target(launcher_table& table, const Target& target) {
   return {};
 }
 
+// Writes a string over a longer one, which has only this letter.
+Result<void> replace(std::string& bytes, char letter, const std::string& text) {
+  constexpr size_t length = 2047;
+  const size_t place = bytes.find(std::string(length, letter));
+  if (place == std::string::npos)
+    return make_error(ErrorKind::failed, "the forwarding library has no place for a string");
+  if (text.size() > length)
+    return make_error(ErrorKind::usage, "'" + text + "': a forwarding library has room for " +
+                                            std::to_string(length) + " characters");
+  std::string padded = text;
+  padded.resize(length);
+  bytes.replace(place, length, padded);
+  return {};
+}
+
+Result<void> check_arch(const std::string& arch) {
+  return arch == "x86_64" ? Result<void>()
+                          : make_error(ErrorKind::usage, "file trees for several targets exist for x86_64 "
+                                                         "only, not for " +
+                                                             arch);
+}
+
 } // namespace
 
 bool is_target_name(std::string_view name) {
@@ -63,8 +86,7 @@ bool is_target_name(std::string_view name) {
 
 Result<std::string> program(const std::string& arch, const std::vector<Target>& targets,
                             const std::vector<std::string>& libraries) {
-  if (arch != "x86_64")
-    return make_error(ErrorKind::usage, "a launcher exists for x86_64 only, not for " + arch);
+  XAAS_CHECK(check_arch(arch));
   if (targets.empty() || targets.size() > launcher_most_targets)
     return make_error(ErrorKind::usage, std::to_string(targets.size()) +
                                             " targets: a launcher has from 1 to " +
@@ -84,6 +106,15 @@ Result<std::string> program(const std::string& arch, const std::vector<Target>& 
   if (place == std::string::npos || bytes.size() - place < sizeof(*table))
     return make_error(ErrorKind::failed, "the launcher has no table");
   std::memcpy(bytes.data() + place, table.get(), sizeof(*table));
+  return bytes;
+}
+
+Result<std::string> forwarding_library(const std::string& arch, const std::string& needed,
+                                       const std::string& runpath) {
+  XAAS_CHECK(check_arch(arch));
+  std::string bytes(forwarding_bytes());
+  XAAS_CHECK(replace(bytes, 'N', needed));
+  XAAS_CHECK(replace(bytes, 'D', runpath));
   return bytes;
 }
 

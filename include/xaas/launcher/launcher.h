@@ -1,5 +1,6 @@
-// The launcher: the small static program that stands in for each program of a file tree for several targets,
-// asks the CPU, and starts the program of the best target (launcher.c tells how it finds that).
+// What stands in for the files of a target in a file tree for several targets. For a program, the launcher: a
+// small static program that asks the CPU and starts the program of the best target (launcher.c tells how it
+// finds that). For a module, which programs load by its path: a library without code that needs the module.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -29,5 +30,12 @@ bool is_target_name(std::string_view name);
 // room for.
 Result<std::string> program(const std::string& arch, const std::vector<Target>& targets,
                             const std::vector<std::string>& libraries);
+
+// A shared library for `arch` that has nothing but a need for another library: a path, or a name that the
+// loader searches in the directory `runpath` and, with glibc, in its `glibc-hwcaps`. Both can begin with
+// $ORIGIN. dlsym() finds the symbols of that library in it. Usage errors: an architecture other than x86_64;
+// a string of more than 2047 characters.
+Result<std::string> forwarding_library(const std::string& arch, const std::string& needed,
+                                       const std::string& runpath);
 
 } // namespace xaas::launcher

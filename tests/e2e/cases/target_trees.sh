@@ -46,6 +46,17 @@ const char* level(void) {
 #endif
 }
 END
+cat >src/extension.c <<'END'
+#include <stdio.h>
+const char* level(void);
+void extend(void) {
+#ifdef __AVX2__
+  printf("extension avx2, %s\n", level());
+#else
+  printf("extension plain, %s\n", level());
+#endif
+}
+END
 echo 'int main(void) { return 3; }' >src/three.c
 echo 'the data' >src/data
 cat >src/CMakeLists.txt <<'END'
@@ -55,10 +66,14 @@ add_library(level SHARED level.c)
 set_target_properties(level PROPERTIES VERSION 1.2 SOVERSION 1)
 add_executable(solver solver.c)
 target_link_libraries(solver level)
+add_library(extension MODULE extension.c)
+target_link_libraries(extension level)
+set_target_properties(extension PROPERTIES PREFIX "" INSTALL_RPATH "$ORIGIN/../../lib")
 add_executable(static_three three.c)
 target_link_options(static_three PRIVATE -static-pie)
 set_target_properties(static_three PROPERTIES POSITION_INDEPENDENT_CODE ON)
 install(TARGETS solver level static_three)
+install(TARGETS extension DESTINATION lib/extensions)
 install(FILES data DESTINATION share/solver)
 install(CODE "execute_process(COMMAND ln -s solver \$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/solve)")
 END
@@ -145,16 +160,29 @@ expect_equal "libraries for a level" "$(cat hwcaps)" "$(printf 'usr/local/lib/gl
 cat >foreign.c <<'END'
 #include <dlfcn.h>
 #include <stdio.h>
-int main(void) {
-  void* library = dlopen("liblevel.so.1", RTLD_NOW);
-  puts(library ? ((const char* (*)(void))dlsym(library, "level"))() : dlerror());
+int main(int count, char** arguments) {
+  void* library = dlopen(count > 1 ? arguments[1] : "liblevel.so.1", RTLD_NOW);
+  if (!library)
+    puts(dlerror());
+  else if (count > 1)
+    ((void (*)(void))dlsym(library, "extend"))();
+  else
+    puts(((const char* (*)(void))dlsym(library, "level"))());
 }
 END
 clang-22 foreign.c -o foreign
 loader=$(readelf -lW foreign | sed -n 's/.*program interpreter: \(.*\)\]/\1/p')
 expect_equal "foreign, without levels" "$("$loader" --glibc-hwcaps-mask none --library-path again/usr/local/lib ./foreign)" plain
+# A module is opened by its path; it finds its own library beside itself.
+extension=$PWD/again/usr/local/lib/extensions/extension.so
+expect_equal "module, without levels" "$("$loader" --glibc-hwcaps-mask none ./foreign "$extension")" 'extension plain, plain'
+expect_equal "module by its name" "$("$loader" --glibc-hwcaps-mask none --library-path "$(dirname "$extension")" ./foreign extension.so)" \
+  'extension plain, plain'
 if "$loader" --help | finds 'x86-64-v3 (supported'; then
   expect_equal "foreign, with levels" "$("$loader" --library-path again/usr/local/lib ./foreign)" avx2
+  expect_equal "module, with levels" "$(./foreign "$extension")" 'extension avx2, avx2'
+  expect_equal "module of a tree that moved" "$(mv again 'moved to/'; ./foreign "$PWD/moved to/again/usr/local/lib/extensions/extension.so"; mv 'moved to/again' .)" \
+    'extension avx2, avx2'
 fi
 
 # Targets with one image need no launcher. The names of machines are those of their targets.
@@ -182,6 +210,10 @@ if command -v bwrap >/dev/null; then
   finds -E '^exe /\.xaas/targets/(haswell|x86-64-v3|x86-64)/usr/local/bin/solver$' <out.txt || fail "in a container: $(cat out.txt)"
   XAAS_TARGET=x86-64 "$XAAS" run --runtime bwrap -q rootfs:again >out.txt
   finds '^library plain$' <out.txt || fail "in a container, by hand: $(cat out.txt)"
+  # Without /proc.
+  bwrap --bind again / --setenv XAAS_TARGET x86-64 /usr/local/bin/static_three || code=$?
+  expect_equal "without /proc" $code 3
+  refuses 126 'cannot read /proc/self/exe' bwrap --bind again / --chdir / usr/local/bin/static_three
   if command -v mksquashfs >/dev/null; then
     "$XAAS" deploy oci:app:ir --cpu haswell,x86-64 -o squashfs:app.sqfs -q >out.txt
     "$XAAS" run --runtime bwrap -q squashfs:app.sqfs >out.txt

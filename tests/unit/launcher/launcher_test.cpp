@@ -59,5 +59,16 @@ TEST(Launcher, NamesArePlainFileNames) {
     EXPECT_FALSE(is_target_name(name)) << name;
 }
 
+TEST(ForwardingLibrary, NeedsTheOtherAlone) {
+  const auto bytes = forwarding_library("x86_64", "$ORIGIN/../m.so", "/lib");
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  EXPECT_THAT(*bytes, HasSubstr(std::string("\0$ORIGIN/../m.so\0", 17)));
+  EXPECT_THAT(*bytes, HasSubstr(std::string("\0/lib\0", 6)));
+  EXPECT_LT(bytes->size(), 8192u);
+  EXPECT_FALSE(forwarding_library("x86_64", std::string(2048, 'n'), "/lib"));
+  EXPECT_TRUE(forwarding_library("x86_64", std::string(2047, 'n'), "/lib"));
+  EXPECT_FALSE(forwarding_library("aarch64", "m.so", "/lib"));
+}
+
 } // namespace
 } // namespace xaas::launcher
