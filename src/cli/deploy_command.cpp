@@ -190,7 +190,7 @@ private:
   bool has_several() const { return all_machines_ || systems_.size() > 1 || cpus_.size() > 1; }
 
   struct Target {
-    std::string name; // of the machine, or empty
+    std::string name; // of the machine, or of the CPU of one machine with several, or empty
     system::SystemDescription system;
   };
 
@@ -213,7 +213,7 @@ private:
     for (const std::string& machine : machines)
       for (const std::string& cpu : cpus) {
         XAAS_TRY(system::SystemDescription system, system_of(machine, cpu));
-        targets.push_back({machine, std::move(system)});
+        targets.push_back({cpus.size() > 1 ? cpu : machine, std::move(system)});
       }
     return targets;
   }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -26,12 +27,24 @@ bool is_tree(const oci::Reference& reference) {
   return reference.transport == oci::Transport::rootfs || reference.transport == oci::Transport::squashfs;
 }
 
+// The name of a request's target. That of a file with a system description is the file's.
+std::string name_of(const Request& request) {
+  if (request.target.empty())
+    return request.system.cpu.name;
+  return request.target.find('/') == std::string::npos && !request.target.ends_with(".json")
+             ? request.target
+             : fs::path(request.target).stem().string();
+}
+
 Result<void> check_requests(const std::vector<Request>& requests) {
   const Request& first = requests.front();
   const std::string what = "deploying " + first.image.text;
   if (first.sbom)
     return make_error(ErrorKind::usage, what + ": an SBOM describes one image, not several",
                       "--attach-sbom attaches one to each");
+  if (first.output && is_tree(*first.output))
+    for (const Request& request : requests)
+      XAAS_CHECK(check_tree_target(name_of(request), request.system.arch));
   if (first.dry_run)
     return {};
   if (first.attach_sbom && first.output &&
@@ -101,15 +114,6 @@ oci::ListedImage listed(const Target& target, oci::Publication image,
   return entry;
 }
 
-// The name of a request's target. That of a file with a system description is the file's.
-std::string name_of(const Request& request) {
-  if (request.target.empty())
-    return request.system.cpu.name;
-  return request.target.find('/') == std::string::npos && !request.target.ends_with(".json")
-             ? request.target
-             : fs::path(request.target).stem().string();
-}
-
 // Deploys all, each distinct image once.
 Result<std::vector<Target>> deploy_each(const std::vector<Request>& requests, const fs::path& directory,
                                         Progress& progress) {
@@ -144,7 +148,7 @@ Result<std::vector<Target>> deploy_each(const std::vector<Request>& requests, co
   return targets;
 }
 
-Result<Digest> write_tree(const std::vector<Target>& targets, const Request& common, Progress& progress) {
+Result<Digest> write_tree(std::vector<Target>& targets, const Request& common, Progress& progress) {
   if (targets.size() == 1) {
     XAAS_TRY(const registry::Copied copied,
              registry::copy(targets.front().stored, *common.output, std::nullopt,
@@ -157,7 +161,10 @@ Result<Digest> write_tree(const std::vector<Target>& targets, const Request& com
              registry::open_image(target.stored, target::oci_architecture(target.arch), common.access));
     sides.push_back({target.names, std::move(image)});
   }
-  XAAS_TRY(const oci::NewImage tree, target_tree(sides).in("writing " + common.output->text));
+  std::set<image::Warning> warnings;
+  XAAS_TRY(const oci::NewImage tree, target_tree(sides, warnings).in("writing " + common.output->text));
+  for (Target& target : targets)
+    target.report.warnings.insert(target.report.warnings.end(), warnings.begin(), warnings.end());
   return registry::write_image(*common.output, tree, common.access, progress);
 }
 

@@ -23,11 +23,13 @@
 typedef unsigned int u32;
 typedef unsigned long u64;
 
-// Other code could change it before the start, for all that the compiler knows, so it reads the file's values.
+// Not const, because the compiler must not fold the values, which are written into the finished file.
 struct launcher_table xaas_launcher_table __attribute__((visibility("default"))) = {.mark = LAUNCHER_MARK};
 
-enum { call_write = 1, call_access = 21, call_execve = 59, call_readlink = 89, call_exit_group = 231 };
-enum { no_entry = -2, longest_path = 8192, longest_libraries = 16384 };
+enum { call_write = 1, call_mmap = 9, call_access = 21, call_execve = 59, call_readlink = 89, call_exit_group = 231 };
+enum { longest_path = 8192 };
+
+static const char targets_directory[] = "/.xaas/targets";
 
 static long call(u64 number, u64 a, u64 b, u64 c) {
   long result;
@@ -84,7 +86,7 @@ static int fits(const struct text* text) {
   return text->size < text->room;
 }
 
-static char message_bytes[2048], path_bytes[longest_path], library_bytes[longest_libraries], own_path[longest_path];
+static char message_bytes[2048], path_bytes[longest_path], own_path[longest_path];
 static struct text message = {0, sizeof message_bytes, message_bytes};
 
 static void leave(int code) {
@@ -154,21 +156,27 @@ static void add_lacking(const struct launcher_target* target, const u64 missing[
     add(&message, " and others");
 }
 
-// Sets `path` to the program for the target. False if the target has none of this name.
-static int find_program(struct text* path, u64 root, const struct launcher_target* target) {
-  const char* const program = own_path + root; // with a slash
+// Sets `path` to the directory of the target.
+static void set_directory(struct text* path, u64 root, const struct launcher_target* target) {
   path->size = 0;
   own_path[root] = 0;
   add(path, own_path);
   own_path[root] = '/';
-  add(path, "/.xaas/targets/");
+  add(path, targets_directory);
+  add(path, "/");
   add(path, target->directory);
-  add(path, program);
+}
+
+// Sets `path` to the program for the target. False if the target has none of this name.
+static int find_program(struct text* path, u64 root, const struct launcher_target* target) {
+  set_directory(path, root, target);
+  add(path, own_path + root); // with a slash
   return fits(path) && call(call_access, (u64)path->bytes, 0, 0) == 0;
 }
 
-// Where this program is. Without /proc, as in a plain chroot, the kernel tells the name by which it was started, which can be a
-// link beside it. `auxiliary`: pairs of a type and a value.
+// Where this program is. Without /proc, as in a plain chroot, the kernel tells the name by which it was started,
+// which can be a link beside it, but not the name of a script that has this program as its interpreter.
+// `auxiliary`: pairs of a type and a value.
 static void find_own_path(const char* name, const u64* auxiliary) {
   enum { executed_name = 31 }; // AT_EXECFN
   const long size = call(call_readlink, (u64) "/proc/self/exe", (u64)own_path, sizeof own_path - 1);
@@ -197,15 +205,13 @@ static u64 find_root(void) {
     own_path[at] = 0;
     place.size = 0;
     add(&place, own_path);
-    add(&place, "/.xaas/targets/");
-    add(&place, table->target[0].directory);
+    add(&place, targets_directory);
     own_path[at] = '/';
     if (fits(&place) && call(call_access, (u64)place.bytes, 0, 0) == 0)
       return at;
   }
   add(&message, own_path);
-  add(&message, ": no directory above it has .xaas/targets/");
-  add(&message, table->target[0].directory);
+  add(&message, ": no directory above it has .xaas/targets");
   fail(127, "it starts a program of the tree that it was written with; link to it instead of copying it");
   return 0;
 }
@@ -237,7 +243,14 @@ static const struct launcher_target* choose(struct text* path, u64 root) {
       if (runs(target, missing) && (!device || has_device(target)) && find_program(path, root, target))
         return target;
     }
+  int exists = 0;
+  for (u32 i = 0; i < table->targets; ++i)
+    exists |= find_program(path, root, &table->target[i]);
   add(&message, own_path);
+  if (!exists) {
+    add(&message, ": no target has a program of this name and place");
+    fail(127, "it starts a program of the tree that it was written with; link to it instead of copying it");
+  }
   add(&message, ": no target has this program for this CPU");
   const char* separator = ": ";
   for (u32 i = 0; i < table->targets; ++i) {
@@ -254,37 +267,126 @@ static const struct launcher_target* choose(struct text* path, u64 root) {
   return 0;
 }
 
-// LD_LIBRARY_PATH with the target's own libraries first, for those that their users do not find relative to
-// themselves. Null: it stays as it is.
+static char* allocate(u64 size) {
+  register long flags __asm__("r10") = 0x22; // private, anonymous
+  register long file __asm__("r8") = -1;
+  register long offset __asm__("r9") = 0;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "0"((long)call_mmap), "D"(0L), "S"(size), "d"(3L), "r"(flags), "r"(file), "r"(offset)
+                   : "rcx", "r11", "memory");
+  if (result < 0 && result > -4096) {
+    add(&message, own_path);
+    add(&message, ": no memory");
+    fail(126, "");
+  }
+  return (char*)result;
+}
+
+static int has_separator(const char* path) {
+  for (; *path; ++path)
+    if (*path == ':' || *path == ';' || *path == '$')
+      return 1;
+  return 0;
+}
+
+// LD_LIBRARY_PATH for the program, or null: it stays as it is. First come the target's directories of libraries
+// that their users do not find relative to themselves. Before a directory of the tree, which has libraries of the
+// weakest target, comes the target's own:
+//
+//   before   /opt/lib:/tree/usr/local/lib
+//   after    /opt/lib:/tree/.xaas/targets/haswell/usr/local/lib:/tree/usr/local/lib
+//
+// A program of this target that starts another one leaves nothing to add.
 static char* library_path(u64 root, const struct launcher_target* target, const char* before) {
-  struct text path = {0, sizeof library_bytes, library_bytes};
-  if (!*table->libraries)
-    return 0;
+  const u64 own_length = root + sizeof targets_directory + sizeof target->directory;
+  u64 entries = 1, room = 64;
+  for (const char* at = before ? before : ""; *at; ++at, ++room)
+    entries += *at == ':';
+  room += room; // each entry at most twice
+  for (const char* at = table->libraries; *at; at += length_of(at) + 1, ++entries)
+    room += length_of(at) + 2;
+  struct text path = {0, room + entries * own_length, 0};
+  path.bytes = allocate(path.room);
+  struct text directory = {0, sizeof path_bytes, allocate(sizeof path_bytes)};
+  set_directory(&directory, root, target);
   add(&path, "LD_LIBRARY_PATH=");
   const u64 name = path.size;
-  own_path[root] = 0;
+  u64 last = name; // where the entry before begins
   for (const char* at = table->libraries; *at; at += length_of(at) + 1) {
     add(&path, path.size == name ? "" : ":");
-    add(&path, own_path);
-    add(&path, "/.xaas/targets/");
-    add(&path, target->directory);
+    last = path.size;
+    add(&path, directory.bytes);
     add(&path, "/");
     add(&path, at);
   }
-  own_path[root] = '/';
+  if (*table->libraries && has_separator(directory.bytes)) {
+    add(&message, directory.bytes);
+    add(&message, ": LD_LIBRARY_PATH cannot name it, because of a colon, a semicolon or a dollar sign");
+    fail(126, "move the tree");
+  }
+  if (!before || !*before)
+    return path.size == name ? 0 : path.bytes;
+
+  const char* rest = before;
   const u64 own = path.size - name;
-  if (before && fits(&path) && begins_with(before, path.bytes + name) && (before[own] == 0 || before[own] == ':'))
-    return 0; // a program of this target started this one
-  if (before && *before) {
+  if (own && begins_with(before, path.bytes + name) && (before[own] == 0 || before[own] == ':'))
+    rest += before[own] ? own + 1 : own;
+  else if (own)
     add(&path, ":");
-    add(&path, before);
+  if (rest != before && *rest)
+    add(&path, ":");
+  while (*rest) {
+    const char* end = rest;
+    while (*end && *end != ':')
+      ++end;
+    char entry[longest_path];
+    struct text text = {0, sizeof entry, entry};
+    for (const char* at = rest; at != end; ++at) {
+      const char letter[2] = {*at, 0};
+      add(&text, letter);
+    }
+    own_path[root] = 0;
+    const int below = fits(&text) && begins_with(entry, own_path) && entry[root] == '/';
+    own_path[root] = '/';
+    if (below && !begins_with(entry + root, "/.xaas/")) {
+      const u64 size = directory.size;
+      add(&directory, entry + root);
+      if (fits(&directory) && !has_separator(directory.bytes) && call(call_access, (u64)directory.bytes, 0, 0) == 0 &&
+          !(begins_with(path.bytes + last, directory.bytes) && path.bytes[last + directory.size] == ':')) {
+        add(&path, directory.bytes);
+        add(&path, ":");
+      }
+      directory.size = size;
+    }
+    last = path.size;
+    for (const char* at = rest; at != end; ++at) {
+      const char letter[2] = {*at, 0};
+      add(&path, letter);
+    }
+    if (*end)
+      add(&path, ":");
+    rest = *end ? end + 1 : end;
   }
-  if (!fits(&path)) {
-    add(&message, own_path);
-    add(&message, ": LD_LIBRARY_PATH is too long");
-    fail(126, "");
+  return equal(path.bytes + name, before) ? 0 : path.bytes;
+}
+
+static const char* reason_of(long failed) {
+  switch (-failed) {
+  case 2:
+    return "it or its loader does not exist";
+  case 7:
+    return "the arguments and the environment are too long";
+  case 8:
+    return "the kernel does not know its format";
+  case 12:
+    return "no memory";
+  case 13:
+    return "permission denied";
+  default:
+    return "the kernel does not start it";
   }
-  return path.bytes;
 }
 
 __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
@@ -331,7 +433,7 @@ __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
   if (entry && libraries) {
     environment[place] = entry;
   } else if (entry) {
-    variables_of_program = __builtin_alloca((variables + 2) * sizeof(char*));
+    variables_of_program = (char**)allocate((variables + 2) * sizeof(char*));
     for (u64 i = 0; i < variables; ++i)
       variables_of_program[i] = environment[i];
     variables_of_program[variables] = entry;
@@ -339,8 +441,9 @@ __attribute__((used, noreturn)) void xaas_launch(u64* stack) {
   }
   const long failed = call(call_execve, (u64)path.bytes, (u64)arguments, (u64)variables_of_program);
   add(&message, path.bytes);
-  add(&message, failed == no_entry ? ": it or its loader does not exist" : ": cannot be started");
-  fail(failed == no_entry ? 127 : 126, "");
+  add(&message, ": ");
+  add(&message, reason_of(failed));
+  fail(failed == -2 ? 127 : 126, "");
   __builtin_unreachable();
 }
 

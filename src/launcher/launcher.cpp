@@ -43,7 +43,7 @@ Result<void> put_features(launcher_table& table) {
 Result<void> put_target(launcher_table& table, const Target& target) {
   if (!is_target_name(target.name) || !is_target_name(target.directory))
     return make_error(ErrorKind::usage, "'" + target.name + "' cannot be the name of a target in a file tree",
-                      "letters, digits and . _ + - can, but not `print`");
+                      "at most 63 letters, digits and . _ + - can, but not `print`");
   launcher_target& entry = table.target[table.targets++];
   XAAS_CHECK(put(entry.name, target.name));
   XAAS_CHECK(put(entry.directory, target.directory));

@@ -134,6 +134,18 @@ expect_equal "the variable" "$(env -u LD_LIBRARY_PATH tree/usr/local/bin/solver 
 expect_equal "the variable's own value stays" "$(LD_LIBRARY_PATH=/a:/b tree/usr/local/bin/solver variable)" "$own:/a:/b"
 expect_equal "the variable of a child" "$(LD_LIBRARY_PATH=/a tree/usr/local/bin/solver variable tree/usr/local/bin/solver)" "$own:/a
 $own:/a"
+# A directory of the tree, as modules files set it, gets the target's own before it.
+common=$(realpath tree)/usr/local/lib
+expect_equal "a directory of the tree" "$(LD_LIBRARY_PATH=/a:$common:/b tree/usr/local/bin/solver variable)" "$own:/a:$own:$common:/b"
+expect_equal "a directory of the tree, for a child" "$(LD_LIBRARY_PATH=$common: tree/usr/local/bin/solver variable tree/usr/local/bin/solver)" \
+  "$own:$common:
+$own:$common:"
+long=$(printf '/opt/package%04d/lib:' {1..2000})
+expect_equal "a long variable" "$(LD_LIBRARY_PATH=$long tree/usr/local/bin/solver variable | wc -c)" $((${#long} + ${#own} + 2))
+mkdir 'with:colon'
+cp -a "$(realpath tree)" 'with:colon/tree'
+refuses 126 'LD_LIBRARY_PATH cannot name it' with:colon/tree/usr/local/bin/solver
+(ulimit -s 128 && env $(printf 'V%d=1 ' {1..4000}) tree/usr/local/bin/static_three) || [ $? -eq 3 ] || fail "a small stack"
 # As an interpreter, and by execve without any variable.
 printf '#!%s/usr/local/bin/static_three\n' "$PWD/tree" >script
 chmod +x script
@@ -144,7 +156,9 @@ unset XAAS_TARGET
 
 # Where something is missing.
 cp tree/usr/local/bin/solver alone
-refuses 127 'no directory above it has .xaas/targets/' ./alone
+refuses 127 'no directory above it has .xaas/targets$' ./alone
+cp tree/usr/local/bin/solver tree/usr/local/bin/renamed
+refuses 127 'no target has a program of this name and place' tree/usr/local/bin/renamed
 rm tree/.xaas/targets/haswell/usr/local/bin/static_three
 refuses 127 'target haswell has no such program' env XAAS_TARGET=haswell tree/usr/local/bin/static_three
 XAAS_TARGET=print qemu-x86_64 -cpu Haswell tree/usr/local/bin/static_three >out.txt 2>qemu.err
@@ -204,6 +218,56 @@ expect_error 2 'the name fat stands for two targets' "$XAAS" deploy oci:app:ir -
 [ ! -e x ] || fail "a refused deploy left a tree"
 expect_error 2 'SBOMs can be attached in a registry or a layout' "$XAAS" deploy oci:app:ir --cpu haswell,nehalem -o rootfs:x --attach-sbom -q
 
+# Different configurations: scripts and symlinks that differ get a launcher, too; data that differs is a warning. Libraries of
+# another configuration are not for a level. A program that is the same for all has its libraries.
+mkdir choice
+cat >choice/main.c <<'END'
+#include <stdio.h>
+const char* kind(void);
+int main(void) { puts(kind()); }
+END
+echo 'const char* kind(void) { return KIND; }' >choice/kind.c
+cat >choice/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(choice C)
+set(KIND plain CACHE STRING "")
+add_library(kind SHARED kind.c)
+target_compile_definitions(kind PRIVATE KIND="${KIND}")
+add_executable(choice main.c)
+target_link_libraries(choice kind)
+set_target_properties(choice PROPERTIES INSTALL_RPATH "/usr/local/lib")
+install(TARGETS choice kind)
+file(WRITE ${CMAKE_BINARY_DIR}/script "#!/bin/sh\necho script ${KIND}\n")
+install(PROGRAMS ${CMAKE_BINARY_DIR}/script DESTINATION bin)
+file(WRITE ${CMAKE_BINARY_DIR}/kind.txt "${KIND}\n")
+install(FILES ${CMAKE_BINARY_DIR}/kind.txt DESTINATION share)
+foreach(kind plain fast)
+  file(WRITE ${CMAKE_BINARY_DIR}/of_${kind} "#!/bin/sh\necho of ${kind}\n")
+  install(PROGRAMS ${CMAKE_BINARY_DIR}/of_${kind} DESTINATION bin)
+endforeach()
+install(CODE "execute_process(COMMAND ln -s of_${KIND} \$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/link)")
+END
+cat >choice/xaas.json <<'END'
+{"name": "choice", "build": {"system": "cmake", "arguments": ["-DCMAKE_BUILD_TYPE=Release"]}, "isa": [], "image": {"entrypoint": ["/usr/local/bin/choice"]},
+ "specializations": [{"name": "kind", "category": "other", "default": "fast",
+   "values": [{"value": "plain", "arguments": ["-DKIND=plain"]}, {"value": "fast", "arguments": ["-DKIND=fast"], "requires": {"cpu": ["avx2"]}}]}]}
+END
+"$XAAS" build choice -o oci:choice.ir:ir -q >out.txt
+"$XAAS" deploy oci:choice.ir:ir --cpu x86-64,x86-64-v3 -o rootfs:choices --format json -q >choices.json
+assert_json choices.json '[.images[].warnings[] | select(.kind == "tree") | .message] | unique | length == 1 and (.[0] | test("^1 file differs between targets ./usr/local/share/kind.txt.: "))'
+for kind in 'x86-64 plain' 'x86-64-v3 fast'; do
+  read -r target word <<<"$kind"
+  expect_equal "script of $target" "$(XAAS_TARGET=$target choices/usr/local/bin/script)" "script $word"
+  expect_equal "link of $target" "$(XAAS_TARGET=$target choices/usr/local/bin/link)" "of $word"
+done
+expect_equal "library of x86-64" "$(XAAS_TARGET=x86-64 choices/usr/local/bin/choice)" plain
+grep -q ' avx2 ' /proc/cpuinfo && expect_equal "library of x86-64-v3" "$(XAAS_TARGET=x86-64-v3 choices/usr/local/bin/choice)" fast
+[ ! -e choices/usr/local/lib/glibc-hwcaps ] || fail "libraries of another configuration are for a level"
+
+# What a file tree cannot serve is refused before the work where it can be known.
+expect_error 2 "'print' cannot be the name of a target" "$XAAS" deploy oci:app:ir --system ./fat.json --system ./print.json -o rootfs:x --dry-run -q
+"$XAAS" deploy oci:app:ir --system ./fat.json --cpu nehalem,haswell -o rootfs:cpus -q >out.txt
+expect_equal "names of one machine's CPUs" "$(cd cpus/.xaas/targets && echo *)" 'haswell nehalem'
 # In containers, where the root is /.
 if command -v bwrap >/dev/null; then
   "$XAAS" run --runtime bwrap -q rootfs:again -- a >out.txt
