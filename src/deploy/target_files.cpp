@@ -125,9 +125,10 @@ private:
       if (!is_absolute(entry) || !has_libraries(directory))
         continue;
       if (dynamic.rpath_is_first)
-        warnings.insert({"tree", "/" + path, 0,
-                         "has DT_RPATH /" + directory +
-                             ", which precedes LD_LIBRARY_PATH: it loads the libraries of the weakest target"});
+        warnings.insert(
+            {"tree", "/" + path, 0,
+             "has DT_RPATH /" + directory +
+                 ", which precedes LD_LIBRARY_PATH: it loads the libraries of the weakest target"});
       else
         directories.insert(directory);
     }
@@ -170,8 +171,7 @@ Result<TargetFiles> read_target_files(const oci::Image& image, const std::string
                                       const std::string& arch, Contents& contents) {
   TargetFiles target;
   target.directory = directory;
-  target.features =
-      target::with_implied(arch, split(annotation_of(image, image::annotation::features), ','));
+  target.features = target::with_implied(arch, split(annotation_of(image, image::annotation::features), ','));
   target.gpu = annotation_of(image, image::annotation::gpu);
   target.device = device_of(target.gpu);
   target.configuration = without_level(annotation_of(image, "dev.xaas.configuration"));

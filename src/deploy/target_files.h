@@ -22,10 +22,10 @@ struct TargetFile {
   using Kind = oci::LayerEntry::Kind;
   Kind kind = Kind::file;
   unsigned mode = 0;
-  std::string link = {};   // destination of a symlink
-  Digest digest = {};      // of the content or the destination
-  bool script = false;     // begins with #!
-  bool archive = false;    // of objects
+  std::string link = {};                       // destination of a symlink
+  Digest digest = {};                          // of the content or the destination
+  bool script = false;                         // begins with #!
+  bool archive = false;                        // of objects
   std::optional<loader::Dynamic> dynamic = {}; // of an ELF file for the image's architecture
 
   bool same_as(const TargetFile& other) const {
@@ -66,8 +66,8 @@ Result<TargetFiles> read_target_files(const oci::Image& image, const std::string
 
 // The directories, relative to the root, whose libraries programs of some target find through LD_LIBRARY_PATH
 // or an absolute RUNPATH. The launcher puts those of the target first in LD_LIBRARY_PATH. A failed error if a
-// program finds a library elsewhere that one of these directories also has, and would no longer. A warning for
-// each file that finds such a library through an absolute DT_RPATH, which precedes the variable.
+// program finds a library elsewhere that one of these directories also has, and would no longer. A warning
+// for each file that finds such a library through an absolute DT_RPATH, which precedes the variable.
 Result<std::set<std::string>> directories_to_search(const std::vector<TargetFiles>& targets,
                                                     const std::string& arch,
                                                     std::set<image::Warning>& warnings);

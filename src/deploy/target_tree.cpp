@@ -19,7 +19,6 @@ namespace xaas::deploy {
 
 namespace {
 
-using FileKind = TargetFile::Kind;
 constexpr const char* modules_directory = ".xaas/modules";
 
 // As image::best_for(): code for GPUs, kernels on the CPU, none; then the number of features that programs
@@ -71,12 +70,13 @@ private:
       XAAS_TRY(TargetFiles side, read_target_files(*target.image, target.names.front(), arch_, contents_));
       for (const TargetFiles& other : sides_)
         if (!side.device.empty() && side.device == other.device && side.gpu != other.gpu)
-          return make_error(
-              ErrorKind::usage,
-              "targets " + other.directory + " and " + side.directory + " are for different GPUs (" + other.gpu +
-                  "; " + side.gpu + "), whose architecture a program of a file tree cannot ask for",
-              "`--gpu ARCH,...` gives all targets the code for all of them, and an image (oci:DIR) lets `xaas "
-              "run` choose");
+          return make_error(ErrorKind::usage,
+                            "targets " + other.directory + " and " + side.directory +
+                                " are for different GPUs (" + other.gpu + "; " + side.gpu +
+                                "), whose architecture a program of a file tree cannot ask for",
+                            "`--gpu ARCH,...` gives all targets the code for all of them, and an image "
+                            "(oci:DIR) lets `xaas "
+                            "run` choose");
       sides_.push_back(std::move(side));
     }
     return {};
@@ -95,8 +95,7 @@ private:
       for (const std::string& name : targets_[i].names)
         table.push_back({name, sides_[i].directory, sides_[i].features, sides_[i].device});
     XAAS_TRY(const std::set<std::string> libraries, directories_to_search(sides_, arch_, warnings));
-    XAAS_TRY(std::string program,
-             launcher::program(arch_, table, {libraries.begin(), libraries.end()}));
+    XAAS_TRY(std::string program, launcher::program(arch_, table, {libraries.begin(), libraries.end()}));
     launcher_ = made_file(std::move(program), 0755);
     return {};
   }
@@ -119,8 +118,8 @@ private:
 
   void add(const std::string& path, const TargetFile& file) { tree_[path] = &file; }
 
-  // The place that an absolute path of the application leads to. A program gets a launcher even if it is the same
-  // for all targets, because its libraries and data may not be.
+  // The place that an absolute path of the application leads to. A program gets a launcher even if it is the
+  // same for all targets, because its libraries and data may not be.
   Result<void> add_common(const std::string& path) {
     const TargetFiles* weakest = nullptr;
     bool program = false, command = false, absent = false, differs = false;
@@ -133,7 +132,7 @@ private:
       if (!weakest)
         weakest = &side;
       const TargetFile& first = weakest->files.at(path);
-      if ((first.kind == FileKind::directory) != (found->second.kind == FileKind::directory))
+      if ((first.kind == TargetFile::Kind::directory) != (found->second.kind == TargetFile::Kind::directory))
         return make_error(ErrorKind::failed, "/" + path + " is a directory for one of " + weakest->directory +
                                                  " and " + side.directory + ", and not for the other");
       differs |= !first.same_as(found->second);
@@ -147,7 +146,7 @@ private:
     }
     if (first.is_module() && (differs || absent) && has_level(path))
       return add_module(path, *weakest);
-    if (differs && !first.is_library() && !first.archive && first.kind != FileKind::directory)
+    if (differs && !first.is_library() && !first.archive && first.kind != TargetFile::Kind::directory)
       common_.push_back("/" + path);
     add(path, first);
     return {};
@@ -223,7 +222,7 @@ private:
     for (bool added = true; added;) {
       added = false;
       for (const auto& [path, file] : side.files)
-        if (file.kind == FileKind::symlink && file.link.find('/') == std::string::npos &&
+        if (file.kind == TargetFile::Kind::symlink && file.link.find('/') == std::string::npos &&
             tree_.contains(place_of((fs::path(path).parent_path() / file.link).string())))
           added |= tree_.emplace(place_of(path), &file).second;
     }
@@ -237,9 +236,9 @@ private:
       modes[file->digest].insert(file->mode);
     std::map<std::pair<Digest, unsigned>, std::string> written; // the first path of each file
     for (const auto& [path, file] : tree_) {
-      if (file->kind == FileKind::directory) {
+      if (file->kind == TargetFile::Kind::directory) {
         XAAS_CHECK(builder.add_directory(path, file->mode));
-      } else if (file->kind == FileKind::symlink) {
+      } else if (file->kind == TargetFile::Kind::symlink) {
         XAAS_CHECK(builder.add_symlink(path, file->link));
       } else if (const auto [first, is_new] = written.emplace(std::pair(file->digest, file->mode), path);
                  !is_new) {
@@ -299,12 +298,13 @@ Result<void> check_tree_target(const std::string& name, const std::string& arch)
     return make_error(ErrorKind::usage, "'" + name + "' cannot be the name of a target in a file tree",
                       "at most 63 letters, digits and . _ + - can, but not `print`");
   if (arch != "x86_64")
-    return make_error(ErrorKind::usage,
-                      "target " + name + " is for " + arch + ": file trees for several targets are for x86_64");
+    return make_error(ErrorKind::usage, "target " + name + " is for " + arch +
+                                            ": file trees for several targets are for x86_64");
   return {};
 }
 
-Result<oci::NewImage> target_tree(const std::vector<TreeTarget>& targets, std::set<image::Warning>& warnings) {
+Result<oci::NewImage> target_tree(const std::vector<TreeTarget>& targets,
+                                  std::set<image::Warning>& warnings) {
   return TargetTree(targets).make(warnings);
 }
 

@@ -12,9 +12,9 @@
 //   .xaas/targets/haswell/usr/local/...                     the same files
 //
 // Approach. Each target has its whole install tree below /.xaas/targets, where programs find their libraries
-// and data relative to themselves ($ORIGIN, /proc/self/exe). At each path of the application lies the launcher
-// for a program, and the file of the weakest target for everything else. Equal files are one file with several
-// names. All targets share the run-time closure, which has no code for a target.
+// and data relative to themselves ($ORIGIN, /proc/self/exe). At each path of the application lies the
+// launcher for a program, and the file of the weakest target for everything else. Equal files are one file
+// with several names. All targets share the run-time closure, which has no code for a target.
 //
 // Foreign programs know nothing of launchers: Python of the closure loads a module of the application, which
 // needs the application's libraries. glibc chooses for them, if a target is exactly an ISA level: it asks for
@@ -53,12 +53,13 @@ struct TreeTarget {
 // launcher.
 Result<void> check_tree_target(const std::string& name, const std::string& arch);
 
-// The image of the tree: for `targets`, weakest first, at least two, which passed check_tree_target(). They were
-// deployed from one image, so files of their closures with the same path are equal. Configuration and annotations are those of the
-// weakest target, and annotation::targets has the names of the directories. The targets' images must live
-// until the layers are written. Usage errors: a name that stands for two targets; two targets for different GPUs of one vendor. Failed
-// errors and warnings (kind "tree"): directories_to_search(); a path that is a directory for one target alone;
-// files that differ and are no code.
+// The image of the tree: for `targets`, weakest first, at least two, which passed check_tree_target(). They
+// were deployed from one image, so files of their closures with the same path are equal. Configuration and
+// annotations are those of the weakest target, and annotation::targets has the names of the directories. The
+// targets' images must live until the layers are written. Usage errors: a name that stands for two targets;
+// two targets for different GPUs of one vendor. Failed errors and warnings (kind "tree"):
+// directories_to_search(); a path that is a directory for one target alone; files that differ and are no
+// code.
 Result<oci::NewImage> target_tree(const std::vector<TreeTarget>& targets, std::set<image::Warning>& warnings);
 
 } // namespace xaas::deploy

@@ -145,7 +145,8 @@ expect_equal "a long variable" "$(LD_LIBRARY_PATH=$long tree/usr/local/bin/solve
 mkdir 'with:colon'
 cp -a "$(realpath tree)" 'with:colon/tree'
 refuses 126 'LD_LIBRARY_PATH cannot name it' with:colon/tree/usr/local/bin/solver
-(ulimit -s 128 && env $(printf 'V%d=1 ' {1..4000}) tree/usr/local/bin/static_three) || [ $? -eq 3 ] || fail "a small stack"
+mapfile -t many < <(printf 'V%d=1\n' {1..4000})
+(ulimit -s 128 && env "${many[@]}" tree/usr/local/bin/static_three) || [ $? -eq 3 ] || fail "a small stack"
 # As an interpreter, and by execve without any variable.
 printf '#!%s/usr/local/bin/static_three\n' "$PWD/tree" >script
 chmod +x script
