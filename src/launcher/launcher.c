@@ -116,14 +116,19 @@ static const struct launcher_table* const table = &xaas_launcher_table;
 static void find_missing(u64 missing[2]) {
   const u32 state = enabled_state();
   u32 words[4] = {0, 0, 0, 0}, leaf = 0xffffffff, subleaf = 0;
+  u32 range = 0xffffffff, last = 0; // of leaves; a virtual machine takes long for each question
   missing[0] = missing[1] = 0;
   for (u32 i = 0; i < table->features; ++i) {
     const struct launcher_feature* feature = &table->feature[i];
     if (feature->leaf != leaf || feature->subleaf != subleaf) {
       leaf = feature->leaf;
       subleaf = feature->subleaf;
-      ask(leaf & 0x80000000, 0, words); // how many leaves there are
-      if (words[0] < leaf)
+      if (range != (leaf & 0x80000000)) {
+        range = leaf & 0x80000000;
+        ask(range, 0, words);
+        last = words[0];
+      }
+      if (last < leaf)
         words[0] = words[1] = words[2] = words[3] = 0;
       else
         ask(leaf, subleaf, words);
