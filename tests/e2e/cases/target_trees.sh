@@ -265,6 +265,39 @@ expect_equal "library of x86-64" "$(XAAS_TARGET=x86-64 choices/usr/local/bin/cho
 grep -q ' avx2 ' /proc/cpuinfo && expect_equal "library of x86-64-v3" "$(XAAS_TARGET=x86-64-v3 choices/usr/local/bin/choice)" fast
 [ ! -e choices/usr/local/lib/glibc-hwcaps ] || fail "libraries of another configuration are for a level"
 
+# Libraries of one name in two directories: one program finds its own beside itself, and the other needs LD_LIBRARY_PATH for the
+# other. A DT_RPATH precedes that variable.
+mkdir same
+cat >same/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(same C)
+file(WRITE ${CMAKE_BINARY_DIR}/use.c "int f(void);\nint main(void) { return f(); }\n")
+file(WRITE ${CMAKE_BINARY_DIR}/f.c "int f(void) { return 3; }\n")
+foreach(one a b)
+  add_library(same_${one} SHARED ${CMAKE_BINARY_DIR}/f.c)
+  set_target_properties(same_${one} PROPERTIES OUTPUT_NAME same LIBRARY_OUTPUT_DIRECTORY ${one})
+  add_executable(use_${one} ${CMAKE_BINARY_DIR}/use.c)
+  target_link_libraries(use_${one} same_${one})
+  install(TARGETS same_${one} DESTINATION lib/${one})
+  install(TARGETS use_${one} DESTINATION bin)
+endforeach()
+set_target_properties(use_a PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/a")
+set_target_properties(use_b PROPERTIES INSTALL_RPATH "/usr/local/lib/b")
+option(OLD_TAGS "" OFF)
+if(OLD_TAGS)
+  target_link_options(use_b PRIVATE -Wl,--disable-new-dtags)
+endif()
+END
+for tags in OFF ON; do
+  echo '{"name": "same", "build": {"system": "cmake", "arguments": ["-DCMAKE_BUILD_TYPE=Release", "-DOLD_TAGS='$tags'"]}, "isa": []}' >same/xaas.json
+  "$XAAS" build same -o "oci:same.ir:$tags" -q >out.txt
+done
+expect_error 1 '/usr/local/bin/use_a finds libsame.so in /usr/local/lib/a, and other programs need /usr/local/lib/b' \
+  "$XAAS" deploy oci:same.ir:OFF --cpu x86-64,haswell -o rootfs:x -q
+"$XAAS" deploy oci:same.ir:ON --cpu x86-64,haswell -o rootfs:old --format json -q >old.report
+assert_json old.report '[.images[0].warnings[] | select(.kind == "tree")] == [{"kind": "tree", "file": "/usr/local/bin/use_b", "line": null,
+  "message": "has DT_RPATH /usr/local/lib/b, which precedes LD_LIBRARY_PATH: it loads the libraries of the weakest target"}]'
+
 # What a file tree cannot serve is refused before the work where it can be known.
 expect_error 2 "'print' cannot be the name of a target" "$XAAS" deploy oci:app:ir --system ./fat.json --system ./print.json -o rootfs:x --dry-run -q
 "$XAAS" deploy oci:app:ir --system ./fat.json --cpu nehalem,haswell -o rootfs:cpus -q >out.txt
