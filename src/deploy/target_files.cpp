@@ -4,7 +4,6 @@
 #include <xaas/image/application_image.h>
 #include <xaas/image/targets.h>
 #include <xaas/loader/search.h>
-#include <xaas/spec/application.h>
 #include <xaas/target/cpu.h>
 
 #include <algorithm>
