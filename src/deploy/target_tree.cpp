@@ -293,16 +293,6 @@ private:
 
 } // namespace
 
-Result<void> check_tree_target(const std::string& name, const std::string& arch) {
-  if (!launcher::is_target_name(name))
-    return make_error(ErrorKind::usage, "'" + name + "' cannot be the name of a target in a file tree",
-                      "at most 63 letters, digits and . _ + - can, but not `print`");
-  if (arch != "x86_64")
-    return make_error(ErrorKind::usage, "target " + name + " is for " + arch +
-                                            ": file trees for several targets are for x86_64");
-  return {};
-}
-
 Result<oci::NewImage> target_tree(const std::vector<TreeTarget>& targets,
                                   std::set<image::Warning>& warnings) {
   return TargetTree(targets).make(warnings);

@@ -49,17 +49,13 @@ struct TreeTarget {
   std::unique_ptr<oci::Image> image;
 };
 
-// Usage errors before the long work: a name that is not launcher::is_target_name(), an architecture without a
-// launcher.
-Result<void> check_tree_target(const std::string& name, const std::string& arch);
-
-// The image of the tree: for `targets`, weakest first, at least two, which passed check_tree_target(). They
-// were deployed from one image, so files of their closures with the same path are equal. Configuration and
-// annotations are those of the weakest target, and annotation::targets has the names of the directories. The
-// targets' images must live until the layers are written. Usage errors: a name that stands for two targets;
-// two targets for different GPUs of one vendor. Failed errors and warnings (kind "tree"):
-// directories_to_search(); a path that is a directory for one target alone; files that differ and are no
-// code.
+// The image of the tree: for `targets`, weakest first, at least two, with names and an architecture that
+// <xaas/launcher/launcher.h> accepts. They were deployed from one image, so files of their closures with the
+// same path are equal. Configuration and annotations are those of the weakest target, and annotation::targets
+// has the names of the directories. The targets' images must live until the layers are written. Usage errors:
+// a name that stands for two targets; two targets for different GPUs of one vendor. Failed errors and
+// warnings (kind "tree"): directories_to_search(); a path that is a directory for one target alone; files
+// that differ and are no code.
 Result<oci::NewImage> target_tree(const std::vector<TreeTarget>& targets, std::set<image::Warning>& warnings);
 
 } // namespace xaas::deploy

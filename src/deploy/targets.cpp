@@ -8,6 +8,7 @@
 #include <xaas/deploy/deploy.h>
 #include <xaas/image/deployed.h>
 #include <xaas/image/targets.h>
+#include <xaas/launcher/launcher.h>
 #include <xaas/oci/operation.h>
 #include <xaas/oci/publication.h>
 #include <xaas/registry/referrers.h>
@@ -43,8 +44,10 @@ Result<void> check_requests(const std::vector<Request>& requests) {
     return make_error(ErrorKind::usage, what + ": an SBOM describes one image, not several",
                       "--attach-sbom attaches one to each");
   if (first.output && is_tree(*first.output))
-    for (const Request& request : requests)
-      XAAS_CHECK(check_tree_target(name_of(request), request.system.arch));
+    for (const Request& request : requests) {
+      XAAS_CHECK(launcher::check_name(name_of(request)).in(what));
+      XAAS_CHECK(launcher::check_arch(request.system.arch).in(what));
+    }
   if (first.dry_run)
     return {};
   if (first.attach_sbom && first.output &&

@@ -37,20 +37,6 @@ static long call(u64 number, u64 a, u64 b, u64 c) {
   return result;
 }
 
-static void ask(u32 leaf, u32 subleaf, u32 words[4]) {
-  __asm__ volatile("cpuid" : "=a"(words[0]), "=b"(words[1]), "=c"(words[2]), "=d"(words[3]) : "0"(leaf), "2"(subleaf));
-}
-
-// The register state that the system saves; 0 if the CPU cannot tell.
-static u32 enabled_state(void) {
-  u32 words[4], low, high;
-  ask(1, 0, words);
-  if (!(words[2] >> 27 & 1)) // OSXSAVE
-    return 0;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return low;
-}
-
 static u64 length_of(const char* text) {
   u64 length = 0;
   while (text[length])
@@ -119,7 +105,7 @@ static void find_missing(u64 missing[2]) {
   u32 range = 0xffffffff, last = 0; // of leaves; a virtual machine takes long for each question
   missing[0] = missing[1] = 0;
   for (u32 i = 0; i < table->features; ++i) {
-    const struct launcher_feature* feature = &table->feature[i];
+    const struct cpuid_feature* feature = &table->feature[i];
     if (feature->leaf != leaf || feature->subleaf != subleaf) {
       leaf = feature->leaf;
       subleaf = feature->subleaf;

@@ -29,7 +29,7 @@ Result<void> put_features(launcher_table& table) {
   if (bits.size() > launcher_most_features)
     return make_error(ErrorKind::failed, "the launcher's table has too little room for CPU features");
   for (const target::CpuidBit& bit : bits) {
-    launcher_feature& feature = table.feature[table.features++];
+    cpuid_feature& feature = table.feature[table.features++];
     feature.leaf = bit.leaf;
     feature.subleaf = bit.subleaf;
     feature.word = static_cast<uint32_t>(bit.word);
@@ -41,9 +41,8 @@ Result<void> put_features(launcher_table& table) {
 }
 
 Result<void> put_target(launcher_table& table, const Target& target) {
-  if (!is_target_name(target.name) || !is_target_name(target.directory))
-    return make_error(ErrorKind::usage, "'" + target.name + "' cannot be the name of a target in a file tree",
-                      "at most 63 letters, digits and . _ + - can, but not `print`");
+  XAAS_CHECK(check_name(target.name));
+  XAAS_CHECK(check_name(target.directory));
   launcher_target& entry = table.target[table.targets++];
   XAAS_CHECK(put(entry.name, target.name));
   XAAS_CHECK(put(entry.directory, target.directory));
@@ -70,18 +69,25 @@ Result<void> replace(std::string& bytes, char letter, const std::string& text) {
   return {};
 }
 
-Result<void> check_arch(const std::string& arch) {
-  return arch == "x86_64" ? Result<void>()
-                          : make_error(ErrorKind::usage, "file trees for several targets exist for x86_64 "
-                                                         "only, not for " +
-                                                             arch);
-}
-
 } // namespace
 
 bool is_target_name(std::string_view name) {
   return !name.empty() && name.size() < sizeof(launcher_target::name) && name != "print" && name != "." &&
          name != ".." && name.find_first_not_of(letters) == std::string_view::npos;
+}
+
+Result<void> check_name(const std::string& name) {
+  return is_target_name(name)
+             ? Result<void>()
+             : make_error(ErrorKind::usage, "'" + name + "' cannot be the name of a target in a file tree",
+                          "at most 63 letters, digits and . _ + - can, but not `print`");
+}
+
+Result<void> check_arch(const std::string& arch) {
+  return arch == "x86_64"
+             ? Result<void>()
+             : make_error(ErrorKind::usage,
+                          "file trees for several targets exist for x86_64 only, not for " + arch);
 }
 
 Result<std::string> program(const std::string& arch, const std::vector<Target>& targets,

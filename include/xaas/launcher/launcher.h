@@ -1,6 +1,7 @@
-// What stands in for the files of a target in a file tree for several targets. For a program, the launcher: a
-// small static program that asks the CPU and starts the program of the best target (launcher.c tells how it
-// finds that). For a module, which programs load by its path: a library without code that needs the module.
+// The stand-ins in a file tree for several targets. A launcher stands in for a program: it is small and
+// static, asks the CPU, and starts the program of the best target (launcher.c explains how it finds that). A
+// library without code stands in for a module, which programs load by its path, and needs the module of a
+// target.
 #pragma once
 
 #include <xaas/base/result.h>
@@ -23,6 +24,10 @@ struct Target {
 
 // True for letters, digits and `._+-`, at most 63 of them, except `print`, `.` and `..`.
 bool is_target_name(std::string_view name);
+
+// Usage errors for other names, and for architectures without a launcher.
+Result<void> check_name(const std::string& name);
+Result<void> check_arch(const std::string& arch);
 
 // The program for these targets, best first, an executable for `arch`. `libraries`: directories relative to
 // the root of a target, whose copy comes first in LD_LIBRARY_PATH. The bytes are a function of the arguments.

@@ -2,35 +2,17 @@
 // lowered for. Without it, the program would end with SIGILL somewhere.
 //
 // It runs on CPUs that lack these features, so it is compiled for plain x86-64. It uses no library (a static
-// program may have none) and makes its system calls itself. Sources: Intel 64 and IA-32 Architectures
-// Software Developer's Manual, volume 2, CPUID and XGETBV; psABI of x86-64, appendix A.2 (system calls).
+// program may have none) and makes its system calls itself. Source: psABI of x86-64, appendix A.2 (system
+// calls).
+#include <xaas/target/cpuid_query.h>
+
 typedef unsigned int u32;
 typedef unsigned long u64;
 
-// As cpu_guard.cpp writes them; sorted by leaf and subleaf.
-struct feature {
-  u32 leaf, subleaf;
-  u32 word, bit;  // eax, ebx, ecx, edx; 0 to 31
-  u32 state;      // bits of XCR0 that the system must have switched on
-  char name[20];  // LLVM's
-};
-extern const struct feature xaas_features[] __attribute__((visibility("hidden")));
+// As cpu_guard.cpp writes them.
+extern const struct cpuid_feature xaas_features[] __attribute__((visibility("hidden")));
 extern const u32 xaas_feature_count __attribute__((visibility("hidden")));
 extern const char xaas_target[] __attribute__((visibility("hidden"))); // the CPU's name
-
-static void ask(u32 leaf, u32 subleaf, u32 words[4]) {
-  __asm__ volatile("cpuid" : "=a"(words[0]), "=b"(words[1]), "=c"(words[2]), "=d"(words[3]) : "0"(leaf), "2"(subleaf));
-}
-
-// The register state that the system saves; 0 if the CPU cannot tell.
-static u32 enabled_state(void) {
-  u32 words[4], low, high;
-  ask(1, 0, words);
-  if (!(words[2] >> 27 & 1)) // OSXSAVE
-    return 0;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return low;
-}
 
 static u64 call(u64 number, u64 a, u64 b, u64 c) {
   u64 result;
@@ -55,7 +37,7 @@ static void check(const char* program) {
   const u32 state = enabled_state();
   u32 words[4] = {0, 0, 0, 0}, leaf = 0xffffffff, subleaf = 0, missing = 0;
   for (u32 i = 0; i < xaas_feature_count; ++i) {
-    const struct feature* feature = &xaas_features[i];
+    const struct cpuid_feature* feature = &xaas_features[i];
     if (feature->leaf != leaf || feature->subleaf != subleaf) {
       leaf = feature->leaf;
       subleaf = feature->subleaf;

@@ -20,7 +20,7 @@ Target target(const std::string& name) {
 TEST(Launcher, HasRoomForEveryFeature) {
   EXPECT_LE(target::cpuid_bits().size(), size_t(launcher_most_features));
   for (const target::CpuidBit& bit : target::cpuid_bits())
-    EXPECT_LT(std::string(bit.name).size(), sizeof(launcher_feature::name)) << bit.name;
+    EXPECT_LT(std::string(bit.name).size(), sizeof(cpuid_feature::name)) << bit.name;
 }
 
 TEST(Launcher, IsAFunctionOfItsArguments) {
