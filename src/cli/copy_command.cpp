@@ -25,6 +25,8 @@ public:
                   "From an index, copy only the image for this architecture (x86_64, aarch64; default: all; "
                   "for a file tree: that of this machine)",
                   false);
+    app.add_flag("--no-referrers", no_referrers_,
+                 "Copy the image without its signatures, SBOMs and other artifacts that refer to it");
     registry_.add(app);
   }
 
@@ -39,16 +41,26 @@ public:
     const registry::Access access = registry_.read(false, progress);
     for (const fs::path& left : remove_abandoned())
       progress.note("removed " + left.string() + ", left by a killed run");
+    const registry::CopyOptions options{
+        .architecture = architecture,
+        .own_architecture = target::oci_architecture(target::host_arch()),
+        .chooser = image::best_for(target::host_cpu(), system::host_gpus, image::IfNoneFits::first),
+        .referrers = !no_referrers_};
     XAAS_TRY(const registry::Copied copied,
-             oci::in_operation(registry::copy(from, to, architecture,
-                                              target::oci_architecture(target::host_arch()), access, progress,
-                                              image::best_for(target::host_cpu(), system::host_gpus,
-                                                              image::IfNoneFits::first)),
-                               "copying", from_));
+             oci::in_operation(registry::copy(from, to, options, access, progress), "copying", from_));
     if (copied.converted && !common.quiet)
       print_note(
           "the manifest was converted from Docker's format to OCI's, which changed the digest; it was " +
-          copied.source.to_string());
+          copied.source.to_string() + ". Signatures and other artifacts that refer to it are not copied");
+    Json referrers = Json::array();
+    for (const oci::Referrer& each : copied.referrers) {
+      Json entry = {{"digest", each.descriptor.digest.to_string()},
+                    {"artifact_type", each.type},
+                    {"subject", each.subject.to_string()}};
+      if (!each.tag.empty())
+        entry["tag"] = each.tag;
+      referrers.push_back(std::move(entry));
+    }
     if (common.json())
       print(Json{{"version", 1},
                  {"image", to_},
@@ -56,7 +68,8 @@ public:
                  {"source_digest", copied.source.to_string()},
                  {"converted", copied.converted},
                  {"blobs", copied.blobs},
-                 {"bytes", copied.bytes}});
+                 {"bytes", copied.bytes},
+                 {"referrers", std::move(referrers)}});
     else
       std::cout << to_ << " " << copied.digest.to_string() << "\n";
     return {};
@@ -64,6 +77,7 @@ public:
 
 private:
   std::string from_, to_;
+  bool no_referrers_ = false;
   PlatformOptions platform_;
   RegistryOptions registry_;
 };

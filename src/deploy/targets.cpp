@@ -154,8 +154,9 @@ Result<std::vector<Target>> deploy_each(const std::vector<Request>& requests, co
 Result<Digest> write_tree(std::vector<Target>& targets, const Request& common, Progress& progress) {
   if (targets.size() == 1) {
     XAAS_TRY(const registry::Copied copied,
-             registry::copy(targets.front().stored, *common.output, std::nullopt,
-                            target::oci_architecture(targets.front().arch), common.access, progress));
+             registry::copy(targets.front().stored, *common.output,
+                            {.own_architecture = target::oci_architecture(targets.front().arch)},
+                            common.access, progress));
     return copied.digest;
   }
   std::vector<TreeTarget> sides;

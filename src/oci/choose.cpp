@@ -3,6 +3,7 @@
 #include "image_json.h"
 
 #include <xaas/base/text.h>
+#include <xaas/oci/referrers.h>
 
 #include <algorithm>
 #include <map>
@@ -42,11 +43,7 @@ bool is_image(const Json& entry) {
 // Entries that accompany an image and name it by its digest: signatures and the like from cosign
 // (`sha256-<hex>.sig`), lists of referrers (`sha256-<hex>`), and artifacts.
 bool is_about_another(const Json& entry) {
-  const std::string tag = tag_of(entry);
-  return entry.contains("artifactType") ||
-         (tag.starts_with("sha256-") &&
-          tag.find_first_not_of("0123456789abcdef", 7) >= 7 + 2 * Digest::size &&
-          tag.size() >= 7 + 2 * Digest::size);
+  return entry.contains("artifactType") || digest_in_tag(tag_of(entry));
 }
 
 // The place of an entry in an index, for messages.

@@ -2,6 +2,7 @@
 #include "image_json.h"
 
 #include <xaas/oci/publication.h>
+#include <xaas/oci/referrers.h>
 
 #include <algorithm>
 #include <set>
@@ -74,6 +75,13 @@ Descriptor descriptor_of(const Document& document) {
 // Assembles a publication, with every blob and document once.
 class Collector {
 public:
+  Collector() = default;
+  explicit Collector(Publication publication) : publication_(std::move(publication)) {
+    for (const NewBlob& blob : publication_.blobs)
+      known_.insert(blob.descriptor.digest);
+    for (const Document& document : publication_.documents)
+      known_.insert(document.digest);
+  }
   void add(NewBlob blob) {
     if (known_.insert(blob.descriptor.digest).second)
       publication_.blobs.push_back(std::move(blob));
@@ -93,6 +101,7 @@ public:
     add(std::move(manifest));
     return result;
   }
+  const Publication& publication() const { return publication_; }
   Publication take() { return std::move(publication_); }
 
 private:
@@ -120,8 +129,10 @@ std::string oci_type(const std::string& type) {
 // Reads a manifest or an index and everything that it names.
 class PublicationReader {
 public:
-  PublicationReader(std::shared_ptr<const BlobSource> source, const Reference& reference, bool as_oci)
-      : source_(std::move(source)), reference_(reference), as_oci_(as_oci) {}
+  // What it reads is added to `start`.
+  PublicationReader(std::shared_ptr<const BlobSource> source, const Reference& reference, bool as_oci,
+                    Publication start = {})
+      : source_(std::move(source)), reference_(reference), as_oci_(as_oci), collector_(std::move(start)) {}
 
   // The descriptor of the document in the publication.
   Result<Descriptor> read(const Descriptor& descriptor, unsigned depth = 0) {
@@ -158,6 +169,7 @@ public:
     return result;
   }
 
+  const Publication& publication() const { return collector_.publication(); }
   Publication take() { return collector_.take(); }
 
 private:
@@ -288,6 +300,77 @@ Result<Publication> read_publication(const std::shared_ptr<const BlobSource>& so
   Publication publication = reader.take();
   publication.source = wanted.digest;
   return publication;
+}
+
+namespace {
+
+// Reads what refers to the documents of a publication, then what refers to that.
+class ReferrerReader {
+public:
+  ReferrerReader(Publication publication, const FindReferrers& find,
+                 const std::shared_ptr<const BlobSource>& source, const Reference& reference)
+      : find_(find), source_(source), own_(publication.documents.size()),
+        reader_(source, reference, false, std::move(publication)) {}
+
+  Result<std::vector<Referrer>> read() {
+    for (size_t i = 0; i < reader_.publication().documents.size(); ++i) {
+      const Digest subject = reader_.publication().documents[i].digest;
+      XAAS_TRY(const std::vector<Referrer> found, find_(subject, i < own_));
+      for (const Referrer& each : found)
+        XAAS_CHECK(add(each, subject));
+    }
+    return std::move(added_);
+  }
+
+  // With the root at the end again.
+  Publication take() {
+    Publication publication = reader_.take();
+    const auto root = publication.documents.begin() + static_cast<std::ptrdiff_t>(own_) - 1;
+    std::rotate(root, root + 1, publication.documents.end());
+    publication.tags = std::move(tags_);
+    return publication;
+  }
+
+private:
+  Result<void> add(Referrer referrer, const Digest& subject) {
+    if (!known_.emplace(referrer.descriptor.digest, referrer.tag).second)
+      return {};
+    if (known_.size() > referrer_limit)
+      return make_error(ErrorKind::integrity, "more than " + std::to_string(referrer_limit) + " referrers");
+    XAAS_TRY(const std::string text, source_->read(referrer.descriptor, manifest_limit));
+    XAAS_TRY(const std::optional<Referrer> stated, as_referrer(referrer.descriptor.media_type, text));
+    if (referrer.tag.empty() && (!stated || stated->subject != subject))
+      return {};
+    XAAS_TRY([[maybe_unused]] const Descriptor stored, reader_.read(referrer.descriptor));
+    if (!referrer.tag.empty())
+      tags_.emplace(referrer.tag, referrer.descriptor.digest);
+    if (stated)
+      referrer.type = stated->type;
+    referrer.subject = subject;
+    added_.push_back(std::move(referrer));
+    return {};
+  }
+
+  // A hostile list must not make the reader fetch without end.
+  static constexpr size_t referrer_limit = 1000;
+  const FindReferrers& find_;
+  const std::shared_ptr<const BlobSource>& source_;
+  const size_t own_; // documents before referrers were added
+  PublicationReader reader_;
+  std::vector<Referrer> added_;
+  std::map<std::string, Digest> tags_;
+  std::set<std::pair<Digest, std::string>> known_;
+};
+
+} // namespace
+
+Result<std::vector<Referrer>> add_referrers(Publication& publication, const FindReferrers& find,
+                                            const std::shared_ptr<const BlobSource>& source,
+                                            const Reference& reference) {
+  ReferrerReader reader(publication, find, source, reference);
+  XAAS_TRY(std::vector<Referrer> added, reader.read().in("referrers of " + reference.text));
+  publication = reader.take();
+  return added;
 }
 
 } // namespace xaas::oci

@@ -7,7 +7,9 @@
 #include <xaas/base/text.h>
 #include <xaas/base/umask.h>
 #include <xaas/oci/publication.h>
+#include <xaas/oci/referrers.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -19,8 +21,36 @@ namespace xaas::oci {
 
 namespace {
 
-Json index_entry(const Document& root, const std::string& tag) {
-  return descriptor_json({root.media_type, root.digest, root.text.size(), {{tag_annotation, tag}}});
+// An entry of index.json.
+struct Entry {
+  Json json;
+  std::string tag; // may be empty
+};
+
+// The referrers first, so that a reader who finds the image finds them, too.
+Result<std::vector<Entry>> index_entries(const Publication& publication, const std::string& tag) {
+  std::vector<Entry> entries;
+  for (const Document& document : publication.documents) {
+    const auto add = [&](const std::string& name) {
+      entries.push_back(
+          {descriptor_json(
+               {document.media_type, document.digest, document.text.size(), {{tag_annotation, name}}}),
+           name});
+    };
+    const bool root = &document == &publication.root();
+    const size_t before = entries.size();
+    for (const auto& [name, digest] : publication.tags)
+      if (digest == document.digest)
+        add(name);
+    if (root)
+      add(tag);
+    if (entries.size() > before)
+      continue;
+    XAAS_TRY(const std::optional<Referrer> referrer, as_referrer(document.media_type, document.text));
+    if (referrer)
+      entries.push_back({to_json(*referrer), ""});
+  }
+  return entries;
 }
 
 bool has_tag(const Json& entry, const std::string& tag) {
@@ -74,8 +104,30 @@ Result<void> write_blob(const fs::path& file, const NewBlob& blob, Progress& pro
   return writer.commit();
 }
 
-// Replaces the tag's entry in place and leaves everything else unchanged.
-Result<void> update_index(const fs::path& layout, const Json& entry, const std::string& tag) {
+// Replaces the entry of the same tag in place, or adds one. Without a tag, does nothing if the index lists
+// the document already.
+void put_entry(Json& manifests, const Entry& entry) {
+  const auto same = [&](const Json& old) {
+    return entry.tag.empty() ? old.contains("digest") && old["digest"] == entry.json["digest"]
+                             : has_tag(old, entry.tag);
+  };
+  const auto place = std::find_if(manifests.begin(), manifests.end(), same);
+  if (place == manifests.end()) {
+    manifests.push_back(entry.json);
+    return;
+  }
+  if (entry.tag.empty())
+    return;
+  *place = entry.json;
+  Json kept = Json::array();
+  for (Json::iterator it = manifests.begin(); it != manifests.end(); ++it)
+    if (it <= place || !same(*it))
+      kept.push_back(std::move(*it));
+  manifests = std::move(kept);
+}
+
+// Leaves everything else unchanged.
+Result<void> update_index(const fs::path& layout, const std::vector<Entry>& entries) {
   XAAS_TRY(const LayoutLock lock, LayoutLock::acquire(layout));
   const fs::path file = layout / "index.json";
   Json index = new_index();
@@ -84,17 +136,8 @@ Result<void> update_index(const fs::path& layout, const Json& entry, const std::
   } else if (text.error().kind != ErrorKind::not_found) {
     return std::move(text).error();
   }
-  Json manifests = Json::array();
-  bool placed = false;
-  for (const Json& old : index["manifests"]) {
-    if (!has_tag(old, tag))
-      manifests.push_back(old);
-    else if (!std::exchange(placed, true))
-      manifests.push_back(entry);
-  }
-  if (!placed)
-    manifests.push_back(entry);
-  index["manifests"] = std::move(manifests);
+  for (const Entry& entry : entries)
+    put_entry(index["manifests"], entry);
   if (!lock.held())
     return make_error(ErrorKind::failed,
                       "writing " + file.string() + ": this process was stopped for too long",
@@ -115,8 +158,8 @@ void remove_leftovers(const fs::path& directory) {
   }
 }
 
-Result<void> write_layout(const Reference& reference, const Publication& publication, const Json& entry,
-                          const std::string& tag, unsigned transfers, Progress& progress) {
+Result<void> write_layout(const Reference& reference, const Publication& publication,
+                          const std::vector<Entry>& entries, unsigned transfers, Progress& progress) {
   const fs::path& path = reference.path;
   XAAS_CHECK(make_directories(path));
   XAAS_CHECK(check_layout_directory(reference));
@@ -135,7 +178,7 @@ Result<void> write_layout(const Reference& reference, const Publication& publica
     if (const fs::path file = directory / document.digest.hex();
         !is_there(file, document.digest, document.text.size()))
       XAAS_CHECK(write_file(file, document.text));
-  return update_index(path, entry, tag);
+  return update_index(path, entries);
 }
 
 // A tar file that appears under its name only when it is complete.
@@ -181,8 +224,8 @@ private:
 };
 
 // Members are sorted by name, whatever the order in the image.
-Result<void> write_archive(const Reference& reference, const Publication& publication, const Json& entry,
-                           Progress& progress) {
+Result<void> write_archive(const Reference& reference, const Publication& publication,
+                           const std::vector<Entry>& entries, Progress& progress) {
   remove_leftovers(fs::absolute(reference.path).parent_path());
   XAAS_TRY(ArchiveFile archive, ArchiveFile::create(reference.path));
   // Without these two members, skopeo creates the directories itself, owned by root, which fails for other
@@ -201,7 +244,8 @@ Result<void> write_archive(const Reference& reference, const Publication& public
     XAAS_CHECK(add("blobs/sha256/" + digest.hex()));
   }
   Json index = new_index();
-  index["manifests"].push_back(entry);
+  for (const Entry& entry : entries)
+    index["manifests"].push_back(entry.json);
   XAAS_CHECK(archive.add("index.json", to_bytes(index)));
   XAAS_CHECK(archive.add("oci-layout", layout_file()));
   return archive.finish();
@@ -232,13 +276,13 @@ Result<Digest> write_publication(const Reference& reference, const Publication& 
     return make_error(ErrorKind::usage,
                       reference.text + ": this transport writes neither a layout nor an archive");
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
-  const Json entry = index_entry(publication.root(), tag);
   const std::string what = "writing " + reference.text;
+  XAAS_TRY(const std::vector<Entry> entries, index_entries(publication, tag).in(what));
   const UserUmask users;
   if (reference.transport == Transport::layout)
-    XAAS_CHECK(write_layout(reference, publication, entry, tag, transfers, progress).in(what));
+    XAAS_CHECK(write_layout(reference, publication, entries, transfers, progress).in(what));
   else
-    XAAS_CHECK(write_archive(reference, publication, entry, progress).in(what));
+    XAAS_CHECK(write_archive(reference, publication, entries, progress).in(what));
   return publication.root().digest;
 }
 

@@ -2,6 +2,7 @@
 
 #include <xaas/base/json.h>
 #include <xaas/base/text.h>
+#include <xaas/oci/referrers.h>
 
 #include <openssl/evp.h>
 
@@ -39,7 +40,7 @@ std::optional<std::string> decode_base64(const std::string& text) {
 // The reference of the signatures of an image.
 oci::Reference place_of_signatures(const oci::Reference& image, const Digest& digest) {
   oci::Reference place = image;
-  place.tag = "sha256-" + digest.hex() + ".sig";
+  place.tag = oci::digest_tag(digest, ".sig");
   place.digest.reset();
   switch (image.transport) {
   case oci::Transport::registry:

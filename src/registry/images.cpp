@@ -6,7 +6,9 @@
 #include <xaas/oci/operation.h>
 #include <xaas/oci/tree.h>
 #include <xaas/registry/images.h>
+#include <xaas/registry/referrers.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace xaas::registry {
@@ -124,20 +126,72 @@ Result<Copied> copy_to_tree(const oci::Reference& from, const oci::Reference& to
 
 } // namespace
 
-Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
-                    const std::optional<std::string>& architecture, const std::string& own_architecture,
-                    const Access& access, Progress& progress, const oci::Chooser& chooser) {
+namespace {
+
+oci::Reference under_tag(const oci::Reference& image, const std::string& tag) {
+  oci::Reference reference = image;
+  reference.tag = tag;
+  return reference;
+}
+
+// Signatures that the destination has, and we do not, stay.
+Result<void> unite_with_destination(oci::Publication& publication, const oci::BlobSource& source,
+                                    const oci::Reference& to, const Access& access) {
+  std::error_code code;
+  if (to.transport == oci::Transport::archive || // which is replaced
+      (to.transport == oci::Transport::layout && !fs::exists(to.path / "oci-layout", code)))
+    return {};
+  std::map<std::string, Digest> tags;
+  for (const auto& [tag, digest] : publication.tags) {
+    tags[tag] = digest;
+    if (tag.ends_with(".sbom")) // of which there is one
+      continue;
+    Result<oci::OpenedSource> there = open_source(under_tag(to, tag), std::nullopt, access);
+    if (!there && there.error().kind == ErrorKind::not_found)
+      continue;
+    if (!there)
+      return std::move(there).error();
+    if (there->root.digest == digest)
+      continue;
+    oci::Document theirs{there->root.media_type, {}, there->root.digest};
+    XAAS_TRY(theirs.text, there->source->read(there->root, oci::manifest_limit));
+    const auto ours = std::find_if(publication.documents.begin(), publication.documents.end(),
+                                   [&](const oci::Document& each) { return each.digest == digest; });
+    XAAS_TRY(oci::Signatures united,
+             oci::unite_signatures({*ours, source}, {theirs, *there->source}).in(to.text + ", tag " + tag));
+    if (united.document.digest == digest)
+      continue;
+    tags[tag] = united.document.digest;
+    if (united.config)
+      publication.blobs.push_back(*std::move(united.config));
+    *ours = std::move(united.document);
+  }
+  publication.tags = std::move(tags);
+  return {};
+}
+
+} // namespace
+
+Result<Copied> copy(const oci::Reference& from, const oci::Reference& to, const CopyOptions& options,
+                    const Access& access, Progress& progress) {
   XAAS_CHECK(oci::in_operation(check_writable(to, access), "writing", to.text));
   if (is_tree(to))
-    return copy_to_tree(from, to, architecture.value_or(own_architecture), access, progress, chooser);
-  XAAS_TRY(oci::OpenedSource opened, open_source(from, architecture, access));
+    return copy_to_tree(from, to, options.architecture.value_or(options.own_architecture), access, progress,
+                        options.chooser);
+  XAAS_TRY(oci::OpenedSource opened, open_source(from, options.architecture, access));
   const std::shared_ptr<const oci::BlobSource> source = std::move(opened.source);
-  const oci::ReadOptions options{architecture, to.transport != oci::Transport::registry};
-  XAAS_TRY(const oci::Publication publication, oci::read_publication(source, opened.root, from, options));
+  const oci::ReadOptions what{options.architecture, to.transport != oci::Transport::registry};
+  XAAS_TRY(oci::Publication publication, oci::read_publication(source, opened.root, from, what));
   Copied copied{
       .source = publication.source, .blobs = publication.blobs.size(), .bytes = publication.bytes()};
-  XAAS_CHECK(oci::in_operation(check_space(space_needs(to, publication)), "writing", to.text));
   copied.converted = publication.root().digest != publication.source;
+  if (options.referrers && !copied.converted) {
+    const auto note = [&](const std::string& text) { progress.note(text); };
+    XAAS_TRY(const oci::FindReferrers find, find_referrers(from, access, note));
+    XAAS_TRY(copied.referrers, oci::add_referrers(publication, find, source, from));
+    XAAS_CHECK(unite_with_destination(publication, *source, to, access));
+  }
+  XAAS_CHECK(oci::in_operation(check_space(space_needs(to, publication)), "writing", to.text));
   XAAS_TRY(copied.digest, write_publication(to, publication, access, progress));
   return copied;
 }

@@ -31,11 +31,14 @@ std::string type_of(const http::Response& response) {
   return type ? trim(type->substr(0, type->find(';'))) : std::string();
 }
 
-Result<Found> get_manifest(Session& session, const std::string& name, uint64_t limit) {
+Result<http::Response> request_manifest(Session& session, const std::string& name, uint64_t limit) {
+  return session.send_patiently({.url = session.url("manifests/" + name),
+                                 .headers = {{"Accept", accepted_manifests}},
+                                 .answer_bytes = limit});
+}
+
+Result<Found> read_manifest(Session& session, const std::string& name, http::Response response) {
   const std::string what = "manifest " + name;
-  XAAS_TRY(http::Response response, session.send_patiently({.url = session.url("manifests/" + name),
-                                                            .headers = {{"Accept", accepted_manifests}},
-                                                            .answer_bytes = limit}));
   if (response.status != 200) {
     Error error = session.refusal(response, what);
     if (response.status == 404)
@@ -60,6 +63,11 @@ Result<Found> get_manifest(Session& session, const std::string& name, uint64_t l
       said && said->starts_with("sha256:") && *said != found.descriptor.digest.to_string())
     return make_error(ErrorKind::integrity, what + ": its digest is not the one that the registry states");
   return found;
+}
+
+Result<Found> get_manifest(Session& session, const std::string& name, uint64_t limit) {
+  XAAS_TRY(http::Response response, request_manifest(session, name, limit));
+  return read_manifest(session, name, std::move(response));
 }
 
 class RegistrySource : public oci::BlobSource {
@@ -158,6 +166,14 @@ private:
 };
 
 } // namespace
+
+Result<std::optional<oci::Descriptor>> find_manifest(Session& session, const std::string& name) {
+  XAAS_TRY(http::Response response, request_manifest(session, name, oci::manifest_limit));
+  if (response.status == 404)
+    return std::optional<oci::Descriptor>();
+  XAAS_TRY(Found found, read_manifest(session, name, std::move(response)));
+  return std::optional(std::move(found.descriptor));
+}
 
 Result<RemoteSource> open_remote_source(const oci::Reference& reference, const Access& access) {
   auto source = std::make_unique<RegistrySource>(reference, access);

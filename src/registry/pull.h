@@ -1,8 +1,12 @@
 // Reading images from a registry.
 #pragma once
 
+#include "session.h"
+
 #include <xaas/oci/blob_source.h>
 #include <xaas/registry/images.h>
+
+#include <optional>
 
 namespace xaas::registry {
 
@@ -13,5 +17,8 @@ Result<std::unique_ptr<oci::Image>> open_remote(const oci::Reference& reference,
 // What the reference names, a manifest or an index, and the source of its blobs.
 using RemoteSource = oci::OpenedSource;
 Result<RemoteSource> open_remote_source(const oci::Reference& reference, const Access& access);
+
+// The manifest or index under a tag or digest, if there is one.
+Result<std::optional<oci::Descriptor>> find_manifest(Session& session, const std::string& name);
 
 } // namespace xaas::registry

@@ -1,5 +1,7 @@
 #include "push.h"
 
+#include "referrer_lists.h"
+
 #include <xaas/base/parallel.h>
 #include <xaas/base/trace.h>
 
@@ -301,9 +303,16 @@ Result<Digest> push(const oci::Reference& reference, const oci::Publication& pub
   }));
   const Sessions::Lent session = sessions.lend();
   const std::string tag = reference.tag.empty() ? "latest" : reference.tag;
-  for (const oci::Document& document : publication.documents)
-    XAAS_CHECK(put_document(*session, document,
-                            &document == &publication.root() ? tag : document.digest.to_string()));
+  for (const oci::Document& document : publication.documents) {
+    const bool root = &document == &publication.root();
+    XAAS_TRY(const http::Response put,
+             put_document(*session, document, root ? tag : document.digest.to_string()));
+    XAAS_CHECK(list_if_referrer(*session, document, put));
+    for (const auto& [name, digest] : publication.tags)
+      if (digest == document.digest) {
+        XAAS_TRY([[maybe_unused]] const http::Response named, put_document(*session, document, name));
+      }
+  }
   return publication.root().digest;
 }
 

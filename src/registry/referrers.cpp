@@ -1,3 +1,6 @@
+#include "referrer_lists.h"
+
+#include "pull.h"
 #include "push.h"
 
 #include <xaas/base/json.h>
@@ -13,10 +16,6 @@ namespace {
 
 constexpr unsigned max_pages = 64;
 constexpr unsigned max_tries = 5;
-
-std::string tag_of(const Digest& digest) {
-  return "sha256-" + digest.hex();
-}
 
 bool is_listed(const std::vector<oci::Referrer>& list, const Digest& digest) {
   return std::any_of(list.begin(), list.end(),
@@ -82,12 +81,12 @@ public:
 
   // The list in the index under the tag.
   Result<std::vector<oci::Referrer>> from_tag() {
-    XAAS_TRY(const http::Response response, get(session_.url("manifests/" + tag_of(subject_))));
+    XAAS_TRY(const http::Response response, get(session_.url("manifests/" + oci::digest_tag(subject_))));
     if (response.status == 404)
       return std::vector<oci::Referrer>();
     if (response.status != 200)
-      return session_.refusal(response, "manifest " + tag_of(subject_));
-    return parse_list(response.body, "manifest " + tag_of(subject_));
+      return session_.refusal(response, "manifest " + oci::digest_tag(subject_));
+    return parse_list(response.body, "manifest " + oci::digest_tag(subject_));
   }
 
   // Concurrent writers may overwrite each other's entries, so it checks the index again afterwards.
@@ -99,12 +98,14 @@ public:
       list.push_back(referrer);
       std::string text = to_list(list);
       const Digest digest = digest_of(text);
-      XAAS_CHECK(put_document(session_, {oci::media_type::index, std::move(text), digest}, tag_of(subject_)));
+      XAAS_CHECK(put_document(session_, {oci::media_type::index, std::move(text), digest},
+                              oci::digest_tag(subject_)));
     }
     XAAS_TRY(const std::vector<oci::Referrer> list, from_tag());
     if (is_listed(list, referrer.descriptor.digest))
       return {};
-    return make_error(ErrorKind::failed, "manifest " + tag_of(subject_) + ": others keep changing it",
+    return make_error(ErrorKind::failed,
+                      "manifest " + oci::digest_tag(subject_) + ": others keep changing it",
                       "run the command again");
   }
 
@@ -123,7 +124,6 @@ private:
 Result<Digest> attach_remote(const oci::Reference& image, const oci::Artifact& artifact,
                              const Access& access) {
   XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::push));
-  Referrers referrers(*session, artifact.subject.digest);
   const oci::RenderedArtifact rendered = oci::render(artifact);
   for (const std::string& bytes : {std::string(oci::empty_config), artifact.content}) {
     const oci::NewBlob blob{{artifact.type, digest_of(bytes), bytes.size(), {}},
@@ -135,10 +135,8 @@ Result<Digest> attach_remote(const oci::Reference& image, const oci::Artifact& a
   XAAS_TRY(
       const http::Response put,
       put_document(*session, {oci::media_type::manifest, rendered.manifest, digest}, digest.to_string()));
-  // This header means that the registry lists the artifact itself.
-  if (!put.header("OCI-Subject"))
-    XAAS_CHECK(referrers.add_to_tag({artifact.type, rendered.descriptor}));
-  return rendered.descriptor.digest;
+  XAAS_CHECK(list_if_referrer(*session, {oci::media_type::manifest, rendered.manifest, digest}, put));
+  return digest;
 }
 
 } // namespace
@@ -149,19 +147,56 @@ Result<Digest> attach(const oci::Reference& image, const oci::Artifact& artifact
   return oci::attach(image, artifact);
 }
 
+Result<void> list_if_referrer(Session& session, const oci::Document& document, const http::Response& put) {
+  // This header means that the registry lists the referrer itself.
+  if (put.header("OCI-Subject"))
+    return {};
+  XAAS_TRY(const std::optional<oci::Referrer> referrer, oci::as_referrer(document.media_type, document.text));
+  return referrer ? Referrers(session, referrer->subject).add_to_tag(*referrer) : Result<void>();
+}
+
+namespace {
+
+Result<std::vector<oci::Referrer>> referrers_in(Session& session, const Digest& subject) {
+  Referrers referrers(session, subject);
+  XAAS_TRY(auto from_api, referrers.from_api());
+  if (from_api)
+    return *std::move(from_api);
+  return referrers.from_tag();
+}
+
+} // namespace
+
 Result<std::vector<oci::Referrer>> referrers(const oci::Reference& image, const Digest& subject,
                                              const std::string& type, const Access& access) {
   if (image.transport != oci::Transport::registry)
     return oci::referrers(image, subject, type);
   const std::string what = "reading the referrers of " + image.text;
   XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::pull));
-  Referrers referrers(*session, subject);
-  XAAS_TRY(std::optional<std::vector<oci::Referrer>> list, referrers.from_api().in(what));
-  if (!list) {
-    XAAS_TRY(list, referrers.from_tag().in(what));
-  }
-  std::erase_if(*list, [&](const oci::Referrer& each) { return !type.empty() && each.type != type; });
-  return *std::move(list);
+  XAAS_TRY(std::vector<oci::Referrer> list, referrers_in(*session, subject).in(what));
+  if (!type.empty())
+    std::erase_if(list, [&](const oci::Referrer& each) { return each.type != type; });
+  return list;
+}
+
+Result<oci::FindReferrers> find_referrers(const oci::Reference& image, const Access& access,
+                                          const std::function<void(const std::string&)>& skipped) {
+  if (image.transport != oci::Transport::registry)
+    return oci::stored_referrers(image, skipped);
+  XAAS_TRY(std::shared_ptr<Session> session, Session::open(image, access, Session::Purpose::pull));
+  return oci::FindReferrers(
+      [session](const Digest& subject, bool tagged) -> Result<std::vector<oci::Referrer>> {
+        XAAS_TRY(std::vector<oci::Referrer> list, referrers_in(*session, subject));
+        for (const char* suffix : oci::cosign_suffixes) {
+          const std::string tag = oci::digest_tag(subject, suffix);
+          if (!tagged)
+            break;
+          XAAS_TRY(const std::optional<oci::Descriptor> found, find_manifest(*session, tag));
+          if (found)
+            list.push_back({"", *found, subject, tag});
+        }
+        return list;
+      });
 }
 
 } // namespace xaas::registry

@@ -28,9 +28,10 @@ struct Document {
 };
 
 struct Publication {
-  std::vector<NewBlob> blobs;      // each once
-  std::vector<Document> documents; // each after what it names; the tag refers to the last one
-  Digest source;                   // the digest of the root as it was read, if it was
+  std::vector<NewBlob> blobs;         // each once
+  std::vector<Document> documents;    // each after what it names; the tag refers to the last one
+  std::map<std::string, Digest> tags; // further tags of documents
+  Digest source;                      // the digest of the root as it was read, if it was
   const Document& root() const { return documents.back(); }
   uint64_t bytes() const; // of the blobs
 };
@@ -61,7 +62,8 @@ struct ReadOptions {
 Result<Publication> read_publication(const std::shared_ptr<const BlobSource>& source, const Descriptor& root,
                                      const Reference& reference, const ReadOptions& options);
 
-// Writes to a layout or an archive as write_image() does, `transfers` blobs at a time if possible. Reports
+// Writes to a layout or an archive as write_image() does, `transfers` blobs at a time if possible. Documents
+// that name a subject get entries in the index without a tag, as attach() makes them. Reports
 // progress in bytes, including those of existing blobs, in a phase that the caller starts.
 Result<Digest> write_publication(const Reference& reference, const Publication& publication,
                                  unsigned transfers = 1, Progress& progress = no_progress());

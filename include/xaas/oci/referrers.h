@@ -1,10 +1,16 @@
-// Artifacts that refer to an image, such as its SBOM, and their storage in layouts. Source: OCI image
-// specification 1.1, manifest.md ("Guidelines for Artifact Usage") and annotations of descriptors.
+// Artifacts that refer to an image, such as its SBOM and its signatures, and their storage in layouts and
+// archives. There are two ways to refer:
+//   - A manifest names the image as its `subject`. Source: OCI image specification 1.1, manifest.md
+//     ("Guidelines for Artifact Usage") and annotations of descriptors.
+//   - A manifest has a tag that is made from the image's digest, `sha256-<hex>.sig`. Source: sigstore/cosign,
+//     specs/SIGNATURE_SPEC.md and specs/ATTESTATION_SPEC.md.
 #pragma once
 
-#include <xaas/oci/image.h>
+#include <xaas/oci/publication.h>
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +35,20 @@ inline constexpr const char* empty_config = "{}"; // the content of an artifact'
 struct Referrer {
   std::string type; // of the artifact
   Descriptor descriptor;
+  Digest subject;  // what it refers to
+  std::string tag; // by which it refers; empty if its manifest names the subject
 };
+
+// The tag made from a digest: `sha256-<hex>` and a suffix. Without a suffix it lists the subject's referrers
+// (OCI distribution specification 1.1, "Referrers Tag Schema").
+std::string digest_tag(const Digest& digest, const std::string& suffix = "");
+inline constexpr const char* cosign_suffixes[] = {".sig", ".att", ".sbom"};
+// The digest in such a tag, whatever its suffix; nothing for other tags.
+std::optional<Digest> digest_in_tag(const std::string& tag);
+
+// The subject that a document names, with its descriptor as lists of referrers have it; nothing if it names
+// none. The type is that of the artifact, else that of its configuration.
+Result<std::optional<Referrer>> as_referrer(const std::string& media_type, const std::string& text);
 
 // An entry of an index that lists referrers, to and from JSON.
 Json to_json(const Referrer& referrer);
@@ -38,6 +57,34 @@ Result<Referrer> parse_referrer(const JsonReader& reader);
 // Adds an artifact to a layout: its blobs, and an entry without a tag in index.json, which is replaced as in
 // write_image(). Returns the digest of its manifest. Anything but a layout is a usage error.
 Result<Digest> attach(const Reference& layout, const Artifact& artifact);
+
+// Finds what refers to a document; with `tagged` also by tags. May repeat itself.
+using FindReferrers = std::function<Result<std::vector<Referrer>>(const Digest& subject, bool tagged)>;
+
+// For a layout or an archive. Entries that cannot be read are skipped; `skipped` gets a line for each.
+Result<FindReferrers> stored_referrers(const Reference& reference,
+                                       const std::function<void(const std::string&)>& skipped);
+
+// Adds what refers to the documents of a publication, and what refers to that, to it. Returns what was added,
+// each once. The root stays the root. A referrer that names another subject than it was found for is skipped.
+// An integrity error for more than a thousand.
+Result<std::vector<Referrer>> add_referrers(Publication& publication, const FindReferrers& find,
+                                            const std::shared_ptr<const BlobSource>& source,
+                                            const Reference& reference);
+
+// Unites the signatures, one per layer, of two documents that cosign stores under one tag, so that copying to
+// a place with signatures of its own loses none: ours if it has all layers, else theirs if that has all, else
+// theirs with what it lacks, for which there is a new configuration. Anything but such documents is an
+// integrity error.
+struct Signatures {
+  Document document;
+  std::optional<NewBlob> config;
+};
+struct StoredDocument {
+  const Document& document;
+  const BlobSource& source; // of its configuration
+};
+Result<Signatures> unite_signatures(const StoredDocument& ours, const StoredDocument& theirs);
 
 // What refers to the manifest `subject` in a layout or an archive, in the order of its index. An empty type
 // means any. Skips entries that are not manifests.

@@ -14,6 +14,7 @@
 #include <xaas/oci/blob_source.h>
 #include <xaas/oci/image.h>
 #include <xaas/oci/publication.h>
+#include <xaas/oci/referrers.h>
 #include <xaas/store/cache.h>
 
 #include <chrono>
@@ -77,14 +78,20 @@ struct Copied {
   Digest source;                 // of the document that was read
   bool converted = false;        // from Docker's formats to those of OCI, for a layout or an archive
   uint64_t blobs = 0, bytes = 0; // that the image consists of
+  std::vector<oci::Referrer> referrers;
 };
 
-// Copies an image of any type, including everything that an index lists; with `architecture` (OCI name) only
-// its first image. Digests stay the same unless `converted`. To a file tree: the image for `architecture`, or
-// else for `own_architecture`; of several, that of the chooser.
-Result<Copied> copy(const oci::Reference& from, const oci::Reference& to,
-                    const std::optional<std::string>& architecture, const std::string& own_architecture,
-                    const Access& access, Progress& progress = no_progress(),
-                    const oci::Chooser& chooser = {});
+struct CopyOptions {
+  std::optional<std::string> architecture; // OCI name: of an index only its first image
+  std::string own_architecture;            // for a file tree, if `architecture` is absent
+  oci::Chooser chooser = {};               // for a file tree, of several images
+  bool referrers = true;                   // also what refers to the copied documents (oci/referrers.h)
+};
+
+// Copies an image of any type, including everything that an index lists. Digests stay the same unless
+// `converted`. Referrers of an image that is converted are not copied, nor does a file tree get any. Of
+// cosign's signatures, the destination keeps those that it has beside ours.
+Result<Copied> copy(const oci::Reference& from, const oci::Reference& to, const CopyOptions& options,
+                    const Access& access, Progress& progress = no_progress());
 
 } // namespace xaas::registry

@@ -7,6 +7,7 @@
 #include <xaas/oci/referrers.h>
 #include <xaas/registry/images.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,9 @@ Result<Digest> attach(const oci::Reference& image, const oci::Artifact& artifact
 // What refers to the manifest `subject`; an empty type means any. An empty list is not an error.
 Result<std::vector<oci::Referrer>> referrers(const oci::Reference& image, const Digest& subject,
                                              const std::string& type, const Access& access);
+
+// For oci::add_referrers(); keeps a connection to a registry open. For `skipped` see oci::stored_referrers().
+Result<oci::FindReferrers> find_referrers(const oci::Reference& image, const Access& access,
+                                          const std::function<void(const std::string&)>& skipped);
 
 } // namespace xaas::registry

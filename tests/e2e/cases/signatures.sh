@@ -1,7 +1,7 @@
 #!/bin/bash
 # Images that must be signed: signatures of cosign with a key, made with openssl, in layouts, archives and registries.
 source "$E2E/lib.sh"
-needs jq make clang-22 openssl
+needs jq make clang-22 openssl curl
 
 openssl ecparam -name prime256v1 -genkey -noout -out key 2>/dev/null
 openssl genrsa -out rsa 2048 2>/dev/null
@@ -106,3 +106,32 @@ for name in ":ir" "@$ir"; do
   expect_equal "what is signed" "$(json deployed.json .signature.image)" "$ir"
 done
 expect_error 7 'not by this key' "$XAAS" deploy "$at/team/app:ir" -o oci:out:x --verify-key other.pub
+
+# A copy takes signatures and SBOMs along, through every transport; the destination keeps its own signatures.
+"$XAAS" deploy oci:key.layout:ir -o oci:sent:app --attach-sbom -q >/dev/null
+app=$(image_digest sent app)
+cosign_sign sent "$app" key
+"$XAAS" copy oci:sent:app "$at/a/app:1" --format json -q >copied.json
+assert_json copied.json "[.referrers[] | [.artifact_type, .subject, .tag]] | sort ==
+  [[\"\", \"$app\", \"${app/:/-}.sig\"], [\"application/spdx+json\", \"$app\", null]]"
+"$XAAS" copy "$at/a/app:1" oci-archive:app.tar -q >/dev/null
+"$XAAS" copy app.tar "$at/b/app:1" -q >/dev/null
+"$XAAS" copy "$at/b/app:1" oci:arrived:app -q >/dev/null
+for image in "$at/a/app:1" oci-archive:app.tar "$at/b/app:1" oci:arrived:app; do
+  "$XAAS" check "$image" --verify-key key.pub -q >/dev/null
+done
+expect_equal "referrers in the registry" \
+  "$(curl -fsS -H "Accept: application/vnd.oci.image.index.v1+json" "http://$registry/v2/b/app/manifests/${app/:/-}" | jq -c '[.manifests[].artifactType]')" '["application/spdx+json"]'
+cosign_sign arrived "$app" other
+"$XAAS" copy oci:arrived:app "$at/a/app:1" -q >/dev/null
+for key in key other; do "$XAAS" check "$at/a/app:1" --verify-key $key.pub -q >/dev/null; done
+"$XAAS" copy "$at/b/app:1" "$at/a/app:1" -q >/dev/null
+"$XAAS" check "$at/a/app:1" --verify-key other.pub -q >/dev/null
+"$XAAS" copy oci:sent:app "$at/c/app:1" --no-referrers -q >/dev/null
+expect_error 7 'not signed' "$XAAS" check "$at/c/app:1" --verify-key key.pub
+
+# Docker's format becomes another digest in a layout, which no signature is about.
+skopeo copy -q --dest-tls-verify=false --format v2s2 oci:sent:app "$at/docker:1"
+"$XAAS" copy "$at/docker:1" oci:docker:1 --format json >copied.json 2>notes
+assert_json copied.json '.converted and .referrers == []'
+grep -q 'refer to it are not copied' notes || fail "nothing is said of the signatures: $(cat notes)"

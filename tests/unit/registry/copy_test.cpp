@@ -3,7 +3,9 @@
 #include "registry/fake.h"
 
 #include <xaas/base/file.h>
+#include <xaas/registry/referrers.h>
 
+#include <map>
 #include <random>
 
 namespace xaas::registry {
@@ -59,7 +61,7 @@ TEST_F(Copy, ABlobThatIsCutAtRandomOffsetsArrivesWhole) {
   };
   Access access = test.access();
   access.tries = 20;
-  const auto copied = copy(fake.reference("app:v1"), layout("a"), {}, "amd64", access);
+  const auto copied = copy(fake.reference("app:v1"), layout("a"), {.own_architecture = "amd64"}, access);
   ASSERT_TRUE(copied) << copied.error().message;
   EXPECT_EQ(copied->digest, oci::manifest_digest(image));
   EXPECT_EQ(cuts, 10);
@@ -82,7 +84,8 @@ TEST_F(Copy, ARegistryWithoutRangesIsReadFromTheStart) {
     const std::string all = FakeRegistry::reply(200, bytes);
     return times == 1 ? all.substr(0, all.size() / 2) : all;
   };
-  const auto copied = copy(fake.reference("app:v1"), layout("a"), {}, "amd64", test.access());
+  const auto copied =
+      copy(fake.reference("app:v1"), layout("a"), {.own_architecture = "amd64"}, test.access());
   ASSERT_TRUE(copied) << copied.error().message;
   EXPECT_EQ(times, 3);
 }
@@ -93,29 +96,33 @@ TEST_F(Copy, BetweenRegistriesAndLayoutsNothingChanges) {
   oci::NewImage arm = small_image("arm");
   arm.config.architecture = "arm64";
   ASSERT_TRUE(write_index(layout("a"), {image, arm}, test.access()));
-  const auto up = copy(layout("a"), fake.reference("app:v1"), {}, "amd64", test.access());
+  const auto up = copy(layout("a"), fake.reference("app:v1"), {.own_architecture = "amd64"}, test.access());
   ASSERT_TRUE(up) << up.error().message;
   EXPECT_FALSE(up->converted);
-  const auto across = copy(fake.reference("app:v1"), other.reference("app:v1"), {}, "amd64", test.access());
+  const auto across =
+      copy(fake.reference("app:v1"), other.reference("app:v1"), {.own_architecture = "amd64"}, test.access());
   ASSERT_TRUE(across) << across.error().message;
   EXPECT_EQ(across->digest, up->digest);
   EXPECT_EQ(other.blobs, fake.blobs);
-  const auto one = copy(other.reference("app:v1"), layout("b"), "arm64", "amd64", test.access());
+  const auto one = copy(other.reference("app:v1"), layout("b"),
+                        {.architecture = "arm64", .own_architecture = "amd64"}, test.access());
   ASSERT_TRUE(one) << one.error().message;
   EXPECT_EQ(one->digest, oci::manifest_digest(arm));
-  EXPECT_EQ(copy(other.reference("app:v1"), layout("c"), "riscv64", "amd64", test.access()).error().kind,
-            ErrorKind::unsatisfied);
+  EXPECT_EQ(
+      copy(other.reference("app:v1"), layout("c"), {.architecture = "riscv64"}, test.access()).error().kind,
+      ErrorKind::unsatisfied);
 }
 
 TEST_F(Copy, ATreeIsUnpackedWithPlacesForMounts) {
   fake.put(small_image("x"), "v1");
   const auto to = *oci::parse_reference("rootfs:" + (directory_.path() / "tree").string());
-  const auto copied = copy(fake.reference("app:v1"), to, {}, "amd64", test.access());
+  const auto copied = copy(fake.reference("app:v1"), to, {.own_architecture = "amd64"}, test.access());
   ASSERT_TRUE(copied) << copied.error().message;
   EXPECT_EQ(*read_file(directory_.path() / "tree/bin/a"), "xbin/a");
   for (const char* place : {"dev", "proc", "sys", "tmp", "home", "etc/passwd"})
     EXPECT_TRUE(fs::exists(directory_.path() / "tree" / place)) << place;
-  EXPECT_EQ(copy(fake.reference("app:v1"), to, {}, "amd64", test.access()).error().kind, ErrorKind::usage);
+  EXPECT_EQ(copy(fake.reference("app:v1"), to, {.own_architecture = "amd64"}, test.access()).error().kind,
+            ErrorKind::usage);
 }
 
 TEST_F(Copy, WhatWasPrefetchedIsNotAskedForAgain) {
@@ -148,10 +155,190 @@ TEST_F(Copy, ATrickleIsGivenUpWithItsRate) {
   Access access = test.access();
   access.stall = std::chrono::seconds(1);
   access.tries = 1;
-  const auto copied = copy(fake.reference("app:v1"), layout("a"), {}, "amd64", access);
+  const auto copied = copy(fake.reference("app:v1"), layout("a"), {.own_architecture = "amd64"}, access);
   ASSERT_FALSE(copied);
   EXPECT_EQ(copied.error().kind, ErrorKind::network);
   EXPECT_THAT(copied.error().message, ::testing::HasSubstr("1024 bytes/sec"));
+}
+
+// An image with an artifact that names it, an artifact that names that one, and signatures under a tag.
+class CopyReferrers : public Copy {
+protected:
+  static constexpr const char* payload_type = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+  CopyReferrers() {
+    fake.put(small_image("x"), "v1");
+    const oci::Publication image = oci::publication_of(small_image("x"));
+    image_ = {oci::media_type::manifest, image.root().digest, image.root().text.size(), {}};
+    sbom_ = attach_here("sbom", image_);
+    about_sbom_ = attach_here("about the sbom", sbom_);
+    sign(fake, {"a"});
+  }
+  oci::Descriptor attach_here(const std::string& content, const oci::Descriptor& subject) {
+    const oci::Artifact artifact{"application/x", content, subject, {}};
+    EXPECT_TRUE(attach(fake.reference("app:v1"), artifact, test.access()));
+    return oci::render(artifact).descriptor;
+  }
+  std::string tag(const std::string& suffix = "") const { return oci::digest_tag(image_.digest, suffix); }
+  // As cosign does: one layer for each signature.
+  void sign(FakeRegistry& registry, const std::vector<std::string>& signatures) {
+    Json layers = Json::array(), ids = Json::array();
+    for (const std::string& each : signatures) {
+      registry.blobs[digest_of(each).to_string()] = each;
+      layers.push_back({{"mediaType", payload_type},
+                        {"digest", digest_of(each).to_string()},
+                        {"size", each.size()},
+                        {"annotations", {{"dev.cosignproject.cosign/signature", "of " + each}}}});
+      ids.push_back(digest_of(each).to_string());
+    }
+    const std::string config = Json{{"rootfs", {{"type", "layers"}, {"diff_ids", ids}}}}.dump();
+    registry.blobs[digest_of(config).to_string()] = config;
+    registry.put_manifest(tag(".sig"), oci::media_type::manifest,
+                          Json{{"schemaVersion", 2},
+                               {"mediaType", oci::media_type::manifest},
+                               {"config",
+                                {{"mediaType", oci::media_type::config},
+                                 {"digest", digest_of(config).to_string()},
+                                 {"size", config.size()}}},
+                               {"layers", layers}}
+                              .dump());
+  }
+  std::vector<std::string> signatures(const FakeRegistry& registry) const {
+    const Json manifest = Json::parse(registry.manifests.at(tag(".sig")).second);
+    const Json config = Json::parse(registry.blobs.at(manifest["config"]["digest"]));
+    std::vector<std::string> found;
+    for (const Json& layer : manifest["layers"])
+      found.push_back(registry.blobs.at(layer["digest"]));
+    EXPECT_EQ(config["rootfs"]["diff_ids"].size(), found.size());
+    return found;
+  }
+  Copied copied(const oci::Reference& from, const oci::Reference& to, const CopyOptions& options = {}) {
+    auto result = copy(from, to, options, test.access());
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *std::move(result) : Copied{};
+  }
+
+  oci::Descriptor image_, sbom_, about_sbom_;
+};
+
+TEST_F(CopyReferrers, GoThroughEveryTransport) {
+  const oci::Reference archive =
+      *oci::parse_reference("oci-archive:" + (directory_.path() / "a.tar").string());
+  FakeRegistry other;
+  std::vector<oci::Reference> places = {fake.reference("app:v1"), layout("a"), archive, layout("b"),
+                                        other.reference("app:v1")};
+  for (size_t i = 0; i + 1 < places.size(); ++i) {
+    const Copied result = copied(places[i], places[i + 1]);
+    std::map<Digest, std::string> tags;
+    for (const oci::Referrer& each : result.referrers)
+      tags[each.descriptor.digest] = each.tag;
+    const Digest signed_by = digest_of(fake.manifests.at(tag(".sig")).second);
+    EXPECT_EQ(tags, (std::map<Digest, std::string>{
+                        {sbom_.digest, ""}, {about_sbom_.digest, ""}, {signed_by, tag(".sig")}}))
+        << places[i + 1].text;
+    EXPECT_EQ(result.blobs, 3u); // of the image
+  }
+  for (const std::string& name : {tag(), oci::digest_tag(sbom_.digest), tag(".sig"), std::string("v1")})
+    EXPECT_EQ(Json::parse(other.manifests.at(name).second)["manifests"],
+              Json::parse(fake.manifests.at(name).second)["manifests"]);
+  EXPECT_EQ(signatures(other), (std::vector<std::string>{"a"}));
+  // The image is still the one without a tag.
+  const auto opened =
+      oci::open_image(*oci::parse_reference("oci:" + (directory_.path() / "b").string()), "amd64");
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->digest(), image_.digest);
+}
+
+TEST_F(CopyReferrers, StayWhereTheyAreIfNotWanted) {
+  const Copied result = copied(fake.reference("app:v1"), layout("a"), {.referrers = false});
+  EXPECT_TRUE(result.referrers.empty());
+  const auto list = referrers(layout("a"), image_.digest, "", test.access());
+  ASSERT_TRUE(list);
+  EXPECT_TRUE(list->empty());
+  EXPECT_EQ(fake.count("GET /v2/app/referrers/" + image_.digest.to_string()), 0);
+}
+
+TEST_F(CopyReferrers, TheDestinationKeepsItsOwnSignatures) {
+  FakeRegistry other;
+  sign(other, {"site"});
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(signatures(other), (std::vector<std::string>{"site", "a"}));
+  copied(fake.reference("app:v1"), other.reference("app:v1")); // once more
+  EXPECT_EQ(signatures(other), (std::vector<std::string>{"site", "a"}));
+  // It has less than the source, then the same.
+  sign(fake, {"site", "a", "b"});
+  copied(fake.reference("app:v1"), other.reference("app:v1"));
+  EXPECT_EQ(other.manifests.at(tag(".sig")), fake.manifests.at(tag(".sig")));
+  // A layout with signatures of its own.
+  copied(other.reference("app:v1"), layout("a"));
+  sign(fake, {"c"});
+  copied(fake.reference("app:v1"), layout("a"));
+  FakeRegistry third;
+  copied(layout("a"), third.reference("app:v1"));
+  EXPECT_EQ(signatures(third), (std::vector<std::string>{"site", "a", "b", "c"}));
+}
+
+TEST_F(CopyReferrers, WhatIsListedFalselyIsLeftOut) {
+  const Json list = Json::parse(fake.manifests.at(oci::digest_tag(sbom_.digest)).second);
+  fake.put_manifest(tag(), oci::media_type::index, list.dump()); // these name another subject
+  const Copied result = copied(fake.reference("app:v1"), layout("a"));
+  ASSERT_EQ(result.referrers.size(), 1u);
+  EXPECT_EQ(result.referrers[0].tag, tag(".sig"));
+  // What is listed and missing is an error, because a copy without it would be an incomplete one.
+  Json missing = list;
+  missing["manifests"][0]["digest"] = digest_of("nothing").to_string();
+  fake.put_manifest(tag(), oci::media_type::index, missing.dump());
+  const auto failed = copy(fake.reference("app:v1"), layout("b"), {}, test.access());
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::integrity);
+  EXPECT_THAT(failed.error().message, ::testing::HasSubstr(digest_of("nothing").to_string()));
+}
+
+TEST_F(CopyReferrers, ADamagedEntryOfALayoutIsNamed) {
+  copied(fake.reference("app:v1"), layout("a"));
+  const fs::path blobs = directory_.path() / "a" / "blobs" / "sha256";
+  ASSERT_TRUE(write_file(blobs / about_sbom_.digest.hex(), "damaged"));
+  std::vector<std::string> skipped;
+  const auto find =
+      oci::stored_referrers(layout("a"), [&](const std::string& line) { skipped.push_back(line); });
+  ASSERT_TRUE(find);
+  ASSERT_EQ(skipped.size(), 1u);
+  EXPECT_THAT(skipped[0], ::testing::HasSubstr(about_sbom_.digest.to_string()));
+  EXPECT_EQ((*find)(image_.digest, true)->size(), 2u);
+  EXPECT_EQ((*find)(image_.digest, false)->size(), 1u);
+}
+
+// An endless chain of artifacts, each about the one before.
+TEST_F(CopyReferrers, AreLimited) {
+  std::string last;
+  fake.override = [&](const std::string&, const std::string& path,
+                      const std::string&) -> std::optional<std::string> {
+    const size_t at = path.find("/referrers/");
+    if (at == std::string::npos)
+      return std::nullopt;
+    const Digest subject = *Digest::parse(path.substr(at + 11));
+    const oci::RenderedArtifact next =
+        oci::render({"application/x", "x", {oci::media_type::manifest, subject, 1, {}}, {}});
+    fake.blobs[digest_of("x").to_string()] = "x";
+    fake.blobs[digest_of(oci::empty_config).to_string()] = oci::empty_config;
+    fake.put_manifest(next.descriptor.digest.to_string(), oci::media_type::manifest, next.manifest);
+    Json list = Json::array();
+    list.push_back(oci::to_json({"application/x", next.descriptor, subject, ""}));
+    return FakeRegistry::reply(200, Json{{"manifests", list}}.dump());
+  };
+  const auto failed = copy(fake.reference("app:v1"), layout("a"), {}, test.access());
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().kind, ErrorKind::integrity);
+  EXPECT_THAT(failed.error().message, ::testing::HasSubstr("more than 1000"));
+}
+
+TEST_F(CopyReferrers, TagsOfDigests) {
+  const std::string hex = image_.digest.hex();
+  for (const std::string& tag : {"sha256-" + hex, "sha256-" + hex + ".sig", "sha256-" + hex + ".x"})
+    EXPECT_EQ(oci::digest_in_tag(tag), image_.digest) << tag;
+  for (const std::string& tag : {std::string(), std::string("v1"), "sha256-" + hex.substr(1),
+                                 "sha256-" + hex + "0", "sha512-" + hex, "sha256-" + std::string(64, 'g')})
+    EXPECT_FALSE(oci::digest_in_tag(tag)) << tag;
 }
 
 } // namespace
