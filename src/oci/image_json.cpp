@@ -80,6 +80,22 @@ Result<Descriptor> parse_descriptor(const JsonReader& reader) {
   return descriptor;
 }
 
+static Result<std::vector<Descriptor>> read_layers(const JsonReader& manifest) {
+  XAAS_TRY(const JsonReader layers, manifest.at("layers"));
+  XAAS_TRY(const std::vector<JsonReader> items, layers.items());
+  std::vector<Descriptor> found;
+  for (const JsonReader& item : items) {
+    XAAS_TRY(Descriptor layer, parse_descriptor(item));
+    found.push_back(std::move(layer));
+  }
+  return found;
+}
+
+Result<std::vector<Descriptor>> layers_of(const std::string& manifest, const std::string& where) {
+  XAAS_TRY(const Json json, parse_json(manifest, where, false, ErrorKind::integrity));
+  return read_layers(JsonReader(json, where));
+}
+
 Result<Manifest> parse_manifest(const std::string& text, const std::string& where) {
   XAAS_TRY(const Json json, parse_json(text, where, false, ErrorKind::integrity));
   const JsonReader reader(json, where);
@@ -97,12 +113,7 @@ Result<Manifest> parse_manifest(const std::string& text, const std::string& wher
     return make_error(ErrorKind::usage, where +
                                             ": not a container image: its configuration is of the type '" +
                                             manifest.config.media_type + "'");
-  XAAS_TRY(const JsonReader layers, reader.at("layers"));
-  XAAS_TRY(const std::vector<JsonReader> items, layers.items());
-  for (const JsonReader& item : items) {
-    XAAS_TRY(Descriptor layer, parse_descriptor(item));
-    manifest.layers.push_back(std::move(layer));
-  }
+  XAAS_TRY(manifest.layers, read_layers(reader));
   XAAS_TRY(manifest.annotations, optional_map(reader, "annotations"));
   return manifest;
 }

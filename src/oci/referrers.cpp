@@ -201,7 +201,7 @@ Result<FindReferrers> stored_referrers(const Reference& reference,
 
 namespace {
 
-const Json* layers_of(const Json& manifest) {
+const Json* layer_array(const Json& manifest) {
   const auto layers = manifest.is_object() ? manifest.find("layers") : manifest.end();
   return layers != manifest.end() && layers->is_array() ? &*layers : nullptr;
 }
@@ -226,10 +226,10 @@ Result<Signatures> unite_signatures(const StoredDocument& ours, const StoredDocu
   Json manifest = Json::parse(theirs.document.text, nullptr, false);
   for (const auto& [json, document] :
        {std::pair(&our_manifest, &ours.document), {&manifest, &theirs.document}})
-    if (!layers_of(*json))
+    if (!layer_array(*json))
       return unknown(*document, "no layers");
-  const Json left = lacking(*layers_of(manifest), *layers_of(our_manifest));
-  if (lacking(*layers_of(our_manifest), *layers_of(manifest)).empty())
+  const Json left = lacking(*layer_array(manifest), *layer_array(our_manifest));
+  if (lacking(*layer_array(our_manifest), *layer_array(manifest)).empty())
     return Signatures{ours.document, {}};
   if (left.empty())
     return Signatures{theirs.document, {}};

@@ -1,10 +1,13 @@
+#include "bundle.h"
+
 #include <xaas/provenance/signature.h>
 
+#include <xaas/base/base64.h>
 #include <xaas/base/json.h>
 #include <xaas/base/text.h>
+#include <xaas/oci/blob_source.h>
 #include <xaas/oci/referrers.h>
-
-#include <openssl/evp.h>
+#include <xaas/registry/referrers.h>
 
 #include <map>
 #include <memory>
@@ -19,23 +22,9 @@ constexpr const char* payload_type = "application/vnd.dev.cosign.simplesigning.v
 constexpr const char* signature_annotation = "dev.cosignproject.cosign/signature";
 constexpr const char* critical_type = "cosign container image signature";
 constexpr uint64_t max_payload = 64 * 1024;
-constexpr size_t max_signatures = 256; // each one is read and verified
-
-std::optional<std::string> decode_base64(const std::string& text) {
-  const std::unique_ptr<EVP_ENCODE_CTX, decltype(&EVP_ENCODE_CTX_free)> context(EVP_ENCODE_CTX_new(),
-                                                                                EVP_ENCODE_CTX_free);
-  if (!context || text.empty() || text.size() > max_payload)
-    return std::nullopt;
-  EVP_DecodeInit(context.get());
-  std::vector<unsigned char> bytes(text.size() + 3);
-  int size = 0, rest = 0;
-  if (EVP_DecodeUpdate(context.get(), bytes.data(), &size,
-                       reinterpret_cast<const unsigned char*>(text.data()),
-                       static_cast<int>(text.size())) < 0 ||
-      EVP_DecodeFinal(context.get(), bytes.data() + size, &rest) < 0)
-    return std::nullopt;
-  return std::string(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(size + rest));
-}
+constexpr uint64_t max_bundle = 4 * 1024 * 1024; // with certificates and the proofs of a log
+constexpr size_t max_signatures = 256;           // each one is read and verified
+constexpr size_t max_referrers = 1000;           // of any kind; the manifest of each is read
 
 // The reference of the signatures of an image.
 oci::Reference place_of_signatures(const oci::Reference& image, const Digest& digest) {
@@ -55,20 +44,41 @@ oci::Reference place_of_signatures(const oci::Reference& image, const Digest& di
   return place;
 }
 
-// Checks the signatures for one digest. Nothing if there is no valid one; counts the reasons.
+// Looks for a valid signature of one digest; counts the reasons why others are not.
 class Search {
 public:
-  Search(const PublicKey& key, std::map<std::string, size_t>& reasons) : key_(key), reasons_(reasons) {}
+  Search(const oci::Image& image, const Digest& wanted, const PublicKey& key, const registry::Access& access,
+         std::map<std::string, size_t>& reasons)
+      : image_(image), wanted_(wanted), key_(key), access_(access), reasons_(reasons) {}
 
-  Result<bool> run(const oci::Image& signatures, const Digest& wanted) {
+  Result<bool> run() {
+    XAAS_TRY(const bool under_tag, search_tag());
+    return under_tag ? Result<bool>(true) : search_bundles();
+  }
+
+private:
+  Result<bool> search_tag() {
+    const oci::Reference place = place_of_signatures(image_.reference(), wanted_);
+    Result<std::unique_ptr<oci::Image>> opened =
+        registry::open_image(place, image_.config().architecture, access_);
+    if (!opened && opened.error().kind == ErrorKind::not_found)
+      return false;
+    if (!opened) {
+      Error error = std::move(opened).error();
+      if (error.kind == ErrorKind::usage ||
+          error.kind == ErrorKind::unsatisfied) // the tag refers to something else
+        error.kind = ErrorKind::integrity;
+      return error;
+    }
+    const oci::Image& signatures = **opened;
     size_t count = 0;
     for (const oci::Descriptor& layer : signatures.manifest().layers) {
       if (layer.media_type != payload_type)
         continue;
       if (++count > max_signatures)
-        return make_error(ErrorKind::integrity, signatures.reference().text + ": more than " +
-                                                    std::to_string(max_signatures) + " signatures");
-      XAAS_TRY(const bool good, is_good(signatures, layer, wanted));
+        return make_error(ErrorKind::integrity,
+                          place.text + ": more than " + std::to_string(max_signatures) + " signatures");
+      XAAS_TRY(const bool good, is_good(signatures, layer));
       if (good)
         return true;
     }
@@ -77,18 +87,60 @@ public:
     return false;
   }
 
-private:
+  Result<bool> search_bundles() {
+    const oci::Reference& place = image_.reference();
+    XAAS_TRY(const std::vector<oci::Referrer> found, registry::referrers(place, wanted_, "", access_));
+    if (found.empty())
+      return false;
+    if (found.size() > max_referrers)
+      return make_error(ErrorKind::integrity,
+                        place.text + ": more than " + std::to_string(max_referrers) + " referrers");
+    XAAS_TRY(const oci::OpenedSource opened, registry::open_source(place, std::nullopt, access_));
+    for (const oci::Referrer& each : found) {
+      XAAS_TRY(const bool good, is_good_bundle(*opened.source, each));
+      if (good)
+        return true;
+    }
+    return false;
+  }
+
+  // Damaged content only means that this signature does not count.
+  Result<std::optional<std::string>> read(const oci::BlobSource& source, const oci::Descriptor& blob,
+                                          uint64_t limit) {
+    Result<std::string> text = source.read(blob, limit);
+    if (text)
+      return std::optional(*std::move(text));
+    if (text.error().kind != ErrorKind::integrity)
+      return std::move(text).error();
+    return std::optional<std::string>();
+  }
+
+  // What a list says of the type is not reliable: cosign writes that of the configuration.
+  Result<bool> is_good_bundle(const oci::BlobSource& source, const oci::Referrer& referrer) {
+    XAAS_TRY(const std::optional<std::string> text, read(source, referrer.descriptor, oci::manifest_limit));
+    const Result<std::vector<oci::Descriptor>> layers =
+        text ? oci::layers_of(*text, "manifest " + referrer.descriptor.digest.to_string())
+             : Result<std::vector<oci::Descriptor>>(make_error(ErrorKind::integrity, "damaged"));
+    if (!layers || layers->size() != 1 || !is_bundle_type(layers->front().media_type))
+      return is_bundle_type(referrer.type) ? no("in a bundle without content") : Result<bool>(false);
+    XAAS_TRY(const std::optional<std::string> bundle, read(source, layers->front(), max_bundle));
+    if (!bundle)
+      return no("in a bundle that is damaged or too large");
+    const std::string reason = why_not_valid(*bundle, key_, wanted_);
+    return reason.empty() ? Result<bool>(true) : no(reason);
+  }
+
   bool no(const std::string& reason) {
     ++reasons_[reason];
     return false;
   }
 
-  Result<bool> is_good(const oci::Image& signatures, const oci::Descriptor& layer, const Digest& wanted) {
+  Result<bool> is_good(const oci::Image& signatures, const oci::Descriptor& layer) {
     const auto annotation = layer.annotations.find(signature_annotation);
     if (annotation == layer.annotations.end())
       return no("without signature");
     const std::optional<std::string> signature = decode_base64(annotation->second);
-    if (!signature)
+    if (!signature || signature->empty())
       return no("not in base64");
     if (layer.size > max_payload)
       return no("with a payload that is too large");
@@ -102,12 +154,15 @@ private:
     const Result<Digest> found = signed_digest(*payload);
     if (!found)
       return no("by this key, but of something else than an image (" + found.error().message + ")");
-    if (*found != wanted)
+    if (*found != wanted_)
       return no("by this key, but of another image, " + found->to_string());
     return true;
   }
 
+  const oci::Image& image_;
+  const Digest& wanted_;
   const PublicKey& key_;
+  const registry::Access& access_;
   std::map<std::string, size_t>& reasons_;
 };
 
@@ -140,25 +195,15 @@ Result<Signature> check_signature(const oci::Image& image, const PublicKey& key,
   digests.push_back(image.digest());
   std::map<std::string, size_t> reasons;
   for (const Digest& digest : digests) {
-    Result<std::unique_ptr<oci::Image>> opened = registry::open_image(
-        place_of_signatures(image.reference(), digest), image.config().architecture, access);
-    if (!opened && opened.error().kind == ErrorKind::not_found)
-      continue;
-    if (!opened) {
-      Error error = std::move(opened).error();
-      if (error.kind == ErrorKind::usage ||
-          error.kind == ErrorKind::unsatisfied) // the tag refers to something else
-        error.kind = ErrorKind::integrity;
-      return std::move(error).in(what);
-    }
-    XAAS_TRY(const bool good, Search(key, reasons).run(**opened, digest).in(what));
+    XAAS_TRY(const bool good, Search(image, digest, key, access, reasons).run().in(what));
     if (good)
       return Signature{digest, key.fingerprint()};
   }
   if (reasons.empty())
     return make_error(ErrorKind::integrity,
                       what + ": it is not signed: there is no " +
-                          place_of_signatures(image.reference(), digests[0]).text,
+                          place_of_signatures(image.reference(), digests[0]).text +
+                          ", and no Sigstore bundle refers to it",
                       "`cosign sign --key` signs an image in a registry");
   return make_error(ErrorKind::integrity, what + ": none of its signatures is good for the key " +
                                               key.name() + ": " + text_of(reasons));

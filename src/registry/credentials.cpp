@@ -1,6 +1,6 @@
 #include "credentials.h"
 
-#include "base64.h"
+#include <xaas/base/base64.h>
 
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>

@@ -1,7 +1,7 @@
 #include "session.h"
 
-#include "base64.h"
 #include "certificates.h"
+#include <xaas/base/base64.h>
 
 #include <xaas/base/process.h>
 #include <xaas/base/text.h>

@@ -1,8 +1,8 @@
 // Files with credentials of registries (containers-auth.json(5), Docker's config.json and .dockercfg).
 #include "fuzz.h"
 
-#include "base64.h"
 #include "credentials.h"
+#include <xaas/base/base64.h>
 
 #include <xaas/base/file.h>
 #include <xaas/base/json.h>
@@ -27,7 +27,7 @@ void check(const Result<registry::Credentials>& found) {
 void check_again(const World& world, const registry::Credentials& found) {
   if (found.empty() || found.user.find(':') != std::string::npos || found.password.ends_with('\0'))
     return;
-  const std::string auth = registry::encode_base64(found.user + ":" + found.password);
+  const std::string auth = encode_base64(found.user + ":" + found.password);
   const Json identity = found.identity_token;
   const std::string text = R"({"auths": {"https://r.example:5000/v2/": {"auth": ")" + auth +
                            R"(", "identitytoken": )" + identity.dump() + "}}}";

@@ -3,8 +3,8 @@
 // same.
 #include "fuzz.h"
 
-#include "base64.h"
 #include "challenge.h"
+#include <xaas/base/base64.h>
 
 #include <xaas/oci/reference.h>
 
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   reference("docker://" + text);
   for (const registry::Challenge& challenge : registry::parse_challenges(text))
     require(!challenge.scheme.empty(), "a scheme");
-  require(registry::decode_base64(registry::encode_base64(text)) == text, "base64");
-  static_cast<void>(registry::decode_base64(text));
+  require(decode_base64(encode_base64(text)) == text, "base64");
+  static_cast<void>(decode_base64(text));
   return 0;
 }

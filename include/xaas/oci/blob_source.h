@@ -53,6 +53,9 @@ Result<std::vector<ListedDescriptor>> list_images(const BlobSource& source, cons
 Result<std::unique_ptr<Image>> open_listed(const Reference& reference, std::unique_ptr<BlobSource> source,
                                            const Descriptor& manifest, const Descriptor& index);
 
+// The layers of any manifest, also of an artifact.
+Result<std::vector<Descriptor>> layers_of(const std::string& manifest, const std::string& where);
+
 // The media type that a manifest or an index states, or an empty string.
 std::string manifest_type(const std::string& text);
 bool is_manifest_type(const std::string& type);

@@ -1,11 +1,12 @@
-// Signatures of images, as cosign makes them with a key pair (`cosign sign --key`). Source: sigstore/cosign,
-// specs/SIGNATURE_SPEC.md.
+// Signatures of images, as cosign makes them with a key pair (`cosign sign --key`). Sources: sigstore/cosign,
+// specs/SIGNATURE_SPEC.md and specs/BUNDLE_SPEC.md.
 //
-// The signatures of the image with the digest sha256:<hex> form an image in the same repository or layout,
-// with the tag `sha256-<hex>.sig`. Each of its layers is a small JSON document (the payload) that names the
-// digest, and the layer's annotation `dev.cosignproject.cosign/signature` is the base64 signature over these
-// bytes. No transparency log or certificate authority is consulted: only the key matters, and the only
-// connection is to the registry of the image.
+// Cosign 3 attaches a Sigstore bundle to the image (OCI referrers), which holds a signed statement with the
+// image's digest. The signatures of cosign 2 of the image with the digest sha256:<hex> form an image in the
+// same repository or layout, with the tag `sha256-<hex>.sig`. Each of its layers is a small JSON document
+// (the payload) that names the digest, and the layer's annotation `dev.cosignproject.cosign/signature` is the
+// base64 signature over these bytes. No transparency log or certificate authority is consulted: only the key
+// matters, and the only connection is to the registry of the image.
 #pragma once
 
 #include <xaas/base/digest.h>

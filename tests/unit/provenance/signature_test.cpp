@@ -1,4 +1,7 @@
+#include "bundle.h"
 #include "provenance/testing.h"
+
+#include <xaas/oci/referrers.h>
 
 namespace xaas::provenance {
 namespace {
@@ -186,6 +189,95 @@ TEST_F(Signatures, TooMany) {
   layers.push_back(signature_layer(key_, digest_));
   sign(layers);
   EXPECT_THAT(refusal(key_), HasSubstr("more than"));
+}
+
+class Bundles : public Signatures {
+protected:
+  void SetUp() override {
+    Signatures::SetUp();
+    const auto image = oci::open_image(reference("app"));
+    ASSERT_TRUE(image);
+    subject_ = {oci::media_type::manifest, digest_, (*image)->manifest_size(), {}};
+  }
+  void attach(const std::string& bundle,
+              const std::string& type = "application/vnd.dev.sigstore.bundle.v0.3+json") {
+    const auto attached = oci::attach(reference("app"), {type, bundle, subject_, {}});
+    ASSERT_TRUE(attached) << attached.error().message;
+  }
+  oci::Descriptor subject_;
+};
+
+TEST_F(Bundles, OfEveryKindOfKey) {
+  for (const KeyPair& key : {KeyPair::curve(), KeyPair::rsa(), KeyPair::ed25519()}) {
+    EXPECT_FALSE(check(key));
+    attach(Bundle().by(key, digest_));
+    const auto signature = check(key);
+    ASSERT_TRUE(signature) << signature.error().message;
+    EXPECT_EQ(signature->image, digest_);
+    EXPECT_EQ(signature->key, key.public_key().fingerprint());
+  }
+}
+
+TEST_F(Bundles, WhatIsNoSignatureOfTheImage) {
+  const KeyPair other = KeyPair::curve();
+  attach(Bundle().by(other, digest_));
+  EXPECT_THAT(refusal(key_), HasSubstr("not by this key"));
+  attach(Bundle().by(key_, digest_of("another image")));
+  EXPECT_THAT(refusal(key_), HasSubstr("of another image"));
+  attach(Bundle{.predicate = "https://slsa.dev/provenance/v1"}.by(key_, digest_));
+  EXPECT_THAT(refusal(key_), HasSubstr("an attestation"));
+  attach(Bundle{.type = "text/plain"}.by(key_, digest_));
+  EXPECT_THAT(refusal(key_), HasSubstr("something else"));
+  attach(Bundle{.with_certificate = true}.by(other, digest_));
+  EXPECT_THAT(refusal(key_), HasSubstr("a certificate"));
+  // The payload is what is signed, not what it is encoded as for signing.
+  attach(Bundle().made_of(Bundle().statement(digest_), key_.sign(Bundle().statement(digest_))));
+  EXPECT_FALSE(check(key_));
+  // An artifact of another type.
+  attach(Bundle().by(key_, digest_), "application/json");
+  EXPECT_FALSE(check(key_));
+  attach(Bundle().by(key_, digest_)); // one good one is enough
+  EXPECT_TRUE(check(key_));
+}
+
+// As go-containerregistry lists a bundle in a registry without the referrers API.
+TEST_F(Bundles, TheManifestStatesTheType) {
+  attach(Bundle().by(key_, digest_));
+  const fs::path file = layout() / "index.json";
+  Json index = Json::parse(*read_file(file, 1 << 20));
+  for (Json& entry : index["manifests"])
+    if (entry.contains("artifactType"))
+      entry["artifactType"] = "application/vnd.oci.empty.v1+json";
+  ASSERT_TRUE(write_file(file, index.dump()));
+  EXPECT_TRUE(check(key_));
+}
+
+TEST_F(Bundles, Malformed) {
+  const std::string good = Bundle().by(key_, digest_);
+  for (const std::string& bad :
+       {std::string(), std::string("no"), std::string("[]"), std::string("{}"),
+        std::string(R"({"dsseEnvelope": 1})"),
+        std::string(R"({"dsseEnvelope": {"payload": "!", "payloadType": "x", "signatures": []}})"),
+        good.substr(0, good.size() / 2)}) {
+    EXPECT_FALSE(why_not_valid(bad, key_.public_key(), digest_).empty()) << bad;
+  }
+  EXPECT_EQ(why_not_valid(good, key_.public_key(), digest_), "");
+  // Each changed character of the payload or of the signature.
+  const Json json = Json::parse(good);
+  for (const char* pointer :
+       {"/dsseEnvelope/payload", "/dsseEnvelope/signatures/0/sig", "/dsseEnvelope/payloadType"}) {
+    const std::string text = json[Json::json_pointer(pointer)];
+    for (size_t i = 0; i < text.size() && text[i] != '='; ++i) {
+      Json changed = json;
+      std::string other = text;
+      other[i] = other[i] == 'A' ? 'B' : 'A';
+      // The last character of a group may have bits that mean nothing.
+      if (i + 1 < text.size() && text[i + 1] == '=')
+        continue;
+      changed[Json::json_pointer(pointer)] = other;
+      EXPECT_NE(why_not_valid(changed.dump(), key_.public_key(), digest_), "") << pointer << " " << i;
+    }
+  }
 }
 
 TEST(PublicKeys, WhatIsNone) {

@@ -121,4 +121,39 @@ inline oci::NewImage image_with(const std::string& path, const std::string& cont
   return image;
 }
 
+// A Sigstore bundle as cosign 3 makes it with a key: what is signed is the statement in its envelope.
+struct Bundle {
+  std::string predicate = "https://sigstore.dev/cosign/sign/v1";
+  std::string version = "https://in-toto.io/Statement/v1";
+  std::string type = "application/vnd.in-toto+json";
+  bool with_certificate = false;
+
+  std::string statement(const Digest& digest) const {
+    return Json{{"_type", version},
+                {"subject", {{{"digest", {{"sha256", digest.hex()}}}}}},
+                {"predicateType", predicate},
+                {"predicate", Json::object()}}
+        .dump();
+  }
+  std::string made_of(const std::string& payload, const std::string& signature) const {
+    Json material = {{"tlogEntries", Json::array()}};
+    if (with_certificate)
+      material["certificate"] = {{"rawBytes", base64("a certificate")}};
+    else
+      material["publicKey"] = {{"hint", "any"}};
+    return Json{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
+                {"verificationMaterial", material},
+                {"dsseEnvelope",
+                 {{"payload", base64(payload)},
+                  {"payloadType", type},
+                  {"signatures", {{{"sig", base64(signature)}}}}}}}
+        .dump();
+  }
+  std::string by(const KeyPair& key, const Digest& digest) const {
+    const std::string payload = statement(digest);
+    return made_of(payload, key.sign("DSSEv1 " + std::to_string(type.size()) + " " + type + " " +
+                                     std::to_string(payload.size()) + " " + payload));
+  }
+};
+
 } // namespace xaas::provenance::testing

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace xaas::registry {
+namespace xaas {
 
 std::string encode_base64(std::string_view bytes);
 // Decodes a text, with or without padding. Nothing if it is not base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
-} // namespace xaas::registry
+} // namespace xaas

@@ -1,8 +1,8 @@
-#include "base64.h"
+#include <xaas/base/base64.h>
 
 #include <cstdint>
 
-namespace xaas::registry {
+namespace xaas {
 
 namespace {
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -42,4 +42,4 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return bytes;
 }
 
-} // namespace xaas::registry
+} // namespace xaas
