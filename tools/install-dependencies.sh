@@ -6,7 +6,7 @@ set -euo pipefail
 build=(
   cmake ninja-build make pkg-config git ca-certificates
   clang-22 lld-22 llvm-22-dev libclang-22-dev liblld-22-dev libpolly-22-dev libomp-22-dev g++
-  nlohmann-json3-dev libcli11-dev libspdlog-dev libvalijson-dev libgtest-dev libgmock-dev
+  nlohmann-json3-dev libcli11-dev libspdlog-dev libtomlplusplus-dev libvalijson-dev libgtest-dev libgmock-dev
   libarchive-dev libseccomp-dev libssl-dev zlib1g-dev libzstd-dev libxml2-dev libz3-dev libcurl4-openssl-dev
 )
 # Runtimes and other readers of our images, build systems, libraries of the applications that tests build, Fortran, MPI, and the

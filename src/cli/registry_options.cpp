@@ -4,6 +4,8 @@
 #include "images.h"
 #include "settings.h"
 
+#include <xaas/registry/routes.h>
+
 namespace xaas::cli {
 
 void RegistryOptions::add(CLI::App& app) {
@@ -43,6 +45,15 @@ registry::Access RegistryOptions::read(bool keep, TerminalProgress& progress) co
     if (!own_certificates && !found->second.cert_dir.empty())
       of.cert_dir = found->second.cert_dir;
   };
+  access.routes = [known = std::shared_ptr<const registry::Routes>()]() mutable
+      -> Result<std::shared_ptr<const registry::Routes>> {
+    if (!known) {
+      XAAS_TRY(registry::Routes routes, registry::Routes::load(environment));
+      known = std::make_shared<const registry::Routes>(std::move(routes));
+    }
+    return known;
+  };
+  access.routes_may_be_insecure = tls_option_->count() == 0;
   if (keep)
     access.blobs = open_cache("blobs", progress);
   return access;

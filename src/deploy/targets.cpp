@@ -84,7 +84,7 @@ std::string variant_of(const Target& target) {
 }
 
 Result<oci::Publication> read(const Target& target, const registry::Access& access) {
-  XAAS_TRY(oci::OpenedSource opened, registry::open_source(target.stored, {}, access));
+  XAAS_TRY(registry::OpenedSource opened, registry::open_source(target.stored, {}, access));
   return oci::read_publication(std::move(opened.source), opened.root, target.stored, {});
 }
 

@@ -47,9 +47,10 @@ oci::Reference place_of_signatures(const oci::Reference& image, const Digest& di
 // Looks for a valid signature of one digest; counts the reasons why others are not.
 class Search {
 public:
-  Search(const oci::Image& image, const Digest& wanted, const PublicKey& key, const registry::Access& access,
-         std::map<std::string, size_t>& reasons)
-      : image_(image), wanted_(wanted), key_(key), access_(access), reasons_(reasons) {}
+  // `opened`: what the reference of the image names.
+  Search(const oci::Image& image, const registry::OpenedSource& opened, const Digest& wanted,
+         const PublicKey& key, std::map<std::string, size_t>& reasons)
+      : image_(image), opened_(opened), wanted_(wanted), key_(key), reasons_(reasons) {}
 
   Result<bool> run() {
     XAAS_TRY(const bool under_tag, search_tag());
@@ -58,9 +59,9 @@ public:
 
 private:
   Result<bool> search_tag() {
-    const oci::Reference place = place_of_signatures(image_.reference(), wanted_);
+    const oci::Reference place = place_of_signatures(opened_.place.reference, wanted_);
     Result<std::unique_ptr<oci::Image>> opened =
-        registry::open_image(place, image_.config().architecture, access_);
+        registry::open_image(place, image_.config().architecture, opened_.place.access);
     if (!opened && opened.error().kind == ErrorKind::not_found)
       return false;
     if (!opened) {
@@ -88,16 +89,14 @@ private:
   }
 
   Result<bool> search_bundles() {
-    const oci::Reference& place = image_.reference();
-    XAAS_TRY(const std::vector<oci::Referrer> found, registry::referrers(place, wanted_, "", access_));
-    if (found.empty())
-      return false;
+    const oci::Reference& place = opened_.place.reference;
+    XAAS_TRY(const std::vector<oci::Referrer> found,
+             registry::referrers(place, wanted_, "", opened_.place.access));
     if (found.size() > max_referrers)
       return make_error(ErrorKind::integrity,
                         place.text + ": more than " + std::to_string(max_referrers) + " referrers");
-    XAAS_TRY(const oci::OpenedSource opened, registry::open_source(place, std::nullopt, access_));
     for (const oci::Referrer& each : found) {
-      XAAS_TRY(const bool good, is_good_bundle(*opened.source, each));
+      XAAS_TRY(const bool good, is_good_bundle(*opened_.source, each));
       if (good)
         return true;
     }
@@ -160,9 +159,9 @@ private:
   }
 
   const oci::Image& image_;
+  const registry::OpenedSource& opened_;
   const Digest& wanted_;
   const PublicKey& key_;
-  const registry::Access& access_;
   std::map<std::string, size_t>& reasons_;
 };
 
@@ -193,16 +192,18 @@ Result<Signature> check_signature(const oci::Image& image, const PublicKey& key,
   if (image.index_digest())
     digests.push_back(*image.index_digest());
   digests.push_back(image.digest());
+  XAAS_TRY(const registry::OpenedSource opened,
+           registry::open_source(image.reference(), std::nullopt, access).in(what));
   std::map<std::string, size_t> reasons;
   for (const Digest& digest : digests) {
-    XAAS_TRY(const bool good, Search(image, digest, key, access, reasons).run().in(what));
+    XAAS_TRY(const bool good, Search(image, opened, digest, key, reasons).run().in(what));
     if (good)
       return Signature{digest, key.fingerprint()};
   }
   if (reasons.empty())
     return make_error(ErrorKind::integrity,
                       what + ": it is not signed: there is no " +
-                          place_of_signatures(image.reference(), digests[0]).text +
+                          place_of_signatures(opened.place.reference, digests[0]).text +
                           ", and no Sigstore bundle refers to it",
                       "`cosign sign --key` signs an image in a registry");
   return make_error(ErrorKind::integrity, what + ": none of its signatures is good for the key " +

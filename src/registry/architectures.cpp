@@ -16,7 +16,7 @@ Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Referenc
     oci::Descriptor root;
     std::unique_ptr<oci::BlobSource> source; // each image has its own; the first one that of the list
     const auto list = [&]() -> Result<std::vector<oci::ListedDescriptor>> {
-      XAAS_TRY(oci::OpenedSource opened, open_source(reference, architecture, access));
+      XAAS_TRY(OpenedSource opened, open_source(reference, architecture, access));
       root = opened.root;
       source = std::move(opened.source);
       return oci::list_images(*source, root, architecture).in(reference.text);
@@ -33,7 +33,7 @@ Result<std::vector<std::unique_ptr<oci::Image>>> open_images(const oci::Referenc
         continue;
       XAAS_CHECK(check_interrupt());
       if (!source) {
-        XAAS_TRY(oci::OpenedSource own, open_source(reference, architecture, access));
+        XAAS_TRY(OpenedSource own, open_source(reference, architecture, access));
         source = std::move(own.source);
       }
       XAAS_TRY(std::unique_ptr<oci::Image> image,

@@ -36,11 +36,12 @@ Result<std::unique_ptr<oci::Image>> open_image(const oci::Reference& reference,
   return open_remote(reference, architecture, access, chooser);
 }
 
-Result<oci::OpenedSource> open_source(const oci::Reference& reference,
-                                      const std::optional<std::string>& architecture, const Access& access) {
-  if (reference.transport != oci::Transport::registry)
-    return oci::open_stored(reference, architecture);
-  return open_remote_source(reference, access);
+Result<OpenedSource> open_source(const oci::Reference& reference,
+                                 const std::optional<std::string>& architecture, const Access& access) {
+  if (reference.transport == oci::Transport::registry)
+    return open_remote_source(reference, access);
+  XAAS_TRY(oci::OpenedSource opened, oci::open_stored(reference, architecture));
+  return OpenedSource{std::move(opened.source), std::move(opened.root), {reference, access}};
 }
 
 Result<Digest> write_publication(const oci::Reference& reference, const oci::Publication& publication,
@@ -146,7 +147,7 @@ Result<void> unite_with_destination(oci::Publication& publication, const oci::Bl
     tags[tag] = digest;
     if (tag.ends_with(".sbom")) // of which there is one
       continue;
-    Result<oci::OpenedSource> there = open_source(under_tag(to, tag), std::nullopt, access);
+    Result<OpenedSource> there = open_source(under_tag(to, tag), std::nullopt, access);
     if (!there && there.error().kind == ErrorKind::not_found)
       continue;
     if (!there)
@@ -178,7 +179,7 @@ Result<Copied> copy(const oci::Reference& from, const oci::Reference& to, const 
   if (is_tree(to))
     return copy_to_tree(from, to, options.architecture.value_or(options.own_architecture), access, progress,
                         options.chooser);
-  XAAS_TRY(oci::OpenedSource opened, open_source(from, options.architecture, access));
+  XAAS_TRY(OpenedSource opened, open_source(from, options.architecture, access));
   const std::shared_ptr<const oci::BlobSource> source = std::move(opened.source);
   const oci::ReadOptions what{options.architecture, to.transport != oci::Transport::registry};
   XAAS_TRY(oci::Publication publication, oci::read_publication(source, opened.root, from, what));
@@ -187,7 +188,8 @@ Result<Copied> copy(const oci::Reference& from, const oci::Reference& to, const 
   copied.converted = publication.root().digest != publication.source;
   if (options.referrers && !copied.converted) {
     const auto note = [&](const std::string& text) { progress.note(text); };
-    XAAS_TRY(const oci::FindReferrers find, find_referrers(from, access, note));
+    XAAS_TRY(const oci::FindReferrers find,
+             find_referrers(opened.place.reference, opened.place.access, note));
     XAAS_TRY(copied.referrers, oci::add_referrers(publication, find, source, from));
     XAAS_CHECK(unite_with_destination(publication, *source, to, access));
   }

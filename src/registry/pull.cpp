@@ -1,6 +1,7 @@
 #include "pull.h"
 
 #include "kept_blobs.h"
+#include "places.h"
 #include "remote_blob.h"
 #include "session.h"
 #include "shared_progress.h"
@@ -175,16 +176,25 @@ Result<std::optional<oci::Descriptor>> find_manifest(Session& session, const std
   return std::optional(std::move(found.descriptor));
 }
 
-Result<RemoteSource> open_remote_source(const oci::Reference& reference, const Access& access) {
-  auto source = std::make_unique<RegistrySource>(reference, access);
-  XAAS_TRY(oci::Descriptor root, source->find_root());
-  return RemoteSource{std::move(source), std::move(root)};
+Result<OpenedSource> open_remote_source(const oci::Reference& reference, const Access& access) {
+  XAAS_TRY(const std::vector<Place> places, places_to_read(reference, access));
+  std::vector<Error> errors;
+  for (const Place& place : places) {
+    auto source = std::make_unique<RegistrySource>(place.reference, place.access);
+    Result<oci::Descriptor> root = source->find_root();
+    if (root)
+      return OpenedSource{std::move(source), *std::move(root), place};
+    errors.push_back(std::move(root).error());
+    if (errors.back().kind == ErrorKind::interrupted)
+      return std::move(errors.back());
+  }
+  return none_of_places(reference, std::move(errors));
 }
 
 Result<std::unique_ptr<oci::Image>> open_remote(const oci::Reference& reference,
                                                 const std::string& architecture, const Access& access,
                                                 const oci::Chooser& chooser) {
-  XAAS_TRY(RemoteSource opened, open_remote_source(reference, access));
+  XAAS_TRY(OpenedSource opened, open_remote_source(reference, access));
   return oci::open_manifest(reference, std::move(opened.source), opened.root, architecture, chooser);
 }
 

@@ -14,9 +14,9 @@ Result<std::unique_ptr<oci::Image>> open_remote(const oci::Reference& reference,
                                                 const std::string& architecture, const Access& access,
                                                 const oci::Chooser& chooser);
 
-// What the reference names, a manifest or an index, and the source of its blobs.
-using RemoteSource = oci::OpenedSource;
-Result<RemoteSource> open_remote_source(const oci::Reference& reference, const Access& access);
+// What the reference names, a manifest or an index, and the source of its blobs, at the first of its places
+// that has it.
+Result<OpenedSource> open_remote_source(const oci::Reference& reference, const Access& access);
 
 // The manifest or index under a tag or digest, if there is one.
 Result<std::optional<oci::Descriptor>> find_manifest(Session& session, const std::string& name);

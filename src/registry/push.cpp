@@ -1,5 +1,6 @@
 #include "push.h"
 
+#include "places.h"
 #include "referrer_lists.h"
 
 #include <xaas/base/parallel.h>
@@ -289,7 +290,9 @@ Result<http::Response> put_document(Session& session, const oci::Document& docum
 Result<Digest> push(const oci::Reference& reference, const oci::Publication& publication,
                     const Access& access, Progress& progress) {
   XAAS_CHECK(check_reference(reference));
-  XAAS_TRY(std::unique_ptr<Session> first, Session::open(reference, access, Session::Purpose::push));
+  XAAS_TRY(const Place place, place_to_write(reference, access));
+  XAAS_TRY(std::unique_ptr<Session> first,
+           Session::open(place.reference, place.access, Session::Purpose::push));
   for (const oci::NewBlob& blob : publication.blobs)
     if (const std::string from = mount_from(blob, reference); !from.empty())
       first->also_read(from);
@@ -318,7 +321,9 @@ Result<Digest> push(const oci::Reference& reference, const oci::Publication& pub
 
 Result<void> check_push(const oci::Reference& reference, const Access& access) {
   XAAS_CHECK(check_reference(reference));
-  XAAS_TRY(const std::unique_ptr<Session> session, Session::open(reference, access, Session::Purpose::push));
+  XAAS_TRY(const Place place, place_to_write(reference, access));
+  XAAS_TRY(const std::unique_ptr<Session> session,
+           Session::open(place.reference, place.access, Session::Purpose::push));
   const std::string url = session->url("blobs/uploads/");
   XAAS_TRY(const http::Response response, session->send_patiently({.method = "POST", .url = url}));
   if (response.status != 202)

@@ -1,5 +1,6 @@
 #include "referrer_lists.h"
 
+#include "places.h"
 #include "pull.h"
 #include "push.h"
 
@@ -123,7 +124,9 @@ private:
 
 Result<Digest> attach_remote(const oci::Reference& image, const oci::Artifact& artifact,
                              const Access& access) {
-  XAAS_TRY(const std::unique_ptr<Session> session, Session::open(image, access, Session::Purpose::push));
+  XAAS_TRY(const Place place, place_to_write(image, access));
+  XAAS_TRY(const std::unique_ptr<Session> session,
+           Session::open(place.reference, place.access, Session::Purpose::push));
   const oci::RenderedArtifact rendered = oci::render(artifact);
   for (const std::string& bytes : {std::string(oci::empty_config), artifact.content}) {
     const oci::NewBlob blob{{artifact.type, digest_of(bytes), bytes.size(), {}},

@@ -19,11 +19,14 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace xaas::registry {
+
+class Routes;
 
 // How to access registries.
 struct Access {
@@ -39,6 +42,10 @@ struct Access {
   uint64_t chunk_bytes = uint64_t(64) << 20; // larger blobs are sent in chunks of this size
   // Adjusts the settings for one registry (HOST[:PORT]): called with a copy before a connection is opened.
   std::function<void(const std::string& host, Access& access)> adjust;
+  // Where images are really read; empty: under their names. Called for images in registries only, by one
+  // thread at a time. And whether that may switch `tls_verify` off.
+  std::function<Result<std::shared_ptr<const Routes>>()> routes;
+  bool routes_may_be_insecure = true;
   // Seams for the environment and for pauses. Empty: the real ones.
   std::function<std::string(const char* name)> environment;
   std::function<Result<void>(std::chrono::milliseconds)> sleep;
@@ -49,10 +56,21 @@ Result<std::unique_ptr<oci::Image>> open_image(const oci::Reference& reference,
                                                const std::string& architecture, const Access& access,
                                                const oci::Chooser& chooser = {});
 
+// An image under its real name, and how to access that.
+struct Place {
+  oci::Reference reference;
+  Access access;
+};
+
 // What a reference names, of any type, and the source of its blobs: as oci::open_stored(), for every readable
 // transport.
-Result<oci::OpenedSource> open_source(const oci::Reference& reference,
-                                      const std::optional<std::string>& architecture, const Access& access);
+struct OpenedSource {
+  std::unique_ptr<oci::BlobSource> source;
+  oci::Descriptor root;
+  Place place; // where it was found; what belongs to the image is beside it
+};
+Result<OpenedSource> open_source(const oci::Reference& reference,
+                                 const std::optional<std::string>& architecture, const Access& access);
 
 // As oci::write_publication(), for every writable transport except trees; starts its own progress phase. A
 // registry receives the documents last, and the tagged one at the very end, so that a failed push leaves the

@@ -1,0 +1,64 @@
+// Where the images of a registry are really read: mirrors, other locations, blocked registries, and
+// registries without TLS, as the configuration files of containers/image say. Sources:
+// containers-registries.conf(5), containers-registries.conf.d(5).
+//
+// An image keeps its logical name. For reading there is a list of places, tried in order: the mirrors, then
+// the location. Writing goes to the name itself. Short names (`[aliases]`, `unqualified-search-registries`)
+// do not matter, because docker:// without a host means docker.io here, as it does in skopeo.
+#pragma once
+
+#include <xaas/base/file.h>
+#include <xaas/base/result.h>
+#include <xaas/oci/reference.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xaas::registry {
+
+struct Route {
+  oci::Reference reference; // its text names the place
+  bool insecure = false;    // accept any certificate, and plain HTTP
+};
+
+class Routes {
+public:
+  // Reads $CONTAINERS_REGISTRIES_CONF alone; else the user's file and drop-in files, if the file exists; else
+  // the system's, and the user's drop-in files after them. Missing files say nothing, except one that the
+  // variable names (not_found). A malformed file is a usage error that names file and line.
+  static Result<Routes> load(const std::function<std::string(const char* name)>& environment,
+                             const fs::path& system = "/etc/containers");
+
+  // Reads the text of one file over what is there: a table with the same prefix replaces the older one.
+  Result<void> add(const std::string& text, const std::string& file);
+
+  // The places to read an image from, at least one. A blocked one is denied.
+  Result<std::vector<Route>> to_read(const oci::Reference& image) const;
+  // The place to write it to: under its own name.
+  Result<Route> to_write(const oci::Reference& image) const;
+
+private:
+  struct Mirror {
+    enum class For { all, digests, tags };
+    std::string location;
+    bool insecure = false;
+    For use = For::all;
+  };
+  struct Registry {
+    std::string prefix, location, file;
+    bool insecure = false, blocked = false;
+    std::vector<Mirror> mirrors;
+  };
+  struct Match {
+    const Registry* registry = nullptr;
+    size_t length = 0; // of the part of the name that the prefix stands for
+  };
+  friend class RoutesFile;
+  Result<Match> find(const oci::Reference& image) const;
+
+  std::map<std::string, Registry> registries_; // by prefix
+};
+
+} // namespace xaas::registry

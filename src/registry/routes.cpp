@@ -1,0 +1,299 @@
+#include <xaas/registry/routes.h>
+
+#include <xaas/base/text.h>
+
+// Only this file uses it, and a library would be one more to load at each start.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace xaas::registry {
+
+namespace {
+
+constexpr uint64_t file_limit = uint64_t(4) << 20;
+
+Error malformed(const std::string& file, const toml::source_region& place, const std::string& what) {
+  return make_error(ErrorKind::usage, file + ":" + std::to_string(place.begin.line) + ": " + what,
+                    "man 5 containers-registries.conf");
+}
+
+} // namespace
+
+// Reads the tables of one file.
+class RoutesFile {
+public:
+  RoutesFile(const toml::table& root, const std::string& file) : root_(root), file_(file) {}
+
+  Result<std::vector<Routes::Registry>> read() {
+    if (root_.contains("registries"))
+      return read_version_1();
+    std::vector<Routes::Registry> found;
+    XAAS_TRY(const std::vector<const toml::table*> tables, tables_of(root_, "registry"));
+    for (const toml::table* table : tables) {
+      XAAS_TRY(Routes::Registry registry, read_registry(*table));
+      if (!prefixes_.insert(registry.prefix).second)
+        return malformed(file_, table->source(), "a second table for the prefix '" + registry.prefix + "'");
+      found.push_back(std::move(registry));
+    }
+    return found;
+  }
+
+private:
+  Result<std::vector<const toml::table*>> tables_of(const toml::table& parent, const char* key) {
+    std::vector<const toml::table*> tables;
+    const toml::node* const node = parent.get(key);
+    if (!node)
+      return tables;
+    const toml::array* const array = node->as_array();
+    if (!array)
+      return malformed(file_, node->source(), "'" + std::string(key) + "' is not an array of tables");
+    for (const toml::node& each : *array) {
+      if (!each.is_table())
+        return malformed(file_, each.source(), "'" + std::string(key) + "' is not an array of tables");
+      tables.push_back(each.as_table());
+    }
+    return tables;
+  }
+
+  template <typename T> Result<T> value(const toml::table& table, const char* key, T absent) {
+    const toml::node* const node = table.get(key);
+    if (!node)
+      return absent;
+    const std::optional<T> found = node->value_exact<T>();
+    if (!found)
+      return malformed(file_, node->source(),
+                       "'" + std::string(key) + "' is not " +
+                           (std::is_same_v<T, bool> ? "true or false" : "a string"));
+    return *found;
+  }
+
+  Result<std::string> location(const toml::table& table, const char* key) {
+    XAAS_TRY(std::string text, value<std::string>(table, key, ""));
+    if (text.find("://") != std::string::npos)
+      return malformed(file_, table.source(), "'" + text + "': a location has no scheme");
+    while (text.ends_with('/'))
+      text.pop_back();
+    return text;
+  }
+
+  Result<Routes::Registry> read_registry(const toml::table& table) {
+    Routes::Registry registry;
+    registry.file = file_;
+    XAAS_TRY(registry.location, location(table, "location"));
+    XAAS_TRY(registry.prefix, location(table, "prefix"));
+    const bool wildcard = registry.prefix.starts_with("*.");
+    if (registry.prefix.empty())
+      registry.prefix = registry.location;
+    if (registry.prefix.empty())
+      return malformed(file_, table.source(), "a registry without location");
+    if (wildcard && registry.prefix.find_first_of("/:@*", 2) != std::string::npos)
+      return malformed(file_, table.source(),
+                       "the prefix '" + registry.prefix + "' is not '*.' and the name of a domain");
+    if (registry.location.empty() && !wildcard)
+      registry.location = registry.prefix;
+    XAAS_TRY(registry.insecure, value<bool>(table, "insecure", false));
+    XAAS_TRY(registry.blocked, value<bool>(table, "blocked", false));
+    XAAS_TRY(const bool digests_only, value<bool>(table, "mirror-by-digest-only", false));
+    XAAS_TRY(const std::vector<const toml::table*> mirrors, tables_of(table, "mirror"));
+    for (const toml::table* each : mirrors) {
+      XAAS_TRY(const Routes::Mirror mirror, read_mirror(*each, digests_only));
+      registry.mirrors.push_back(mirror);
+    }
+    return registry;
+  }
+
+  Result<Routes::Mirror> read_mirror(const toml::table& table, bool digests_only) {
+    Routes::Mirror mirror;
+    XAAS_TRY(mirror.location, location(table, "location"));
+    if (mirror.location.empty())
+      return malformed(file_, table.source(), "a mirror without location");
+    XAAS_TRY(mirror.insecure, value<bool>(table, "insecure", false));
+    XAAS_TRY(const std::string use, value<std::string>(table, "pull-from-mirror", ""));
+    if (!use.empty() && digests_only)
+      return malformed(file_, table.source(),
+                       "'pull-from-mirror' of a mirror and 'mirror-by-digest-only' of its registry");
+    if (use == "digest-only" || digests_only)
+      mirror.use = Routes::Mirror::For::digests;
+    else if (use == "tag-only")
+      mirror.use = Routes::Mirror::For::tags;
+    else if (!use.empty() && use != "all")
+      return malformed(file_, table.source(),
+                       "'pull-from-mirror' is '" + use + "', not 'all', 'digest-only' or 'tag-only'");
+    return mirror;
+  }
+
+  // Lists of hosts: registries.insecure.registries and registries.block.registries.
+  Result<std::vector<Routes::Registry>> read_version_1() {
+    if (root_.contains("registry"))
+      return malformed(file_, root_.source(), "both 'registries' (version 1) and 'registry' (version 2)");
+    std::map<std::string, Routes::Registry> found;
+    for (const char* kind : {"insecure", "block"}) {
+      const toml::node_view<const toml::node> list = root_["registries"][kind]["registries"];
+      if (!list)
+        continue;
+      const toml::array* const hosts = list.as_array();
+      if (!hosts)
+        return malformed(file_, list.node()->source(), "'registries' is not an array of strings");
+      for (const toml::node& each : *hosts) {
+        const std::optional<std::string> host = each.value_exact<std::string>();
+        if (!host || host->empty())
+          return malformed(file_, each.source(), "'registries' is not an array of strings");
+        Routes::Registry& registry = found[*host];
+        registry.prefix = registry.location = *host;
+        registry.file = file_;
+        (kind == std::string_view("block") ? registry.blocked : registry.insecure) = true;
+      }
+    }
+    std::vector<Routes::Registry> list;
+    for (auto& [host, registry] : found)
+      list.push_back(std::move(registry));
+    return list;
+  }
+
+  const toml::table& root_;
+  const std::string& file_;
+  std::set<std::string> prefixes_;
+};
+
+namespace {
+
+// HOST/NAME[:TAG][@DIGEST]
+std::string name_of(const oci::Reference& image) {
+  return image.host + "/" + image.repository + (image.tag.empty() ? "" : ":" + image.tag) +
+         (image.digest ? "@" + image.digest->to_string() : "");
+}
+
+// How much of a name a prefix stands for; 0 if it does not match.
+size_t matched(const std::string& name, const std::string& prefix) {
+  size_t length = prefix.size();
+  if (prefix.starts_with("*.")) {
+    const size_t host_end = std::min(name.find_first_of(":/"), name.size());
+    if (!std::string_view(name).substr(0, host_end).ends_with(std::string_view(prefix).substr(1)))
+      return 0;
+    length = host_end;
+    return length > prefix.size() - 1 ? length : 0;
+  }
+  if (!name.starts_with(prefix))
+    return 0;
+  if (name.size() == length)
+    return length;
+  // Only below a host, a colon does not begin a tag, but a port.
+  const bool host_only = prefix.find('/') == std::string::npos;
+  const char next = name[length];
+  return next == '/' || (!host_only && (next == ':' || next == '@')) ? length : 0;
+}
+
+Result<oci::Reference> moved(const std::string& name, size_t length, const std::string& location,
+                             const std::string& file) {
+  if (location.empty())
+    return oci::parse_reference("docker://" + name);
+  return oci::parse_reference("docker://" + location + name.substr(length)).in(file);
+}
+
+std::vector<fs::path> drop_ins(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (fs::directory_iterator it(directory, code), end; !code && it != end; it.increment(code)) {
+    std::error_code ignored;
+    if (it->path().extension() == ".conf" && !it->is_directory(ignored))
+      files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+} // namespace
+
+Result<void> Routes::add(const std::string& text, const std::string& file) {
+  const toml::parse_result parsed = toml::parse(text, file);
+  if (!parsed)
+    return malformed(file, parsed.error().source(), std::string(parsed.error().description()));
+  XAAS_TRY(std::vector<Registry> found, RoutesFile(parsed.table(), file).read());
+  for (Registry& registry : found) {
+    std::string prefix = registry.prefix;
+    registries_.insert_or_assign(std::move(prefix), std::move(registry));
+  }
+  return {};
+}
+
+Result<Routes> Routes::load(const std::function<std::string(const char* name)>& environment,
+                            const fs::path& system) {
+  Routes routes;
+  const auto add = [&](const fs::path& file) -> Result<void> {
+    XAAS_TRY(const std::string text, read_file(file, file_limit));
+    return routes.add(text, file.string());
+  };
+  if (const std::string named = environment("CONTAINERS_REGISTRIES_CONF"); !named.empty()) {
+    XAAS_CHECK(add(named).in("$CONTAINERS_REGISTRIES_CONF"));
+    return routes;
+  }
+  std::vector<fs::path> files;
+  std::string config = environment("XDG_CONFIG_HOME");
+  if (const std::string home = environment("HOME"); config.empty() && !home.empty())
+    config = home + "/.config";
+  const fs::path own = config.empty() ? fs::path() : fs::path(config) / "containers";
+  std::error_code code;
+  const bool has_own = !own.empty() && fs::exists(own / "registries.conf", code);
+  if (has_own) {
+    files.push_back(own / "registries.conf");
+  } else {
+    if (fs::exists(system / "registries.conf", code))
+      files.push_back(system / "registries.conf");
+    for (const fs::path& file : drop_ins(system / "registries.conf.d"))
+      files.push_back(file);
+  }
+  if (!own.empty())
+    for (const fs::path& file : drop_ins(own / "registries.conf.d"))
+      files.push_back(file);
+  for (const fs::path& file : files)
+    XAAS_CHECK(add(file));
+  return routes;
+}
+
+Result<Routes::Match> Routes::find(const oci::Reference& image) const {
+  const std::string name = name_of(image);
+  Match best;
+  for (const auto& [prefix, registry] : registries_)
+    if (const size_t length = matched(name, prefix);
+        length > 0 && (!best.registry || prefix.size() > best.registry->prefix.size()))
+      best = {&registry, length};
+  if (best.registry && best.registry->blocked)
+    return make_error(ErrorKind::denied, image.text + ": the registry '" + best.registry->prefix +
+                                             "' is blocked in " + best.registry->file);
+  return best;
+}
+
+Result<std::vector<Route>> Routes::to_read(const oci::Reference& image) const {
+  XAAS_TRY(const Match match, find(image));
+  if (!match.registry)
+    return std::vector<Route>{{image}};
+  const Registry& registry = *match.registry;
+  const std::string name = name_of(image);
+  std::vector<Route> routes;
+  for (const Mirror& mirror : registry.mirrors) {
+    if (mirror.use != Mirror::For::all && (mirror.use == Mirror::For::digests) != image.digest.has_value())
+      continue;
+    XAAS_TRY(oci::Reference reference, moved(name, match.length, mirror.location, registry.file));
+    routes.push_back({std::move(reference), mirror.insecure});
+  }
+  if (registry.location.empty() || registry.location == registry.prefix) {
+    routes.push_back({image, registry.insecure});
+  } else {
+    XAAS_TRY(oci::Reference reference, moved(name, match.length, registry.location, registry.file));
+    routes.push_back({std::move(reference), registry.insecure});
+  }
+  return routes;
+}
+
+Result<Route> Routes::to_write(const oci::Reference& image) const {
+  XAAS_TRY(const Match match, find(image));
+  return Route{image, match.registry && match.registry->insecure};
+}
+
+} // namespace xaas::registry
